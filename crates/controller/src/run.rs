@@ -13,6 +13,8 @@
 //! | `probing` | the server's side |
 //! | `tick` | a second of the run for the live view |
 
+#[cfg(test)]
+mod blame;
 mod broadcasts;
 mod conductor;
 mod describe;

@@ -5,7 +5,7 @@
 //! plan gives the same run to the nanosecond.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use plan::EndpointId;
 use plan::Plan;
@@ -81,6 +81,8 @@ pub struct Link<'a> {
     pub rule: Box<dyn FnMut(u64, Packet) -> Verdict + 'a>,
     /// Times in which the generator gets no CPU: from, until.
     pub frozen: Vec<(u64, u64)>,
+    /// CPU time that the generator needs for one event or due item; until then it does nothing else.
+    pub event_ns: u64,
     /// From then on no user starts; `u64::MAX`: never.
     pub arrivals_close_ns: u64,
     /// Times in which arrivals are paused: from, until.
@@ -94,6 +96,7 @@ impl Link<'_> {
             latency_ns,
             rule: Box::new(|_, _| Verdict::Pass),
             frozen: Vec::new(),
+            event_ns: 0,
             arrivals_close_ns: u64::MAX,
             pauses: Vec::new(),
         }
@@ -118,6 +121,8 @@ pub struct SimRun {
     pub rows: Vec<Measurement>,
     pub deltas: Vec<Delta>,
     pub ended_ns: u64,
+    /// CPU time that the generator used in each second.
+    pub busy_ns: Vec<u64>,
 }
 
 /// Runs `plan` on `shards_count` shards to its end.
@@ -144,11 +149,14 @@ pub fn run(
         queue: BinaryHeap::new(),
         sequence: 0,
         conns: Vec::new(),
+        busy_until_ns: 0,
+        busy_ns: Vec::new(),
     };
     let mut sim = Sim {
         shards: shards?,
         network,
         peer,
+        waiting: VecDeque::new(),
         names: BTreeMap::new(),
         paused: false,
     };
@@ -192,9 +200,22 @@ struct Network<'a> {
     queue: BinaryHeap<Reverse<Queued>>,
     sequence: u64,
     conns: Vec<Route>,
+    /// The generator does what it did last until then.
+    busy_until_ns: u64,
+    busy_ns: Vec<u64>,
 }
 
 impl Network<'_> {
+    /// The generator does one thing more.
+    fn spend(&mut self, now_ns: u64) {
+        self.busy_until_ns = self.busy_until_ns.max(now_ns) + self.link.event_ns;
+        let second = (now_ns / 1_000_000_000) as usize;
+        if self.busy_ns.len() <= second {
+            self.busy_ns.resize(second + 1, 0);
+        }
+        self.busy_ns[second] += self.link.event_ns;
+    }
+
     fn push(&mut self, at_ns: u64, conn: PeerConn, what: Arriving) {
         self.sequence += 1;
         self.queue.push(Reverse(Queued {
@@ -266,6 +287,7 @@ impl Network<'_> {
 
     /// The earliest time at or after `at_ns` at which the generator has a CPU.
     fn thawed(&self, at_ns: u64) -> u64 {
+        let at_ns = at_ns.max(self.busy_until_ns);
         let inside = self
             .link
             .frozen
@@ -279,6 +301,8 @@ struct Sim<'a, 'p> {
     shards: Vec<Shard<'p>>,
     network: Network<'a>,
     peer: &'a mut dyn Peer,
+    /// What arrived while the generator had no CPU, in order.
+    waiting: VecDeque<Queued>,
     /// Connections by (shard, the shard's name for them).
     names: BTreeMap<(usize, ConnId), PeerConn>,
     /// Whether arrivals were paused when the shards were last notified.
@@ -290,28 +314,24 @@ impl Sim<'_, '_> {
         let mut run = SimRun::default();
         let mut now_ns = 0;
         while self.shards.iter().any(|shard| !shard.is_over()) {
-            let due_ns = self
-                .shards
-                .iter()
-                .filter(|w| !w.is_over())
-                .map(Shard::next_ns)
-                .min();
-            let turn_ns = self.turn_ns(now_ns);
-            let due_ns = due_ns.unwrap_or(u64::MAX).min(turn_ns).max(now_ns);
-            let due_ns = self.network.thawed(due_ns);
-            let news_ns = self
-                .network
-                .queue
+            let due_ns = self.due_ns(now_ns);
+            let waiting_ns = self.waiting.front().map_or(u64::MAX, |next| next.at_ns);
+            let acts_ns = self.network.thawed(due_ns.min(waiting_ns).max(now_ns));
+            let queue = &mut self.network.queue;
+            if queue
                 .peek()
-                .map_or(u64::MAX, |Reverse(next)| next.at_ns);
-            if news_ns <= due_ns {
-                now_ns = now_ns.max(news_ns);
-                if let Some(Reverse(queued)) = self.network.queue.pop() {
-                    self.deliver(now_ns, queued);
+                .is_some_and(|Reverse(next)| next.at_ns <= acts_ns)
+            {
+                if let Some(Reverse(queued)) = queue.pop() {
+                    now_ns = now_ns.max(queued.at_ns);
+                    self.arrive(now_ns, queued);
                 }
             } else {
-                now_ns = due_ns;
-                self.advance(now_ns);
+                now_ns = acts_ns;
+                match self.waiting.pop_front_if(|next| next.at_ns <= due_ns) {
+                    Some(queued) => self.notify_user(now_ns, queued),
+                    None => self.advance(now_ns),
+                }
             }
             self.collect(&mut run, false);
         }
@@ -322,7 +342,15 @@ impl Sim<'_, '_> {
         run.rows
             .sort_by_key(|row| (row.user, row.due_ns, row.done_ns, row.measure));
         run.ended_ns = now_ns;
+        run.busy_ns = std::mem::take(&mut self.network.busy_ns);
         run
+    }
+
+    /// When a shard has something to do, or a pause begins or ends; not before `now_ns`.
+    fn due_ns(&self, now_ns: u64) -> u64 {
+        let running = self.shards.iter().filter(|shard| !shard.is_over());
+        let due_ns = running.map(Shard::next_ns).min().unwrap_or(u64::MAX);
+        due_ns.min(self.turn_ns(now_ns)).max(now_ns)
     }
 
     /// When a pause of the link next begins or ends for the shards.
@@ -351,6 +379,10 @@ impl Sim<'_, '_> {
                 self.carry_out(now_ns, index);
                 if !did {
                     break;
+                }
+                self.network.spend(now_ns);
+                if self.network.busy_until_ns > now_ns {
+                    return;
                 }
             }
         }
@@ -392,25 +424,9 @@ impl Sim<'_, '_> {
         self.names.insert((index, id), name);
     }
 
-    fn deliver(&mut self, now_ns: u64, queued: Queued) {
+    /// Something arrives. A generator that has no CPU finds it when it gets it back.
+    fn arrive(&mut self, now_ns: u64, queued: Queued) {
         let conn = queued.conn;
-        let (index, id) = {
-            let route = &self.network.conns[conn as usize];
-            (route.shard, route.id)
-        };
-        // A frozen generator finds the news when it gets its CPU back.
-        let thawed_ns = self.network.thawed(now_ns);
-        let for_user = !matches!(
-            queued.what,
-            Arriving::ConnectAtPeer
-                | Arriving::AtPeer(_)
-                | Arriving::ClosedAtPeer
-                | Arriving::Timer(_)
-        );
-        if for_user && thawed_ns > now_ns {
-            return self.network.push(thawed_ns, conn, queued.what);
-        }
-        let shard = &mut self.shards[index];
         match queued.what {
             Arriving::ConnectAtPeer => {
                 self.network.conns[conn as usize].open = true;
@@ -424,6 +440,18 @@ impl Sim<'_, '_> {
                 self.network.conns[conn as usize].open = false;
             }
             Arriving::Timer(number) => self.notify_peer(now_ns, conn, PeerEvent::Timer(number)),
+            _ if self.waiting.is_empty() && self.network.thawed(now_ns) == now_ns => {
+                self.notify_user(now_ns, queued);
+            }
+            _ => self.waiting.push_back(queued),
+        }
+    }
+
+    fn notify_user(&mut self, now_ns: u64, queued: Queued) {
+        let route = &self.network.conns[queued.conn as usize];
+        let (index, id) = (route.shard, route.id);
+        let shard = &mut self.shards[index];
+        match queued.what {
             Arriving::ConnectAtUser => shard.handle_connected(now_ns, id),
             Arriving::RefusedAtUser(outcome) => {
                 shard.handle_connect_failed(now_ns, id, outcome, "refused by the link");
@@ -433,7 +461,12 @@ impl Sim<'_, '_> {
             Arriving::ResetAtUser => {
                 shard.handle_closed(now_ns, id, Some((Outcome::Reset, "reset by the link")));
             }
+            Arriving::ConnectAtPeer
+            | Arriving::AtPeer(_)
+            | Arriving::ClosedAtPeer
+            | Arriving::Timer(_) => {}
         }
+        self.network.spend(now_ns);
         self.carry_out(now_ns, index);
     }
 

@@ -73,6 +73,7 @@ fn run_at(address: SocketAddr, text: &str, waiting: Waiting) -> Ran {
         ended_ns: deltas.last().map_or(0, |delta| delta.end_ns),
         rows: written.into_iter().flatten().collect(),
         deltas,
+        busy_ns: Vec::new(),
     };
     Ran { plan, run }
 }

@@ -1,0 +1,90 @@
+//! Who is to blame? Situations in which the target, the network or the generator is known to be the limit, each played
+//! in virtual time with twenty seeds. `scripts/truth/blame.py` plays them on real sockets, and has the same names.
+//!
+//! A run is judged rightly if its first complaint - the first finding that is a warning or fatal - is one of those that
+//! are true of the situation, and if no finding blames another side.
+
+mod bed;
+mod situations;
+mod target;
+
+use record::schema::{Severity, Summary};
+
+use bed::Bed;
+use situations::SITUATIONS;
+
+const SEEDS: u64 = 20;
+/// What is said of a run without complaints.
+const NOTHING: &str = "nothing";
+/// Findings that blame the target.
+const TARGETS: [&str; 4] = [
+    "target-saturated",
+    "target-stopped",
+    "target-stalled",
+    "target-limit",
+];
+
+/// The side that is the limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Target,
+    Generator,
+    Nobody,
+}
+
+struct Situation {
+    name: &'static str,
+    side: Side,
+    /// Findings that name it; any one of them may come first.
+    complaints: &'static [&'static str],
+    /// The run of a seed.
+    bed: fn(u64) -> Bed,
+}
+
+impl Situation {
+    /// What is wrong with a summary, if anything is.
+    fn misjudged(&self, summary: &Summary) -> Option<String> {
+        let grave = summary.findings.iter();
+        let grave = grave.filter(|f| matches!(f.severity, Severity::Warning | Severity::Fatal));
+        let first = grave.clone().next().map_or(NOTHING, |f| f.code.as_str());
+        let blames_target = grave.clone().any(|f| TARGETS.contains(&f.code.as_str()));
+        let blames_generator = grave.clone().any(|f| {
+            f.severity == Severity::Fatal
+                && (f.code.starts_with("generator-") || f.code == "connecting-limit")
+        });
+        let is_right = match self.side {
+            Side::Target => self.complaints.contains(&first) && !blames_generator,
+            Side::Generator => self.complaints.contains(&first) && !blames_target,
+            Side::Nobody => !blames_target && !blames_generator,
+        };
+        let texts: Vec<&str> = grave.map(|f| f.text.as_str()).collect();
+        (!is_right).then(|| format!("{}: {first} first of {texts:#?}", self.name))
+    }
+}
+
+#[test]
+fn findings_blame_the_side_that_is_the_limit() {
+    assert!(SITUATIONS.len() >= 24, "{}", SITUATIONS.len());
+    let all = &*SITUATIONS;
+    // Each thread takes every so many of them: some take much longer than others.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let wrong: Vec<String> = std::thread::scope(|scope| {
+        let parts: Vec<_> = (0..threads)
+            .map(|first| scope.spawn(move || misjudged(all.iter().skip(first).step_by(threads))))
+            .collect();
+        parts
+            .into_iter()
+            .flat_map(|part| part.join().unwrap())
+            .collect()
+    });
+    assert!(wrong.is_empty(), "{} wrong: {}", wrong.len(), wrong[0]);
+}
+
+/// What is wrong with the runs of all seeds.
+fn misjudged<'a>(situations: impl Iterator<Item = &'a Situation>) -> Vec<String> {
+    let runs = situations.flat_map(|situation| {
+        (1..=SEEDS).map(move |seed| (situation, (situation.bed)(seed).judged(seed)))
+    });
+    runs.filter_map(|(situation, summary)| situation.misjudged(&summary))
+        .collect()
+}
