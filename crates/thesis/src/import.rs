@@ -84,11 +84,20 @@ pub enum ImportError {
     },
 }
 
-/// The directories below `path`, or `path` itself, that hold the results of one run each, by name.
+/// What a directory holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Detected {
+    /// Directories with the results of one run each, by name.
+    pub runs: Vec<PathBuf>,
+    /// What else stands beside them, by name; hidden files aside.
+    pub skipped: Vec<PathBuf>,
+}
+
+/// The results of runs below `path`, or those that `path` itself holds.
 ///
 /// # Errors
 /// [`ImportError::Unknown`] where there are none, and what the system says.
-pub fn detect(path: &Path) -> Result<Vec<PathBuf>, ImportError> {
+pub fn detect(path: &Path) -> Result<Detected, ImportError> {
     layout::detect(path)
 }
 

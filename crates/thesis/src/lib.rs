@@ -16,7 +16,7 @@ mod render;
 mod tables;
 
 pub use import::{
-    FILE_BYTES_MAX, FILES_MAX, ImportError, Imported, Settings, detect, parse_time, read,
+    Detected, FILE_BYTES_MAX, FILES_MAX, ImportError, Imported, Settings, detect, parse_time, read,
 };
 pub use judge::judge;
 pub use render::results::imported as render_results;

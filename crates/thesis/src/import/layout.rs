@@ -14,22 +14,26 @@ use record::probes::ProbeInfo;
 
 use super::repairs::{Kind, Repairs};
 use super::results::{Draft, Series};
-use super::{FILE_BYTES_MAX, FILES_MAX, ImportError, Imported, Settings, metric, report};
+use super::{Detected, FILE_BYTES_MAX, FILES_MAX, ImportError, Imported, Settings, metric, report};
 
 /// The role whose files are reports.
 const CLIENTS: &str = "clients";
 
-pub(crate) fn detect(path: &Path) -> Result<Vec<PathBuf>, ImportError> {
+pub(crate) fn detect(path: &Path) -> Result<Detected, ImportError> {
     let is_run = |path: &Path| path.join(CLIENTS).is_dir();
     if is_run(path) {
-        return Ok(vec![path.to_owned()]);
+        return Ok(Detected {
+            runs: vec![path.to_owned()],
+            skipped: Vec::new(),
+        });
     }
-    let runs: Vec<PathBuf> = entries(path)?.into_iter().filter(|p| is_run(p)).collect();
+    let (runs, skipped): (Vec<PathBuf>, Vec<PathBuf>) =
+        entries(path)?.into_iter().partition(|path| is_run(path));
     match runs.is_empty() {
         true => Err(ImportError::Unknown {
             path: path.to_owned(),
         }),
-        false => Ok(runs),
+        false => Ok(Detected { runs, skipped }),
     }
 }
 
@@ -232,3 +236,6 @@ fn name(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str());
     name.to_string_lossy().into_owned()
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,7 @@ pub(crate) enum Kind {
     BadNumber,
     Disorder,
     UnknownMeasure,
+    UnknownError,
     FailedDisagrees,
     ConnectedDisagrees,
     NotUtf8,
@@ -35,6 +36,7 @@ impl Kind {
             Kind::BadNumber => "bad-number",
             Kind::Disorder => "disorder",
             Kind::UnknownMeasure => "unknown-measure",
+            Kind::UnknownError => "unknown-error",
             Kind::FailedDisagrees => "failed-disagrees",
             Kind::ConnectedDisagrees => "connected-disagrees",
             Kind::NotUtf8 => "not-utf8",
@@ -58,6 +60,7 @@ impl Kind {
             Kind::Truncated
                 | Kind::BadNumber
                 | Kind::UnknownMeasure
+                | Kind::UnknownError
                 | Kind::NotUtf8
                 | Kind::RaggedRow
                 | Kind::BadRow
@@ -83,6 +86,7 @@ impl Kind {
                  reported, not used for bounds"
             }
             Kind::UnknownMeasure => "rows of unknown or repeated measures, excluded",
+            Kind::UnknownError => "lines among the errors that are no count of an error, excluded",
             Kind::FailedDisagrees => {
                 "reports whose number of errors differs from their failed users: both kept"
             }
@@ -156,6 +160,7 @@ mod tests {
             Kind::BadNumber,
             Kind::Disorder,
             Kind::UnknownMeasure,
+            Kind::UnknownError,
             Kind::FailedDisagrees,
             Kind::ConnectedDisagrees,
             Kind::NotUtf8,
@@ -179,9 +184,10 @@ mod tests {
         assert_eq!(all().len(), Kind::StrayFile as usize + 1);
         for kind in all() {
             let row = format!("\n| `{}` | ", kind.code());
-            assert!(
-                reference.contains(&row),
-                "docs/importing.md does not tell {}",
+            assert_eq!(
+                reference.matches(&row).count(),
+                1,
+                "docs/importing.md lists {} once",
                 kind.code()
             );
         }

@@ -119,7 +119,7 @@ impl Draft {
                         let count = self.errors.entry(what.to_owned()).or_default();
                         *count = count.saturating_add(n);
                     }
-                    None => repairs.add(Kind::BadNumber, place),
+                    None => repairs.add(Kind::UnknownError, place),
                 }
                 Ok(Section::Errors)
             }

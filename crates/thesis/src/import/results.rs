@@ -17,6 +17,8 @@ use super::repairs::{Kind, Repairs};
 use super::report::{HANDSHAKE, MEASURES, MS};
 use super::{ImportError, Settings};
 
+/// The role whose sources ran for the run alone.
+const SERVERS: &str = "servers";
 /// A utilisation and used/available may differ by this many percentage points.
 const UTILISATION_SLACK: f64 = 0.01;
 
@@ -78,12 +80,11 @@ impl Draft {
         mut repairs: Repairs,
     ) -> Result<Imported, ImportError> {
         utilisations(&self.series, &mut repairs);
-        let first = self.series.iter().filter_map(|series| series.rows.first());
-        let first = first.map(|row| row.0.cast_unsigned()).min();
+        let first = self.first_minute();
+        let known = settings.started_unix_ns;
         let started_unix_ns =
-            settings
-                .started_unix_ns
-                .or(first)
+            known
+                .or(first.map(|first| first.0))
                 .ok_or_else(|| ImportError::NoStart {
                     path: path.to_owned(),
                 })?;
@@ -95,11 +96,14 @@ impl Draft {
         ]
         .map(str::to_owned)
         .to_vec();
-        if settings.started_unix_ns.is_none() {
-            absent.push(
-                "start of the run: time starts at the first minute that a server reported"
-                    .to_owned(),
-            );
+        if let (None, Some((_, role))) = (known, first) {
+            let who = match role {
+                SERVERS => "a server".to_owned(),
+                role => format!("a source of `{role}`"),
+            };
+            absent.push(format!(
+                "start of the run: time starts at the first minute that {who} reported"
+            ));
         }
         let name = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let name = name.file_name().unwrap_or(name.as_os_str());
@@ -123,6 +127,19 @@ impl Draft {
             tally,
             probes,
         })
+    }
+}
+
+impl Draft {
+    /// The first minute that a server reported, in nanoseconds since the Unix epoch; without servers,
+    /// that any source did. With its role. Stores of a provider report long before and after a run.
+    fn first_minute(&self) -> Option<(u64, &str)> {
+        let first = self.series.iter().filter_map(|series| {
+            let at_ns = series.rows.first()?.0.cast_unsigned();
+            let role = series.probe.role.as_str();
+            Some((role != SERVERS, at_ns, role))
+        });
+        first.min().map(|(_, at_ns, role)| (at_ns, role))
     }
 }
 

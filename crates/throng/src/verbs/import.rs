@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::args::ImportArgs;
 use crate::exit::{Exit, Failure};
 
-pub(crate) use results::{failure, settings};
+pub(crate) use results::{NO_RUN, failure, note_skipped, settings};
 
 pub(crate) fn import(args: &ImportArgs) -> Result<Exit, Failure> {
     let dir = Path::new(&args.what);

@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::path::Path;
 
-use thesis::Results;
+use thesis::{Detected, Results};
 
 use crate::args::{Publication, ReproduceArgs};
 use crate::exit::{Exit, Failure, written};
 use crate::terminal;
-use crate::verbs::import::{failure, settings};
+use crate::verbs::import::{NO_RUN, failure, note_skipped, settings};
 
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<Exit, Failure> {
     let Publication::Thesis { dir } = &args.publication;
@@ -20,11 +20,14 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<Exit, Failure> {
 /// The results below a directory, of those systems that the thesis prints.
 fn results(dir: &Path) -> Result<Vec<Results>, Failure> {
     let mut found = Vec::new();
-    for path in thesis::detect(dir).map_err(failure)? {
+    let Detected { runs, skipped } = thesis::detect(dir).map_err(failure)?;
+    skipped.iter().for_each(|path| note_skipped(path, NO_RUN));
+    for path in runs {
         let name = path
             .file_name()
             .map(|name| name.to_string_lossy().into_owned());
         if name.as_deref().and_then(thesis::start).is_none() {
+            note_skipped(&path, "a system of the thesis");
             continue;
         }
         let imported = thesis::read(&path, &settings(&path, None)).map_err(failure)?;

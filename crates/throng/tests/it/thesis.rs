@@ -269,6 +269,31 @@ fn the_tables_of_the_thesis_follow_from_its_results() {
 }
 
 #[test]
+fn what_is_no_run_of_the_results_is_noted() {
+    let space = Space::new();
+    let results = space.path("results");
+    let client = results.join("other/clients/eu/10.0.0.1");
+    std::fs::create_dir_all(&client).unwrap();
+    std::fs::create_dir_all(results.join("plots")).unwrap();
+    let report = root().join("testdata/import/report-sound.txt");
+    std::fs::copy(report, client.join("1")).unwrap();
+    let note = "note: skipped: plots is not a directory with the results of a run";
+    Ended::of(
+        throng(["import"])
+            .arg(&results)
+            .arg("--runs")
+            .arg(space.path("runs")),
+    )
+    .with(65)
+    .stderr_contains(note)
+    .stderr_contains("does not contain the start of its run");
+    let ended = Ended::of(throng(["reproduce", "thesis"]).arg(&results)).with(65);
+    ended
+        .stderr_contains(note)
+        .stderr_contains("note: skipped: other is not a system of the thesis");
+}
+
+#[test]
 fn every_table_of_the_thesis_is_printed() {
     let Some(data) = published() else { return };
     let ended = Ended::of(throng(["reproduce", "thesis"]).arg(data)).with(0);

@@ -156,6 +156,17 @@ fn figures_that_contradict_each_other_are_reported() {
 }
 
 #[test]
+fn lines_among_the_errors_without_a_count_are_reported_and_exclude_no_measure() {
+    let closed = "Exception: [Error: channel closed]";
+    let (report, repairs) = read(&format!("{SOUND}\n{closed}\n{closed}\n"));
+    assert_eq!(report, read(SOUND).0);
+    assert_eq!(
+        repairs,
+        repair_counts(&[("twin-column", 1), ("unknown-error", 2)])
+    );
+}
+
+#[test]
 fn a_second_row_of_a_measure_is_excluded_and_reported() {
     let twice = with(
         "\nBroadcast Latency    12 ",

@@ -4,32 +4,37 @@ use std::io::Write;
 use std::path::Path;
 
 use record::RecordError;
-use thesis::{ImportError, Imported, Settings};
+use thesis::{Detected, ImportError, Imported, Settings};
 
 use crate::args::{Layout, ResultsArgs};
-use crate::exit::{Exit, Failure, written};
+use crate::exit::{Exit, Failure, print_error, written};
 use crate::terminal;
 
 /// Where run directories are made unless it is said.
 const RUNS: &str = "runs";
+/// What a directory without `clients/` is not.
+pub(crate) const NO_RUN: &str = "a directory with the results of a run";
 
 /// The directory's results, each as a run directory.
 pub(super) fn import(dir: &Path, args: &ResultsArgs) -> Result<Exit, Failure> {
     // There is one layout so far, and it is detected.
     let (None | Some(Layout::Thesis)) = args.layout;
-    let found = thesis::detect(dir).map_err(failure)?;
-    if args.start.is_some() && found.len() > 1 {
+    let Detected { runs, skipped } = thesis::detect(dir).map_err(failure)?;
+    if args.start.is_some() && runs.len() > 1 {
         return Err(Failure::hinted(
             Exit::Usage,
             format!(
                 "{} contains the results of {} runs, but --start applies to one",
                 dir.display(),
-                found.len()
+                runs.len()
             ),
             "import them one at a time",
         ));
     }
-    for results in found {
+    if !args.quiet {
+        skipped.iter().for_each(|path| note_skipped(path, NO_RUN));
+    }
+    for results in runs {
         let imported = thesis::read(&results, &settings(&results, args.start)).map_err(failure)?;
         let text = write(&imported, args)?;
         if !args.quiet {
@@ -37,6 +42,15 @@ pub(super) fn import(dir: &Path, args: &ResultsArgs) -> Result<Exit, Failure> {
         }
     }
     Ok(Exit::Passed)
+}
+
+/// Notes on standard error that something among results is not imported, and what it is not.
+pub(crate) fn note_skipped(path: &Path, is_not: &str) {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    print_error(&format!(
+        "note: skipped: {} is not {is_not}",
+        name.to_string_lossy()
+    ));
 }
 
 /// What the results do not say themselves: when the runs of the thesis began is known.
