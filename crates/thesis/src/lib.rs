@@ -23,5 +23,5 @@ pub use render::results::imported as render_results;
 pub use render::tables::thesis as render_tables;
 pub use tables::{
     Agreement, ReproducedCell, ReproducedRow, ReproducedTable, Reproduction, Results, reproduce,
-    start,
+    start, systems,
 };

@@ -26,8 +26,28 @@ struct System {
     name: String,
     /// The first of the printed minutes, in UTC; `None` where nothing was published.
     start: Option<String>,
-    /// Cores that its CPU utilisation was weighted with, by role.
-    cores: BTreeMap<String, f64>,
+    /// Cores that its CPU utilisation is weighted with.
+    cores: Cores,
+    /// How its servers' figures were printed, where that is not how the text computes them.
+    as_printed: Option<AsPrinted>,
+}
+
+/// Cores by role, or by `role/source` for a source that differs from the others of its role.
+type Cores = BTreeMap<String, f64>;
+
+/// Another computation of the servers' figures, from which the printed ones follow.
+#[derive(Debug, Deserialize)]
+struct AsPrinted {
+    /// The source that is left out.
+    without: String,
+    /// The same in words.
+    words: String,
+    cores: Cores,
+    /// What the sum is divided by in place of the sum of `cores`. A source without a row in a minute
+    /// counts as idle in it.
+    cores_total: f64,
+    /// Both in words, for figures that the CPU is part of.
+    cpu_words: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -144,6 +164,12 @@ pub fn start(name: &str) -> Option<&'static str> {
     system.start.as_deref()
 }
 
+/// The names of the thesis's runs.
+pub fn systems() -> Vec<&'static str> {
+    let systems = PUBLISHED.systems.iter();
+    systems.map(|system| system.id.as_str()).collect()
+}
+
 /// Computes all tables again.
 pub fn reproduce(results: &[Results]) -> Reproduction {
     let measured: Vec<Option<measured::System<'_>>> = PUBLISHED
@@ -174,10 +200,13 @@ pub fn reproduce(results: &[Results]) -> Reproduction {
 fn reproduced(row: &Row, measured: &[Option<measured::System<'_>>]) -> ReproducedRow {
     let cells = measured.iter().enumerate().map(|(system, measured)| {
         let printed = row.printed.get(system).cloned().flatten();
-        let reading = match &row.repeats {
+        let mut reading = match &row.repeats {
             Some(repeats) => repeated(repeats, &row.id, system, measured.as_ref()),
             None => reading(&row.id, system, measured.as_ref()),
         };
+        if let Some(reading) = &mut reading {
+            reading.note = reading.note.take().or_else(|| copied(row, system));
+        }
         ReproducedCell {
             computed: reading.as_ref().map(|reading| reading.value),
             agreement: agree(printed.as_deref(), reading.as_ref()),
@@ -196,15 +225,40 @@ fn reading(id: &str, system: usize, measured: Option<&measured::System<'_>>) -> 
     let found = measured.and_then(|measured| measured.reading(id));
     let derived = derived::reading(&PUBLISHED, id, system);
     match (found, derived) {
-        // What the rounding of printed inputs allows is known from these alone.
-        (Some(found), Some(derived)) => Some(Reading {
-            range: derived.range,
-            others: derived.others,
-            note: derived.note,
-            ..found
-        }),
+        (Some(found), Some(derived)) => Some(joined(found, derived)),
         (found, derived) => found.or(derived),
     }
+}
+
+/// A figure from the results, and what the rounding of the printed inputs allows for it. Where these do
+/// not follow from the results, they are another reading: the figure is not within their rounding.
+fn joined(found: Reading, derived: Reading) -> Reading {
+    let (low, high) = derived.range;
+    let mut others = found.others;
+    let range = if (low..=high).contains(&found.value) {
+        derived.range
+    } else {
+        others.push(("from the printed inputs".to_owned(), derived.range));
+        found.range
+    };
+    others.extend(derived.others);
+    Reading {
+        value: found.value,
+        range,
+        others,
+        note: derived.note,
+    }
+}
+
+/// Which other systems the same figure is printed for.
+fn copied(row: &Row, system: usize) -> Option<String> {
+    let printed = row.printed.get(system)?.as_ref()?;
+    let others = PUBLISHED.systems.iter().zip(&row.printed).enumerate();
+    let same: Vec<&str> = others
+        .filter(|(other, (_, figure))| *other != system && figure.as_ref() == Some(printed))
+        .map(|(_, (other, _))| other.name.as_str())
+        .collect();
+    (!same.is_empty()).then(|| format!("the same is printed for {}", same.join(" and ")))
 }
 
 /// A row that repeats another one is compared with what was printed there.

@@ -99,7 +99,7 @@ fn digits_agree(printed: f64, last: f64, computed: f64) -> Option<Agreement> {
 /// True where some value of the range is printed like this, rounded or cut off.
 fn within(printed: f64, last: f64, (low, high): (f64, f64)) -> bool {
     let slack = last * SLACK;
-    low - slack <= printed + last && printed - last / 2.0 <= high + slack && low <= high
+    low < printed + last && printed - last / 2.0 <= high + slack && low <= high
 }
 
 /// Leading digits that two numbers have in common: 3 for 27,592 and 27,600.
@@ -131,6 +131,8 @@ mod tests {
         assert_eq!(check("100", 0.0), differs(0));
         assert_eq!(check("0.4", 0.4), Agreement::Rounded);
         assert_eq!(check("-1", f64::NAN), differs(0));
+        // One more in the last digit is neither rounded nor cut off.
+        assert_eq!(check("10", 11.0), differs(1));
     }
 
     #[test]

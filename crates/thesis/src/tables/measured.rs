@@ -1,43 +1,49 @@
 //! Figures that come from the published results of a system.
 
-use std::collections::BTreeMap;
+mod minutes;
 
+use record::Import;
 use record::import::ClientReport;
-use record::{Import, ProbeInfo, Probes};
 use stats::polygon;
 
 use super::agreement::Reading;
-use super::{PUBLISHED, Results};
+use super::{AsPrinted, PUBLISHED, Results};
 use judge::clients::{self, PooledMeasure};
+use minutes::{Minutes, mean, statistic};
 
 const MS: f64 = 1e6;
-const MINUTE_NS: i64 = 60_000_000_000;
 const MIB: f64 = 1_048_576.0;
 const GIB: f64 = 1_073_741_824.0;
 
 /// Measures by the thesis's order, and their places in an import.
 const MEASURES: [(&str, u16); 3] = [("handshake", 0), ("request", 1), ("broadcast", 2)];
 
+/// Percentiles below the 98th: their labels in the reports, and their names.
+const LOWER_PERCENTILES: [(&str, &str); 6] = [
+    ("50%", "50th"),
+    ("66%", "66th"),
+    ("75%", "75th"),
+    ("80%", "80th"),
+    ("90%", "90th"),
+    ("95%", "95th"),
+];
+
 /// A system's results, with the minutes that count.
 pub(super) struct System<'r> {
     import: &'r Import,
     minutes: Minutes<'r>,
-}
-
-/// What the servers reported in the printed minutes.
-struct Minutes<'r> {
-    cores: &'r BTreeMap<String, f64>,
-    /// By probe: (minute, value).
-    told: Vec<(&'r ProbeInfo, BTreeMap<i64, f64>)>,
-    /// Minutes that count.
-    count: i64,
+    /// The minutes from which the printed figures follow, where these are others.
+    as_printed: Option<(&'r AsPrinted, Minutes<'r>)>,
 }
 
 impl<'r> System<'r> {
     pub(super) fn new(results: &'r Results, system: &'r super::System, count: i64) -> System<'r> {
+        let minutes = Minutes::new(&results.probes, &system.cores, count);
+        let as_printed = system.as_printed.as_ref();
         System {
             import: &results.import,
-            minutes: Minutes::new(&results.probes, &system.cores, count),
+            as_printed: as_printed.map(|how| (how, minutes.as_printed(how))),
+            minutes,
         }
     }
 
@@ -54,19 +60,13 @@ impl<'r> System<'r> {
             ("broadcasts", "per-user") => self.per_user("broadcast")?,
             ("connected", _) => self.all("handshake")?.pooled.count as f64,
             ("requests", _) => self.all("request")?.pooled.count as f64,
-            ("handshake" | "request" | "broadcast", _) => self.latency(what, which)?,
-            ("cores", _) => self.minutes.cores.values().sum(),
-            ("memory" | "disk", "available") => {
-                let metric = if what == "memory" {
-                    "Memory"
-                } else {
-                    "DiskSpace"
-                };
-                let told = self.minutes.sums(&format!("{metric}Available"), 1.0);
-                // The thesis makes a gigabyte of a thousand of the megabytes that were reported.
-                let scale = if what == "memory" { 1000.0 } else { 1.0 };
-                mean(&told)? / scale
+            ("handshake" | "request" | "broadcast", _) => {
+                let mut reading = Reading::exactly(self.latency(what, which)?);
+                reading.others = self.other_latencies(what, which);
+                return Some(reading);
             }
+            ("cores", _) => return self.cores(),
+            ("memory" | "disk", "available") => return self.available(what),
             ("cpu" | "memory" | "disk" | "crum" | "in" | "out", _) => {
                 return self.series(what, which);
             }
@@ -122,6 +122,52 @@ impl<'r> System<'r> {
         Some(ns / MS)
     }
 
+    /// Of a latency: the same figure of the measure that it may have been exchanged with, and lower
+    /// percentiles.
+    fn other_latencies(&self, measure: &str, which: &str) -> Vec<(String, (f64, f64))> {
+        let exchanged = match measure {
+            "handshake" => Some("request"),
+            "request" => Some("handshake"),
+            _ => None,
+        };
+        let exchanged = exchanged.and_then(|other| {
+            let value = self.latency(other, which)?;
+            Some((format!("from the {other}s"), (value, value)))
+        });
+        let place = MEASURES.iter().find(|found| found.0 == measure);
+        let lower = place.filter(|_| which == "p98").into_iter();
+        let lower = lower.flat_map(|(_, place)| {
+            LOWER_PERCENTILES.iter().filter_map(|(label, name)| {
+                let ns = clients::worst_percentile(self.import, *place, label)? as f64;
+                let words = format!("with the {name} percentile in place of the 98th");
+                Some((words, (ns / MS, ns / MS)))
+            })
+        });
+        exchanged.into_iter().chain(lower).collect()
+    }
+
+    fn cores(&self) -> Option<Reading> {
+        let total = Some(self.minutes.cores_total()).filter(|&total| total > 0.0);
+        let mut reading = Reading::exactly(total?);
+        let without = self.minutes.cores_without_replicas();
+        let words = "without the replicas of MySQL".to_owned();
+        reading.others = vec![(words, (without, without))];
+        Some(reading)
+    }
+
+    fn available(&self, what: &str) -> Option<Reading> {
+        // The thesis makes a gigabyte of a thousand of the megabytes that were reported.
+        let (metric, scale) = match what {
+            "memory" => ("MemoryAvailable", 1000.0),
+            _ => ("DiskSpaceAvailable", 1.0),
+        };
+        let value = mean(&self.minutes.sums(metric, 1.0))? / scale;
+        let mut reading = Reading::exactly(value);
+        let words = "if the last digit before the decimal point is omitted";
+        reading.others = vec![(words.to_owned(), (value / 10.0, value / 10.0))];
+        Some(reading)
+    }
+
     /// A region's mean; should that of another be printed in its place, that is reported.
     fn regional(&self, measure: &str, region: &str) -> Option<Reading> {
         let of = |region: &str| {
@@ -144,28 +190,23 @@ impl<'r> System<'r> {
 
     /// What the servers reported, minute by minute.
     fn series(&self, what: &str, which: &str) -> Option<Reading> {
-        let told = match what {
-            "cpu" => self.minutes.cpu(),
-            "memory" => self.minutes.share("Memory"),
-            "disk" => self.minutes.share("DiskSpace"),
-            "crum" => self.minutes.crum(),
-            "in" => self.minutes.network("In", false),
-            _ => self.minutes.network("Out", false),
-        };
-        let network = matches!(what, "in" | "out");
-        let scale = match (network, which) {
-            (true, "total") => GIB,
-            (true, _) => MIB,
-            (false, _) => 1.0,
-        };
-        let mut reading = Reading::exactly(statistic(&told, which)? / scale);
+        let mut reading = Reading::exactly(figure(&self.minutes, what, which)?);
         if (what, which) == ("cpu", "min") {
             let least = self.minutes.least_source("CPUUtilization", "servers");
             let words = "from the servers alone, without the stores";
-            reading.others = least
-                .map(|v| (words.to_owned(), (v, v)))
-                .into_iter()
-                .collect();
+            reading
+                .others
+                .extend(least.map(|v| (words.to_owned(), (v, v))));
+        }
+        if let Some((how, minutes)) = &self.as_printed {
+            let words = match what {
+                "in" | "out" => &how.words,
+                _ => &how.cpu_words,
+            };
+            let value = figure(minutes, what, which);
+            reading
+                .others
+                .extend(value.map(|v| (words.clone(), (v, v))));
         }
         Some(reading)
     }
@@ -188,128 +229,24 @@ impl<'r> System<'r> {
     }
 }
 
-impl<'r> Minutes<'r> {
-    fn new(probes: &'r Probes, cores: &'r BTreeMap<String, f64>, count: i64) -> Minutes<'r> {
-        let mut told: Vec<_> = probes
-            .list
-            .iter()
-            .map(|info| (info, BTreeMap::new()))
-            .collect();
-        for row in &probes.rows {
-            let minute = row.at_ns.div_euclid(MINUTE_NS);
-            told[row.probe as usize].1.insert(minute, row.value);
-        }
-        Minutes { cores, told, count }
-    }
-
-    fn metric(&self, metric: &str) -> impl Iterator<Item = &(&'r ProbeInfo, BTreeMap<i64, f64>)> {
-        self.told.iter().filter(move |told| told.0.metric == metric)
-    }
-
-    /// A metric over all sources, in the minutes in which each of them told it.
-    fn sums(&self, metric: &str, scale: f64) -> BTreeMap<i64, f64> {
-        self.weighted(metric, |_| scale, 0..self.count)
-    }
-
-    fn weighted(
-        &self,
-        metric: &str,
-        weight: impl Fn(&ProbeInfo) -> f64,
-        minutes: std::ops::Range<i64>,
-    ) -> BTreeMap<i64, f64> {
-        let all: Vec<_> = self.metric(metric).collect();
-        let of = |minute: &i64| {
-            let values = all
-                .iter()
-                .map(|(info, told)| Some(told.get(minute)? * weight(info)));
-            let sum = values.sum::<Option<f64>>();
-            sum.filter(|_| !all.is_empty()).map(|sum| (*minute, sum))
-        };
-        minutes.filter_map(|minute| of(&minute)).collect()
-    }
-
-    /// Per cent, weighted by cores.
-    fn cpu(&self) -> BTreeMap<i64, f64> {
-        let cores = |info: &ProbeInfo| self.cores.get(&info.role).copied().unwrap_or(0.0);
-        let total: f64 = self
-            .metric("CPUUtilization")
-            .map(|told| cores(told.0))
-            .sum();
-        self.weighted("CPUUtilization", |info| cores(info) / total, 0..self.count)
-    }
-
-    /// Used over available, in per cent.
-    fn share(&self, what: &str) -> BTreeMap<i64, f64> {
-        let used = self.sums(&format!("{what}Used"), 100.0);
-        let available = self.sums(&format!("{what}Available"), 1.0);
-        let both = used
-            .into_iter()
-            .filter_map(|(at, used)| Some((at, used / available.get(&at)?)));
-        both.collect()
-    }
-
-    fn crum(&self) -> BTreeMap<i64, f64> {
-        let (memory, disk) = (self.share("Memory"), self.share("DiskSpace"));
-        let area = |(at, cpu): (i64, f64)| {
-            let radii = [cpu, *memory.get(&at)?, *disk.get(&at)?];
-            Some((at, polygon::area(&radii)?))
-        };
-        self.cpu().into_iter().filter_map(area).collect()
-    }
-
-    /// Bytes in a minute. Hosts tell these, the database a mean by second.
-    fn network(&self, direction: &str, all_minutes: bool) -> BTreeMap<i64, f64> {
-        let minutes = match all_minutes {
-            true => i64::from(i32::MIN)..i64::from(i32::MAX),
-            false => 0..self.count,
-        };
-        let other = if direction == "In" {
-            "Receive"
-        } else {
-            "Transmit"
-        };
-        let metrics = [
-            (format!("Network{direction}"), 1.0),
-            (format!("Network{other}Throughput"), 60.0),
-        ];
-        let sources: Vec<_> = metrics
-            .iter()
-            .flat_map(|(metric, factor)| self.metric(metric).map(move |told| (&told.1, factor)))
-            .collect();
-        let Some((first, _)) = sources.first() else {
-            return BTreeMap::new();
-        };
-        let of = |at: &i64| {
-            let told = sources
-                .iter()
-                .map(|(told, factor)| Some(told.get(at)? * **factor));
-            told.sum::<Option<f64>>().map(|sum| (*at, sum))
-        };
-        first
-            .keys()
-            .filter(|at| minutes.contains(at))
-            .filter_map(of)
-            .collect()
-    }
-
-    /// The least value that one role's sources reported.
-    fn least_source(&self, metric: &str, role: &str) -> Option<f64> {
-        let of_role = self.metric(metric).filter(|told| told.0.role == role);
-        let values = of_role.flat_map(|told| told.1.range(0..self.count).map(|(_, &value)| value));
-        values.reduce(f64::min)
-    }
+/// A figure of what was reported minute by minute.
+fn figure(minutes: &Minutes<'_>, what: &str, which: &str) -> Option<f64> {
+    let told = match what {
+        "cpu" => minutes.cpu(),
+        "memory" => minutes.share("Memory"),
+        "disk" => minutes.share("DiskSpace"),
+        "crum" => minutes.crum(),
+        "in" => minutes.network("In", false),
+        _ => minutes.network("Out", false),
+    };
+    let network = matches!(what, "in" | "out");
+    let scale = match (network, which) {
+        (true, "total") => GIB,
+        (true, _) => MIB,
+        (false, _) => 1.0,
+    };
+    Some(statistic(&told, which)? / scale)
 }
 
-fn statistic(told: &BTreeMap<i64, f64>, which: &str) -> Option<f64> {
-    match which {
-        "min" => told.values().copied().reduce(f64::min),
-        "max" => told.values().copied().reduce(f64::max),
-        "avg" => mean(told),
-        "total" => Some(told.values().sum()).filter(|_| !told.is_empty()),
-        _ => None,
-    }
-}
-
-fn mean(told: &BTreeMap<i64, f64>) -> Option<f64> {
-    (!told.is_empty()).then(|| told.values().sum::<f64>() / told.len() as f64)
-}
+#[cfg(test)]
+mod tests;

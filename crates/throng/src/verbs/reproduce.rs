@@ -41,7 +41,10 @@ fn results(dir: &Path) -> Result<Vec<Results>, Failure> {
         return Err(Failure::hinted(
             Exit::Data,
             format!("{} contains no results of the thesis", dir.display()),
-            "the directories of the thesis are named baseline and proposed_1",
+            &format!(
+                "the directories of the thesis are named {}",
+                thesis::systems().join(", ")
+            ),
         ));
     }
     Ok(found)
