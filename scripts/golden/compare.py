@@ -7,8 +7,10 @@ tables), the answer is counted out or integrated here, by other means than the c
     venv/bin/python scripts/golden/compare.py
 """
 
+import fractions
 import itertools
 import json
+import math
 import pathlib
 import platform
 
@@ -227,6 +229,107 @@ def anderson_limit():
             for a, b in itertools.pairwise(edges)
         ]
         yield {"x": x, "p": 0.5 + sum(parts) / np.pi}
+
+
+def anderson_pairs():
+    """Small samples, and larger ones with few distinct values."""
+    yield [1, 2, 2, 3, 3], [3, 4, 4, 5, 5]
+    yield [1, 1, 1, 2, 2], [2, 3, 3, 3, 3]
+    yield [1, 1, 1, 1, 2], [2, 2, 2, 2, 2]
+    yield [1, 2, 3, 4, 5], [6, 7, 8, 9, 10]
+    yield [4, 1, 7, 3, 9, 6], [5, 2, 10, 12, 8, 11]
+    yield [1], [2, 2, 3, 5]
+    yield [3, 9], [1, 2, 4, 5, 6, 7, 8, 10, 11, 12]
+    yield lattice(8, 3, 11), lattice(8, 4, 13, 2)
+    yield [0] * 12 + [1] * 3, [0] * 6 + [1] * 9
+    yield [0] * 30 + [1] * 8 + [2] * 2, [0] * 20 + [1] * 10 + [2] * 10
+    yield [5, 5, 5, 5], [5, 5, 5]
+
+
+def anderson_exact():
+    """Every permutation, in whole fractions: equation 7 of Scholz and Stephens, none of our shortcuts.
+    Tied numbers are not told apart, so that forty of them can be gone through as well."""
+    for a, b in anderson_pairs():
+        n, m = len(a), len(b)
+        total = n + m
+        values = sorted(set(a) | set(b))
+        tied = [(a + b).count(v) for v in values]
+
+        def statistic(counts):
+            whole, upto, all_upto = fractions.Fraction(0), 0, 0
+            for count, t in zip(counts, tied, strict=True):
+                mid, all_mid = upto + fractions.Fraction(count, 2), all_upto + fractions.Fraction(t, 2)
+                spread = all_mid * (total - all_mid) - fractions.Fraction(total * t, 4)
+                if spread > 0:
+                    whole += t * (total * mid - n * all_mid) ** 2 / spread
+                upto, all_upto = upto + count, all_upto + t
+            return whole * (total - 1) / (total * n * m)
+
+        seen = statistic([a.count(v) for v in values])
+        reached = 0
+        for counts in itertools.product(*(range(t + 1) for t in tied)):
+            if sum(counts) == n and statistic(counts) >= seen:
+                reached += math.prod(math.comb(t, c) for t, c in zip(tied, counts, strict=True))
+        found = {"a": a, "b": b, "statistic": float(seen), "p": reached / math.comb(total, n)}
+        if math.comb(total, n) <= 20_000 and len(values) > 1 and min(n, m) > 1:
+            method = stats.PermutationMethod(n_resamples=20_000)
+            found["scipy"] = stats.anderson_ksamp([a, b], variant="midrank", method=method).pvalue
+        yield found
+
+
+def anderson_tied():
+    """The limit with ties: eigenvalues of the full covariance of the weighted deviations, and Imhof's
+    integral (1961) for the sum of squares that these weigh."""
+    cases = [
+        [1, 1],
+        [1, 1, 1],
+        [7, 2, 1],
+        [1] * 10,
+        [1] * 37,
+        [50] + [1] * 50,
+        [1, 2, 3, 4, 5, 40, 5, 4, 3, 2, 1],
+    ]
+    for tied in cases:
+        t = np.array(tied) / sum(tied)
+        middle = np.cumsum(t) - t / 2
+        covariance = np.minimum.outer(middle, middle) * (1 - np.maximum.outer(middle, middle))
+        own = middle * (1 - middle) - t / 4
+        np.fill_diagonal(covariance, own)
+        root = np.sqrt(t / own)
+        weights = np.linalg.eigvalsh(root[:, None] * covariance * root[None, :])
+        weights = weights[weights > 1e-12]
+        for x in [0.3, 1.25, 2.5, 5.0]:
+
+            def integrand(u, weights=weights, x=x):
+                angle = 0.5 * np.sum(np.arctan(weights * u)) - 0.5 * x * u
+                return np.sin(angle) / u / np.exp(0.25 * np.sum(np.log1p((weights * u) ** 2)))
+
+            if len(weights) == 1:
+                p = float(stats.chi2.sf(x / weights[0], 1))
+            elif len(weights) == 2:  # slowly falling: integrated over the one of the two instead
+                density = lambda z: stats.chi2.sf((x - weights[1] * z * z) / weights[0], 1) * stats.norm.pdf(z)  # noqa: E731, B023
+                edge = math.sqrt(x / weights[1])
+                p = 2 * (integrate.quad(density, 0, edge)[0] + stats.norm.sf(edge))
+            else:
+                end = 4000 if len(weights) < 5 else 600
+                step = min(0.5, 2 / x)
+                edges = np.concatenate([[1e-9], np.arange(step, end, step)])
+                parts = [
+                    integrate.fixed_quad(np.vectorize(integrand), a, b, n=8)[0]
+                    for a, b in itertools.pairwise(edges)
+                ]
+                p = 0.5 + sum(parts) / np.pi
+            yield {"tied": tied, "x": x, "p": p}
+
+
+def anderson_permuted():
+    """SciPy's permutations of samples with many ties that are too large to be counted out."""
+    for n, m, modulo, step in [(50, 50, 10, 3), (100, 80, 20, 40), (60, 200, 12, 80)]:
+        a = [i * i % modulo for i in range(n)]
+        b = [(i * i + i // step) % modulo for i in range(m)]
+        method = stats.PermutationMethod(n_resamples=20_000, rng=np.random.default_rng(1))
+        found = stats.anderson_ksamp([a, b], variant="midrank", method=method)
+        yield {"a": a, "b": b, "p": found.pvalue}
 
 
 def mann_whitney():
@@ -473,6 +576,9 @@ TOPICS = [
     anderson,
     anderson_lattices,
     anderson_limit,
+    anderson_exact,
+    anderson_tied,
+    anderson_permuted,
     mann_whitney,
     shift,
     shift_lattices,

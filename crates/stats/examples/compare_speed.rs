@@ -61,7 +61,7 @@ fn main() {
     clock.lap("Kolmogorov-Smirnov, all pairs");
     let anderson = pairs.iter().map(|&(i, j)| {
         let found = anderson::two_samples(&all[i], &all[j]).unwrap();
-        found.p_limit.unwrap()
+        found.p.unwrap()
     });
     let anderson: Vec<f64> = anderson.collect();
     clock.lap("Anderson-Darling, all pairs");

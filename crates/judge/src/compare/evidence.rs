@@ -68,7 +68,7 @@ pub(crate) fn adjusted(p: &[f64], correction: Correction) -> Vec<f64> {
 /// The statistic and p-value of Anderson and Darling; 1 where there are too few numbers to test.
 pub(crate) fn anderson(a: &Sample, b: &Sample) -> Test {
     match anderson::two_samples(a, b) {
-        Ok(found) => untested(found.statistic, found.p_limit.unwrap_or(1.0)),
+        Ok(found) => untested(found.statistic, found.p.unwrap_or(1.0)),
         Err(_) => untested(0.0, 1.0),
     }
 }

@@ -32,11 +32,63 @@ fn anderson_darling_agrees_with_scipy() {
             "A²",
         );
         assert_published(found.p_published, number(&case["p"]));
-        assert_eq!(found.p_limit.is_some(), samples.len() == 2);
-        if let (Some(limit), Published::Within(p)) = (found.p_limit, found.p_published) {
+        assert_eq!(found.p.is_some(), samples.len() == 2);
+        let distinct = |sample: &Sample| sample.values().len() as u64 == sample.count();
+        if !found.exact
+            && samples.iter().all(distinct)
+            && let (Some(limit), Published::Within(p)) = (found.p, found.p_published)
+        {
             assert_near(limit, p, 0.08, "the limit beside the published percentiles");
         }
     }
+}
+
+#[test]
+fn anderson_darling_of_few_numbers_or_few_values_is_counted_out() {
+    for case in cases("anderson_exact") {
+        let (a, b) = (sample(&case["a"]), sample(&case["b"]));
+        for (a, b) in [(&a, &b), (&b, &a)] {
+            let found = anderson::two_samples(a, b).unwrap();
+            assert!(found.exact, "{case}");
+            let p = found.p.unwrap();
+            assert_near(found.statistic, number(&case["statistic"]), 1e-9, "A²");
+            assert_near(p, number(&case["p"]), 1e-9, "p");
+            if !case["scipy"].is_null() {
+                assert_near(p, number(&case["scipy"]), 1e-9, "SciPy's permutations");
+            }
+        }
+    }
+}
+
+#[test]
+fn anderson_darling_of_many_ties_uses_their_limit() {
+    for case in cases("anderson_permuted") {
+        let (a, b) = (sample(&case["a"]), sample(&case["b"]));
+        let found = anderson::two_samples(&a, &b).unwrap();
+        assert!(!found.exact);
+        let (p, expected) = (found.p.unwrap(), number(&case["p"]));
+        // Three standard errors of 20,000 permutations, and 5 % for the limit.
+        let error = 3.0 * (expected * (1.0 - expected) / 20_000.0).sqrt() + 0.05 * expected;
+        assert!((p - expected).abs() < error, "{p} instead of {expected}");
+    }
+}
+
+#[test]
+fn more_values_than_are_needed_change_little() {
+    // 1,000 values with ten numbers each are merged; with one number each they are not tied.
+    let [tied, distinct] = [10, 1].map(|times| {
+        let numbers = |shift: u32| (0..1_000).map(move |i| (f64::from(i + shift), times));
+        [0, 20].map(|shift| Sample::counted(numbers(shift).collect()).unwrap())
+    });
+    let [tied, distinct] = [tied, distinct].map(|[a, b]| anderson::two_samples(&a, &b).unwrap());
+    let same = limit_tail(1.0 + (tied.statistic - 1.0));
+    assert_near(tied.p.unwrap(), same, 0.03, "merged");
+    assert_near(
+        distinct.p.unwrap(),
+        limit_tail(1.0 + (distinct.statistic - 1.0)),
+        0.03,
+        "not tied",
+    );
 }
 
 #[test]
@@ -81,7 +133,7 @@ fn anderson_darling_needs_distinct_values() {
     );
     let constant = Sample::counted(vec![(1.0, 5000)]).unwrap();
     let found = anderson::two_samples(&constant, &constant).unwrap();
-    assert_eq!((found.statistic, found.p_limit), (0.0, Some(1.0)));
+    assert_eq!((found.statistic, found.p), (0.0, Some(1.0)));
     assert_eq!(found.p_published, Published::Above);
 }
 
