@@ -32,8 +32,8 @@ pub struct Interval {
     pub len_ns: u64,
     /// As it was given to [`LatencyWriter::interval`].
     pub tag: String,
-    /// Nanoseconds. The counts are exact, the numbers within 0.05 % but for the greatest, which
-    /// is exact.
+    /// Nanoseconds. The counts are exact; the greatest number is exact; all others, the least among
+    /// them, are the middles of their buckets, within 0.05 %.
     pub hist: LogHistogram,
 }
 

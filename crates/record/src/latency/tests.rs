@@ -86,6 +86,20 @@ fn intervals_come_back_in_order() {
 }
 
 #[test]
+fn the_greatest_number_is_exact_and_the_least_the_middle_of_its_bucket() {
+    // From 2^25 on, buckets are 2^15 wide.
+    const LOWEST: u64 = 1 << 25;
+    for least in [LOWEST, LOWEST + 100, LOWEST + (1 << 15) - 1] {
+        let hist = recorded(&[least, 70_000_001, 80_000_003]);
+        let found = round_trip(&[(0, 1, "request", &hist)]);
+        assert_eq!(found[0].hist.max(), 80_000_003);
+        assert_eq!(found[0].hist.min(), LOWEST + (1 << 14));
+    }
+    let alone = round_trip(&[(0, 1, "request", &recorded(&[LOWEST + 100]))]);
+    assert_eq!(alone[0].hist.min(), LOWEST + 100);
+}
+
+#[test]
 fn torn_last_line_is_skipped_and_damage_reported() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("latency.hlog");

@@ -270,7 +270,7 @@ pub struct Latency {
     pub bound_above: Option<f64>,
     /// Arithmetic mean.
     pub mean_ns: f64,
-    /// Least.
+    /// Least, within 0.05 % as it is read from histograms.
     pub min_ns: u64,
     /// Median.
     pub p50_ns: u64,
