@@ -29,11 +29,11 @@ mod verdict;
 use record::Run;
 use record::schema::Verdict as RunVerdict;
 
-pub use change::{Change, Figure, Rule};
+pub use change::{Change, Figure, Rule, WindowMeans};
 pub use options::{Correction, Options, Published, Time};
 pub use result::{
-    Acceptance, COMPARISON_FORMAT, ComparedMeasure, ComparedRun, Comparison, Curves, Detect,
-    Evidence, Pair, PairTest, Peak, QuantileChange, RunFigures, Serial, Side, SideModes,
+    Acceptance, AllOperations, COMPARISON_FORMAT, ComparedMeasure, ComparedRun, Comparison, Curves,
+    Detect, Evidence, Pair, PairTest, Peak, QuantileChange, RunFigures, Serial, Side, SideModes,
     Similarity, Source, Test, Verdict,
 };
 pub use verdict::{labels, p_value, percent, shown};
@@ -449,10 +449,11 @@ fn measure(
     let candidate = units.split_off(baselines);
     let sides = match rule {
         None => return (measure, Vec::new()),
-        Some(Rule::Windows) => Sides::of_windows(of_runs, runs),
+        Some(Rule::Windows) => Sides::of_windows(of_runs, runs, [units, candidate]),
         Some(_) => Some(Sides {
             baseline: units,
             candidate,
+            runs: None,
             distances: measure.direct.as_ref().map_or(Vec::new(), pairs::distances),
         }),
     };
@@ -474,6 +475,7 @@ fn figures(
         count: measured.count(),
         rate: measured.count() as f64 / seconds,
         error_rate: measured.ends.map(Ends::error_rate),
+        all: measured.all_operations(&options.quantiles),
         mean_ns: sample.map(Sample::mean),
         quantiles_ns: sample.map_or(Vec::new(), |sample| {
             options

@@ -4,8 +4,8 @@ mod junit;
 mod markdown;
 
 use judge::compare::{
-    Acceptance, Change, ComparedMeasure, Comparison, Evidence, Figure, Rule, Side, Similarity,
-    Verdict, labels, p_value, percent, shown,
+    Acceptance, AllOperations, Change, ComparedMeasure, Comparison, Evidence, Figure, Rule, Side,
+    Similarity, Verdict, labels, p_value, percent, shown,
 };
 
 use crate::style::{Line, Style, Tone, wrap};
@@ -99,7 +99,7 @@ fn figures(comparison: &Comparison) -> Table {
         "",
         "baseline",
         "candidate",
-        "difference",
+        difference_title(comparison),
         &confidence,
         "change",
         "p",
@@ -114,6 +114,14 @@ fn figures(comparison: &Comparison) -> Table {
         }
     }
     table
+}
+
+/// What the difference is of.
+fn difference_title(comparison: &Comparison) -> &'static str {
+    match comparison.rule {
+        Some(Rule::Windows) => "windows differ by",
+        _ => "difference",
+    }
 }
 
 /// A measure's name, verdict and source.
@@ -197,6 +205,14 @@ fn details(measure: &ComparedMeasure, comparison: &Comparison) -> Vec<Line> {
             lines.push(Line::default().tone(Tone::Dim, name).text(part));
         }
     };
+    if comparison.rule == Some(Rule::Windows) {
+        for (run, figures) in comparison.runs.iter().zip(&measure.runs) {
+            if let Some(all) = &figures.all {
+                let name = format!("all of {}", run.label);
+                add(&name, all_operations(all, &comparison.options.quantiles));
+            }
+        }
+    }
     if let Some(evidence) = &measure.evidence {
         add("pooled", pooled(evidence));
     }
@@ -230,6 +246,22 @@ fn details(measure: &ComparedMeasure, comparison: &Comparison) -> Vec<Line> {
         add(side, peaks.join(", "));
     }
     lines
+}
+
+/// `p50 1.20 ms, p99 ≥ 10.0 s of 1,000 operations, failed ones included`.
+fn all_operations(all: &AllOperations, quantiles: &[f64]) -> String {
+    let found = all.quantiles_ns.iter().zip(&all.is_bound);
+    let shown = quantiles.iter().zip(found).map(|(&q, (&ns, is_bound))| {
+        let bound = if *is_bound { "≥ " } else { "" };
+        let name = Figure::Quantile(q).name();
+        format!("{name} {bound}{}", units::duration(ns as f64))
+    });
+    let shown: Vec<String> = shown.collect();
+    format!(
+        "{} of {}, failed ones included",
+        shown.join(", "),
+        units::counted(all.count, "operation")
+    )
 }
 
 /// Tests on operations in one line.
@@ -312,7 +344,8 @@ fn rule(comparison: &Comparison) -> String {
         ),
         Some(Rule::Student) => format!("Student's t over runs, {figures} corrected by Holm"),
         Some(Rule::Windows) => format!(
-            "permutation of paired windows of single runs, corrected for {figures} at once (max-T)"
+            "permutation of paired windows of single runs, corrected for {figures} at once (max-T); \
+             baseline and candidate are figures of the complete runs"
         ),
         None => format!(
             "tests of all pairs on independent operations, corrected by {}",

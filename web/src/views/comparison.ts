@@ -84,7 +84,7 @@ function section(doc: ComparisonDocument, measure: ComparedMeasure, place: numbe
     id: `measure-${place}`,
     content: [
       el('p', {}, `${capital(measure.text || measure.verdict)}.`),
-      changes(measure),
+      changes(doc, measure),
       ...figures(doc, measure, place),
       evidence(doc, measure),
       figuresOfRuns(doc, measure),
@@ -110,17 +110,19 @@ function figures(doc: ComparisonDocument, measure: ComparedMeasure, place: numbe
   return [...all, ...groups(doc, measure, place)];
 }
 
-function changes(measure: ComparedMeasure): HTMLElement | null {
+function changes(doc: ComparisonDocument, measure: ComparedMeasure): HTMLElement | null {
   const all = measure.changes;
   if (all.length === 0) return null;
   const title = `Changes of ${measure.name}`;
+  // Baseline and candidate are figures of complete runs; single runs are compared by their windows.
+  const change = doc.rule === 'windows' ? 'change of windows' : 'change';
   return table({
     title,
     frame: [
       each(all, 'figure', '', (one) => one.figure),
       each(all, 'baseline', '', (one) => one.baseline_shown),
       each(all, 'candidate', '', (one) => one.candidate_shown),
-      each(all, 'change', 'change', (one) => one.relative),
+      each(all, change, 'change', (one) => one.relative),
       each(all, 'p', 'p', (one) => one.p),
       each(all, 'p, corrected', 'p', (one) => one.p_adjusted),
       each(all, 'result', '', (one) =>

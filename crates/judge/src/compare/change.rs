@@ -72,22 +72,35 @@ impl Rule {
     }
 }
 
+/// A figure's means over the windows of two runs, in the figure's unit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct WindowMeans {
+    /// Of the baseline's run.
+    pub baseline: f64,
+    /// Of the candidate's.
+    pub candidate: f64,
+}
+
 /// How a figure differs between the sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Change {
     /// What.
     pub figure: Figure,
-    /// Mean over the baseline's runs: nanoseconds, per second, or a share; `None` of a shape.
+    /// Mean over the baseline's runs, each with all of its operations: nanoseconds, per second, or a
+    /// share; `None` of a shape.
     pub baseline: Option<f64>,
     /// The same of the candidate.
     pub candidate: Option<f64>,
-    /// Candidate minus baseline; of a shape the mean Kolmogorov–Smirnov distance between runs of
-    /// the two sides.
+    /// The figure's mean over the windows of each run, where these are compared (one run a side). A
+    /// quantile of a run is not the mean of its windows' quantiles.
+    pub windows: Option<WindowMeans>,
+    /// Candidate minus baseline: of runs, or of the means of their windows if these are compared; of a
+    /// shape the mean Kolmogorov–Smirnov distance between runs of the two sides.
     pub difference: f64,
     /// Of this difference alone, with confidence 1 − α, over runs (Student's t, Welch 1947); over
     /// pairs of windows where each side is one run.
     pub interval: Option<(f64, f64)>,
-    /// The difference as a share of the baseline; of a shape the greatest among quantiles. `None`
+    /// The difference as a share of the baseline, or of the mean of its windows; of a shape the greatest among quantiles. `None`
     /// where the baseline is 0.
     pub relative: Option<f64>,
     /// Student's t of the figure's logarithm, of a shape the root of a pseudo-F; but for Student's own

@@ -10,7 +10,7 @@ use stats::permute::{Permutations, distance_t, max_t, paired_t, two_sample_t};
 use stats::rng::{Purpose, Rng};
 use stats::student;
 
-use super::change::{Change, Figure, Rule};
+use super::change::{Change, Figure, Rule, WindowMeans};
 use super::read::Measured;
 use super::unit::Unit;
 use super::{ComparedRun, Options, neighbours};
@@ -30,6 +30,8 @@ const LEAST_NS: f64 = 1.0;
 pub(crate) struct Sides {
     pub(crate) baseline: Vec<Unit>,
     pub(crate) candidate: Vec<Unit>,
+    /// The two runs, if the units are their windows.
+    pub(crate) runs: Option<[Vec<Unit>; 2]>,
     /// The Kolmogorov–Smirnov distance of each unit from each, the baseline's first; empty where
     /// shapes are not compared.
     pub(crate) distances: Vec<Vec<f64>>,
@@ -182,6 +184,7 @@ fn untested(figure: Figure, difference: f64, relative: Option<f64>) -> Change {
         figure,
         baseline: None,
         candidate: None,
+        windows: None,
         difference,
         interval: None,
         relative,
@@ -203,9 +206,16 @@ fn shape(sides: &Sides) -> Change {
 
 fn told(figure: Figure, sides: &Sides, rule: Rule, options: &Options) -> Change {
     let confidence = 1.0 - options.alpha;
-    let of = |units: &[Unit]| units.iter().map(|unit| plain(figure, unit)).collect();
-    let (first, second): (Vec<f64>, Vec<f64>) = (of(&sides.baseline), of(&sides.candidate));
+    let of = |units: &[Unit]| -> Vec<f64> {
+        let values = units.iter().map(|unit| plain(figure, unit));
+        values.collect()
+    };
+    let (first, second) = (of(&sides.baseline), of(&sides.candidate));
     let (baseline, candidate) = (mean(&first), mean(&second));
+    let runs = sides.runs.as_ref().map(|runs| {
+        let own = |run: &[Unit]| mean(&of(run));
+        [own(&runs[0]), own(&runs[1])]
+    });
     let interval = match rule {
         Rule::Windows => {
             let pairs = first.iter().zip(&second).map(|(a, b)| b - a);
@@ -218,9 +228,14 @@ fn told(figure: Figure, sides: &Sides, rule: Rule, options: &Options) -> Change 
         true => Some(0.0),
         false => (baseline != 0.0).then(|| difference / baseline),
     };
+    let [baseline_shown, candidate_shown] = runs.unwrap_or([baseline, candidate]);
     Change {
-        baseline: Some(baseline),
-        candidate: Some(candidate),
+        baseline: Some(baseline_shown),
+        candidate: Some(candidate_shown),
+        windows: runs.map(|_| WindowMeans {
+            baseline,
+            candidate,
+        }),
         interval,
         ..untested(figure, difference, relative)
     }
@@ -248,12 +263,18 @@ pub(crate) fn transformed(figure: Figure, unit: &Unit) -> f64 {
 }
 
 impl Sides {
-    /// The windows of two runs; `None` where one of them has too few operations.
-    pub(crate) fn of_windows(of_runs: &[&Measured], runs: &[ComparedRun]) -> Option<Sides> {
+    /// The windows of two runs, which are also given as `both` with one unit each; `None` where a window
+    /// has too few operations.
+    pub(crate) fn of_windows(
+        of_runs: &[&Measured],
+        runs: &[ComparedRun],
+        both: [Vec<Unit>; 2],
+    ) -> Option<Sides> {
         let units = |place: usize| of_runs[place].window_units(runs[place].seconds);
         Some(Sides {
             baseline: units(0)?,
             candidate: units(1)?,
+            runs: Some(both),
             distances: Vec::new(),
         })
     }

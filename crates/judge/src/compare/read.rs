@@ -4,12 +4,13 @@
 use std::collections::HashMap;
 
 use record::schema::{EventKind, RunInfo};
-use record::{Outcome, Run};
+use record::{Measurement, Outcome, Run};
+use stats::censored::{Censored, Quantile};
 use stats::hist::LogHistogram;
 use stats::sample::{Edge, Sample};
 
 use super::unit::Unit;
-use super::{Options, Source, Time};
+use super::{AllOperations, Options, Source, Time};
 use crate::JudgeError;
 
 /// Windows that a run is cut into, to be compared where there is one run a side only. Ten pairs have
@@ -55,6 +56,10 @@ pub(crate) struct Measured {
     pub(crate) ends: Option<Ends>,
     /// By window; empty where rows were not read.
     pub(crate) window_ends: Vec<Ends>,
+    /// Response times of operations that were answered with a failure; empty if service times are read.
+    pub(crate) failed: LogHistogram,
+    /// How long operations were waited for that were never answered; empty if service times are read.
+    pub(crate) unanswered: LogHistogram,
 }
 
 impl Span {
@@ -177,16 +182,19 @@ fn read_rows(
         }
     }
     run.requests(|batch| {
-        for row in batch
-            .iter()
-            .filter(|row| row.outcome != Outcome::Unfinished)
-        {
+        for row in batch {
             let (Some(number), Some(window)) =
                 (numbers[usize::from(row.measure)], span.window(row.done_ns))
             else {
                 continue;
             };
             let measured = &mut all[number];
+            if time == Time::Response {
+                measured.add_failure(row);
+            }
+            if row.outcome == Outcome::Unfinished {
+                continue;
+            }
             let ends = &mut measured.window_ends[window];
             ends.ended += 1;
             ends.failed += u64::from(row.outcome.is_error());
@@ -201,6 +209,14 @@ fn read_rows(
     Ok(())
 }
 
+/// What the histogram of a tag counted.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    Succeeded,
+    Failed,
+    Unanswered,
+}
+
 fn read_histograms(
     run: &Run,
     span: Span,
@@ -208,23 +224,34 @@ fn read_histograms(
     all: &mut [Measured],
     time: Time,
 ) -> Result<(), JudgeError> {
-    let mut tags: HashMap<String, usize> = HashMap::new();
+    let mut tags: HashMap<String, (usize, Part)> = HashMap::new();
     for (number, &place) in places.iter().enumerate() {
         let name = &run.info().measures[place].name;
-        tags.insert(
-            match time {
-                Time::Response => name.clone(),
-                Time::Service => format!("{name}.service"),
-            },
-            number,
-        );
+        match time {
+            Time::Response => {
+                tags.insert(name.clone(), (number, Part::Succeeded));
+                tags.insert(format!("{name}.failed"), (number, Part::Failed));
+                tags.insert(format!("{name}.censored"), (number, Part::Unanswered));
+            }
+            Time::Service => {
+                tags.insert(format!("{name}.service"), (number, Part::Succeeded));
+            }
+        }
     }
     run.intervals(|interval| {
-        if let (Some(&number), Some(window)) =
+        let (Some(&(number, part)), Some(window)) =
             (tags.get(&interval.tag), span.window(interval.start_ns))
-            && let Times::Histograms(windows) = &mut all[number].times
-        {
-            windows[window].merge(&interval.hist);
+        else {
+            return;
+        };
+        let measured = &mut all[number];
+        if let Times::Histograms(windows) = &mut measured.times {
+            let hist = match part {
+                Part::Succeeded => &mut windows[window],
+                Part::Failed => &mut measured.failed,
+                Part::Unanswered => &mut measured.unanswered,
+            };
+            hist.merge(&interval.hist);
         }
     })?;
     Ok(())
@@ -277,7 +304,41 @@ impl Measured {
             },
             ends: None,
             window_ends: vec![Ends::default(); if by_rows { WINDOWS } else { 0 }],
+            failed: LogHistogram::new(),
+            unanswered: LogHistogram::new(),
         }
+    }
+
+    /// Adds the time of an operation that failed, as far as it is known.
+    fn add_failure(&mut self, row: &Measurement) {
+        if row.outcome.is_answered_failure() {
+            self.failed.record(row.response_ns());
+        } else if row.outcome.is_unanswered() {
+            self.unanswered.record(row.response_ns());
+        }
+    }
+
+    /// The times of all operations, those that failed included; `None` if none of these has a time.
+    pub(crate) fn all_operations(&self, quantiles: &[f64]) -> Option<AllOperations> {
+        if self.failed.is_empty() && self.unanswered.is_empty() {
+            return None;
+        }
+        let mut known = self.failed.clone();
+        match &self.times {
+            Times::Rows(windows) => windows
+                .iter()
+                .flatten()
+                .for_each(|&ns| known.record(ns as u64)),
+            Times::Histograms(windows) => windows.iter().for_each(|hist| known.merge(hist)),
+        }
+        let times = Censored::new(&known, &self.unanswered);
+        let found: Vec<Quantile> = quantiles.iter().map(|&q| times.quantile(q)).collect();
+        Some(AllOperations {
+            count: times.count(),
+            unanswered: times.count_censored(),
+            quantiles_ns: found.iter().map(|found| found.value()).collect(),
+            is_bound: found.iter().map(|found| found.is_bound()).collect(),
+        })
     }
 
     /// Where its times come from.

@@ -201,10 +201,28 @@ pub struct RunFigures {
     pub rate: f64,
     /// Share of operations that failed; `None` where the record cannot tell it.
     pub error_rate: Option<f64>,
+    /// The response times of all operations, as `throng show` states them; `None` if none failed, and of
+    /// service times, which only operations that succeeded have.
+    pub all: Option<AllOperations>,
     /// Nanoseconds; `None` where none succeeded.
     pub mean_ns: Option<f64>,
     /// The chosen quantiles, nanoseconds; empty where none succeeded.
     pub quantiles_ns: Vec<f64>,
+}
+
+/// Response times of all operations of a run, those that failed included. Operations that were never
+/// answered took at least as long as they were waited for: what falls among them is a lower bound
+/// (Kaplan and Meier 1958).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AllOperations {
+    /// How many ended.
+    pub count: u64,
+    /// Those of them that were never answered.
+    pub unanswered: u64,
+    /// The chosen quantiles, nanoseconds.
+    pub quantiles_ns: Vec<u64>,
+    /// By quantile: true if it is a lower bound.
+    pub is_bound: Vec<bool>,
 }
 
 /// Tests that take operations for the unit, all runs of a side together. They say how the two

@@ -3,7 +3,7 @@
 use judge::compare::{Acceptance, ComparedMeasure, Comparison, Figure, Verdict, p_value, shown};
 use record::schema::Severity;
 
-use super::{label, relative, rule, signed, subject};
+use super::{difference_title, label, relative, rule, signed, subject};
 
 /// The comparison as GitHub-flavoured Markdown.
 pub fn comparison_markdown(comparison: &Comparison) -> String {
@@ -82,9 +82,10 @@ fn moved(measure: &ComparedMeasure, figure: Figure) -> String {
 
 fn all_figures(comparison: &Comparison) -> String {
     let confidence = units::percent(1.0 - comparison.options.alpha);
+    let difference = difference_title(comparison);
     let mut text = format!(
         "\n<details><summary>All figures</summary>\n\n| measure | figure | baseline | candidate | \
-         difference | {confidence} interval | change | p |\n|{}\n",
+         {difference} | {confidence} interval | change | p |\n|{}\n",
         " --- |".repeat(8)
     );
     for measure in &comparison.measures {

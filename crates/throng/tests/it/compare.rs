@@ -230,6 +230,53 @@ fn single_runs_are_compared_by_their_windows_unless_strict() {
 }
 
 #[test]
+fn single_runs_show_figures_of_their_own_and_name_those_of_windows() {
+    let space = Space::new();
+    let failing = |one: Recorded| Recorded {
+        fail_one_in: 20,
+        ..one
+    };
+    ensemble(&space, "old", 1..2, &Recorded::new(0));
+    ensemble(&space, "new", 11..12, &failing(planted()));
+    let ended = compare(&space, "new", "old", &["--markdown", "report.md"]).with(1);
+    ended
+        .stdout_contains("windows differ by")
+        .stdout_contains("baseline and candidate are figures of the complete runs")
+        .stdout_contains("of windows (")
+        .stdout_contains("all of C1");
+    let markdown = std::fs::read_to_string(space.path("report.md")).unwrap();
+    assert!(markdown.contains("| windows differ by |"), "{markdown}");
+    let ended = compare(&space, "new", "old", &["--json"]).with(1);
+    let json: Value = serde_json::from_str(&ended.out).unwrap();
+    let measure = &json["measures"][1];
+    let number = |value: &Value| value.as_f64().unwrap();
+    for (place, q) in [(0, "p50"), (1, "p90"), (2, "p95")] {
+        let changes = measure["changes"].as_array().unwrap();
+        let change = changes.iter().find(|c| c["figure"] == q);
+        let Some(change) = change else { continue };
+        let own = |run: usize| number(&measure["runs"][run]["quantiles_ns"][place]);
+        assert_eq!(number(&change["baseline"]), own(0), "{q}");
+        assert_eq!(number(&change["candidate"]), own(1), "{q}");
+        let windows = &change["windows"];
+        let apart = number(&windows["candidate"]) - number(&windows["baseline"]);
+        assert!((number(&change["difference"]) - apart).abs() < 1e-3, "{q}");
+        assert_ne!(number(&windows["baseline"]), own(0), "{q}");
+    }
+    // As in the verdict of a run, failures count as well, and what was given up on is a bound.
+    assert!(measure["runs"][0]["all"].is_null());
+    let all = &measure["runs"][1]["all"];
+    assert_eq!(number(&all["count"]), 400.0);
+    assert!(number(&all["unanswered"]) > 0.0);
+    let with = |args: &[&str]| {
+        let ended = compare(&space, "new", "old", &[args, &["--json"]].concat());
+        let json: Value = serde_json::from_str(&ended.out).unwrap();
+        json["measures"][1]["runs"][1]["all"].clone()
+    };
+    assert_eq!(with(&["--memory", "1B"]), *all);
+    assert!(with(&["--time", "service"]).is_null());
+}
+
+#[test]
 fn three_runs_per_side_are_decided_by_students_t() {
     let space = Space::new();
     ensemble(&space, "old", 1..4, &Recorded::new(0));

@@ -50,6 +50,7 @@ fn sides(baseline: Vec<Unit>, candidate: Vec<Unit>) -> Sides {
         distances: units.iter().map(|a| row(a)).collect(),
         baseline,
         candidate,
+        runs: None,
     }
 }
 
@@ -208,4 +209,46 @@ fn a_difference_within_the_tolerance_is_seen_and_does_not_count() {
         figures,
         ["mean", "p50", "p90", "p95", "p99", "rate", "shape"]
     );
+}
+
+/// A run whose times are 1 ms, and in one window of ten `peak_ns` for half of the operations.
+fn with_peak(peak_ns: f64) -> (Vec<Unit>, Unit) {
+    let unit = |times: Vec<f64>| Unit {
+        rate: times.len() as f64,
+        sample: Sample::new(times).unwrap(),
+        error_rate: Some(0.0),
+    };
+    let window = |number: usize| -> Vec<f64> {
+        let time = |i: usize| match number == 3 && i < 50 {
+            true => peak_ns,
+            false => 1e6,
+        };
+        (0..100).map(time).collect()
+    };
+    let windows: Vec<Vec<f64>> = (0..10).map(window).collect();
+    let all = unit(windows.concat());
+    (windows.into_iter().map(unit).collect(), all)
+}
+
+#[test]
+fn single_runs_show_their_own_quantiles_beside_those_of_windows() {
+    let ((baseline, first), (candidate, second)) = (with_peak(10e6), with_peak(30e6));
+    let sides = Sides {
+        baseline,
+        candidate,
+        runs: Some([vec![first], vec![second]]),
+        distances: Vec::new(),
+    };
+    let options = Options::default();
+    let found = components(&sides, Rule::Windows, &options);
+    let found = decide(vec![found], (10, 10), Rule::Windows, &options);
+    let is_p95 = |change: &&Change| change.figure == Figure::Quantile(0.95);
+    let p95 = found[0].iter().find(is_p95).unwrap();
+    // 50 of 1,000 operations are longer: the 950th is not one of them.
+    assert_eq!((p95.baseline, p95.candidate), (Some(1e6), Some(1e6)));
+    // In one window of ten, the 95th percentile is the peak.
+    let windows = p95.windows.unwrap();
+    assert_eq!((windows.baseline, windows.candidate), (1.9e6, 3.9e6));
+    assert!((p95.difference - 2e6).abs() < 1e-3);
+    assert!((p95.relative.unwrap() - 2.0 / 1.9).abs() < 1e-9);
 }

@@ -77,9 +77,16 @@ impl Recorded {
                     .filter(|row| row.outcome == Outcome::Ok)
                     .filter(|row| (row.done_ns / SECOND).min(SECONDS - 1) == second)
                     .for_each(|row| hist.record(row.response_ns()));
-                latency
-                    .interval(start_ns, SECOND, &measure.name, &hist)
-                    .unwrap();
+                let mut unanswered = LogHistogram::new();
+                rows.iter()
+                    .filter(|row| usize::from(row.measure) == number)
+                    .filter(|row| row.outcome.is_unanswered())
+                    .filter(|row| (row.done_ns / SECOND).min(SECONDS - 1) == second)
+                    .for_each(|row| unanswered.record(row.response_ns()));
+                let censored = format!("{}.censored", measure.name);
+                for (tag, hist) in [(&measure.name, &hist), (&censored, &unanswered)] {
+                    latency.interval(start_ns, SECOND, tag, hist).unwrap();
+                }
             }
         }
         latency.finish().unwrap();
