@@ -248,7 +248,7 @@ def anderson_pairs():
 
 def anderson_exact():
     """Every permutation, in whole fractions: equation 7 of Scholz and Stephens, none of our shortcuts.
-    Tied numbers are not told apart, so that forty of them can be gone through as well."""
+    Tied numbers are not distinguished, so that forty of them can be enumerated as well."""
     for a, b in anderson_pairs():
         n, m = len(a), len(b)
         total = n + m
