@@ -1,6 +1,6 @@
 //! `import.json`: what a run holds that was not measured here but published by somebody else.
 //!
-//! Imported results have figures, not operations: there are no rows, no histograms, no lag. The reports of
+//! Published results have figures, not operations: there are no rows, no histograms, no lag. The reports of
 //! their clients are kept as they are, one each, with the repairs that were needed to
 //! read it and what is not there at all.
 
@@ -8,12 +8,16 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+/// [`Import::layout`] of plain samples.
+pub const SAMPLES_LAYOUT: &str = "samples";
+
 /// `import.json`. A run directory that has one holds imported results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Import {
     /// [`crate::schema::FORMAT_VERSION`] of the writer.
     pub format: u32,
-    /// Which kind of results they are: `thesis`.
+    /// Which kind of results they are: `thesis`, or [`SAMPLES_LAYOUT`], which have operations
+    /// and no clients.
     pub layout: String,
     /// Where they were read from, as given.
     pub source: String,
@@ -27,6 +31,13 @@ pub struct Import {
     pub unreachable: Vec<Unreachable>,
     /// The others' reports, by region and host.
     pub clients: Vec<ClientReport>,
+}
+
+impl Import {
+    /// True of plain samples: there are rows and histograms, and no reports of clients.
+    pub fn has_operations(&self) -> bool {
+        self.layout == SAMPLES_LAYOUT
+    }
 }
 
 /// Something in imported results that was not as it should be, and what was done about it.

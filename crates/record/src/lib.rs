@@ -17,6 +17,7 @@ pub mod measurement;
 pub mod probes;
 pub mod requests;
 pub mod run;
+pub mod samples;
 pub mod schema;
 pub mod series;
 pub mod whole;

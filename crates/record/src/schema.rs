@@ -22,6 +22,9 @@ pub const FORMAT_VERSION: u32 = 2;
 /// [`GeneratorInfo::mode`] of a directory without load, with probes only.
 pub const PROBE_MODE: &str = "probe";
 
+/// [`GeneratorInfo::mode`] of a directory with results that another tool measured.
+pub const IMPORTED_MODE: &str = "imported";
+
 /// `run.json`: what ran, where, and how it ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {

@@ -1,0 +1,82 @@
+use super::*;
+use crate::Run;
+
+fn written(times_ns: Vec<u64>, starts_ns: Vec<u64>) -> (tempfile::TempDir, Run) {
+    let samples = Samples {
+        column: None,
+        times_ns,
+        starts_ns,
+    };
+    let imported = Imported {
+        samples: &samples,
+        source: "old.txt",
+        name: "samples",
+        label: "old",
+        measure: "checkout",
+        started_unix_ns: None,
+        throng: "0.0.0",
+    };
+    let space = tempfile::tempdir().unwrap();
+    let dir = imported.write(space.path()).unwrap();
+    assert!(matches!(
+        imported.write(space.path()),
+        Err(RecordError::Exists { .. })
+    ));
+    let run = Run::open(dir.path()).unwrap();
+    (space, run)
+}
+
+fn rows(run: &Run) -> Vec<Measurement> {
+    let mut rows = Vec::new();
+    run.requests(|batch| rows.extend_from_slice(batch)).unwrap();
+    rows
+}
+
+#[test]
+fn without_starts_samples_keep_their_order_in_slots_of_one_length() {
+    let (_space, run) = written(vec![500, 20, 100], Vec::new());
+    let times = rows(&run);
+    let times: Vec<u64> = times.iter().map(Measurement::response_ns).collect();
+    assert_eq!(times, [500, 20, 100]);
+    let starts: Vec<u64> = rows(&run).iter().map(|row| row.due_ns).collect();
+    assert_eq!(starts, [0, 501, 1002]);
+    assert_eq!(run.info().clock, NO_CLOCK);
+    assert!(run.series().unwrap().is_empty());
+    assert!(run.info().id.starts_with("19700101T000000-samples-old-"));
+    assert_eq!(run.missing(), ["there is no summary.json"]);
+    assert!(run.import().unwrap().unwrap().has_operations());
+}
+
+#[test]
+fn with_starts_rows_and_seconds_are_in_the_order_of_their_ends() {
+    let start = |ms: u64| UNIX_NS_MIN + ms * 1_000_000;
+    let starts = vec![start(2_500), start(0), start(10)];
+    let (_space, run) = written(vec![10, 2_600_000_000, 20], starts);
+    let times: Vec<(u64, u64)> = rows(&run).iter().map(|r| (r.due_ns, r.done_ns)).collect();
+    let ms = 1_000_000;
+    assert_eq!(
+        times,
+        [
+            (10 * ms, 10 * ms + 20),
+            (2_500 * ms, 2_500 * ms + 10),
+            (0, 2_600 * ms)
+        ]
+    );
+    let done: Vec<u64> = run.series().unwrap().iter().map(|row| row.done).collect();
+    assert_eq!(done, [1, 0, 2]);
+    let mut counted = 0;
+    run.intervals(|interval| {
+        assert_eq!(interval.tag, "checkout");
+        counted += interval.hist.count();
+    })
+    .unwrap();
+    assert_eq!(counted, 3);
+    assert!(run.info().id.starts_with("20010909T014640-samples-old-"));
+    assert_eq!(run.info().ended_ns, 2_600 * ms);
+}
+
+#[test]
+fn a_single_sample_of_no_length_is_a_run() {
+    let (_space, run) = written(vec![0], Vec::new());
+    assert_eq!((rows(&run).len(), run.info().ended_ns), (1, 1));
+}
