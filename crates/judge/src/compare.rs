@@ -435,9 +435,7 @@ fn measure(
     let mut units = Vec::with_capacity(runs.len());
     for (measured, run) in of_runs.iter().zip(runs) {
         let unit = measured.unit(run.seconds);
-        measure
-            .runs
-            .push(figures(measured, unit.as_ref(), run.seconds, options));
+        measure.runs.push(figures(measured, unit.as_ref(), options));
         units.extend(unit);
     }
     // A run without any operation of it leaves nothing to compare; the counts tell which.
@@ -464,16 +462,11 @@ fn measure(
     (measure, components)
 }
 
-fn figures(
-    measured: &Measured,
-    unit: Option<&Unit>,
-    seconds: f64,
-    options: &Options,
-) -> RunFigures {
+fn figures(measured: &Measured, unit: Option<&Unit>, options: &Options) -> RunFigures {
     let sample = unit.map(|unit| &unit.sample);
     RunFigures {
         count: measured.count(),
-        rate: measured.count() as f64 / seconds,
+        rate: unit.map_or(Some(0.0), |unit| unit.rate),
         error_rate: measured.ends.map(Ends::error_rate),
         all: measured.all_operations(&options.quantiles),
         mean_ns: sample.map(Sample::mean),

@@ -21,6 +21,7 @@ mod figures;
 mod finding;
 mod findings;
 mod health;
+mod imported;
 pub mod index;
 pub mod limits;
 pub mod meters;
@@ -37,6 +38,7 @@ pub use accounts::failures;
 pub use figures::{Cell, Figures, Flow, LostUsers};
 pub use finding::{Draft, finding};
 pub use findings::errors as error_findings;
+pub use imported::{generator_unknown, judge_samples};
 pub use summary::measures;
 
 use plan::Threshold;
@@ -84,8 +86,12 @@ pub fn judge(
     ))
 }
 
-/// Judges a run again from its record alone, with the thresholds of its last verdict.
+/// Judges a run again from its record alone, with the thresholds of its last verdict; imported samples as
+/// [`judge_samples`].
 pub fn judge_again(run: &record::Run, allow_lost_workers: bool) -> Result<Summary, JudgeError> {
+    if let Some(import) = run.import()?.filter(record::Import::has_operations) {
+        return judge_samples(run, &import);
+    }
     let judged = run.summary()?.map_or(Vec::new(), |last| last.thresholds);
     let info = run.info();
     let measures: Vec<&str> = info.measures.iter().map(|m| m.name.as_str()).collect();

@@ -178,7 +178,7 @@ fn figures_of_runs(comparison: &Comparison) -> Table {
             let mut cells = vec![
                 format!("  {}", run.label),
                 units::count(figures.count),
-                units::rate(figures.rate),
+                figures.rate.map_or_else(missing, units::rate),
                 figures.error_rate.map_or_else(missing, units::share),
                 figures.mean_ns.map_or_else(missing, units::duration),
             ];

@@ -1,7 +1,8 @@
 //! The verdict of a run as text: verdict, findings, thresholds, figures.
 
 use record::schema::{
-    Finding, MeasureSummary, RunInfo, Severity, Summary, ThresholdResult, UsersSummary, Verdict,
+    Finding, IMPORTED_MODE, MeasureSummary, RunInfo, Severity, Summary, ThresholdResult,
+    UsersSummary, Verdict,
 };
 
 use crate::style::{Line, Style, Tone, wrap};
@@ -42,7 +43,9 @@ pub fn verdict(summary: &Summary, info: &RunInfo, directory: &str, style: Style)
 }
 
 fn headline(summary: &Summary, info: &RunInfo) -> Line {
+    let is_imported = info.generator.mode == IMPORTED_MODE;
     let line = match summary.verdict {
+        Verdict::Measured if is_imported => Line::default().tone(Tone::Strong, "IMPORTED"),
         Verdict::Measured => Line::default().tone(Tone::Strong, "MEASURED"),
         Verdict::Passed => Line::default().tone(Tone::Good, "PASSED"),
         Verdict::Failed => Line::default().tone(Tone::Bad, "FAILED"),
@@ -52,14 +55,16 @@ fn headline(summary: &Summary, info: &RunInfo) -> Line {
         0 => summary.phases.last().map_or(0, |phase| phase.end_ns),
         ended_ns => ended_ns,
     };
-    line.text("  ")
-        .tone(Tone::Strong, summary.name.clone())
-        .text(format!(
-            "  {} in {}, seed {}",
-            info.target,
-            units::span(ended_ns),
-            info.seed
-        ))
+    let line = line.text("  ").tone(Tone::Strong, summary.name.clone());
+    if is_imported {
+        return line.text(format!("  {}", info.target));
+    }
+    line.text(format!(
+        "  {} in {}, seed {}",
+        info.target,
+        units::span(ended_ns),
+        info.seed
+    ))
 }
 
 /// A finding with its mark, wrapped.
@@ -150,13 +155,21 @@ fn cells(measure: &MeasureSummary) -> Vec<(Option<Tone>, String)> {
     let mut cells = vec![
         (None, format!("{INDENT}{}", measure.name)),
         (None, units::count(measure.count)),
-        (None, units::rate(measure.rate_per_s)),
+        (None, rate(measure)),
         (failed, units::count(measure.errors)),
     ];
     let none = || std::array::from_fn(|_| "–".to_owned());
     let times = measure.response.as_ref().map_or_else(none, times);
     cells.extend(times.into_iter().map(|time| (None, time)));
     cells
+}
+
+/// Completed operations per second; none if it is not known when they started.
+fn rate(measure: &MeasureSummary) -> String {
+    match measure.count > 0 && measure.rate_per_s == 0.0 {
+        true => "–".to_owned(),
+        false => units::rate(measure.rate_per_s),
+    }
 }
 
 /// Sessions that did not finish, by how they ended.
@@ -188,6 +201,10 @@ fn foot(summary: &Summary, info: &RunInfo, directory: &str) -> Vec<Line> {
             .tone(Tone::Dim, format!("{name:<11}"))
             .text(text)
     };
+    // Nothing is known of the users and the generator of imported samples.
+    if info.generator.mode == IMPORTED_MODE {
+        return vec![line("record", directory.to_owned())];
+    }
     let ns = |ns: u64| units::duration(ns as f64);
     vec![
         line(

@@ -14,7 +14,7 @@ pub fn judge(info: &RunInfo, import: &Import, tally: &Tally) -> Summary {
     let mut figures = Figures::new(info.clone(), Vec::new(), Vec::new());
     figures.add_tally(tally);
     let measures = measures(&figures, None);
-    let mut findings = vec![generator()];
+    let mut findings = vec![judge::generator_unknown()];
     findings.extend(unreachable(import));
     findings.extend(import.repairs.iter().map(repaired));
     findings.extend(error_findings(&measures, &[]));
@@ -54,12 +54,6 @@ fn users(info: &RunInfo, import: &Import) -> UsersSummary {
         connected,
         ..UsersSummary::default()
     }
-}
-
-fn generator() -> Finding {
-    let text = "another generator measured these results: whether it kept up is unknown, and \
-        latencies may include its lag";
-    finding(Severity::Warning, "generator-unknown", text.to_owned()).done()
 }
 
 fn unreachable(import: &Import) -> Option<Finding> {

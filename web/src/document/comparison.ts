@@ -33,7 +33,7 @@ export interface ComparedMeasure {
   error_bound: number;
   runs: {
     count: number;
-    rate: number;
+    rate: number | null;
     error_rate: number | null;
     mean_ns: number | null;
     quantiles_ns: number[];

@@ -50,7 +50,9 @@ pub(crate) struct Component {
 /// The figures of a measure; their samples are needed no more then.
 pub(crate) fn components(sides: &Sides, rule: Rule, options: &Options) -> Vec<Component> {
     let mut figures = times(sides.units(), options);
-    figures.push(Figure::Rate);
+    if sides.units().all(|unit| unit.rate.is_some()) {
+        figures.push(Figure::Rate);
+    }
     if sides.units().all(|unit| unit.error_rate.is_some()) {
         figures.push(Figure::ErrorRate);
     }
@@ -246,7 +248,7 @@ pub(crate) fn plain(figure: Figure, unit: &Unit) -> f64 {
     match figure {
         Figure::Mean | Figure::Shape => unit.sample.mean(),
         Figure::Quantile(q) => unit.sample.quantile(q),
-        Figure::Rate => unit.rate,
+        Figure::Rate => unit.rate.unwrap_or(0.0),
         Figure::ErrorRate => unit.error_rate.unwrap_or(0.0),
     }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use record::samples::NO_CLOCK;
 use record::schema::{EventKind, RunInfo};
 use record::{Measurement, Outcome, Run};
 use stats::censored::{Censored, Quantile};
@@ -50,6 +51,8 @@ pub(crate) struct Ends {
 /// A measure of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Measured {
+    /// False if the record does not say when operations started; then it has an order only.
+    has_clock: bool,
     /// Of operations that succeeded.
     pub(crate) times: Times,
     /// Over the stretch; `None` where the record cannot tell it.
@@ -147,7 +150,10 @@ pub(crate) fn read(
     by_rows: &[bool],
     options: &Options,
 ) -> Result<Vec<Measured>, JudgeError> {
-    let mut all: Vec<Measured> = by_rows.iter().map(|&rows| Measured::new(rows)).collect();
+    let mut all: Vec<Measured> = by_rows
+        .iter()
+        .map(|&rows| Measured::new(rows, run.info().clock != NO_CLOCK))
+        .collect();
     if by_rows.contains(&true) {
         read_rows(run, span, places, &mut all, options.time)?;
     }
@@ -295,8 +301,9 @@ fn read_tally(
 }
 
 impl Measured {
-    fn new(by_rows: bool) -> Measured {
+    fn new(by_rows: bool, has_clock: bool) -> Measured {
         Measured {
+            has_clock,
             times: if by_rows {
                 Times::Rows(vec![Vec::new(); WINDOWS])
             } else {
@@ -369,6 +376,11 @@ impl Measured {
         }
     }
 
+    /// Operations per second, if it is known when they started.
+    fn rate(&self, count: u64, seconds: f64) -> Option<f64> {
+        self.has_clock.then(|| count as f64 / seconds)
+    }
+
     /// The run as an observation; `None` where no operation succeeded.
     pub(crate) fn unit(&self, seconds: f64) -> Option<Unit> {
         let sample = match &self.times {
@@ -380,7 +392,7 @@ impl Measured {
             }
         };
         Some(Unit {
-            rate: self.count() as f64 / seconds,
+            rate: self.rate(self.count(), seconds),
             sample: sample.ok()?,
             error_rate: self.ends.map(Ends::error_rate),
         })
@@ -399,7 +411,7 @@ impl Measured {
                 let sample = sample.ok().filter(|s| s.count() >= WINDOW_COUNT_MIN)?;
                 let ends = self.window_ends.get(window);
                 Some(Unit {
-                    rate: sample.count() as f64 / (seconds / WINDOWS as f64),
+                    rate: self.rate(sample.count(), seconds / WINDOWS as f64),
                     error_rate: ends.map(|ends| ends.error_rate()),
                     sample,
                 })

@@ -197,8 +197,8 @@ pub struct ComparedMeasure {
 pub struct RunFigures {
     /// Operations that succeeded.
     pub count: u64,
-    /// The same per second.
-    pub rate: f64,
+    /// The same per second; `None` where the record does not say when they started.
+    pub rate: Option<f64>,
     /// Share of operations that failed; `None` where the record cannot tell it.
     pub error_rate: Option<f64>,
     /// The response times of all operations, as `throng show` states them; `None` if none failed, and of

@@ -6,8 +6,8 @@ use stats::sample::Sample;
 #[derive(Debug, Clone)]
 pub(crate) struct Unit {
     pub(crate) sample: Sample,
-    /// Operations that succeeded, per second.
-    pub(crate) rate: f64,
+    /// Operations that succeeded, per second; `None` where the record does not say when they started.
+    pub(crate) rate: Option<f64>,
     /// `None` where the record does not tell.
     pub(crate) error_rate: Option<f64>,
 }

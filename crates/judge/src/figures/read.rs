@@ -117,7 +117,8 @@ impl Figures {
         }
         for (_, response_ns, count) in interval.hist.iter() {
             let due = (ended_ns.saturating_sub(response_ns) / SECOND) as usize;
-            self.flow[due].due += count;
+            // The middle of an interval of several seconds is after its first one.
+            self.flow[due.min(ended)].due += count;
         }
         let second = &mut self.flow[ended];
         second.ended += count;

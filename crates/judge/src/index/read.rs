@@ -22,6 +22,7 @@ const NOTE_CHARS_MAX: usize = 300;
 const RUN: &str = "run.json";
 const SUMMARY: &str = "summary.json";
 const IMPORT: &str = "import.json";
+const REQUESTS: &str = "requests.parquet";
 const CAPACITY: &str = "capacity.json";
 
 /// The stamps of the files that an entry is read from.
@@ -111,7 +112,9 @@ fn run(path: &Path, entry: &mut Entry) -> Result<(), String> {
     let Some(summary) = summary else {
         return Err(format!("{SUMMARY} is missing"));
     };
-    entry.comparable = !is_imported;
+    // Published results have figures only; imported samples have operations, and no users.
+    let has_operations = path.join(REQUESTS).exists();
+    entry.comparable = !is_imported || has_operations;
     entry.state = match (is_imported, summary.verdict) {
         (true, _) => State::Imported,
         (false, Verdict::Measured) => State::Measured,
@@ -123,6 +126,9 @@ fn run(path: &Path, entry: &mut Entry) -> Result<(), String> {
         entry.note = "ended early".to_owned();
     }
     figures(&summary, entry);
+    if is_imported && has_operations {
+        entry.users = None;
+    }
     Ok(())
 }
 

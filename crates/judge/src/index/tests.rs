@@ -37,6 +37,42 @@ fn named<'a>(listing: &'a Listing, path: &str) -> &'a Entry {
 }
 
 #[test]
+fn imported_samples_can_be_compared_and_have_no_users() {
+    let space = tempfile::tempdir().unwrap();
+    let samples = record::samples::Samples {
+        column: None,
+        times_ns: (1..=100).map(|ms| ms * 1_000_000).collect(),
+        starts_ns: Vec::new(),
+    };
+    let imported = record::samples::Imported {
+        samples: &samples,
+        source: "old.txt",
+        name: "samples",
+        label: "old",
+        measure: "checkout",
+        started_unix_ns: None,
+        throng: "0.0.0",
+    };
+    let dir = imported.write(space.path()).unwrap();
+    let run = record::Run::open(dir.path()).unwrap();
+    let summary = crate::judge_again(&run, false).unwrap();
+    let codes: Vec<&str> = summary.findings.iter().map(|f| f.code.as_str()).collect();
+    let lack = "samples-lack";
+    assert_eq!(codes, ["generator-unknown", lack, lack, lack]);
+    let measure = &summary.measures[0];
+    assert_eq!((measure.count, measure.rate_per_s), (100, 0.0));
+    dir.write_summary(&summary).unwrap();
+    let listing = list(space.path());
+    let entry = &listing.entries[0];
+    assert_eq!((entry.state, entry.comparable), (State::Imported, true));
+    assert_eq!(
+        (entry.users, entry.step.as_deref()),
+        (None, Some("checkout"))
+    );
+    assert!(entry.rate_per_s.is_none() && entry.p99_ns.is_some());
+}
+
+#[test]
 fn runs_are_listed_newest_first_with_their_figures() {
     let space = tempfile::tempdir().unwrap();
     judged(space.path(), "a", 100);

@@ -36,7 +36,7 @@ fn run(rng: &mut Rng, operations: usize, extra_ns: f64) -> Unit {
     let failed = (0..operations).filter(|_| rng.below(100) == 0).count();
     Unit {
         sample: Sample::new(times).unwrap(),
-        rate: (operations - failed) as f64,
+        rate: Some((operations - failed) as f64),
         error_rate: Some(failed as f64 / operations as f64),
     }
 }
@@ -214,7 +214,7 @@ fn a_difference_within_the_tolerance_is_seen_and_does_not_count() {
 /// A run whose times are 1 ms, and in one window of ten `peak_ns` for half of the operations.
 fn with_peak(peak_ns: f64) -> (Vec<Unit>, Unit) {
     let unit = |times: Vec<f64>| Unit {
-        rate: times.len() as f64,
+        rate: Some(times.len() as f64),
         sample: Sample::new(times).unwrap(),
         error_rate: Some(0.0),
     };
