@@ -2,6 +2,7 @@
 
 pub(crate) mod ads;
 mod compare;
+mod import;
 mod model;
 mod probe;
 mod ui;
@@ -16,6 +17,7 @@ use convert::Leniency;
 use machine::limits::USERS_MAX;
 
 pub(crate) use compare::{CompareArgs, CorrectionArg, TimeArg};
+pub(crate) use import::{FileArgs, ImportArgs, ResultsArgs, SamplesArgs, UnitArg};
 pub(crate) use model::{
     ArrivalsArg, BehaviourArg, LogFormat, ModelArgs, ModelCheckArgs, ModelVerb, ReferenceArgs,
 };
@@ -243,95 +245,6 @@ impl ForeignArgs {
             Leniency::Strict
         }
     }
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct ImportArgs {
-    /// A Tsung file (XML) or a browser recording (HAR), - for standard input; or a directory of
-    /// published results
-    #[arg(value_name = "FILE|DIR")]
-    pub(crate) what: String,
-    #[command(flatten)]
-    pub(crate) file: FileArgs,
-    #[command(flatten)]
-    pub(crate) results: ResultsArgs,
-}
-
-/// Options for a file that becomes a scenario.
-#[derive(Debug, ClapArgs)]
-#[command(next_help_heading = "With a file")]
-pub(crate) struct FileArgs {
-    /// Write the scenario to this file [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) foreign: ForeignArgs,
-    /// In a recording: what to do with images, styles, scripts and fonts [default: group]
-    #[arg(long = "static", value_name = "HOW")]
-    pub(crate) statics: Option<Statics>,
-    /// In a recording: keep requests to hosts other than the first one
-    #[arg(long)]
-    pub(crate) third_parties: bool,
-}
-
-impl FileArgs {
-    /// The first option given, if any.
-    pub(crate) fn given(&self) -> Option<&'static str> {
-        let FileArgs {
-            output,
-            foreign: ForeignArgs { lenient },
-            statics,
-            third_parties,
-        } = self;
-        first_given(&[
-            (output.is_some(), "--output"),
-            (*lenient, "--lenient"),
-            (statics.is_some(), "--static"),
-            (*third_parties, "--third-parties"),
-        ])
-    }
-}
-
-/// Options for a directory of results that become run directories.
-#[derive(Debug, ClapArgs)]
-#[command(next_help_heading = "With a directory")]
-pub(crate) struct ResultsArgs {
-    /// Layout of the results [default: detected]
-    #[arg(long = "as", value_name = "LAYOUT")]
-    pub(crate) layout: Option<Layout>,
-    /// Start of the run in UTC, such as 2015-07-31T15:36, if the results do not contain it
-    #[arg(long, value_name = "TIME", value_parser = thesis::parse_time)]
-    pub(crate) start: Option<u64>,
-    /// Directory in which run directories are created [default: runs]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) runs: Option<PathBuf>,
-    /// Print errors only
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-}
-
-impl ResultsArgs {
-    /// The first option given, if any.
-    pub(crate) fn given(&self) -> Option<&'static str> {
-        let ResultsArgs {
-            layout,
-            start,
-            runs,
-            quiet,
-        } = self;
-        first_given(&[
-            (layout.is_some(), "--as"),
-            (start.is_some(), "--start"),
-            (runs.is_some(), "--runs"),
-            (*quiet, "--quiet"),
-        ])
-    }
-}
-
-fn first_given(options: &[(bool, &'static str)]) -> Option<&'static str> {
-    options
-        .iter()
-        .find_map(|(given, name)| given.then_some(*name))
 }
 
 /// What to do with a page's static resources.

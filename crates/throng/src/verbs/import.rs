@@ -1,6 +1,7 @@
-//! `throng import`: converts published results, or another tool's file.
+//! `throng import`: converts published results, samples of another tool, or another tool's scenario.
 
 mod results;
+mod samples;
 mod scenarios;
 
 use std::path::Path;
@@ -10,22 +11,46 @@ use crate::exit::{Exit, Failure};
 
 pub(crate) use results::{NO_RUN, failure, note_skipped, settings};
 
+/// Where run directories are made unless it is said.
+const RUNS: &str = "runs";
+
 pub(crate) fn import(args: &ImportArgs) -> Result<Exit, Failure> {
-    let dir = Path::new(&args.what);
-    if args.what != "-" && !dir.exists() {
-        let message = format!("cannot read {:?}: no such file or directory", args.what);
-        return Err(Failure::hinted(
-            Exit::NoInput,
-            message,
-            "give a file, - for standard input, or a directory of results",
-        ));
+    for what in &args.what {
+        if what != "-" && !Path::new(what).exists() {
+            let message = format!("cannot read {what:?}: no such file or directory");
+            return Err(Failure::hinted(
+                Exit::NoInput,
+                message,
+                "give a file, - for standard input, or a directory of results",
+            ));
+        }
     }
+    if let Some(option) = args.samples.given() {
+        for what in &args.what {
+            if Path::new(what).is_dir() {
+                misplaced(what, "a directory", Some(option))?;
+            }
+            misplaced(what, "a file of samples", args.file.given())?;
+        }
+        return samples::import(&args.what, &args.samples, &args.results);
+    }
+    let [what] = args.what.as_slice() else {
+        return Err(Failure::hinted(
+            Exit::Usage,
+            format!(
+                "{} inputs are given, but one is imported at a time",
+                args.what.len()
+            ),
+            "only samples may be several files: say what they are with --measure NAME --unit ms",
+        ));
+    };
+    let dir = Path::new(what);
     if dir.is_dir() {
-        misplaced(&args.what, "a directory", args.file.given())?;
+        misplaced(what, "a directory", args.file.given())?;
         return results::import(dir, &args.results);
     }
-    misplaced(&args.what, "a file", args.results.given())?;
-    scenarios::import(&args.what, &args.file)
+    misplaced(what, "a file", args.results.given())?;
+    scenarios::import(what, &args.file)
 }
 
 /// Refuses an option that does not apply to what is imported.
@@ -35,7 +60,7 @@ fn misplaced(what: &str, is: &str, given: Option<&str>) -> Result<(), Failure> {
         Some(option) => Err(Failure::hinted(
             Exit::Usage,
             format!("{what} is {is}; {option} does not apply to it"),
-            "`throng import --help` lists the options for results and for files",
+            "`throng import --help` lists the options for results, samples and files",
         )),
     }
 }

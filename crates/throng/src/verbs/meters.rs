@@ -81,7 +81,11 @@ fn subject(path: &Path, prices: Option<&Prices>) -> Result<Subject, Failure> {
         figures: Figures::read(&run).map_err(refuse)?,
         summary,
         probes: run.probes().map_err(refuse)?,
-        import: run.import().map_err(refuse)?,
+        // Imported samples have figures of operations, like a run.
+        import: run
+            .import()
+            .map_err(refuse)?
+            .filter(|import| !import.has_operations()),
         cost,
     })
 }

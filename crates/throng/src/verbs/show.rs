@@ -4,7 +4,7 @@ use std::io::Write;
 
 use judge::course::Course;
 use record::schema::{PROBE_MODE, Summary};
-use record::{RecordError, Run};
+use record::{Import, RecordError, Run};
 
 use crate::args::ShowArgs;
 use crate::exit::{Exit, Failure, written};
@@ -42,7 +42,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let directory = args.run.display().to_string();
     let mut text = if args.json {
         report::json(&summary)
-    } else if let Some(import) = run.import().map_err(refuse)? {
+    } else if let Some(import) = published(&run)? {
         thesis::render_results(&summary, run.info(), &import, &directory, terminal::style())
     } else {
         report::verdict(&summary, run.info(), &directory, terminal::style())
@@ -90,10 +90,17 @@ pub(crate) fn judged(run: &Run, allow_lost_workers: bool) -> Result<Summary, Fai
     }
 }
 
+/// What was imported, if the run holds published results; imported samples are read like a run.
+fn published(run: &Run) -> Result<Option<Import>, Failure> {
+    let import = run.import();
+    let import = import.map_err(|error| Failure::new(Exit::NoInput, error))?;
+    Ok(import.filter(|import| !import.has_operations()))
+}
+
 /// Judges a run again from its record; imported results by rules of their own.
 pub(crate) fn judge_again(run: &Run, allow_lost_workers: bool) -> Result<Summary, Failure> {
     let refuse = |error: RecordError| Failure::new(Exit::NoInput, error);
-    if let Some(import) = run.import().map_err(refuse)? {
+    if let Some(import) = published(run)? {
         let tally = run.tally().map_err(refuse)?.unwrap_or_default();
         return Ok(thesis::judge(run.info(), &import, &tally));
     }

@@ -237,12 +237,16 @@ fn single_runs_show_figures_of_their_own_and_name_those_of_windows() {
         ..one
     };
     ensemble(&space, "old", 1..2, &Recorded::new(0));
+    ensemble(&space, "whole", 11..12, &planted());
+    compare(&space, "whole", "old", &[])
+        .with(1)
+        .stdout_contains("SLOWER")
+        .stdout_contains(" of windows (");
     ensemble(&space, "new", 11..12, &failing(planted()));
     let ended = compare(&space, "new", "old", &["--markdown", "report.md"]).with(1);
     ended
         .stdout_contains("windows differ by")
         .stdout_contains("baseline and candidate are figures of the complete runs")
-        .stdout_contains("of windows (")
         .stdout_contains("all of C1");
     let markdown = std::fs::read_to_string(space.path("report.md")).unwrap();
     assert!(markdown.contains("| windows differ by |"), "{markdown}");

@@ -21,6 +21,7 @@ mod people;
 mod probes;
 mod round_trip;
 mod runs;
+mod samples;
 mod stores;
 mod support;
 mod tcp;

@@ -6,12 +6,11 @@ use std::path::Path;
 use record::RecordError;
 use thesis::{Detected, ImportError, Imported, Settings};
 
+use super::RUNS;
 use crate::args::{Layout, ResultsArgs};
 use crate::exit::{Exit, Failure, print_error, written};
 use crate::terminal;
 
-/// Where run directories are made unless it is said.
-const RUNS: &str = "runs";
 /// What a directory without `clients/` is not.
 pub(crate) const NO_RUN: &str = "a directory with the results of a run";
 
@@ -67,17 +66,7 @@ pub(crate) fn settings(results: &Path, start: Option<u64>) -> Settings {
 fn write(imported: &Imported, args: &ResultsArgs) -> Result<String, Failure> {
     let dir = imported
         .write(args.runs.as_deref().unwrap_or(Path::new(RUNS)))
-        .map_err(|error| match error {
-            RecordError::Exists { .. } => Failure::hinted(
-                Exit::CannotCreate,
-                format!("these results have already been imported: {error}"),
-                "remove the directory, or choose another one with --runs",
-            ),
-            RecordError::Io {
-                action: "create", ..
-            } => Failure::new(Exit::CannotCreate, error),
-            error => Failure::new(Exit::Io, error),
-        })?;
+        .map_err(not_written)?;
     let Imported {
         info,
         import,
@@ -89,6 +78,21 @@ fn write(imported: &Imported, args: &ResultsArgs) -> Result<String, Failure> {
         .map_err(|error| Failure::new(Exit::Io, error))?;
     let directory = dir.path().display().to_string();
     Ok(thesis::render_results(&summary, info, import, &directory, terminal::style()) + "\n")
+}
+
+/// Why a run directory was not made, and what to end with.
+pub(super) fn not_written(error: RecordError) -> Failure {
+    match error {
+        RecordError::Exists { .. } => Failure::hinted(
+            Exit::CannotCreate,
+            format!("these results have already been imported: {error}"),
+            "remove the directory, or choose another one with --runs",
+        ),
+        RecordError::Io {
+            action: "create", ..
+        } => Failure::new(Exit::CannotCreate, error),
+        error => Failure::new(Exit::Io, error),
+    }
 }
 
 /// What was wrong with the results, and what to end with.

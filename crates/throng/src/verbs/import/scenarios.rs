@@ -19,7 +19,8 @@ pub(super) fn import(file: &str, args: &FileArgs) -> Result<Exit, Failure> {
         return Err(Failure::hinted(
             Exit::Data,
             format!("{file} has no format that can be imported"),
-            "give a Tsung file (XML) or a browser recording (HAR, JSON)",
+            "give a Tsung file (XML) or a browser recording (HAR, JSON); of numbers say what they are with \
+             --measure NAME --unit ms",
         ));
     };
     match &args.output {
