@@ -27,6 +27,7 @@ mod unit;
 mod verdict;
 
 use record::Run;
+use record::samples::NO_CLOCK;
 use record::schema::Verdict as RunVerdict;
 
 pub use change::{Change, Figure, Rule, WindowMeans};
@@ -314,6 +315,7 @@ fn described(
         target: info.target.clone(),
         started_unix_ns: info.started_unix_ns,
         seconds: span.seconds(),
+        timed: info.clock != NO_CLOCK,
         trusted: summary.verdict != RunVerdict::Untrusted,
     })
 }

@@ -18,6 +18,10 @@ pub use markdown::comparison_markdown;
 /// Indent of the details below a measure's table.
 const DETAIL: usize = 15;
 
+/// What the columns are of if single runs are compared.
+const OF_RUNS_AND_WINDOWS: &str =
+    "baseline and candidate are figures of the complete runs, all others of windows";
+
 /// The comparison for a terminal. Lines end with `\n` and have at most 120 characters, long names
 /// and lists of runs aside.
 pub fn comparison(comparison: &Comparison, style: Style) -> String {
@@ -321,11 +325,17 @@ fn foot(comparison: &Comparison) -> Vec<Line> {
             .text(text)
     };
     let mut lines = vec![line("decided by", rule(comparison))];
+    if comparison.rule == Some(Rule::Windows) {
+        lines.push(line("columns", OF_RUNS_AND_WINDOWS.to_owned()));
+    }
     for run in &comparison.runs {
+        let time = match run.timed {
+            true => format!("{} of ", units::span((run.seconds * 1e9) as u64)),
+            false => String::new(),
+        };
         let text = format!(
-            "{}, {} of {}{}",
+            "{}, {time}{}{}",
             run.directory,
-            units::span((run.seconds * 1e9) as u64),
             run.target,
             if run.trusted { "" } else { ", untrusted" }
         );
@@ -344,8 +354,7 @@ fn rule(comparison: &Comparison) -> String {
         ),
         Some(Rule::Student) => format!("Student's t over runs, {figures} corrected by Holm"),
         Some(Rule::Windows) => format!(
-            "permutation of paired windows of single runs, corrected for {figures} at once (max-T); \
-             baseline and candidate are figures of the complete runs"
+            "permutation of paired windows of single runs, corrected for {figures} at once (max-T)"
         ),
         None => format!(
             "tests of all pairs on independent operations, corrected by {}",

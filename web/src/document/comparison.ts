@@ -92,6 +92,7 @@ export interface ComparisonDocument {
     target: string;
     started_unix_ns: number;
     seconds: number;
+    timed: boolean;
     trusted: boolean;
   }[];
   measures: ComparedMeasure[];

@@ -207,7 +207,7 @@ function runs(doc: ComparisonDocument): HTMLElement {
       each(all, 'side', '', (run) => run.side),
       each(all, 'directory', '', (run) => run.directory),
       each(all, 'started, UTC', '', (run) => started(run.started_unix_ns)),
-      each(all, 'compared', '', (run) => span(run.seconds)),
+      each(all, 'compared', '', (run) => (run.timed ? span(run.seconds) : '–')),
       each(all, 'target', '', (run) => run.target),
       each(all, 'trusted', '', (run) => (run.trusted ? 'yes' : 'no')),
     ],

@@ -127,6 +127,8 @@ pub struct ComparedRun {
     pub started_unix_ns: u64,
     /// How much of it was compared.
     pub seconds: f64,
+    /// False where the record does not say when operations started; then `seconds` means nothing.
+    pub timed: bool,
     /// False where its own verdict is that it cannot be trusted.
     pub trusted: bool,
 }

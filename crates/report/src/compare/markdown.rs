@@ -1,9 +1,11 @@
 //! A comparison as Markdown for a pull request: the verdict, a table, findings, all figures folded.
 
-use judge::compare::{Acceptance, ComparedMeasure, Comparison, Figure, Verdict, p_value, shown};
+use judge::compare::{
+    Acceptance, ComparedMeasure, Comparison, Figure, Rule, Verdict, p_value, shown,
+};
 use record::schema::Severity;
 
-use super::{difference_title, label, relative, rule, signed, subject};
+use super::{OF_RUNS_AND_WINDOWS, difference_title, label, relative, rule, signed, subject};
 
 /// The comparison as GitHub-flavoured Markdown.
 pub fn comparison_markdown(comparison: &Comparison) -> String {
@@ -27,6 +29,9 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
         text += &all_figures(comparison);
     }
     text += &format!("\nDecided by {}.\n", plain(&rule(comparison)));
+    if comparison.rule == Some(Rule::Windows) {
+        text += &format!("{}.\n", sentence(OF_RUNS_AND_WINDOWS));
+    }
     for run in &comparison.runs {
         text += &format!("- {}: {}\n", run.label, plain(&run.directory));
     }

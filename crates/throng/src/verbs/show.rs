@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use judge::course::Course;
+use record::samples::NO_CLOCK;
 use record::schema::{PROBE_MODE, Summary};
 use record::{Import, RecordError, Run};
 
@@ -46,7 +47,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         thesis::render_results(&summary, run.info(), &import, &directory, terminal::style())
     } else {
         report::verdict(&summary, run.info(), &directory, terminal::style())
-            + &over_time(course.as_ref())
+            + &over_time(course.as_ref().filter(|_| run.info().clock != NO_CLOCK))
     };
     if !args.json && !run.is_complete() {
         text += &format!("\nThe record is incomplete: {}\n", run.missing().join("; "));

@@ -250,6 +250,11 @@ fn single_runs_show_figures_of_their_own_and_name_those_of_windows() {
         .stdout_contains("all of C1");
     let markdown = std::fs::read_to_string(space.path("report.md")).unwrap();
     assert!(markdown.contains("| windows differ by |"), "{markdown}");
+    assert!(
+        markdown.contains("figures of the complete runs"),
+        "{markdown}"
+    );
+    assert!(ended.out.lines().all(|line| line.chars().count() <= 120));
     let ended = compare(&space, "new", "old", &["--json"]).with(1);
     let json: Value = serde_json::from_str(&ended.out).unwrap();
     let measure = &json["measures"][1];

@@ -165,7 +165,7 @@ fn the_rule_follows_the_number_of_runs() {
 fn constant_samples_are_not_different_and_shifted_ones_are() {
     let unit = |ns: f64| Unit {
         sample: Sample::new(vec![ns; 50]).unwrap(),
-        rate: 50.0,
+        rate: Some(50.0),
         error_rate: Some(0.0),
     };
     let options = Options::default();
@@ -191,7 +191,7 @@ fn constant_samples_are_not_different_and_shifted_ones_are() {
 fn a_difference_within_the_tolerance_is_seen_and_does_not_count() {
     let unit = |ns: f64| Unit {
         sample: Sample::new((0..200).map(|i| ns + f64::from(i) / 100.0).collect()).unwrap(),
-        rate: 1.0,
+        rate: Some(1.0),
         error_rate: None,
     };
     let options = Options::default();
