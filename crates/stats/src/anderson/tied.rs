@@ -15,6 +15,11 @@ use super::cells::weight;
 
 /// Values beyond this number are merged with their neighbours; the p-value then grows by 1 % at 0.05.
 pub(super) const VALUES_MAX: usize = 400;
+/// Of this number of values and more, the limit without ties is taken for a statistic below [`SMALL`]: both
+/// p-values are above 0.98, and the sum would take a hundred integrals.
+const VALUES_MANY: usize = 100;
+/// As [`VALUES_MANY`] says.
+const SMALL: f64 = 0.2;
 /// Points of each quadrature.
 const POINTS: u32 = 128;
 /// Integrals whose first factor is below this share of the first one's are left out.
@@ -29,6 +34,9 @@ const INTEGRALS_MAX: usize = 60;
 pub(super) fn tail(x: f64, shares: &[f64]) -> f64 {
     if x <= 0.0 || shares.len() < 2 {
         return 1.0;
+    }
+    if x < SMALL && shares.len() >= VALUES_MANY {
+        return super::limit_tail(x);
     }
     let form = Form::of(shares);
     let roots_count = shares.len() - 1;
@@ -204,6 +212,16 @@ mod tests {
             let found = tail(x, &shares(&tied));
             assert!((found - expected).abs() < 2e-6, "{case} {found}");
         }
+    }
+
+    #[test]
+    fn small_statistics_of_many_values_are_those_without_ties() {
+        let shares = vec![1.0 / VALUES_MANY as f64; VALUES_MANY];
+        let (below, above) = (tail(SMALL - 1e-9, &shares), tail(SMALL, &shares));
+        assert!(
+            above > 0.98 && (below - above).abs() < 0.01,
+            "{below} {above}"
+        );
     }
 
     #[test]
