@@ -7,7 +7,11 @@
 //! `dᵢ` that ended then and `nᵢ` that had neither ended nor been given up before. Who is given up at a time
 //! at which another ended counts among `nᵢ`. Without censored times it is the empirical distribution.
 
+mod influence;
+
 use crate::hist::LogHistogram;
+
+pub use influence::Influence;
 
 /// A quantile, or what is known of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +121,11 @@ impl Censored {
             Some(&(time, _)) => Quantile::At(time),
             None => Quantile::AtLeast(self.seen.quantile(q).max(self.known.max())),
         }
+    }
+
+    /// What single times do to the share that takes at most `at`.
+    pub fn influence(&self, at: u64) -> Influence {
+        Influence::new(self, at)
     }
 
     /// The least time; a bound if nothing is known.

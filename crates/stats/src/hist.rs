@@ -109,6 +109,19 @@ impl LogHistogram {
         self.max
     }
 
+    /// How many numbers lie in the bucket of `value` or below it.
+    pub fn count_at_most(&self, value: u64) -> u64 {
+        let bucket = bucket_of(value);
+        let (page, offset) = (bucket / PAGE, bucket % PAGE);
+        let made = self.places[..=page].iter().enumerate();
+        made.filter_map(|(number, &place)| Some((number, usize::from(place).checked_sub(1)?)))
+            .map(|(number, place)| match number < page {
+                true => self.counters[place].iter().sum::<u64>(),
+                false => self.counters[place][..=offset].iter().sum(),
+            })
+            .sum()
+    }
+
     /// The arithmetic mean, exact up to the rounding of the division; 0 where nothing was recorded.
     pub fn mean(&self) -> f64 {
         if self.count == 0 {

@@ -22,6 +22,15 @@ pub fn quantile_rank(n: u64, q: f64) -> u64 {
 /// # Panics
 /// Where `q` or `confidence` does not lie strictly between 0 and 1.
 pub fn quantile_interval(n: u64, q: f64, confidence: f64) -> Option<(u64, u64)> {
+    let (lower, upper) = quantile_ranks(n, q, confidence);
+    lower.zip(upper)
+}
+
+/// As [`quantile_interval`], each rank by itself: one may exist where the other does not.
+///
+/// # Panics
+/// As there.
+pub fn quantile_ranks(n: u64, q: f64, confidence: f64) -> (Option<u64>, Option<u64>) {
     assert!(q > 0.0 && q < 1.0, "quantile {q} is not between 0 and 1");
     assert!(
         confidence > 0.0 && confidence < 1.0,
@@ -30,7 +39,7 @@ pub fn quantile_interval(n: u64, q: f64, confidence: f64) -> Option<(u64, u64)> 
     let tail = (1.0 - confidence) / 2.0;
     let lower = binomial_quantile(n, q, tail);
     let upper = binomial_quantile(n, q, 1.0 - tail) + 1;
-    (lower >= 1 && upper <= n).then_some((lower, upper))
+    ((lower >= 1).then_some(lower), (upper <= n).then_some(upper))
 }
 
 /// The least k for which a binomial number with (n, p) is at or below k with this probability.

@@ -17,6 +17,7 @@ pub mod hist;
 pub mod hurst;
 pub mod interval;
 pub mod ks;
+pub mod long_run;
 pub mod mean;
 pub mod means;
 pub mod modes;

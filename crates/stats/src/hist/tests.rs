@@ -31,6 +31,28 @@ fn buckets_cover_everything_without_gap() {
     assert_eq!(bucket + 1, BUCKETS);
 }
 
+#[test]
+fn counts_below_are_those_of_the_buckets() {
+    let values = [0, 1, 255, 256, 2047, 2048, 2049, 70_000, 1 << 40];
+    let histogram = recorded(&values);
+    for at in [
+        0,
+        1,
+        254,
+        255,
+        2048,
+        2049,
+        69_000,
+        70_000,
+        1 << 41,
+        u64::MAX,
+    ] {
+        let by_bucket = histogram.iter().filter(|&(lowest, ..)| lowest <= at);
+        let expected: u64 = by_bucket.map(|(.., count)| count).sum();
+        assert_eq!(histogram.count_at_most(at), expected, "{at}");
+    }
+}
+
 /// The edges that HdrHistogram has with three digits: single numbers below 2048, then pairs.
 #[test]
 fn buckets_are_those_of_hdrhistogram() {
