@@ -22,6 +22,7 @@ pub mod mean;
 pub mod means;
 pub mod modes;
 pub mod multiple;
+pub mod percentile;
 pub mod permute;
 pub mod polygon;
 pub mod pooled;

@@ -9,6 +9,7 @@ mod golden;
 mod ks;
 mod modes;
 mod multiple;
+mod percentiles;
 mod quantiles;
 mod ranks;
 mod series;

@@ -1,0 +1,195 @@
+//! How far a percentile of one recording may lie from the true one, whether or not its times depend on each
+//! other.
+//!
+//! Times that follow each other in a queue are alike, and a hundred thousand of them then say no more than
+//! some hundred independent ones would. How many follows from *blocks* of consecutive times: the number in
+//! each that is at or below the percentile varies more from block to block than a binomial number does. The
+//! interval is that of order statistics with this **effective size** in place of the count ([`crate::interval`]):
+//! Woodruff, "Confidence intervals for medians and other position measures" (Journal of the American
+//! Statistical Association 47, 1952), with the effective size and its degrees of freedom as Korn and
+//! Graubard, "Confidence intervals for proportions with small expected number of positive counts estimated
+//! from survey data" (Survey Methodology 24, 1998), and dependence in time as Heidelberger and Lewis,
+//! "Quantile estimation in dependent sequences" (Operations Research 32, 1984). Of censored times the size
+//! is that of Dorey and Korn, "Effective sample sizes for confidence intervals for survival probabilities"
+//! (Statistics in Medicine 6, 1987).
+//!
+//! A bootstrap of blocks was not chosen: it draws thousands of times what has a formula here, and with the
+//! few blocks of a short run it misses as often as a formula without degrees of freedom.
+
+mod spread;
+
+use crate::censored::{Censored, Influence, Quantile};
+use crate::hist::LogHistogram;
+use crate::interval::quantile_ranks;
+
+use spread::Spread;
+
+/// Fewer blocks do not show whether times depend on each other.
+pub const BLOCKS_MIN: usize = 10;
+/// A recording has to be this many times as long as what its blocks have in common with later ones; in a
+/// shorter one the variance is a guess.
+const SPANS_MIN: f64 = 15.0;
+/// A percentile has at most this many times the effective size of the median. In the tail blocks seem
+/// independent until the recording holds a long queue.
+const MEDIAN_SIZES_MAX: f64 = 5.0;
+
+/// How an interval was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Order statistics of all times, since blocks scatter as those of independent times do.
+    Independent,
+    /// Order statistics of the effective size.
+    Dependent,
+}
+
+/// Why an end of an interval is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// The percentile itself falls among censored times.
+    Censored,
+    /// There are fewer than [`BLOCKS_MIN`] blocks.
+    Short,
+    /// Times depend on each other over too large a part of the recording.
+    Dependent,
+    /// There are too few times for this percentile.
+    Few,
+}
+
+/// What is known of a percentile.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// `None` where neither was applied.
+    pub method: Option<Method>,
+    /// How many independent times would show as much.
+    pub size: Option<f64>,
+    /// The lower end.
+    pub low: Option<u64>,
+    /// The upper end; a bound where it falls among censored times.
+    pub high: Option<Quantile>,
+    /// Why one or both are missing.
+    pub missing: Option<Missing>,
+}
+
+impl Interval {
+    fn missing(why: Missing) -> Interval {
+        Interval {
+            method: None,
+            size: None,
+            low: None,
+            high: None,
+            missing: Some(why),
+        }
+    }
+}
+
+/// What the times of each block say of the share at or below one time.
+#[derive(Debug, Clone)]
+pub struct Blocks {
+    influence: Influence,
+    /// Sum of influences and number of times by block.
+    blocks: Vec<(f64, u64)>,
+}
+
+impl Blocks {
+    /// Without any block yet.
+    pub fn new(influence: Influence) -> Blocks {
+        Blocks {
+            influence,
+            blocks: Vec::new(),
+        }
+    }
+
+    /// Adds times to a block, those that are known.
+    pub fn add_known(&mut self, block: usize, times: &LogHistogram) {
+        let sum = self.influence.of_known(times);
+        self.add(block, sum, times.count());
+    }
+
+    /// Adds times to a block that are censored.
+    pub fn add_censored(&mut self, block: usize, times: &LogHistogram) {
+        let sum = self.influence.of_censored(times);
+        self.add(block, sum, times.count());
+    }
+
+    fn add(&mut self, block: usize, sum: f64, count: u64) {
+        if self.blocks.len() <= block {
+            self.blocks.resize(block + 1, (0.0, 0));
+        }
+        self.blocks[block].0 += sum;
+        self.blocks[block].1 += count;
+    }
+}
+
+/// The confidence interval of the `q`-quantile of `times`, whose blocks are those at that quantile and at the
+/// median. The median's may be left out.
+///
+/// # Panics
+/// Where `q` or `confidence` does not lie strictly between 0 and 1.
+pub fn interval(
+    times: &Censored,
+    q: f64,
+    (here, median): (&Blocks, Option<&Blocks>),
+    confidence: f64,
+) -> Interval {
+    if times.quantile(q).is_bound() {
+        return Interval::missing(Missing::Censored);
+    }
+    let Some(spread) = spread_of(here, confidence) else {
+        return Interval::missing(Missing::Short);
+    };
+    let median = median.and_then(|blocks| spread_of(blocks, confidence));
+    let depends = |spread: &Spread| !spread.is_independent;
+    if !depends(&spread) && !median.as_ref().is_some_and(depends) {
+        return ranked(
+            times,
+            q,
+            spread.size_independent,
+            Method::Independent,
+            confidence,
+        );
+    }
+    let (mut size, mut span) = (spread.size, spread.span);
+    if let Some(median) = median {
+        size = size.min(MEDIAN_SIZES_MAX * median.size);
+        span = span.max(median.span);
+    }
+    if spread.length < SPANS_MIN * span {
+        return Interval {
+            method: Some(Method::Dependent),
+            size: Some(size),
+            ..Interval::missing(Missing::Dependent)
+        };
+    }
+    let mut found = ranked(times, q, size, Method::Dependent, confidence);
+    let ranks = quantile_ranks(whole(spread.size_independent), q, confidence);
+    if found.missing.is_some() && ranks.0.is_some() && ranks.1.is_some() {
+        found.missing = Some(Missing::Dependent);
+    }
+    found
+}
+
+fn spread_of(blocks: &Blocks, confidence: f64) -> Option<Spread> {
+    spread::of(&blocks.blocks, &blocks.influence, confidence)
+}
+
+/// The ends by the ranks of this many independent times.
+fn ranked(times: &Censored, q: f64, size: f64, method: Method, confidence: f64) -> Interval {
+    let n = whole(size);
+    let (lower, upper) = quantile_ranks(n, q, confidence);
+    let at = |rank: u64| times.quantile(rank as f64 / n as f64);
+    Interval {
+        method: Some(method),
+        size: Some(size),
+        low: lower.map(|rank| at(rank).value()),
+        high: upper.map(at),
+        missing: (lower.is_none() || upper.is_none()).then_some(Missing::Few),
+    }
+}
+
+/// A size as a count; quotients of equal numbers are not always 1 to the last bit.
+fn whole(size: f64) -> u64 {
+    (size * (1.0 + 1e-12)).floor() as u64
+}
+
+#[cfg(test)]
+mod tests;
