@@ -1,6 +1,7 @@
 //! What a run measured, gathered for judging: one cell for each phase and measure, the seconds,
 //! the events. Pure once filled; tests build it by hand.
 
+mod intervals;
 mod read;
 
 use std::collections::BTreeMap;
@@ -9,6 +10,8 @@ use record::Probes;
 use record::schema::{Ending, Event, EventKind, RunInfo, SeriesRow};
 use stats::censored::Censored;
 use stats::hist::LogHistogram;
+
+use intervals::Stated;
 
 /// The measurements of one run.
 #[derive(Debug, Clone)]
@@ -29,6 +32,8 @@ pub struct Figures {
     pub begun: Vec<u64>,
     /// Sessions that did not reach the end of their program.
     pub endings: Vec<Ending>,
+    /// Of percentiles; empty unless [`find_intervals`](Figures::find_intervals) was called.
+    intervals: Vec<Stated>,
     /// By phase, then by measure; a run without phases has one row.
     cells: Vec<Vec<Cell>>,
 }
@@ -173,6 +178,7 @@ impl Figures {
             drained: Vec::new(),
             begun: Vec::new(),
             endings: Vec::new(),
+            intervals: Vec::new(),
             cells,
         }
     }

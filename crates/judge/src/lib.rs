@@ -79,11 +79,9 @@ pub fn judge(
     thresholds: &[Threshold],
     allow_lost_workers: bool,
 ) -> Result<Summary, JudgeError> {
-    Ok(judge_figures(
-        &Figures::read(run)?,
-        thresholds,
-        allow_lost_workers,
-    ))
+    let mut figures = Figures::read(run)?;
+    figures.find_intervals(run, thresholds)?;
+    Ok(judge_figures(&figures, thresholds, allow_lost_workers))
 }
 
 /// Judges a run again from its record alone, with the thresholds of its last verdict; imported samples as

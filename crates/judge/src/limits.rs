@@ -123,3 +123,10 @@ pub const SILENT_ANSWERS_EXPECTED_MIN: f64 = 10.0;
 pub const SILENT_CLOSED_LATE_NS_MAX: u64 = 500_000_000;
 /// Seconds of a run whose requests are counted one by one: four days.
 pub const FLOW_SECONDS_MAX: usize = 345_600;
+
+/// The confidence of the intervals of percentiles.
+pub const INTERVAL_CONFIDENCE: f64 = 0.95;
+
+/// Most stretches of a run whose scatter shows how far its percentiles may lie from the true ones: of longer
+/// runs they are several seconds each.
+pub const INTERVAL_BLOCKS_MAX: u64 = 600;

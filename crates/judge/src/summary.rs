@@ -1,12 +1,17 @@
 //! The figures of a run as they stand in `summary.json`.
 
+use plan::Basis;
 use record::schema::{
-    Latency, MeasureSummary, PhaseSummary, TrafficSummary, UsersSummary, WireFigures,
+    Latency, MeasureSummary, PercentileInterval, PhaseSummary, TrafficSummary, UsersSummary,
+    WireFigures,
 };
 use stats::censored::Censored;
 use stats::hist::LogHistogram;
 
 use crate::figures::{self, Cell, Figures};
+
+/// The percentiles of a [`Latency`].
+pub(crate) const SHARES: [f64; 6] = [0.50, 0.90, 0.95, 0.98, 0.99, 0.999];
 
 /// The crowd over the whole run.
 pub(crate) fn users(figures: &Figures) -> UsersSummary {
@@ -76,7 +81,10 @@ pub fn measures(figures: &Figures, phase: Option<usize>) -> Vec<MeasureSummary> 
                 .errors()
                 .map(|(kind, n)| (kind.to_owned(), n))
                 .collect(),
-            response: censored(&cell.all_responses()),
+            response: censored(&cell.all_responses()).map(|response| Latency {
+                intervals: intervals(figures, phase, number),
+                ..response
+            }),
             succeeded: latency(&cell.response),
             failed: latency(&cell.failed_response),
             service: latency(&cell.service),
@@ -84,6 +92,12 @@ pub fn measures(figures: &Figures, phase: Option<usize>) -> Vec<MeasureSummary> 
         })
     })
     .collect()
+}
+
+/// Of the percentiles of response times, where the record was read for them.
+fn intervals(figures: &Figures, phase: Option<usize>, measure: usize) -> Vec<PercentileInterval> {
+    let found = SHARES.map(|share| figures.interval((phase, measure, Basis::Response), share));
+    found.into_iter().flatten().copied().collect()
 }
 
 /// The phases the run reached.
@@ -143,5 +157,6 @@ fn censored(times: &Censored) -> Option<Latency> {
         p99_ns: at(0.99),
         p999_ns: at(0.999),
         max_ns: times.max().value(),
+        intervals: Vec::new(),
     })
 }

@@ -1,7 +1,7 @@
 //! Do the thresholds hold?
 
 use plan::{Basis, Comparison, Figure, Stat, Threshold, Wire};
-use record::schema::{ThresholdResult, WireFigures};
+use record::schema::{PercentileInterval, ThresholdResult, WireFigures};
 use stats::hist::LogHistogram;
 
 use crate::figures::{Cell, Figures};
@@ -46,8 +46,16 @@ fn evaluate(figures: &Figures, threshold: &Threshold) -> ThresholdResult {
         );
         holds && (greater || !found.is_bound)
     };
+    let interval = interval(figures, &threshold.figure);
+    let has_side = !matches!(
+        threshold.comparison,
+        Comparison::Equal | Comparison::NotEqual
+    );
+    let encloses = interval.is_some_and(|interval| interval.encloses(threshold.limit));
     ThresholdResult {
         text: threshold.text.clone(),
+        interval,
+        within_interval: has_side && encloses,
         passed: found.is_some_and(holds),
         value: found.map(|found| found.value),
         is_bound: found.is_some_and(|found| found.is_bound),
@@ -60,6 +68,21 @@ fn evaluate(figures: &Figures, threshold: &Threshold) -> ThresholdResult {
             None => "nothing measured".to_owned(),
         },
     }
+}
+
+/// Of a percentile: how far the true one may lie from it.
+fn interval(figures: &Figures, figure: &Figure) -> Option<PercentileInterval> {
+    let &Figure::Measure {
+        stat: Stat::Quantile(share),
+        measure: Some(measure),
+        basis,
+        phase,
+    } = figure
+    else {
+        return None;
+    };
+    let of = (phase, usize::from(measure), basis);
+    figures.interval(of, share).copied()
 }
 
 /// A figure, or a lower bound of it.

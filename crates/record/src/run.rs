@@ -154,7 +154,19 @@ impl Run {
     /// # Errors
     /// The file cannot be read or is damaged elsewhere than in an incomplete last line.
     pub fn intervals(&self, each: impl FnMut(Interval)) -> Result<(), RecordError> {
-        latency::read(&self.path.join(LATENCY), each)
+        self.intervals_of(|_| true, each)
+    }
+
+    /// As [`intervals`](Self::intervals), for the tags that are wanted. The others are not decoded.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn intervals_of(
+        &self,
+        wanted: impl Fn(&str) -> bool,
+        each: impl FnMut(Interval),
+    ) -> Result<(), RecordError> {
+        latency::read(&self.path.join(LATENCY), wanted, each)
     }
 
     /// Passes on the measurements in batches, in the order they were written; of a killed run

@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 
 pub use event::{Event, EventKind};
 pub use summary::{
-    Finding, HealthSummary, Latency, MeasureSummary, PhaseSummary, Severity, Summary,
-    ThresholdResult, TrafficSummary, UsersSummary, Verdict, WireFigures,
+    Finding, HealthSummary, IntervalMethod, IntervalMissing, Latency, MeasureSummary,
+    PercentileInterval, PhaseSummary, Severity, Summary, ThresholdResult, TrafficSummary,
+    UsersSummary, Verdict, WireFigures,
 };
 pub use tally::{Ending, MeasureTally, PhaseTally, SessionEnd, Tally, UserState};
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use record::schema::{
-    FORMAT_VERSION, Finding, GeneratorInfo, HealthSummary, Latency, MeasureInfo, MeasureSummary,
-    PhaseInfo, PhaseSummary, RunInfo, RunStatus, SeriesRow, Severity, Summary, ThresholdResult,
-    UsersSummary, Verdict,
+    FORMAT_VERSION, Finding, GeneratorInfo, HealthSummary, IntervalMethod, Latency, MeasureInfo,
+    MeasureSummary, PercentileInterval, PhaseInfo, PhaseSummary, RunInfo, RunStatus, SeriesRow,
+    Severity, Summary, ThresholdResult, UsersSummary, Verdict,
 };
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
@@ -96,6 +96,20 @@ fn latency(count: u64, p50_ns: u64) -> Latency {
         p99_ns: p50_ns * 5,
         p999_ns: p50_ns * 10,
         max_ns: p50_ns * 100,
+        intervals: Vec::new(),
+    }
+}
+
+/// The interval of a percentile with these ends.
+pub(crate) fn found(share: f64, low_ns: Option<u64>, high_ns: Option<u64>) -> PercentileInterval {
+    PercentileInterval {
+        share,
+        method: Some(IntervalMethod::EffectiveSize),
+        effective: Some(1234.5),
+        low_ns,
+        high_ns,
+        high_is_bound: false,
+        missing: None,
     }
 }
 
@@ -133,6 +147,8 @@ pub(crate) fn summary() -> Summary {
         value,
         is_bound: false,
         shown: shown.to_owned(),
+        interval: None,
+        within_interval: false,
     };
     let phase = |name: &str, start_s: u64, end_s: u64, users_started, measures| PhaseSummary {
         name: name.to_owned(),

@@ -9,8 +9,8 @@ use super::{Cell, Figures, Flow};
 use crate::limits::FLOW_SECONDS_MAX;
 
 /// Which of a cell's histograms a tag of the latency log names.
-#[derive(Clone, Copy)]
-enum Part {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Part {
     Response,
     Service,
     Lag,
@@ -47,17 +47,7 @@ impl Figures {
     pub fn read(run: &Run) -> Result<Figures, RecordError> {
         let mut figures = Figures::new(run.info().clone(), run.series()?, run.events()?);
         figures.probes = run.probes()?;
-        let mut tags: HashMap<String, (usize, Part)> = HashMap::new();
-        for (number, measure) in figures.info.measures.iter().enumerate() {
-            tags.insert(measure.name.clone(), (number, Part::Response));
-            tags.insert(format!("{}.service", measure.name), (number, Part::Service));
-            tags.insert(format!("{}.lag", measure.name), (number, Part::Lag));
-            tags.insert(format!("{}.failed", measure.name), (number, Part::Failed));
-            tags.insert(
-                format!("{}.censored", measure.name),
-                (number, Part::Unanswered),
-            );
-        }
+        let tags = figures.tags();
         let ends = figures.end_tags();
         run.intervals(|interval| {
             if let Some(&end) = ends.get(interval.tag.as_str()) {
@@ -75,6 +65,20 @@ impl Figures {
             None => run.requests(|batch| figures.count_rows(batch))?,
         }
         Ok(figures)
+    }
+
+    /// The measure of each tag, and which of its times.
+    pub(super) fn tags(&self) -> HashMap<String, (usize, Part)> {
+        let mut tags = HashMap::new();
+        for (number, measure) in self.info.measures.iter().enumerate() {
+            let name = &measure.name;
+            tags.insert(name.clone(), (number, Part::Response));
+            tags.insert(format!("{name}.service"), (number, Part::Service));
+            tags.insert(format!("{name}.lag"), (number, Part::Lag));
+            tags.insert(format!("{name}.failed"), (number, Part::Failed));
+            tags.insert(format!("{name}.censored"), (number, Part::Unanswered));
+        }
+        tags
     }
 
     /// The tags of response times of connections, requests and handshakes, and how these ended.

@@ -3,6 +3,7 @@
 
 mod analyze;
 mod capacity;
+mod intervals;
 
 use std::collections::BTreeMap;
 use std::path::Path;

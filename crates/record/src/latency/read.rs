@@ -15,8 +15,12 @@ use crate::{RecordError, whole};
 /// Longest line that is still read: far above what a histogram over all of `u64` takes.
 const LINE_BYTES_MAX: u64 = 4 << 20;
 
-/// Hands over the intervals in the file's order, but for a last line that was cut off.
-pub(crate) fn read(path: &Path, mut each: impl FnMut(Interval)) -> Result<(), RecordError> {
+/// Hands over the intervals of the wanted tags in the file's order, but for a last line that was cut off.
+pub(crate) fn read(
+    path: &Path,
+    wanted: impl Fn(&str) -> bool,
+    mut each: impl FnMut(Interval),
+) -> Result<(), RecordError> {
     let file = match whole::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -40,21 +44,28 @@ pub(crate) fn read(path: &Path, mut each: impl FnMut(Interval)) -> Result<(), Re
             }
             break;
         };
-        let interval = parse(whole, &mut deserializer)
+        let interval = parse(whole, &wanted, &mut deserializer)
             .map_err(|what| RecordError::damaged(path, format!("line {number}: {what}")))?;
         interval.into_iter().for_each(&mut each);
     }
     Ok(())
 }
 
-/// The interval in this line; `None` where it is a comment or the legend.
-fn parse(text: &[u8], deserializer: &mut Deserializer) -> Result<Option<Interval>, String> {
+/// The interval in this line; `None` where it is a comment or the legend, or its tag is not wanted.
+fn parse(
+    text: &[u8],
+    wanted: impl Fn(&str) -> bool,
+    deserializer: &mut Deserializer,
+) -> Result<Option<Interval>, String> {
     let text = std::str::from_utf8(text).map_err(|error| error.to_string())?;
     let text = text.trim_end_matches('\r');
     if text.is_empty() || text.starts_with(['#', '"']) {
         return Ok(None);
     }
     let parts = line::parse(text)?;
+    if !wanted(&parts.tag) {
+        return Ok(None);
+    }
     let payload = STANDARD
         .decode(parts.payload)
         .map_err(|error| error.to_string())?;

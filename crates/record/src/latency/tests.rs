@@ -52,8 +52,27 @@ fn round_trip(intervals: &[(u64, u64, &str, &LogHistogram)]) -> Vec<Interval> {
     }
     writer.finish().unwrap();
     let mut found = Vec::new();
-    read(&path, |interval| found.push(interval)).unwrap();
+    read(&path, |_| true, |interval| found.push(interval)).unwrap();
     found
+}
+
+#[test]
+fn tags_that_are_not_wanted_are_skipped() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("latency.hlog");
+    let mut writer = LatencyWriter::create(path.clone(), &info()).unwrap();
+    for tag in ["a", "a.lag", "b"] {
+        writer.interval(0, 1, tag, &recorded(&[5])).unwrap();
+    }
+    writer.finish().unwrap();
+    let mut found = Vec::new();
+    read(
+        &path,
+        |tag| tag != "a.lag",
+        |interval| found.push(interval.tag),
+    )
+    .unwrap();
+    assert_eq!(found, ["a", "b"]);
 }
 
 #[test]
@@ -110,7 +129,7 @@ fn torn_last_line_is_skipped_and_damage_reported() {
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, &text[..text.len() - 2]).unwrap();
     let mut count = 0;
-    read(&path, |_| count += 1).unwrap();
+    read(&path, |_| true, |_| count += 1).unwrap();
     assert_eq!(count, 1);
     for (damaged, expected) in [
         ("Tag=a,0.000,1.000,1.000,AAAA\n", "line 1: "),
@@ -118,7 +137,7 @@ fn torn_last_line_is_skipped_and_damage_reported() {
         ("0.000,1.000\n", "line 1: fewer than four columns"),
     ] {
         std::fs::write(&path, damaged).unwrap();
-        let error = read(&path, |_| {}).unwrap_err().to_string();
+        let error = read(&path, |_| true, |_| {}).unwrap_err().to_string();
         assert!(
             error.contains("latency.hlog is damaged") && error.contains(expected),
             "{error}"

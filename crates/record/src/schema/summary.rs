@@ -134,6 +134,12 @@ pub struct ThresholdResult {
     pub is_bound: bool,
     /// The value for people, as `31.2 ms`.
     pub shown: String,
+    /// Of a percentile: how far the true one may lie from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<PercentileInterval>,
+    /// True if the limit lies within that interval: another run like this one may come to the other result.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub within_interval: bool,
 }
 
 /// Users over the complete run.
@@ -286,9 +292,18 @@ pub struct Latency {
     pub p999_ns: u64,
     /// Greatest.
     pub max_ns: u64,
+    /// How far the percentiles may lie from the true ones; of `response` only, empty where a record does not
+    /// say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<PercentileInterval>,
 }
 
 impl Latency {
+    /// The interval of the percentile at this share.
+    pub fn interval(&self, share: f64) -> Option<&PercentileInterval> {
+        self.intervals.iter().find(|found| found.share == share)
+    }
+
     /// True if the percentile at this share, 0..=1, is only known to be at least its value. The mean and the
     /// maximum are where that of 1 is.
     pub fn is_bound(&self, share: f64) -> bool {
@@ -297,6 +312,69 @@ impl Latency {
         self.bound_above
             .is_some_and(|known| share > known + ROUNDING)
     }
+}
+
+/// The confidence interval, at 95 %, of a percentile.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PercentileInterval {
+    /// The percentile, in 0..1.
+    pub share: f64,
+    /// How it was found; `None` where no method applies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<IntervalMethod>,
+    /// How many independent operations would show as much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective: Option<f64>,
+    /// The lower end; `None`: not determined.
+    pub low_ns: Option<u64>,
+    /// The upper end; `None`: not determined.
+    pub high_ns: Option<u64>,
+    /// True if the upper end is only known to be at least `high_ns`, since operations were never answered.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub high_is_bound: bool,
+    /// Why an end is not determined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<IntervalMissing>,
+}
+
+impl PercentileInterval {
+    /// Both ends, where both are determined.
+    pub fn ends_ns(&self) -> Option<(u64, u64)> {
+        self.low_ns.zip(self.high_ns)
+    }
+
+    /// True if this number of nanoseconds lies strictly between the ends, or above an upper end that is a
+    /// bound.
+    pub fn encloses(&self, ns: f64) -> bool {
+        self.ends_ns().is_some_and(|(low, high)| {
+            (low as f64) < ns && (ns < high as f64 || self.high_is_bound)
+        })
+    }
+}
+
+/// How the interval of a percentile was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IntervalMethod {
+    /// By the ranks of the binomial distribution for all operations, which are independent as far as their
+    /// seconds show.
+    OrderStatistics,
+    /// By the same ranks for the effective number of operations, since they depend on each other.
+    EffectiveSize,
+}
+
+/// Why an end of an interval is not determined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IntervalMissing {
+    /// There are too few operations for this percentile.
+    Few,
+    /// There are too few seconds to see whether operations depend on each other.
+    Short,
+    /// Operations depend on each other over too large a part of the run.
+    Dependent,
+    /// The percentile falls among operations that were never answered.
+    Unanswered,
 }
 
 fn is_zero(count: &u64) -> bool {

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use record::import::{ClientReport, Repair, ReportedMeasure, ReportedPercentile, Unreachable};
 use record::schema::{
-    Event, EventKind, FORMAT_VERSION, Finding, GeneratorInfo, HealthSummary, Latency, MeasureInfo,
-    MeasureSummary, MeasureTally, PhaseInfo, PhaseSummary, PhaseTally, RunInfo, RunStatus,
-    SeriesRow, Severity, Summary, Tally, ThresholdResult, UsersSummary, Verdict,
+    Event, EventKind, FORMAT_VERSION, Finding, GeneratorInfo, HealthSummary, IntervalMethod,
+    IntervalMissing, Latency, MeasureInfo, MeasureSummary, MeasureTally, PercentileInterval,
+    PhaseInfo, PhaseSummary, PhaseTally, RunInfo, RunStatus, SeriesRow, Severity, Summary, Tally,
+    ThresholdResult, UsersSummary, Verdict,
 };
 use record::{Import, Measurement, Outcome, ProbeInfo, ProbeRow};
 use stats::hist::LogHistogram;
@@ -129,6 +130,8 @@ pub(crate) fn summary() -> Summary {
             value: None,
             is_bound: true,
             shown: "nothing measured".to_owned(),
+            interval: Some(interval()),
+            within_interval: true,
         }],
         users: UsersSummary::default(),
         health: HealthSummary {
@@ -169,11 +172,24 @@ fn measure_summary() -> MeasureSummary {
             p99_ns: 9,
             p999_ns: 9,
             max_ns: 9,
+            intervals: vec![interval()],
         }),
         succeeded: None,
         failed: None,
         service: None,
         lag: None,
+    }
+}
+
+fn interval() -> PercentileInterval {
+    PercentileInterval {
+        share: 0.98,
+        method: Some(IntervalMethod::EffectiveSize),
+        effective: Some(7.5),
+        low_ns: Some(5),
+        high_ns: Some(9),
+        high_is_bound: true,
+        missing: Some(IntervalMissing::Few),
     }
 }
 

@@ -1,0 +1,149 @@
+//! Intervals of percentiles, through the files of a run directory.
+
+use plan::{Basis, Comparison, Figure, Stat, Threshold};
+use record::schema::{IntervalMethod, IntervalMissing, PercentileInterval, Summary};
+use record::{Run, RunDir};
+use stats::hist::LogHistogram;
+use stats::interval::quantile_interval;
+use stats::rng::{Purpose, Rng};
+
+use crate::{MS, SECOND, info};
+
+/// A run of this many seconds, each with the same number of requests; `time` draws them, by second.
+fn write(
+    seconds: u64,
+    count: u64,
+    mut time: impl FnMut(&mut Rng, u64) -> u64,
+) -> (tempfile::TempDir, Run) {
+    let root = tempfile::tempdir().unwrap();
+    let mut info = info();
+    info.phases.truncate(1);
+    info.phases[0].end_ns = seconds * SECOND;
+    info.ended_ns = seconds * SECOND;
+    let dir = RunDir::create(root.path(), &info, "name: judged\n").unwrap();
+    let mut latency = dir.latency(&info).unwrap();
+    let mut rng = Rng::new(4, 1, Purpose::Value);
+    for second in 0..seconds {
+        let mut hist = LogHistogram::new();
+        (0..count).for_each(|_| hist.record(time(&mut rng, second)));
+        let start_ns = second * SECOND;
+        latency
+            .interval(start_ns, SECOND, "request", &hist)
+            .unwrap();
+        let mut failed = LogHistogram::new();
+        failed.record(10_000 * MS);
+        latency
+            .interval(start_ns, SECOND, "request.censored", &failed)
+            .unwrap();
+    }
+    latency.finish().unwrap();
+    let run = Run::open(dir.path()).unwrap();
+    (root, run)
+}
+
+fn median(limit_ms: u64, comparison: Comparison) -> Threshold {
+    Threshold {
+        text: "it".to_owned(),
+        figure: Figure::Measure {
+            stat: Stat::Quantile(0.5),
+            measure: Some(0),
+            basis: Basis::Response,
+            phase: None,
+        },
+        comparison,
+        limit: (limit_ms * MS) as f64,
+    }
+}
+
+fn of(summary: &Summary, share: f64) -> PercentileInterval {
+    *summary.measures[0]
+        .response
+        .as_ref()
+        .unwrap()
+        .interval(share)
+        .unwrap()
+}
+
+/// Between 50 and 150 ms.
+fn uniform(rng: &mut Rng, _: u64) -> u64 {
+    50 * MS + rng.below(100 * MS)
+}
+
+#[test]
+fn independent_operations_have_the_ranks_of_order_statistics() {
+    let (_root, run) = write(60, 99, uniform);
+    let summary = judge::judge(&run, &[], false).unwrap();
+    let found = of(&summary, 0.5);
+    assert_eq!(found.method, Some(IntervalMethod::OrderStatistics));
+    assert_eq!(found.effective, Some(6000.0));
+    let mut known = LogHistogram::new();
+    run.intervals(|interval| {
+        if interval.tag == "request" {
+            known.merge(&interval.hist);
+        }
+    })
+    .unwrap();
+    let (low, high) = quantile_interval(6000, 0.5, 0.95).unwrap();
+    let ends = (known.value_at_rank(low), known.value_at_rank(high));
+    assert_eq!(found.ends_ns(), Some(ends));
+    // One in a hundred was never answered: the upper end of p99 is among them.
+    let p99 = of(&summary, 0.99);
+    assert_eq!((p99.high_ns, p99.high_is_bound), (Some(10_000 * MS), true));
+    assert_eq!(
+        of(&summary, 0.999).missing,
+        Some(IntervalMissing::Unanswered)
+    );
+    assert_eq!(
+        summary.phases[0].measures[0].response,
+        summary.measures[0].response
+    );
+}
+
+#[test]
+fn a_limit_within_the_interval_is_noted_and_decides_as_before() {
+    let (_root, run) = write(60, 99, uniform);
+    let found = of(&judge::judge(&run, &[], false).unwrap(), 0.5);
+    let (low, high) = found.ends_ns().unwrap();
+    assert!(low < 100 * MS && 101 * MS < high, "{low} {high}");
+    let thresholds = [
+        median(100, Comparison::Less),
+        median(100, Comparison::Greater),
+        median(140, Comparison::Less),
+        median(100, Comparison::NotEqual),
+    ];
+    let summary = judge::judge(&run, &thresholds, false).unwrap();
+    let results = summary.thresholds.iter();
+    let within: Vec<bool> = results.map(|result| result.within_interval).collect();
+    assert_eq!(within, [true, true, false, false]);
+    assert_ne!(summary.thresholds[0].passed, summary.thresholds[1].passed);
+    assert_eq!(summary.thresholds[0].interval, Some(found));
+}
+
+#[test]
+fn operations_that_are_slow_together_have_wider_intervals() {
+    let slow =
+        |rng: &mut Rng, second: u64| uniform(rng, second) * if second * 7 % 6 < 2 { 3 } else { 1 };
+    let (_root, run) = write(120, 99, slow);
+    let found = of(&judge::judge(&run, &[], false).unwrap(), 0.9);
+    assert_eq!(found.method, Some(IntervalMethod::EffectiveSize));
+    assert!(found.effective.unwrap() < 6000.0, "{found:?}");
+    assert!(found.ends_ns().is_some(), "{found:?}");
+    let stretch =
+        |rng: &mut Rng, second: u64| uniform(rng, second) * if second < 40 { 3 } else { 1 };
+    let (_root, run) = write(120, 99, stretch);
+    let found = of(&judge::judge(&run, &[], false).unwrap(), 0.9);
+    assert_eq!(
+        (found.ends_ns(), found.missing),
+        (None, Some(IntervalMissing::Dependent))
+    );
+}
+
+#[test]
+fn a_single_second_has_no_interval() {
+    let (_root, run) = write(1, 99, uniform);
+    let found = of(&judge::judge(&run, &[], false).unwrap(), 0.5);
+    assert_eq!(
+        (found.low_ns, found.missing),
+        (None, Some(IntervalMissing::Short))
+    );
+}
