@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test test-deps check fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-docs model-truth truth blame-truth capacity-truth picture toolchain
+.PHONY: help run test test-deps check fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-docs model-truth truth blame-truth capacity-truth percentile-truth picture toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # rustup installs cargo there; a fresh shell may not know it yet.
@@ -32,6 +32,8 @@ help:
 	@echo "                their targets, four minutes"
 	@echo "make blame-truth    who is to blame in 29 situations, REPEAT times each (1), five minutes a time; needs root"
 	@echo "make capacity-truth 100 searches for the capacity of queues whose capacity is known, a quarter of an hour"
+	@echo "make percentile-truth  how often intervals of percentiles hold the truth: the table of docs/judging.md,"
+	@echo "                    ten minutes of CPU"
 	@echo "make picture        draw the README's pictures of terminal and report from a real run"
 
 run: toolchain web
@@ -87,6 +89,9 @@ truth: toolchain web
 
 blame-truth: toolchain web
 	@scripts/truth/blame.py --repeat $(or $(REPEAT),1)
+
+percentile-truth: toolchain
+	@scripts/percentile-truth.py
 
 capacity-truth: toolchain web
 	@scripts/truth/theory.py

@@ -10,6 +10,8 @@ export interface Column {
   values: Cell[];
   /** Which values are lower bounds. */
   bounds?: boolean[];
+  /** What else there is to know of each value, shown as a tooltip. */
+  notes?: (string | null)[];
 }
 
 export type Frame = Column[];

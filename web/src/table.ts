@@ -74,9 +74,13 @@ export function table(spec: TableSpec): HTMLElement {
 function drawRow(frame: Frame, row: number, mark: string | undefined): HTMLTableRowElement {
   const cells = frame.map((column, place) => {
     const text = shownAt(column, row);
-    return place === 0
-      ? el('th', { scope: 'row', class: 'text' }, text)
-      : el('td', { class: isText(column) ? 'text' : '' }, text);
+    if (place === 0) return el('th', { scope: 'row', class: 'text' }, text);
+    const note = column.notes?.[row];
+    return el(
+      'td',
+      { class: isText(column) ? 'text' : '', ...(note ? { title: note } : {}) },
+      text,
+    );
   });
   return el('tr', { class: mark ?? '' }, ...cells);
 }

@@ -3,6 +3,15 @@
 
 use record::schema::{Finding, Severity, Summary};
 
+use crate::Style;
+use crate::intervals;
+
+/// As XML is written.
+const UNICODE: Style = Style {
+    colour: false,
+    unicode: true,
+};
+
 /// The status of a test case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Status {
@@ -35,6 +44,16 @@ pub(crate) fn case(
     format!(
         "{head}>\n      <{element} message=\"{message}\" type=\"{kind}\">{}</{element}>\n    \
          </testcase>\n",
+        escaped(text)
+    )
+}
+
+/// A test case that passed, and what there is to know of it.
+fn passed_with((class, name): (&str, &str), text: &str) -> String {
+    format!(
+        "    <testcase name=\"{}\" classname=\"throng.{class}\" time=\"0\">\n      <system-out>{}</system-out>\n    \
+         </testcase>\n",
+        escaped(name),
         escaped(text)
     )
 }
@@ -95,9 +114,16 @@ pub fn run_junit(summary: &Summary) -> String {
             false => Status::Failed,
         };
         let message = match threshold.value {
-            Some(_) => format!("measured {}", threshold.shown),
+            Some(_) => {
+                let interval = intervals::of_threshold(threshold, UNICODE);
+                format!("measured {}{interval}", threshold.shown)
+            }
             None => threshold.shown.clone(),
         };
+        if threshold.passed && threshold.within_interval {
+            text += &passed_with(("run", &threshold.text), &message);
+            continue;
+        }
         let about = ("threshold", message.as_str());
         text += &case(("run", &threshold.text), status, about, &message);
     }
@@ -113,7 +139,7 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
-    use crate::sample::summary;
+    use crate::sample::{found, summary};
 
     #[test]
     fn names_are_escaped() {
@@ -145,5 +171,23 @@ mod tests {
             </testsuites>
         "#]]
         .assert_eq(&run_junit(&summary()));
+    }
+
+    #[test]
+    fn limits_within_an_interval_are_noted() {
+        let mut summary = summary();
+        for (place, passed) in [(0, true), (1, false)] {
+            let threshold = &mut summary.thresholds[place];
+            threshold.passed = passed;
+            threshold.interval = Some(found(0.98, Some(9_400_000), Some(13_000_000)));
+            threshold.within_interval = true;
+        }
+        let text = run_junit(&summary);
+        let note = "12.4 ms (limit within the 95 % interval 9.40…13.0 ms: undecided)";
+        let failure = format!("<failure message=\"measured {note}\" type=\"threshold\">");
+        assert!(text.contains(&failure), "{text}");
+        let note = note.replace("12.4 ms", "100 %");
+        let passed = format!("time=\"0\">\n      <system-out>measured {note}</system-out>");
+        assert!(text.contains(&passed), "{text}");
     }
 }

@@ -8,6 +8,7 @@ mod capacity;
 mod compare;
 mod csv;
 mod experiment;
+mod intervals;
 mod json;
 mod junit;
 mod live;

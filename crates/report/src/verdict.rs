@@ -5,6 +5,7 @@ use record::schema::{
     UsersSummary, Verdict,
 };
 
+use crate::intervals;
 use crate::style::{Line, Style, Tone, wrap};
 use crate::table::Table;
 use crate::times::times;
@@ -31,6 +32,11 @@ pub fn verdict(summary: &Summary, info: &RunInfo, directory: &str, style: Style)
     }
     lines.push(String::new());
     lines.extend(figures(summary).render(COLUMNS, style));
+    let intervals = intervals::lines(summary, style);
+    if !intervals.is_empty() {
+        lines.push(String::new());
+        lines.extend(intervals);
+    }
     lines.push(String::new());
     lines.extend(
         foot(summary, info, directory)
@@ -115,7 +121,9 @@ fn thresholds(results: &[ThresholdResult], style: Style) -> Vec<String> {
         let line = Line::default()
             .text(INDENT)
             .tone(tone, format!("{mark} {word}"));
-        let line = line.text(format!("  {:<width$}  {}", result.text, result.shown));
+        let interval = intervals::of_threshold(result, style);
+        let value = format!("  {:<width$}  {}{interval}", result.text, result.shown);
+        let line = line.text(value);
         lines.push(line.render(COLUMNS, style));
     }
     lines

@@ -16,6 +16,9 @@ export interface Threshold {
   passed: boolean;
   value: number | null;
   shown: string;
+  interval?: { low_ns: number | null; high_ns: number | null; high_is_bound?: boolean };
+  /** The limit lies within the interval. */
+  within_interval?: boolean;
 }
 
 /** A column of the seconds: mean, and least and greatest where several seconds make a slot. */
@@ -86,6 +89,16 @@ export interface Phase {
 /** Mean, least, p50, p90, p95, p98, p99, p99.9, greatest; nanoseconds. */
 export type Times = [number, number, number, number, number, number, number, number, number];
 
+/** How far a percentile may lie from the true one, at 95 %; nanoseconds. */
+export interface Range {
+  low: number | null;
+  high: number | null;
+  /** The upper end is a lower bound. */
+  is_bound?: boolean;
+  /** Why an end is missing. */
+  missing?: 'few' | 'short' | 'dependent' | 'unanswered';
+}
+
 export interface Step {
   phase: number | null;
   name: string;
@@ -99,6 +112,8 @@ export interface Step {
   /** Percentiles of `response` above this share are lower bounds. */
   bound_above: number | null;
   response: Times | null;
+  /** Of p50, p90, p95, p98, p99 and p99.9; empty if the record does not say. */
+  intervals: Range[];
   service: Times | null;
   lag: Times | null;
 }

@@ -1,9 +1,9 @@
 /** A run: findings and thresholds, then the figures. */
 
-import type { Finding, RunDocument } from '../document/run';
+import type { Finding, RunDocument, Threshold } from '../document/run';
 import { el } from '../dom';
 import { findings } from '../findings';
-import { span } from '../format';
+import { formatUnit, span } from '../format';
 import { each } from '../frame';
 import { type Head, page, terms } from '../shell';
 import { table } from '../table';
@@ -115,9 +115,18 @@ function thresholds(doc: RunDocument, inProgress: boolean): HTMLElement | null {
       each(all, 'threshold', '', (one) => one.text),
       each(all, `holds${far}`, '', (one) => (one.passed ? '✓ holds' : '✗ does not hold') + far),
       each(all, `measured${far}`, '', (one) => one.shown),
+      ...(all.some((one) => one.interval) ? [each(all, '95 % interval', '', interval)] : []),
     ],
     rowClass: (row) => (all[row]?.passed ? '' : 'bad'),
   });
+}
+
+/** How far the percentile of a threshold may lie from the true one. */
+function interval(one: Threshold): string {
+  const { low_ns: low, high_ns: high, high_is_bound: isBound } = one.interval ?? {};
+  if (low === undefined || low === null || high === undefined || high === null) return '–';
+  const ends = `${formatUnit(low, 'ns')} … ${isBound ? '≥ ' : ''}${formatUnit(high, 'ns')}`;
+  return one.within_interval ? `${ends}, the limit within: undecided` : ends;
 }
 
 function about(doc: RunDocument): HTMLElement {

@@ -3,8 +3,8 @@
 use judge::course::{Course, Number};
 use record::Import;
 use record::schema::{
-    Event, EventKind, Finding, Latency, MeasureSummary, PhaseSummary, RunInfo, RunStatus, Summary,
-    ThresholdResult, Verdict,
+    Event, EventKind, Finding, IntervalMissing, Latency, MeasureSummary, PhaseSummary, RunInfo,
+    RunStatus, Summary, ThresholdResult, Verdict,
 };
 use serde::Serialize;
 
@@ -108,8 +108,23 @@ struct Step<'a> {
     /// Percentiles of `response` above this share are lower bounds.
     bound_above: Option<Number>,
     response: Option<Times>,
+    /// Of the percentiles of `response`, p50 to p99.9; empty if the record does not say.
+    intervals: Vec<Range>,
     service: Option<Times>,
     lag: Option<Times>,
+}
+
+/// How far a percentile may lie from the true one, at 95 %; nanoseconds.
+#[derive(Serialize)]
+struct Range {
+    low: Option<Number>,
+    high: Option<Number>,
+    /// True if the upper end is a lower bound.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    is_bound: bool,
+    /// Why an end is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<IntervalMissing>,
 }
 
 /// Mean, min, p50, p90, p95, p98, p99, p99.9, max; nanoseconds.
@@ -251,9 +266,21 @@ fn step(phase: Option<usize>, measure: &MeasureSummary) -> Step<'_> {
         unanswered: response.map_or(0, |response| response.unanswered),
         bound_above: response.and_then(|r| r.bound_above).map(Number),
         response: response.map(times),
+        intervals: response.map_or(Vec::new(), ranges),
         service: measure.service.as_ref().map(times),
         lag: measure.lag.as_ref().map(times),
     }
+}
+
+fn ranges(response: &Latency) -> Vec<Range> {
+    let ns = |ns: Option<u64>| ns.map(|ns| Number(ns as f64));
+    let ranges = response.intervals.iter().map(|found| Range {
+        low: ns(found.low_ns),
+        high: ns(found.high_ns),
+        is_bound: found.high_is_bound,
+        missing: found.missing,
+    });
+    ranges.collect()
 }
 
 fn times(latency: &Latency) -> Times {

@@ -3,7 +3,7 @@ use record::schema::{Severity, Verdict};
 
 use super::{COLUMNS, verdict};
 use crate::Style;
-use crate::sample::{info, summary};
+use crate::sample::{found, info, summary};
 
 const UNICODE: Style = Style {
     colour: false,
@@ -56,6 +56,52 @@ fn the_end_of_a_run() {
             generator  lag p50 4.00 µs, p99 87.2 µs, max 1.90 ms; busiest loop 29 % of a core, max 41 %; CPU 143 s; 212 MiB
             record     runs/20261121T101500-football-3f2a
         "#]],
+    );
+}
+
+#[test]
+fn percentiles_have_their_intervals() {
+    let mut summary = summary();
+    let ms = |ms: f64| Some((ms * 1e6) as u64);
+    let response = summary.measures[1].response.as_mut().unwrap();
+    response.intervals = vec![
+        found(0.5, ms(3.05), ms(3.15)),
+        found(0.9, ms(6.1), ms(6.4)),
+        found(0.95, ms(9.1), ms(9.6)),
+        found(0.98, ms(12.0), ms(13.1)),
+        found(0.99, ms(14.8), ms(16.9)),
+        found(0.999, ms(29.0), ms(40.5)),
+    ];
+    let threshold = &mut summary.thresholds[1];
+    threshold.interval = Some(found(0.98, ms(9.9), ms(13.1)));
+    threshold.within_interval = true;
+    summary.phases.truncate(1);
+    let text = verdict(&summary, &info(), "runs/x", UNICODE);
+    let shown: Vec<&str> = text
+        .lines()
+        .skip_while(|line| *line != "thresholds")
+        .collect();
+    let shown = shown.join("\n") + "\n";
+    check(
+        &shown,
+        &expect![[r#"
+        thresholds
+          ✓ ok      connected >= 99.9%   100 %
+          ✗ FAILED  p98(request) < 10ms  12.4 ms (limit within the 95 % interval 9.90…13.1 ms: undecided)
+          ✗ FAILED  max(broadcast) < 1s  nothing measured
+
+        response                count       rate  errors     mean      p50      p90      p95      p98      p99    p99.9      max
+          handshake            24,000     48.0/s       0   494 µs   412 µs   824 µs  1.24 ms  1.65 ms  2.06 ms  4.12 ms  41.2 ms
+          request             720,000    1,440/s      12  3.72 ms  3.10 ms  6.20 ms  9.30 ms  12.4 ms  15.5 ms  31.0 ms   310 ms
+          a step whose name…        3  0.00600/s       3        –        –        –        –        –        –        –        –
+
+        95 % interval           p50           p90           p95           p98           p99         p99.9
+          request      3.05…3.15 ms  6.10…6.40 ms  9.10…9.60 ms  12.0…13.1 ms  14.8…16.9 ms  29.0…40.5 ms
+
+        users      24,000 of 24,000 planned started, 24,000 connected, 0 refused, 24,000 finished; peak 23,999
+        generator  lag p50 4.00 µs, p99 87.2 µs, max 1.90 ms; busiest loop 29 % of a core, max 41 %; CPU 143 s; 212 MiB
+        record     runs/x
+    "#]],
     );
 }
 

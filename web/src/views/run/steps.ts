@@ -1,8 +1,8 @@
 /** Figures by step, over the run and by phase; and by region of imported results. */
 
-import type { RunDocument, Step } from '../../document/run';
+import type { Range, RunDocument, Step } from '../../document/run';
 import { type Child, el } from '../../dom';
-import { count } from '../../format';
+import { count, formatUnit } from '../../format';
 import { each } from '../../frame';
 import { table } from '../../table';
 
@@ -20,6 +20,15 @@ const SHARES = {
   max: 1,
 };
 
+/** The percentiles that have intervals, in the order of these. */
+const INTERVALS = ['p50', 'p90', 'p95', 'p98', 'p99', 'p99.9'] as const;
+const MISSING: Record<NonNullable<Range['missing']>, string> = {
+  few: 'too few operations for this percentile',
+  short: 'too few seconds to see whether operations depend on each other',
+  dependent: 'the run is too short for how much its operations depend on each other',
+  unanswered: 'the percentile is among operations that were never answered',
+};
+
 export function steps(doc: RunDocument): Child[] {
   const whole = doc.steps.filter((step) => step.phase === null);
   const phases = doc.phases
@@ -28,6 +37,13 @@ export function steps(doc: RunDocument): Child[] {
   const left = doc.steps_left_out;
   return [
     whole.length > 0 && stepTable('Response by step, complete run', whole),
+    whole.some((step) => step.intervals.length > 0) &&
+      el(
+        'details',
+        { class: 'phase' },
+        el('summary', {}, '95 % intervals of the percentiles'),
+        intervalTable(whole),
+      ),
     ...phases.map(({ phase, steps: all }) =>
       el(
         'details',
@@ -59,11 +75,46 @@ function stepTable(title: string, all: Step[]): HTMLElement {
       ...times.map((name) => ({
         ...each(all, name, 'ns', (step) => step.response?.[TIMES[name]] ?? null),
         bounds: all.map((step) => isBound(step, name)),
+        notes: all.map((step) => note(step.intervals[INTERVALS.indexOf(name as never)])),
       })),
       each(all, 'lag p99', 'ns', (step) => step.lag?.[TIMES.p99] ?? null),
     ],
     rowClass: (row) => ((all[row]?.errors ?? 0) > 0 ? 'failing' : ''),
   });
+}
+
+/** `298 ms … 331 ms`; a dash without any end. */
+function range(one: Range): string {
+  if (one.low === null) return '–';
+  const high = one.high === null ? '?' : formatUnit(one.high, 'ns');
+  return `${formatUnit(one.low, 'ns')} … ${one.is_bound ? '≥ ' : ''}${high}`;
+}
+
+function note(one: Range | undefined): string | null {
+  if (!one) return null;
+  const why = one.missing ? MISSING[one.missing] : null;
+  return one.low === null ? `95 %: ${why}` : `95 %: ${range(one)}${why ? `, ${why}` : ''}`;
+}
+
+function intervalTable(all: Step[]): HTMLElement {
+  const known = all.filter((step) => step.intervals.length > 0);
+  const reasons = known.flatMap((step) => step.intervals.map((one) => one.missing));
+  const why = [...new Set(reasons)].flatMap((one) => (one ? [MISSING[one]] : []));
+  const frame = table({
+    title: '95 % intervals of the percentiles, complete run',
+    sortable: false,
+    frame: [
+      each(known, 'step', '', (step) => step.name),
+      ...INTERVALS.map((name, place) =>
+        each(known, name, '', (step) => {
+          const one = step.intervals[place];
+          return one ? range(one) : '–';
+        }),
+      ),
+    ],
+  });
+  const left = why.length > 0 && el('p', { class: 'note' }, `Not determined: ${why.join('; ')}.`);
+  return el('div', {}, frame, left);
 }
 
 export function regions(doc: RunDocument): HTMLElement | null {
