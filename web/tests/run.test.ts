@@ -88,6 +88,17 @@ describe('the report of a run', () => {
     await close();
   });
 
+  test('shows how far percentiles may lie from the true ones', async () => {
+    const { page, close } = await open(chrome, report);
+    const noted = page.locator('#steps .table').first().locator('td[title]').first();
+    expect(await noted.getAttribute('title')).toMatch(/^95 %: /);
+    await page.getByText('95 % intervals of the percentiles').click();
+    const all = page.getByRole('region', { name: '95 % intervals of the percentiles' });
+    expect(await all.locator('thead th').allInnerTexts()).toContain('p99.9');
+    expect(await all.locator('tbody td').first().innerText()).toMatch(/ … |–/);
+    await close();
+  });
+
   test('shows another step when one is selected', async () => {
     const { page, close } = await open(chrome, report);
     const note = page.locator('#percentiles .note');

@@ -56,9 +56,10 @@ pub(crate) fn lines(summary: &Summary, style: Style) -> Vec<String> {
         (!intervals.is_empty()).then_some((measure, intervals))
     });
     let known: Vec<(&MeasureSummary, &Vec<PercentileInterval>)> = known.collect();
-    let all = || known.iter().flat_map(|(_, intervals)| intervals.iter());
-    let why = reasons(all());
-    if !all().any(|found| found.low_ns.is_some()) {
+    let all = known.iter().flat_map(|(_, intervals)| intervals.iter());
+    let all: Vec<&PercentileInterval> = all.collect();
+    let why = reasons(&all);
+    if !all.iter().any(|found| found.low_ns.is_some()) {
         let text = format!("no 95 % interval of a percentile: {why}");
         return if known.is_empty() {
             Vec::new()
@@ -94,7 +95,7 @@ fn dim(text: &str, style: Style) -> Vec<String> {
 }
 
 /// Why ends are missing, each reason once.
-fn reasons<'a>(intervals: impl Iterator<Item = &'a PercentileInterval> + Clone) -> String {
+fn reasons(intervals: &[&PercentileInterval]) -> String {
     let all = [
         (IntervalMissing::Few, "too few operations for a percentile"),
         (
@@ -111,9 +112,8 @@ fn reasons<'a>(intervals: impl Iterator<Item = &'a PercentileInterval> + Clone) 
         ),
     ];
     let found = all.iter().filter(|(missing, _)| {
-        intervals
-            .clone()
-            .any(|found| found.missing == Some(*missing))
+        let is_it = |found: &&PercentileInterval| found.missing == Some(*missing);
+        intervals.iter().any(is_it)
     });
     let found: Vec<&str> = found.map(|&(_, text)| text).collect();
     found.join("; ")

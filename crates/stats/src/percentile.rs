@@ -14,7 +14,7 @@
 //! (Statistics in Medicine 6, 1987).
 //!
 //! A bootstrap of blocks was not chosen: it draws thousands of times what has a formula here, and with the
-//! few blocks of a short run it misses as often as a formula without degrees of freedom.
+//! few blocks of a short recording it misses as often as a formula without degrees of freedom.
 
 mod spread;
 

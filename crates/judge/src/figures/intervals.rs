@@ -211,7 +211,7 @@ fn stated(share: f64, found: &percentile::Interval) -> PercentileInterval {
         effective: found.size,
         low_ns: found.low,
         high_ns: found.high.map(stats::censored::Quantile::value),
-        high_is_bound: found.high.is_some_and(|high| high.is_bound()),
+        high_is_bound: found.high.is_some_and(stats::censored::Quantile::is_bound),
         missing: found.missing.map(|missing| match missing {
             Missing::Censored => IntervalMissing::Unanswered,
             Missing::Short => IntervalMissing::Short,

@@ -1,7 +1,7 @@
 //! Intervals of percentiles, through the files of a run directory.
 
 use plan::{Basis, Comparison, Figure, Stat, Threshold};
-use record::schema::{IntervalMethod, IntervalMissing, PercentileInterval, Summary};
+use record::schema::{IntervalMethod, IntervalMissing, PercentileInterval, RunInfo, Summary};
 use record::{Run, RunDir};
 use stats::hist::LogHistogram;
 use stats::interval::quantile_interval;
@@ -136,6 +136,37 @@ fn operations_that_are_slow_together_have_wider_intervals() {
         (found.ends_ns(), found.missing),
         (None, Some(IntervalMissing::Dependent))
     );
+}
+
+#[test]
+fn phases_have_intervals_of_their_own() {
+    let twice = |rng: &mut Rng, second: u64| uniform(rng, second) * if second < 60 { 2 } else { 1 };
+    let (root, _) = write(120, 99, twice);
+    let directory = std::fs::read_dir(root.path())
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let file = directory.join("run.json");
+    let mut info: RunInfo = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    info.phases.push(info.phases[0].clone());
+    info.phases[0].end_ns = 60 * SECOND;
+    info.phases[1].start_ns = 60 * SECOND;
+    std::fs::write(&file, serde_json::to_vec(&info).unwrap()).unwrap();
+    let summary = judge::judge(&Run::open(&directory).unwrap(), &[], false).unwrap();
+    // Half of the run is slow: seconds depend on each other over half of it.
+    assert_eq!(of(&summary, 0.5).missing, Some(IntervalMissing::Dependent));
+    for (phase, median_ms) in [(0, 200), (1, 100)] {
+        let response = summary.phases[phase].measures[0].response.as_ref().unwrap();
+        let found = response.interval(0.5).unwrap();
+        let (low, high) = found.ends_ns().unwrap();
+        assert!(
+            low < 103 * median_ms * MS / 100 && 98 * median_ms * MS / 100 < high,
+            "{found:?}"
+        );
+        assert!(high < 106 * low / 100, "{found:?}");
+    }
 }
 
 #[test]

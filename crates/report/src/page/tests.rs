@@ -2,10 +2,10 @@
 
 use judge::course::{Bin, Course, ErrorTrack, MeasureCourse, Number, ProbeLine, ProbeLines, Track};
 use record::ProbeInfo;
-use record::schema::{Event, EventKind};
+use record::schema::{Event, EventKind, IntervalMissing};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Page, RunReport};
 use crate::sample;
@@ -130,6 +130,34 @@ fn page() -> Page {
         import: None,
     };
     Page::run(&report, HOSTILE)
+}
+
+#[test]
+fn steps_have_the_intervals_of_their_percentiles() {
+    let (info, mut summary) = (sample::info(), sample::summary());
+    let mut bound = sample::found(0.99, Some(2_000_000), Some(9_000_000));
+    bound.high_is_bound = true;
+    let mut few = sample::found(0.999, Some(4_000_000), None);
+    few.missing = Some(IntervalMissing::Few);
+    summary.measures[0].response.as_mut().unwrap().intervals = vec![bound, few];
+    let page = Page::run(
+        &RunReport {
+            info: &info,
+            summary: &summary,
+            course: &course(),
+            events: &[],
+            missing: &[],
+            import: None,
+        },
+        "0.0.0",
+    );
+    let read: Value = serde_json::from_str(page.json()).unwrap();
+    let expected = json!([
+        { "low": 2_000_000, "high": 9_000_000, "is_bound": true },
+        { "low": 4_000_000, "high": null, "missing": "few" },
+    ]);
+    assert_eq!(read["steps"][0]["intervals"], expected);
+    assert_eq!(read["steps"][1]["intervals"], json!([]));
 }
 
 #[test]
