@@ -88,7 +88,9 @@ fn slow_stretches_make_the_interval_wider_or_leave_none() {
         (0..100).for_each(|_| hist.record(rng.below(900) + if is_slow { 1000 } else { 0 }));
         hist
     };
-    let scattered: Vec<_> = (0..120).map(|n| second(n * 7 % 6 == 0, n)).collect();
+    let scattered: Vec<_> = (0..120)
+        .map(|n| second((n * 7_u64).is_multiple_of(6), n))
+        .collect();
     let found_scattered = found(&scattered, &[], 0.9);
     assert_eq!(found_scattered.method, Some(Method::Dependent));
     let size = found_scattered.size.unwrap();
@@ -107,7 +109,7 @@ fn an_end_among_censored_times_is_a_bound() {
     let known = uniform(100, 5);
     let given_up = |n: usize| {
         let mut hist = LogHistogram::new();
-        hist.record_n(5000, 1 + u64::from(n % 20 == 0));
+        hist.record_n(5000, 1 + u64::from(n.is_multiple_of(20)));
         hist
     };
     let censored: Vec<_> = (0..100).map(given_up).collect();
