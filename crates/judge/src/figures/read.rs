@@ -41,6 +41,13 @@ enum End {
     Unanswered,
 }
 
+/// Nanoseconds in a second.
+const SECOND: u64 = 1_000_000_000;
+/// Longest interval over which operations are spread.
+const EVEN_NS_MAX: u64 = 10 * SECOND;
+/// What a sum of shares may lack of a whole number for want of digits.
+const ROUNDING: f64 = 1e-6;
+
 impl Figures {
     /// Reads what is needed of a run directory. Row by row only where a run was killed before it
     /// had counted its outcomes.
@@ -103,8 +110,6 @@ impl Figures {
 
     /// Adds the operations of an interval to the seconds in which they were due and ended.
     fn add_flow(&mut self, interval: &Interval, end: End) {
-        const SECOND: u64 = 1_000_000_000;
-        let ended_ns = interval.start_ns + interval.len_ns / 2;
         let ended = (interval.start_ns / SECOND) as usize;
         if ended >= FLOW_SECONDS_MAX {
             return;
@@ -119,10 +124,15 @@ impl Figures {
             self.flow[ended].connect_s += total_s;
             return;
         }
+        let mut carry = 0.0;
         for (_, response_ns, count) in interval.hist.iter() {
-            let due = (ended_ns.saturating_sub(response_ns) / SECOND) as usize;
-            // The middle of an interval of several seconds is after its first one.
-            self.flow[due.min(ended)].due += count;
+            for (due, share) in due_in(interval, response_ns) {
+                // Shares are rounded so that their sum stays that of the operations.
+                carry += share * count as f64;
+                let whole = (carry + ROUNDING).floor().max(0.0);
+                carry -= whole;
+                self.flow[due.min(ended)].due += whole as u64;
+            }
         }
         let second = &mut self.flow[ended];
         second.ended += count;
@@ -165,5 +175,74 @@ impl Figures {
                 *cell.outcomes.entry(outcome).or_default() += u64::from(row.weight);
             }
         }
+    }
+}
+
+/// The seconds in which operations that ended in an interval were due, and the share of them in each: they ended
+/// evenly over the interval, as far as is known.
+fn due_in(interval: &Interval, response_ns: u64) -> impl Iterator<Item = (usize, f64)> + use<> {
+    let from_ns = interval.start_ns as f64 - response_ns as f64;
+    // Only imported results have longer ones.
+    let length_ns = interval.len_ns.clamp(1, EVEN_NS_MAX) as f64;
+    let until_ns = from_ns + length_ns;
+    let second = |ns: f64| (ns / SECOND as f64).max(0.0) as usize;
+    (second(from_ns)..=second(until_ns)).map(move |at| {
+        let (begin, end) = (
+            (at as u64 * SECOND) as f64,
+            ((at as u64 + 1) * SECOND) as f64,
+        );
+        // What was due before the run counts to its first second.
+        let begin = if at == 0 { f64::NEG_INFINITY } else { begin };
+        (
+            at,
+            (until_ns.min(end) - from_ns.max(begin)).max(0.0) / length_ns,
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use stats::hist::LogHistogram;
+
+    use super::*;
+
+    #[test]
+    fn operations_were_due_evenly_over_the_length_of_their_interval() {
+        let shares = |start_s: u64, response_ms: u64| {
+            let interval = Interval {
+                tag: String::new(),
+                start_ns: start_s * SECOND,
+                len_ns: SECOND,
+                hist: LogHistogram::new(),
+            };
+            due_in(&interval, response_ms * 1_000_000).collect::<Vec<_>>()
+        };
+        assert_eq!(shares(5, 0), [(5, 1.0), (6, 0.0)]);
+        assert_eq!(shares(5, 250), [(4, 0.25), (5, 0.75)]);
+        assert_eq!(shares(5, 2250), [(2, 0.25), (3, 0.75)]);
+        // Before the run nothing is due.
+        assert_eq!(shares(1, 1500), [(0, 1.0)]);
+        assert_eq!(shares(0, 4000), [(0, 1.0)]);
+    }
+
+    #[test]
+    fn a_backlog_does_not_make_arrivals_uneven() {
+        let mut figures = crate::sample::figures();
+        figures.flow.clear();
+        // 100 are due in each second, and each waits a tenth of a second longer than those of the last.
+        for second in 0..20u64 {
+            let mut hist = LogHistogram::new();
+            hist.record_n(second * 100_000_000, 91);
+            let interval = Interval {
+                tag: String::new(),
+                start_ns: second * SECOND,
+                len_ns: SECOND,
+                hist,
+            };
+            figures.add_flow(&interval, End::Answered);
+        }
+        let due: Vec<u64> = figures.flow.iter().map(|second| second.due).collect();
+        assert!(due[1..17].iter().all(|n| (90..=112).contains(n)), "{due:?}");
+        assert_eq!(due.iter().sum::<u64>(), 20 * 91);
     }
 }
