@@ -2,7 +2,7 @@
 """Who is to blame? Situations in which the target, the network or the generator is known to be the limit, each run
 several times on real sockets.
 
-    scripts/truth/blame.py [--repeat N] [--json FILE] [SITUATION]...
+    scripts/truth/blame.py [--repeat N] [--at-once N] [--json FILE] [SITUATION]...
 
 A run is right if its first complaint - the first finding that is a warning or fatal - is one of those that are true
 of the situation, and if no finding blames another side. Needs root: it makes namespaces and control groups.
@@ -10,7 +10,9 @@ of the situation, and if no finding blames another side. Needs root: it makes na
 
 import argparse
 import collections
+import concurrent.futures
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -27,17 +29,19 @@ from bed import LIMIT_S, Bed, Run, target
 from network import SERVER, network
 
 SITUATIONS = {}
+NUMBERS = itertools.count()
 NOTHING = "nothing"
 # Findings that say who did it.
 TARGETS = ("target-saturated", "target-stopped", "target-stalled", "target-limit")
 GENERATORS = ("generator-", "connecting-limit")
 
 
-def situation(whose: str, *complaints: str):
-    """`whose`: the side that is to blame, `target`, `generator` or `nobody`; `complaints`: those that name it."""
+def situation(whose: str, *complaints: str, light: bool = False):
+    """`whose`: the side that is to blame, `target`, `generator` or `nobody`; `complaints`: those that name it; `light`:
+    it takes so little CPU that several may be played at once."""
 
     def add(run):
-        SITUATIONS[run.__name__] = (whose, complaints, run)
+        SITUATIONS[run.__name__] = (whose, complaints, run, light)
         return run
 
     return add
@@ -78,56 +82,56 @@ def far_overloaded(bed):
     return at_target(bed, "--block", 1 / 480, rate="2000/s")
 
 
-@situation("target", "target-stalled")
+@situation("target", "target-stalled", light=True)
 def stalling(bed):
     return at_target(bed, "--freeze-at", 3, "--freeze-for", 3, time="10s")
 
 
-@situation("target", "target-stopped")
+@situation("target", "target-stopped", light=True)
 def frozen(bed):
     return at_target(bed, "--freeze-at", 3, time="10s")
 
 
-@situation("target", "errors")
+@situation("target", "errors", light=True)
 def leaking(bed):
     return at_target(bed, "--leak", 0.05, rate="200/s", more=", timeout: 1s")
 
 
-@situation("target", "errors")
+@situation("target", "errors", light=True)
 def late(bed):
     return at_target(bed, "--late", 0.46, "--late-by", 3, more=", timeout: 1s")
 
 
-@situation("target", "errors")
+@situation("target", "errors", light=True)
 def failing(bed):
     return at_target(bed, "--fail", 0.5)
 
 
-@situation("target", "errors")
+@situation("target", "errors", light=True)
 def resetting(bed):
     return at_target(bed, "--reset", 0.3)
 
 
-@situation("target", "nothing-succeeded")
+@situation("target", "nothing-succeeded", light=True)
 def refusing(bed):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return bed.run(scenario(probe.getsockname()[1], "{ get: / }", "{ constant: 200/s, for: 4s }"))
 
 
-@situation("target", "target-saturated", "target-stopped", "nothing-succeeded", "steps-never-succeeded")
+@situation("target", "target-saturated", "target-stopped", "nothing-succeeded", "steps-never-succeeded", light=True)
 def accept_queue_full(bed):
     return at_target(bed, "--accept-nobody", "--backlog", 16, more=", connect_timeout: 2s, timeout: 4s")
 
 
-@situation("target", "steps-never-succeeded", "target-saturated")
+@situation("target", "steps-never-succeeded", "target-saturated", light=True)
 def slow_reader(bed):
     """4 KiB a second of a body of 60 KB, and five seconds to answer."""
     steps = "{ post: /, body: '${random_string(60000)}' }"
     return at_target(bed, "--slow-reader", steps=steps, rate="20/s", time="10s", more=", timeout: 5s")
 
 
-@situation("target", "errors", "target-stopped")
+@situation("target", "errors", "target-stopped", light=True)
 def killed(bed):
     with target() as server:
 
@@ -139,7 +143,7 @@ def killed(bed):
         return bed.run(text, while_running=kill)
 
 
-@situation("target", "target-saturated")
+@situation("target", "target-saturated", light=True)
 def one_slow_step(bed):
     steps = "{ get: /a }, { get: /slow }, { get: /b }"
     options = ["--servers", 1, "--service", 0.02, "--queue-path", "/slow"]
@@ -156,7 +160,7 @@ def closed_on_saturated(bed):
 # The network.
 
 
-@situation("target", "target-saturated")
+@situation("target", "target-saturated", light=True)
 def slow_network(bed):
     with network(delay=0.005, bytes_per_s=125_000) as net:
         with target("--size", 10_000, "--address", SERVER, before=net.server) as server:
@@ -164,7 +168,7 @@ def slow_network(bed):
             return bed.run(text, before=net.client)
 
 
-@situation("target", "retransmits", "host-syn-retransmits")
+@situation("target", "retransmits", "host-syn-retransmits", light=True)
 def lossy_network(bed):
     with network(loss=0.05, delay=0.005) as net:
         with target("--address", SERVER, before=net.server) as server:
@@ -172,10 +176,10 @@ def lossy_network(bed):
             return bed.run(text, before=net.client)
 
 
-@situation("nobody")
+@situation("nobody", light=True)
 def slow_names(bed):
     """Names are resolved before the run."""
-    name = f"throng-dns-{os.getpid()}"
+    name = f"throng-dns-{os.getpid()}-{next(NUMBERS)}"
     etc = pathlib.Path("/etc/netns") / name
     subprocess.run(["ip", "netns", "add", name], check=True)
     try:
@@ -372,24 +376,30 @@ def judged(whose: str, complaints: tuple, run: Run) -> tuple[bool, str]:
     return right[whose], said
 
 
+def played(name: str) -> tuple[bool, str]:
+    """One run of a situation: whether it was judged rightly, and its first complaint."""
+    whose, complaints, make, _ = SITUATIONS[name]
+    with tempfile.TemporaryDirectory(prefix="throng-blame-") as space:
+        try:
+            return judged(whose, complaints, make(Bed(space)))
+        except (OSError, subprocess.SubprocessError, ValueError) as error:
+            return False, f"no run: {error!r}"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--at-once", type=int, default=4, help="runs of situations that take little CPU")
     parser.add_argument("--json", type=pathlib.Path, help="writes what was found")
     parser.add_argument("situations", nargs="*", choices=[*SITUATIONS, []], metavar="SITUATION")
     args = parser.parse_args()
     wrong, table = 0, []
     for name in args.situations or SITUATIONS:
-        whose, complaints, make = SITUATIONS[name]
-        said, right = collections.Counter(), 0
-        for _ in range(args.repeat):
-            with tempfile.TemporaryDirectory(prefix="throng-blame-") as space:
-                try:
-                    is_right, words = judged(whose, complaints, make(Bed(space)))
-                except (OSError, subprocess.SubprocessError, ValueError) as error:
-                    is_right, words = False, f"no run: {error!r}"
-            right += is_right
-            said[words] += 1
+        whose, _, _, light = SITUATIONS[name]
+        with concurrent.futures.ThreadPoolExecutor(args.at_once if light else 1) as pool:
+            runs = list(pool.map(played, [name] * args.repeat))
+        right = sum(is_right for is_right, _ in runs)
+        said = collections.Counter(words for _, words in runs)
         wrong += args.repeat - right
         words = ", ".join(f"{text} ({n})" for text, n in said.most_common())
         print(f"{'ok   ' if right == args.repeat else 'WRONG'}  {name:20} {whose:9}  {right} of {args.repeat}: {words}", flush=True)

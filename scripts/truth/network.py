@@ -8,6 +8,7 @@ import contextlib
 import ctypes
 import fcntl
 import heapq
+import itertools
 import os
 import random
 import select
@@ -22,6 +23,8 @@ CLONE_NEWNET = 0x40000000
 # Packets that wait for a slow line; more are lost.
 QUEUE_MAX = 200
 CLIENT, SERVER = "10.99.0.1", "10.99.0.2"
+# Several networks may be up at once.
+NUMBERS = itertools.count()
 
 
 class Network:
@@ -29,7 +32,8 @@ class Network:
 
     def __init__(self, loss: float, delay: float, bytes_per_s: float) -> None:
         self.loss, self.delay, self.bytes_per_s = loss, delay, bytes_per_s
-        names = [f"throng-{side}-{os.getpid()}" for side in ("client", "server")]
+        number = next(NUMBERS)
+        names = [f"throng-{side}-{os.getpid()}-{number}" for side in ("client", "server")]
         self.names = names
         self.client, self.server = (["ip", "netns", "exec", name] for name in names)
         self.ended = threading.Event()

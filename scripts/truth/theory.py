@@ -22,7 +22,6 @@ QUANTILE = 0.95
 # Mean service time divided by the number of servers: all can do as much.
 WORK_S = 0.005
 THINK_S = 0.5
-TRIAL_S = 10
 
 
 def mmc_later(servers: int, rate: float, time: float) -> float:
@@ -86,32 +85,34 @@ def crossing(later, low: float, high: float) -> float:
 
 
 class Queue:
-    def __init__(self, options: list, limit_s: float, truth: float, first: float, load: str, steps: str) -> None:
+    """`trial_s`: long against the time in which the queue forgets that it was empty at first."""
+
+    def __init__(self, options: list, limit_s: float, truth: float, first: str, load: str, steps: str) -> None:
         self.options, self.limit_s, self.truth = options, limit_s, truth
         self.first, self.load, self.steps = first, load, steps
 
 
-def opened(servers: int, limit_s: float, later, distribution: str = "exponential") -> Queue:
+def opened(servers: int, limit_s: float, later, distribution: str = "exponential", trial_s: int = 30) -> Queue:
     most = 1 / WORK_S
     options = ["--servers", servers, "--service", WORK_S * servers, "--distribution", distribution]
     first = f"{0.4 * most:.0f}/s"
     truth = crossing(lambda rate: later(rate, limit_s), 0.01 * most, most)
-    return Queue(options, limit_s, truth, first, f"{{ poisson: {first}, for: {TRIAL_S}s }}", "{ get: /, as: page }")
+    return Queue(options, limit_s, truth, first, f"{{ poisson: {first}, for: {trial_s}s }}", "{ get: /, as: page }")
 
 
-def closed(limit_s: float) -> Queue:
+def closed(limit_s: float, trial_s: int = 30) -> Queue:
     # A number of users is whole: the crossing lies between two of them.
     truth = crossing(lambda users: closed_later(int(users), limit_s), 2, 1000)
     options = ["--service", WORK_S]
     # Who thinks first does not come with all others at once.
     steps = f"{{ think: {{ exponential: {THINK_S}s }} }}, {{ get: /, as: page }}"
-    return Queue(options, limit_s, truth, "40", f"{{ users: 40, for: {TRIAL_S}s }}", steps)
+    return Queue(options, limit_s, truth, "40", f"{{ users: 40, for: {trial_s}s }}", steps)
 
 
 QUEUES = {
     "M/M/1": opened(1, 0.050, lambda rate, time: mmc_later(1, rate, time)),
     "M/M/4": opened(4, 0.100, lambda rate, time: mmc_later(4, rate, time)),
-    "M/M/16": opened(16, 0.288, lambda rate, time: mmc_later(16, rate, time)),
+    "M/M/16": opened(16, 0.288, lambda rate, time: mmc_later(16, rate, time), trial_s=60),
     "M/D/1": opened(1, 0.030, md1_later, "deterministic"),
     "closed": closed(0.080),
 }
@@ -131,8 +132,8 @@ arrivals: [{queue.load}]
 thresholds: ['p95(page) < {queue.limit_s * 1000}ms']
 options: {{ drain: 1s, http_connections: shared }}
 """
-        args = ["--from", queue.first, "--pause", "100ms", "--json", "--growth", 1.5]
-        run = Bed(space).run(text, *args, verb="capacity", limit_s=1200)
+        args = ["--from", queue.first, "--pause", "100ms", "--json", "--growth", 1.5, "--time-limit", "2h"]
+        run = Bed(space).run(text, *args, verb="capacity", limit_s=3600)
     try:
         found = json.loads(run.out)
     except ValueError:
@@ -154,13 +155,15 @@ options: {{ drain: 1s, http_connections: shared }}
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--repeat", type=int, default=20)
-    parser.add_argument("--at-once", type=int, default=10, help="their servers only wait, so many run side by side")
+    parser.add_argument("--at-once", type=int, default=30, help="their servers only wait, so many run side by side")
     parser.add_argument("queues", nargs="*", choices=[*QUEUES, []], metavar="QUEUE")
     args = parser.parse_args()
     names = args.queues or list(QUEUES)
     missed = 0
     with concurrent.futures.ThreadPoolExecutor(args.at_once) as pool:
-        searches = [pool.submit(search, name, seed) for seed in range(1, args.repeat + 1) for name in names]
+        # Those with the longest runs begin first.
+        order = sorted(names, key=lambda name: "60s" not in QUEUES[name].load)
+        searches = [pool.submit(search, name, seed) for name in order for seed in range(1, args.repeat + 1)]
         results = [searched.result() for searched in searches]
     for name in names:
         own = [result for result in results if result["name"] == name]
