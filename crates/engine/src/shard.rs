@@ -149,10 +149,7 @@ impl<'p> Shard<'p> {
     /// Does at most one thing that is due: starts a user, fires a timer, lets a user go. Returns
     /// false if nothing was left to do.
     pub fn advance(&mut self, now_ns: u64) -> bool {
-        if now_ns >= self.interpreter.recorder.cut_ns() {
-            let gauges = self.interpreter.gauges();
-            self.interpreter.recorder.cut(now_ns, gauges);
-        }
+        self.close_intervals(now_ns);
         match self.state {
             State::Running if now_ns >= self.interpreter.end_ns => self.begin_drain(),
             State::Running if self.is_done() && now_ns >= self.done_from_ns => {
@@ -264,6 +261,7 @@ impl<'p> Shard<'p> {
 
     /// The driver made the TCP connection.
     pub fn handle_connected(&mut self, now_ns: u64, id: ConnId) {
+        self.close_intervals(now_ns);
         self.interpreter.connected(now_ns, id);
     }
 
@@ -275,17 +273,28 @@ impl<'p> Shard<'p> {
         outcome: Outcome,
         detail: &str,
     ) {
+        self.close_intervals(now_ns);
         self.interpreter.connect_failed(now_ns, id, outcome, detail);
     }
 
     /// The peer sent bytes.
     pub fn handle_received(&mut self, now_ns: u64, id: ConnId, bytes: &[u8]) {
+        self.close_intervals(now_ns);
         self.interpreter.received(now_ns, id, bytes);
     }
 
     /// The peer closed its side, or the connection broke: then `failure` says how.
     pub fn handle_closed(&mut self, now_ns: u64, id: ConnId, failure: Option<(Outcome, &str)>) {
+        self.close_intervals(now_ns);
         self.interpreter.closed(now_ns, id, failure);
+    }
+
+    /// Closes the intervals that have ended, before anything is counted that happens now.
+    fn close_intervals(&mut self, now_ns: u64) {
+        if now_ns >= self.interpreter.recorder.cut_ns() {
+            let gauges = self.interpreter.gauges();
+            self.interpreter.recorder.cut(now_ns, gauges);
+        }
     }
 
     /// Closes the last interval. Nothing may be called after it but the `take` methods.

@@ -192,7 +192,8 @@ arrivals: [ { constant: 100/s, for: 100ms }, { hold: 2s } ]
     let gauges = ran.run.deltas.iter().map(|delta| delta.gauges);
     let users: Vec<_> = gauges.map(|g| (g.users, g.users_peak)).collect();
     // Each stays for 50 ms, and one comes every 10 ms.
-    assert_eq!(users[..3], [(4, 5), (0, 4), (0, 0)]);
+    // A reply at the very end of an interval counts to the next one.
+    assert_eq!(users[..3], [(5, 5), (0, 5), (0, 0)]);
 }
 
 #[test]
@@ -214,4 +215,29 @@ arrivals: [ { constant: 100/s, for: 6s } ]
         .map(|delta| delta.gauges.closed_late_ns);
     let late: Vec<u64> = late.take(6).collect();
     assert_eq!(late, [0, 0, S + S / 4, S / 4, 0, 0]);
+}
+
+/// A generator that gets its CPU back finds a reply first, and that came now, not in the seconds before.
+#[test]
+fn what_comes_after_an_interval_is_not_counted_in_it() {
+    let text = "
+name: late
+target: http://target.test/
+sessions:
+  main: [ { get: / } ]
+arrivals: [ { constant: 1/s, for: 6s } ]
+";
+    let mut link = Link::new(MS);
+    link.frozen = vec![(2 * S + S / 2, 4 * S + S / 4)];
+    let ran = run_over(text, &mut HttpPeer::new(|_| 700 * MS, |_| ok("ok")), link);
+    let request = ran.plan.measures.iter().position(|m| m.name == "GET /");
+    let done_in = |from: u64| -> u64 {
+        let deltas = ran.run.deltas.iter().filter(|delta| delta.start_ns == from);
+        let own = deltas.flat_map(|delta| &delta.measures);
+        let own = own.filter(|m| Some(m.measure as usize) == request);
+        own.map(|m| m.response.count()).sum()
+    };
+    let done: Vec<u64> = (0..5).map(|second| done_in(second * S)).collect();
+    // The reply to the third waited for the CPU, and with it two users who were due.
+    assert_eq!(done, [1, 1, 0, 0, 3], "{:?}", ran.rows("GET /"));
 }
