@@ -38,6 +38,9 @@ pub struct Figures {
     cells: Vec<Vec<Cell>>,
 }
 
+/// The percentiles of a summary.
+pub(crate) const SHARES: [f64; 6] = [0.50, 0.90, 0.95, 0.98, 0.99, 0.999];
+
 /// Requests, handshakes and connections of one second.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Flow {

@@ -8,10 +8,7 @@ use record::schema::{
 use stats::censored::Censored;
 use stats::hist::LogHistogram;
 
-use crate::figures::{self, Cell, Figures};
-
-/// The percentiles of a [`Latency`].
-pub(crate) const SHARES: [f64; 6] = [0.50, 0.90, 0.95, 0.98, 0.99, 0.999];
+use crate::figures::{self, Cell, Figures, SHARES};
 
 /// The crowd over the whole run.
 pub(crate) fn users(figures: &Figures) -> UsersSummary {

@@ -73,7 +73,7 @@ fn sign_of_life(levels: &[Level], trials: &[Trial]) -> Option<f64> {
 }
 
 /// The next run of a search that found its bracket, if it does not know yet where the limit is crossed: at the side of
-/// the bracket that had fewer. Without repetitions nobody asks for that.
+/// the bracket that had fewer. Not without repetitions.
 fn unclear(bounds: &Bounds, levels: &[Level], trials: &[Trial]) -> Option<Next> {
     let bad = levels.iter().position(|l| l.verdict != Verdict::Holds)?;
     let (good, bad) = (levels.get(bad.checked_sub(1)?)?, levels.get(bad)?);

@@ -66,7 +66,7 @@ impl Situation {
 fn findings_blame_the_side_that_is_the_limit() {
     assert!(SITUATIONS.len() >= 24, "{}", SITUATIONS.len());
     let all = &*SITUATIONS;
-    // Each thread takes every so many of them: some take much longer than others.
+    // Dealt to the threads in turn, since some take much longer than others.
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let wrong: Vec<String> = std::thread::scope(|scope| {
         let parts: Vec<_> = (0..threads)

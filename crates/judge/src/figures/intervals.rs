@@ -14,9 +14,8 @@ use stats::hist::LogHistogram;
 use stats::percentile::{self, Blocks, Method, Missing};
 
 use super::read::Part;
-use super::{Cell, Figures};
+use super::{Cell, Figures, SHARES};
 use crate::limits::{INTERVAL_BLOCKS_MAX, INTERVAL_CONFIDENCE};
-use crate::summary::SHARES;
 
 const SECOND_NS: u64 = 1_000_000_000;
 

@@ -103,7 +103,7 @@ impl Machine {
             .sum()
     }
 
-    /// What a loop's thread would have been told by its kernel.
+    /// What the kernel would have said of the loop's thread.
     fn complete(&self, delta: &mut Delta, busy_ns: &[u64]) {
         let length_ns = delta.end_ns - delta.start_ns;
         let second = (delta.start_ns / S) as usize;

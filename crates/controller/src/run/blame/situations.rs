@@ -90,14 +90,18 @@ fn nobody(name: &'static str, bed: fn(u64) -> Bed) -> Situation {
 
 pub(super) static SITUATIONS: std::sync::LazyLock<Vec<Situation>> =
     std::sync::LazyLock::new(|| {
-        let mut all = of_target();
+        let mut all = overloaded();
+        all.extend(silent());
+        all.extend(failing());
+        all.extend(partly_slow());
         all.extend(of_network());
         all.extend(of_generator());
         all.extend(of_nobody());
         all
     });
 
-fn of_target() -> Vec<Situation> {
+/// Targets that can do less than is due.
+fn overloaded() -> Vec<Situation> {
     vec![
         target("cpu_bound", &["target-saturated"], |seed| {
             at_target(seed, 700, 8, "", queue(1, false))
@@ -111,6 +115,12 @@ fn of_target() -> Vec<Situation> {
         target("many_threads", &["target-saturated"], |seed| {
             at_target(seed, 2500, 8, "", queue(4, true))
         }),
+    ]
+}
+
+/// Targets that answer nothing for some time.
+fn silent() -> Vec<Situation> {
+    vec![
         target("stalling", &["target-stalled"], |seed| {
             let frozen = (3 * S, 6 * S);
             at_target(
@@ -137,6 +147,12 @@ fn of_target() -> Vec<Situation> {
                 },
             )
         }),
+    ]
+}
+
+/// Targets that fail some requests, or all.
+fn failing() -> Vec<Situation> {
+    vec![
         target("leaking", &["errors"], |seed| {
             at_target(
                 seed,
@@ -209,6 +225,12 @@ fn of_target() -> Vec<Situation> {
                 _ => Verdict::Pass,
             })
         }),
+    ]
+}
+
+/// Targets of which one part is too slow.
+fn partly_slow() -> Vec<Situation> {
+    vec![
         target(
             "accept_queue_full",
             &[

@@ -47,7 +47,7 @@ pub(super) static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| {
     let mut files = Vec::new();
     files_below(&ROOT.join("crates"), "rs", &mut files);
     let texts: Vec<_> = files.iter().map(|file| (file, read(file))).collect();
-    // Whole files that are compiled for tests only, by the name of their module.
+    // Whole files that are compiled for tests only, by the name of their module, and the files in its folder.
     let test_modules: BTreeSet<&str> = texts
         .iter()
         .flat_map(|(_, text)| text.split("#[cfg(test)]\nmod ").skip(1))
@@ -65,7 +65,8 @@ pub(super) static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| {
             is_test: ["/tests/", "/examples/"]
                 .iter()
                 .any(|part| path.contains(part))
-                || test_modules.contains(stem),
+                || test_modules.contains(stem)
+                || path.split('/').any(|folder| test_modules.contains(folder)),
             code: text
                 .split("#[cfg(test)]\nmod tests {")
                 .next()
