@@ -45,8 +45,6 @@ enum End {
 const SECOND: u64 = 1_000_000_000;
 /// Longest interval over which operations are spread.
 const EVEN_NS_MAX: u64 = 10 * SECOND;
-/// What a sum of shares may lack of a whole number for want of digits.
-const ROUNDING: f64 = 1e-6;
 
 impl Figures {
     /// Reads what is needed of a run directory. Row by row only where a run was killed before it
@@ -56,9 +54,10 @@ impl Figures {
         figures.probes = run.probes()?;
         let tags = figures.tags();
         let ends = figures.end_tags();
+        let mut due = Vec::new();
         run.intervals(|interval| {
             if let Some(&end) = ends.get(interval.tag.as_str()) {
-                figures.add_flow(&interval, end);
+                figures.add_flow(&interval, end, &mut due);
             }
             let phase = figures.phase_at(interval.start_ns);
             if let Some(&(measure, part)) = tags.get(interval.tag.as_str())
@@ -67,6 +66,7 @@ impl Figures {
                 part.of(cell).merge(&interval.hist);
             }
         })?;
+        figures.set_due(&due);
         match run.tally()? {
             Some(tally) => figures.add_tally(&tally),
             None => run.requests(|batch| figures.count_rows(batch))?,
@@ -109,7 +109,7 @@ impl Figures {
     }
 
     /// Adds the operations of an interval to the seconds in which they were due and ended.
-    fn add_flow(&mut self, interval: &Interval, end: End) {
+    fn add_flow(&mut self, interval: &Interval, end: End, due: &mut Vec<f64>) {
         let ended = (interval.start_ns / SECOND) as usize;
         if ended >= FLOW_SECONDS_MAX {
             return;
@@ -124,14 +124,10 @@ impl Figures {
             self.flow[ended].connect_s += total_s;
             return;
         }
-        let mut carry = 0.0;
+        due.resize(due.len().max(ended + 1), 0.0);
         for (_, response_ns, count) in interval.hist.iter() {
-            for (due, share) in due_in(interval, response_ns) {
-                // Shares are rounded so that their sum stays that of the operations.
-                carry += share * count as f64;
-                let whole = (carry + ROUNDING).floor().max(0.0);
-                carry -= whole;
-                self.flow[due.min(ended)].due += whole as u64;
+            for (second, share) in due_in(interval, response_ns) {
+                due[second.min(ended)] += share * count as f64;
             }
         }
         let second = &mut self.flow[ended];
@@ -139,6 +135,17 @@ impl Figures {
         if end == End::Answered {
             second.answered += count;
             second.response_s += total_s;
+        }
+    }
+
+    /// Sets how many operations were due in each second, in whole numbers with the same sum.
+    fn set_due(&mut self, due: &[f64]) {
+        let (mut sum, mut counted) = (0.0, 0);
+        for (second, due) in self.flow.iter_mut().zip(due) {
+            sum += due;
+            let until = sum.round() as u64;
+            second.due = until - counted;
+            counted = until;
         }
     }
 
@@ -229,6 +236,7 @@ mod tests {
     fn a_backlog_does_not_make_arrivals_uneven() {
         let mut figures = crate::sample::figures();
         figures.flow.clear();
+        let mut due = Vec::new();
         // 100 are due in each second, and each waits a tenth of a second longer than those of the last.
         for second in 0..20u64 {
             let mut hist = LogHistogram::new();
@@ -239,10 +247,32 @@ mod tests {
                 len_ns: SECOND,
                 hist,
             };
-            figures.add_flow(&interval, End::Answered);
+            figures.add_flow(&interval, End::Answered, &mut due);
         }
+        figures.set_due(&due);
         let due: Vec<u64> = figures.flow.iter().map(|second| second.due).collect();
         assert!(due[1..17].iter().all(|n| (90..=112).contains(n)), "{due:?}");
         assert_eq!(due.iter().sum::<u64>(), 20 * 91);
+    }
+
+    /// Replies to three seconds of requests come at once.
+    #[test]
+    fn requests_that_waited_were_due_one_after_the_other() {
+        let mut figures = crate::sample::figures();
+        figures.flow.clear();
+        let mut hist = LogHistogram::new();
+        (0..300).for_each(|n| hist.record(n * 10_000_000));
+        let interval = Interval {
+            tag: String::new(),
+            start_ns: 6 * SECOND,
+            len_ns: SECOND,
+            hist,
+        };
+        let mut due = Vec::new();
+        figures.add_flow(&interval, End::Answered, &mut due);
+        figures.set_due(&due);
+        let due: Vec<u64> = figures.flow.iter().map(|second| second.due).collect();
+        // They may have come at any time of the second.
+        assert_eq!(due, [0, 0, 0, 50, 100, 100, 50]);
     }
 }
