@@ -187,8 +187,10 @@ def slow_names(bed):
         etc.mkdir(parents=True)
         (etc / "resolv.conf").write_text("nameserver 127.0.0.1\noptions timeout:10\n")
         inside = ["ip", "netns", "exec", name]
-        dns = subprocess.Popen([*inside, sys.executable, str(pathlib.Path(__file__).parent / "slow_names.py")])
+        names = [*inside, sys.executable, str(pathlib.Path(__file__).parent / "slow_names.py")]
+        dns = subprocess.Popen(names, stdout=subprocess.PIPE)
         try:
+            dns.stdout.readline()
             with target(before=inside) as server:
                 arrivals = "{ constant: 100/s, for: 5s }"
                 return bed.run(scenario(server.port, "{ get: / }", arrivals, address="slow.test"), before=inside)

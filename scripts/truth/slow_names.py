@@ -21,6 +21,7 @@ def answer(server: socket.socket, query: bytes, client) -> None:
 def main() -> None:
     server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     server.bind(("127.0.0.1", 53))
+    print("ready", flush=True)
     while True:
         query, client = server.recvfrom(512)
         threading.Timer(DELAY_S, answer, (server, query, client)).start()
