@@ -6,6 +6,7 @@
 //! difference of the integral of F. Nothing is made up between the steps, and a 0 is no trouble.
 
 mod distribution;
+mod edge;
 mod goodness;
 mod minimum;
 
@@ -14,10 +15,15 @@ pub use goodness::{Goodness, goodness};
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
+use edge::Edge;
 use minimum::{hessian, inverse, minimum};
 
 /// Beyond this many steps the density replaces the second difference: they differ by (step/g)²/12.
 const STEPS_EXACT: f64 = 64.0;
+/// The likelihood of a Pareto distribution is smooth if its least number is below this many steps and at least this
+/// many numbers are within one.
+const STEPS_SMOOTH: f64 = 4.0;
+const NUMBERS_SMOOTH: f64 = 50.0;
 /// Above this coefficient of variation two exponentials can be separated.
 const HYPER_VARIATION_MIN: f64 = 1.05;
 /// Replaces the logarithm of a likelihood of 0.
@@ -260,6 +266,10 @@ fn maximum(family: Family, observed: &Observed, start: &[f64]) -> Option<Vec<f64
         // The likelihood rises with the scale up to the least number, where it ends.
         return Some(start.to_vec());
     }
+    if family == Family::Pareto && observed.values[0].0 >= STEPS_SMOOTH * observed.step {
+        let found = Edge::new(observed).maximum()?;
+        return Some(vec![found.scale.ln(), found.shape.ln()]);
+    }
     let loss =
         |at: &[f64]| minus_log_likelihood(&Distribution::from_unbounded(family, at), observed);
     // Among distributions that cannot have made the numbers there is no way down.
@@ -278,7 +288,9 @@ fn maximum(family: Family, observed: &Observed, start: &[f64]) -> Option<Vec<f64
 fn minus_log_likelihood(distribution: &Distribution, observed: &Observed) -> f64 {
     let mut sum = 0.0;
     for &(x, count) in &observed.values {
-        let one = if observed.step > 0.0 && x < STEPS_EXACT * observed.step {
+        // Beside the least number there can be, the density is not that of its whole step.
+        let exact_upto = (STEPS_EXACT * observed.step).max(distribution.least() + observed.step);
+        let one = if observed.step > 0.0 && x < exact_upto {
             distribution.ln_shown(x, observed.step)
         } else {
             distribution.ln_density(x)
@@ -302,13 +314,20 @@ fn intervals(family: Family, observed: &Observed, at: &[f64], confidence: f64) -
     let z = normal.inverse_cdf(0.5 + confidence / 2.0);
     let n = observed.count as f64;
     let bounds: Vec<Option<(f64, f64)>> = if family == Family::Pareto && observed.step == 0.0 {
-        // The least number over the scale is Pareto with n times the shape; the shape's error is
-        // that of an exponential's rate (Johnson, Kotz and Balakrishnan 1994, chapter 20).
-        let lowest = values[0] * (1.0 - confidence).powf(1.0 / (n * values[1]));
-        let off = (z / n.sqrt()).exp();
+        // n · shape · ln(least / scale) is an exponential number, n · shape / its estimate an independent gamma
+        // number of shape n − 1 (Malik 1970): n times the former over the latter has this quantile.
+        let off = ((1.0 - confidence).powf(-1.0 / (n - 1.0)) - 1.0) / values[1];
+        let wide = (z / n.sqrt()).exp();
         vec![
-            Some((lowest, values[0])),
-            Some((values[1] / off, values[1] * off)),
+            Some((values[0] * (-off).exp(), values[0])),
+            Some((values[1] / wide, values[1] * wide)),
+        ]
+    } else if family == Family::Pareto && !is_smooth(observed, &values) {
+        let edge = Edge::new(observed);
+        let place = edge.at(values[0], values[1]);
+        vec![
+            edge.scale_bounds(place, confidence),
+            edge.shape_bounds(place, confidence),
         ]
     } else {
         let curved = hessian(at, |at| {
@@ -334,6 +353,12 @@ fn intervals(family: Family, observed: &Observed, at: &[f64], confidence: f64) -
         high: bounds.map(|b| b.1),
     })
     .collect()
+}
+
+/// Whether the likelihood of a Pareto distribution has second derivatives over its error, as others have.
+fn is_smooth(observed: &Observed, values: &[f64]) -> bool {
+    let in_step = observed.count as f64 * values[1] * observed.step / values[0];
+    observed.values[0].0 < STEPS_SMOOTH * observed.step && in_step >= NUMBERS_SMOOTH
 }
 
 /// A parameter on the scale where its estimates are nearest to normal.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use libm::{erfc, lgamma, tgamma};
 
-use super::{Family, Observed};
+use super::{Family, Observed, STEPS_EXACT};
 use crate::dist::Dist;
 use crate::special::gamma_p;
 
@@ -240,6 +240,10 @@ impl Distribution {
 
     /// ln P(a clock with this step shows `x`), a multiple of it, for a number of this distribution; −∞ where it cannot.
     pub(super) fn ln_shown(&self, x: f64, step: f64) -> f64 {
+        if x >= STEPS_EXACT * step {
+            // The integrals' difference is mostly rounding.
+            return self.ln_shown_by_density(x, step);
+        }
         let upto = self.integral(x + step);
         let before = if x > 0.0 {
             self.integral(x - step)
@@ -256,16 +260,21 @@ impl Distribution {
         }
     }
 
-    /// The same by the density: ∫ f(x + t) (1 − |t| / step) dt over a step to both sides.
+    /// The same by the density: ∫ f(x + t) (1 − |t| / step) dt over a step to both sides, as far as numbers can be.
     fn ln_shown_by_density(&self, x: f64, step: f64) -> f64 {
+        let least = (self.least() - x).clamp(-step, step);
         let mut terms = [f64::NEG_INFINITY; 4 * LEGENDRE.len()];
-        let places = LEGENDRE
-            .iter()
-            .flat_map(|&(node, weight)| [(0.5 - 0.5 * node, weight), (0.5 + 0.5 * node, weight)]);
-        for (pair, (away, weight)) in terms.chunks_exact_mut(2).zip(places) {
-            let share = (0.5 * weight * (1.0 - away) * step).ln();
-            pair[0] = share + self.ln_density(x + away * step);
-            pair[1] = share + self.ln_density(x - away * step);
+        let sides = [(least.min(0.0), 0.0), (least.max(0.0), step)];
+        for (terms, (from, upto)) in terms.chunks_exact_mut(2 * LEGENDRE.len()).zip(sides) {
+            let half = (upto - from) / 2.0;
+            let places = LEGENDRE
+                .iter()
+                .flat_map(|&(node, weight)| [(-node, weight), (node, weight)]);
+            for (term, (node, weight)) in terms.iter_mut().zip(places) {
+                let away = from + half * (1.0 + node);
+                let share = half * weight * (1.0 - away.abs() / step);
+                *term = share.ln() + self.ln_density(x + away);
+            }
         }
         let greatest = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if greatest == f64::NEG_INFINITY {
@@ -273,6 +282,14 @@ impl Distribution {
         }
         let sum: f64 = terms.iter().map(|term| (term - greatest).exp()).sum();
         greatest + sum.ln()
+    }
+
+    /// No number is less.
+    pub(super) fn least(&self) -> f64 {
+        match *self {
+            Distribution::Pareto { scale, .. } => scale,
+            _ => 0.0,
+        }
     }
 
     /// P(a clock with this step shows `x` or less).
