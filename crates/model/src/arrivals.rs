@@ -15,7 +15,8 @@ pub use silences::Silence;
 
 use serde::{Deserialize, Serialize};
 use stats::counts;
-use stats::serial::{autocorrelation, dependence};
+use stats::rng::{Purpose, Rng};
+use stats::serial::independence;
 
 use crate::durations::Durations;
 use crate::settings::ArrivalProcess;
@@ -129,7 +130,7 @@ pub struct Rescaled {
     pub index: f64,
     /// P(as far from 1).
     pub p: f64,
-    /// Ljung's and Box's test of dependence over 20 windows: P(as great).
+    /// Ljung's and Box's test of dependence over ten windows: P(as great).
     pub p_dependence: f64,
 }
 
@@ -163,8 +164,8 @@ pub(crate) fn analyse(
     };
     let rescaled = cycle
         .as_ref()
-        .and_then(|cycle| rescaled(counts, cycle, &silences));
-    let scales = scales::scales(counts);
+        .and_then(|cycle| rescaled(counts, cycle, &silences, seed));
+    let scales = scales::scales(counts, seed);
     let hurst = hurst::hurst(counts, cycle.as_ref());
     let between = between(&counts.bins);
     let trend = counts::laplace(between).map(|counts::Trend { z, p }| Trend { z, p });
@@ -263,7 +264,7 @@ fn rejects_poisson(scales: &[Scale], trend: Option<Trend>) -> bool {
 }
 
 /// The dispersion in windows in each of which the cycle expects ten users.
-fn rescaled(counts: &Counts, cycle: &Cycle, silences: &[Silence]) -> Option<Rescaled> {
+fn rescaled(counts: &Counts, cycle: &Cycle, silences: &[Silence], seed: u64) -> Option<Rescaled> {
     let (mut seen, mut expected) = (0, 0.0);
     let mut windows = Vec::new();
     for (bin, &count) in counts.bins.iter().enumerate() {
@@ -282,11 +283,8 @@ fn rescaled(counts: &Counts, cycle: &Cycle, silences: &[Silence]) -> Option<Resc
         .iter()
         .map(|&(seen, expected)| (seen as f64 - expected) / expected.sqrt())
         .collect();
-    const LAGS: usize = 20;
-    let p_dependence = match autocorrelation(&residuals, LAGS) {
-        Ok(correlations) => dependence(&correlations, residuals.len()).p,
-        Err(_) => 1.0,
-    };
+    let mut rng = Rng::new(seed, 0, Purpose::Resample);
+    let p_dependence = independence(&residuals, &mut rng).map_or(1.0, |found| found.p);
     Some(Rescaled {
         windows: windows.len() as u64,
         index: found.index,

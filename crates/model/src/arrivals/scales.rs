@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use stats::counts::dispersion;
-use stats::serial::{autocorrelation, dependence};
+use stats::rng::{Purpose, Rng};
+use stats::serial::{PERMUTED_MAX, autocorrelation, dependence, independence};
 
 use super::Counts;
 
@@ -12,13 +13,13 @@ pub(super) const FACTORS: [usize; 4] = [1, 10, 100, 1_000];
 pub(super) const WINDOWS_MIN: usize = 50;
 /// Counts of a picture.
 const PICTURE_BINS: usize = 300;
-/// Lags of the autocorrelation.
+/// Lags of the autocorrelation that is shown, and windows for each.
 const LAGS: usize = 60;
-/// Windows for each lag: of fewer the test of dependence refuses what is independent.
 const WINDOWS_OF_LAG: usize = 4;
-/// Pairs of users that are to be expected a lag apart for the test of dependence to decide: of fewer its
-/// statistic is no χ².
+/// Pairs of users that are to be expected a lag apart for the test of dependence to decide. Its p-value is that of
+/// permutations, or of χ² where windows are many: that takes more pairs, which coarser windows have.
 const PAIRS_MIN: f64 = 20.0;
+const PAIRS_CHI_SQUARED_MIN: f64 = 1_000.0;
 /// Counts at one scale.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scale {
@@ -38,7 +39,7 @@ pub struct Scale {
     pub band: f64,
     /// How many correlations lie outside of it.
     pub outside: usize,
-    /// Ljung's and Box's test: P(as great).
+    /// Ljung's and Box's test of the first ten lags: P(as great).
     pub p_dependence: f64,
     /// Counts about the moment when half of the users have come, for the picture of one scale beside
     /// the others.
@@ -55,7 +56,11 @@ impl Scale {
 
     /// Whether the test of dependence has enough users to go by.
     pub(crate) fn dependence_decides(&self) -> bool {
-        self.mean * self.mean * self.windows as f64 >= PAIRS_MIN
+        let pairs_min = match self.windows as usize > PERMUTED_MAX {
+            true => PAIRS_CHI_SQUARED_MIN,
+            false => PAIRS_MIN,
+        };
+        self.mean * self.mean * self.windows as f64 >= pairs_min
     }
 }
 
@@ -65,7 +70,8 @@ pub(super) fn merged_bins(bins: &[u32], factor: usize) -> impl Iterator<Item = u
         .map(|window| window.iter().map(|&count| u64::from(count)).sum())
 }
 
-pub(super) fn scales(counts: &Counts) -> Vec<Scale> {
+/// `seed`: of permutations.
+pub(super) fn scales(counts: &Counts, seed: u64) -> Vec<Scale> {
     let bins = super::between(&counts.bins);
     let scale = |factor: usize| {
         let windows = bins.len() / factor;
@@ -78,6 +84,8 @@ pub(super) fn scales(counts: &Counts) -> Vec<Scale> {
         let lags = LAGS.min(windows / WINDOWS_OF_LAG);
         let correlations = autocorrelation(&numbers, lags).unwrap_or_default();
         let depend = dependence(&correlations, windows);
+        let mut rng = Rng::new(seed, factor as u64, Purpose::Resample);
+        let independent = independence(&numbers, &mut rng);
         let from = middle(&numbers)
             .saturating_sub(PICTURE_BINS / 2)
             .min(windows.saturating_sub(PICTURE_BINS));
@@ -91,7 +99,7 @@ pub(super) fn scales(counts: &Counts) -> Vec<Scale> {
             autocorrelation: correlations,
             band: depend.band,
             outside: depend.outside,
-            p_dependence: depend.p,
+            p_dependence: independent.map_or(1.0, |found| found.p),
             picture: picture
                 .map(|count| u32::try_from(count).unwrap_or(u32::MAX))
                 .collect(),
