@@ -2,7 +2,7 @@
 """Writes the tables of docs/modelling-reference.md on the accuracy of the estimators: the text between
 `<!-- truth: NAME -->` and `<!-- end -->` is the output of the example fit_truth of the crate `stats`.
 
-    scripts/model-truth.py [fits|tests|hurst]...    all of them, or these
+    scripts/model-truth.py [fits|tests|hurst|counts]...    all of them, or these
 """
 
 import os
@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs/modelling-reference.md"
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 # Samples of each kind; a test redraws 49 for each.
-SAMPLES = {"fits": 1000, "tests": 300, "hurst": 500}
+SAMPLES = {"fits": 1000, "tests": 300, "hurst": 500, "counts": 500}
 
 
 def main() -> None:

@@ -300,6 +300,44 @@ def hurst():
     return found
 
 
+def noisy(points, noise):
+    """H and its 95 % bounds where powers of weight w are gamma numbers about noise + c exp((2H - 1) x)."""
+    x, w, power = (np.array(c, dtype=float) for c in zip(*points))
+    x = x - x.mean()
+
+    def profile(h):
+        def loss(level):
+            mean = noise + np.exp(level + (2 * h - 1) * x)
+            return float(np.sum(w * (np.log(mean) + power / mean)))
+
+        return min(optimize.minimize_scalar(loss, bounds=b, method="bounded", options={"xatol": 1e-9}).fun for b in ((-12, 0), (0, 12)))
+
+    found = optimize.minimize_scalar(profile, bounds=(0.01, 1.49), method="bounded", options={"xatol": 1e-8})
+    off = lambda h: profile(h) - found.fun - stats.chi2.isf(0.05, 1) / 2
+    return [float(found.x), float(optimize.brentq(off, 0.01, found.x)), float(optimize.brentq(off, found.x, 1.49))]
+
+
+def hurst_of_counts():
+    """Counts of a Poisson process whose rate is fractional."""
+    found = []
+    for h, mean in ((0.8, 3.0), (0.7, 20.0)):
+        counts = rng.poisson(mean * np.exp(0.5 * fractional(h, 2048) - 0.125)).astype(float)
+        noise, n, m = counts.mean(), len(counts), 150
+        power = np.abs(np.fft.fft(counts - noise)[1 : m + 1]) ** 2 / n
+        frequency = 2 * np.pi * np.arange(1, m + 1) / n
+        whittle = noisy([(-np.log(f), 1.0, p) for f, p in zip(frequency, power)], noise)
+        smooth, points = counts, []
+        low = np.array(DB3)
+        high = low[::-1] * np.array([1, -1] * 3)
+        for j in range(1, 8):
+            detail = np.correlate(smooth, high, "valid")[::2]
+            smooth = np.correlate(smooth, low, "valid")[::2]
+            if j >= 2:
+                points.append((j * np.log(2), len(detail) / 2, np.mean(detail**2)))
+        found.append({"counts": counts.astype(int).tolist(), "whittle": whittle, "wavelet": noisy(points, noise)})
+    return found
+
+
 golden = {
     "made_by": "scripts/golden/fit.py",
     "versions": {
@@ -311,5 +349,6 @@ golden = {
     "fits": fits(),
     "counts": counts(),
     "hurst": hurst(),
+    "hurst_of_counts": hurst_of_counts(),
 }
 OUT.write_text(json.dumps(golden, indent=None, separators=(",", ":")) + "\n")

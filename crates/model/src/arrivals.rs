@@ -8,7 +8,7 @@ mod silences;
 
 pub(crate) use cycle::Hours;
 pub use cycle::{Break, Cycle, DaysTest, NoCycle};
-pub use hurst::{Hurst, HurstEstimate};
+pub use hurst::{Hurst, HurstEstimate, HurstHidden};
 pub use pictures::{CountsBar, CountsPicture, Pictures};
 pub use scales::Scale;
 pub use silences::Silence;

@@ -51,8 +51,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 pub use arrivals::{
-    Arrivals, Break, CountsBar, CountsPicture, Cycle, DaysTest, Hurst, HurstEstimate, NoCycle,
-    Pictures, Rescaled, Scale, Silence, Trend,
+    Arrivals, Break, CountsBar, CountsPicture, Cycle, DaysTest, Hurst, HurstEstimate, HurstHidden,
+    NoCycle, Pictures, Rescaled, Scale, Silence, Trend,
 };
 pub use behaviour::{Behaviour, Transition};
 pub use check::{Check, CheckTest, LEVEL, SimulatedSpan, check, users_expected};

@@ -9,16 +9,35 @@
 //! | [`rescaled_range`] | no | short series (towards 0.6 and more), short-range dependence |
 //! | [`local_whittle`] | yes | trends and cycles |
 //! | [`wavelet`] | yes | cycles whose length is among its scales |
+//!
+//! All but the rescaled range take the variance of a noise in the series, each of whose numbers is independent of the
+//! others, such as that of counts about their rate; 0 for none.
 
 mod noise;
+mod noisy;
 mod wavelet;
 
 pub use noise::noise;
-pub use wavelet::{Octave, Wavelet, wavelet};
+pub use wavelet::{Octave, Wavelet, octaves, wavelet};
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::fft;
+use noisy::{Noisy, Power};
+
+/// Why there is no estimate of H.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoEstimate {
+    /// The series is too short.
+    #[error("the series is too short")]
+    Short,
+    /// It is constant, or its power does not follow any H that is searched.
+    #[error("no H is most likely")]
+    None,
+    /// It varies no more than its noise does.
+    #[error("the series varies no more than its noise")]
+    Noise,
+}
 
 /// An estimate of H.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,11 +69,14 @@ pub const LENGTH_MIN: usize = 256;
 /// Least number of blocks whose variance or range is taken.
 const BLOCKS_MIN: usize = 10;
 
-/// By the variance of the means of blocks, over blocks of 8 numbers to a tenth of the series: it falls
-/// as m^(2H−2) (Beran 1994, section 4.4; Taqqu, Teverovsky and Willinger 1995).
-pub fn aggregated_variance(series: &[f64]) -> Option<Estimate> {
+/// By the variance of the means of blocks less that of the noise, over blocks of 8 numbers to a tenth of the series: it
+/// falls as m^(2H−2) (Beran 1994, section 4.4; Taqqu, Teverovsky and Willinger 1995).
+///
+/// # Errors
+/// If the series is too short, or fewer than three of the variances are above that of the noise.
+pub fn aggregated_variance(series: &[f64], noise: f64) -> Result<Estimate, NoEstimate> {
     if series.len() < LENGTH_MIN {
-        return None;
+        return Err(NoEstimate::Short);
     }
     let mut points = Vec::new();
     let mut sums: Vec<f64> = series.to_vec();
@@ -63,13 +85,18 @@ pub fn aggregated_variance(series: &[f64]) -> Option<Estimate> {
         let n = sums.len() as f64;
         let mean = sums.iter().sum::<f64>() / n;
         let variance = sums.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        if size >= 8.0 && variance > 0.0 {
-            points.push((f64::ln(size), (variance / size / size).ln()));
+        let of_means = variance / size / size - noise / size;
+        if size >= 8.0 && of_means > 0.0 {
+            points.push((f64::ln(size), of_means.ln()));
         }
         sums = sums.chunks_exact(2).map(|pair| pair[0] + pair[1]).collect();
         size *= 2.0;
     }
-    without_interval(1.0 + slope(&points)? / 2.0)
+    let found = slope(&points).and_then(|slope| without_interval(1.0 + slope / 2.0));
+    found.ok_or(match noise > 0.0 {
+        true => NoEstimate::Noise,
+        false => NoEstimate::None,
+    })
 }
 
 /// By Hurst's own rescaled range (1951): the range of the sums' deviations over the standard deviation
@@ -131,60 +158,79 @@ fn slope(points: &[(f64, f64)]) -> Option<f64> {
 /// dependence" (Annals of Statistics 23, 1995), of the `frequencies` lowest ones: H minimises
 /// ln(mean λ^(2H−1) I(λ)) − (2H−1) mean ln λ, and has the standard error 1 / (2 √Σ(ln λ − mean ln λ)²): the
 /// curvature that it has for as many frequencies as there are, of which Robinson's √frequencies is the
-/// limit, which is too narrow for some hundreds.
+/// limit, which is too narrow for some hundreds. With a noise it is the most likely one above it.
 ///
-/// `None` where the series is too short, or constant, or the least value lies at an end of what is searched:
-/// then there is no such H.
-pub fn local_whittle(series: &[f64], frequencies: usize, confidence: f64) -> Option<Whittle> {
+/// # Errors
+/// If the series is too short, constant or all noise, or the least value lies at an end of what is searched: then there
+/// is no such H.
+pub fn local_whittle(
+    series: &[f64],
+    frequencies: usize,
+    noise: f64,
+    confidence: f64,
+) -> Result<Whittle, NoEstimate> {
     if series.len() < LENGTH_MIN {
-        return None;
+        return Err(NoEstimate::Short);
     }
     let frequencies = frequencies.clamp(8, series.len() / 2 - 1);
     let mean = series.iter().sum::<f64>() / series.len() as f64;
     let centred: Vec<f64> = series.iter().map(|x| x - mean).collect();
     let (length, powers) = fft::lowest_powers(&centred, frequencies);
-    let points: Vec<(f64, f64)> = (1..)
+    let powers: Vec<Power> = (1..)
         .zip(powers)
         .map(|(j, power)| {
             let frequency = std::f64::consts::TAU * f64::from(j) / length as f64;
-            (frequency.ln(), power)
+            Power {
+                log: -frequency.ln(),
+                weight: 1.0,
+                power: power / length as f64,
+            }
         })
         .collect();
-    let logs = points.iter().map(|p| p.0).sum::<f64>() / frequencies as f64;
-    if points.iter().all(|p| p.1 <= 0.0) {
-        return None;
+    if powers.iter().all(|one| one.power <= 0.0) {
+        return Err(NoEstimate::None);
     }
-    let objective = |h: f64| {
-        let power = 2.0 * h - 1.0;
-        let sum: f64 = points
-            .iter()
-            .map(|(log, i)| (power * (log - logs)).exp() * i)
-            .sum();
-        (sum / frequencies as f64).ln()
+    let estimate = match noise > 0.0 {
+        true => Noisy::new(&powers, noise).estimate(confidence)?,
+        false => without_noise(&powers, confidence),
     };
-    let h = golden_section(SEARCHED.0, SEARCHED.1, objective);
-    if h - SEARCHED.0 < AT_END || SEARCHED.1 - h < AT_END {
-        return None;
+    if estimate.h - SEARCHED.0 < AT_END || SEARCHED.1 - estimate.h < AT_END {
+        return Err(NoEstimate::None);
     }
-    let spread: f64 = points.iter().map(|(log, _)| (log - logs).powi(2)).sum();
-    let off = Normal::standard().inverse_cdf(0.5 + confidence / 2.0) / 2.0 / spread.sqrt();
-    Some(Whittle {
-        estimate: Estimate {
-            h,
-            low: Some(h - off),
-            high: Some(h + off),
-        },
+    Ok(Whittle {
+        estimate,
         length,
         frequencies,
     })
 }
 
-/// The least value of a function with one valley (Kiefer 1953).
-fn golden_section(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
+/// Of powers by scale, all of one weight.
+fn without_noise(powers: &[Power], confidence: f64) -> Estimate {
+    let count = powers.len() as f64;
+    let middle = powers.iter().map(|one| one.log).sum::<f64>() / count;
+    let objective = |h: f64| {
+        let sum: f64 = powers
+            .iter()
+            .map(|one| ((1.0 - 2.0 * h) * (one.log - middle)).exp() * one.power)
+            .sum();
+        (sum / count).ln()
+    };
+    let h = golden_section(SEARCHED, 1e-7, objective);
+    let spread: f64 = powers.iter().map(|one| (one.log - middle).powi(2)).sum();
+    let off = Normal::standard().inverse_cdf(0.5 + confidence / 2.0) / 2.0 / spread.sqrt();
+    Estimate {
+        h,
+        low: Some(h - off),
+        high: Some(h + off),
+    }
+}
+
+/// The place of the least value of a function with one valley (Kiefer 1953).
+fn golden_section((mut low, mut high): (f64, f64), precision: f64, f: impl Fn(f64) -> f64) -> f64 {
     let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
     let (mut a, mut b) = (high - ratio * (high - low), low + ratio * (high - low));
     let (mut at_a, mut at_b) = (f(a), f(b));
-    while high - low > 1e-7 {
+    while high - low > precision {
         if at_a < at_b {
             (high, b, at_b) = (b, a, at_a);
             a = high - ratio * (high - low);

@@ -1,7 +1,10 @@
 //! Self-similarity of the counts: estimates of Hurst's H.
+//!
+//! Counts of users scatter about their rate as Poisson counts do, with a variance that is their mean. Only what is
+//! above it is the rate's own.
 
 use serde::{Deserialize, Serialize};
-use stats::hurst;
+use stats::hurst::{self, NoEstimate};
 
 use super::Counts;
 use super::cycle::Cycle;
@@ -19,6 +22,9 @@ const WAVELET_UPTO_S: f64 = 4_096.0;
 /// The share, as a power, of the frequencies that the local Whittle estimate takes.
 const WHITTLE_POWER: f64 = 0.65;
 const CONFIDENCE: f64 = 0.95;
+/// Counts whose variance is below that of Poisson's by more than this number of its standard errors are not scattered
+/// as such: they come evenly, and nothing is subtracted.
+const EVEN_ERRORS: f64 = 3.0;
 
 /// Estimates of Hurst's H.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +35,9 @@ pub struct Hurst {
     pub number_s: u64,
     /// Each estimate.
     pub estimates: Vec<HurstEstimate>,
+    /// What the counts' Poisson scatter hides.
+    #[serde(default)]
+    pub hidden: Vec<HurstHidden>,
     /// log₂ energy of the wavelet's octaves, with standard error: seconds, energy, error.
     pub octaves: Vec<(f64, f64, f64)>,
 }
@@ -55,6 +64,15 @@ pub struct HurstEstimate {
     pub p_straight: Option<f64>,
 }
 
+/// An estimate that could not be made: the counts vary no more than those of a Poisson process of one rate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HurstHidden {
+    /// As of an estimate.
+    pub method: String,
+    /// The cycle was taken out of the series before.
+    pub about_cycle: bool,
+}
+
 impl HurstEstimate {
     /// Whether it can be of counts that are stationary at these scales.
     pub(crate) fn is_stationary(&self) -> bool {
@@ -76,9 +94,17 @@ pub(super) fn hurst(counts: &Counts, cycle: Option<&Cycle>) -> Option<Hurst> {
         numbers: series.len(),
         number_s,
         estimates: Vec::new(),
+        hidden: Vec::new(),
         octaves: Vec::new(),
     };
-    estimates(&series, number_s as f64, false, &mut found);
+    let mean = series.iter().sum::<f64>() / series.len() as f64;
+    Series {
+        numbers: &series,
+        number_s: number_s as f64,
+        noise: noise(&series, mean),
+        about_cycle: false,
+    }
+    .estimates(&mut found);
     if let Some(cycle) = cycle {
         // Deviations from the cycle, in its own standard deviations.
         let residuals: Vec<f64> = series
@@ -90,9 +116,26 @@ pub(super) fn hurst(counts: &Counts, cycle: Option<&Cycle>) -> Option<Hurst> {
                 (expected > 0.0).then(|| (count - expected) / expected.sqrt())
             })
             .collect();
-        estimates(&residuals, number_s as f64, true, &mut found);
+        Series {
+            numbers: &residuals,
+            number_s: number_s as f64,
+            noise: noise(&residuals, 1.0),
+            about_cycle: true,
+        }
+        .estimates(&mut found);
     }
     (!found.estimates.is_empty()).then_some(found)
+}
+
+/// The variance of the counts about their rate: `poisson`, unless they scatter less.
+fn noise(series: &[f64], poisson: f64) -> f64 {
+    let count = series.len() as f64;
+    let mean = series.iter().sum::<f64>() / count;
+    let variance = series.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count;
+    match variance < poisson * (1.0 - EVEN_ERRORS * (2.0 / count).sqrt()) {
+        true => 0.0,
+        false => poisson,
+    }
 }
 
 /// Hurst's H of counts that are stationary is between 0 and 1.
@@ -100,67 +143,93 @@ fn is_h(h: f64) -> bool {
     h > 0.0 && h < 1.0
 }
 
-fn estimates(series: &[f64], number_s: f64, about_cycle: bool, found: &mut Hurst) {
-    let length_s = series.len() as f64 * number_s;
-    let mut add =
-        |method: &str, scales: (f64, f64), estimate: Option<hurst::Estimate>, p_straight| {
-            if let Some(estimate) = estimate {
-                // What is not between 0 and 1 is no H, and has no interval.
-                let bounds = is_h(estimate.h).then_some((estimate.low, estimate.high));
-                let (low, high) = bounds.unwrap_or_default();
-                found.estimates.push(HurstEstimate {
-                    method: method.to_owned(),
-                    about_cycle,
-                    from_s: scales.0,
-                    upto_s: scales.1,
-                    h: estimate.h,
-                    low,
-                    high,
-                    p_straight,
-                });
-            }
-        };
-    let varies = series.iter().any(|x| *x != series[0]);
-    if !varies {
-        return;
-    }
-    add(
-        "aggregated-variance",
-        (8.0 * number_s, length_s / 10.0),
-        hurst::aggregated_variance(series),
-        None,
-    );
-    add(
-        "rescaled-range",
-        (16.0 * number_s, length_s / 10.0),
-        hurst::rescaled_range(series),
-        None,
-    );
-    let frequencies = (series.len() as f64).powf(WHITTLE_POWER) as usize;
-    if let Some(whittle) = hurst::local_whittle(series, frequencies, CONFIDENCE) {
-        let used_s = whittle.length as f64 * number_s;
-        let scales = (used_s / whittle.frequencies as f64, used_s);
-        add("local-whittle", scales, Some(whittle.estimate), None);
-    }
-    let octave = |seconds: f64| (seconds / number_s).log2().round().max(1.0) as u32;
-    let (from, upto) = (
-        octave(WAVELET_FROM_S).max(WAVELET_OCTAVE_MIN),
-        octave(WAVELET_UPTO_S).max(7),
-    );
-    if let Some(wavelet) = hurst::wavelet(series, from, upto, CONFIDENCE) {
-        let span = |octave: u32| number_s * 2_f64.powi(octave as i32);
-        let scales = (span(wavelet.used.0), span(wavelet.used.1));
-        add(
-            "wavelet",
-            scales,
-            Some(wavelet.estimate),
-            Some(wavelet.p_straight),
+/// An estimate with its scales, seconds, and P(straight).
+type Scaled = (hurst::Estimate, (f64, f64), Option<f64>);
+
+/// Counts one after the other.
+struct Series<'n> {
+    numbers: &'n [f64],
+    /// How long each is, seconds.
+    number_s: f64,
+    /// Their variance about their rate.
+    noise: f64,
+    about_cycle: bool,
+}
+
+impl Series<'_> {
+    fn estimates(&self, found: &mut Hurst) {
+        let (series, noise) = (self.numbers, self.noise);
+        if series.iter().all(|x| *x == series[0]) {
+            return;
+        }
+        let length_s = series.len() as f64 * self.number_s;
+        let aggregated = hurst::aggregated_variance(series, noise);
+        let blocks = |least: f64| (least * self.number_s, length_s / 10.0);
+        self.add(
+            "aggregated-variance",
+            aggregated.map(|estimate| (estimate, blocks(8.0), None)),
+            found,
         );
-        if !about_cycle {
-            let octaves = wavelet.octaves.iter();
+        let rescaled = hurst::rescaled_range(series).ok_or(NoEstimate::None);
+        self.add(
+            "rescaled-range",
+            rescaled.map(|estimate| (estimate, blocks(16.0), None)),
+            found,
+        );
+        let frequencies = (series.len() as f64).powf(WHITTLE_POWER) as usize;
+        let whittle = hurst::local_whittle(series, frequencies, noise, CONFIDENCE);
+        let whittle = whittle.map(|whittle| {
+            let used_s = whittle.length as f64 * self.number_s;
+            let scales = (used_s / whittle.frequencies as f64, used_s);
+            (whittle.estimate, scales, None)
+        });
+        self.add("local-whittle", whittle, found);
+        let octave = |seconds: f64| (seconds / self.number_s).log2().round().max(1.0) as u32;
+        let (from, upto) = (
+            octave(WAVELET_FROM_S).max(WAVELET_OCTAVE_MIN),
+            octave(WAVELET_UPTO_S).max(7),
+        );
+        let span = |octave: u32| self.number_s * 2_f64.powi(octave as i32);
+        let wavelet = hurst::wavelet(series, from, upto, noise, CONFIDENCE);
+        if !self.about_cycle && series.len() >= hurst::LENGTH_MIN {
+            let octaves = hurst::octaves(series);
+            let octaves = octaves.iter();
             found.octaves = octaves
                 .map(|o| (span(o.octave), o.log_energy, o.error))
                 .collect();
         }
+        let wavelet = wavelet.map(|wavelet| {
+            let scales = (span(wavelet.used.0), span(wavelet.used.1));
+            (wavelet.estimate, scales, Some(wavelet.p_straight))
+        });
+        self.add("wavelet", wavelet, found);
+    }
+
+    fn add(&self, method: &str, estimate: Result<Scaled, NoEstimate>, found: &mut Hurst) {
+        let (method, about_cycle) = (method.to_owned(), self.about_cycle);
+        let (estimate, scales, p_straight) = match estimate {
+            Ok(estimate) => estimate,
+            Err(NoEstimate::Noise) => {
+                found.hidden.push(HurstHidden {
+                    method,
+                    about_cycle,
+                });
+                return;
+            }
+            Err(NoEstimate::Short | NoEstimate::None) => return,
+        };
+        // What is not between 0 and 1 is no H, and has no interval.
+        let bounds = is_h(estimate.h).then_some((estimate.low, estimate.high));
+        let (low, high) = bounds.unwrap_or_default();
+        found.estimates.push(HurstEstimate {
+            method,
+            about_cycle,
+            from_s: scales.0,
+            upto_s: scales.1,
+            h: estimate.h,
+            low,
+            high,
+            p_straight,
+        });
     }
 }

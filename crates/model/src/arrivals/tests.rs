@@ -235,10 +235,45 @@ fn identical_days_survive_serialisation() {
 fn few_users_give_no_hurst_estimate() {
     let few = analyse(&drawn(20_000, |_| 0.001), None, None, 1);
     assert!(few.users < 50 && few.hurst.is_none());
-    let many = analyse(&drawn(20_000, |_| 0.1), None, None, 1)
-        .hurst
-        .unwrap();
+    // A rate that doubles for every other quarter of an hour.
+    let many = analyse(
+        &drawn(
+            20_000,
+            |second| if second / 900 % 2 == 0 { 0.1 } else { 0.2 },
+        ),
+        None,
+        None,
+        1,
+    );
+    let many = many.hurst.unwrap();
     let whittle = many.estimates.iter().find(|e| e.method == "local-whittle");
     // All of it but less than one in 256.
     assert!(whittle.unwrap().upto_s > 20_000.0 * 255.0 / 256.0);
+}
+
+#[test]
+fn poisson_counts_hide_an_h_and_even_ones_do_not() {
+    let of = |counts: &Counts| analyse(counts, None, None, 1).hurst.unwrap();
+    let poisson = of(&drawn(20_000, |_| 2.0));
+    let hidden: Vec<&str> = poisson.hidden.iter().map(|h| h.method.as_str()).collect();
+    assert!(hidden.contains(&"local-whittle"), "{hidden:?}");
+    assert!(
+        poisson
+            .estimates
+            .iter()
+            .all(|e| e.method != "local-whittle")
+    );
+    // Two or three users in each second: no Poisson scatter to subtract.
+    let mut rng = Rng::new(3, 0, Purpose::Arrivals);
+    let even = Counts {
+        bins: (0..20_000)
+            .map(|_| 2 + u32::from(rng.unit() < 0.5))
+            .collect(),
+        bin_s: 1,
+        local_s: 0,
+    };
+    let even = of(&even);
+    assert!(even.hidden.is_empty(), "{even:?}");
+    let whittle = even.estimates.iter().find(|e| e.method == "local-whittle");
+    assert!((whittle.unwrap().h - 0.5).abs() < 0.1, "{whittle:?}");
 }

@@ -124,6 +124,7 @@ fn rescaled(arrivals: &Arrivals, found: &mut Findings) {
 }
 
 fn hurst(arrivals: &Arrivals, found: &mut Findings) {
+    hidden(arrivals, found);
     let estimates = arrivals.hurst.iter().flat_map(|hurst| &hurst.estimates);
     let beyond: Vec<String> = estimates
         .clone()
@@ -168,6 +169,30 @@ fn hurst(arrivals: &Arrivals, found: &mut Findings) {
     found.add(Severity::Note, code, text);
 }
 
+/// Estimates that the scatter of the counts hides.
+fn hidden(arrivals: &Arrivals, found: &mut Findings) {
+    for about_cycle in [false, true] {
+        let hidden = arrivals.hurst.iter().flat_map(|hurst| &hurst.hidden);
+        let methods: Vec<&str> = hidden
+            .filter(|hidden| hidden.about_cycle == about_cycle)
+            .map(|hidden| hidden.method.as_str())
+            .collect();
+        if methods.is_empty() {
+            continue;
+        }
+        let (removed, rate) = match about_cycle {
+            true => (" after the cycle is removed", "the cycle's rate"),
+            false => ("", "one rate"),
+        };
+        let text = format!(
+            "Hurst's H by {} is not determined{removed}: the counts vary no more than those of a Poisson process of \
+             {rate}, which has no memory",
+            methods.join(", ")
+        );
+        found.add(Severity::Note, "hurst-hidden", text);
+    }
+}
+
 /// How an estimate was made.
 fn method(estimate: &HurstEstimate) -> String {
     let removed = match estimate.about_cycle {
@@ -205,5 +230,24 @@ mod tests {
         for finding in &found.0 {
             assert!(!finding.text.contains("  "), "{:?}", finding.text);
         }
+    }
+
+    #[test]
+    fn hidden_estimates_are_reported_with_the_reason() {
+        let mut rng = stats::rng::Rng::new(4, 0, stats::rng::Purpose::Arrivals);
+        let of_second = |_| (0..40).map(|_| u32::from(rng.unit() < 0.05)).sum();
+        let counts = Counts {
+            bins: (0..4_000).map(of_second).collect(),
+            bin_s: 1,
+            local_s: 0,
+        };
+        let mut found = Findings::default();
+        arrivals(&analyse(&counts, None, None, 1), &mut found);
+        let text = found.0.iter().find(|f| f.code == "hurst-hidden");
+        let text = &text.unwrap().text;
+        assert!(
+            text.contains("local-whittle") && text.contains("of a Poisson process of one rate"),
+            "{text}"
+        );
     }
 }

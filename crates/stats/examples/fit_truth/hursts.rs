@@ -1,8 +1,9 @@
-//! Bias, error and coverage of the estimates of H, on fractional Gaussian noise.
+//! Bias, error and coverage of the estimates of H, on fractional Gaussian noise and on counts whose rate follows it.
 
 use std::io::{self, Write};
 
-use stats::hurst;
+use stats::dist::Dist;
+use stats::hurst::{self, Estimate, NoEstimate};
 use stats::rng::{Purpose, Rng};
 
 use crate::{Estimates, commas, each};
@@ -53,10 +54,14 @@ fn estimates(h: f64, length: usize, samples: u64) -> [Estimates; 4] {
         let series = hurst::noise(h, length, &mut rng);
         let frequencies = (length as f64).powf(0.65) as usize;
         [
-            hurst::aggregated_variance(&series),
+            hurst::aggregated_variance(&series, 0.0).ok(),
             hurst::rescaled_range(&series),
-            hurst::local_whittle(&series, frequencies, 0.95).map(|whittle| whittle.estimate),
-            hurst::wavelet(&series, 4, 12, 0.95).map(|wavelet| wavelet.estimate),
+            hurst::local_whittle(&series, frequencies, 0.0, 0.95)
+                .ok()
+                .map(|whittle| whittle.estimate),
+            hurst::wavelet(&series, 4, 12, 0.0, 0.95)
+                .ok()
+                .map(|wavelet| wavelet.estimate),
         ]
     });
     let mut all = <[Estimates; 4]>::default();
@@ -70,4 +75,92 @@ fn estimates(h: f64, length: usize, samples: u64) -> [Estimates; 4] {
         }
     }
     all
+}
+
+const MEANS: [f64; 4] = [2.0, 5.0, 20.0, 200.0];
+const LENGTH: usize = 1 << 12;
+/// Coefficient of variation of the rate.
+const VARIATION: f64 = 0.3;
+
+/// Of counts: the local Whittle and the wavelet estimate, with and without their Poisson scatter.
+pub(crate) fn table_of_counts(out: &mut impl Write, samples: u64) -> io::Result<()> {
+    write!(
+        out,
+        "| H | events in a count | method | without: bias | 95 % holds |"
+    )?;
+    writeln!(
+        out,
+        " bias | error | 95 % holds | mean width | not determined |"
+    )?;
+    writeln!(out, "| ---: | ---: | --- |{}", " ---: |".repeat(7))?;
+    for h in &TRUTHS[1..] {
+        for mean in MEANS {
+            let found = each(samples, |sample| of_counts(*h, mean, sample));
+            for (method, name) in ["local Whittle", "wavelet"].into_iter().enumerate() {
+                let (mut without, mut with, mut width, mut hidden) =
+                    (Estimates::default(), Estimates::default(), 0.0, 0);
+                for pairs in &found {
+                    let [plain, own] = pairs[method];
+                    add(&mut without, plain, *h);
+                    add(&mut with, own, *h);
+                    match own {
+                        Ok(Estimate {
+                            low: Some(low),
+                            high: Some(high),
+                            ..
+                        }) => width += high - low,
+                        _ => hidden += 1,
+                    }
+                }
+                let width = width / with.count as f64;
+                writeln!(
+                    out,
+                    "| {h} | {mean} | {name} | {:+.3} | {:.1} % | {:+.3} | {:.3} | {:.1} % | {width:.2} | {hidden} |",
+                    without.bias(),
+                    without.held(),
+                    with.bias(),
+                    with.error(),
+                    with.held(),
+                )?;
+            }
+        }
+    }
+    let (samples, length) = (commas(samples as usize), commas(LENGTH));
+    writeln!(out, "\n{samples} series of {length} counts each.")
+}
+
+fn add(all: &mut Estimates, estimate: Result<Estimate, NoEstimate>, h: f64) {
+    if let Ok(estimate) = estimate {
+        let bounds = estimate.low.zip(estimate.high);
+        all.add(
+            estimate.h - h,
+            bounds.is_some_and(|(low, high)| low <= h && h <= high),
+        );
+    }
+}
+
+/// Without and with the scatter, of each method.
+fn of_counts(h: f64, mean: f64, sample: u64) -> [[Result<Estimate, NoEstimate>; 2]; 2] {
+    let mut rng = Rng::new(sample, 14, Purpose::Resample);
+    let sigma = VARIATION.powi(2).ln_1p().sqrt();
+    let rates = hurst::noise(h, LENGTH, &mut rng);
+    let gap = Dist::Exponential { mean: 1.0 };
+    let of_rate = |x: f64| {
+        let rate = mean * (sigma * x - sigma * sigma / 2.0).exp();
+        let (mut time, mut count) = (gap.sample(&mut rng), 0.0);
+        while time < rate {
+            time += gap.sample(&mut rng);
+            count += 1.0;
+        }
+        count
+    };
+    let series: Vec<f64> = rates.into_iter().map(of_rate).collect();
+    let own = series.iter().sum::<f64>() / series.len() as f64;
+    let frequencies = (LENGTH as f64).powf(0.65) as usize;
+    let whittle = |noise| hurst::local_whittle(&series, frequencies, noise, 0.95);
+    let wavelet = |noise| hurst::wavelet(&series, 4, 12, noise, 0.95);
+    [
+        [0.0, own].map(|noise| whittle(noise).map(|found| found.estimate)),
+        [0.0, own].map(|noise| wavelet(noise).map(|found| found.estimate)),
+    ]
 }

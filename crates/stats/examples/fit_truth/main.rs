@@ -1,5 +1,5 @@
 //! How good the estimators are, on samples whose distribution is known: the tables of docs/modelling-reference.md, which
-//! `make model-truth` writes there. `fit_truth fits|tests|hurst [SAMPLES]` prints one of them as
+//! `make model-truth` writes there. `fit_truth fits|tests|hurst|counts [SAMPLES]` prints one of them as
 //! Markdown; what it prints follows from SAMPLES alone, whatever the number of cores.
 
 mod distributions;
@@ -21,7 +21,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         "fits" => distributions::table(&mut out, samples)?,
         "tests" => tests::table(&mut out, samples)?,
         "hurst" => hursts::table(&mut out, samples)?,
-        _ => return Err("say which table: fits, tests or hurst".into()),
+        "counts" => hursts::table_of_counts(&mut out, samples)?,
+        _ => return Err("say which table: fits, tests, hurst or counts".into()),
     }
     Ok(out.flush()?)
 }

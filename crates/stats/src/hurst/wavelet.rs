@@ -4,7 +4,7 @@
 use statrs::distribution::{ContinuousCDF, Normal};
 use statrs::function::gamma::digamma;
 
-use super::{Estimate, LENGTH_MIN};
+use super::{Estimate, LENGTH_MIN, NoEstimate, Noisy, Power};
 
 /// Daubechies' filter with three vanishing moments ("Ten Lectures on Wavelets", 1992, table 6.1), which
 /// does not see trends up to a parabola.
@@ -30,6 +30,8 @@ pub struct Octave {
     pub error: f64,
     /// How many details there are.
     pub details: usize,
+    /// Their mean square.
+    energy: f64,
 }
 
 /// The estimate and what it was made of.
@@ -41,28 +43,63 @@ pub struct Wavelet {
     pub used: (u32, u32),
     /// P(octaves as far from a straight line), by χ²: small where there is no one H over these scales.
     pub p_straight: f64,
-    /// All octaves.
-    pub octaves: Vec<Octave>,
 }
 
-/// H from the octaves `from..=upto` (as far as they have details), with an interval. `None` where fewer
-/// than three are left.
-pub fn wavelet(series: &[f64], from: u32, upto: u32, confidence: f64) -> Option<Wavelet> {
+/// H from the octaves `from..=upto` (as far as they have details), with an interval. With a noise it is the most
+/// likely one above it.
+///
+/// # Errors
+/// If the series is too short or all noise, or fewer than three octaves are left.
+pub fn wavelet(
+    series: &[f64],
+    from: u32,
+    upto: u32,
+    noise: f64,
+    confidence: f64,
+) -> Result<Wavelet, NoEstimate> {
     if series.len() < LENGTH_MIN {
-        return None;
+        return Err(NoEstimate::Short);
     }
-    let octaves = energies(series);
+    let octaves = octaves(series);
     let used: Vec<&Octave> = octaves
         .iter()
         .filter(|octave| (from..=upto).contains(&octave.octave) && octave.log_energy.is_finite())
         .collect();
-    let (first, last) = (used.first()?.octave, used.last()?.octave);
-    if used.len() < 3 {
-        return None;
-    }
-    // Weighted least squares.
+    let (Some(first), Some(last), 3..) = (used.first(), used.last(), used.len()) else {
+        return Err(NoEstimate::None);
+    };
+    let ends = (first.octave, last.octave);
+    let (estimate, off) = match noise > 0.0 {
+        true => above(&used, noise, confidence)?,
+        false => line(&used, confidence),
+    };
+    Ok(Wavelet {
+        estimate,
+        used: ends,
+        p_straight: crate::counts::chi_squared_tail(off, (used.len() - 2) as f64),
+    })
+}
+
+/// The most likely H above a noise, and how far the energies are from it, as χ². A noise has the same energy in all
+/// octaves.
+fn above(used: &[&Octave], noise: f64, confidence: f64) -> Result<(Estimate, f64), NoEstimate> {
+    let powers: Vec<Power> = used
+        .iter()
+        .map(|octave| Power {
+            log: f64::from(octave.octave) * std::f64::consts::LN_2,
+            weight: octave.details as f64 / 2.0,
+            power: octave.energy,
+        })
+        .collect();
+    let noisy = Noisy::new(&powers, noise);
+    let estimate = noisy.estimate(confidence)?;
+    Ok((estimate, noisy.deviance(estimate.h)))
+}
+
+/// H by weighted least squares of the logarithms, and how far they are from the line, as χ².
+fn line(used: &[&Octave], confidence: f64) -> (Estimate, f64) {
     let (mut s, mut sx, mut sxx, mut sy, mut sxy) = (0.0, 0.0, 0.0, 0.0, 0.0);
-    for octave in &used {
+    for octave in used {
         let (x, y, w) = (
             f64::from(octave.octave),
             octave.log_energy,
@@ -84,20 +121,17 @@ pub fn wavelet(series: &[f64], from: u32, upto: u32, confidence: f64) -> Option<
     let z = Normal::standard().inverse_cdf(0.5 + confidence / 2.0);
     let error = (s / spread).sqrt() / 2.0;
     let h = (slope + 1.0) / 2.0;
-    Some(Wavelet {
-        estimate: Estimate {
-            h,
-            low: Some(h - z * error),
-            high: Some(h + z * error),
-        },
-        used: (first, last),
-        p_straight: crate::counts::chi_squared_tail(off, (used.len() - 2) as f64),
-        octaves,
-    })
+    let estimate = Estimate {
+        h,
+        low: Some(h - z * error),
+        high: Some(h + z * error),
+    };
+    (estimate, off)
 }
 
-/// The pyramid of Mallat (1989), without the coefficients that would reach beyond the series.
-fn energies(series: &[f64]) -> Vec<Octave> {
+/// The energies of all octaves that have details enough: the pyramid of Mallat (1989), without the coefficients that
+/// would reach beyond the series.
+pub fn octaves(series: &[f64]) -> Vec<Octave> {
     let mut smooth = series.to_vec();
     let mut octaves = Vec::new();
     for octave in 1.. {
@@ -129,6 +163,7 @@ fn energies(series: &[f64]) -> Vec<Octave> {
             log_energy: (energy / details as f64).log2() - (digamma(half) - half.ln()) / ln2,
             error: trigamma(half).sqrt() / ln2,
             details,
+            energy: energy / details as f64,
         });
         smooth = next;
     }

@@ -143,7 +143,7 @@ fn dependence_test_agrees_with_statsmodels() {
 fn hurst_estimates_follow_the_definitions() {
     for case in GOLDEN["hurst"].as_array().unwrap() {
         let series = numbers(&case["series"]);
-        let whittle = hurst::local_whittle(&series, 90, 0.95).unwrap();
+        let whittle = hurst::local_whittle(&series, 90, 0.0, 0.95).unwrap();
         assert_eq!((whittle.length, whittle.frequencies), (1024, 90));
         near(
             whittle.estimate.h,
@@ -152,7 +152,7 @@ fn hurst_estimates_follow_the_definitions() {
             "Whittle",
         );
         // As many as are no power of two are used as well.
-        let fewer = hurst::local_whittle(&series[..1_000], 90, 0.95).unwrap();
+        let fewer = hurst::local_whittle(&series[..1_000], 90, 0.0, 0.95).unwrap();
         assert_eq!(fewer.length, 1_000);
         near(
             fewer.estimate.h,
@@ -160,7 +160,7 @@ fn hurst_estimates_follow_the_definitions() {
             1e-5,
             "Whittle of 1,000",
         );
-        let wavelet = hurst::wavelet(&series, 2, 6, 0.95).unwrap();
+        let wavelet = hurst::wavelet(&series, 2, 6, 0.0, 0.95).unwrap();
         near(
             wavelet.estimate.h,
             number(&case["wavelet"]),
@@ -174,6 +174,24 @@ fn hurst_estimates_follow_the_definitions() {
             1e-5,
             "its interval",
         );
+    }
+}
+
+#[test]
+fn hurst_estimates_above_a_noise_agree_with_scipy() {
+    for case in GOLDEN["hurst_of_counts"].as_array().unwrap() {
+        let series = numbers(&case["counts"]);
+        let noise = series.iter().sum::<f64>() / series.len() as f64;
+        let whittle = hurst::local_whittle(&series, 150, noise, 0.95).unwrap();
+        let wavelet = hurst::wavelet(&series, 2, 7, noise, 0.95).unwrap();
+        for (found, expected) in [
+            (whittle.estimate, numbers(&case["whittle"])),
+            (wavelet.estimate, numbers(&case["wavelet"])),
+        ] {
+            near(found.h, expected[0], 1e-3, "H");
+            near(found.low.unwrap(), expected[1], 2e-3, "its lower bound");
+            near(found.high.unwrap(), expected[2], 2e-3, "its upper bound");
+        }
     }
 }
 
@@ -233,15 +251,21 @@ fn estimates_recover_the_h_of_noise() {
             correlations[1]
         );
         let estimates = [
-            hurst::aggregated_variance(&series).unwrap().h,
+            hurst::aggregated_variance(&series, 0.0).unwrap().h,
             hurst::rescaled_range(&series).unwrap().h,
-            hurst::local_whittle(&series, 860, 0.95).unwrap().estimate.h,
-            hurst::wavelet(&series, 3, 10, 0.95).unwrap().estimate.h,
+            hurst::local_whittle(&series, 860, 0.0, 0.95)
+                .unwrap()
+                .estimate
+                .h,
+            hurst::wavelet(&series, 3, 10, 0.0, 0.95)
+                .unwrap()
+                .estimate
+                .h,
         ];
         for (estimate, tolerance) in estimates.into_iter().zip([0.12, 0.12, 0.06, 0.06]) {
             assert!((estimate - h).abs() < tolerance, "{h}: {estimates:?}");
         }
     }
-    assert!(hurst::local_whittle(&[1.0; 300], 20, 0.95).is_none());
-    assert!(hurst::wavelet(&[1.0; 20], 1, 5, 0.95).is_none());
+    assert!(hurst::local_whittle(&[1.0; 300], 20, 0.0, 0.95).is_err());
+    assert!(hurst::wavelet(&[1.0; 20], 1, 5, 0.0, 0.95).is_err());
 }
