@@ -229,8 +229,8 @@ def frozen_market(bed: Bed) -> str:
 
 @case
 def dies(bed: Bed) -> str:
-    """A server that stops answering for good above 800/s: no load above that holds."""
-    with target("--die-above", 800) as server:
+    """A server that stops answering for good above 900/s: no load above that holds."""
+    with target("--die-above", 900) as server:
         text = scenario(
             server.port,
             "{ get: /, as: page }",
@@ -243,7 +243,7 @@ def dies(bed: Bed) -> str:
     found = json.loads(run.out)
     holds, breaks = found["holds"], found["breaks"]
     require((holds, breaks, found["ending"]) == (800, 1600, "down"), f"{holds}/s to {breaks}/s, {found['ending']}")
-    return f"holds {holds}/s, breaks at {breaks}/s; the target dies above 800/s"
+    return f"holds {holds}/s, breaks at {breaks}/s; the target dies above 900/s"
 
 
 def unit_test(name: str) -> str:

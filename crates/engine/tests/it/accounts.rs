@@ -292,7 +292,7 @@ fn case(number: u64) -> Case {
         latency_ns: MS + number % 3 * 7 * MS,
         rule: Box::new(rule),
         frozen: span(4).into_iter().collect(),
-        event_ns: if number % 7 == 0 { 300_000 } else { 0 },
+        event_ns: if number.is_multiple_of(7) { 300_000 } else { 0 },
         arrivals_close_ns: closed_ns,
         pauses: span(4).into_iter().collect(),
     };
