@@ -31,7 +31,7 @@ help:
 	@echo "make truth      what is said of runs in which a load tool is easily wrong, against what is known of"
 	@echo "                their targets, four minutes"
 	@echo "make blame-truth    who is to blame in 29 situations, REPEAT times each (1), five minutes a time; needs root"
-	@echo "make capacity-truth 100 searches for the capacity of queues whose capacity is known, a quarter of an hour"
+	@echo "make capacity-truth 100 searches for the capacity of queues whose capacity is known, half an hour"
 	@echo "make percentile-truth  how often intervals of percentiles hold the truth: the table of docs/judging.md,"
 	@echo "                    two minutes of CPU"
 	@echo "make picture        draw the README's pictures of terminal and report from a real run"
