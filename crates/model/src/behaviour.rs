@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use crate::durations::{Durations, Reservoir, SAMPLE_MAX};
+use crate::recorded::{self, Sequence};
 use crate::sessions::Visit;
 
 /// Thinks kept of all transitions together.
@@ -16,9 +17,8 @@ const KEPT_MIN: usize = 100;
 const OWN_FITS_MAX: usize = 24;
 /// Rarer transitions have the fit of their class.
 const OWN_FIT_COUNT_MIN: u64 = 50;
-/// Whole sequences kept of each segment, and their longest.
-pub(crate) const SEQUENCES_MAX: usize = 60;
-const SEQUENCE_REQUESTS_MAX: usize = 60;
+/// All longer sessions count as of this length.
+const LENGTH_MAX: u64 = 1_000;
 
 /// A segment's behaviour. Classes are given by their index in the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ pub struct Behaviour {
     /// The number of sessions by their requests; 1,000 includes all that had more.
     pub lengths: BTreeMap<u64, u64>,
     /// Whole sessions as they were: for each request its class and the seconds since the one before.
-    pub sequences: Vec<Vec<(usize, f64)>>,
+    pub sequences: Vec<Sequence>,
     /// For each request of `sequences` the index of its target in its class; empty if unknown.
     #[serde(default)]
     pub sequence_targets: Vec<Vec<usize>>,
@@ -79,16 +79,13 @@ pub(crate) struct Tally {
     cells: BTreeMap<(u16, u16), Reservoir>,
     of_all: Reservoir,
     lengths: BTreeMap<u64, u64>,
-    sequences: Vec<Vec<(usize, f64)>>,
-    /// The places in the log of their requests.
-    sequence_orders: Vec<Vec<u64>>,
-    sequences_seen: u64,
-    sequences_too_long: u64,
-    rng: stats::rng::Rng,
+    recorded: recorded::Sample,
 }
 
 impl Tally {
-    pub(crate) fn new(classes: usize, segments: usize, seed: u64) -> Tally {
+    /// `sequences_max`: sessions that are kept whole.
+    pub(crate) fn new(classes: usize, segments: usize, sequences_max: usize, seed: u64) -> Tally {
+        let rng = stats::rng::Rng::new(seed, 2, stats::rng::Purpose::Resample);
         let cells = segments * classes * classes;
         Tally {
             classes,
@@ -101,16 +98,11 @@ impl Tally {
             cells: BTreeMap::new(),
             of_all: Reservoir::new(SAMPLE_MAX, seed, 1),
             lengths: BTreeMap::new(),
-            sequences: Vec::new(),
-            sequence_orders: Vec::new(),
-            sequences_seen: 0,
-            sequences_too_long: 0,
-            rng: stats::rng::Rng::new(seed, 2, stats::rng::Purpose::Resample),
+            recorded: recorded::Sample::new(sequences_max, rng),
         }
     }
 
     pub(crate) fn add(&mut self, visits: &[Visit], class_of: &[u16]) {
-        const LENGTH_MAX: u64 = 1_000;
         let class = |visit: &Visit| class_of[visit.route as usize];
         let (Some(first), Some(last)) = (visits.first(), visits.last()) else {
             return;
@@ -133,36 +125,7 @@ impl Tally {
                 .add(seconds);
             self.of_all.add(seconds);
         }
-        self.keep_sequence(visits, class_of);
-    }
-
-    fn keep_sequence(&mut self, visits: &[Visit], class_of: &[u16]) {
-        if visits.len() > SEQUENCE_REQUESTS_MAX {
-            self.sequences_too_long += 1;
-            return;
-        }
-        self.sequences_seen += 1;
-        let place = if self.sequences.len() < SEQUENCES_MAX {
-            self.sequences.push(Vec::new());
-            self.sequence_orders.push(Vec::new());
-            self.sequences.len() - 1
-        } else {
-            let place = self.rng.below(self.sequences_seen) as usize;
-            if place >= SEQUENCES_MAX {
-                return;
-            }
-            place
-        };
-        self.sequence_orders[place] = visits.iter().map(|visit| visit.order).collect();
-        let mut before = visits[0].time_ns;
-        self.sequences[place] = visits
-            .iter()
-            .map(|visit| {
-                let seconds = (visit.time_ns - before) as f64 / 1e9;
-                before = visit.time_ns;
-                (usize::from(class_of[visit.route as usize]), seconds)
-            })
-            .collect();
+        self.recorded.add(visits, class_of);
     }
 }
 
@@ -231,6 +194,7 @@ pub(crate) fn behaviours(tallies: &[Tally], step_s: f64, threads: usize) -> Vec<
                 think: own_fits.get(&(number, (from, to))).cloned(),
             }
         });
+        let (sequences, sequence_orders) = tally.recorded.sessions();
         behaviours.push(Behaviour {
             starts: tally.starts.clone(),
             exits: tally.exits.clone(),
@@ -238,10 +202,10 @@ pub(crate) fn behaviours(tallies: &[Tally], step_s: f64, threads: usize) -> Vec<
             class_thinks,
             thinks: pooled[&(number, None)].clone(),
             lengths: tally.lengths.clone(),
-            sequences: tally.sequences.clone(),
+            sequences,
             sequence_targets: Vec::new(),
-            sequence_orders: tally.sequence_orders.clone(),
-            sequences_too_long: tally.sequences_too_long,
+            sequence_orders,
+            sequences_too_long: tally.recorded.too_long,
         });
     }
     behaviours

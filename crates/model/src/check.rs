@@ -1,20 +1,28 @@
 //! Compares two models: that of a simulated log with the model that was simulated.
 
+mod design;
+
 use serde::{Deserialize, Serialize};
-use stats::counts::{poisson_upto, two_rows};
+use stats::counts::{chi_squared_tail, poisson_upto, two_rows};
 use stats::ks;
 use stats::means::two_means;
 use stats::multiple::holm;
 use stats::rng::{Purpose, Rng};
 use stats::sample::Sample;
+use stats::student::{two_sided_p, two_sided_t};
 
 use crate::arrivals::{Arrivals, Hours};
+use crate::durations::Durations;
 use crate::{ArrivalProcess, Model, Segment};
+use design::{Design, Units};
 
 /// The probability that any test of a check rejects a correct model.
 pub const LEVEL: f64 = 0.05;
 /// Thinks of which either side has fewer are not compared.
 const THINKS_MIN: u64 = 30;
+
+/// Degrees of freedom of Student's distribution that make it normal.
+const FREEDOM_NORMAL: f64 = 1e6;
 
 /// A check: all tests, and whether none rejects.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,16 +69,19 @@ impl Tests {
         });
     }
 
-    fn rows(&mut self, quantity: &str, what: &str, a: &[u64], b: &[u64]) {
+    /// `inflation`: of the variance, over that of independent draws; so of all the following.
+    fn rows(&mut self, quantity: &str, what: &str, a: &[u64], b: &[u64], inflation: f64) {
         let Some(found) = two_rows(a, b) else {
             return;
         };
+        // Rao and Scott (1981), first order.
+        let p = chi_squared_tail(found.statistic / inflation, found.freedom);
         let (n, m) = (a.iter().sum::<u64>() as f64, b.iter().sum::<u64>() as f64);
         let apart = a
             .iter()
             .zip(b)
             .map(|(&x, &y)| (x as f64 / n - y as f64 / m).abs());
-        self.add(quantity, what, apart.fold(0.0, f64::max), found.p);
+        self.add(quantity, what, apart.fold(0.0, f64::max), p);
     }
 
     fn number(&mut self, quantity: &str, what: &str, expected: f64, seen: u64) {
@@ -83,16 +94,35 @@ impl Tests {
         self.add(quantity, what, (seen as f64 / expected - 1.0).abs(), p);
     }
 
-    fn values(&mut self, quantity: &str, what: &str, a: &[(f64, u64)], b: &[(f64, u64)]) {
+    fn values(
+        &mut self,
+        quantity: &str,
+        what: &str,
+        a: &[(f64, u64)],
+        b: &[(f64, u64)],
+        inflation: f64,
+    ) {
         let samples = (Sample::counted(a.to_vec()), Sample::counted(b.to_vec()));
         if let (Ok(a), Ok(b)) = samples {
             let found = ks::two_samples(&a, &b);
-            self.add(quantity, what, found.distance, found.p);
+            let narrower = found.distance / inflation.sqrt();
+            let p = match inflation > 1.0 {
+                true => ks::pair_limit(narrower, a.count(), b.count()).max(found.p),
+                false => found.p,
+            };
+            self.add(quantity, what, found.distance, p);
         }
     }
 
     /// A tail of a share that distances of distributions do not show may be most of a mean.
-    fn means(&mut self, quantity: &str, what: &str, a: &[(f64, u64)], b: &[(f64, u64)]) {
+    fn means(
+        &mut self,
+        quantity: &str,
+        what: &str,
+        a: &[(f64, u64)],
+        b: &[(f64, u64)],
+        inflation: f64,
+    ) {
         let numbers = |values: &[(f64, u64)]| -> Vec<f64> {
             let each = values.iter();
             each.flat_map(|&(x, count)| std::iter::repeat_n(x, count as usize))
@@ -104,8 +134,24 @@ impl Tests {
                 true => 0.0,
                 false => (found.second / found.first - 1.0).abs(),
             };
-            self.add(quantity, what, apart, found.p);
+            let p = match inflation > 1.0 && found.p > 0.0 {
+                true => {
+                    let z = two_sided_t(1.0 - found.p, FREEDOM_NORMAL);
+                    two_sided_p(z / inflation.sqrt(), FREEDOM_NORMAL)
+                }
+                false => found.p,
+            };
+            self.add(quantity, what, apart, p);
         }
+    }
+
+    /// The distribution and the mean of think times.
+    fn thinks(&mut self, what: &str, a: &Durations, b: &Durations, inflation: Option<f64>) {
+        let Some(inflation) = inflation else {
+            return;
+        };
+        self.values("thinks", what, &a.values, &b.values, inflation);
+        self.means("mean thinks", what, &a.values, &b.values, inflation);
     }
 }
 
@@ -133,10 +179,11 @@ pub fn check(first: &Model, second: &Model, played: SimulatedSpan) -> Check {
             "by the hour of the day",
             &first.arrivals.by_hour,
             &second.arrivals.by_hour,
+            1.0,
         );
     }
     let (a, b) = over_time(&first.arrivals, &second.arrivals, played.seconds);
-    tests.rows("arrivals", "over the time of the log", &a, &b);
+    tests.rows("arrivals", "over the time of the log", &a, &b, 1.0);
     let expected = expected.map(|expected| expected * played.users);
     if let Some(expected) = expected.filter(|&expected| expected > 0.0) {
         tests.number("arrivals", "users in all", expected, second.users);
@@ -160,7 +207,7 @@ pub fn check(first: &Model, second: &Model, played: SimulatedSpan) -> Check {
         .map(|pair| pair.1.map_or(0, |s| s.sessions))
         .collect();
     if expected.is_some() {
-        tests.rows("segments", "sessions of each", &a, &b);
+        tests.rows("segments", "sessions of each", &a, &b, 1.0);
     }
     let places: Vec<Option<usize>> = first
         .classes
@@ -177,6 +224,11 @@ pub fn check(first: &Model, second: &Model, played: SimulatedSpan) -> Check {
             segment(first, one, other, &places, &mut tests);
         }
     }
+    decided(tests, (sessions(first), sessions(second)))
+}
+
+/// The tests by p-value, adjusted for their number.
+fn decided(tests: Tests, sessions: (u64, u64)) -> Check {
     let mut tests = tests.0;
     let raw: Vec<f64> = tests.iter().map(|test| test.p).collect();
     for (test, adjusted) in tests.iter_mut().zip(holm(&raw)) {
@@ -186,7 +238,7 @@ pub fn check(first: &Model, second: &Model, played: SimulatedSpan) -> Check {
     tests.sort_by(|a, b| a.p.total_cmp(&b.p));
     Check {
         level: LEVEL,
-        sessions: (sessions(first), sessions(second)),
+        sessions,
         holds: tests.iter().all(|test| !test.rejected),
         tests,
     }
@@ -267,15 +319,11 @@ fn segment(
 ) {
     let (a, b) = (&first.behaviour, &second.behaviour);
     let name = &first.name;
-    let in_second = |counts: &[u64]| -> Vec<u64> {
-        let count = |place: &Option<usize>| {
-            place
-                .and_then(|place| counts.get(place).copied())
-                .unwrap_or(0)
-        };
-        places.iter().map(count).collect()
-    };
-    tests.rows("starts", name, &a.starts, &in_second(&b.starts));
+    let design = Design::new(model, first);
+    let sessions = Units::all(first.sessions, second.sessions);
+    let starts = in_second(places, &b.starts);
+    let inflation = design.starts(sessions);
+    tests.rows("starts", name, &a.starts, &starts, inflation);
     for (from, class) in model.classes.iter().enumerate() {
         let Some(place) = places[from] else {
             continue;
@@ -288,43 +336,53 @@ fn segment(
             row
         };
         let mut own = row(a, from, a.starts.len());
-        let mut other = in_second(&row(b, place, b.starts.len()));
+        let mut other = in_second(places, &row(b, place, b.starts.len()));
         own.push(a.exits[from]);
         other.push(b.exits[place]);
+        let units = Units::all(own.iter().sum(), other.iter().sum());
         let what = format!("{name}: from {}", class.name);
-        tests.rows("transitions", &what, &own, &other);
+        let inflation = design.transitions(from, &own, units);
+        tests.rows("transitions", &what, &own, &other, inflation);
     }
     for transition in &a.transitions {
         let to = (places[transition.from], places[transition.to]);
-        let other = b
-            .transitions
-            .iter()
-            .find(|t| (Some(t.from), Some(t.to)) == to);
-        let thinks = transition
-            .think
-            .as_ref()
-            .zip(other.and_then(|other| other.think.as_ref()));
-        if let Some((own, other)) = thinks
+        let mut others = b.transitions.iter();
+        let other = others.find(|t| (Some(t.from), Some(t.to)) == to);
+        let other = other.and_then(|other| other.think.as_ref());
+        if let (Some(own), Some(other)) = (&transition.think, other)
             && own.count.min(other.count) >= THINKS_MIN
         {
-            let (from, to) = (
-                &model.classes[transition.from].name,
-                &model.classes[transition.to].name,
-            );
+            let [from, to] =
+                [transition.from, transition.to].map(|class| &model.classes[class].name);
             let what = format!("{name}: {from} to {to}");
-            tests.values("thinks", &what, &own.values, &other.values);
-            tests.means("mean thinks", &what, &own.values, &other.values);
+            let of = Some((transition.from, transition.to));
+            tests.thinks(
+                &what,
+                own,
+                other,
+                design.thinks(of, Units::thinks(own, other)),
+            );
         }
     }
-    let what = format!("{name}: all");
-    tests.values("thinks", &what, &a.thinks.values, &b.thinks.values);
-    tests.means("mean thinks", &what, &a.thinks.values, &b.thinks.values);
+    let (own, other) = (&a.thinks, &b.thinks);
+    let inflation = design.thinks(None, Units::thinks(own, other));
+    tests.thinks(&format!("{name}: all"), own, other, inflation);
     let lengths = |behaviour: &crate::Behaviour| -> Vec<(f64, u64)> {
-        behaviour
-            .lengths
-            .iter()
+        let lengths = behaviour.lengths.iter();
+        lengths
             .map(|(&length, &count)| (length as f64, count))
             .collect()
     };
-    tests.values("lengths", name, &lengths(a), &lengths(b));
+    // Recorded sessions are weighted, so that their lengths are those of the log.
+    tests.values("lengths", name, &lengths(a), &lengths(b), 1.0);
+}
+
+/// Counts by the second model's classes, in the order of the first one's.
+fn in_second(places: &[Option<usize>], counts: &[u64]) -> Vec<u64> {
+    let count = |place: &Option<usize>| {
+        place
+            .and_then(|place| counts.get(place).copied())
+            .unwrap_or(0)
+    };
+    places.iter().map(count).collect()
 }

@@ -41,7 +41,7 @@ pub fn from_counts(
         local_s,
     };
     let arrivals = arrivals::analyse(&counts, None, settings.arrivals, settings.seed);
-    let tally = Tally::new(1, 1, settings.seed);
+    let tally = Tally::new(1, 1, 0, settings.seed);
     let mut behaviour = behaviours(std::slice::from_ref(&tally), bin_s as f64, 1).remove(0);
     // Every user sends one request.
     behaviour.starts = vec![users];

@@ -220,6 +220,7 @@ fn count_sessions(
             Tally::new(
                 classes.all.len(),
                 count,
+                settings.sequences_kept(),
                 settings.seed.wrapping_add(number as u64),
             )
         })

@@ -32,6 +32,7 @@ mod line_problems;
 mod load;
 mod option_checks;
 mod read;
+mod recorded;
 mod reference;
 mod reference_check;
 mod request_record;

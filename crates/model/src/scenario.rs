@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use stats::fit::Family;
 
 use crate::durations::{Durations, Fit};
+use crate::recorded::{SEQUENCE_REQUESTS_MAX, spread, weights};
 use crate::{BehaviourKind, Model, SCENARIO_BEGINS, Segment};
 
 pub(crate) use detail::Detail;
@@ -16,8 +17,6 @@ pub(crate) use targets::{drawn, files, inline_max, target_of_sequence};
 
 /// The default length of a run, in the log's time.
 const SECONDS_MAX: f64 = 3_600.0;
-/// Maximum number of requests of all sequences together, approximately.
-pub(crate) const SEQUENCE_REQUESTS_MAX: usize = 8_000;
 
 /// How many recorded sessions of each segment the scenario has. It depends on the mean length of sessions: leaving
 /// out single long ones would make the sessions in the scenario too short.
@@ -299,11 +298,17 @@ fn probability(p: f64, exit: f64) -> String {
 fn sequences(model: &Model, segment: &Segment, detail: Detail, out: &mut String) {
     out.push_str("      - choose:\n");
     let kept = &segment.behaviour.sequences;
-    let taken = detail.sequences.min(kept.len());
-    for number_of in 0..taken {
-        // Spread over all kept ones, whatever their order.
-        let sequence = number_of * kept.len() / taken;
-        out.push_str("          - steps:\n");
+    let places: Vec<usize> = spread(detail.sequences.min(kept.len()), kept.len()).collect();
+    let weights = weights(&segment.behaviour.lengths, kept, &places);
+    let alike = weights.iter().all(|weight| *weight == weights[0]);
+    for (&sequence, weight) in places.iter().zip(&weights) {
+        match alike {
+            true => out.push_str("          - steps:\n"),
+            false => {
+                let weight = number(*weight);
+                let _ = write!(out, "          - weight: {weight}\n            steps:\n");
+            }
+        }
         for (place, &(class, before_s)) in kept[sequence].iter().enumerate() {
             if place > 0 && before_s > 0.0 {
                 let _ = writeln!(out, "              - think: {}", scaled(before_s));

@@ -8,6 +8,9 @@ use regex::bytes::Regex;
 use crate::format::FormatSpec;
 use crate::line_part::LinePart;
 
+/// Recorded sessions of each segment in a model whose users follow a chain: examples.
+const CHAIN_SEQUENCES: usize = 60;
+
 /// Settings of modelling.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -38,6 +41,9 @@ pub struct Settings {
     pub arrivals: Option<ArrivalProcess>,
     /// What users do.
     pub behaviour: Behaviour,
+    /// Maximum number of recorded sessions of each segment that the scenario draws from; `None`: as many as it has room
+    /// for.
+    pub sequences_max: Option<usize>,
     /// Of all draws.
     pub seed: u64,
     /// Reading threads.
@@ -117,6 +123,16 @@ pub enum Behaviour {
     Sequences,
 }
 
+impl Settings {
+    /// Sessions of each segment that are kept as they were recorded.
+    pub(crate) fn sequences_kept(&self) -> usize {
+        match self.behaviour {
+            Behaviour::Chain => CHAIN_SEQUENCES,
+            Behaviour::Sequences => self.sequences_max.unwrap_or(usize::MAX),
+        }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
@@ -133,6 +149,7 @@ impl Default for Settings {
             bad_max: 0.01,
             arrivals: None,
             behaviour: Behaviour::Chain,
+            sequences_max: None,
             seed: 1,
             threads: 1,
             scratch: std::env::temp_dir().join(format!("throng-model-{}", std::process::id())),

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::recorded::spread;
 use crate::scenario::sequences_each;
 use crate::{BehaviourKind, Class, Model, ModelError, Target};
 
@@ -27,8 +28,7 @@ pub(crate) fn look_up_targets(
         let behaviour = &mut segment.behaviour;
         let kept = behaviour.sequences.len();
         let taken = each.min(kept);
-        // Spread over all kept ones, whatever their order.
-        let places = || (0..taken).map(|number| number * kept / taken);
+        let places = || spread(taken, kept);
         behaviour.sequences = places()
             .map(|place| behaviour.sequences[place].clone())
             .collect();

@@ -7,6 +7,7 @@
 mod xml;
 
 use crate::durations::Durations;
+use crate::recorded::weights;
 use crate::scenario::{drawn, inline_max, is_chain, names, number, target_of_sequence};
 use crate::{ArrivalProcess, BuiltModel, Class, Model, Segment, Target};
 use stats::fit::Family;
@@ -314,12 +315,14 @@ impl Writer<'_> {
         self.xml.close("session");
     }
 
-    /// Each recorded session as one of Tsung's, all alike likely.
+    /// Each recorded session as one of Tsung's.
     fn sequences(&mut self, segment: &Segment, name: &str) {
         let sequences = &segment.behaviour.sequences;
-        let weight = segment.sessions as f64 / sequences.len().max(1) as f64;
-        for (number_of, sequence) in sequences.iter().enumerate() {
-            self.session(&format!("{name}-{}", number_of + 1), weight);
+        let places: Vec<usize> = (0..sequences.len()).collect();
+        let weights = weights(&segment.behaviour.lengths, sequences, &places);
+        let sessions = segment.sessions as f64 / weights.iter().sum::<f64>();
+        for ((number_of, sequence), weight) in sequences.iter().enumerate().zip(weights) {
+            self.session(&format!("{name}-{}", number_of + 1), weight * sessions);
             for (place, &(class, before_s)) in sequence.iter().enumerate() {
                 if place > 0 && before_s >= THINK_MIN_S {
                     self.xml.empty("thinktime", &[("value", &number(before_s))]);

@@ -3,12 +3,14 @@
 use units::counted;
 
 use super::{Findings, Severity};
-use crate::behaviour::SEQUENCES_MAX;
 use crate::durations::POINTS_MAX;
 use crate::format;
-use crate::scenario::{Detail, SEQUENCE_REQUESTS_MAX, drawn, is_chain, sequences_each};
+use crate::recorded::SEQUENCE_REQUESTS_MAX;
+use crate::scenario::{Detail, drawn, is_chain, sequences_each};
 use crate::{BehaviourKind, Model};
 
+/// Of fewer recorded sessions there is a warning, if there are more.
+const SEQUENCES_FEW: usize = 200;
 /// Above this share of requests for targets that the scenario lacks there is a note …
 const TARGETS_MISSED_NOTE: f64 = 0.01;
 /// … and above this one a warning.
@@ -49,14 +51,23 @@ pub(super) fn sequences(model: &Model, found: &mut Findings) {
     }
     let segments = model.segments.iter();
     let short = segments.map(|segment| segment.sessions - segment.behaviour.sequences_too_long);
-    let kept = short.max().unwrap_or(0).min(SEQUENCES_MAX as u64);
+    let most = short.max().unwrap_or(0);
     let each = sequences_each(model);
-    if (each as u64) < kept {
+    if (each as u64) < most {
+        let segments = match model.segments.len() {
+            1 => "",
+            _ => "; fewer segments (--segments-max) leave more room for each",
+        };
         let text = format!(
-            "the scenario draws from {each} recorded sessions of each segment instead of {kept}: it has room for \
-             {SEQUENCE_REQUESTS_MAX} of their requests; fewer segments (--segments-max) leave more room for each"
+            "the scenario draws from {each} recorded sessions of each segment, of up to {most}: it has room for \
+             {SEQUENCE_REQUESTS_MAX} of their requests, unless --sequences allows fewer{segments}; lengths are \
+             distributed as in the log, rarer behaviour may be missing"
         );
-        found.add(Severity::Warning, "sequences-few", text);
+        let severity = match each < SEQUENCES_FEW {
+            true => Severity::Warning,
+            false => Severity::Note,
+        };
+        found.add(severity, "sequences-few", text);
     }
 }
 

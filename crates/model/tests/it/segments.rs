@@ -224,12 +224,12 @@ fn segment_of_too_long_sessions_follows_a_chain() {
     let mut lines = Vec::new();
     for user in 0..30 {
         let (path, length) = if user % 2 == 0 {
-            ("long", 70)
+            ("long", 401)
         } else {
             ("short", 3)
         };
         for request in 0..length {
-            let second = 40 * user + 3 * request;
+            let second = 40 * user + 2 * request;
             let path = format!("GET /{path}/{}", request % 3);
             lines.push((second, line(second, &format!("10.0.0.{user}"), &path)));
         }

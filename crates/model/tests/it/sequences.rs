@@ -2,6 +2,7 @@
 
 use model::{BehaviourKind, BuiltModel, Outcome, Settings};
 use plan::{Op, Plan};
+use stats::rng::{Purpose, Rng};
 
 use crate::{Space, compiled, line, whole};
 
@@ -51,8 +52,8 @@ fn sequences_keep_the_targets_of_their_sessions() {
     assert_eq!(finding(&made, "sequences-targets"), "");
     let paths = paths(&compiled(&made));
     let huge = paths.iter().filter(|path| path.contains("huge")).count();
-    // 4 of 200 sessions have one; 60 are kept.
-    assert!(paths.len() == 180 && huge <= 4, "{huge}: {paths:?}");
+    // 4 of 200 sessions have one.
+    assert!(paths.len() == 600 && huge == 4, "{huge}: {paths:?}");
     // It is their own: the second of three requests.
     for trio in paths.chunks(3) {
         assert!(
@@ -67,7 +68,7 @@ fn sequences_keep_the_targets_of_their_sessions() {
         .sequence_targets
         .iter()
         .flatten();
-    assert_eq!(requested.count(), 180);
+    assert_eq!(requested.count(), 600);
     let text = serde_json::to_string(model).unwrap();
     assert_eq!(
         model::Model::read(&text).unwrap().scenario(),
@@ -89,7 +90,8 @@ fn sequences_of_a_pipe_draw_targets_by_weight() {
     }
     let paths = paths(&compiled(&made));
     let huge = paths.iter().filter(|path| path.contains("huge")).count();
-    assert!(paths.len() == 180 && huge < 12, "{huge}");
+    // 4 of 600 requests on average.
+    assert!(paths.len() == 600 && huge < 16, "{huge}");
 }
 
 #[test]
@@ -247,4 +249,104 @@ fn large_models_are_reduced_to_fit_a_scenario() {
     let text = made.scenario();
     assert!(text.len() <= scenario::TEXT_BYTES_MAX && text.len() < 100 * whole.len());
     compiled(&made);
+}
+
+/// More sessions than a scenario has room for: those it has are drawn as often as the log has sessions of their length.
+#[test]
+fn recorded_sessions_have_the_lengths_of_the_log() {
+    let space = Space::new();
+    let mut rng = Rng::new(9, 0, Purpose::Arrivals);
+    let mut lines = Vec::new();
+    for visit in 0..6_000_u64 {
+        let address = format!("10.{}.{}.1", visit / 250, visit % 250);
+        let mut second = 5 * visit;
+        loop {
+            let path = format!("GET /page{}", rng.below(3));
+            lines.push((second, line(second, &address, &path)));
+            if rng.unit() < 0.2 {
+                break;
+            }
+            second += 1 + rng.below(9);
+        }
+    }
+    lines.sort_by_key(|(second, _)| *second);
+    let log: String = lines.into_iter().map(|(_, line)| line).collect();
+    let settings = Settings {
+        behaviour: BehaviourKind::Sequences,
+        gap_s: Some(1800.0),
+        ..space.settings()
+    };
+    let made = space.model(log, &settings).unwrap();
+    let behaviour = &made.model.segments[0].behaviour;
+    let plan = compiled(&made);
+    let chosen = plan.sessions[0].ops.iter().find_map(|op| match op {
+        Op::Choose(branches) => Some(branches),
+        _ => None,
+    });
+    let chosen = chosen.unwrap();
+    assert_eq!(chosen.len(), behaviour.sequences.len());
+    assert!((1_400..1_700).contains(&chosen.len()), "{}", chosen.len());
+    let all: f64 = chosen.iter().map(|branch| branch.0).sum();
+    let (mut apart, mut greatest) = (0.0, 0.0_f64);
+    for length in 1..=60 {
+        let branches = chosen.iter().zip(&behaviour.sequences);
+        let drawn = branches.filter(|(_, sequence)| sequence.len() == length);
+        let drawn: f64 = drawn.map(|(branch, _)| branch.0 / all).sum();
+        let recorded = behaviour.lengths.get(&(length as u64)).copied();
+        apart += drawn - recorded.unwrap_or(0) as f64 / 6_000.0;
+        greatest = greatest.max(apart.abs());
+    }
+    // Of 1,600 sessions that are drawn alike the distribution function is 0.02 off.
+    assert!(greatest < 0.002, "{greatest}");
+    assert!(finding(&made, "sequences-few").contains("of up to 6000"));
+}
+
+/// Sessions from one page to the next, which end after each with this probability.
+fn visits(seed: u64, sessions: u64, end: f64, next: [u64; 2]) -> String {
+    let mut rng = Rng::new(seed, 0, Purpose::Arrivals);
+    let mut lines = Vec::new();
+    for visit in 0..sessions {
+        let address = format!("10.{}.{}.1", visit / 250, visit % 250);
+        let (mut second, mut page) = (5 * visit, 0);
+        loop {
+            let path = format!("GET /page{page}");
+            lines.push((second, line(second, &address, &path)));
+            if rng.unit() < end {
+                break;
+            }
+            second += 1 + rng.below(20);
+            page = (page + next[usize::from(rng.unit() < 0.5)]) % 3;
+        }
+    }
+    lines.sort_by_key(|(second, _)| *second);
+    lines.into_iter().map(|(_, line)| line).collect()
+}
+
+/// What the recorded sessions are off by is allowed for, and no more.
+#[test]
+fn check_of_recorded_sessions_rejects_another_behaviour() {
+    let space = Space::new();
+    let settings = Settings {
+        behaviour: BehaviourKind::Sequences,
+        gap_s: Some(1800.0),
+        ..space.settings()
+    };
+    let one = space.model(visits(1, 8_000, 0.25, [1, 2]), &settings);
+    let one = one.unwrap().model;
+    let names = model::session_names(&one);
+    let checked = |log: String| {
+        let mut other = space.model(log, &settings).unwrap().model;
+        other.segments[0].name.clone_from(&names[0]);
+        model::check(&one, &other, whole(&one))
+    };
+    let rejected = |found: &model::Check, quantity: &str| {
+        let mut tests = found.tests.iter();
+        tests.any(|test| test.quantity == quantity && test.rejected)
+    };
+    let same = checked(visits(2, 8_000, 0.25, [1, 2]));
+    assert!(same.holds, "{:?}", same.tests[0]);
+    let longer = checked(visits(2, 8_000, 0.2, [1, 2]));
+    assert!(rejected(&longer, "lengths") && rejected(&longer, "transitions"));
+    let other = checked(visits(2, 8_000, 0.25, [1, 1]));
+    assert!(rejected(&other, "transitions") && !rejected(&other, "lengths"));
 }

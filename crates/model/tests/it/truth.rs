@@ -307,11 +307,19 @@ fn sequences_are_kept_whole() {
     };
     let made = space.model(log(), &settings).unwrap();
     assert!(!made.scenario().contains("markov"));
-    let sequences = &made.model.segments[0].behaviour.sequences;
-    assert_eq!(sequences.len(), 60);
-    let longest = sequences.iter().map(Vec::len).max();
+    let segments = || made.model.segments.iter().map(|s| &s.behaviour.sequences);
+    let longest = segments().flatten().map(Vec::len).max();
     assert_eq!(longest, Some(4), "nobody does more than four things");
+    let requests: usize = segments().flatten().map(Vec::len).sum();
+    assert!((7_900..=8_000).contains(&requests), "{requests}");
     compiled(&made);
+    let few = Settings {
+        sequences_max: Some(25),
+        ..settings
+    };
+    let made = space.model(log(), &few).unwrap();
+    let mut segments = made.model.segments.iter();
+    assert!(segments.all(|segment| segment.behaviour.sequences.len() == 25));
 }
 
 #[test]

@@ -71,6 +71,10 @@ pub(crate) struct ModelArgs {
     /// What users do: a Markov chain of classes, or recorded sessions [default: chain]
     #[arg(long, value_name = "KIND")]
     pub(crate) behaviour: Option<BehaviourArg>,
+    /// With --behaviour sequences: maximum number of recorded sessions of each segment [default: as many as the
+    /// scenario has room for, about 8,000 requests]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=8_000))]
+    pub(crate) sequences: Option<u16>,
     /// With --as counts: the time that each number covers [default: 1s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) bin: Option<std::time::Duration>,

@@ -87,6 +87,7 @@ fn check_options(args: &ModelArgs) -> Result<(), Failure> {
         ("--gap", args.gap.is_some()),
         ("--segments-max", args.segments_max.is_some()),
         ("--behaviour", args.behaviour.is_some()),
+        ("--sequences", args.sequences.is_some()),
     ];
     let for_counts = [
         ("--begin", args.begin.is_some()),
@@ -109,6 +110,13 @@ fn check_options(args: &ModelArgs) -> Result<(), Failure> {
             for_counts.to_vec(),
         ),
     };
+    if args.sequences.is_some() && !matches!(args.behaviour, Some(BehaviourArg::Sequences)) {
+        return Err(Failure::hinted(
+            Exit::Usage,
+            "--sequences has no effect for a chain".to_owned(),
+            "add --behaviour sequences",
+        ));
+    }
     match idle.iter().find(|(_, given)| *given) {
         Some((flag, _)) => Err(Failure::hinted(
             Exit::Usage,
@@ -153,6 +161,7 @@ fn settings(args: &ModelArgs, out: &Path) -> Settings {
             None | Some(BehaviourArg::Chain) => BehaviourKind::Chain,
             Some(BehaviourArg::Sequences) => BehaviourKind::Sequences,
         },
+        sequences_max: args.sequences.map(usize::from),
         seed: args.seed,
         threads: args.threads.map_or_else(threads, usize::from),
         scratch: directory::scratch(out),

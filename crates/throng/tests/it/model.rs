@@ -108,6 +108,59 @@ fn log_becomes_a_scenario_that_runs_and_matches() {
     driven(&out, &["speed=100", "seconds=800"]);
 }
 
+/// 3,000 sessions with 15,000 requests, twice as many as a scenario has room for. They go from page to page, and end
+/// after each with one probability.
+#[test]
+fn model_of_recorded_sessions_passes_its_check() {
+    let space = Space::new();
+    let mut lines = Vec::new();
+    let mut state = 7_u64;
+    let mut draw = |below: u64| {
+        // Knuth's constants (1997, section 3.3.4).
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    for visit in 0..3_000_u64 {
+        let (mut second, mut page) = (2 * visit + draw(3), 0);
+        loop {
+            lines.push((second, visit, page));
+            if draw(5) == 0 {
+                break;
+            }
+            second += 1 + draw(20);
+            page = (page + 1 + draw(2)) % 4;
+        }
+    }
+    lines.sort_unstable();
+    let line = |&(second, visit, page): &(u64, u64, u64)| {
+        let (hour, minute, second) = (10 + second / 3_600, second / 60 % 60, second % 60);
+        format!(
+            "10.0.{}.{} - - [17/May/2015:{hour}:{minute:02}:{second:02} +0000] \"GET /page{page} HTTP/1.1\" 200 9 \"-\" \"x\"\n",
+            visit / 200,
+            visit % 200
+        )
+    };
+    let log = space.file("access.log", &lines.iter().map(line).collect::<String>());
+    let out = space.path("model");
+    let options = ["--behaviour", "sequences", "--gap", "30m", "--quiet"];
+    model(&log, &out, &options).with(0);
+    let kept = |out: &Path| {
+        let model = json(&out.join("model.json"));
+        model["segments"][0]["behaviour"]["sequences"]
+            .as_array()
+            .unwrap()
+            .len()
+    };
+    assert!((1_300..2_000).contains(&kept(&out)), "{}", kept(&out));
+    let ended = Ended::of(throng(["model", "check"]).arg(&out));
+    assert_eq!(ended.code, Some(0), "{}{}", ended.out, ended.err);
+    let few = space.path("few");
+    model(&log, &few, &[&options[..], &["--sequences", "80"]].concat()).with(0);
+    assert_eq!(kept(&few), 80);
+}
+
 #[test]
 fn new_model_replaces_all_files_of_the_old_one() {
     let space = Space::new();
@@ -457,6 +510,9 @@ fn options_without_effect_are_rejected() {
             .stderr_contains(&format!("{} has no effect for counts", option[0]));
     }
     let log = space.file("access.log", &log());
+    model(&log, &space.path("c"), &["--sequences", "50"])
+        .with(64)
+        .stderr_contains("--sequences has no effect for a chain");
     for option in [["--begin", "1995-07-01T00:00:00"], ["--bin", "5s"]] {
         model(&log, &space.path("c"), &option)
             .with(64)
