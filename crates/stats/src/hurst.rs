@@ -22,7 +22,7 @@ pub use wavelet::{Octave, Wavelet, octaves, wavelet};
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use crate::fft;
+use crate::{bracket, fft};
 use noisy::{Noisy, Power};
 
 /// Why there is no estimate of H.
@@ -215,7 +215,7 @@ fn without_noise(powers: &[Power], confidence: f64) -> Estimate {
             .sum();
         (sum / count).ln()
     };
-    let h = golden_section(SEARCHED, 1e-7, objective);
+    let h = bracket::least(SEARCHED, 1e-7, objective);
     let spread: f64 = powers.iter().map(|one| (one.log - middle).powi(2)).sum();
     let off = Normal::standard().inverse_cdf(0.5 + confidence / 2.0) / 2.0 / spread.sqrt();
     Estimate {
@@ -223,25 +223,6 @@ fn without_noise(powers: &[Power], confidence: f64) -> Estimate {
         low: Some(h - off),
         high: Some(h + off),
     }
-}
-
-/// The place of the least value of a function with one valley (Kiefer 1953).
-fn golden_section((mut low, mut high): (f64, f64), precision: f64, f: impl Fn(f64) -> f64) -> f64 {
-    let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
-    let (mut a, mut b) = (high - ratio * (high - low), low + ratio * (high - low));
-    let (mut at_a, mut at_b) = (f(a), f(b));
-    while high - low > precision {
-        if at_a < at_b {
-            (high, b, at_b) = (b, a, at_a);
-            a = high - ratio * (high - low);
-            at_a = f(a);
-        } else {
-            (low, a, at_a) = (a, b, at_b);
-            b = low + ratio * (high - low);
-            at_b = f(b);
-        }
-    }
-    (low + high) / 2.0
 }
 
 #[cfg(test)]

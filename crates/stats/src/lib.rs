@@ -2,6 +2,7 @@
 #![deny(missing_docs)]
 
 pub mod anderson;
+mod bracket;
 pub mod censored;
 pub mod clique;
 pub mod counts;

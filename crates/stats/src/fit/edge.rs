@@ -8,6 +8,7 @@
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::{Distribution, Observed, STEPS_EXACT};
+use crate::bracket::{self, border};
 
 /// Steps above the least number from which on the density replaces what a clock shows: the scale is below them.
 const STEPS_OF_EDGE: f64 = 3.0;
@@ -127,10 +128,10 @@ impl<'o> Edge<'o> {
         let likely = |scale: f64| {
             self.with_scale(scale, ROUGH).ln_likelihood >= at.ln_likelihood - threshold
         };
-        let high = border(at.scale, self.scales().1, likely);
+        let high = border(at.scale, self.scales().1, HALVINGS, likely);
         let reach = (self.observed.step / at.scale).min(1.0 / count / at.shape);
         let below = unlikely(reach, |off| likely(at.scale * (-off).exp()))?;
-        let low = border(0.0, below, |off| likely(at.scale * (-off).exp()));
+        let low = border(0.0, below, HALVINGS, |off| likely(at.scale * (-off).exp()));
         Some((at.scale * (-low).exp(), high))
     }
 
@@ -142,8 +143,8 @@ impl<'o> Edge<'o> {
             place.ln_likelihood >= at.ln_likelihood - threshold
         };
         let reach = 1.0 / (self.observed.count as f64).sqrt();
-        let up = border(0.0, unlikely(reach, likely)?, likely);
-        let down = border(0.0, unlikely(reach, |off| likely(-off))?, |off| {
+        let up = border(0.0, unlikely(reach, likely)?, HALVINGS, likely);
+        let down = border(0.0, unlikely(reach, |off| likely(-off))?, HALVINGS, |off| {
             likely(-off)
         });
         Some((at.shape * (-down).exp(), at.shape * up.exp()))
@@ -167,35 +168,8 @@ fn unlikely(mut reach: f64, likely: impl Fn(f64) -> bool) -> Option<f64> {
     None
 }
 
-/// Between a likely and an unlikely place, the place where one becomes the other.
-fn border(mut likely_at: f64, mut unlikely_at: f64, likely: impl Fn(f64) -> bool) -> f64 {
-    for _ in 0..HALVINGS {
-        let middle = (likely_at + unlikely_at) / 2.0;
-        match likely(middle) {
-            true => likely_at = middle,
-            false => unlikely_at = middle,
-        }
-    }
-    likely_at
-}
-
-/// Where a function with one peak is highest, to this share of the bracket (golden section; Kiefer 1953).
-fn highest((mut low, mut high): (f64, f64), precision: f64, f: impl Fn(f64) -> f64) -> f64 {
-    let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
-    let least = (high - low) * precision;
-    let (mut a, mut b) = (high - ratio * (high - low), low + ratio * (high - low));
-    let (mut at_a, mut at_b) = (f(a), f(b));
-    while high - low > least {
-        // Where both are impossible, less is possible: scales are below the numbers.
-        if at_a > at_b || at_b == f64::NEG_INFINITY {
-            (high, b, at_b) = (b, a, at_a);
-            a = high - ratio * (high - low);
-            at_a = f(a);
-        } else {
-            (low, a, at_a) = (a, b, at_b);
-            b = low + ratio * (high - low);
-            at_b = f(b);
-        }
-    }
-    (low + high) / 2.0
+/// Where a function with one peak is highest, to this share of the bracket. Where it is impossible, less is possible:
+/// scales are below the numbers.
+fn highest((low, high): (f64, f64), precision: f64, f: impl Fn(f64) -> f64) -> f64 {
+    bracket::least((low, high), (high - low) * precision, |at| -f(at))
 }

@@ -8,7 +8,8 @@
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::{Estimate, NoEstimate, SEARCHED, golden_section};
+use super::{Estimate, NoEstimate, SEARCHED};
+use crate::bracket;
 
 /// Half the span of ln c that is searched, about the level of the powers.
 const LEVELS: f64 = 25.0;
@@ -77,7 +78,7 @@ impl<'p> Noisy<'p> {
         let ratios = ratios.map(|(one, shape)| one.weight * one.power / shape);
         let highest = (ratios.sum::<f64>() / weights).max(f64::MIN_POSITIVE).ln() + 1.0;
         let loss = |level: f64| self.loss(|place| self.noise + level.exp() * shape[place]);
-        let level = golden_section((highest - LEVELS, highest), LEVEL_PRECISION, loss);
+        let level = bracket::least((highest - LEVELS, highest), LEVEL_PRECISION, loss);
         Fit {
             h,
             level: level.exp(),
@@ -93,7 +94,7 @@ impl<'p> Noisy<'p> {
     pub(super) fn estimate(&self, confidence: f64) -> Result<Estimate, NoEstimate> {
         let z = Normal::standard().inverse_cdf(0.5 + confidence / 2.0);
         let loss = |h: f64| self.with_h(h).loss;
-        let h = golden_section(SEARCHED, H_PRECISION, loss);
+        let h = bracket::least(SEARCHED, H_PRECISION, loss);
         let limit = loss(h) + z * z / 2.0;
         if self.loss(|_| self.noise) <= limit {
             return Err(NoEstimate::Noise);
@@ -103,7 +104,7 @@ impl<'p> Noisy<'p> {
             while (end - inside).abs() > BOUND_STEP {
                 let next = inside + BOUND_STEP.copysign(end - h);
                 if loss(next) > limit {
-                    return between(inside, next, |at| loss(at) <= limit);
+                    return bracket::border(inside, next, HALVINGS, |at| loss(at) <= limit);
                 }
                 inside = next;
             }
@@ -131,16 +132,4 @@ impl<'p> Noisy<'p> {
         });
         terms.sum()
     }
-}
-
-/// Where what holds at `inside` ceases to hold.
-fn between(mut inside: f64, mut outside: f64, holds: impl Fn(f64) -> bool) -> f64 {
-    for _ in 0..HALVINGS {
-        let middle = (inside + outside) / 2.0;
-        match holds(middle) {
-            true => inside = middle,
-            false => outside = middle,
-        }
-    }
-    inside
 }

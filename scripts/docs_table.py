@@ -1,0 +1,30 @@
+"""Tables of documents that are the output of an example of the crate `stats`."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+
+
+def example(name: str) -> pathlib.Path:
+    """The program of an example, built."""
+    build = ["cargo", "build", "--release", "--locked", "--package", "stats", "--example", name]
+    subprocess.run(build, cwd=ROOT, check=True)
+    return TARGET / "release/examples" / name
+
+
+def write(document: str, table: str, command: list) -> None:
+    """Puts what a command prints between `<!-- truth: TABLE -->` and `<!-- end -->`."""
+    path = ROOT / document
+    found = subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True)
+    head, mark, rest = path.read_text().partition(f"<!-- truth: {table} -->\n")
+    _, end, tail = rest.partition("<!-- end -->")
+    if not end:
+        sys.exit(f"{path.name} has no place for the table {table}")
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(f"{head}{mark}{found.stdout}{end}{tail}")
+    temporary.rename(path)
+    print(f"wrote {table}", flush=True)
