@@ -23,6 +23,8 @@ mod run;
 mod secrets;
 pub mod simulate;
 mod target;
+#[cfg(test)]
+mod testing;
 mod watch;
 mod workers;
 

@@ -137,19 +137,7 @@ arrivals: [ { constant: 1/s, for: 20s }, { hold: 3s } ]
 "#;
 
     fn simulated(text: &str) -> Vec<SeenRequest> {
-        let source = scenario::Source {
-            name: "test.yaml",
-            text,
-        };
-        let settings = scenario::Settings {
-            overrides: &[],
-            env: &|_| None,
-            files: &|_| Err("there are none".to_owned()),
-        };
-        let plan = scenario::compile(source, &settings)
-            .0
-            .expect("the scenario is right");
-        simulate(&plan).expect("the plan can be run")
+        simulate(&crate::testing::plan(text)).expect("the plan can be run")
     }
 
     #[test]

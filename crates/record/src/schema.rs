@@ -108,6 +108,19 @@ pub struct GeneratorInfo {
     pub lag_max_ns: u64,
 }
 
+impl GeneratorInfo {
+    /// That of imported results: nothing is known of it.
+    pub fn imported() -> GeneratorInfo {
+        GeneratorInfo {
+            mode: IMPORTED_MODE.to_owned(),
+            loops: 0,
+            cores: 0,
+            files_per_loop: 0,
+            lag_max_ns: 0,
+        }
+    }
+}
+
 /// A process that ran a share of the loops.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerInfo {

@@ -258,8 +258,8 @@ impl Conductor<'_> {
     /// Adds what the loops do not know.
     fn complete_row(&mut self, interval: &mut Interval, usage: Usage) {
         let row = &mut interval.row;
-        let due = |at_ns| starts::due_by(self.plan, at_ns).round() as u64;
-        row.users_due = due(row.end_ns) - due(row.start_ns) + row.users_repeated;
+        row.users_due =
+            starts::due_between(self.plan, row.start_ns, row.end_ns) + row.users_repeated;
         let totals = host::totals();
         row.cpu_process_ns = totals
             .cpu_process_ns

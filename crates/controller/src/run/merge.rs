@@ -381,14 +381,7 @@ messages: { m: { when: { /a: 1 }, sent_at: /t, seq: /n } }
 sessions: { s: [ { ws: / }, { think: 1s } ] }
 arrivals: [ { constant: 1/s, for: 1s } ]
 ";
-        let settings = scenario::Settings {
-            overrides: &[],
-            env: &|_| None,
-            files: &|_| Err(String::new()),
-        };
-        let name = "test.yaml";
-        let (plan, _) = scenario::compile(scenario::Source { name, text }, &settings);
-        let plan = plan.unwrap();
+        let plan = crate::testing::plan(text);
         let mut merger = Merger::new(Broadcasts::new(&plan), 2);
         let got = |number, sent_ns, first_ns, last_ns| Broadcast {
             message: 0,

@@ -12,6 +12,12 @@ pub(crate) fn due_by(plan: &Plan, at_ns: u64) -> f64 {
     phases.sum::<f64>() + singles.count() as f64
 }
 
+/// Users that the plan starts between two moments, in whole numbers whose sum over a run is right; restarts aside.
+pub(crate) fn due_between(plan: &Plan, from_ns: u64, until_ns: u64) -> u64 {
+    let due = |at_ns| due_by(plan, at_ns).round() as u64;
+    due(until_ns) - due(from_ns)
+}
+
 /// Users of the plan that these loops start, restarts aside.
 pub(crate) fn planned(plan: &Plan, loops: Loops) -> u64 {
     let all = Share { index: 0, of: 1 };
@@ -28,13 +34,7 @@ mod tests {
     fn plan() -> Plan {
         let text = "target: http://127.0.0.1:1\nsessions: { one: [ { get: / } ] }\n\
                     arrivals: [ { constant: 10/s, for: 2s }, { hold: 1s } ]\n";
-        let settings = scenario::Settings {
-            overrides: &[],
-            env: &|_| None,
-            files: &|_| Err(String::new()),
-        };
-        let source = scenario::Source { name: "plan", text };
-        scenario::compile(source, &settings).0.unwrap()
+        crate::testing::plan(text)
     }
 
     #[test]

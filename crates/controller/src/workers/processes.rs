@@ -228,13 +228,7 @@ mod tests {
     fn plan() -> Plan {
         let text = "target: http://127.0.0.1:1\nsessions: { one: [ { get: / } ] }\n\
                     arrivals: [ { constant: 1/s, for: 1s } ]\n";
-        let settings = scenario::Settings {
-            overrides: &[],
-            env: &|_| None,
-            files: &|_| Err(String::new()),
-        };
-        let source = scenario::Source { name: "plan", text };
-        scenario::compile(source, &settings).0.unwrap()
+        crate::testing::plan(text)
     }
 
     /// Why this program cannot be a worker.

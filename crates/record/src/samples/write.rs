@@ -8,8 +8,8 @@ use stats::hist::LogHistogram;
 use super::{NO_CLOCK, Samples};
 use crate::import::{Import, SAMPLES_LAYOUT};
 use crate::schema::{
-    FORMAT_VERSION, GeneratorInfo, IMPORTED_MODE, MeasureInfo, MeasureTally, PhaseTally, RunInfo,
-    RunStatus, SeriesRow, Tally,
+    FORMAT_VERSION, GeneratorInfo, MeasureInfo, MeasureTally, PhaseTally, RunInfo, RunStatus,
+    SeriesRow, Tally,
 };
 use crate::{Measurement, Outcome, RecordError, RunDir, run_id};
 
@@ -186,13 +186,7 @@ impl Imported<'_> {
             started_unix_ns,
             ended_ns,
             clock: clock.to_owned(),
-            generator: GeneratorInfo {
-                mode: IMPORTED_MODE.to_owned(),
-                loops: 0,
-                cores: 0,
-                files_per_loop: 0,
-                lag_max_ns: 0,
-            },
+            generator: GeneratorInfo::imported(),
             workers: Vec::new(),
             host: BTreeMap::new(),
             measures: vec![MeasureInfo {

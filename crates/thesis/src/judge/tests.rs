@@ -24,13 +24,7 @@ fn info() -> RunInfo {
         started_unix_ns: 0,
         ended_ns: 60 * SECOND,
         clock: String::new(),
-        generator: GeneratorInfo {
-            mode: "imported".to_owned(),
-            loops: 0,
-            cores: 0,
-            files_per_loop: 0,
-            lag_max_ns: 0,
-        },
+        generator: GeneratorInfo::imported(),
         host: BTreeMap::new(),
         measures: vec![MeasureInfo {
             name: "connect".into(),

@@ -86,13 +86,13 @@ impl<'r> System<'r> {
         vec![(words.to_owned(), (all, all))]
     }
 
-    fn told(&self, measure: &str, keep: impl Fn(&ClientReport) -> bool) -> Option<PooledMeasure> {
+    fn pooled(&self, measure: &str, keep: impl Fn(&ClientReport) -> bool) -> Option<PooledMeasure> {
         let (_, place) = MEASURES.iter().find(|found| found.0 == measure)?;
         clients::pool(self.import, *place, keep)
     }
 
     fn all(&self, measure: &str) -> Option<PooledMeasure> {
-        self.told(measure, |_| true)
+        self.pooled(measure, |_| true)
     }
 
     fn sum(&self, of: impl Fn(&ClientReport) -> f64) -> f64 {
@@ -106,12 +106,12 @@ impl<'r> System<'r> {
 
     /// Milliseconds.
     fn latency(&self, measure: &str, which: &str) -> Option<f64> {
-        let told = self.all(measure)?;
+        let all = self.all(measure)?;
         let ns = match which {
-            "min" => told.min_ns as f64,
-            "avg" => told.pooled.mean,
-            "sd" => told.pooled.within,
-            "max" => told.max_ns as f64,
+            "min" => all.min_ns as f64,
+            "avg" => all.pooled.mean,
+            "sd" => all.pooled.within,
+            "max" => all.max_ns as f64,
             // The worst client's.
             "p98" => {
                 let (_, place) = MEASURES.iter().find(|found| found.0 == measure)?;
@@ -171,8 +171,8 @@ impl<'r> System<'r> {
     /// A region's mean; should that of another be printed in its place, that is reported.
     fn regional(&self, measure: &str, region: &str) -> Option<Reading> {
         let of = |region: &str| {
-            let told = self.told(measure, |client| client.region == region)?;
-            Some(told.pooled.mean / MS)
+            let own = self.pooled(measure, |client| client.region == region)?;
+            Some(own.pooled.mean / MS)
         };
         let mut reading = Reading::exactly(of(region)?);
         let others = PUBLISHED.regions.iter().filter(|other| other.id != region);
@@ -231,7 +231,7 @@ impl<'r> System<'r> {
 
 /// A figure of what was reported minute by minute.
 fn figure(minutes: &Minutes<'_>, what: &str, which: &str) -> Option<f64> {
-    let told = match what {
+    let values = match what {
         "cpu" => minutes.cpu(),
         "memory" => minutes.share("Memory"),
         "disk" => minutes.share("DiskSpace"),
@@ -245,7 +245,7 @@ fn figure(minutes: &Minutes<'_>, what: &str, which: &str) -> Option<f64> {
         (true, _) => MIB,
         (false, _) => 1.0,
     };
-    Some(statistic(&told, which)? / scale)
+    Some(statistic(&values, which)? / scale)
 }
 
 #[cfg(test)]

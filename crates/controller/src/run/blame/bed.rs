@@ -16,6 +16,7 @@ use crate::run::merge::Merger;
 use crate::run::prepare::prepare;
 use crate::run::starts;
 use crate::secrets::Secrets;
+use crate::testing;
 use crate::workers::layout::layout;
 use crate::workers::rows::rows_channel;
 
@@ -60,7 +61,7 @@ impl Bed {
 
     /// Plays the run, records it and judges the record.
     pub(super) fn judged(self, seed: u64) -> Summary {
-        let plan = plan(&self.text);
+        let plan = testing::plan(&self.text);
         let frozen = self.link.frozen.clone();
         let mut target = Target::new(self.faults, seed);
         let played = sim::run(&plan, 1, &mut target, self.link).expect("the plan can be run");
@@ -71,20 +72,6 @@ impl Bed {
         };
         record(&plan, self.text, self.files, self.events, played, &machine)
     }
-}
-
-fn plan(text: &str) -> Plan {
-    let source = scenario::Source {
-        name: "test.yaml",
-        text,
-    };
-    let settings = scenario::Settings {
-        overrides: &[],
-        env: &|_| None,
-        files: &|_| Err(String::new()),
-    };
-    let (plan, diagnostics) = scenario::compile(source, &settings);
-    plan.unwrap_or_else(|| panic!("{}", scenario::render(&diagnostics, source)))
 }
 
 /// The machine of the simulated generator.
@@ -171,8 +158,8 @@ fn record(
         merger.add(delta);
         while let Some(mut interval) = merger.next() {
             let row = &mut interval.row;
-            let due = |at_ns| starts::due_by(plan, at_ns).round() as u64;
-            row.users_due = due(row.end_ns) - due(row.start_ns) + row.users_repeated;
+            row.users_due =
+                starts::due_between(plan, row.start_ns, row.end_ns) + row.users_repeated;
             if machine.no_cpu == NoCpu::Throttled {
                 row.cpu_throttled_ns = machine.frozen_ns(row.start_ns, row.end_ns);
             }

@@ -51,6 +51,19 @@ fn queue(servers: u32, is_random: bool) -> Faults {
     }
 }
 
+/// A queue with one server, at a fraction of what it can do, and what else is wrong with it.
+fn flawed(
+    seed: u64,
+    rate: u32,
+    seconds: u32,
+    options: &str,
+    flaw: impl FnOnce(&mut Faults),
+) -> Bed {
+    let mut faults = queue(1, true);
+    flaw(&mut faults);
+    at_target(seed, rate, seconds, options, faults)
+}
+
 /// What every packet of the connects or of the users' bytes is subject to.
 fn with_rule(mut bed: Bed, rule: impl FnMut(u64, Packet) -> Verdict + 'static) -> Bed {
     bed.link.rule = Box::new(rule);
@@ -122,30 +135,12 @@ fn overloaded() -> Vec<Situation> {
 fn silent() -> Vec<Situation> {
     vec![
         target("stalling", &["target-stalled"], |seed| {
-            let frozen = (3 * S, 6 * S);
-            at_target(
-                seed,
-                100,
-                10,
-                "",
-                Faults {
-                    frozen,
-                    ..queue(1, true)
-                },
-            )
+            flawed(seed, 100, 10, "", |target| target.frozen = (3 * S, 6 * S))
         }),
         target("frozen", &["target-stopped"], |seed| {
-            let frozen = (3 * S, u64::MAX);
-            at_target(
-                seed,
-                100,
-                10,
-                "",
-                Faults {
-                    frozen,
-                    ..queue(1, true)
-                },
-            )
+            flawed(seed, 100, 10, "", |target| {
+                target.frozen = (3 * S, u64::MAX);
+            })
         }),
     ]
 }
@@ -154,16 +149,7 @@ fn silent() -> Vec<Situation> {
 fn failing() -> Vec<Situation> {
     vec![
         target("leaking", &["errors"], |seed| {
-            at_target(
-                seed,
-                200,
-                8,
-                ", timeout: 1s",
-                Faults {
-                    leak: 0.05,
-                    ..queue(1, true)
-                },
-            )
+            flawed(seed, 200, 8, ", timeout: 1s", |target| target.leak = 0.05)
         }),
         target("late", &["errors"], |seed| {
             at_target(
@@ -178,28 +164,10 @@ fn failing() -> Vec<Situation> {
             )
         }),
         target("failing", &["errors"], |seed| {
-            at_target(
-                seed,
-                100,
-                8,
-                "",
-                Faults {
-                    fail: 0.5,
-                    ..queue(1, true)
-                },
-            )
+            flawed(seed, 100, 8, "", |target| target.fail = 0.5)
         }),
         target("resetting", &["errors"], |seed| {
-            at_target(
-                seed,
-                100,
-                8,
-                "",
-                Faults {
-                    reset: 0.3,
-                    ..queue(1, true)
-                },
-            )
+            flawed(seed, 100, 8, "", |target| target.reset = 0.3)
         }),
         target("refusing", &["nothing-succeeded"], |seed| {
             let bed = at_target(seed, 200, 4, "", Faults::default());
@@ -210,16 +178,7 @@ fn failing() -> Vec<Situation> {
         }),
         target("killed", &["errors", "target-stopped"], |seed| {
             let killed_ns = 4 * S;
-            let bed = at_target(
-                seed,
-                200,
-                8,
-                "",
-                Faults {
-                    killed_ns,
-                    ..queue(1, true)
-                },
-            );
+            let bed = flawed(seed, 200, 8, "", |target| target.killed_ns = killed_ns);
             with_rule(bed, move |now_ns, packet| match packet {
                 Packet::Connect if now_ns >= killed_ns => Verdict::Refuse,
                 _ => Verdict::Pass,

@@ -80,7 +80,7 @@ impl<'r> Minutes<'r> {
         self.series.iter().filter(move |one| one.0.metric == metric)
     }
 
-    /// A metric over all sources, in the minutes in which each of them told it.
+    /// A metric over all sources, in the minutes in which each of them reported it.
     pub(super) fn sums(&self, metric: &str, scale: f64) -> BTreeMap<i64, f64> {
         self.weighted(metric, |_| scale, 0..self.count)
     }
@@ -95,7 +95,7 @@ impl<'r> Minutes<'r> {
         let of = |minute: &i64| {
             let values = all
                 .iter()
-                .map(|(info, told)| Some(told.get(minute)? * weight(info)));
+                .map(|(info, own)| Some(own.get(minute)? * weight(info)));
             let sum = values.sum::<Option<f64>>();
             sum.filter(|_| !all.is_empty()).map(|sum| (*minute, sum))
         };
@@ -138,7 +138,7 @@ impl<'r> Minutes<'r> {
         self.cpu().into_iter().filter_map(area).collect()
     }
 
-    /// Bytes in a minute. Hosts tell these, the database a mean by second.
+    /// Bytes in a minute. Hosts report these, the database a mean by second.
     pub(super) fn network(&self, direction: &str, all_minutes: bool) -> BTreeMap<i64, f64> {
         let minutes = match all_minutes {
             true => i64::from(i32::MIN)..i64::from(i32::MAX),
@@ -155,16 +155,16 @@ impl<'r> Minutes<'r> {
         ];
         let sources: Vec<_> = metrics
             .iter()
-            .flat_map(|(metric, factor)| self.metric(metric).map(move |told| (&told.1, factor)))
+            .flat_map(|(metric, factor)| self.metric(metric).map(move |source| (&source.1, factor)))
             .collect();
         let Some((first, _)) = sources.first() else {
             return BTreeMap::new();
         };
         let of = |at: &i64| {
-            let told = sources
+            let bytes = sources
                 .iter()
-                .map(|(told, factor)| Some(told.get(at)? * **factor));
-            told.sum::<Option<f64>>().map(|sum| (*at, sum))
+                .map(|(values, factor)| Some(values.get(at)? * **factor));
+            bytes.sum::<Option<f64>>().map(|sum| (*at, sum))
         };
         first
             .keys()
@@ -175,22 +175,23 @@ impl<'r> Minutes<'r> {
 
     /// The least value that one role's sources reported.
     pub(super) fn least_source(&self, metric: &str, role: &str) -> Option<f64> {
-        let of_role = self.metric(metric).filter(|told| told.0.role == role);
-        let values = of_role.flat_map(|told| told.1.range(0..self.count).map(|(_, &value)| value));
+        let of_role = self.metric(metric).filter(|source| source.0.role == role);
+        let values =
+            of_role.flat_map(|source| source.1.range(0..self.count).map(|(_, &value)| value));
         values.reduce(f64::min)
     }
 }
 
-pub(super) fn statistic(told: &BTreeMap<i64, f64>, which: &str) -> Option<f64> {
+pub(super) fn statistic(values: &BTreeMap<i64, f64>, which: &str) -> Option<f64> {
     match which {
-        "min" => told.values().copied().reduce(f64::min),
-        "max" => told.values().copied().reduce(f64::max),
-        "avg" => mean(told),
-        "total" => Some(told.values().sum()).filter(|_| !told.is_empty()),
+        "min" => values.values().copied().reduce(f64::min),
+        "max" => values.values().copied().reduce(f64::max),
+        "avg" => mean(values),
+        "total" => Some(values.values().sum()).filter(|_| !values.is_empty()),
         _ => None,
     }
 }
 
-pub(super) fn mean(told: &BTreeMap<i64, f64>) -> Option<f64> {
-    (!told.is_empty()).then(|| told.values().sum::<f64>() / told.len() as f64)
+pub(super) fn mean(values: &BTreeMap<i64, f64>) -> Option<f64> {
+    (!values.is_empty()).then(|| values.values().sum::<f64>() / values.len() as f64)
 }
