@@ -87,9 +87,10 @@ def crossing(later, low: float, high: float) -> float:
 class Queue:
     """`trial_s`: long against the time in which the queue forgets that it was empty at first."""
 
-    def __init__(self, options: list, limit_s: float, truth: float, first: str, load: str, steps: str) -> None:
+    def __init__(self, options: list, limit_s: float, truth: float, first: str, load: str, steps: str, trial_s: int) -> None:
         self.options, self.limit_s, self.truth = options, limit_s, truth
-        self.first, self.load, self.steps = first, load, steps
+        self.first, self.steps, self.trial_s = first, steps, trial_s
+        self.load = f"{{ {load}, for: {trial_s}s }}"
 
 
 def opened(servers: int, limit_s: float, later, distribution: str = "exponential", trial_s: int = 30) -> Queue:
@@ -97,7 +98,7 @@ def opened(servers: int, limit_s: float, later, distribution: str = "exponential
     options = ["--servers", servers, "--service", WORK_S * servers, "--distribution", distribution]
     first = f"{0.4 * most:.0f}/s"
     truth = crossing(lambda rate: later(rate, limit_s), 0.01 * most, most)
-    return Queue(options, limit_s, truth, first, f"{{ poisson: {first}, for: {trial_s}s }}", "{ get: /, as: page }")
+    return Queue(options, limit_s, truth, first, f"poisson: {first}", "{ get: /, as: page }", trial_s)
 
 
 def closed(limit_s: float, trial_s: int = 30) -> Queue:
@@ -106,7 +107,7 @@ def closed(limit_s: float, trial_s: int = 30) -> Queue:
     options = ["--service", WORK_S]
     # Who thinks first does not come with all others at once.
     steps = f"{{ think: {{ exponential: {THINK_S}s }} }}, {{ get: /, as: page }}"
-    return Queue(options, limit_s, truth, "40", f"{{ users: 40, for: {trial_s}s }}", steps)
+    return Queue(options, limit_s, truth, "40", "users: 40", steps, trial_s)
 
 
 QUEUES = {
@@ -155,14 +156,14 @@ options: {{ drain: 1s, http_connections: shared }}
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--repeat", type=int, default=20)
-    parser.add_argument("--at-once", type=int, default=30, help="their servers only wait, so many run side by side")
+    parser.add_argument("--at-once", type=int, default=30, help="their servers only wait, so they can run side by side")
     parser.add_argument("queues", nargs="*", choices=[*QUEUES, []], metavar="QUEUE")
     args = parser.parse_args()
     names = args.queues or list(QUEUES)
     missed = 0
     with concurrent.futures.ThreadPoolExecutor(args.at_once) as pool:
         # Those with the longest runs begin first.
-        order = sorted(names, key=lambda name: "60s" not in QUEUES[name].load)
+        order = sorted(names, key=lambda name: -QUEUES[name].trial_s)
         searches = [pool.submit(search, name, seed) for name in order for seed in range(1, args.repeat + 1)]
         results = [searched.result() for searched in searches]
     for name in names:
