@@ -1,6 +1,6 @@
-//! Fuzzing the reader of access logs: any bytes become a model or are refused.
+//! Fuzzing the readers of access logs and of models: any bytes become a model or are refused.
 
-use model::Settings;
+use model::{Model, Settings};
 
 /// Access logs, whose format is found from their first lines.
 pub(crate) fn logs(data: &[u8]) {
@@ -14,4 +14,11 @@ pub(crate) fn logs(data: &[u8]) {
         ..Settings::default()
     };
     let _ = model::from_logs(&[path], &settings);
+}
+
+/// `model.json`.
+pub(crate) fn model_files(data: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(data) {
+        let _ = Model::read(text);
+    }
 }

@@ -1,6 +1,7 @@
-//! Fuzzing the files of run directories.
+//! Fuzzing the files of run directories, and samples of other tools.
 
 use record::Run;
+use record::samples::{Format, Unit, parse};
 
 /// A sound `run.json`, which every run directory must have.
 pub(crate) const RUN: &[u8] = include_bytes!("run.json");
@@ -43,4 +44,25 @@ pub(crate) fn run_files(data: &[u8]) {
     let _ = run.events();
     let _ = run.intervals(drop);
     let _ = run.requests(|_| {});
+}
+
+/// Samples: a number a line, or columns. The first byte says which.
+pub(crate) fn samples(data: &[u8]) {
+    let Some((&first, text)) = data.split_first() else {
+        return;
+    };
+    let Ok(text) = std::str::from_utf8(text) else {
+        return;
+    };
+    let names = ["a", "b"]
+        .iter()
+        .take(usize::from(first & 3))
+        .map(|&name| name.to_owned());
+    let start = (first & 4 != 0).then(|| ("t".to_owned(), Unit::S));
+    let format = Format {
+        columns: names.collect(),
+        unit: if first & 8 != 0 { Unit::Ms } else { Unit::Ns },
+        start,
+    };
+    let _ = parse(text, &format);
 }

@@ -20,6 +20,8 @@
 
 mod cgroup;
 mod clock;
+#[doc(hidden)]
+pub mod fuzzing;
 mod host;
 mod ledger;
 mod mysql;

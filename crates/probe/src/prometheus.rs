@@ -1,6 +1,6 @@
 //! Pages in Prometheus' text format, those of `throng probe --serve` among them.
 
-mod text;
+pub(crate) mod text;
 
 use plan::probes::Page;
 use regex::Regex;

@@ -19,6 +19,16 @@ use std::path::{Path, PathBuf};
 
 pub use results::Imported;
 
+/// Parses a client's report, for the fuzzers.
+pub(crate) fn parse_report(text: &str) {
+    let _ = report::parse(text, "report", &mut repairs::Repairs::default());
+}
+
+/// Parses a metric, for the fuzzers.
+pub(crate) fn parse_metric(text: &str) {
+    let _ = metric::parse(text, "metric", &mut repairs::Repairs::default());
+}
+
 /// Largest file that is read, in bytes.
 pub const FILE_BYTES_MAX: u64 = 16 << 20;
 /// Most files of one import.

@@ -10,6 +10,8 @@
 
 #![deny(missing_docs)]
 
+#[doc(hidden)]
+pub mod fuzzing;
 mod import;
 mod judge;
 mod render;

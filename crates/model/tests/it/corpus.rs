@@ -11,3 +11,8 @@ use replay::replay;
 fn no_log_panics() {
     replay("logs", 15, bodies::logs);
 }
+
+#[test]
+fn no_model_file_panics() {
+    replay("model_files", 100, bodies::model_files);
+}

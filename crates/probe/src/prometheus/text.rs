@@ -7,24 +7,24 @@ const ENDINGS: [&str; 5] = ["_total", "_sum", "_count", "_bucket", "_created"];
 
 /// One line with a value.
 #[derive(Debug, PartialEq)]
-pub(super) struct Sample<'t> {
-    pub(super) name: &'t str,
+pub(crate) struct Sample<'t> {
+    pub(crate) name: &'t str,
     /// As they stand there, without the braces.
-    pub(super) labels: &'t str,
-    pub(super) value: f64,
-    pub(super) kind: Kind,
+    pub(crate) labels: &'t str,
+    pub(crate) value: f64,
+    pub(crate) kind: Kind,
 }
 
 /// Whether it may fall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Gauge,
     Counter,
 }
 
 impl Sample<'_> {
     /// The text of a label.
-    pub(super) fn label(&self, name: &str) -> Option<String> {
+    pub(crate) fn label(&self, name: &str) -> Option<String> {
         let mut rest = self.labels;
         loop {
             let (key, after) = rest.trim_start_matches([',', ' ']).split_once('=')?;
@@ -39,7 +39,7 @@ impl Sample<'_> {
 }
 
 /// All samples of a page; an error states the line's number, from 1, and ends them.
-pub(super) fn samples(text: &str) -> impl Iterator<Item = Result<Sample<'_>, (usize, String)>> {
+pub(crate) fn samples(text: &str) -> impl Iterator<Item = Result<Sample<'_>, (usize, String)>> {
     let mut types: HashMap<&str, &str> = HashMap::new();
     let mut lines = text.lines().enumerate();
     std::iter::from_fn(move || {

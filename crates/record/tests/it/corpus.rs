@@ -12,6 +12,11 @@ fn no_file_of_a_run_panics() {
     replay("run_files", 50, bodies::run_files);
 }
 
+#[test]
+fn no_samples_panic() {
+    replay("samples", 200, bodies::samples);
+}
+
 /// Otherwise the fuzzer would stop at `run.json` and read nothing else.
 #[test]
 fn the_sound_run_of_the_corpus_opens() {

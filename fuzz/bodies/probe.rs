@@ -1,0 +1,3 @@
+//! Fuzzing what the server side says of itself.
+
+pub(crate) use probe::fuzzing::pages;

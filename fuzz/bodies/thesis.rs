@@ -1,0 +1,3 @@
+//! Fuzzing the files of published results.
+
+pub(crate) use thesis::fuzzing::publications;
