@@ -13,6 +13,7 @@ import collections
 import heapq
 import json
 import random
+import select
 import selectors
 import socket
 import struct
@@ -176,6 +177,14 @@ async def serve(options: argparse.Namespace) -> None:
     print(json.dumps(counts), flush=True)
 
 
+class PreciseSelector(selectors.EpollSelector):
+    """epoll counts its timeouts in milliseconds, select in microseconds: the one waits for the other."""
+
+    def select(self, timeout=None):
+        select.select([self.fileno()], [], [], None if timeout is None else max(timeout, 0))
+        return super().select(0)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--address", default="127.0.0.1")
@@ -198,11 +207,10 @@ def main() -> None:
     parser.add_argument("--reset", type=float, default=0.0, help="share answered with a reset")
     parser.add_argument("--slow-reader", action="store_true")
     parser.add_argument("--size", type=int, default=2, help="of the response body")
-    parser.add_argument("--precise", action="store_true", help="timers to the microsecond, for at most 1,000 connections")
+    parser.add_argument("--precise", action="store_true", help="timers to the microsecond")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    # epoll counts in milliseconds, select in microseconds.
-    selector = selectors.SelectSelector() if options.precise else selectors.DefaultSelector()
+    selector = PreciseSelector() if options.precise else selectors.DefaultSelector()
     with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(selector)) as runner:
         runner.run(serve(options))
 
