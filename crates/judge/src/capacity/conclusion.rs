@@ -62,7 +62,7 @@ pub struct LevelFigures {
 /// X(N) = λN/(1 + σ(N − 1) + κN(N − 1)), N in flight.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Law {
-    /// λ: throughput by second of one alone; value, lower and upper bound.
+    /// λ: throughput by second with one in flight on average; value, lower and upper bound.
     pub lambda: (f64, f64, Option<f64>),
     /// σ: contention.
     pub sigma: (f64, f64, Option<f64>),

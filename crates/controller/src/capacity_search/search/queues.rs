@@ -25,8 +25,15 @@ struct Queue {
 }
 
 impl Queue {
-    /// p95 of the responses of one run, from an empty queue on.
+    /// p95 of the responses of one run.
     fn p95_s(&self, rate: f64, rng: &mut Rng) -> f64 {
+        let mut responses = self.responses(rate, rng);
+        responses.sort_unstable();
+        responses[(0.95 * responses.len() as f64) as usize] as f64 / 1e9
+    }
+
+    /// The responses of one run, from an empty queue on.
+    fn responses(&self, rate: f64, rng: &mut Rng) -> Vec<u64> {
         let mut exponential = |mean: f64| -(1.0 - rng.unit()).ln() * mean;
         let service_s = f64::from(self.servers) / MOST;
         let ns = |seconds: f64| (seconds * 1e9) as u64;
@@ -46,8 +53,7 @@ impl Queue {
             free.push(Reverse(done));
             responses.push(done - ns(now));
         }
-        responses.sort_unstable();
-        responses[(0.95 * responses.len() as f64) as usize] as f64 / 1e9
+        responses
     }
 
     /// The chance that a response takes longer than the limit, in the steady state.
@@ -181,4 +187,35 @@ fn nine_of_ten_intervals_contain_the_capacity_of_a_queue() {
             "{name}: {right} right, {width} wide"
         );
     }
+}
+
+/// The scalability law of M/M/1 is exact: N = ρ/(1 − ρ) gives X(N) = μN/(1 + N), which is λN/(1 + σ(N − 1)) with
+/// λ = μ/2 and σ = 1/2. λ is the throughput with one in flight on average, half of what one after the other would be.
+#[test]
+fn the_law_of_a_queue_is_found() {
+    let mut right = [0; 3];
+    for seed in 0..SEARCHES {
+        let queue = Queue {
+            servers: 1,
+            is_random: true,
+            limit_s: 0.05,
+            run_s: 60.0,
+        };
+        let loads = [60.0, 80.0, 100.0, 120.0, 140.0, 150.0, 160.0, 170.0];
+        let points: Vec<(f64, f64)> = (0..2 * loads.len())
+            .map(|run| {
+                let mut rng = Rng::new(seed, run as u64, Purpose::Resample);
+                let responses = queue.responses(loads[run / 2], &mut rng);
+                let total_ns: u64 = responses.iter().sum();
+                let per_s = responses.len() as f64 / queue.run_s;
+                (total_ns as f64 / 1e9 / queue.run_s, per_s)
+            })
+            .collect();
+        let law = stats::usl::Usl::fit(&points, 0.95).unwrap();
+        let parameters = [(law.lambda, MOST / 2.0), (law.sigma, 0.5), (law.kappa, 0.0)];
+        for (count, (found, truth)) in right.iter_mut().zip(parameters) {
+            *count += usize::from((found.low..=found.high).contains(&truth));
+        }
+    }
+    assert!(right.iter().all(|count| *count >= 50), "{right:?}");
 }
