@@ -114,7 +114,7 @@ pub fn conduct(
     let mut pool = Pool::prepare(&plan, &setup, workers, &stop, rows_in)?;
     let zero = zero();
     let probes = probing::start_probes(&plan, target.as_ref(), zero)?;
-    let secrets = Secrets::new(&request.scenario.inputs);
+    let secrets = Secrets::of_scenario(&request.scenario, &plan.secret_sets);
     let start = RunStart {
         plan: &plan,
         scenario: &request.scenario,

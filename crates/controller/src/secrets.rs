@@ -1,9 +1,9 @@
-//! What must not be recorded: values of environment variables that the scenario reads. All texts show
-//! them as the scenario does: `${env('NAME')}`.
+//! What must not be recorded: values of environment variables that the scenario reads, which all texts show as
+//! the scenario does, `${env('NAME')}`, and of overrides that hold secrets.
 
 use record::schema::{EventKind, RunInfo};
 
-use crate::inputs::Inputs;
+use crate::inputs::{Inputs, ScenarioText};
 
 /// Shorter values occur in any text and hide nothing.
 const VALUE_BYTES_MIN: usize = 4;
@@ -13,12 +13,31 @@ const VALUE_BYTES_MIN: usize = 4;
 pub(crate) struct Secrets(Vec<(String, String)>);
 
 impl Secrets {
+    /// Those of the environment.
     pub(crate) fn new(inputs: &Inputs) -> Secrets {
-        let known = inputs.env.iter().filter_map(|(name, value)| {
-            let value = value.as_ref().filter(|v| v.len() >= VALUE_BYTES_MIN)?;
-            Some((value.clone(), format!("${{env('{name}')}}")))
+        Secrets::from_values(inputs.env.iter().filter_map(|(name, value)| {
+            let value = value.clone()?;
+            Some((value, format!("${{env('{name}')}}")))
+        }))
+    }
+
+    /// Those of the environment, and of the overrides at these places of the list.
+    pub(crate) fn of_scenario(scenario: &ScenarioText, secret_sets: &[usize]) -> Secrets {
+        let sets = secret_sets.iter().filter_map(|at| {
+            let (_, value) = scenario.overrides.get(*at)?;
+            let plain = scenario::plain_text(value);
+            Some((
+                plain.unwrap_or_else(|| value.clone()),
+                "(secret)".to_owned(),
+            ))
         });
-        let mut known: Vec<(String, String)> = known.collect();
+        let Secrets(environment) = Secrets::new(&scenario.inputs);
+        Secrets::from_values(environment.into_iter().chain(sets))
+    }
+
+    fn from_values(values: impl Iterator<Item = (String, String)>) -> Secrets {
+        let long = values.filter(|(value, _)| value.len() >= VALUE_BYTES_MIN);
+        let mut known: Vec<(String, String)> = long.collect();
         known.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
         known.dedup();
         Secrets(known)
@@ -66,6 +85,25 @@ impl Secrets {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn overrides_are_hidden_as_they_are_recorded() {
+        let scenario = ScenarioText {
+            name: String::new(),
+            text: String::new(),
+            overrides: [
+                ("n", "1000"),
+                ("tok", "hunter2"),
+                ("header_1", "\"Basic \\\"x\""),
+            ]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .to_vec(),
+            inputs: Inputs::default(),
+        };
+        let mut text = "1000 times hunter2 and Basic \"x".to_owned();
+        Secrets::of_scenario(&scenario, &[1, 2]).hide(&mut text);
+        assert_eq!(text, "1000 times (secret) and (secret)");
+    }
 
     #[test]
     fn values_are_replaced_by_their_names() {

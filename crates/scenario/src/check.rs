@@ -24,6 +24,7 @@ mod options;
 mod poll;
 mod probes;
 mod program;
+mod secrets;
 mod servers;
 mod sessions;
 mod sse;
@@ -49,6 +50,8 @@ use names::Param;
 use plan::expr::Template;
 use plan::probes::Probe;
 use plan::{Endpoint, EndpointId, Measure, MeasureId, MeasureKind, Plan};
+use secrets::Secrets;
+pub(crate) use secrets::is_secret_header;
 
 /// A scenario's text and what to call it in messages.
 #[derive(Debug, Clone, Copy)]
@@ -159,8 +162,8 @@ pub(crate) struct Checker<'a> {
     auth: Option<Auth>,
     /// `options.cookies`.
     cookies: bool,
-    /// Overrides that hold secrets.
-    secret_sets: Vec<usize>,
+    /// What reaches secret places.
+    secrets: Secrets,
 }
 
 /// What can be numbered fits its type, for each takes several of the limited nodes.
@@ -190,7 +193,7 @@ impl<'a> Checker<'a> {
             data: Vec::new(),
             auth: None,
             cookies: false,
-            secret_sets: Vec::new(),
+            secrets: Secrets::default(),
         }
     }
 }

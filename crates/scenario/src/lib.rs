@@ -37,8 +37,13 @@ pub use meters::meters;
 pub use node::Place;
 pub use prices::prices;
 pub use schema::{experiment_schema, schema};
-pub use url::{Load, UrlRun, split_url, url_scenario};
+pub use url::{Load, UrlRun, UrlScenario, split_url, url_scenario};
 pub use yaml::{DEPTH_MAX, NODES_MAX, TEXT_BYTES_MAX};
+
+/// The text that an override's value stands for, without quotes and escapes; `None` if it is none.
+pub fn plain_text(value: &str) -> Option<String> {
+    yaml::parse_value(value).text().map(str::to_owned)
+}
 
 /// A size as scenarios write it (`16MiB`), in bytes. The error says what was expected.
 pub fn parse_size(text: &str) -> Result<u64, String> {

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::check::is_secret_header;
+
 /// How a bare URL is loaded.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Load<'a> {
@@ -29,9 +31,17 @@ pub struct UrlRun<'a> {
     pub body: Option<&'a str>,
 }
 
-/// The scenario's text: one session with one request, repeated without a pause by each user of a
-/// closed load and made once by each user of an open one.
-pub fn url_scenario(run: &UrlRun<'_>) -> String {
+/// The scenario that a bare URL stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UrlScenario {
+    pub text: String,
+    /// Overrides of its parameters: the values of secret headers, which the text does not have.
+    pub sets: Vec<(String, String)>,
+}
+
+/// One session with one request, repeated without a pause by each user of a closed load and made once by each
+/// user of an open one.
+pub fn url_scenario(run: &UrlRun<'_>) -> UrlScenario {
     let (origin, path) = split_url(run.url);
     let method = run
         .method
@@ -41,12 +51,19 @@ pub fn url_scenario(run: &UrlRun<'_>) -> String {
         quoted(method),
         quoted(&path)
     );
+    let mut sets = Vec::new();
     if !run.headers.is_empty() {
         request.push_str("    headers:\n");
-        for (name, value) in run.headers {
+        for (number, (name, value)) in run.headers.iter().enumerate() {
+            let mut written = quoted(value);
+            if is_secret_header(name) {
+                let param = format!("header_{}", number + 1);
+                sets.push((param.clone(), written));
+                written = format!("\"${{{param}}}\"");
+            }
             put(
                 &mut request,
-                format_args!("      {}: {}\n", quoted(name), quoted(value)),
+                format_args!("      {}: {written}\n", quoted(name)),
             );
         }
     }
@@ -68,10 +85,16 @@ pub fn url_scenario(run: &UrlRun<'_>) -> String {
         ),
     };
     let steps = steps.trim_end().replace('\n', "\n    ");
-    format!(
-        "name: url\ntarget: {}\n{options}sessions:\n  request:\n    {steps}\narrivals:\n  - {phase}\n",
+    let mut params = String::new();
+    for (param, _) in &sets {
+        let begin = if params.is_empty() { "params:\n" } else { "" };
+        put(&mut params, format_args!("{begin}  {param}: \"\"\n"));
+    }
+    let text = format!(
+        "name: url\ntarget: {}\n{params}{options}sessions:\n  request:\n    {steps}\narrivals:\n  - {phase}\n",
         quoted(origin),
-    )
+    );
+    UrlScenario { text, sets }
 }
 
 /// A URL's scheme and host, and the path behind them.

@@ -36,6 +36,8 @@ const TOO_LARGE: &str = "the scenario's files exceed 48 MiB in total";
 pub(crate) struct Text {
     pub(crate) name: String,
     pub(crate) text: String,
+    /// Overrides that belong to the text.
+    pub(crate) sets: Vec<(String, String)>,
     /// If the scenario was converted from another tool's file: that file's text, and the conversion.
     pub(crate) original: Option<(String, Converted)>,
 }
@@ -66,6 +68,7 @@ fn text_of(name: &str, bytes: Vec<u8>) -> Result<Text, Failure> {
         Ok(text) => Ok(Text {
             name: name.to_owned(),
             text,
+            sets: Vec::new(),
             original: None,
         }),
         Err(error) => Err(Failure::hinted(
@@ -159,7 +162,7 @@ pub(crate) fn for_url(url: &str, args: &LoadArgs) -> Result<Text, Failure> {
         (Some(rate), _) => Load::Rate(rate),
         (None, users) => Load::Users(users.unwrap_or(URL_RUN_USERS)),
     };
-    let text = url_scenario(&UrlRun {
+    let scenario = url_scenario(&UrlRun {
         url,
         load,
         duration: args.duration.as_deref().unwrap_or(URL_RUN_DURATION),
@@ -169,7 +172,8 @@ pub(crate) fn for_url(url: &str, args: &LoadArgs) -> Result<Text, Failure> {
     });
     Ok(Text {
         name: url.to_owned(),
-        text,
+        text: scenario.text,
+        sets: scenario.sets,
         original: None,
     })
 }

@@ -1,7 +1,4 @@
 //! Authentication: headers, or what answers a challenge.
-//!
-//! Whatever is secret must not reach the record. The record keeps the scenario's text, in which
-//! `${env('NAME')}` stands as it is written, and `--set` without the values noted here.
 
 use plan::Digest;
 use plan::expr::eval::fold_call;
@@ -100,37 +97,11 @@ impl Checker<'_> {
         Some(Auth::Header(basic(user, password)))
     }
 
-    /// A password or token. One that stands in the text is warned of, for the record keeps the
-    /// text; one that came by `--set` is noted.
+    /// A password or token.
     fn secret(&mut self, node: &Node, program: &Program) -> Option<Template> {
         let secret = self.template(node, Escape::None, program)?;
-        let text = node.text().unwrap_or_default();
-        self.secret_sets.extend(node.place.set);
-        let used = self
-            .params
-            .iter()
-            .filter(|param| text.contains(&param.name));
-        self.secret_sets
-            .extend(used.filter_map(|param| param.place.set));
-        if !text.contains("${") && node.place.set.is_none() && !text.is_empty() {
-            self.diagnostics
-                .warning(
-                    "plain-secret",
-                    &node.place,
-                    "this secret is stored in the run directory",
-                )
-                .label("in the scenario's text")
-                .hint("write \"${env('NAME')}\" and set the environment variable");
-        }
+        self.note_secret(node);
         Some(secret)
-    }
-
-    /// The overrides that hold secrets, by their place in the list.
-    pub(super) fn finish_secrets(&mut self) -> Vec<usize> {
-        let mut sets = std::mem::take(&mut self.secret_sets);
-        sets.sort_unstable();
-        sets.dedup();
-        sets
     }
 }
 

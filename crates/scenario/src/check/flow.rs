@@ -20,6 +20,7 @@ impl Checker<'_> {
         };
         for entry in entries {
             let value = self.typed_template(&entry.value, program);
+            self.note_variable(&entry.key, &entry.value);
             let slot = self.variable(&entry.key, &entry.key_place, program);
             if let (Some(slot), Some(value)) = (slot, value) {
                 program.push(Op::Set { slot, value });

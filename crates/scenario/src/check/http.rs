@@ -280,6 +280,10 @@ impl Checker<'_> {
         let mut values = Vec::new();
         for entry in entries {
             self.token(&entry.key, what, &entry.key_place);
+            self.note_header(
+                if what == "cookie" { what } else { &entry.key },
+                &entry.value,
+            );
             let Some(value) = self.template(&entry.value, Escape::None, program) else {
                 continue;
             };

@@ -83,6 +83,7 @@ impl Checker<'_> {
         };
         for entry in entries {
             self.param_name(&entry.key, &entry.key_place);
+            self.note_variable(&entry.key, &entry.value);
             let (value, place) = match self.word(&entry.value, "a number, word or text") {
                 Some(word) if word.quoted => (Value::text(&word.text), word.place),
                 Some(word) => (Value::from_plain(&word.text), word.place),

@@ -139,7 +139,7 @@ fn a_bare_url_is_an_ordinary_scenario() {
         headers: &headers,
         body: Some("{\"a\": 1}"),
     };
-    let open = plan(&url_scenario(&run));
+    let open = plan(&url_scenario(&run).text);
     let plan::Op::Http(request) = &open.sessions[0].ops[0] else {
         panic!("no request")
     };
@@ -159,7 +159,7 @@ fn a_bare_url_is_an_ordinary_scenario() {
         body: None,
         ..run
     };
-    let closed = plan(&url_scenario(&run));
+    let closed = plan(&url_scenario(&run).text);
     assert_eq!(closed.users_planned(), 64.0);
     assert_eq!(closed.sessions[0].ops.len(), 2);
     for url in ["http://h/${x}", "http://h/a(b)=c"] {
@@ -170,7 +170,8 @@ fn a_bare_url_is_an_ordinary_scenario() {
             method: Some("get"),
             headers: &[],
             body: None,
-        });
+        })
+        .text;
         assert_eq!(plan(&text).sessions.len(), 1, "{text}");
     }
 }

@@ -1,6 +1,7 @@
 //! Cookies and authentication, compiled; secrets kept out of the record.
 
 use plan::{HttpOp, Op};
+use scenario::{Load, UrlRun, url_scenario};
 
 use crate::{compile_with, plan, plan_with};
 
@@ -33,7 +34,7 @@ fn authorization(request: &HttpOp) -> Option<&str> {
 fn basic_and_bearer_are_headers() {
     let text = scenario(
         "auth: { bearer: \"${env('TOKEN')}\" }",
-        "{ get: /a }, { get: /b, auth: none }, { get: /c, headers: { authorization: mine } }, \
+        "{ get: /a }, { get: /b, auth: none }, { get: /c, headers: { authorization: \"${env('PASSWORD')}\" } }, \
          { get: /d, auth: { basic: { user: Aladdin, password: \"${env('PASSWORD')}\" } } }",
     );
     let requests = requests(&text);
@@ -43,7 +44,7 @@ fn basic_and_bearer_are_headers() {
         [
             Some("Bearer open sesame"),
             None,
-            Some("mine"),
+            Some("open sesame"),
             Some("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="),
         ]
     );
@@ -86,4 +87,66 @@ fn secrets_in_the_text_are_warned_of() {
     let (plan, diagnostics) = compile_with(&text, &[]);
     assert!(plan.is_some());
     assert_eq!(diagnostics[0].code, "plain-secret");
+}
+
+/// Whatever the way from an override to a header: through a parameter, variables, a cookie, or by itself.
+#[test]
+fn overrides_that_reach_secret_places_are_known() {
+    let sessions = "sessions:\n  s:\n    - set: { bearer: \"Bearer ${tok}\" }\n    - set: { auth: \"${bearer}\" }\n    \
+                    - get: \"/${n}\"\n      headers: { authorization: \"${auth}\", x-n: \"${n}\" }\n      \
+                    cookies: { sid: \"${sid}\" }\n    - { get: /, headers: { X-Api-Key: \"${key}\" } }\n    \
+                    - { get: /, headers: { x: \"${password}\", cookie: theme=dark } }\n";
+    let params = "params: { n: 1, base: a, tok: \"${base}\", sid: s, key: k, password: p }\n";
+    let text =
+        format!("target: http://127.0.0.1/\n{params}{sessions}arrivals: [ {{ hold: 1s }} ]\n");
+    for (set, is_secret) in [
+        (("n", "2"), false),
+        (("tok", "t"), true),
+        (("base", "t"), true),
+        (("sid", "t"), true),
+        (("key", "t"), true),
+        // By its name alone.
+        (("password", "t"), true),
+        (("sessions.s.2.headers.authorization", "t"), true),
+        (("sessions.s.4.headers.cookie", "sid=1"), true),
+        (("sessions.s.2.headers.x-n", "t"), false),
+    ] {
+        // A parameter whose value is replaced leaves the ones in it unused, which is a warning.
+        let found = compile_with(&text, &[set]).0.unwrap().secret_sets;
+        assert_eq!(found, if is_secret { vec![0] } else { vec![] }, "{set:?}");
+    }
+    assert_eq!(plan(&text).secret_sets, [] as [usize; 0]);
+}
+
+#[test]
+fn secret_headers_of_a_bare_url_are_overrides() {
+    let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let value = "Bearer ${x} \"y\"";
+    let headers = [header("accept", "*/*"), header("Authorization", value)];
+    let url = url_scenario(&UrlRun {
+        url: "http://127.0.0.1/",
+        load: Load::Users(1),
+        duration: "1s",
+        method: None,
+        headers: &headers,
+        body: None,
+    });
+    assert!(!url.text.contains("Bearer"), "{}", url.text);
+    let sets: Vec<_> = url
+        .sets
+        .iter()
+        .map(|(k, v)| (k.as_str(), v.as_str()))
+        .collect();
+    let plan = plan_with(&url.text, &sets);
+    assert_eq!(plan.secret_sets, [0]);
+    let requests = plan.sessions[0].ops.iter();
+    let sent = requests.filter_map(|op| match op {
+        plan::Op::Http(request) => request
+            .headers
+            .iter()
+            .find(|(name, _)| name == "Authorization"),
+        _ => None,
+    });
+    let sent: Vec<_> = sent.map(|(_, value)| value.as_static()).collect();
+    assert_eq!(sent, [Some(value)]);
 }

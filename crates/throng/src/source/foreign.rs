@@ -43,6 +43,7 @@ fn converted_text(
     Ok(Text {
         name: name.to_owned(),
         text: converted.text.clone(),
+        sets: Vec::new(),
         original: Some((original, converted)),
     })
 }

@@ -42,6 +42,7 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
     let text = Text {
         name: search.scenario_name.clone(),
         text: search.scenario_text.clone(),
+        sets: Vec::new(),
         original: None,
     };
     let sets = search.overrides.clone();

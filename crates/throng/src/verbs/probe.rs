@@ -56,6 +56,7 @@ fn request(args: &ProbeArgs) -> Result<Request, Failure> {
                 [] => "- host\n".to_owned(),
                 given => given.iter().map(|one| item(one)).collect(),
             },
+            sets: Vec::new(),
             original: None,
         };
         let (probes, inputs) = source::probes(&text)?;

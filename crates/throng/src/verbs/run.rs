@@ -21,7 +21,8 @@ use crate::terminal::{self, View};
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let text = scenario_text(args)?;
-    let Compiled { plan, inputs } = source::compile(&text, &args.sets.sets)?;
+    let overrides = [&text.sets[..], &args.sets.sets].concat();
+    let Compiled { plan, inputs } = source::compile(&text, &overrides)?;
     let requests = text.original.map(|(_, converted)| converted.requests);
     let program = std::env::current_exe().map_err(|error| Failure::new(Exit::System, error))?;
     let (interrupt, pause) = (interrupt()?, pause()?);
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         scenario: ScenarioText {
             name: text.name,
             text: text.text,
-            overrides: args.sets.sets.clone(),
+            overrides,
             inputs,
         },
         runs: &args.runs,

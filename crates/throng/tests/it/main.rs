@@ -22,6 +22,7 @@ mod probes;
 mod round_trip;
 mod runs;
 mod samples;
+mod secrets;
 mod stores;
 mod support;
 mod tcp;

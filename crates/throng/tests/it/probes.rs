@@ -1,12 +1,11 @@
 //! Probes of real servers, and what becomes of secrets.
 
-use std::path::Path;
 use std::process::Command;
 
 use record::schema::EventKind;
 use record::{Probes, Run};
 
-use crate::support::{Ended, Served, Services, Space};
+use crate::support::{Ended, Served, Services, Space, holding};
 
 /// What the servers of `scripts/services` are protected by.
 const PASSWORD: &str = "open-sesame";
@@ -42,26 +41,6 @@ fn values(probes: &Probes, role: &str, metric: &str) -> Vec<f64> {
     let rows = probes.rows.iter();
     let rows = rows.filter(|row| Some(row.probe as usize) == place);
     rows.map(|row| row.value).collect()
-}
-
-/// Files below a folder that hold this text.
-fn holding(folder: &Path, text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(holding(&path, text));
-            continue;
-        }
-        let bytes = std::fs::read(&path).unwrap();
-        if bytes
-            .windows(text.len())
-            .any(|part| part == text.as_bytes())
-        {
-            found.push(path.display().to_string());
-        }
-    }
-    found
 }
 
 /// Probes of all real servers that there are, with the variables that hold their addresses.

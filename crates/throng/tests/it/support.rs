@@ -14,4 +14,4 @@ pub(crate) use program::{Ended, Running, Served, plain, throng, with_files};
 pub(crate) use relay::Relay;
 pub(crate) use servers::{Nobody, Tls, read_head, server, websocket};
 pub(crate) use services::Services;
-pub(crate) use space::{Space, golden, root};
+pub(crate) use space::{Space, golden, holding, root};

@@ -35,6 +35,26 @@ pub(crate) fn golden(name: &str, found: &str) {
     );
 }
 
+/// Files below a folder that hold this text.
+pub(crate) fn holding(folder: &Path, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(holding(&path, text));
+            continue;
+        }
+        let bytes = std::fs::read(&path).unwrap();
+        if bytes
+            .windows(text.len())
+            .any(|part| part == text.as_bytes())
+        {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
 /// A directory of a test's own.
 pub(crate) struct Space(TempDir);
 

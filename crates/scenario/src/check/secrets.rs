@@ -1,0 +1,129 @@
+//! Which overrides hold secrets.
+//!
+//! Whatever is secret must not reach the record. The record keeps the scenario's text, in which `${env('NAME')}`
+//! stands as it is written, and `--set` without the values noted here: those that reach a header, cookie or
+//! credential, by whatever variables they pass, and those that are named like a secret.
+
+use super::Checker;
+use crate::node::Node;
+
+/// Parts of the names of headers whose values are secret.
+const HEADERS: &[&str] = &[
+    "authorization",
+    "cookie",
+    "token",
+    "secret",
+    "passw",
+    "api-key",
+    "apikey",
+    "access-key",
+    "auth-key",
+];
+
+/// Names of parameters whose values are secret wherever they are used.
+const NAMES: &[&str] = &[
+    "password",
+    "passwd",
+    "secret",
+    "token",
+    "api_key",
+    "apikey",
+    "access_token",
+    "auth_token",
+];
+
+/// What reaches secret places, as the check of a scenario meets it.
+#[derive(Debug, Default)]
+pub(super) struct Secrets {
+    /// Overrides that stand at a secret place themselves, by their place in the list.
+    sets: Vec<usize>,
+    /// Texts at secret places.
+    texts: Vec<String>,
+    /// Variables, and the texts that they are set to.
+    variables: Vec<(String, String)>,
+}
+
+/// True for a header whose value is secret.
+pub(crate) fn is_secret_header(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    HEADERS.iter().any(|part| name.contains(part))
+}
+
+impl Checker<'_> {
+    /// What stands here is secret. One that stands in the text is warned of, for the record keeps the text.
+    pub(super) fn note_secret(&mut self, node: &Node) {
+        let text = node.text().unwrap_or_default();
+        self.secrets.sets.extend(node.place.set);
+        if !text.contains("${") && node.place.set.is_none() && !text.is_empty() {
+            self.diagnostics
+                .warning(
+                    "plain-secret",
+                    &node.place,
+                    "this secret is stored in the run directory",
+                )
+                .label("in the scenario's text")
+                .hint("write \"${env('NAME')}\" and set the environment variable");
+        }
+        self.secrets.texts.push(text.to_owned());
+    }
+
+    /// The value of a header or cookie of this name.
+    pub(super) fn note_header(&mut self, name: &str, node: &Node) {
+        // Cookies in the text are mostly settings.
+        let is_cookie = name.eq_ignore_ascii_case("cookie");
+        if is_cookie && !node.text().unwrap_or_default().contains("${") {
+            self.secrets.sets.extend(node.place.set);
+        } else if is_secret_header(name) {
+            self.note_secret(node);
+        }
+    }
+
+    /// A variable that a session sets, or a parameter, to this text.
+    pub(super) fn note_variable(&mut self, name: &str, node: &Node) {
+        let text = node.text().unwrap_or_default();
+        self.secrets
+            .variables
+            .push((name.to_owned(), text.to_owned()));
+    }
+
+    /// The overrides that hold secrets, by their place in the list.
+    pub(super) fn finish_secrets(&mut self) -> Vec<usize> {
+        let Secrets {
+            mut sets,
+            mut texts,
+            mut variables,
+        } = std::mem::take(&mut self.secrets);
+        let mut at = 0;
+        while let Some(text) = texts.get(at).cloned() {
+            let used = variables.extract_if(.., |(name, _)| uses(&text, name));
+            texts.extend(used.map(|(_, text)| text));
+            at += 1;
+        }
+        for param in &self.params {
+            let is_secret = texts.iter().any(|text| uses(text, &param.name));
+            sets.extend(param.place.set.filter(|_| is_secret));
+        }
+        let overrides = self.settings.overrides.iter().enumerate();
+        sets.extend(overrides.filter_map(|(at, (key, _))| {
+            let name = key.rsplit('.').next().unwrap_or(key);
+            NAMES
+                .iter()
+                .any(|secret| name.eq_ignore_ascii_case(secret))
+                .then_some(at)
+        }));
+        sets.sort_unstable();
+        sets.dedup();
+        sets
+    }
+}
+
+/// True if the name occurs in an expression of the text.
+fn uses(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.contains("${")
+        && text.match_indices(name).any(|(at, _)| {
+            let before = text[..at].chars().next_back();
+            let after = text[at + name.len()..].chars().next();
+            !before.is_some_and(is_part) && !after.is_some_and(is_part)
+        })
+}
