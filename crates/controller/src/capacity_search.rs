@@ -17,7 +17,7 @@ use judge::JudgeError;
 use judge::capacity::{Conclusion, Ending, Outcome, Trial, conclude, judge_trial, while_up};
 use plan::Plan;
 use record::schema::{RunStatus, Summary};
-use record::{RecordError, Run};
+use record::{Durability, RecordError, Run};
 
 use crate::control::Interrupt;
 use crate::inputs::ScenarioText;
@@ -42,6 +42,8 @@ pub struct CapacityRequest<'a> {
     pub version: &'a str,
     /// Run even if this machine cannot hold that many users.
     pub force: bool,
+    /// What the runs' records survive.
+    pub durability: Durability,
     pub interrupt: Arc<Interrupt>,
 }
 
@@ -104,6 +106,7 @@ pub fn search_capacity<E: From<CapacityError>>(
         program,
         version,
         force,
+        durability,
         interrupt,
     } = request;
     let runs = search.directory.join(RUNS);
@@ -145,6 +148,7 @@ pub fn search_capacity<E: From<CapacityError>>(
             workers_count: 0,
             allow_lost_workers: false,
             force,
+            durability,
             interrupt: Arc::clone(&interrupt),
             pause: Arc::default(),
         };

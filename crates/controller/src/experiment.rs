@@ -22,8 +22,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plan::Plan;
-use record::RecordError;
 use record::schema::{RunStatus, Summary};
+use record::{Durability, RecordError};
 use scenario::Experiment;
 
 use crate::causes::with_causes;
@@ -53,6 +53,8 @@ pub struct ExperimentRequest<'a> {
     pub version: &'a str,
     /// Run even if this machine cannot hold that many users.
     pub force: bool,
+    /// What the runs' records survive.
+    pub durability: Durability,
     pub interrupt: Arc<Interrupt>,
 }
 
@@ -281,6 +283,7 @@ impl Conductor<'_> {
             workers_count: 0,
             allow_lost_workers: false,
             force: self.request.force,
+            durability: self.request.durability,
             interrupt: Arc::clone(&self.request.interrupt),
             pause: Arc::default(),
         };

@@ -37,7 +37,7 @@ pub use inputs::{Inputs, ScenarioText};
 pub use probe::{ProbeError, Probed};
 pub use run::probing::target_location;
 pub use run::tick::{Second, Tick, TickMeasure};
-pub use run::{ConductError, Conducted, RunRequest, TooSmall, conduct};
+pub use run::{ConductError, Conducted, RunRequest, TooSmall, conduct, counted};
 pub use target::{LISTENING, TargetError};
 pub use watch::{WatchError, WatchRequest, watch};
 #[doc(hidden)]

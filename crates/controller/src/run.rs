@@ -36,6 +36,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use engine::driver::real::{StopFlag, Zero, monotonic_ns};
 use machine::loops::{cores, open_files_max};
 use plan::Plan;
+use record::Durability;
 use record::schema::{EventKind, RunInfo, Summary};
 
 use crate::control::{Interrupt, Pause};
@@ -54,7 +55,7 @@ use prepare::{prepare, start_target};
 use probing::Probing;
 use tick::Tick;
 
-pub use error::{ConductError, TooSmall};
+pub use error::{ConductError, TooSmall, counted};
 
 /// Loops start this long after all of them are ready and the record exists.
 const START_DELAY: Duration = Duration::from_millis(100);
@@ -77,6 +78,8 @@ pub struct RunRequest<'a> {
     pub allow_lost_workers: bool,
     /// Run even if this machine cannot hold that many users.
     pub force: bool,
+    /// What the record survives.
+    pub durability: Durability,
     pub interrupt: Arc<Interrupt>,
     pub pause: Arc<Pause>,
 }
@@ -125,7 +128,8 @@ pub fn conduct(
         unix_ns: zero.unix_ns,
     };
     let (info, text) = (start.info(), &request.scenario.text);
-    let mut journal = Journal::create(request.runs, info, text, rows, secrets)?;
+    let durability = request.durability;
+    let mut journal = Journal::create(request.runs, info, text, durability, rows, secrets)?;
     let probing = probes.map(|probes| Probing::start(probes, journal.probes()));
     if let Some(text) = warning {
         journal.event(0, EventKind::Note { text })?;

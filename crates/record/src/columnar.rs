@@ -19,7 +19,7 @@ use crate::RecordError;
 use crate::schema::FORMAT_VERSION;
 
 pub(crate) use read::TableReader;
-pub(crate) use write::{Column, TableWriter, join};
+pub(crate) use write::{Column, Copied, TableWriter};
 
 /// Key of the file's metadata that holds the format's version.
 const FORMAT_KEY: &str = "throng.format";

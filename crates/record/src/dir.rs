@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::schema::{RunInfo, RunStatus, Summary, Tally};
 use crate::{
-    EventsWriter, Import, LatencyWriter, ProbesWriter, RecordError, RequestsWriter, SeriesWriter,
-    whole,
+    Durability, EventsWriter, Import, LatencyWriter, ProbesWriter, RecordError, RequestsWriter,
+    SeriesWriter, whole,
 };
 
 pub(crate) const RUN: &str = "run.json";
@@ -30,6 +30,7 @@ const NAME_MAX: usize = 60;
 #[derive(Debug, Clone)]
 pub struct RunDir {
     path: PathBuf,
+    durability: Durability,
 }
 
 impl RunDir {
@@ -40,8 +41,22 @@ impl RunDir {
     /// # Errors
     /// [`RecordError::Exists`] if the directory exists already; else an error of the system.
     pub fn create(root: &Path, info: &RunInfo, scenario_text: &str) -> Result<RunDir, RecordError> {
-        let dir = RunDir::make(root, info)?;
-        whole::write(&dir.path.join(SCENARIO), scenario_text.as_bytes())?;
+        RunDir::create_durable(root, info, scenario_text, Durability::Process)
+    }
+
+    /// As [`create`](Self::create); `durability` is what the record survives.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn create_durable(
+        root: &Path,
+        info: &RunInfo,
+        scenario_text: &str,
+        durability: Durability,
+    ) -> Result<RunDir, RecordError> {
+        let dir = RunDir::make(root, info, durability)?;
+        let scenario = dir.path.join(SCENARIO);
+        whole::write_durable(&scenario, scenario_text.as_bytes(), durability)?;
         dir.update_info(&RunInfo {
             status: RunStatus::Running,
             ..info.clone()
@@ -56,21 +71,23 @@ impl RunDir {
     /// # Errors
     /// As for [`create`](Self::create).
     pub fn import(root: &Path, info: &RunInfo, import: &Import) -> Result<RunDir, RecordError> {
-        let dir = RunDir::make(root, info)?;
+        let dir = RunDir::make(root, info, Durability::Process)?;
         whole::write_json(&dir.path.join(IMPORT), import)?;
         dir.update_info(info)?;
         Ok(dir)
     }
 
     /// The empty directory of a run.
-    fn make(root: &Path, info: &RunInfo) -> Result<RunDir, RecordError> {
+    fn make(root: &Path, info: &RunInfo, durability: Durability) -> Result<RunDir, RecordError> {
         let path = root.join(&info.id);
         fs::create_dir_all(root).map_err(RecordError::io("create", root))?;
+        durability.sync_folder_of(root)?;
         fs::create_dir(&path).map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => RecordError::Exists { path: path.clone() },
             _ => RecordError::io("create", &path)(error),
         })?;
-        Ok(RunDir { path })
+        durability.sync_folder_of(&path)?;
+        Ok(RunDir { path, durability })
     }
 
     /// Where it is.
@@ -78,12 +95,16 @@ impl RunDir {
         &self.path
     }
 
+    fn write_json<T: serde::Serialize>(&self, name: &str, value: &T) -> Result<(), RecordError> {
+        whole::write_json_durable(&self.path.join(name), value, self.durability)
+    }
+
     /// Replaces `run.json`.
     ///
     /// # Errors
     /// What the system says.
     pub fn update_info(&self, info: &RunInfo) -> Result<(), RecordError> {
-        whole::write_json(&self.path.join(RUN), info)
+        self.write_json(RUN, info)
     }
 
     /// Replaces `summary.json`.
@@ -91,7 +112,7 @@ impl RunDir {
     /// # Errors
     /// What the system says.
     pub fn write_summary(&self, summary: &Summary) -> Result<(), RecordError> {
-        whole::write_json(&self.path.join(SUMMARY), summary)
+        self.write_json(SUMMARY, summary)
     }
 
     /// Replaces `tally.json`.
@@ -99,7 +120,7 @@ impl RunDir {
     /// # Errors
     /// What the system says.
     pub fn write_tally(&self, tally: &Tally) -> Result<(), RecordError> {
-        whole::write_json(&self.path.join(TALLY), tally)
+        self.write_json(TALLY, tally)
     }
 
     /// The writer of `requests.parquet`; `info` gives the names for the numbers in the file.
@@ -107,17 +128,17 @@ impl RunDir {
     /// # Errors
     /// What the system says.
     pub fn requests(&self, info: &RunInfo) -> Result<RequestsWriter, RecordError> {
-        RequestsWriter::create(&self.path, info)
+        RequestsWriter::create(&self.path, info, self.durability)
     }
 
     /// The writer of `series.parquet`.
     pub fn series(&self, info: &RunInfo) -> SeriesWriter {
-        SeriesWriter::new(self.path.join(SERIES), info)
+        SeriesWriter::new(self.path.join(SERIES), info, self.durability)
     }
 
     /// The writer of `probes.parquet`.
     pub fn probes(&self, info: &RunInfo) -> ProbesWriter {
-        ProbesWriter::new(self.path.join(PROBES), info)
+        ProbesWriter::new(self.path.join(PROBES), info, self.durability)
     }
 
     /// The writer of `events.jsonl`.
@@ -125,7 +146,7 @@ impl RunDir {
     /// # Errors
     /// What the system says.
     pub fn events(&self) -> Result<EventsWriter, RecordError> {
-        EventsWriter::create(self.path.join(EVENTS))
+        EventsWriter::create(self.path.join(EVENTS), self.durability)
     }
 
     /// The writer of `latency.hlog`.
@@ -133,7 +154,7 @@ impl RunDir {
     /// # Errors
     /// What the system says.
     pub fn latency(&self, info: &RunInfo) -> Result<LatencyWriter, RecordError> {
-        LatencyWriter::create(self.path.join(LATENCY), info)
+        LatencyWriter::create(self.path.join(LATENCY), info, self.durability)
     }
 }
 

@@ -7,19 +7,27 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::schema::Event;
-use crate::{RecordError, whole};
+use crate::{Durability, RecordError, whole};
 
 /// Appends events; each is in the file when [`write`](Self::write) returns.
 #[derive(Debug)]
 pub struct EventsWriter {
     path: PathBuf,
     file: File,
+    durability: Durability,
 }
 
 impl EventsWriter {
-    pub(crate) fn create(path: PathBuf) -> Result<EventsWriter, RecordError> {
+    pub(crate) fn create(
+        path: PathBuf,
+        durability: Durability,
+    ) -> Result<EventsWriter, RecordError> {
         let file = File::create(&path).map_err(RecordError::io("create", &path))?;
-        Ok(EventsWriter { path, file })
+        Ok(EventsWriter {
+            path,
+            file,
+            durability,
+        })
     }
 
     /// Appends one line.
@@ -33,6 +41,14 @@ impl EventsWriter {
         self.file
             .write_all(&line)
             .map_err(RecordError::io("write", &self.path))
+    }
+
+    /// Syncs what was written to the disk, where a power cut is to be survived.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn checkpoint(&mut self) -> Result<(), RecordError> {
+        self.durability.sync(&self.file, &self.path)
     }
 }
 
@@ -166,7 +182,7 @@ mod tests {
     }
 
     fn write_all(path: &Path, events: &[Event]) {
-        let mut writer = EventsWriter::create(path.to_owned()).unwrap();
+        let mut writer = EventsWriter::create(path.to_owned(), Durability::Process).unwrap();
         events.iter().for_each(|event| writer.write(event).unwrap());
     }
 

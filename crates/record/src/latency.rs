@@ -18,8 +18,8 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use stats::hist::LogHistogram;
 
-use crate::RecordError;
 use crate::schema::RunInfo;
+use crate::{Durability, RecordError};
 
 pub(crate) use read::read;
 
@@ -41,6 +41,7 @@ pub struct Interval {
 pub struct LatencyWriter {
     path: PathBuf,
     file: BufWriter<File>,
+    durability: Durability,
     serializer: V2DeflateSerializer,
     /// Reused: a fresh one would be allocated up to its greatest number each time.
     histogram: Histogram<u64>,
@@ -48,13 +49,18 @@ pub struct LatencyWriter {
 }
 
 impl LatencyWriter {
-    pub(crate) fn create(path: PathBuf, info: &RunInfo) -> Result<LatencyWriter, RecordError> {
+    pub(crate) fn create(
+        path: PathBuf,
+        info: &RunInfo,
+        durability: Durability,
+    ) -> Result<LatencyWriter, RecordError> {
         let file = File::create(&path).map_err(RecordError::io("create", &path))?;
         let histogram = Histogram::new(3)
             .map_err(|error| RecordError::io("create", &path)(std::io::Error::other(error)))?;
         let mut writer = LatencyWriter {
             path,
             file: BufWriter::new(file),
+            durability,
             serializer: V2DeflateSerializer::new(),
             histogram,
             encoded: Vec::new(),
@@ -86,14 +92,15 @@ impl LatencyWriter {
         self.write_line(&line)
     }
 
-    /// Hands all lines to the system, so that they outlive this process.
+    /// Makes all lines so far safe.
     ///
     /// # Errors
     /// What the system says.
     pub fn flush(&mut self) -> Result<(), RecordError> {
         self.file
             .flush()
-            .map_err(RecordError::io("write", &self.path))
+            .map_err(RecordError::io("write", &self.path))?;
+        self.durability.sync(self.file.get_ref(), &self.path)
     }
 
     /// Ends the file.

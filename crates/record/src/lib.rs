@@ -8,6 +8,7 @@
 mod columnar;
 pub mod counters;
 pub mod dir;
+pub mod durability;
 pub mod error;
 pub mod events;
 pub mod import;
@@ -23,13 +24,14 @@ pub mod series;
 pub mod whole;
 
 pub use dir::{RunDir, file_name, run_id};
+pub use durability::Durability;
 pub use error::RecordError;
 pub use events::EventsWriter;
 pub use import::Import;
 pub use latency::{Interval, LatencyWriter};
 pub use measurement::{Measurement, Outcome};
 pub use probes::{ProbeInfo, ProbeRow, Probes, ProbesWriter};
-pub use requests::RequestsWriter;
+pub use requests::{RequestsWriter, RowCounts};
 pub use run::Run;
 pub use series::SeriesWriter;
 pub use whole::write as write_whole;

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::RecordError;
 use crate::columnar::{self, Column, Field, Kind, Metadata, Packing, TableReader, TableWriter};
 use crate::schema::RunInfo;
+use crate::{Durability, RecordError};
 
 /// Rows in a row group.
 const GROUP_ROWS: usize = 1 << 17;
@@ -76,11 +76,12 @@ const PROBES_KEY: &str = "throng.probes";
 pub struct ProbesWriter {
     path: PathBuf,
     metadata: Metadata,
+    durability: Durability,
     probes: Probes,
 }
 
 impl ProbesWriter {
-    pub(crate) fn new(path: PathBuf, info: &RunInfo) -> ProbesWriter {
+    pub(crate) fn new(path: PathBuf, info: &RunInfo, durability: Durability) -> ProbesWriter {
         let metadata = columnar::metadata([
             ("throng.run", info.id.clone()),
             ("throng.started_unix_ns", info.started_unix_ns.to_string()),
@@ -88,6 +89,7 @@ impl ProbesWriter {
         ProbesWriter {
             path,
             metadata,
+            durability,
             probes: Probes::default(),
         }
     }
@@ -111,7 +113,8 @@ impl ProbesWriter {
         let mut metadata = self.metadata.clone();
         let list = serde_json::json!(self.probes.list);
         metadata.push((PROBES_KEY, list.to_string()));
-        let mut table = TableWriter::create(self.path.clone(), FIELDS, &metadata)?;
+        let path = self.path.clone();
+        let mut table = TableWriter::create(path, FIELDS, &metadata, self.durability)?;
         let groups = self.probes.rows.chunks(GROUP_ROWS);
         for group in groups {
             if let Err(error) = write_group(&mut table, group) {

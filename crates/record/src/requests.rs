@@ -1,9 +1,10 @@
 //! `requests.parquet`: one row a measurement.
 //!
 //! During the run, rows go to segments, each a complete Parquet file of its own in
-//! `requests.parquet.parts/`. A killed run so loses the rows since the last checkpoint at most.
-//! At the end the segments are joined by copying their encoded columns.
+//! `requests.parquet.parts/`. A killed run so loses the rows since the last checkpoint at most, and an error the
+//! rows of one segment. At the end the segments are joined ([`join`]).
 
+mod join;
 mod rows;
 
 use std::fs;
@@ -12,47 +13,55 @@ use std::path::{Path, PathBuf};
 use crate::columnar::{self, Metadata, TableReader, TableWriter};
 use crate::dir::{REQUESTS, REQUESTS_PARTS};
 use crate::schema::RunInfo;
-use crate::{Measurement, Outcome, RecordError};
+use crate::{Durability, Measurement, Outcome, RecordError};
 use rows::{FIELDS, Rows};
 
-/// Rows that are encoded together. They are held in memory at 64 bytes each until then.
-const GROUP_ROWS: usize = 1 << 17;
-/// Rows after which a segment is closed.
-const PART_ROWS: usize = 8 * GROUP_ROWS;
+/// Most rows of a segment. They are held in memory at 64 bytes each until they are encoded.
+const SEGMENT_ROWS: usize = 1 << 17;
 
 /// Writes measurements. It holds up to 8 MiB and no more.
 ///
 /// After an error it can still be used: the rows of the failed segment are given up and counted
-/// in [`lost`](Self::lost), and the next row begins a new segment.
+/// in [`counts`](Self::counts), and the next row begins a new segment.
 pub struct RequestsWriter {
     path: PathBuf,
     parts_dir: PathBuf,
     metadata: Metadata,
+    durability: Durability,
     buffer: Rows,
-    part: Option<TableWriter>,
-    part_rows: usize,
     parts: Vec<PathBuf>,
     /// Segments begun, those that failed too.
     parts_begun: u32,
-    kept: u64,
-    lost: u64,
+    counts: RowCounts,
+}
+
+/// What became of the rows that were given to a writer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RowCounts {
+    /// Safe in segments.
+    pub kept: u64,
+    /// Could not be written.
+    pub lost: u64,
 }
 
 impl RequestsWriter {
-    pub(crate) fn create(dir: &Path, info: &RunInfo) -> Result<RequestsWriter, RecordError> {
+    pub(crate) fn create(
+        dir: &Path,
+        info: &RunInfo,
+        durability: Durability,
+    ) -> Result<RequestsWriter, RecordError> {
         let parts_dir = dir.join(REQUESTS_PARTS);
         fs::create_dir(&parts_dir).map_err(RecordError::io("create", &parts_dir))?;
+        durability.sync_folder_of(&parts_dir)?;
         Ok(RequestsWriter {
             path: dir.join(REQUESTS),
             parts_dir,
             metadata: metadata(info),
-            buffer: Rows::with_capacity(GROUP_ROWS),
-            part: None,
-            part_rows: 0,
+            durability,
+            buffer: Rows::with_capacity(SEGMENT_ROWS),
             parts: Vec::new(),
             parts_begun: 0,
-            kept: 0,
-            lost: 0,
+            counts: RowCounts::default(),
         })
     }
 
@@ -75,31 +84,61 @@ impl RequestsWriter {
         mut rows: &[Measurement],
         pause: &mut dyn FnMut(),
     ) -> Result<(), RecordError> {
+        let mut first_error = Ok(());
         while !rows.is_empty() {
-            let (now, later) = rows.split_at(rows.len().min(GROUP_ROWS - self.buffer.len()));
+            let (now, later) = rows.split_at(rows.len().min(SEGMENT_ROWS - self.buffer.len()));
             self.buffer.extend(now);
             rows = later;
-            if self.buffer.len() == GROUP_ROWS {
-                let written = self.flush_group(pause);
-                self.settle(written)?;
-            }
-            if self.part_rows >= PART_ROWS {
-                let closed = self.close_part();
-                self.settle(closed)?;
+            if self.buffer.len() == SEGMENT_ROWS {
+                first_error = first_error.and(self.checkpoint_pausing(pause));
             }
         }
-        Ok(())
+        first_error
     }
 
-    /// Makes all rows so far safe from the end of this process, in a segment of their own.
+    /// True if there are rows that the next [`checkpoint`](Self::checkpoint) makes safe.
+    pub fn is_pending(&self) -> bool {
+        !self.buffer.is_empty()
+    }
+
+    /// Makes all rows so far safe, in a segment of their own.
     ///
     /// # Errors
     /// What the system says; rows are lost then.
     pub fn checkpoint(&mut self) -> Result<(), RecordError> {
-        let closed = self
-            .flush_group(&mut || {})
-            .and_then(|()| self.close_part());
-        self.settle(closed)
+        self.checkpoint_pausing(&mut || {})
+    }
+
+    /// Like [`checkpoint`](Self::checkpoint), and pauses like [`write_pausing`](Self::write_pausing).
+    ///
+    /// # Errors
+    /// As those of `checkpoint`.
+    pub fn checkpoint_pausing(&mut self, pause: &mut dyn FnMut()) -> Result<(), RecordError> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        let rows = self.buffer.len() as u64;
+        let written = self.write_segment(pause);
+        match &written {
+            Ok(()) => self.counts.kept += rows,
+            Err(_) => self.counts.lost += rows,
+        }
+        self.buffer.clear();
+        written
+    }
+
+    fn write_segment(&mut self, pause: &mut dyn FnMut()) -> Result<(), RecordError> {
+        self.parts_begun += 1;
+        let name = format!("{:06}.parquet", self.parts_begun);
+        let path = self.parts_dir.join(name);
+        let mut part = TableWriter::create(path.clone(), FIELDS, &self.metadata, self.durability)?;
+        if let Err(error) = part.write_row_group(self.buffer.columns(), pause) {
+            part.abandon();
+            return Err(error);
+        }
+        part.finish()?;
+        self.parts.push(path);
+        Ok(())
     }
 
     /// Joins the segments to `requests.parquet`.
@@ -109,65 +148,15 @@ impl RequestsWriter {
     pub fn finish(mut self) -> Result<(), RecordError> {
         self.checkpoint()?;
         match &self.parts[..] {
-            [only] => crate::whole::rename(only, &self.path)?,
-            parts => columnar::join(parts, &self.path, FIELDS, &self.metadata)?,
+            [only] => crate::whole::rename(only, &self.path, self.durability)?,
+            parts => join::join(parts, &self.path, &self.metadata, self.durability)?,
         }
         fs::remove_dir_all(&self.parts_dir).map_err(RecordError::io("remove", &self.parts_dir))
     }
 
-    /// Rows that are safe in segments.
-    pub fn kept(&self) -> u64 {
-        self.kept
-    }
-
-    /// Rows that were given and could not be written.
-    pub fn lost(&self) -> u64 {
-        self.lost
-    }
-
-    /// Encodes the buffered rows and appends them to the segment, which is created if needed.
-    fn flush_group(&mut self, pause: &mut dyn FnMut()) -> Result<(), RecordError> {
-        if self.buffer.is_empty() {
-            return Ok(());
-        }
-        if self.part.is_none() {
-            self.parts_begun += 1;
-            let path = self
-                .parts_dir
-                .join(format!("{:06}.parquet", self.parts_begun));
-            self.part = Some(TableWriter::create(path, FIELDS, &self.metadata)?);
-        }
-        if let Some(part) = &mut self.part {
-            part.write_row_group(self.buffer.columns(), pause)?;
-            self.part_rows += self.buffer.len();
-            self.buffer.clear();
-        }
-        Ok(())
-    }
-
-    fn close_part(&mut self) -> Result<(), RecordError> {
-        let Some(part) = self.part.take() else {
-            return Ok(());
-        };
-        let path = part.path().to_owned();
-        part.finish()?;
-        self.parts.push(path);
-        self.kept += self.part_rows as u64;
-        self.part_rows = 0;
-        Ok(())
-    }
-
-    /// After a failure, gives up the segment and the buffer and counts their rows.
-    fn settle(&mut self, result: Result<(), RecordError>) -> Result<(), RecordError> {
-        if result.is_err() {
-            self.lost += (self.part_rows + self.buffer.len()) as u64;
-            self.part_rows = 0;
-            self.buffer.clear();
-            if let Some(part) = self.part.take() {
-                part.abandon();
-            }
-        }
-        result
+    /// What became of the rows so far, those aside that wait for the next checkpoint.
+    pub fn counts(&self) -> RowCounts {
+        self.counts
     }
 }
 

@@ -60,7 +60,13 @@ impl Run {
     pub fn missing(&self) -> Vec<String> {
         let mut missing = Vec::new();
         if self.info.status == RunStatus::Running {
-            missing.push("the run is in progress or was killed".to_owned());
+            missing.push(match self.until_ns() {
+                Ok(until_ns) => format!(
+                    "the run is in progress or was killed; its figures end at {:.1} s",
+                    until_ns as f64 / 1e9
+                ),
+                Err(_) => "the run is in progress or was killed".to_owned(),
+            });
         }
         // Imported results have only these; `import.json` lists what they lack.
         let names = match self.path.join(IMPORT).exists() {
@@ -127,16 +133,36 @@ impl Run {
         whole::read_json(&self.path.join(TALLY))
     }
 
-    /// The run second by second; empty if the file is missing.
+    /// The run second by second; empty if the file is missing. Of a run in progress or a killed one, up to its
+    /// last checkpoint.
     ///
     /// # Errors
     /// The file cannot be read, is damaged or of a later version.
     pub fn series(&self) -> Result<Vec<SeriesRow>, RecordError> {
+        let until_ns = self.until_ns()?;
+        let mut rows = self.all_series()?;
+        rows.retain(|row| row.end_ns <= until_ns);
+        Ok(rows)
+    }
+
+    fn all_series(&self) -> Result<Vec<SeriesRow>, RecordError> {
         let path = self.path.join(SERIES);
         if path.exists() {
             series::read(&path)
         } else {
             Ok(Vec::new())
+        }
+    }
+
+    /// Up to when the files of a run in progress, or of a killed one, agree: its last checkpoint. Each file is
+    /// written by itself, the tally last; what others have beyond it would be counted by some and not by others.
+    fn until_ns(&self) -> Result<u64, RecordError> {
+        if self.info.status != RunStatus::Running {
+            return Ok(u64::MAX);
+        }
+        match self.tally()?.and_then(|tally| tally.until_ns) {
+            Some(until_ns) => Ok(until_ns),
+            None => Ok(self.all_series()?.last().map_or(0, |row| row.end_ns)),
         }
     }
 
@@ -149,7 +175,8 @@ impl Run {
         events::read(&self.path.join(EVENTS))
     }
 
-    /// Passes on the histograms in the order they were written; none if the file is missing.
+    /// Passes on the histograms in the order they were written; none if the file is missing. Of a run in
+    /// progress or a killed one, up to its last checkpoint.
     ///
     /// # Errors
     /// The file cannot be read or is damaged elsewhere than in an incomplete last line.
@@ -164,8 +191,14 @@ impl Run {
     pub fn intervals_of(
         &self,
         wanted: impl Fn(&str) -> bool,
-        each: impl FnMut(Interval),
+        mut each: impl FnMut(Interval),
     ) -> Result<(), RecordError> {
+        let until_ns = self.until_ns()?;
+        let each = |interval: Interval| {
+            if interval.start_ns.saturating_add(interval.len_ns) <= until_ns {
+                each(interval);
+            }
+        };
         latency::read(&self.path.join(LATENCY), wanted, each)
     }
 

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::RecordError;
 use crate::columnar::{self, Column, Field, Kind, Metadata, Packing, TableReader, TableWriter};
 use crate::schema::{RunInfo, SeriesRow};
+use crate::{Durability, RecordError};
 
 /// Keeps all rows (320 bytes per second of the run) and rewrites the file at each checkpoint, so that it
 /// is always one complete, well-packed table.
@@ -12,11 +12,12 @@ use crate::schema::{RunInfo, SeriesRow};
 pub struct SeriesWriter {
     path: PathBuf,
     metadata: Metadata,
+    durability: Durability,
     rows: Vec<SeriesRow>,
 }
 
 impl SeriesWriter {
-    pub(crate) fn new(path: PathBuf, info: &RunInfo) -> SeriesWriter {
+    pub(crate) fn new(path: PathBuf, info: &RunInfo, durability: Durability) -> SeriesWriter {
         let phases = serde_json::json!(info.phases);
         let metadata = columnar::metadata([
             ("throng.run", info.id.clone()),
@@ -26,6 +27,7 @@ impl SeriesWriter {
         SeriesWriter {
             path,
             metadata,
+            durability,
             rows: Vec::new(),
         }
     }
@@ -40,9 +42,18 @@ impl SeriesWriter {
     /// # Errors
     /// An error of the system. The rows are kept for the next attempt.
     pub fn checkpoint(&mut self) -> Result<(), RecordError> {
-        let mut table = TableWriter::create(self.path.clone(), FIELDS, &self.metadata)?;
+        self.checkpoint_pausing(&mut || {})
+    }
+
+    /// Like [`checkpoint`](Self::checkpoint), and calls `pause` after each piece of the encoding.
+    ///
+    /// # Errors
+    /// As those of `checkpoint`.
+    pub fn checkpoint_pausing(&mut self, pause: &mut dyn FnMut()) -> Result<(), RecordError> {
+        let (path, durability) = (self.path.clone(), self.durability);
+        let mut table = TableWriter::create(path, FIELDS, &self.metadata, durability)?;
         let columns = columns_of(&self.rows);
-        match table.write_row_group(columns.iter().map(Values::as_column), &mut || {}) {
+        match table.write_row_group(columns.iter().map(Values::as_column), pause) {
             Ok(()) => table.finish(),
             Err(error) => {
                 table.abandon();

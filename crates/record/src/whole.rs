@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::RecordError;
+use crate::{Durability, RecordError};
 
 /// The name of a file until it is complete.
 pub(crate) fn temporary(path: &Path) -> PathBuf {
@@ -16,9 +16,14 @@ pub(crate) fn temporary(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Writes the complete file and then renames it into place.
-pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), RecordError> {
-    fs::rename(from, to).map_err(RecordError::io("rename", from))
+/// Gives a complete file its name.
+pub(crate) fn rename(from: &Path, to: &Path, durability: Durability) -> Result<(), RecordError> {
+    if durability == Durability::PowerCut {
+        let file = File::open(from).and_then(|file| file.sync_all());
+        file.map_err(RecordError::io("sync", from))?;
+    }
+    fs::rename(from, to).map_err(RecordError::io("rename", from))?;
+    durability.sync_folder_of(to)
 }
 
 /// Replaces the file in one step: readers see the old content or the new. A link stays, and what it
@@ -28,6 +33,15 @@ pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), RecordError> {
 /// # Errors
 /// What the system says; then the file is as it was.
 pub fn write(path: &Path, content: &[u8]) -> Result<(), RecordError> {
+    write_durable(path, content, Durability::Process)
+}
+
+/// As [`write()`]; what it replaced, or its content, also survives a power cut if that is wanted.
+pub(crate) fn write_durable(
+    path: &Path,
+    content: &[u8],
+    durability: Durability,
+) -> Result<(), RecordError> {
     let Some(target) = replaceable(path) else {
         return write_through(path, content).map_err(RecordError::io("write", path));
     };
@@ -38,7 +52,7 @@ pub fn write(path: &Path, content: &[u8]) -> Result<(), RecordError> {
         let _ = fs::remove_file(&temporary);
     }
     written?;
-    rename(&temporary, &target)
+    rename(&temporary, &target, durability)
 }
 
 /// Which file another can take the place of; `None` where that would not be what is meant.
@@ -92,10 +106,19 @@ fn bytes(path: &Path) -> io::Result<Vec<u8>> {
 /// # Errors
 /// What the system says; then the file is as it was.
 pub fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), RecordError> {
+    write_json_durable(path, value, Durability::Process)
+}
+
+/// As [`write_json`]; see [`write_durable`].
+pub(crate) fn write_json_durable<T: Serialize>(
+    path: &Path,
+    value: &T,
+    durability: Durability,
+) -> Result<(), RecordError> {
     let mut text = serde_json::to_vec_pretty(value)
         .map_err(|error| RecordError::io("write", path)(error.into()))?;
     text.push(b'\n');
-    write(path, &text)
+    write_durable(path, &text, durability)
 }
 
 /// The file's text; `None`: there is no such file.

@@ -15,6 +15,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use convert::Leniency;
 use machine::limits::USERS_MAX;
+use record::Durability;
 
 pub(crate) use compare::{CompareArgs, CorrectionArg, TimeArg};
 pub(crate) use import::{FileArgs, ImportArgs, ResultsArgs, SamplesArgs, UnitArg};
@@ -149,6 +150,8 @@ pub(crate) struct ExperimentArgs {
     /// Run even if this machine cannot hold that many users
     #[arg(long, conflicts_with = "analyze")]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) durable: DurableArgs,
     /// Analyse the finished experiment in this directory, or a CSV file of factors and responses
     #[arg(long, value_name = "DIR|CSV")]
     pub(crate) analyze: Option<PathBuf>,
@@ -198,6 +201,8 @@ pub(crate) struct RunArgs {
     /// Run even if this machine cannot hold that many users
     #[arg(long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) durable: DurableArgs,
     /// Run the event loops in N worker processes instead of threads of this process. This is no
     /// faster on one machine; a worker that dies takes only its own users with it [default: 0]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true,
@@ -221,6 +226,23 @@ pub(crate) struct RunArgs {
     pub(crate) load: LoadArgs,
     #[command(flatten)]
     pub(crate) exports: ExportArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DurableArgs {
+    /// Sync the record to the disk every three seconds, so that a power cut loses no more than the end
+    /// of the process does: the last five seconds
+    #[arg(long)]
+    durable: bool,
+}
+
+impl DurableArgs {
+    pub(crate) fn durability(&self) -> Durability {
+        match self.durable {
+            true => Durability::PowerCut,
+            false => Durability::Process,
+        }
+    }
 }
 
 #[derive(Debug, ClapArgs)]
@@ -382,6 +404,8 @@ pub(crate) struct CapacityArgs {
     /// Run even if this machine cannot hold that many users
     #[arg(long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) durable: DurableArgs,
     /// Write the report to this file as self-contained HTML [default: report.html in its directory]
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,

@@ -88,3 +88,26 @@ fn misjudged<'a>(situations: impl Iterator<Item = &'a Situation>) -> Vec<String>
     runs.filter_map(|(situation, summary)| situation.misjudged(&summary))
         .collect()
 }
+
+/// A run that is killed after any of its seconds is judged by what its last checkpoint has, and its sums hold.
+#[test]
+fn a_run_killed_after_any_second_is_judged_by_its_last_checkpoint() {
+    let text = "target: http://127.0.0.1/\nsessions: { s: [ { get: /, as: page }, { think: 700ms }, { get: /b, as: b } ] }\n\
+                arrivals: [ { constant: 20/s, for: 10s } ]\noptions: { drain: 2s }\n";
+    for (summary, ended, end_ns) in Bed::new(text.to_owned()).killed_after_each_second(1) {
+        let counted: u64 = summary.measures.iter().map(|measure| measure.count).sum();
+        assert_eq!(counted, ended, "killed after {} s", end_ns as f64 / 1e9);
+        let codes: Vec<&str> = summary.findings.iter().map(|f| f.code.as_str()).collect();
+        assert!(codes.contains(&"run-incomplete"), "{codes:?}");
+        assert!(!codes.contains(&"sums-broken"), "{codes:?}");
+        let page = summary
+            .measures
+            .iter()
+            .find(|measure| measure.name == "page");
+        let rate = page.map_or(0.0, |page| page.rate_per_s);
+        assert!(
+            end_ns == 0 || end_ns > 10 * target::S || (rate - 20.0).abs() < 0.5,
+            "{rate}"
+        );
+    }
+}

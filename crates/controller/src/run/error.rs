@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use machine::limits::about;
 use probe::ProbeError;
-use record::RecordError;
+use record::{RecordError, RowCounts};
 
 use crate::target::TargetError;
 use crate::workers::pool::PoolError;
@@ -30,12 +30,24 @@ pub enum ConductError {
     Probe(#[from] ProbeError),
     #[error("cannot write the run's record")]
     Record(#[from] RecordError),
+    #[error("not the whole record was written: {}", counted(*rows))]
+    RowsLost {
+        rows: RowCounts,
+        #[source]
+        source: RecordError,
+    },
     #[error("cannot judge the run in {}", directory.display())]
     Judge {
         directory: PathBuf,
         #[source]
         source: judge::JudgeError,
     },
+}
+
+/// What became of the rows, in words.
+pub fn counted(rows: RowCounts) -> String {
+    let (kept, lost) = (units::count(rows.kept), units::count(rows.lost));
+    format!("{kept} rows are in requests.parquet.parts, {lost} were not written")
 }
 
 /// The machine is too small for the run.

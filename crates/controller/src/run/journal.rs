@@ -10,10 +10,11 @@ use engine::measure::Example;
 use plan::MeasureId;
 use record::schema::{Event, EventKind, RunInfo, RunStatus};
 use record::{
-    EventsWriter, LatencyWriter, Measurement, Outcome, ProbesWriter, RecordError, RunDir,
-    SeriesWriter,
+    Durability, EventsWriter, LatencyWriter, Measurement, Outcome, ProbesWriter, RecordError,
+    RunDir, SeriesWriter,
 };
 
+use super::error::{ConductError, counted};
 use super::merge::{Interval, Outcomes};
 use super::tick::example_event;
 use crate::causes::with_causes;
@@ -22,8 +23,8 @@ use rows::{RowsThread, rest};
 
 /// Errors of one kind and measure that are recorded with their text.
 const EXAMPLES_MAX: u32 = 5;
-/// Intervals between two checkpoints, which a killed run keeps.
-const CHECKPOINT_EVERY: u32 = 10;
+/// Intervals, of a second each, between two checkpoints.
+pub(super) const CHECKPOINT_EVERY: u32 = 3;
 
 /// The run directory's writers.
 pub(crate) struct Journal {
@@ -47,10 +48,11 @@ impl Journal {
         root: &Path,
         info: RunInfo,
         scenario: &str,
+        durability: Durability,
         rows: Receiver<Vec<Measurement>>,
         secrets: Secrets,
     ) -> Result<Journal, RecordError> {
-        let dir = RunDir::create(root, &info, scenario)?;
+        let dir = RunDir::create_durable(root, &info, scenario, durability)?;
         Ok(Journal {
             series: dir.series(&info),
             latency: dir.latency(&info)?,
@@ -156,19 +158,20 @@ impl Journal {
         self.event(at_ns, what)
     }
 
+    /// The tally comes last: what it counts is in the other files.
     fn checkpoint(&mut self) -> Result<(), RecordError> {
-        self.series.checkpoint()?;
+        self.events.checkpoint()?;
         self.latency.flush()?;
+        self.series.checkpoint_pausing(&mut rest)?;
         self.dir.write_tally(&self.outcomes.tally())
     }
 
     /// Closes all files once the last sender of rows is gone; `info` says how the run ended. If a file
     /// cannot be closed the run has failed, and as far as the disk allows the record says so.
-    pub(crate) fn finish(self, info: &RunInfo) -> Result<RunDir, RecordError> {
+    pub(crate) fn finish(self, info: &RunInfo) -> Result<RunDir, ConductError> {
         let (dir, mut events) = (self.dir, self.events);
-        let closed = self
-            .rows
-            .finish()
+        let (rows, written) = self.rows.finish();
+        let closed = written
             .and(self.series.finish())
             .and(self.latency.finish())
             .and(dir.write_tally(&self.outcomes.tally()));
@@ -176,19 +179,24 @@ impl Journal {
         let mut info = info.clone();
         if let Err(error) = &closed {
             info.status = RunStatus::Failed;
-            let what = EventKind::Note {
-                text: with_causes(error),
-            };
-            // The error is returned either way.
-            let _ = events.write(&Event { at_ns, what });
+            let mut notes = vec![with_causes(error)];
+            notes.extend((rows.lost > 0).then(|| counted(rows)));
+            for text in notes {
+                let what = EventKind::Note { text };
+                // The error is returned either way.
+                let _ = events.write(&Event { at_ns, what });
+            }
         }
         let what = EventKind::RunEnded {
             status: info.status,
         };
         let ended = events
             .write(&Event { at_ns, what })
+            .and(events.checkpoint())
             .and(dir.update_info(&info));
-        closed.and(ended)?;
-        Ok(dir)
+        match closed {
+            Err(source) if rows.lost > 0 => Err(ConductError::RowsLost { rows, source }),
+            closed => Ok(closed.and(ended).map(|()| dir)?),
+        }
     }
 }

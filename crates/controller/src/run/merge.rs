@@ -253,6 +253,8 @@ pub(crate) struct Outcomes {
     endings: Vec<Ending>,
     /// When the last phase ends.
     planned_end_ns: u64,
+    /// End of the last interval.
+    until_ns: u64,
 }
 
 impl Outcomes {
@@ -264,6 +266,7 @@ impl Outcomes {
     }
 
     pub(crate) fn add(&mut self, interval: &Interval) {
+        self.until_ns = self.until_ns.max(interval.row.end_ns);
         for ending in &interval.endings {
             let is_same = |kept: &&mut Ending| {
                 Ending { users: 0, ..**kept }
@@ -298,6 +301,7 @@ impl Outcomes {
     /// As the record keeps it.
     pub(crate) fn tally(&self) -> Tally {
         let mut tally = Tally {
+            until_ns: Some(self.until_ns),
             begun: self.begun.clone(),
             endings: self.endings.clone(),
             ..Tally::default()

@@ -325,14 +325,17 @@ impl EventLoop<'_> {
         }
     }
 
+    /// Rows go on in batches, and with the end of each second, so that none is kept back for longer.
     fn hand_over(&mut self, all: bool) {
+        let mut has_closed = false;
         for mut delta in self.shard.take_deltas() {
+            has_closed = true;
             delta.cpu = self.cpu.read(std::mem::take(&mut self.idle_ns));
             let sample_max = if all { usize::MAX } else { traffic::SAMPLE_MAX };
             delta.traffic = self.sockets.traffic(sample_max);
             (self.news)(LoopNews::Delta(Box::new(delta)));
         }
-        let Some(rows) = self.shard.take_rows(all) else {
+        let Some(rows) = self.shard.take_rows(all || has_closed) else {
             return;
         };
         if all {

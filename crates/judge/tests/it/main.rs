@@ -146,6 +146,7 @@ fn write(root: &Path, tally: bool) -> Run {
             }
         };
         dir.write_tally(&Tally {
+            until_ns: None,
             phases: vec![phase(0, 2), phase(1, 4)],
             ..Tally::default()
         })

@@ -1,4 +1,4 @@
-//! Writing tables, and joining them.
+//! Writing tables, and copying parts of them.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::ColumnPath;
 
 use super::{Field, Metadata, Packing, read_error, schema, write_error};
-use crate::{RecordError, whole};
+use crate::{Durability, RecordError, whole};
 
 /// Rows in a page. Each costs a header of some 30 bytes; one of this size takes some ten microseconds
 /// to encode, and its buffers are small enough for the allocator to keep them.
@@ -33,6 +33,7 @@ pub(crate) struct TableWriter {
     path: PathBuf,
     temporary: PathBuf,
     file: SerializedFileWriter<File>,
+    durability: Durability,
 }
 
 impl TableWriter {
@@ -41,6 +42,7 @@ impl TableWriter {
         path: PathBuf,
         fields: &[Field],
         metadata: &Metadata,
+        durability: Durability,
     ) -> Result<TableWriter, RecordError> {
         let temporary = whole::temporary(&path);
         let file = File::create(&temporary).map_err(RecordError::io("create", &path))?;
@@ -53,12 +55,8 @@ impl TableWriter {
             path,
             temporary,
             file,
+            durability,
         })
-    }
-
-    /// Where the file will stand.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Writes the columns, all of one length, in the order of the fields. `pause` is called after
@@ -79,8 +77,12 @@ impl TableWriter {
 
     /// Ends the file and puts it in its place.
     pub(crate) fn finish(mut self) -> Result<(), RecordError> {
-        self.file.finish().map_err(write_error(&self.path))?;
-        whole::rename(&self.temporary, &self.path)
+        if let Err(error) = self.file.finish() {
+            let error = write_error(&self.path)(error);
+            self.abandon();
+            return Err(error);
+        }
+        whole::rename(&self.temporary, &self.path, self.durability)
     }
 
     /// Takes away what was written.
@@ -91,33 +93,38 @@ impl TableWriter {
     }
 }
 
-/// Puts the tables' row groups, in this order, into one table at `path`. The encoded columns are
-/// copied as they are. All tables must have these fields.
-pub(crate) fn join(
-    parts: &[PathBuf],
-    path: &Path,
-    fields: &[Field],
-    metadata: &Metadata,
-) -> Result<(), RecordError> {
-    let mut joined = TableWriter::create(path.to_owned(), fields, metadata)?;
-    match parts.iter().try_for_each(|part| append(&mut joined, part)) {
-        Ok(()) => joined.finish(),
-        Err(error) => {
-            joined.abandon();
-            Err(error)
-        }
-    }
+/// A table whose row groups are copied to another one as they are.
+pub(crate) struct Copied {
+    file: File,
+    groups: Vec<RowGroupMetaData>,
 }
 
-fn append(joined: &mut TableWriter, part: &Path) -> Result<(), RecordError> {
-    let file = File::open(part).map_err(RecordError::io("read", part))?;
-    let groups = ParquetMetaDataReader::new()
-        .parse_and_finish(&file)
-        .map_err(read_error(part))?;
-    for group in groups.row_groups() {
-        append_group(joined, &file, group).map_err(write_error(&joined.path))?;
+impl Copied {
+    /// Opens the table at `path`, which must have the same fields as the one that it is copied to.
+    pub(crate) fn open(path: &Path) -> Result<Copied, RecordError> {
+        let file = File::open(path).map_err(RecordError::io("read", path))?;
+        let metadata = ParquetMetaDataReader::new()
+            .parse_and_finish(&file)
+            .map_err(read_error(path))?;
+        Ok(Copied {
+            file,
+            groups: metadata.row_groups().to_vec(),
+        })
     }
-    Ok(())
+
+    /// The rows of each row group.
+    pub(crate) fn rows(&self) -> Vec<usize> {
+        let rows = self.groups.iter().map(|group| group.num_rows() as usize);
+        rows.collect()
+    }
+
+    /// Copies the encoded columns of a row group.
+    pub(crate) fn copy(&self, group: usize, to: &mut TableWriter) -> Result<(), RecordError> {
+        let Some(group) = self.groups.get(group) else {
+            return Ok(());
+        };
+        append_group(to, &self.file, group).map_err(write_error(&to.path))
+    }
 }
 
 fn append_group(

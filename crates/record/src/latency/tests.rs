@@ -46,7 +46,7 @@ fn info() -> RunInfo {
 fn round_trip(intervals: &[(u64, u64, &str, &LogHistogram)]) -> Vec<Interval> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("latency.hlog");
-    let mut writer = LatencyWriter::create(path.clone(), &info()).unwrap();
+    let mut writer = LatencyWriter::create(path.clone(), &info(), Durability::Process).unwrap();
     for (start_ns, len_ns, tag, hist) in intervals {
         writer.interval(*start_ns, *len_ns, tag, hist).unwrap();
     }
@@ -60,7 +60,7 @@ fn round_trip(intervals: &[(u64, u64, &str, &LogHistogram)]) -> Vec<Interval> {
 fn tags_that_are_not_wanted_are_skipped() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("latency.hlog");
-    let mut writer = LatencyWriter::create(path.clone(), &info()).unwrap();
+    let mut writer = LatencyWriter::create(path.clone(), &info(), Durability::Process).unwrap();
     for tag in ["a", "a.lag", "b"] {
         writer.interval(0, 1, tag, &recorded(&[5])).unwrap();
     }
@@ -122,7 +122,7 @@ fn the_greatest_number_is_exact_and_the_least_the_middle_of_its_bucket() {
 fn torn_last_line_is_skipped_and_damage_reported() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("latency.hlog");
-    let mut writer = LatencyWriter::create(path.clone(), &info()).unwrap();
+    let mut writer = LatencyWriter::create(path.clone(), &info(), Durability::Process).unwrap();
     writer.interval(0, 1, "a", &recorded(&[1])).unwrap();
     writer.interval(1, 1, "a", &recorded(&[1])).unwrap();
     writer.finish().unwrap();

@@ -234,6 +234,7 @@ fn row(number: u64, operation: Operation) -> Measurement {
 
 fn tally(count: u64) -> Tally {
     Tally {
+        until_ns: None,
         phases: vec![PhaseTally {
             phase: 0,
             measures: vec![MeasureTally {

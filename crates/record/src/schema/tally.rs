@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// `tally.json`: how operations ended, by phase and measure. Rewritten every few seconds, so
-/// that a killed run still shows its errors; a measurement belongs to the phase it ended in.
+/// `tally.json`: how operations ended, by phase and measure. Written last at each checkpoint, so
+/// that the figures of a killed run end where it does; a measurement belongs to the phase it ended in.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Tally {
+    /// Which intervals it counts: those that ended by then, since the run's start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_ns: Option<u64>,
     /// Those in which something ended.
     pub phases: Vec<PhaseTally>,
     /// Operations begun, by measure.

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use record::schema::{RunInfo, RunStatus, SeriesRow};
-use record::{Interval, Measurement, Outcome, RecordError, Run, RunDir};
+use record::{Interval, Measurement, Outcome, RecordError, RowCounts, Run, RunDir};
 
 use crate::sample;
 
@@ -45,7 +45,13 @@ fn whole_run_comes_back() {
         writer.write(part).unwrap();
         writer.checkpoint().unwrap();
     }
-    assert_eq!((writer.kept(), writer.lost()), (1000, 0));
+    assert_eq!(
+        writer.counts(),
+        RowCounts {
+            kept: 1000,
+            lost: 0
+        }
+    );
     writer.finish().unwrap();
     let mut writer = dir.series(&info);
     for second in &seconds {
@@ -133,7 +139,7 @@ fn killed_run_opens_and_says_so() {
     assert_eq!(
         run.missing(),
         [
-            "the run is in progress or was killed",
+            "the run is in progress or was killed; its figures end at 1.0 s",
             "there is no summary.json",
             "requests.parquet is still in segments; the last rows may be missing",
         ]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use record::{RecordError, Run, RunDir};
+use record::{RecordError, RowCounts, Run, RunDir};
 
 use crate::sample;
 
@@ -178,7 +178,13 @@ mod disk_full {
         writer.checkpoint().unwrap();
         writer.write(&rows[100..200]).unwrap();
         assert_full(writer.checkpoint());
-        assert_eq!((writer.kept(), writer.lost()), (100, 100));
+        assert_eq!(
+            writer.counts(),
+            RowCounts {
+                kept: 100,
+                lost: 100
+            }
+        );
         writer.write(&rows[200..]).unwrap();
         writer.finish().unwrap();
 

@@ -200,6 +200,7 @@ pub(crate) fn tally() -> Tally {
         outcomes,
     }];
     Tally {
+        until_ns: None,
         phases: vec![PhaseTally { phase: 0, measures }],
         ..Tally::default()
     }

@@ -282,6 +282,7 @@ fn tally(clients: &[ClientReport]) -> Tally {
         .into_iter()
         .map(|(measure, outcomes)| MeasureTally { measure, outcomes });
     Tally {
+        until_ns: None,
         phases: vec![PhaseTally {
             phase: 0,
             measures: measures.collect(),

@@ -100,6 +100,7 @@ fn unknown_health_and_latencies_stay_empty() {
         outcomes,
     }];
     let tally = Tally {
+        until_ns: None,
         phases: vec![PhaseTally { phase: 0, measures }],
         ..Tally::default()
     };

@@ -52,6 +52,7 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
         program: &program,
         version: env!("CARGO_PKG_VERSION"),
         force: args.force,
+        durability: args.durable.durability(),
         interrupt: run::interrupt()?,
     };
     let compile = |settings: &[(String, String)]| {

@@ -140,6 +140,7 @@ fn conduct(
         program: &program,
         version: env!("CARGO_PKG_VERSION"),
         force: args.force,
+        durability: args.durable.durability(),
         interrupt: interrupt()?,
     };
     if is_new {

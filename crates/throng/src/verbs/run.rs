@@ -41,6 +41,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         workers_count: args.workers,
         allow_lost_workers: args.lost_workers.allow_lost_workers,
         force: args.force,
+        durability: args.durable.durability(),
         interrupt: Arc::clone(&interrupt),
         pause: Arc::clone(&pause),
     };
@@ -189,21 +190,28 @@ pub(crate) fn failure(error: ConductError) -> Failure {
         ConductError::Record(RecordError::Io {
             action: "create", ..
         }) => Exit::CannotCreate,
-        ConductError::Record(_) | ConductError::Judge { .. } => Exit::Io,
+        ConductError::Record(_) | ConductError::RowsLost { .. } | ConductError::Judge { .. } => {
+            Exit::Io
+        }
         ConductError::Probe(_) => Exit::Data,
         ConductError::TooSmall(_) => Exit::System,
     };
-    if let ConductError::Record(record) = &error
-        && record.is_disk_full()
-    {
-        return Failure::hinted(
-            Exit::Io,
-            format!("the disk is full: {record}"),
-            "free some space, or choose another directory with --runs; what was written is kept, and \
-             `throng show` reads it",
-        );
+    let (record, rows) = match &error {
+        ConductError::Record(record) => (record, String::new()),
+        ConductError::RowsLost { rows, source } => {
+            (source, format!("; {}", controller::counted(*rows)))
+        }
+        _ => return Failure::new(exit, error),
+    };
+    if !record.is_disk_full() {
+        return Failure::new(exit, error);
     }
-    Failure::new(exit, error)
+    Failure::hinted(
+        Exit::Io,
+        format!("the disk is full: {record}{rows}"),
+        "free some space, or choose another directory with --runs; `throng show` reads what was \
+         written",
+    )
 }
 
 #[cfg(test)]

@@ -165,6 +165,7 @@ fn hour(space: &Space) -> PathBuf {
         outcomes: outcomes.map(|(name, n)| (name.to_owned(), n)).into(),
     });
     dir.write_tally(&Tally {
+        until_ns: None,
         phases: vec![PhaseTally {
             phase: 0,
             measures: measures.collect(),

@@ -1,17 +1,21 @@
 //! A run in virtual time, recorded and judged like any other.
 
-use engine::driver::sim::{self, Link, SimRun};
+use std::sync::mpsc::SyncSender;
+
+use engine::driver::sim::{self, Link};
 use engine::measure::Delta;
 use engine::traffic::Traffic;
 use machine::loops::open_files_max;
 use plan::Plan;
-use record::schema::{EventKind, RunStatus, Summary};
+use record::schema::{EventKind, RunInfo, RunStatus, Summary};
+use record::{Durability, Measurement};
+use tempfile::TempDir;
 
 use super::target::{Faults, S, Target};
 use crate::inputs::{Inputs, ScenarioText};
 use crate::run::broadcasts::Broadcasts;
 use crate::run::describe::RunStart;
-use crate::run::journal::Journal;
+use crate::run::journal::{CHECKPOINT_EVERY, Journal};
 use crate::run::merge::Merger;
 use crate::run::prepare::prepare;
 use crate::run::starts;
@@ -70,7 +74,48 @@ impl Bed {
             no_cpu: self.no_cpu,
             retransmits_per_s: self.retransmits_per_s,
         };
-        record(&plan, self.text, self.files, self.events, played, &machine)
+        let mut recording = Recording::begin(&plan, self.text, self.files);
+        recording.rows.send(played.rows).unwrap();
+        for (at_ns, what) in self.events {
+            recording.journal.event(at_ns, what).unwrap();
+        }
+        recording.write(played.deltas, &machine, &played.busy_ns);
+        recording.judged(played.ended_ns)
+    }
+
+    /// Plays the run once, and records it as often as it has seconds, killed after each. What is said of each, and
+    /// how many operations had ended by its last checkpoint, in how many seconds.
+    pub(super) fn killed_after_each_second(self, seed: u64) -> Vec<(Summary, u64, u64)> {
+        let plan = testing::plan(&self.text);
+        let mut target = Target::new(self.faults, seed);
+        let play = |target: &mut Target| sim::run(&plan, 1, target, Link::new(20_000)).unwrap();
+        let count = play(&mut target).deltas.len();
+        let killed = (0..count).map(|seconds| {
+            let mut target = Target::new(Faults::default(), seed);
+            let played = play(&mut target);
+            let kept = seconds / CHECKPOINT_EVERY as usize * CHECKPOINT_EVERY as usize;
+            let ended = played.deltas[..kept]
+                .iter()
+                .flat_map(|delta| &delta.measures);
+            let ended = ended.map(|measured| measured.outcomes.iter().sum::<u64>());
+            let (ended, end_ns) = (
+                ended.sum(),
+                played.deltas[..kept].last().map_or(0, |d| d.end_ns),
+            );
+            let mut recording = Recording::begin(&plan, self.text.clone(), self.files);
+            let machine = Machine {
+                frozen: Vec::new(),
+                no_cpu: NoCpu::default(),
+                retransmits_per_s: 0,
+            };
+            recording.write(
+                played.deltas.into_iter().take(seconds),
+                &machine,
+                &played.busy_ns,
+            );
+            (recording.killed(), ended, end_ns)
+        });
+        killed.collect()
     }
 }
 
@@ -114,62 +159,93 @@ impl Machine {
     }
 }
 
-fn record(
-    plan: &Plan,
-    text: String,
-    files: u64,
-    events: Vec<(u64, EventKind)>,
-    played: SimRun,
-    machine: &Machine,
-) -> Summary {
-    let space = tempfile::tempdir().unwrap();
-    let scenario = ScenarioText {
-        name: "test.yaml".to_owned(),
-        text,
-        overrides: Vec::new(),
-        inputs: Inputs::default(),
-    };
-    let mut setup = prepare(plan, None, layout(plan, 1, open_files_max(), 0)).unwrap();
-    setup.cores = 1;
-    let secrets = Secrets::new(&scenario.inputs);
-    let mut info = RunStart {
-        plan,
-        scenario: &scenario,
-        throng: "test",
-        setup: &setup,
-        workers: Vec::new(),
-        secrets: &secrets,
-        unix_ns: 1_700_000_000 * S,
-    }
-    .info();
-    assert_eq!(info.generator.loops, 1, "the simulation has one loop");
-    info.generator.files_per_loop = files;
-    let (rows_in, rows) = rows_channel();
-    let mut journal =
-        Journal::create(space.path(), info.clone(), &scenario.text, rows, secrets).unwrap();
-    rows_in.send(played.rows).unwrap();
-    drop(rows_in);
-    for (at_ns, what) in events {
-        journal.event(at_ns, what).unwrap();
-    }
-    let mut merger = Merger::new(Broadcasts::new(plan), 1);
-    for mut delta in played.deltas {
-        machine.complete(&mut delta, &played.busy_ns);
-        merger.add(delta);
-        while let Some(mut interval) = merger.next() {
-            let row = &mut interval.row;
-            row.users_due =
-                starts::due_between(plan, row.start_ns, row.end_ns) + row.users_repeated;
-            if machine.no_cpu == NoCpu::Throttled {
-                row.cpu_throttled_ns = machine.frozen_ns(row.start_ns, row.end_ns);
-            }
-            journal.interval(&interval).unwrap();
+/// A simulated run and its journal.
+struct Recording<'p> {
+    plan: &'p Plan,
+    /// Removed with it.
+    _space: TempDir,
+    journal: Journal,
+    rows: SyncSender<Vec<Measurement>>,
+    info: RunInfo,
+}
+
+impl<'p> Recording<'p> {
+    fn begin(plan: &'p Plan, text: String, files: u64) -> Recording<'p> {
+        let space = tempfile::tempdir().unwrap();
+        let scenario = ScenarioText {
+            name: "test.yaml".to_owned(),
+            text,
+            overrides: Vec::new(),
+            inputs: Inputs::default(),
+        };
+        let mut setup = prepare(plan, None, layout(plan, 1, open_files_max(), 0)).unwrap();
+        setup.cores = 1;
+        let secrets = Secrets::new(&scenario.inputs);
+        let mut info = RunStart {
+            plan,
+            scenario: &scenario,
+            throng: "test",
+            setup: &setup,
+            workers: Vec::new(),
+            secrets: &secrets,
+            unix_ns: 1_700_000_000 * S,
+        }
+        .info();
+        assert_eq!(info.generator.loops, 1, "the simulation has one loop");
+        info.generator.files_per_loop = files;
+        let (rows, receiver) = rows_channel();
+        let (root, text, durability) = (space.path(), &scenario.text, Durability::Process);
+        let journal =
+            Journal::create(root, info.clone(), text, durability, receiver, secrets).unwrap();
+        Recording {
+            plan,
+            _space: space,
+            journal,
+            rows,
+            info,
         }
     }
-    let directory = journal.path().to_owned();
-    info.status = RunStatus::Complete;
-    info.ended_ns = played.ended_ns;
-    journal.finish(&info).unwrap();
-    let run = record::Run::open(&directory).unwrap();
-    judge::judge(&run, &plan.thresholds, false).unwrap()
+
+    /// Writes the seconds that these intervals of the loop make.
+    fn write(
+        &mut self,
+        deltas: impl IntoIterator<Item = Delta>,
+        machine: &Machine,
+        busy_ns: &[u64],
+    ) {
+        let mut merger = Merger::new(Broadcasts::new(self.plan), 1);
+        for mut delta in deltas {
+            machine.complete(&mut delta, busy_ns);
+            merger.add(delta);
+            while let Some(mut interval) = merger.next() {
+                let row = &mut interval.row;
+                row.users_due =
+                    starts::due_between(self.plan, row.start_ns, row.end_ns) + row.users_repeated;
+                if machine.no_cpu == NoCpu::Throttled {
+                    row.cpu_throttled_ns = machine.frozen_ns(row.start_ns, row.end_ns);
+                }
+                self.journal.interval(&interval).unwrap();
+            }
+        }
+    }
+
+    /// Ends the run and judges it.
+    fn judged(mut self, ended_ns: u64) -> Summary {
+        let directory = self.journal.path().to_owned();
+        self.info.status = RunStatus::Complete;
+        self.info.ended_ns = ended_ns;
+        drop(self.rows);
+        self.journal.finish(&self.info).unwrap();
+        let run = record::Run::open(&directory).unwrap();
+        judge::judge(&run, &self.plan.thresholds, false).unwrap()
+    }
+
+    /// What is said of the run if it is killed now.
+    fn killed(self) -> Summary {
+        let run = record::Run::open(self.journal.path()).unwrap();
+        let summary = judge::judge_again(&run, false).unwrap();
+        // A process that is killed closes nothing.
+        std::mem::forget((self.journal, self.rows));
+        summary
+    }
 }

@@ -6,12 +6,14 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use record::{Measurement, RecordError, RequestsWriter};
+use engine::driver::real::monotonic_ns;
+use record::{Measurement, RecordError, RequestsWriter, RowCounts};
 
 /// How often the thread polls for rows. A loop that had to wake it would pay for that with every batch.
 const POLL: Duration = Duration::from_millis(5);
-/// Consecutive polls without rows after which a checkpoint is written: ten seconds.
-const CHECKPOINT_POLLS: u32 = 2_000;
+/// How long a row may wait for the checkpoint that makes it safe. Loops hand it over a second after it happened at
+/// the latest, and it takes less than one to encode, so that rows older than five seconds are safe.
+const CHECKPOINT_NS: u64 = 3_000_000_000;
 /// How long the thread rests between two pages, if there is time.
 const PAUSE: Duration = Duration::from_micros(100);
 /// Rows per second above which there is no time: a page of every column for 4,096 rows takes twelve
@@ -22,25 +24,29 @@ const PACE_ROWS: u64 = 1 << 14;
 
 /// The thread that turns rows into Parquet.
 pub(super) struct RowsThread {
-    thread: JoinHandle<Result<(), RecordError>>,
+    thread: JoinHandle<(RowCounts, Result<(), RecordError>)>,
     failed: Arc<AtomicBool>,
 }
 
 impl RowsThread {
     pub(super) fn start(
-        writer: RequestsWriter,
+        mut writer: RequestsWriter,
         receiver: Receiver<Vec<Measurement>>,
     ) -> RowsThread {
         let failed = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&failed);
         let thread = std::thread::spawn(move || {
-            let result = write_rows(writer, &receiver);
-            if result.is_err() {
+            let written = write_rows(&mut writer, &receiver);
+            let mut counts = writer.counts();
+            if written.is_err() {
                 flag.store(true, Ordering::Relaxed);
                 // Loops must not wait for a writer that is gone.
-                while receiver.recv().is_ok() {}
+                while let Ok(rows) = receiver.recv() {
+                    counts.lost += rows.len() as u64;
+                }
+                return (counts, written);
             }
-            result
+            (counts, writer.finish())
         });
         RowsThread { thread, failed }
     }
@@ -51,7 +57,7 @@ impl RowsThread {
     }
 
     /// Waits until the last sender of rows is gone and all rows are written.
-    pub(super) fn finish(self) -> Result<(), RecordError> {
+    pub(super) fn finish(self) -> (RowCounts, Result<(), RecordError>) {
         // The thread does nothing that panics; if it does, its panic is ours.
         self.thread
             .join()
@@ -59,30 +65,45 @@ impl RowsThread {
     }
 }
 
+/// Writes rows until the last sender is gone, and all that came are safe.
 fn write_rows(
-    mut writer: RequestsWriter,
+    writer: &mut RequestsWriter,
     receiver: &Receiver<Vec<Measurement>>,
 ) -> Result<(), RecordError> {
     let mut pace = Pace::default();
-    let mut polls = 0;
+    // When the oldest row came that is not safe yet.
+    let mut pending_since_ns = None;
     loop {
-        match receiver.try_recv() {
+        let received = receiver.try_recv();
+        let is_done = received == Err(TryRecvError::Disconnected);
+        match received {
             Ok(rows) => {
-                polls = 0;
                 pace.count(&rows);
+                let kept = writer.counts().kept;
                 let rest = if pace.is_unhurried { rest } else { || {} };
                 writer.write_pausing(&rows, &mut { rest })?;
-            }
-            Err(TryRecvError::Empty) => {
-                sleep(POLL);
-                polls += 1;
-                if polls == CHECKPOINT_POLLS {
-                    writer.checkpoint()?;
+                if writer.counts().kept > kept {
+                    pending_since_ns = None;
                 }
             }
-            Err(TryRecvError::Disconnected) => return writer.finish(),
+            Err(TryRecvError::Empty) => sleep(POLL),
+            Err(TryRecvError::Disconnected) => {}
+        }
+        if !writer.is_pending() {
+            pending_since_ns = None;
+        } else if is_done || is_late(*pending_since_ns.get_or_insert_with(monotonic_ns)) {
+            writer.checkpoint_pausing(&mut rest)?;
+            pending_since_ns = None;
+        }
+        if is_done {
+            return Ok(());
         }
     }
+}
+
+/// True if rows that wait since then should be made safe.
+fn is_late(since_ns: u64) -> bool {
+    monotonic_ns().saturating_sub(since_ns) >= CHECKPOINT_NS
 }
 
 /// Lets a loop of this core go first. What is done between two rests should take a tenth of a

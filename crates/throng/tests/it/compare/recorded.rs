@@ -224,6 +224,7 @@ fn tally(rows: &[Measurement]) -> Tally {
         measures.push(measure);
     }
     Tally {
+        until_ns: None,
         phases: vec![PhaseTally { phase: 0, measures }],
         ..Tally::default()
     }
