@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test test-deps check fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-docs model-truth truth blame-truth capacity-truth percentile-truth picture toolchain
+.PHONY: help run test test-deps check fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-docs model-truth truth hostile-truth kill blame-truth capacity-truth percentile-truth picture toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # rustup installs cargo there; a fresh shell may not know it yet.
@@ -30,6 +30,8 @@ help:
 	@echo "                    of docs/modelling-reference.md, a quarter of an hour of CPU"
 	@echo "make truth      what is said of runs in which a load tool is easily wrong, against what is known of"
 	@echo "                their targets, four minutes"
+	@echo "make hostile-truth  targets, kills and files that once hurt a run or its record, five minutes"
+	@echo "make kill       kills a run at each thing that it does to its files, five minutes"
 	@echo "make blame-truth    who is to blame in 29 situations, REPEAT times each (1), five minutes a time; needs root"
 	@echo "make capacity-truth 100 searches for the capacity of queues whose capacity is known, half an hour"
 	@echo "make percentile-truth  how often intervals of percentiles hold the truth: the table of docs/judging.md,"
@@ -86,6 +88,12 @@ model-truth: toolchain
 
 truth: toolchain web
 	@scripts/truth/cases.py
+
+hostile-truth: toolchain web
+	@scripts/truth/hostile.py
+
+kill: toolchain web
+	@KILL_EVERY=1 cargo test --locked --package throng --test it -- kill:: --nocapture
 
 blame-truth: toolchain web
 	@scripts/truth/blame.py --repeat $(or $(REPEAT),1)

@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TARGET = pathlib.Path(__file__).resolve().parent / "target.py"
@@ -128,3 +129,58 @@ class Bed:
         command = [str(self.throng), *map(str, args)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
         return done.stdout + done.stderr
+
+
+class Wrong(Exception):
+    """What Throng said is not true."""
+
+
+def require(holds: bool, what: str) -> None:
+    if not holds:
+        raise Wrong(what)
+
+
+def near(value: float, truth: float, share: float) -> bool:
+    return abs(value - truth) <= share * abs(truth)
+
+
+def scenario(port: int, steps: str, arrivals: str, thresholds: str = "[]", options: str = "{}", more: str = "") -> str:
+    return f"""
+name: truth
+target: http://127.0.0.1:{port}/
+sessions:
+  visitor: [{steps}]
+arrivals: [{arrivals}]
+thresholds: {thresholds}
+options: {options}
+{more}
+"""
+
+
+class Cases:
+    """Checks by name; each takes a bed, returns what Throng said, and raises `Wrong`."""
+
+    def __init__(self) -> None:
+        self.all = {}
+
+    def case(self, check):
+        self.all[check.__name__] = check
+        return check
+
+    def main(self, prefix: str) -> int:
+        """Plays those named as arguments, or all, and prints a line for each."""
+        names = sys.argv[1:] or list(self.all)
+        unknown = [name for name in names if name not in self.all]
+        if unknown:
+            sys.exit(f"no case {unknown[0]}; the cases are {', '.join(self.all)}")
+        wrong = 0
+        with tempfile.TemporaryDirectory(prefix=prefix) as space:
+            bed = Bed(space)
+            for name in names:
+                try:
+                    print(f"ok     {name}: {self.all[name](bed)}", flush=True)
+                except (Wrong, KeyError, TypeError, OSError, subprocess.TimeoutExpired) as error:
+                    wrong += 1
+                    print(f"WRONG  {name}: {error!r}", flush=True)
+        print(f"{len(names) - wrong} passed, {wrong} failed")
+        return 1 if wrong else 0

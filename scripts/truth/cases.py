@@ -13,43 +13,12 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 
-from bed import Bed, Run, target
+from bed import Bed, Cases, Run, near, require, scenario, target
 
-CASES = {}
-
-
-class Wrong(Exception):
-    """What Throng said is not true."""
-
-
-def case(check):
-    CASES[check.__name__] = check
-    return check
-
-
-def require(holds: bool, what: str) -> None:
-    if not holds:
-        raise Wrong(what)
-
-
-def near(value: float, truth: float, share: float) -> bool:
-    return abs(value - truth) <= share * abs(truth)
-
-
-def scenario(port: int, steps: str, arrivals: str, thresholds: str = "[]", options: str = "{}", more: str = "") -> str:
-    return f"""
-name: truth
-target: http://127.0.0.1:{port}/
-sessions:
-  visitor: [{steps}]
-arrivals: [{arrivals}]
-thresholds: {thresholds}
-options: {options}
-{more}
-"""
+CASES = Cases()
+case = CASES.case
 
 
 @case
@@ -253,23 +222,5 @@ def unit_test(name: str) -> str:
     return "1 passed"
 
 
-def main() -> int:
-    names = sys.argv[1:] or list(CASES)
-    unknown = [name for name in names if name not in CASES]
-    if unknown:
-        sys.exit(f"no case {unknown[0]}; the cases are {', '.join(CASES)}")
-    wrong = 0
-    with tempfile.TemporaryDirectory(prefix="throng-truth-") as space:
-        bed = Bed(space)
-        for name in names:
-            try:
-                print(f"ok     {name}: {CASES[name](bed)}", flush=True)
-            except (Wrong, KeyError, TypeError, subprocess.TimeoutExpired) as error:
-                wrong += 1
-                print(f"WRONG  {name}: {error!r}", flush=True)
-    print(f"{len(names) - wrong} passed, {wrong} failed")
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(CASES.main("throng-truth-"))

@@ -1,6 +1,7 @@
 //! The rules of this repository that a machine can check. Each failure says what to do instead.
 
 mod imports;
+mod promises;
 mod sources;
 mod words;
 

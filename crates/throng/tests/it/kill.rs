@@ -1,0 +1,347 @@
+//! The generator killed at everything that it does to its record: what was durable is there, and every verb that
+//! reads it works on what there is.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use record::schema::RunStatus;
+use record::{Outcome, Run};
+use rustix::process::Signal;
+
+use crate::support::{Ended, Running, Space, read_head, server, skip, throng};
+
+/// Processes at once: each has next to nothing to do.
+const AT_ONCE: usize = 16;
+/// Of so many events one is the end, unless KILL_EVERY says otherwise: `make kill` takes each.
+const EVERY: usize = 6;
+/// Rows older than this are safe. The promise is five seconds; a machine that is busy with other tests may hold the
+/// threads of twelve runs up.
+const SAFE_AFTER: Duration = Duration::from_secs(7);
+
+/// What the server answered, and when.
+type Answers = Arc<Mutex<Vec<Instant>>>;
+
+/// A server that counts for itself.
+fn counting() -> (String, Answers) {
+    let answers = Answers::default();
+    let counted = Arc::clone(&answers);
+    let address = server(move |mut stream| {
+        loop {
+            read_head(&mut stream)?;
+            counted.lock().unwrap().push(Instant::now());
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")?;
+        }
+    });
+    (format!("http://{address}/"), answers)
+}
+
+fn scenario(url: &str) -> String {
+    format!(
+        "name: killed\ntarget: {url}\nsessions: {{ one: [ {{ get: /, as: page }} ] }}\n\
+         arrivals: [ {{ constant: 20/s, for: 9s }} ]\noptions: {{ drain: 1s, loops: 1 }}\n"
+    )
+}
+
+/// A run with the shim in it. `at` 0: it is not killed.
+struct Killed {
+    space: Space,
+    answers: Answers,
+    ended: Instant,
+}
+
+fn play(shim: &Path, at: usize, verb: Option<&str>) -> Killed {
+    let (space, (url, answers)) = (Space::new(), counting());
+    let mut run = match verb {
+        // As many loops as workers.
+        Some(_) => space.run_text(
+            &scenario(&url).replace("loops: 1", "loops: 2"),
+            &["--workers", "2"],
+        ),
+        None => space.run_text(&scenario(&url), &[]),
+    };
+    run.arg("--quiet");
+    run.env("LD_PRELOAD", shim);
+    run.env("KILL_BELOW", space.path("runs"));
+    run.env("KILL_AT", at.to_string());
+    run.env("KILL_COUNT", space.path("events"));
+    run.env("KILL_TAKEN", space.path("taken"));
+    if let Some(verb) = verb {
+        run.env("KILL_VERB", verb);
+    }
+    run.output().unwrap();
+    Killed {
+        space,
+        answers,
+        ended: Instant::now(),
+    }
+}
+
+/// The shim, compiled into `space`.
+fn shim(space: &Space) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/kill/shim.c");
+    let shim = space.path("shim.so");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&shim);
+    let compiled = compiler.arg(source).arg("-ldl").status().unwrap();
+    assert!(compiled.success());
+    shim
+}
+
+impl Killed {
+    /// The run directory, if it came to that.
+    fn directory(&self) -> Option<PathBuf> {
+        let runs = self.space.path("runs");
+        let entries = std::fs::read_dir(runs).ok()?;
+        let all: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+        assert!(all.len() <= 1, "{all:?}");
+        all.into_iter().next()
+    }
+
+    /// Answers that the server gave at least this long before the end.
+    fn answered(&self, before: Duration) -> usize {
+        let answers = self.answers.lock().unwrap();
+        let early = |at: &&Instant| self.ended.duration_since(**at) >= before;
+        answers.iter().filter(early).count()
+    }
+
+    /// Holds what is left against what the server counted; says how old the newest row that is missing was.
+    fn check(&self, at: usize) -> String {
+        let Some(directory) = self.directory().filter(|d| d.join("run.json").exists()) else {
+            // Killed before the run began.
+            assert_eq!(self.answered(Duration::ZERO), 0, "event {at}");
+            return "no run".to_owned();
+        };
+        self.check_directory(at, &directory)
+    }
+
+    fn check_directory(&self, at: usize, directory: &Path) -> String {
+        let run = Run::open(directory).unwrap();
+        let mut users = BTreeSet::new();
+        run.requests(|rows| {
+            for row in rows.iter().filter(|row| row.outcome == Outcome::Ok) {
+                // A measure of a connection has the same user as the request over it.
+                users.insert((row.measure, row.user));
+            }
+        })
+        .unwrap_or_else(|error| panic!("event {at}: {error}"));
+        let page = run.info().measures.iter().position(|m| m.name == "page");
+        let page = page.unwrap() as u16;
+        let rows = users.iter().filter(|(measure, _)| *measure == page).count();
+        let (safe, all) = (self.answered(SAFE_AFTER), self.answered(Duration::ZERO));
+        assert!(
+            safe <= rows && rows <= all,
+            "event {at}: {safe} {rows} {all}"
+        );
+        self.check_verbs(at, &run, all);
+        let missing = all - rows;
+        let oldest = self.answers.lock().unwrap();
+        let age = (missing > 0).then(|| self.ended.duration_since(oldest[rows]).as_secs_f64());
+        format!("{:?}, {rows} of {all} rows, {age:.1?}", run.info().status)
+    }
+
+    /// Every verb that reads a run reads this one.
+    fn check_verbs(&self, at: usize, run: &Run, answered: usize) {
+        let path = run.path();
+        let ended = |command: &mut Command| {
+            let ended = Ended::of(command);
+            let code = ended.code.unwrap_or(-1);
+            assert!(code != 101 && code >= 0, "event {at}: {}", ended.err);
+            ended
+        };
+        let shown = ended(throng(["show"]).arg(path)).with(0);
+        let is_over = run.info().status != RunStatus::Running;
+        if !is_over {
+            shown.stdout_contains("The record is incomplete: the run is in progress or was killed");
+        }
+        let json = ended(throng(["show", "--json"]).arg(path)).with(0);
+        let summary: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+        let page = summary["measures"].as_array().unwrap().iter();
+        let page = page.clone().find(|measure| measure["name"] == "page");
+        let count = page.map_or(0, |page| page["count"].as_u64().unwrap());
+        assert!(
+            count <= answered as u64,
+            "event {at}: {count} of {answered}"
+        );
+        // The load is 20 a second: counts and seconds end at the same moment.
+        let seconds = run.series().unwrap().last().map_or(0, |row| row.end_ns) as f64 / 1e9;
+        let due = 20.0 * seconds.min(9.0);
+        let open = due - count as f64;
+        assert!(
+            open.abs() <= 20.0 || run.tally().unwrap().is_none(),
+            "event {at}: {count} in {seconds} s"
+        );
+        ended(throng(["analyze"]).arg(path));
+        ended(throng(["compare"]).args([path, path]));
+        ended(
+            throng(["export", "--csv"])
+                .arg(self.space.path("csv"))
+                .arg(path),
+        );
+    }
+}
+
+/// A file system of its own, in a file.
+struct Disk {
+    mounted: PathBuf,
+}
+
+impl Disk {
+    /// Mounts `image`; `None`, said aloud, where this process may not.
+    fn mount(image: &Path, at: PathBuf) -> Option<Disk> {
+        std::fs::create_dir(&at).unwrap();
+        let mut mount = Command::new("mount");
+        let mounted = mount.args(["-o", "loop"]).args([image, &at]).output();
+        if mounted.is_ok_and(|ended| ended.status.success()) {
+            return Some(Disk { mounted: at });
+        }
+        skip("a loop device cannot be mounted");
+        None
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.mounted).status();
+    }
+}
+
+/// The disk's image is copied while the run goes on, which is what a power cut leaves: what the file system had
+/// written to its device.
+#[test]
+fn a_power_cut_keeps_what_a_durable_run_has_synced() {
+    let (space, (url, answers)) = (Space::new(), counting());
+    let (image, cut) = (space.path("image"), space.path("cut"));
+    std::fs::File::create(&image)
+        .unwrap()
+        .set_len(64 << 20)
+        .unwrap();
+    let made = Command::new("mkfs.ext4")
+        .args(["-q", "-F"])
+        .arg(&image)
+        .output();
+    if !made.is_ok_and(|ended| ended.status.success()) {
+        return skip("mkfs.ext4 cannot be run");
+    }
+    let Some(disk) = Disk::mount(&image, space.path("disk")) else {
+        return;
+    };
+    let text = scenario(&url).replace("9s", "60s");
+    let scenario = space.file("scenario.yaml", &text);
+    let mut run = throng(["run", "--quiet", "--durable", "--runs"]);
+    let mut running = Running::start(run.arg(disk.mounted.join("runs")).arg(scenario));
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(10) {
+        assert!(!running.ends_within(Duration::from_millis(100)));
+    }
+    // What the generator does while the image is copied is not of one moment.
+    running.signal(Signal::STOP);
+    let ended = Instant::now();
+    std::fs::copy(&image, &cut).unwrap();
+    running.kill();
+    assert_eq!(running.end().code, None);
+    drop(disk);
+    let disk = Disk::mount(&cut, space.path("after")).unwrap();
+    let after = Killed {
+        space: Space::new(),
+        answers,
+        ended,
+    };
+    let runs = std::fs::read_dir(disk.mounted.join("runs")).unwrap();
+    let directory = runs.map(|entry| entry.unwrap().path()).next().unwrap();
+    println!(
+        "after a power cut: {}",
+        after.check_directory(0, &directory)
+    );
+}
+
+/// How many events an undisturbed run has, as the shim counted them.
+fn events(shim: &Path, verb: Option<&str>) -> usize {
+    let whole = play(shim, 0, verb);
+    whole.check(0);
+    let count = std::fs::read_to_string(whole.space.path("events")).unwrap();
+    count.trim().parse().unwrap()
+}
+
+/// Kills a run at events among the first `count`, and prints what came of it.
+fn kill_at_each(count: usize, killed: impl Fn(usize) -> String + Sync) {
+    let every = std::env::var("KILL_EVERY").map_or(EVERY, |every| every.parse().unwrap());
+    let next = AtomicUsize::new(1);
+    let table = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(every, Ordering::Relaxed);
+                    if at > count {
+                        return;
+                    }
+                    let line = killed(at);
+                    table.lock().unwrap().push((at, line));
+                }
+            });
+        }
+    });
+    let mut table = table.into_inner().unwrap();
+    table.sort();
+    for (at, line) in table {
+        println!("killed at event {at:3}: {line}");
+    }
+}
+
+#[test]
+fn a_run_killed_at_any_event_keeps_what_was_durable() {
+    let space = Space::new();
+    let shim = shim(&space);
+    let count = events(&shim, None);
+    assert!(count > 40, "{count}");
+    kill_at_each(count, |at| play(&shim, at, None).check(at));
+}
+
+/// One of two workers is killed at each message that it sends: the run goes on, and says what is lost.
+#[test]
+fn a_worker_killed_at_any_message_is_accounted_for() {
+    let space = Space::new();
+    let shim = shim(&space);
+    let count = events(&shim, Some("worker"));
+    assert!(count > 10, "{count}");
+    kill_at_each(count, |at| {
+        let killed = play(&shim, at, Some("worker"));
+        let all = killed.answered(Duration::ZERO);
+        let Some(directory) = killed.directory() else {
+            // It was killed before the run began.
+            assert_eq!(all, 0, "event {at}");
+            return "no run".to_owned();
+        };
+        let run = Run::open(&directory).unwrap();
+        assert!(run.is_complete(), "event {at}: {:?}", run.missing());
+        let summary = run.summary().unwrap().unwrap();
+        let users = &summary.users;
+        let page = summary
+            .measures
+            .iter()
+            .find(|measure| measure.name == "page");
+        let count = page.map_or(0, |page| page.count);
+        // The server may have answered what the worker could report no more: its last second.
+        assert!(count <= all as u64, "event {at}: {count} of {all}");
+        assert!(all as u64 <= count + 40, "event {at}: {count} of {all}");
+        let planned = users.started + users.never_came;
+        assert_eq!(planned, 180, "event {at}: {users:?}");
+        let lost = run.info().workers.iter().filter(|w| w.lost_at_ns.is_some());
+        let is_lost = lost.count() == 1;
+        assert_eq!(
+            users.lost + users.never_came > 0,
+            is_lost && count < 180,
+            "event {at}: {users:?}"
+        );
+        format!(
+            "{count} of {all} requests, lost {}, never came {}",
+            users.lost, users.never_came
+        )
+    });
+}

@@ -1,0 +1,306 @@
+#!/usr/bin/env python3
+"""Targets, kills and files that once hurt a run or its record, each against what is known of it.
+
+    scripts/truth/hostile.py [CASE]...    all of them, or these; THRONG names another binary
+
+Prints a line for each, with what Throng said, and fails if one is wrong. With an older binary it shows what was wrong
+then.
+"""
+
+import asyncio
+import json
+import os
+import pathlib
+import re
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+from bed import Bed, Cases, near, require, scenario, target
+from peer import Peer, answer, head, receive, text, upgrade
+
+CASES = Cases()
+case = CASES.case
+
+
+def errors(run) -> dict:
+    """How many operations of each kind failed."""
+    found = {}
+    for measure in run.summary["measures"]:
+        for kind, count in measure["errors_by_kind"].items():
+            found[kind] = found.get(kind, 0) + count
+    return found
+
+
+@case
+def deep_json(bed: Bed) -> str:
+    """A body nested 20,000 deep, from which a step saves a value: the step fails, not the generator."""
+    body = b'{"a":' * 20_000
+
+    async def nested(_, reader, writer):
+        while True:
+            await head(reader)
+            writer.write(answer(body))
+
+    with Peer(nested) as peer:
+        steps = "{ get: /, as: page, save: { x: /a/b } }"
+        run = bed.run(scenario(peer.port, steps, "{ constant: 10/s, for: 1s }"))
+        workers = bed.run(scenario(peer.port, steps, "{ constant: 10/s, for: 1s }"), "--workers", 2)
+    for one in [run, workers]:
+        require(one.code == 1, f"exit code {one.code}: {one.err[-300:]}")
+        require(one.measure("page")["count"] == 0, "a step succeeded")
+    return f"exit code {run.code}: {errors(run)}"
+
+
+@case
+def killed(bed: Bed) -> str:
+    """SIGKILL after 12 s at 500/s: all rows that are older than five seconds are there."""
+    with target() as server:
+        ended = []
+
+        def kill(process):
+            time.sleep(12)
+            process.send_signal(signal.SIGKILL)
+            ended.append(time.monotonic())
+
+        bed.run(scenario(server.port, "{ get: /, as: page }", "{ constant: 500/s, for: 60s }"), while_running=kill)
+        counts = server.stop()
+    directory = next((bed.space / str(bed.runs) / "runs").iterdir())
+    shown = json.loads(bed.throng_out("show", "--json", directory))
+    page = next((m for m in shown["measures"] if m["name"] == "page"), {"count": 0, "rate_per_s": 0})
+    exported = bed.throng_out("compare", "--json", directory, directory)
+    rows = max([int(n) for n in re.findall(r'"count": (\d+)', exported)] or [0])
+    answered = counts["answered"]
+    require(rows >= answered - 5 * 500, f"{rows} rows of {answered} answers")
+    require(near(page["rate_per_s"], 500, 0.05), f"a rate of {page['rate_per_s']}/s")
+    return f"{rows} rows of {answered} answers, {page['rate_per_s']:.0f}/s"
+
+
+@case
+def channel_closed(bed: Bed) -> str:
+    """A server ends the channel of 100 of 100 users, by Socket.IO and Phoenix: each is counted, and is a finding."""
+
+    async def socketio(_, reader, writer):
+        await upgrade(reader, writer)
+        writer.write(text('0{"sid":"x","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1000000}'))
+        await receive(reader)
+        writer.write(text('40{"sid":"y"}'))
+        await asyncio.sleep(0.3)
+        writer.write(text("41"))
+        await receive(reader)
+
+    async def phoenix(_, reader, writer):
+        await upgrade(reader, writer)
+        joined, number, topic, _, _ = json.loads(await receive(reader))
+        writer.write(text([joined, number, topic, "phx_reply", {"status": "ok", "response": {}}]))
+        await asyncio.sleep(0.3)
+        writer.write(text([joined, joined, topic, "phx_error", {}]))
+        await receive(reader)
+
+    said = []
+    for name, script, protocol, join in [
+        ("socket.io", socketio, "socket.io", "{ join: / }"),
+        ("phoenix", phoenix, "phoenix", "{ join: room }"),
+    ]:
+        with Peer(script) as peer:
+            steps = f"{{ ws: /socket, protocol: {protocol} }}, {join}, {{ think: 2s }}"
+            run = bed.run(scenario(peer.port, steps, "{ constant: 100/s, for: 1s }"))
+        closed = errors(run).get("channel_closed", 0)
+        require(closed == 100, f"{name}: {errors(run)}, findings {run.codes}")
+        require(run.verdict != "passed" and "channels-closed" in run.codes, f"{name}: {run.verdict}, {run.codes}")
+        said.append(f"{name} {closed}")
+    return ", ".join(said)
+
+
+def numbered(bed: Bed, sent) -> object:
+    """20 users who each get the messages `sent(user)`, where all are sent 1 to 20."""
+    users = iter(range(1000))
+
+    async def push(_, reader, writer):
+        await upgrade(reader, writer)
+        for number in sent(next(users)):
+            writer.write(text({"type": "news", "n": number}))
+        await receive(reader)
+
+    with Peer(push) as peer:
+        steps = "{ ws: /news, as: open }, { think: 2s }"
+        more = "messages:\n  news: { when: { /type: news }, seq: /n }"
+        return bed.run(
+            scenario(peer.port, steps, "{ constant: 40/s, for: 500ms }", "[count(news.lost) == 0]", more=more)
+        )
+
+
+@case
+def pushes_lost(bed: Bed) -> str:
+    """Of 20 users 10 lack the last message, or all of them, or get numbers that cannot be read: no `lost == 0` holds."""
+    whole = list(range(1, 21))
+    said = []
+    for name, sent in [
+        ("tail", lambda user: whole[:19] if user % 2 else whole),
+        ("never", lambda user: [] if user % 2 else whole),
+        ("unreadable", lambda user: [{"x": 1}] * 20),
+    ]:
+        run = numbered(bed, sent)
+        require(not run.threshold("count(news.lost) == 0")["passed"], f"{name}: the threshold holds")
+        lost = run.measure("news").get("sequences") or run.measure("news").get("sequence")
+        said.append(f"{name}: {lost}")
+    run = numbered(bed, lambda user: [2, 1, 3, *whole[3:]])
+    require(run.threshold("count(news.lost) == 0")["passed"], "out of order counts as lost")
+    return "; ".join(said)
+
+
+@case
+def model_hangs(bed: Bed) -> str:
+    """Two lines of a log, `/a` and `//a`."""
+    log = bed.space / "access.log"
+    line = '127.0.0.1 - - [05/Aug/2015:10:00:0{} +0000] "GET {} HTTP/1.1" 200 5 "-" "-"\n'
+    log.write_text(line.format(0, "/a") + line.format(1, "//a"))
+    command = [str(bed.throng), "model", str(log), "--out", str(bed.space / "model")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    require(done.returncode in (0, 1, 2, 65), f"exit code {done.returncode}: {done.stderr[-200:]}")
+    return f"exit code {done.returncode}"
+
+
+@case
+def dripping_bodies(bed: Bed) -> str:
+    """200 connections that send a body byte by byte to `throng serve chat`, for 15 s: its memory stays small."""
+    chat = subprocess.Popen(
+        [str(bed.throng), "serve", "chat", "--listen", "127.0.0.1:0", "--until-stdin-closes"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        port = int(re.search(r"127\.0\.0\.1:(\d+)", chat.stdout.readline()).group(1))
+        connections = []
+        for _ in range(200):
+            connection = socket.create_connection(("127.0.0.1", port))
+            connection.sendall(b"POST /rooms/a/messages HTTP/1.1\r\nhost: h\r\ncontent-length: 60000\r\n\r\n")
+            connections.append(connection)
+        end = time.monotonic() + 15
+        while time.monotonic() < end:
+            for connection in connections:
+                try:
+                    connection.send(b"x")
+                except OSError:
+                    pass
+            time.sleep(0.002)
+        status = pathlib.Path(f"/proc/{chat.pid}/status").read_text()
+        peak = int(re.search(r"VmHWM:\s+(\d+) kB", status).group(1)) / 1024
+    finally:
+        chat.kill()
+        chat.wait()
+    require(peak < 200, f"{peak:.0f} MiB")
+    return f"{peak:.0f} MiB"
+
+
+@case
+def stopped_generator(bed: Bed) -> str:
+    """SIGSTOP for 0.5 s of 60 s, and a threshold of p99.9: the generator is to blame, not the target."""
+
+    def stop(process):
+        time.sleep(30)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGCONT)
+
+    with target() as server:
+        text_ = scenario(server.port, "{ get: /, as: page }", "{ constant: 200/s, for: 60s }", "[p99.9(page) < 100ms]")
+        run = bed.run(text_, while_running=stop)
+    require(run.verdict == "untrusted", f"{run.verdict}: {run.codes}")
+    return f"{run.verdict}: {run.findings[0]['text']}"
+
+
+@case
+def skewed_clock(bed: Bed) -> str:
+    """Broadcasts of a target whose clock is 0.4 s ahead: no latency of 0 is printed, and the skew is a finding."""
+
+    async def push(_, reader, writer):
+        await upgrade(reader, writer)
+        for _ in range(20):
+            await asyncio.sleep(0.1)
+            writer.write(text({"type": "news", "at": int((time.time() + 0.4) * 1000)}))
+        await receive(reader)
+
+    with Peer(push) as peer:
+        steps = "{ ws: /news, as: open }, { think: 3s }"
+        more = "messages:\n  news: { when: { /type: news }, sent_at: /at }"
+        run = bed.run(scenario(peer.port, steps, "{ constant: 40/s, for: 500ms }", more=more))
+    p50 = (run.measure("news").get("response") or {}).get("p50_ns")
+    require("clock-skew" in run.codes, f"findings {run.codes}, p50 {p50}")
+    require(p50 != 0, "a p50 of 0")
+    return run.finding("clock-skew")["text"]
+
+
+@case
+def secrets(bed: Bed) -> str:
+    """A bearer token of `--set` and one of `-H` are nowhere in the run directories."""
+    secret = "hush-4711-hush"
+    with target() as server:
+        steps = '{ get: /, as: page, headers: { authorization: "Bearer ${tok}" } }'
+        text_ = scenario(server.port, steps, "{ constant: 10/s, for: 1s }", more="params: { tok: none }")
+        run = bed.run(text_, "--set", f"tok={secret}")
+        url = bed.throng_out(
+            "run",
+            f"http://127.0.0.1:{server.port}/",
+            *["--rate", "10/s", "--duration", "1s", "-H", f"Authorization: Bearer {secret}"],
+            *["--runs", bed.space / "url"],
+        )
+    require(run.code == 0 and secret not in run.out + run.err + url, "it is printed")
+    files = [path for path in bed.space.rglob("*") if path.is_file()]
+    holding = [str(path) for path in files if secret.encode() in path.read_bytes()]
+    require(not holding, f"it is in {holding}")
+    return f"in none of {len(files)} files"
+
+
+@case
+def long_line(bed: Bed) -> str:
+    """A fault beyond column 65,530."""
+    file = bed.space / "long.yaml"
+    file.write_text("target: http://h/\nsessions: { s: [ " + "{ get: / }, " * 8_000 + "{ gett: / } ] }\narrivals: []\n")
+    done = subprocess.run([str(bed.throng), "check", str(file)], capture_output=True, text=True, timeout=60)
+    require(done.returncode == 65, f"exit code {done.returncode}: {done.stderr[-300:]}")
+    require("gett" in done.stderr, done.stderr[-300:])
+    return f"exit code {done.returncode}"
+
+
+@case
+def keep_alive_race(bed: Bed) -> str:
+    """A server that closes an idle connection just when the next request comes: the request is retried, not failed."""
+
+    async def hasty(_, reader, writer):
+        await head(reader)
+        writer.write(answer(b"{}"))
+        # The next request comes, and nothing of an answer.
+        await head(reader)
+
+    with Peer(hasty) as peer:
+        steps = "{ get: /, as: page }, { get: /, as: page }"
+        run = bed.run(scenario(peer.port, steps, "{ constant: 50/s, for: 2s }"))
+    page = run.measure("page")
+    require(page["count"] == 200 and not errors(run), f"{page['count']} of 200: {errors(run)}")
+    return f"{page['count']} of 200 succeeded"
+
+
+@case
+def file_size_limit(bed: Bed) -> str:
+    """`ulimit -f`: the run ends with a message, not by a signal."""
+    limit = 64 << 10
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    with target() as server:
+        file = bed.space / "limited.yaml"
+        file.write_text(scenario(server.port, "{ get: /, as: page }", "{ constant: 500/s, for: 15s }"))
+        command = [str(bed.throng), "run", "--runs", str(bed.space / "limited"), str(file)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, preexec_fn=limited)
+    require(done.returncode == 74, f"exit code {done.returncode}: {done.stderr[-300:]}")
+    return done.stderr.strip().splitlines()[0]
+
+
+if __name__ == "__main__":
+    sys.exit(CASES.main("throng-hostile-"))
