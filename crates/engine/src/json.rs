@@ -1,66 +1,60 @@
 //! Looking into JSON texts without parsing what is not needed.
 
+mod depth;
+
 use std::borrow::Cow;
+
+use depth::Shallow;
+pub(crate) use depth::depth_note;
 
 /// The text of the JSON value that `tokens` lead to (RFC 6901), as it stands in `json`.
 pub(crate) fn pointer<'a>(json: &'a [u8], tokens: &[String]) -> Option<&'a [u8]> {
-    let mut here = json.trim_ascii();
+    let mut here = Shallow::new(json)?;
     for token in tokens {
-        let found = if here.first() == Some(&b'[') {
-            sonic_rs::get(here, [array_index(token)?]).ok()?
+        let found = if here.bytes().first() == Some(&b'[') {
+            sonic_rs::get(here.bytes(), [array_index(token)?]).ok()?
         } else {
-            sonic_rs::get(here, [token.as_str()]).ok()?
+            sonic_rs::get(here.bytes(), [token.as_str()]).ok()?
         };
-        here = part_of(here, found.as_raw_str())?;
+        here = here.part(found.as_raw_str())?;
     }
-    (!here.is_empty()).then_some(here)
+    (!here.bytes().is_empty()).then_some(here.bytes())
 }
 
 /// The items of a JSON array as they stand in `json`; `None` if it is no array.
 pub(crate) fn items(json: &[u8]) -> Option<Vec<&[u8]>> {
-    if json.first() != Some(&b'[') {
-        return None;
-    }
+    let list = array(json)?;
     let item = |item: sonic_rs::Result<sonic_rs::LazyValue<'_>>| {
-        let item = item.ok()?;
-        part_of(json, item.as_raw_str())
+        Some(list.part(item.ok()?.as_raw_str())?.bytes())
     };
-    sonic_rs::to_array_iter(json).map(item).collect()
+    sonic_rs::to_array_iter(list.bytes()).map(item).collect()
 }
 
 /// The first items of a JSON array as they stand in `json`, `N` at most, and how many these are;
 /// `None` if it is no array.
 pub(crate) fn first_items<const N: usize>(json: &[u8]) -> Option<([&[u8]; N], usize)> {
-    let json = json.trim_ascii();
-    if json.first() != Some(&b'[') {
-        return None;
-    }
+    let list = array(json)?;
     let (mut found, mut count) = ([&b""[..]; N], 0);
-    for (place, item) in found.iter_mut().zip(sonic_rs::to_array_iter(json)) {
-        *place = part_of(json, item.ok()?.as_raw_str())?;
+    for (place, item) in found.iter_mut().zip(sonic_rs::to_array_iter(list.bytes())) {
+        *place = list.part(item.ok()?.as_raw_str())?.bytes();
         count += 1;
     }
     Some((found, count))
 }
 
+fn array(json: &[u8]) -> Option<Shallow<'_>> {
+    Shallow::new(json).filter(|list| list.bytes().first() == Some(&b'['))
+}
+
 /// Calls `each` with the pairs of a JSON object, their values as they stand in `json`; `None` if it is
 /// no object.
 pub(crate) fn pairs<'a>(json: &'a [u8], mut each: impl FnMut(&str, &'a [u8])) -> Option<()> {
-    let json = json.trim_ascii();
-    if json.first() != Some(&b'{') {
-        return None;
-    }
-    for pair in sonic_rs::to_object_iter(json) {
+    let object = Shallow::new(json).filter(|object| object.bytes().first() == Some(&b'{'))?;
+    for pair in sonic_rs::to_object_iter(object.bytes()) {
         let (key, value) = pair.ok()?;
-        each(&key, part_of(json, value.as_raw_str())?);
+        each(&key, object.part(value.as_raw_str())?.bytes());
     }
     Some(())
-}
-
-/// `part` with the lifetime of what it is a part of: a lazy value of borrowed input is one.
-fn part_of<'a>(whole: &'a [u8], part: &str) -> Option<&'a [u8]> {
-    let start = (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize)?;
-    whole.get(start..start + part.len())
 }
 
 /// RFC 6901 §4: digits without a leading zero.
@@ -76,6 +70,7 @@ pub(crate) fn unquoted(raw: &[u8]) -> Option<Cow<'_, [u8]>> {
     if !inner.contains(&b'\\') {
         return Some(Cow::Borrowed(inner));
     }
+    // A text that begins with a quote nests nothing.
     let text: String = sonic_rs::from_slice(raw).ok()?;
     Some(Cow::Owned(text.into_bytes()))
 }
@@ -114,5 +109,34 @@ mod tests {
         assert_eq!(at(json, &["b"]), None);
         assert_eq!(at("not json", &["b"]), None);
         assert_eq!(at("", &[]), None);
+    }
+
+    /// Each way into a text that is nested 200,000 levels deep, on a small stack.
+    #[test]
+    fn what_is_nested_too_deeply_is_not_read() {
+        let texts = [
+            "{\"a\":",
+            "[",
+            "[{\"a\":",
+            "{\"b\":1,\"a\":[",
+            "{\"a\":\"\\\"\",\"b\":",
+        ];
+        let look = move || {
+            for front in texts {
+                let json = front.repeat(200_000);
+                let json = json.as_bytes();
+                for path in [&["a"][..], &["0"], &["b", "a"], &[]] {
+                    let tokens: Vec<String> = path.iter().map(|&t| t.to_owned()).collect();
+                    assert_eq!(pointer(json, &tokens), None, "{front}");
+                }
+                assert_eq!(items(json), None, "{front}");
+                assert_eq!(first_items::<3>(json), None, "{front}");
+                assert_eq!(pairs(json, |_, _| {}), None, "{front}");
+                assert_eq!(unquoted(json), None, "{front}");
+                assert!(!depth_note(json).is_empty());
+            }
+        };
+        let thread = std::thread::Builder::new().stack_size(512 << 10);
+        thread.spawn(look).unwrap().join().unwrap();
     }
 }

@@ -7,6 +7,7 @@ use plan::Plan;
 use plan::{Expect, Match, Numbered, Pushed};
 use record::{Measurement, Outcome};
 
+use crate::json::depth_note;
 use crate::measure::Recorder;
 use crate::received::{Received, excerpt};
 use crate::sequences::{Broadcast, Got, Tracks, sequence};
@@ -118,14 +119,18 @@ impl<'p> Messages<'p> {
         );
         if sent == Sent::Missing {
             recorder.example(now_ns, measure, Outcome::Save, user.number, || {
-                format!("no timestamp in {}", excerpt(received.body))
+                format!(
+                    "no timestamp in {}{}",
+                    excerpt(received.body),
+                    depth_note(received.body)
+                )
             });
             return recorder.check(measure, Outcome::Save);
         }
         if let Some(numbered) = &message.numbered {
             let Some(number) = received.count(&numbered.from) else {
                 recorder.example(now_ns, measure, Outcome::Save, user.number, || {
-                    format!("no number in {}", excerpt(received.body))
+                    absent_number(received, numbered)
                 });
                 return recorder.check(measure, Outcome::Save);
             };
@@ -173,7 +178,7 @@ impl<'p> Messages<'p> {
                     let user = users[delivery.user].number;
                     let (now_ns, measure) = (delivery.now_ns, message.measure);
                     recorder.example(now_ns, measure, Outcome::Save, user, || {
-                        format!("no number in {}", excerpt(received.body))
+                        absent_number(received, numbered)
                     });
                     recorder.check(measure, Outcome::Save);
                 }
@@ -231,4 +236,10 @@ impl<'p> Messages<'p> {
             }
         }
     }
+}
+
+/// Why a message does not count as numbered.
+fn absent_number(received: &Received<'_>, numbered: &Numbered) -> String {
+    let note = received.depth_note(&numbered.from);
+    format!("no number in {}{note}", excerpt(received.body))
 }

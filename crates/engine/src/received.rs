@@ -6,7 +6,7 @@ use plan::expr::{Template, Value};
 use plan::{Match, MatchTest, Source};
 use proto::http1;
 
-use crate::json::{number, pointer, unquoted};
+use crate::json::{depth_note, number, pointer, unquoted};
 use crate::users::Scope;
 
 /// A response or message, as steps see it.
@@ -103,6 +103,14 @@ impl<'a> Received<'a> {
             Source::Topic => Some(text_value(self.topic()?)),
             Source::EventId => Some(text_value(self.event_id()?)),
             Source::Number { form, at } => form.read(self.bytes().get(*at as usize..)?),
+        }
+    }
+
+    /// What to add to the text of an error about a value that is not there.
+    pub(crate) fn depth_note(&self, source: &Source) -> &'static str {
+        match source {
+            Source::Pointer(_) => depth_note(self.body),
+            _ => "",
         }
     }
 

@@ -83,12 +83,23 @@ struct Open {
     keys: HashMap<String, usize>,
 }
 
+/// A value with an anchor.
+#[derive(Clone)]
+struct Anchored {
+    node: Node,
+    /// How many values it brings.
+    count: usize,
+    /// How deep it is nested: a scalar is 0.
+    depth: usize,
+}
+
 struct Builder<'t> {
     text: &'t str,
     /// Byte offset of each character; empty for ASCII text, where they are the same.
     offsets: Vec<usize>,
     open: Vec<Open>,
-    anchors: HashMap<usize, (Node, usize)>,
+    /// Values that aliases stand for.
+    anchors: HashMap<usize, Anchored>,
     root: Option<Node>,
     nodes_count: usize,
     duplicates: Vec<Duplicate>,
@@ -131,6 +142,8 @@ fn build(text: &str) -> Result<(Node, Vec<Duplicate>), SyntaxError> {
     Ok((builder.root.unwrap_or_else(empty), builder.duplicates))
 }
 
+const TOO_DEEP: &str = "nested too deeply (64 levels at most)";
+
 fn too_large(message: &str, span: Range<usize>) -> SyntaxError {
     SyntaxError {
         span,
@@ -155,13 +168,17 @@ impl Builder<'_> {
                 self.add(node, anchor, 1)
             }
             Event::Alias(anchor) => {
-                let Some((node, count)) = self.anchors.get(&anchor).cloned() else {
+                let Some(Anchored { node, count, depth }) = self.anchors.get(&anchor).cloned()
+                else {
                     return Err(SyntaxError {
                         span,
                         message: "this alias is inside its own anchor".to_owned(),
                         hint: None,
                     });
                 };
+                if self.open.len() + depth > DEPTH_MAX {
+                    return Err(too_large(TOO_DEEP, span));
+                }
                 self.add(node, 0, count)
             }
             Event::SequenceStart(anchor, _) => {
@@ -201,7 +218,7 @@ impl Builder<'_> {
         anchor: usize,
     ) -> Result<(), SyntaxError> {
         if self.open.len() == DEPTH_MAX {
-            return Err(too_large("nested too deeply (64 levels at most)", span));
+            return Err(too_large(TOO_DEEP, span));
         }
         let node = Node {
             place: Place::at(span),
@@ -237,8 +254,12 @@ impl Builder<'_> {
             return Err(too_large(message, node.place.span));
         }
         if anchor > 0 {
-            let size = size(&node);
-            self.anchors.insert(anchor, (node.clone(), size));
+            let anchored = Anchored {
+                node: node.clone(),
+                count: size(&node),
+                depth: depth(&node),
+            };
+            self.anchors.insert(anchor, anchored);
         }
         let Some(open) = self.open.last_mut() else {
             self.root = Some(node);
@@ -326,4 +347,14 @@ fn size(node: &Node) -> usize {
             1 + entries.iter().map(of).sum::<usize>()
         }
     }
+}
+
+/// How many lists and mappings are nested in a tree, which bounds how deep it can be walked.
+fn depth(node: &Node) -> usize {
+    let within = match &node.kind {
+        NodeKind::Scalar(_) => return 0,
+        NodeKind::Sequence(items) => items.iter().map(depth).max(),
+        NodeKind::Mapping(entries) => entries.iter().map(|entry| depth(&entry.value)).max(),
+    };
+    1 + within.unwrap_or(0)
 }

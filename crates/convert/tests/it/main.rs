@@ -224,6 +224,46 @@ fn what_is_not_a_recording_is_reported() {
     assert!(said(timeless).contains("startedDateTime"));
 }
 
+/// Elements, values and entities that are nested more deeply than a stack holds.
+#[test]
+fn what_is_nested_too_deeply_is_reported() {
+    const LEVELS: usize = 200_000;
+    let look = || {
+        for front in [
+            "<a>",
+            "<tsung><a>",
+            "<!DOCTYPE a [",
+            "<!--",
+            "<a b='",
+            "&lt;",
+            "<![CDATA[",
+        ] {
+            let text = format!("<?xml version=\"1.0\"?>{}", front.repeat(LEVELS));
+            let (converted, diagnostics) = from_tsung("x.xml", &text, Leniency::Lenient);
+            assert!(converted.is_none() && !diagnostics.is_empty(), "{front}");
+        }
+        let levels = 1_000;
+        let closed = format!("{}{}", "<a>".repeat(levels), "</a>".repeat(levels));
+        let (_, diagnostics) = from_tsung("x.xml", &closed, Leniency::Strict);
+        assert_eq!(diagnostics[0].code, "too-deep");
+        let settings = har::Settings {
+            statics: har::Statics::Keep,
+            third_parties: false,
+        };
+        for front in ["[", "{\"log\":", "{\"log\":{\"entries\":["] {
+            let text = front.repeat(LEVELS);
+            let source = Source {
+                name: "x.har",
+                text: &text,
+            };
+            let (converted, diagnostics) = har::convert(source, &settings);
+            assert!(converted.is_none() && !diagnostics.is_empty(), "{front}");
+        }
+    };
+    let thread = std::thread::Builder::new().stack_size(512 << 10);
+    thread.spawn(look).unwrap().join().unwrap();
+}
+
 /// Seeds are fixed, so that the gate tries the same cases everywhere.
 fn config() -> Config {
     Config {

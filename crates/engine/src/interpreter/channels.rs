@@ -10,6 +10,7 @@ use super::state::Interpreter;
 use super::websocket::SWITCHING;
 use crate::conn::channels::{self, BY_TOPIC, Channels, Incoming, Outgoing};
 use crate::conn::{Protocol, Stage};
+use crate::json::depth_note;
 use crate::messages::Delivery;
 use crate::received::{Label, Received, excerpt};
 use crate::users::Wait;
@@ -205,7 +206,13 @@ impl<'p> Interpreter<'p> {
             }
             Incoming::Broken => {
                 let name = channels.protocol.name();
-                let detail = || format!("not a message of {name}: {}", excerpt(text));
+                let detail = || {
+                    format!(
+                        "not a message of {name}: {}{}",
+                        excerpt(text),
+                        depth_note(text)
+                    )
+                };
                 self.lost(now_ns, slot, Outcome::Protocol, detail);
             }
         }

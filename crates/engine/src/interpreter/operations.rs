@@ -178,8 +178,8 @@ impl Interpreter<'_> {
                 Some(Ok(value)) => self.users[key].slots[save.slot as usize] = value,
                 Some(Err(error)) => return Err(error.to_string()),
                 None => {
-                    let body = excerpt(received.body);
-                    return Err(format!("nothing at {:?} in {body}", save.from));
+                    let (body, note) = (excerpt(received.body), received.depth_note(&save.from));
+                    return Err(format!("nothing at {:?} in {body}{note}", save.from));
                 }
             }
         }

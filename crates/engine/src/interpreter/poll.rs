@@ -13,7 +13,7 @@ use super::http::head_again;
 use super::state::Interpreter;
 use crate::conn::http::encode_get;
 use crate::conn::{Poller, Protocol, Stage};
-use crate::json::{items, pointer};
+use crate::json::{depth_note, items, pointer};
 use crate::received::{Label, Received, excerpt};
 
 /// The messages of a response, or why there are none.
@@ -133,9 +133,9 @@ impl<'p> Interpreter<'p> {
         let messages = match &poll.each {
             None => vec![body],
             Some(tokens) => pointer(body, tokens).and_then(items).ok_or_else(|| {
-                let body = excerpt(body);
+                let (body, note) = (excerpt(body), depth_note(body));
                 let at: String = tokens.iter().map(|token| format!("/{token}")).collect();
-                (Outcome::Save, format!("no list at {at:?} in {body}"))
+                (Outcome::Save, format!("no list at {at:?} in {body}{note}"))
             })?,
         };
         let received = Received {

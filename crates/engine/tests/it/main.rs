@@ -5,6 +5,7 @@ mod accounts;
 mod channels;
 mod closing;
 mod deflate;
+mod depth;
 mod events;
 mod faults;
 mod feeds;

@@ -1,6 +1,6 @@
 //! Loading a `model.json`: what is accepted, and what is rejected.
 
-use model::{BuiltModel, Model, ModelFileError};
+use model::{BuiltModel, FormatSpec, Model, ModelFileError, Settings};
 use serde_json::{Value, json};
 
 use crate::{Space, line};
@@ -94,7 +94,7 @@ fn classes_of_long_targets_keep_their_names() {
     }
     let first = space.model(&log, &space.settings()).unwrap().model;
     assert!(first.classes.iter().any(|class| class.targets.len() == 12));
-    let own = model::Settings {
+    let own = Settings {
         rules: model::settings_for_simulated_log(&first).rules,
         ..space.settings()
     };
@@ -104,4 +104,31 @@ fn classes_of_long_targets_keep_their_names() {
         classes.map(|class| class.name.clone()).collect()
     };
     assert_eq!(names(&second), names(&first));
+}
+
+/// A model file and lines of a log that are nested more deeply than a stack holds.
+#[test]
+fn what_is_nested_too_deeply_is_rejected() {
+    const LEVELS: usize = 200_000;
+    let look = || {
+        for front in [
+            "[",
+            "{\"format\":",
+            "{\"format\":2,\"segments\":[",
+            "{\"x\":{\"format\":2,\"x\":",
+        ] {
+            assert!(Model::read(&front.repeat(LEVELS)).is_err(), "{front}");
+        }
+        let space = Space::new();
+        for front in ["{\"time\":", "[", "{\"a\":["] {
+            let log = format!("{}\n", front.repeat(LEVELS));
+            let settings = Settings {
+                format: FormatSpec::Json,
+                ..space.settings()
+            };
+            assert!(space.model(log, &settings).is_err(), "{front}");
+        }
+    };
+    let thread = std::thread::Builder::new().stack_size(512 << 10);
+    thread.spawn(look).unwrap().join().unwrap();
 }

@@ -23,6 +23,9 @@ pub(crate) trait Scope {
     fn unknown_hint(&self, name: &str) -> Option<String>;
 }
 
+/// Deepest nesting of brackets, calls and signs in front: the parser recurses.
+const DEPTH_MAX: usize = 64;
+
 /// Words that cannot be variables.
 pub(crate) const RESERVED: &[&str] = &[
     "user",
@@ -231,6 +234,7 @@ fn expression_at(text: &str, at: usize, scope: &dyn Scope) -> Result<(Expr, usiz
     let mut parser = Parser {
         tokens: tokens(text, at)?,
         next: 0,
+        depth: 0,
         scope,
     };
     let expr = parser.binary(0)?;
@@ -248,6 +252,8 @@ struct Parser<'s> {
     /// Never empty; the last one is [`Token::End`].
     tokens: Vec<Spanned>,
     next: usize,
+    /// Operands that are being parsed inside of each other.
+    depth: usize,
     scope: &'s dyn Scope,
 }
 
@@ -300,6 +306,17 @@ impl Parser<'_> {
 
     fn operand(&mut self) -> Result<Expr, ExprError> {
         let Spanned { token, span } = self.take();
+        if self.depth == DEPTH_MAX {
+            let message = format!("nested too deeply ({DEPTH_MAX} levels at most)");
+            return Err(ExprError::new(span, message));
+        }
+        self.depth += 1;
+        let operand = self.operand_from(token, span);
+        self.depth -= 1;
+        operand
+    }
+
+    fn operand_from(&mut self, token: Token, span: Range<usize>) -> Result<Expr, ExprError> {
         match token {
             Token::Literal(value) => Ok(Expr::Const(value)),
             Token::Sign("!") => self.unary(Unary::Not, UNARY, span),

@@ -5,6 +5,7 @@ mod bad;
 mod channels;
 mod corpus;
 mod data;
+mod depth;
 mod documents;
 mod experiments;
 mod expressions;
