@@ -29,6 +29,16 @@ pub(crate) fn parse(protocol: ChannelProtocol, text: &[u8]) -> Incoming<'_> {
     }
 }
 
+/// Parses a binary message of the server's; `None`: the protocol gives it no form of its own.
+pub(crate) fn parse_binary(protocol: ChannelProtocol, message: &[u8]) -> Option<Incoming<'_>> {
+    match protocol {
+        ChannelProtocol::Phoenix { arrays: true, .. } => Some(phoenix::binary::parse(message)),
+        // The older serializer writes texts only.
+        ChannelProtocol::Phoenix { arrays: false, .. } => Some(Incoming::Broken),
+        ChannelProtocol::ActionCable | ChannelProtocol::SocketIo => None,
+    }
+}
+
 /// Appends our text.
 pub(crate) fn encode(protocol: ChannelProtocol, message: &Outgoing<'_>, out: &mut Vec<u8>) {
     match protocol {

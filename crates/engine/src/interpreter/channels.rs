@@ -118,17 +118,21 @@ impl<'p> Interpreter<'p> {
     ) {
         match frame {
             Event::Text(text) => self.take_text(now_ns, slot, len, text.as_bytes()),
-            Event::Binary(_) => self.take_attachment(slot, len),
+            Event::Binary(bytes) => self.take_binary(now_ns, slot, len, bytes),
             frame => self.take_frame(now_ns, slot, len, frame),
         }
     }
 
-    /// A binary message: it belongs to an earlier message, or to nothing known.
-    fn take_attachment(&mut self, slot: u32, len: usize) {
-        self.recorder.counts.bytes_in += len as u64;
+    /// A binary message: one of the protocol's, or it belongs to an earlier message, or to nothing
+    /// known.
+    fn take_binary(&mut self, now_ns: u64, slot: u32, len: usize, bytes: &[u8]) {
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };
+        if let Some(incoming) = channels::parse_binary(channels.protocol, bytes) {
+            return self.act_on(now_ns, slot, len, bytes, incoming);
+        }
+        self.recorder.counts.bytes_in += len as u64;
         if channels.attachments == 0 {
             self.recorder.counts.unmatched += 1;
         }

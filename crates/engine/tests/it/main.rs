@@ -2,6 +2,7 @@
 //! loopback, what only real sockets do.
 
 mod accounts;
+mod binary;
 mod channels;
 mod closing;
 mod deflate;

@@ -1,5 +1,7 @@
-//! Phoenix channels: the serializers 1.0.0 (objects) and 2.0.0 (arrays of five), as the library's own
-//! client speaks them (`phoenix.js` 1.7).
+//! Phoenix channels: the serializers 1.0.0 (objects) and 2.0.0 (arrays of five, and [`binary`]), as the
+//! library's own client speaks them (`phoenix.js` 1.7).
+
+pub(super) mod binary;
 
 use plan::ChannelVerb;
 
@@ -65,7 +67,7 @@ fn meaning<'a>(parts: &Parts<'a>) -> Incoming<'a> {
 /// A reply with an unknown number answers nothing that is waited for.
 fn reply<'a>(number: &[u8], payload: &'a [u8]) -> Incoming<'a> {
     let number = unquoted(number)
-        .and_then(|text| std::str::from_utf8(&text).ok()?.parse::<u32>().ok())
+        .and_then(|text| self::number(&text))
         .unwrap_or(0);
     let (mut ok, mut response) = (false, &b"{}"[..]);
     let read = pairs(payload, |key, value| match key {
@@ -81,6 +83,11 @@ fn reply<'a>(number: &[u8], payload: &'a [u8]) -> Incoming<'a> {
         ok,
         payload: response,
     }
+}
+
+/// One of our numbers, as text.
+fn number(text: &[u8]) -> Option<u32> {
+    std::str::from_utf8(text).ok()?.parse().ok()
 }
 
 pub(super) fn encode(arrays: bool, message: &Outgoing<'_>, out: &mut Vec<u8>) {
