@@ -10,6 +10,7 @@
 //! | `connections` | news of connections, and what each means to its user |
 //! | `incoming` | bytes received: decoded, and handed to their protocol |
 //! | `http`, `websocket`, `channels`, `sse`, `poll`, `tcp` | the steps of each protocol |
+//! | `topics` | channels that the server ends, and joining them again |
 //! | `background` | background operations |
 
 mod background;
@@ -25,6 +26,7 @@ mod sessions;
 mod sse;
 mod state;
 mod tcp;
+mod topics;
 mod waits;
 mod websocket;
 

@@ -239,6 +239,14 @@ impl Recorder {
         self.counts.errors += u64::from(outcome.is_error());
     }
 
+    /// Records what happened to something that an operation began, without taking time: it is in no
+    /// histogram.
+    pub(crate) fn happened(&mut self, row: Measurement) {
+        self.check(row.measure, row.outcome);
+        self.counts.done += 1;
+        self.row(row);
+    }
+
     /// Counts what happened this many times.
     pub(crate) fn count(&mut self, measure: MeasureId, times: u64) {
         let store = &mut self.stores[measure as usize];

@@ -4,7 +4,7 @@
 mod stamps;
 
 use plan::Plan;
-use plan::{Expect, Match, Numbered, Pushed};
+use plan::{Acknowledgement, Expect, Match, MeasureId, Numbered, Pushed, Source};
 use record::{Measurement, Outcome};
 
 use crate::json::depth_note;
@@ -69,6 +69,38 @@ impl<'p> Messages<'p> {
             self.find_pushed(users, delivery).is_none()
         } else {
             self.matches(users, delivery, &expect.when)
+        }
+    }
+
+    /// True if the message that a step waits for can only come from the topic that `delivery` has.
+    pub(crate) fn names_topic(
+        &mut self,
+        users: &mut Users<'_>,
+        delivery: &Delivery<'_>,
+        expect: &Expect,
+    ) -> bool {
+        let mut of_topic = expect.when.iter().filter(|m| m.from == Source::Topic);
+        of_topic.any(|condition| self.matches(users, delivery, std::slice::from_ref(condition)))
+    }
+
+    /// The arguments with which a message is answered, as a JSON list; `None`: it is left without an
+    /// answer. The error has the measure that it belongs to.
+    pub(crate) fn answer(
+        &mut self,
+        users: &mut Users<'_>,
+        delivery: &Delivery<'_>,
+    ) -> Result<Option<Vec<u8>>, (MeasureId, String)> {
+        let Some((_, pushed)) = self.find_pushed(users, delivery) else {
+            return Ok(Some(b"[]".to_vec()));
+        };
+        let Acknowledgement::With(arguments) = &pushed.ack else {
+            return Ok(None);
+        };
+        let mut out = Vec::new();
+        let scope = &mut users.scope(delivery.now_ns, delivery.user);
+        match arguments.render(scope, &mut out) {
+            Ok(()) => Ok(Some(out)),
+            Err(error) => Err((pushed.measure, error.to_string())),
         }
     }
 

@@ -4,7 +4,7 @@
 use plan::expr::Value;
 use proto::ws::{self, Deflater, InflatingDecoder};
 
-use crate::conn::channels::Channels;
+use crate::conn::channels::{Channels, Topic};
 use crate::conn::{Conn, Deflated, EventStream, Pending, Poller};
 use crate::driver::real::sockets::Socket;
 use crate::users::User;
@@ -68,12 +68,14 @@ fn a_poll_takes_160_bytes_more() {
 
 /// A protocol of channels has this beside its WebSocket, and the names of the topics joined.
 #[test]
-fn a_protocol_of_channels_takes_192_bytes_more() {
+fn a_protocol_of_channels_takes_208_bytes_more() {
     let channels = size_of::<Channels>() + BLOCK;
     assert!(
-        channels <= 192,
+        channels <= 208,
         "a protocol of channels has {channels} bytes"
     );
+    let topic = size_of::<Topic>();
+    assert!(topic <= 40, "a topic has {topic} bytes");
 }
 
 /// Compressed messages: this much is there from the start, the rest from the first message on.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use record::schema::{Event, EventKind, Finding, MeasureSummary, Severity, ThresholdResult};
 
 use crate::accounts;
+use crate::channels;
 use crate::figures::Figures;
 use crate::finding::finding;
 use crate::limits::{ERROR_FINDINGS_MAX, ERROR_KINDS_MAX, ERROR_TEXT_CHARS_MAX, NOTES_MAX};
@@ -18,6 +19,7 @@ pub(crate) fn findings(
     measures: &[MeasureSummary],
 ) -> Vec<Finding> {
     let mut findings: Vec<Finding> = thresholds.iter().filter_map(failed).collect();
+    findings.extend(channels::ended(measures));
     findings.extend(errors(measures, &figures.events));
     findings.extend(accounts::findings(figures, measures));
     findings.extend(probes::findings(figures));

@@ -12,6 +12,7 @@
 mod accounts;
 pub mod analyze;
 pub mod capacity;
+mod channels;
 pub mod clients;
 pub mod compare;
 pub mod cost;

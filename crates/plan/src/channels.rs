@@ -50,6 +50,9 @@ pub struct ChannelOp {
     pub measure: MeasureId,
     /// For the server's answer.
     pub timeout_ns: u64,
+    /// Of a join: the channel is joined again if it fails at the server. Each attempt is an operation
+    /// of this measure.
+    pub rejoin: Option<MeasureId>,
 }
 
 /// What is done with a channel.

@@ -37,7 +37,7 @@ pub use ids::{EndpointId, MeasureId, Pc, Register, SessionId, Slot};
 pub use load_setting::LoadSetting;
 pub use matching::{Match, MatchTest, Save, Source};
 pub use measures::{Measure, MeasureKind, builtin};
-pub use messages::{Expect, Pushed, SendOp, SentAt};
+pub use messages::{Acknowledgement, Expect, Pushed, SendOp, SentAt};
 pub use numbered::Numbered;
 pub use options::{ConnectRetries, HttpConnections, Mode, Options, Tls};
 pub use phases::{Phase, PhaseKind, RATE_MAX_PER_S, Series, Single, Spacing, Trace};

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::expr::Expr;
+use crate::expr::{Expr, Template};
 use crate::ids::MeasureId;
 use crate::matching::{Match, Save};
 use crate::numbered::Numbered;
@@ -41,9 +41,20 @@ pub struct Pushed {
     pub when: Vec<Match>,
     /// Where the sender's timestamp is and how to read it; without it the message is counted only.
     pub sent_at: Option<SentAt>,
+    /// What the user answers where the server wants an acknowledgement (Socket.IO).
+    pub ack: Acknowledgement,
     /// Its number, where it has one: then it is reported which of them each user got.
     pub numbered: Option<Numbered>,
     pub measure: MeasureId,
+}
+
+/// The answer to a message whose sender wants one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub enum Acknowledgement {
+    /// With these arguments, a JSON list.
+    With(Template),
+    /// There is none.
+    Never,
 }
 
 /// A timestamp inside a message.

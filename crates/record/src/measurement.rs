@@ -126,6 +126,8 @@ outcomes! {
     Protocol = 23 "protocol",
     /// The peer turned down a channel, subscription or namespace, or what was said to one.
     Rejected = 24 "rejected",
+    /// The peer ended a channel that the user had joined and not left.
+    ChannelClosed = 25 "channel-closed",
 }
 
 impl From<Outcome> for u8 {
@@ -185,6 +187,7 @@ impl Outcome {
                 | Outcome::SelfConnect
                 | Outcome::Unfinished
                 | Outcome::Other
+                | Outcome::ChannelClosed
         )
     }
 

@@ -40,6 +40,7 @@ const FIGURES: [string, string][] = [
   ['worker-lost', 'users'],
   ['host-', 'host-network'],
   ['threshold-failed', 'thresholds'],
+  ['channels-ended', 'errors-over-time'],
   ['errors', 'errors-over-time'],
   ['connects-retried', 'errors-over-time'],
   ['unmatched-messages', 'traffic'],

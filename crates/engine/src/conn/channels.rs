@@ -8,13 +8,15 @@ mod cable;
 mod message;
 mod phoenix;
 mod socketio;
+mod topics;
 
 use plan::{ChannelVerb, Pc, Protocol as ChannelProtocol};
 use proto::ws;
 
-use super::background::Background;
+use super::background::{Background, NEVER};
 use super::deflate::Compression;
-pub(crate) use message::{Incoming, Outgoing};
+pub(crate) use message::{Ended, Incoming, Outgoing};
+pub(crate) use topics::{Attempt, Rejoin, Topic};
 
 /// In place of a number: not an answer is awaited but the news that a topic was joined.
 pub(crate) const BY_TOPIC: u32 = 0;
@@ -37,6 +39,11 @@ pub(crate) fn parse_binary(protocol: ChannelProtocol, message: &[u8]) -> Option<
         ChannelProtocol::Phoenix { arrays: false, .. } => Some(Incoming::Broken),
         ChannelProtocol::ActionCable | ChannelProtocol::SocketIo => None,
     }
+}
+
+/// Appends the answer to a message of the server's that has a number.
+pub(crate) fn acknowledge(topic: &[u8], number: u32, arguments: &[u8], out: &mut Vec<u8>) {
+    socketio::acknowledge(topic, number, arguments, out);
 }
 
 /// Appends our text.
@@ -69,11 +76,35 @@ fn is_answered(protocol: ChannelProtocol, verb: ChannelVerb) -> bool {
     }
 }
 
+/// What a message is numbered with.
+#[derive(Debug)]
+pub(crate) struct Numbers {
+    /// Its own.
+    pub(crate) number: u32,
+    /// That of the message which joined its topic.
+    pub(crate) joined_by: u32,
+    /// An attempt to join the topic again that was in flight, and is of no more use.
+    pub(crate) given_up: Option<(Pc, Attempt)>,
+}
+
+/// Why a message is not sent now.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Unsent {
+    /// Its topic is about to be joined again.
+    Later,
+    /// The server has ended what it would end.
+    Needless,
+    /// It cannot be sent; this says why.
+    Impossible(String),
+}
+
 /// What a connection that speaks one of the protocols remembers.
 #[derive(Debug)]
 pub(crate) struct Channels {
-    /// When the next heartbeat is due, or silence has lasted too long.
+    /// When something of the below is next due.
     pub(crate) background: Background,
+    /// When the next heartbeat is due, or silence has lasted too long.
+    pub(crate) beat_ns: u64,
     pub(crate) protocol: ChannelProtocol,
     pub(crate) reader: ws::Reader,
     /// Of our messages, if that was agreed on.
@@ -86,16 +117,21 @@ pub(crate) struct Channels {
     pub(crate) beat: Option<u32>,
     /// The operation in flight waits for this number's answer; or, with 0, for its topic to be joined.
     pub(crate) awaited: Option<u32>,
+    /// The number of the message that joined the topic of the last message.
+    pub(crate) concerns: u32,
+    /// The step in flight has not sent its message: its topic is about to be joined again.
+    pub(crate) deferred: bool,
     /// Binary messages that are still to come and belong to one before.
     pub(crate) attachments: u32,
-    /// The topics, with the numbers of the messages that joined them; at the end what is being joined.
-    pub(crate) topics: Vec<(Box<[u8]>, u32)>,
+    /// At the end what was joined last, or is being joined.
+    pub(crate) topics: Vec<Topic>,
 }
 
 impl Channels {
     pub(crate) fn new(protocol: ChannelProtocol, pc: Pc) -> Channels {
         Channels {
             background: Background::new(pc),
+            beat_ns: NEVER,
             protocol,
             reader: ws::Reader::default(),
             compression: None,
@@ -103,6 +139,8 @@ impl Channels {
             numbers: 0,
             beat: None,
             awaited: None,
+            concerns: 0,
+            deferred: false,
             attachments: 0,
             topics: Vec::new(),
         }
@@ -114,35 +152,67 @@ impl Channels {
         self.numbers
     }
 
-    /// The number of the message that joined the topic.
-    pub(crate) fn joined_by(&self, topic: &[u8]) -> Option<u32> {
-        let mut found = self.topics.iter().filter(|(own, _)| **own == *topic);
-        found.next().map(|&(_, number)| number)
+    /// When a heartbeat, the end of silence or a rejoin is next due.
+    pub(crate) fn due_ns(&self) -> u64 {
+        let rejoins = self.topics.iter().map(Topic::due_ns);
+        rejoins.fold(self.beat_ns, u64::min)
     }
 
-    pub(crate) fn forget(&mut self, topic: &[u8]) {
-        self.topics.retain(|(own, _)| **own != *topic);
+    /// Where the topic stands; if the server states the number that joined it, that one must be the
+    /// last: what it says of an earlier one is out of date.
+    pub(crate) fn place(&self, topic: &[u8], joined_by: Option<u32>) -> Option<usize> {
+        let mut topics = self.topics.iter();
+        topics.position(|own| {
+            *own.name == *topic && joined_by.is_none_or(|number| number == own.joined_by)
+        })
     }
 
-    /// The numbers of a message that is sent now: its own, and that of the message which joined its
-    /// topic. Remembers what answers it. The error says why it cannot be sent.
+    /// The topic that an attempt in flight joins again with this number.
+    pub(crate) fn rejoining(&self, number: u32) -> Option<usize> {
+        let mut topics = self.topics.iter();
+        topics.position(|own| own.joined_by == number && own.is_rejoining())
+    }
+
+    /// Forgets a topic. Returns the attempt to join it again that was in flight.
+    fn forget(&mut self, topic: &[u8]) -> Option<(Pc, Attempt)> {
+        let own = self.topics.remove(self.place(topic, None)?);
+        Some((own.pc, own.attempt()?))
+    }
+
+    /// True if the server has ended all topics that the session joined: no message comes any more.
+    pub(crate) fn is_deserted(&self) -> bool {
+        !self.topics.is_empty() && !self.topics.iter().any(Topic::lives)
+    }
+
+    /// The numbers of a message that is sent now. Remembers what answers it. `pc` is the step that sends
+    /// it.
     pub(crate) fn next_numbers(
         &mut self,
-        verb: ChannelVerb,
+        (verb, pc): (ChannelVerb, Pc),
         topic: &[u8],
         wants_answer: bool,
-    ) -> Result<(u32, u32), String> {
-        let number = self.number();
-        let joined_by = match verb {
-            ChannelVerb::Join => {
-                self.forget(topic);
-                self.topics.push((topic.into(), number));
-                number
-            }
-            ChannelVerb::Push | ChannelVerb::Leave => self
-                .joined_by(topic)
-                .ok_or_else(|| format!("{:?} is not joined", String::from_utf8_lossy(topic)))?,
+    ) -> Result<Numbers, Unsent> {
+        self.awaited = None;
+        let reached = match verb {
+            ChannelVerb::Join => None,
+            ChannelVerb::Push | ChannelVerb::Leave => Some(self.reach(verb, topic)?),
         };
+        let number = self.number();
+        let joined_by = reached.unwrap_or(number);
+        let given_up = match verb {
+            ChannelVerb::Push => None,
+            ChannelVerb::Join | ChannelVerb::Leave => self.forget(topic),
+        };
+        if verb == ChannelVerb::Join {
+            self.topics.push(Topic {
+                name: topic.into(),
+                joined_by,
+                pc,
+                open: true,
+                rejoin: None,
+            });
+        }
+        self.concerns = joined_by;
         self.awaited = match verb {
             _ if !wants_answer => None,
             verb if is_answered(self.protocol, verb) => Some(number),
@@ -150,9 +220,31 @@ impl Channels {
             // What answers, if anything does, is known by its content.
             ChannelVerb::Push | ChannelVerb::Leave => None,
         };
-        if verb == ChannelVerb::Leave {
-            self.forget(topic);
+        Ok(Numbers {
+            number,
+            joined_by,
+            given_up,
+        })
+    }
+
+    /// The number of the message that joined the topic to which something is sent.
+    fn reach(&mut self, verb: ChannelVerb, topic: &[u8]) -> Result<u32, Unsent> {
+        let name = String::from_utf8_lossy(topic);
+        let Some(place) = self.place(topic, None) else {
+            return Err(Unsent::Impossible(format!("{name:?} is not joined")));
+        };
+        let own = &self.topics[place];
+        if own.open || (verb == ChannelVerb::Leave && own.is_rejoining()) {
+            return Ok(own.joined_by);
         }
-        Ok((number, joined_by))
+        if verb == ChannelVerb::Leave {
+            self.topics.remove(place);
+            return Err(Unsent::Needless);
+        }
+        if own.rejoin.is_some() {
+            return Err(Unsent::Later);
+        }
+        let why = format!("the server has ended {name:?}, so that nothing can be sent to it");
+        Err(Unsent::Impossible(why))
     }
 }

@@ -24,7 +24,7 @@ impl<'p> Interpreter<'p> {
         }
         let due_ns = std::mem::replace(&mut background.due_ns, NEVER);
         if matches!(self.conns[slot].protocol, Protocol::Channels(_)) {
-            return self.beat(now_ns, slot);
+            return self.channels_due(now_ns, slot);
         }
         let outcome = match self.conns[slot].stage {
             Stage::Waiting | Stage::Idle => return self.begin_background(now_ns, slot, due_ns),
@@ -39,6 +39,12 @@ impl<'p> Interpreter<'p> {
     pub(super) fn give_up_background(&mut self, now_ns: u64, key: u32) {
         if let Some(slot) = self.conns.find(&self.users, key, Conn::is_requesting) {
             self.record_background(now_ns, slot, Outcome::Unfinished, 0);
+        }
+        let has_channels = |conn: &Conn| matches!(conn.protocol, Protocol::Channels(_));
+        if self.users[key].background
+            && let Some(slot) = self.conns.find(&self.users, key, has_channels)
+        {
+            self.end_rejoins(now_ns, slot, Outcome::Unfinished);
         }
     }
 

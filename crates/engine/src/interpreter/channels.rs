@@ -1,15 +1,17 @@
 //! Protocols of channels over a WebSocket: joining, pushing, leaving, and what the server sends.
 
 use plan::expr::Template;
-use plan::{ChannelOp, ChannelVerb, Expect, Op, Protocol as ChannelProtocol};
+use plan::{ChannelOp, ChannelVerb, Expect, Op, Pc, Protocol as ChannelProtocol};
 use proto::ws::{Event, MessageKind};
 use record::Outcome;
 
 use super::flow::Flow;
 use super::state::Interpreter;
 use super::websocket::SWITCHING;
-use crate::conn::channels::{self, BY_TOPIC, Channels, Incoming, Outgoing};
-use crate::conn::{Protocol, Stage};
+use crate::conn::Protocol;
+use crate::conn::channels::{
+    self, Attempt, BY_TOPIC, Channels, Ended, Incoming, Outgoing, Rejoin, Unsent,
+};
 use crate::json::depth_note;
 use crate::messages::Delivery;
 use crate::received::{Label, Received, excerpt};
@@ -28,10 +30,11 @@ impl<'p> Interpreter<'p> {
             channels.reader = std::mem::take(&mut deflated.reader);
             channels.compression = deflated.compression.take();
         }
-        self.conns[slot].protocol = Protocol::Channels(Box::new(channels));
         if let ChannelProtocol::Phoenix { heartbeat_ns, .. } = protocol {
-            self.arm_background(slot, now_ns.saturating_add(heartbeat_ns));
+            channels.beat_ns = now_ns.saturating_add(heartbeat_ns);
         }
+        self.conns[slot].protocol = Protocol::Channels(Box::new(channels));
+        self.arm_channels(slot);
         channels::is_greeted(protocol)
     }
 
@@ -40,65 +43,97 @@ impl<'p> Interpreter<'p> {
         let Some(slot) = self.open_stream(now_ns, key) else {
             return Flow::Fail;
         };
-        let start = self.conns.commands.bytes.len();
-        if let Err(error) = self.encode_for_channel(now_ns, slot, op) {
-            self.conns.commands.bytes.truncate(start);
-            return self.cannot(now_ns, key, error);
-        }
-        self.send_for_user(slot, start);
-        let channels = self.conns[slot].channels();
-        let awaits = channels.is_some_and(|channels| channels.awaited.is_some());
-        let timeout_ns = match &op.reply {
-            Some(expect) => expect.timeout_ns,
-            None if awaits => op.timeout_ns,
-            None => return self.done_at_once(now_ns, key),
+        let timeout_ns = match self.transmit_to_channel(now_ns, slot, op) {
+            Ok(true) | Err(Unsent::Later) => match &op.reply {
+                Some(expect) => expect.timeout_ns,
+                None => op.timeout_ns,
+            },
+            Ok(false) | Err(Unsent::Needless) => return self.done_at_once(now_ns, key),
+            Err(Unsent::Impossible(error)) => return self.cannot(now_ns, key, error),
         };
         let deadline_ns = self.users[key].sent_ns + timeout_ns;
         self.wait_for(key, Wait::Reply, deadline_ns);
         Flow::Wait
     }
 
-    /// Appends the message and remembers what answers it. The error says what cannot be sent.
-    fn encode_for_channel(&mut self, now_ns: u64, slot: u32, op: &ChannelOp) -> Result<(), String> {
+    /// Sends the step's message. True if the step waits for something that answers it.
+    pub(super) fn transmit_to_channel(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        op: &ChannelOp,
+    ) -> Result<bool, Unsent> {
+        let start = self.conns.commands.bytes.len();
+        let encoded = self.encode_for_channel(now_ns, slot, op);
+        if let Some(channels) = self.conns[slot].channels() {
+            channels.deferred = matches!(encoded, Err(Unsent::Later));
+        }
+        let given_up = encoded.inspect_err(|_| self.conns.commands.bytes.truncate(start))?;
+        self.send_for_user(slot, start);
+        if let Some(attempt) = given_up {
+            let key = self.conns[slot].user;
+            self.record_attempt(now_ns, key, attempt, Outcome::Unfinished);
+        }
+        let channels = self.conns[slot].channels();
+        let awaits = channels.is_some_and(|channels| channels.awaited.is_some());
+        Ok(awaits || op.reply.is_some())
+    }
+
+    /// Appends the message and remembers what answers it. Returns the attempt to join its topic that
+    /// it makes needless.
+    fn encode_for_channel(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        op: &ChannelOp,
+    ) -> Result<Option<(Pc, Attempt)>, Unsent> {
         let conn = &mut self.conns.table[slot];
+        let pc = self.users[conn.user].pc;
         let mut scope = self.users.scope(now_ns, conn.user);
         let Some(channels) = conn.channels() else {
-            return Err("the WebSocket speaks no protocol of channels".to_owned());
+            let error = "the WebSocket speaks no protocol of channels".to_owned();
+            return Err(Unsent::Impossible(error));
         };
         let mut text = |template: &Template| {
             let mut out = Vec::new();
             let rendered = template.render(&mut scope, &mut out);
-            rendered.map(|()| out).map_err(|error| error.to_string())
+            let rendered = rendered.map(|()| out);
+            rendered.map_err(|error| Unsent::Impossible(error.to_string()))
         };
         let topic: Box<[u8]> = match &op.topic {
             Some(topic) => text(topic)?.into(),
             None => match channels.topics.last() {
-                Some((topic, _)) => topic.clone(),
-                None => return Err("no channel is joined".to_owned()),
+                Some(topic) => topic.name.clone(),
+                None => return Err(Unsent::Impossible("no channel is joined".to_owned())),
             },
         };
         let (event, payload) = (text(&op.event)?, text(&op.payload)?);
         let wants_answer = op.reply.is_some() || op.verb != ChannelVerb::Push;
-        let (number, joined_by) = channels.next_numbers(op.verb, &topic, wants_answer)?;
+        let numbers = channels.next_numbers((op.verb, pc), &topic, wants_answer)?;
+        if op.rejoin.is_some()
+            && let Some(own) = channels.topics.last_mut()
+        {
+            own.rejoin = Some(Box::new(Rejoin::new(&payload)));
+        }
         let protocol = channels.protocol;
         let message = Outgoing {
             verb: op.verb,
             topic: &topic,
             event: &event,
             payload: &payload,
-            number,
-            joined_by,
+            number: numbers.number,
+            joined_by: numbers.joined_by,
             wants_answer,
         };
         let write = |out: &mut Vec<u8>| channels::encode(protocol, &message, out);
         self.conns.encode_message(slot, MessageKind::Text, write);
-        Ok(())
+        Ok(numbers.given_up)
     }
 
     /// What a push waits for if the protocol does not number its answers.
     pub(super) fn answer_by_content(&self, key: u32, op: &'p ChannelOp) -> Option<&'p Expect> {
         let awaits_number = self.stream(key).is_some_and(
-            |slot| matches!(&self.conns[slot].protocol, Protocol::Channels(c) if c.awaited.is_some()),
+            |slot| matches!(&self.conns[slot].protocol, Protocol::Channels(c) if c.awaited.is_some() || c.deferred),
         );
         op.reply.as_ref().filter(|_| !awaits_number)
     }
@@ -145,7 +180,8 @@ impl<'p> Interpreter<'p> {
             return;
         };
         if let Some(silence_ns) = channels.silence_ns {
-            channels.background.due_ns = now_ns.saturating_add(silence_ns);
+            channels.beat_ns = now_ns.saturating_add(silence_ns);
+            channels.background.due_ns = channels.due_ns();
         }
         let incoming = channels::parse(channels.protocol, text);
         self.act_on(now_ns, slot, len, text, incoming);
@@ -166,6 +202,7 @@ impl<'p> Interpreter<'p> {
                 topic,
                 event,
                 payload,
+                answer,
             } => {
                 let received = Received {
                     head: None,
@@ -175,6 +212,9 @@ impl<'p> Interpreter<'p> {
                         event: &event,
                     },
                 };
+                if let Some(number) = answer {
+                    self.acknowledge(now_ns, slot, (&*topic, number), &received);
+                }
                 self.take_message(now_ns, slot, len, &received);
             }
             Incoming::WithAttachments { count, then } => {
@@ -188,12 +228,13 @@ impl<'p> Interpreter<'p> {
             } => self.answered(now_ns, slot, len, (number, ok, payload)),
             Incoming::Joined { topic } => self.joined(now_ns, slot, &topic, Ok(())),
             Incoming::Refused { topic, reason } => self.joined(now_ns, slot, &topic, Err(reason)),
-            Incoming::Ended { topic } => channels.forget(&topic),
+            Incoming::Ended(ended) => self.channel_ended(now_ns, slot, &ended),
             Incoming::Greeting { silence_ns } => {
                 channels.silence_ns = silence_ns;
                 if let Some(silence_ns) = silence_ns {
-                    self.arm_background(slot, now_ns.saturating_add(silence_ns));
+                    channels.beat_ns = now_ns.saturating_add(silence_ns);
                 }
+                self.arm_channels(slot);
                 let key = self.conns[slot].user;
                 if self.users[key].wait == Wait::Upgrade {
                     self.complete(now_ns, key, Outcome::Ok, SWITCHING);
@@ -203,11 +244,7 @@ impl<'p> Interpreter<'p> {
                 self.send_control_text(slot, |out| out.extend_from_slice(&pong));
             }
             Incoming::Alive => {}
-            Incoming::Disconnect { reason } => {
-                let reason = excerpt(reason);
-                let detail = || format!("the server ended the connection: {reason}");
-                self.lost(now_ns, slot, Outcome::Closed, detail);
-            }
+            Incoming::Disconnect { reason } => self.disconnected(now_ns, slot, reason),
             Incoming::Broken => {
                 let name = channels.protocol.name();
                 let detail = || {
@@ -234,6 +271,10 @@ impl<'p> Interpreter<'p> {
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };
+        if let Some(place) = channels.rejoining(number) {
+            self.recorder.counts.bytes_in += len as u64;
+            return self.rejoin_answered(now_ns, slot, place, (ok, payload));
+        }
         let beat = channels.beat == Some(number);
         if beat {
             channels.beat = None;
@@ -298,11 +339,17 @@ impl<'p> Interpreter<'p> {
         let last = channels
             .topics
             .last()
-            .is_some_and(|(own, _)| **own == *topic);
-        if result.is_err() {
-            channels.forget(topic);
-        }
+            .is_some_and(|own| *own.name == *topic);
         if !joins || !last || channels.awaited != Some(BY_TOPIC) {
+            if let Err(reason) = result {
+                let ended = Ended {
+                    topic: topic.into(),
+                    joined_by: None,
+                    failed: false,
+                    reason,
+                };
+                self.channel_ended(now_ns, slot, &ended);
+            }
             return;
         }
         channels.awaited = None;
@@ -318,8 +365,33 @@ impl<'p> Interpreter<'p> {
         }
     }
 
+    /// The server wants an answer to a message. It is sent before a step continues with the
+    /// message, as by a handler that calls back first.
+    fn acknowledge(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        (topic, number): (&[u8], u32),
+        received: &Received<'_>,
+    ) {
+        let delivery = Delivery {
+            now_ns,
+            user: self.conns[slot].user,
+            len: 0,
+            received,
+        };
+        let answer = self.messages.answer(&mut self.users, &delivery);
+        match answer {
+            Ok(Some(arguments)) => self.send_control_text(slot, |out| {
+                channels::acknowledge(topic, number, &arguments, out);
+            }),
+            Ok(None) => {}
+            Err((measure, error)) => self.fault(now_ns, delivery.user, measure, || error),
+        }
+    }
+
     /// Sends a text that no operation waits for.
-    fn send_control_text(&mut self, slot: u32, write: impl FnOnce(&mut Vec<u8>)) {
+    pub(super) fn send_control_text(&mut self, slot: u32, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.conns.commands.bytes.len();
         self.conns.encode_message(slot, MessageKind::Text, write);
         self.send_control(slot, start);
@@ -327,9 +399,6 @@ impl<'p> Interpreter<'p> {
 
     /// A heartbeat is due, or the server was silent for too long.
     pub(super) fn beat(&mut self, now_ns: u64, slot: u32) {
-        if self.conns[slot].stage != Stage::Open {
-            return;
-        }
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };
@@ -341,7 +410,7 @@ impl<'p> Interpreter<'p> {
         };
         let number = channels.number();
         channels.beat = Some(number);
+        channels.beat_ns = now_ns.saturating_add(heartbeat_ns);
         self.send_control_text(slot, |out| channels::heartbeat(protocol, number, out));
-        self.arm_background(slot, now_ns.saturating_add(heartbeat_ns));
     }
 }

@@ -205,6 +205,7 @@ impl Interpreter<'_> {
         detail: impl FnOnce() -> String,
     ) {
         let key = self.conns[slot].user;
+        self.end_rejoins(now_ns, slot, outcome);
         self.conns.close(&mut self.users, slot);
         match self.users[key].wait {
             // An upgrade, until the protocol above it has greeted.
@@ -212,16 +213,29 @@ impl Interpreter<'_> {
                 self.fail_because(now_ns, key, (outcome, 0), detail);
             }
             Wait::Until => {
-                // Between steps: the loss is the connection's.
-                let user = self.users[key].number;
-                self.recorder
-                    .example(now_ns, builtin::CONNECT, outcome, user, detail);
-                self.recorder.check(builtin::CONNECT, outcome);
+                self.count_loss(now_ns, key, outcome, detail);
                 self.give_up_session(now_ns, key, outcome);
             }
             // Busy with an HTTP request; the next step that needs it will find none open.
-            _ => {}
+            Wait::Connect | Wait::Retry | Wait::Response => {
+                self.count_loss(now_ns, key, outcome, detail);
+            }
+            Wait::Nothing | Wait::Restart | Wait::Close | Wait::Leaving => {}
         }
+    }
+
+    /// Counts the loss of a connection that no step in flight needs: it is the connection's own.
+    fn count_loss(
+        &mut self,
+        now_ns: u64,
+        key: u32,
+        outcome: Outcome,
+        detail: impl FnOnce() -> String,
+    ) {
+        let user = self.users[key].number;
+        self.recorder
+            .example(now_ns, builtin::CONNECT, outcome, user, detail);
+        self.recorder.check(builtin::CONNECT, outcome);
     }
 
     /// The step's timeout passed.

@@ -189,8 +189,15 @@ impl<'p> Interpreter<'p> {
         self.begin(now_ns, key);
         // A poll, or an event stream that reconnects, may still bring what is waited for.
         let background = self.conns.find(&self.users, key, Conn::is_background);
-        if background.is_none() && self.open_stream(now_ns, key).is_none() {
-            return Flow::Fail;
+        if background.is_none() {
+            let Some(slot) = self.open_stream(now_ns, key) else {
+                return Flow::Fail;
+            };
+            let channels = self.conns[slot].channels();
+            if channels.is_some_and(|channels| channels.is_deserted()) {
+                let error = "the server has ended all channels that were joined".to_owned();
+                return self.cannot(now_ns, key, error);
+            }
         }
         let deadline_ns = self.users[key].sent_ns + expect.timeout_ns;
         self.wait_for(key, Wait::Reply, deadline_ns);
@@ -208,6 +215,7 @@ impl<'p> Interpreter<'p> {
             self.abandon(now_ns, slot);
             return Flow::Next;
         }
+        self.end_rejoins(now_ns, slot, Outcome::Unfinished);
         // No measured operation: it neither begins as one nor ends as one.
         self.in_flight += 1;
         self.users[key].sent_ns = now_ns;

@@ -335,7 +335,8 @@ fn seen_in(case: &Case) -> Seen {
             rows.iter()
                 .for_each(|row| of_rows[row.outcome as usize] += 1);
             if id == usize::from(plan::builtin::CONNECT) {
-                // Nor have users that were due when arrivals had been closed, and open streams lost between steps.
+                // Nor have users that were due when arrivals had been closed, and open streams lost between steps
+                // or during a request.
                 let not_started = counted[Outcome::NoMemory as usize];
                 assert!(not_started <= seen.refused);
                 of_rows[Outcome::NoMemory as usize] += not_started;
@@ -343,7 +344,8 @@ fn seen_in(case: &Case) -> Seen {
                     let at = outcome as usize;
                     counted[at] - std::mem::replace(&mut of_rows[at], counted[at])
                 });
-                assert!(lost.iter().sum::<u64>() <= seen.failed, "{lost:?}");
+                let sessions = seen.finished + seen.failed + seen.stopped + seen.cut;
+                assert!(lost.iter().sum::<u64>() <= sessions, "{lost:?}");
             }
             assert_eq!(of_rows, counted, "rows of {}", measure.name);
         }

@@ -3,6 +3,7 @@
 
 mod accounts;
 mod binary;
+mod channel_ends;
 mod channels;
 mod closing;
 mod deflate;

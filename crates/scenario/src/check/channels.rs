@@ -1,7 +1,7 @@
 //! Protocols of channels: what a WebSocket speaks, joining, pushing and leaving.
 
 use plan::expr::{Escape, Part, Template};
-use plan::{ChannelOp, ChannelVerb, MeasureKind, Op, Protocol};
+use plan::{ChannelOp, ChannelVerb, MeasureId, MeasureKind, Op, Protocol};
 
 use super::Checker;
 use super::fields::Fields;
@@ -117,6 +117,7 @@ impl Checker<'_> {
         };
         let measure = self.measure_from(fields, "as", "join", MeasureKind::Request);
         let timeout_ns = self.timeout(fields.get("timeout"));
+        let rejoin = self.rejoin(fields, protocol);
         if let (Some(topic), Some(payload)) = (topic, payload) {
             program.push(Op::Channel(Box::new(ChannelOp {
                 verb: ChannelVerb::Join,
@@ -126,8 +127,23 @@ impl Checker<'_> {
                 reply: None,
                 measure,
                 timeout_ns,
+                rejoin,
             })));
         }
+    }
+
+    /// The measure of attempts to join a channel again.
+    fn rejoin(&mut self, fields: &Fields<'_>, protocol: Option<Protocol>) -> Option<MeasureId> {
+        if let Some(place) = fields.key_place("rejoin")
+            && protocol.is_some_and(|protocol| protocol.name() != PROTOCOLS[0])
+        {
+            self.diagnostics
+                .error("misplaced-key", place, "this needs `protocol: phoenix`")
+                .hint("clients of other protocols leave a channel closed that the server ended");
+        }
+        let wanted = fields.get("rejoin").and_then(|node| self.bool(node));
+        let place = fields.place();
+        (wanted == Some(true)).then(|| self.measure("rejoin", MeasureKind::Handshake, place))
     }
 
     pub(super) fn leave(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
@@ -149,6 +165,7 @@ impl Checker<'_> {
                 reply: None,
                 measure,
                 timeout_ns,
+                rejoin: None,
             })));
         }
     }
@@ -211,13 +228,7 @@ impl Checker<'_> {
         };
         let payload = match emitted.get("args") {
             Some(node) if node.sequence().is_some() => self.json(node, program),
-            Some(node) => {
-                let list = Node {
-                    place: node.place.clone(),
-                    kind: NodeKind::Sequence(vec![node.clone()]),
-                };
-                self.json(&list, program)
-            }
+            Some(node) => self.json(&list_of(node), program),
             None => Some(Template::default()),
         };
         let topic = match emitted.get("namespace") {
@@ -251,6 +262,7 @@ impl Checker<'_> {
                 reply,
                 measure,
                 timeout_ns,
+                rejoin: None,
             })));
         }
     }
@@ -326,6 +338,14 @@ impl Checker<'_> {
                 .error("no-channels", place, message)
                 .hint(hint);
         }
+    }
+}
+
+/// A list with this as its only item.
+pub(super) fn list_of(node: &Node) -> Node {
+    Node {
+        place: node.place.clone(),
+        kind: NodeKind::Sequence(vec![node.clone()]),
     }
 }
 

@@ -1,8 +1,10 @@
 //! Messages that the server pushes.
 
-use plan::{MeasureId, MeasureKind, Numbered, Pushed, SentAt, Source};
+use plan::expr::Template;
+use plan::{Acknowledgement, MeasureId, MeasureKind, Numbered, Pushed, SentAt, Source};
 
 use super::Checker;
+use super::channels::list_of;
 use super::fields::Fields;
 use super::program::Program;
 use crate::keys::MESSAGE;
@@ -46,13 +48,30 @@ impl Checker<'_> {
         let sent_at = pointer.map(|pointer| SentAt { pointer, unit_ns });
         let measure = self.measure_from(&fields, "as", &entry.key, MeasureKind::Message);
         let numbered = self.numbered(&fields, measure, sent_at.is_some());
+        let ack = self.acknowledgement(&fields)?;
         Some(Pushed {
             name: entry.key.clone(),
             when,
             sent_at,
+            ack,
             numbered,
             measure,
         })
+    }
+
+    /// What answers the message, if its sender wants that.
+    fn acknowledgement(&mut self, fields: &Fields<'_>) -> Option<Acknowledgement> {
+        let Some(node) = fields.get("ack") else {
+            return Some(Acknowledgement::With(Template::fixed("[]")));
+        };
+        if node.text() == Some("false") {
+            return Some(Acknowledgement::Never);
+        }
+        let arguments = match node.sequence() {
+            Some(_) => self.json(node, &Program::default()),
+            None => self.json(&list_of(node), &Program::default()),
+        };
+        arguments.map(Acknowledgement::With)
     }
 
     /// Where the message's number is, and what follows from it.

@@ -94,6 +94,15 @@ pub(crate) const JOIN: Table = Table {
             "Payload of the join (`phoenix`), or authentication data (`socket.io`)",
         ),
         PARAMS,
+        key(
+            "rejoin",
+            Kind::Bool,
+            Text("false"),
+            "For `phoenix`: joins the channel again if it fails at the server \
+             (`phx_error`), 1 s, 2 s, 5 s and then every 10 s after the last failure, as \
+             Phoenix' own client does. Each attempt is an operation of the measure \
+             `rejoin`",
+        ),
         AS,
         TIMEOUT,
     ]],

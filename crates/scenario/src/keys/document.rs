@@ -347,6 +347,14 @@ pub(crate) static MESSAGE: Table = Table {
             doc: "Distinguishes sequences: a JSON pointer, or a binary field",
         },
         Key {
+            name: "ack",
+            kind: Kind::Any(&[Kind::Json, Kind::Bool]),
+            default: Text("[]"),
+            doc: "For `socket.io`: what the user answers if the server wants an \
+                  acknowledgement: a list of arguments, or a single argument. `false`: \
+                  nothing",
+        },
+        Key {
             name: "as",
             kind: Kind::Text,
             default: Said("the message's name"),

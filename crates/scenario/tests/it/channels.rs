@@ -1,8 +1,8 @@
 //! Protocols of channels become instructions.
 
-use plan::{ChannelVerb, Op, Protocol, WsOpen};
+use plan::{Acknowledgement, ChannelVerb, Op, Protocol, WsOpen};
 
-use crate::{plan, with_steps};
+use crate::{plan, rendered, with_steps};
 
 fn opened(step: &str) -> (WsOpen, String) {
     let plan = plan(&with_steps(step));
@@ -100,4 +100,48 @@ fn steps_of_channels() {
     assert!(ops[1].topic.is_none() && ops[1].reply.is_some());
     let names: Vec<_> = plan.measures.iter().map(|m| m.name.as_str()).collect();
     assert_eq!(names, ["connect", "handshake", "join", "speak", "leave"]);
+}
+
+#[test]
+fn only_channels_of_phoenix_are_joined_again() {
+    let steps = |protocol: &str, rejoin: bool| {
+        with_steps(&format!(
+            "- ws: {{ path: /, protocol: {protocol} }}\n- join: /room\n  rejoin: {rejoin}"
+        ))
+    };
+    for rejoin in [true, false] {
+        let plan = plan(&steps("phoenix", rejoin));
+        let Op::Channel(join) = &plan.sessions[0].ops[1] else {
+            panic!("{:?}", plan.sessions[0].ops);
+        };
+        let name = join.rejoin.map(|id| &*plan.measures[usize::from(id)].name);
+        assert_eq!(name, rejoin.then_some("rejoin"));
+    }
+    for protocol in ["socket.io", "actioncable"] {
+        let said = rendered(&steps(protocol, true), &[]);
+        assert!(said.contains("this needs `protocol: phoenix`"), "{said}");
+    }
+}
+
+#[test]
+fn acknowledgements_are_lists_of_arguments() {
+    let text = |ack: &str| {
+        let steps = with_steps("- think: 1s");
+        format!("{steps}messages: {{ m: {{ when: {{ event: e }}{ack} }} }}\n")
+    };
+    for (ack, expected) in [
+        ("", Some("[]")),
+        (", ack: []", Some("[]")),
+        (", ack: [ 1, a ]", Some("[1,\"a\"]")),
+        (", ack: done", Some("[\"done\"]")),
+        (", ack: { ok: true }", Some("[{\"ok\":true}]")),
+        (", ack: false", None),
+    ] {
+        let plan = plan(&text(ack));
+        let found = match &plan.messages[0].ack {
+            Acknowledgement::With(arguments) => arguments.as_static(),
+            Acknowledgement::Never => None,
+        };
+        assert_eq!(found, expected, "{ack}");
+    }
 }

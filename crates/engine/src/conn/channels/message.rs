@@ -15,6 +15,8 @@ pub(crate) enum Incoming<'a> {
         topic: Cow<'a, [u8]>,
         event: Cow<'a, [u8]>,
         payload: Cow<'a, [u8]>,
+        /// The server wants an answer under this number.
+        answer: Option<u32>,
     },
     /// The answer to what we sent under this number.
     Reply {
@@ -30,7 +32,7 @@ pub(crate) enum Incoming<'a> {
         reason: &'a [u8],
     },
     /// The channel has ended.
-    Ended { topic: Cow<'a, [u8]> },
+    Ended(Ended<'a>),
     /// This many binary messages belong to the message.
     WithAttachments { count: u32, then: Box<Incoming<'a>> },
     /// To be answered with this text.
@@ -41,6 +43,18 @@ pub(crate) enum Incoming<'a> {
     Disconnect { reason: &'a [u8] },
     /// Not of this protocol.
     Broken,
+}
+
+/// The end of a channel, which the session may have wanted.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Ended<'a> {
+    pub(crate) topic: Cow<'a, [u8]>,
+    /// The number of the message that joined what has ended, if the server states it.
+    pub(crate) joined_by: Option<u32>,
+    /// It broke at the server, which did not mean to end it: own clients join it again.
+    pub(crate) failed: bool,
+    /// What the server said of it, if anything.
+    pub(crate) reason: &'a [u8],
 }
 
 /// A message from the user.

@@ -5,11 +5,12 @@ pub(super) mod binary;
 
 use plan::ChannelVerb;
 
-use super::message::{Incoming, Outgoing, quote};
+use super::message::{Ended, Incoming, Outgoing, quote};
 use crate::json::{first_items, pairs, unquoted};
 
 /// The parts of a message as they stand in it.
 struct Parts<'a> {
+    joined_by: &'a [u8],
     number: &'a [u8],
     topic: &'a [u8],
     event: &'a [u8],
@@ -18,7 +19,8 @@ struct Parts<'a> {
 
 pub(super) fn parse_array(text: &[u8]) -> Incoming<'_> {
     match first_items::<6>(text) {
-        Some(([_, number, topic, event, payload, _], 5)) => meaning(&Parts {
+        Some(([joined_by, number, topic, event, payload, _], 5)) => meaning(&Parts {
+            joined_by,
             number,
             topic,
             event,
@@ -30,12 +32,14 @@ pub(super) fn parse_array(text: &[u8]) -> Incoming<'_> {
 
 pub(super) fn parse_object(text: &[u8]) -> Incoming<'_> {
     let mut parts = Parts {
+        joined_by: b"null",
         number: b"null",
         topic: b"",
         event: b"",
         payload: b"{}",
     };
     let Some(()) = pairs(text, |key, value| match key {
+        "join_ref" => parts.joined_by = value,
         "ref" => parts.number = value,
         "topic" => parts.topic = value,
         "event" => parts.event = value,
@@ -54,21 +58,27 @@ fn meaning<'a>(parts: &Parts<'a>) -> Incoming<'a> {
     let payload = parts.payload;
     match &*event {
         b"phx_reply" => reply(parts.number, payload),
-        // The answer to our leaving, or the server's own doing.
-        b"phx_close" => Incoming::Ended { topic },
+        // A close is the answer to our leaving, or the server's own doing. The numbers of both are
+        // that of the join, which the older serializer writes as the message's own
+        // (`Phoenix.Socket`, `encode_close` and `encode_on_exit`).
+        b"phx_close" | b"phx_error" => Incoming::Ended(Ended {
+            topic,
+            joined_by: quoted_number(parts.joined_by).or_else(|| quoted_number(parts.number)),
+            failed: *event == *b"phx_error",
+            reason: if payload == b"{}" { b"" } else { payload },
+        }),
         _ => Incoming::Message {
             topic,
             event,
             payload: payload.into(),
+            answer: None,
         },
     }
 }
 
 /// A reply with an unknown number answers nothing that is waited for.
 fn reply<'a>(number: &[u8], payload: &'a [u8]) -> Incoming<'a> {
-    let number = unquoted(number)
-        .and_then(|text| self::number(&text))
-        .unwrap_or(0);
+    let number = quoted_number(number).unwrap_or(0);
     let (mut ok, mut response) = (false, &b"{}"[..]);
     let read = pairs(payload, |key, value| match key {
         "status" => ok = value == b"\"ok\"",
@@ -83,6 +93,11 @@ fn reply<'a>(number: &[u8], payload: &'a [u8]) -> Incoming<'a> {
         ok,
         payload: response,
     }
+}
+
+/// One of our numbers, as a JSON string.
+fn quoted_number(json: &[u8]) -> Option<u32> {
+    number(&unquoted(json)?)
 }
 
 /// One of our numbers, as text.
@@ -190,6 +205,7 @@ mod tests {
                 topic,
                 event,
                 payload,
+                answer: None,
             } = incoming
             else {
                 panic!("{incoming:?}")
@@ -206,13 +222,24 @@ mod tests {
                 payload: br#"{"reason":"no"}"#
             }
         );
-        let ended = parse_object(br#"{"topic":"r","event":"phx_close","payload":{},"ref":"3"}"#);
-        assert_eq!(
-            ended,
-            Incoming::Ended {
-                topic: b"r"[..].into()
-            }
-        );
+    }
+
+    #[test]
+    fn both_ends_are_read() {
+        let ended = |failed, reason| {
+            Incoming::Ended(Ended {
+                topic: b"r"[..].into(),
+                joined_by: Some(3),
+                failed,
+                reason,
+            })
+        };
+        let object = br#"{"topic":"r","event":"phx_close","payload":{},"ref":"3"}"#;
+        assert_eq!(parse_object(object), ended(false, b""));
+        let array = br#"["3","3","r","phx_error",{}]"#;
+        assert_eq!(parse_array(array), ended(true, b""));
+        let array = br#"["3",null,"r","phx_close",{"reason":"kicked"}]"#;
+        assert_eq!(parse_array(array), ended(false, br#"{"reason":"kicked"}"#));
     }
 
     #[test]

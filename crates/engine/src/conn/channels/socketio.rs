@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use plan::ChannelVerb;
 
-use super::message::{Incoming, Outgoing, quote};
+use super::message::{Ended, Incoming, Outgoing, quote};
 use crate::json::{first_items, json_number, pairs, unquoted};
 
 /// The namespace that packets leave out.
@@ -65,7 +65,12 @@ fn packet(text: &[u8]) -> Option<Incoming<'_>> {
     let topic = Cow::Borrowed(topic);
     let incoming = match kind {
         b'0' => Incoming::Joined { topic },
-        b'1' => Incoming::Ended { topic },
+        b'1' => Incoming::Ended(Ended {
+            topic,
+            joined_by: None,
+            failed: false,
+            reason: json,
+        }),
         b'2' | b'5' => {
             let (items, count) = first_items::<3>(json)?;
             let event = items.first().filter(|_| count > 0)?;
@@ -77,6 +82,7 @@ fn packet(text: &[u8]) -> Option<Incoming<'_>> {
                     2 => Cow::Borrowed(items[1]),
                     _ => [b"[", from(json, items[1])].concat().into(),
                 },
+                answer: number,
             }
         }
         b'3' | b'6' => Incoming::Reply {
@@ -145,6 +151,18 @@ pub(super) fn encode(message: &Outgoing<'_>, out: &mut Vec<u8>) {
     }
 }
 
+/// Appends the answer to a message that has a number: the packet of an acknowledgement, whose
+/// arguments are a list.
+pub(super) fn acknowledge(topic: &[u8], number: u32, arguments: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(b"43");
+    if topic != MAIN {
+        out.extend_from_slice(topic);
+        out.push(b',');
+    }
+    out.extend_from_slice(number.to_string().as_bytes());
+    out.extend_from_slice(arguments);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,12 +194,24 @@ mod tests {
             written(Push, "/a", r#"[{"b":1},2]"#, true),
             r#"42/a,12["say \"it\"",{"b":1},2]"#
         );
+        let mut out = Vec::new();
+        acknowledge(b"/a", 12, b"[]", &mut out);
+        acknowledge(MAIN, 0, br#"["done",1]"#, &mut out);
+        assert_eq!(out, br#"43/a,12[]430["done",1]"#);
     }
 
     #[test]
     fn packets_are_read() {
         let main = || Cow::Borrowed(MAIN);
         let other = || Cow::Borrowed(&b"/a"[..]);
+        let ended = |topic| {
+            Incoming::Ended(Ended {
+                topic,
+                joined_by: None,
+                failed: false,
+                reason: b"",
+            })
+        };
         for (text, incoming) in [
             (
                 r#"0{"sid":"x","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1}"#,
@@ -212,8 +242,9 @@ mod tests {
                     reason: br#"{"message":"no"}"#,
                 },
             ),
-            ("41/a,", Incoming::Ended { topic: other() }),
-            ("41/a", Incoming::Ended { topic: other() }),
+            ("41/a,", ended(other())),
+            ("41/a", ended(other())),
+            ("41", ended(main())),
         ] {
             assert_eq!(parse(text.as_bytes()), incoming, "{text}");
         }
@@ -229,6 +260,7 @@ mod tests {
                     topic: topic("/a"),
                     event: b"ev"[..].into(),
                     payload: br#"{"x":1}"#[..].into(),
+                    answer: Some(3),
                 },
             ),
             (
@@ -237,6 +269,7 @@ mod tests {
                     topic: topic("/"),
                     event: b"ev"[..].into(),
                     payload: br#"[[1], "]"]"#[..].into(),
+                    answer: None,
                 },
             ),
             (
@@ -245,6 +278,7 @@ mod tests {
                     topic: topic("/"),
                     event: b"ev"[..].into(),
                     payload: b"[]"[..].into(),
+                    answer: None,
                 },
             ),
             (

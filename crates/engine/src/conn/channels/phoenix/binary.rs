@@ -45,6 +45,7 @@ fn message_of<'a>(topic: &'a [u8], event: &'a [u8], payload: &'a [u8]) -> Incomi
         topic: topic.into(),
         event: event.into(),
         payload: payload.into(),
+        answer: None,
     }
 }
 

@@ -1,0 +1,392 @@
+//! Channels that the server ends although the session did not leave them, and joining them again.
+//!
+//! An operation that waits on such a channel fails at once. Otherwise its end is a row of the step that
+//! joined it. Attempts to join it again run in the background, each an operation of the measure
+//! `rejoin`.
+
+use plan::{ChannelOp, ChannelVerb, Expect, MeasureId, Op, Pc};
+use proto::ws::MessageKind;
+use record::{Measurement, Outcome};
+
+use super::state::Interpreter;
+use crate::conn::channels::{self, Attempt, Ended, Outgoing, Unsent};
+use crate::conn::{NEVER, Stage};
+use crate::messages::Delivery;
+use crate::received::{Label, Received, excerpt};
+use crate::users::Wait;
+
+impl<'p> Interpreter<'p> {
+    /// The server ended a channel, or answered that it has none.
+    pub(super) fn channel_ended(&mut self, now_ns: u64, slot: u32, ended: &Ended<'_>) {
+        let stage = self.conns[slot].stage;
+        let Some(channels) = self.conns[slot].channels() else {
+            return;
+        };
+        let place = channels.place(&ended.topic, ended.joined_by);
+        // What the session left or closes ends because of that.
+        let Some(place) = place.filter(|_| stage == Stage::Open) else {
+            return;
+        };
+        let topic = &mut channels.topics[place];
+        let (pc, number) = (topic.pc, topic.joined_by);
+        if topic.is_rejoining() {
+            return self.rejoin_ended(now_ns, slot, place, ended);
+        }
+        if !std::mem::replace(&mut topic.open, false) {
+            return;
+        }
+        match &mut topic.rejoin {
+            Some(rejoin) if ended.failed => rejoin.plan(now_ns),
+            rejoin => *rejoin = None,
+        }
+        let lives = topic.lives();
+        self.arm_channels(slot);
+        let detail = || describe(ended);
+        let key = self.conns[slot].user;
+        if !self.waits_on(now_ns, slot, (&*ended.topic, number), lives) {
+            return self.record_end(now_ns, slot, pc, detail);
+        }
+        if self.is_joining(key) {
+            return self.fail_because(now_ns, key, (Outcome::Rejected, 0), detail);
+        }
+        self.explain(now_ns, key, Outcome::ChannelClosed, detail);
+        self.complete(now_ns, key, Outcome::ChannelClosed, 0);
+    }
+
+    /// The server ends the connection, and all its channels with it.
+    pub(super) fn disconnected(&mut self, now_ns: u64, slot: u32, reason: &[u8]) {
+        let detail = || format!("the server ended the connection: {}", excerpt(reason));
+        let key = self.conns[slot].user;
+        let in_flight = self.users[key].wait == Wait::Reply;
+        let (mut open, mut concerns) = (Vec::new(), 0);
+        if let Some(channels) = self.conns[slot].channels() {
+            concerns = channels.concerns;
+            let topics = channels.topics.iter().filter(|topic| topic.open);
+            open.extend(topics.map(|topic| (topic.pc, topic.joined_by)));
+        }
+        // One of them is what the operation in flight waits on.
+        let awaited = open.iter().position(|&(_, number)| number == concerns);
+        let awaited = awaited.or(open.len().checked_sub(1)).filter(|_| in_flight);
+        let outcome = match awaited.map(|place| open.remove(place)) {
+            Some(_) if !self.is_joining(key) => Outcome::ChannelClosed,
+            _ => Outcome::Closed,
+        };
+        if self.conns[slot].stage == Stage::Open {
+            for (pc, _) in open {
+                self.record_end(now_ns, slot, pc, detail);
+            }
+        }
+        self.lost(now_ns, slot, outcome, detail);
+    }
+
+    /// True if the operation in flight waits for something that cannot come any more since this topic
+    /// has ended. What is sent to it is lost; what it sends may come again if it `lives`.
+    fn waits_on(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        (topic, number): (&[u8], u32),
+        lives: bool,
+    ) -> bool {
+        let user = self.conns[slot].user;
+        if self.users[user].wait != Wait::Reply {
+            return false;
+        }
+        let Some(channels) = self.conns[slot].channels() else {
+            return false;
+        };
+        let deserted = channels.is_deserted();
+        let concerned = channels.concerns == number && !channels.deferred;
+        let expect: &'p Expect = match self.users.op(user) {
+            Some(Op::Channel(_)) => return concerned,
+            Some(Op::Expect(expect)) => expect,
+            Some(Op::Send(send)) => match &send.reply {
+                Some(expect) => expect,
+                None => return false,
+            },
+            _ => return false,
+        };
+        let event = &b""[..];
+        let received = Received {
+            head: None,
+            body: b"",
+            label: Label::Channel { topic, event },
+        };
+        let delivery = Delivery {
+            now_ns,
+            user,
+            len: 0,
+            received: &received,
+        };
+        deserted
+            || (!lives
+                && self
+                    .messages
+                    .names_topic(&mut self.users, &delivery, expect))
+    }
+
+    /// The end of a channel that no operation waits on: a row of the step that joined it.
+    fn record_end(&mut self, now_ns: u64, slot: u32, pc: Pc, detail: impl FnOnce() -> String) {
+        let key = self.conns[slot].user;
+        let measure = self.join_at(key, pc).measure;
+        let user = &self.users[key];
+        let row = Measurement {
+            due_ns: now_ns,
+            sent_ns: now_ns,
+            done_ns: now_ns,
+            outcome: Outcome::ChannelClosed,
+            bytes_out: 0,
+            bytes_in: 0,
+            ..user.row(measure)
+        };
+        let number = user.number;
+        self.recorder
+            .example(now_ns, measure, row.outcome, number, detail);
+        self.recorder.happened(row);
+    }
+
+    /// The step that joined a channel.
+    fn join_at(&self, key: u32, pc: Pc) -> &'p ChannelOp {
+        match self.users.session(key).ops.get(pc as usize) {
+            Some(Op::Channel(op)) => op,
+            other => unreachable!("a channel was joined by {other:?}"),
+        }
+    }
+
+    // Joining again.
+
+    /// Arms the user's timer for what the connection's channels have due next.
+    pub(super) fn arm_channels(&mut self, slot: u32) {
+        let Some(channels) = self.conns[slot].channels() else {
+            return;
+        };
+        let due_ns = channels.due_ns();
+        channels.background.due_ns = due_ns;
+        if due_ns != NEVER {
+            self.arm_background(slot, due_ns);
+        }
+    }
+
+    /// Does what is due: a heartbeat, and attempts to join topics again.
+    pub(super) fn channels_due(&mut self, now_ns: u64, slot: u32) {
+        if self.conns[slot].stage != Stage::Open {
+            return;
+        }
+        let id = self.conns.id(slot);
+        if let Some(channels) = self.conns[slot].channels()
+            && channels.beat_ns <= now_ns
+        {
+            channels.beat_ns = NEVER;
+            self.beat(now_ns, slot);
+            if self.conns.live(id).is_none() {
+                return;
+            }
+        }
+        let mut place = 0;
+        while let Some(channels) = self.conns[slot].channels()
+            && let Some(topic) = channels.topics.get(place)
+        {
+            let (due_ns, in_flight) = (topic.due_ns(), topic.is_rejoining());
+            if due_ns <= now_ns && in_flight {
+                let detail = || "no answer in time".to_owned();
+                self.rejoin_failed(now_ns, slot, place, Outcome::Timeout, detail);
+            } else if due_ns <= now_ns {
+                self.rejoin(now_ns, slot, place);
+            }
+            place += 1;
+        }
+        self.arm_channels(slot);
+    }
+
+    /// The measure of attempts to join a topic again, and how long each may take.
+    fn rejoin_op(&mut self, slot: u32, place: usize) -> Option<(MeasureId, u64)> {
+        let key = self.conns[slot].user;
+        let pc = self.conns[slot].channels()?.topics.get(place)?.pc;
+        let op = self.join_at(key, pc);
+        Some((op.rejoin?, op.timeout_ns))
+    }
+
+    /// An attempt to join a topic again begins.
+    fn rejoin(&mut self, now_ns: u64, slot: u32, place: usize) {
+        let Some((measure, timeout_ns)) = self.rejoin_op(slot, place) else {
+            return;
+        };
+        let Some(channels) = self.conns[slot].channels() else {
+            return;
+        };
+        let (protocol, number) = (channels.protocol, channels.number());
+        let topic = &mut channels.topics[place];
+        topic.joined_by = number;
+        let name = topic.name.clone();
+        let Some(rejoin) = &mut topic.rejoin else {
+            return;
+        };
+        rejoin.begin(now_ns, timeout_ns);
+        let payload = rejoin.payload.clone();
+        let message = Outgoing {
+            verb: ChannelVerb::Join,
+            topic: &name,
+            event: b"",
+            payload: &payload,
+            number,
+            joined_by: number,
+            wants_answer: true,
+        };
+        self.recorder.counts.sends += 1;
+        self.recorder.begin(measure);
+        self.conns.begin_background();
+        let start = self.conns.commands.bytes.len();
+        let write = |out: &mut Vec<u8>| channels::encode(protocol, &message, out);
+        self.conns.encode_message(slot, MessageKind::Text, write);
+        let bytes_out = (self.conns.commands.bytes.len() - start) as u32;
+        self.send_control(slot, start);
+        if let Some(channels) = self.conns[slot].channels()
+            && let Some(rejoin) = &mut channels.topics[place].rejoin
+            && let Some(attempt) = &mut rejoin.attempt
+        {
+            attempt.bytes_out = bytes_out;
+        }
+    }
+
+    /// The answer to an attempt.
+    pub(super) fn rejoin_answered(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        place: usize,
+        (ok, payload): (bool, &[u8]),
+    ) {
+        if !ok {
+            let detail = || format!("the server rejected it: {}", excerpt(payload));
+            self.rejoin_failed(now_ns, slot, place, Outcome::Rejected, detail);
+            return self.arm_channels(slot);
+        }
+        self.record_rejoin(now_ns, slot, place, Outcome::Ok);
+        if let Some(channels) = self.conns[slot].channels() {
+            let topic = &mut channels.topics[place];
+            topic.open = true;
+            if let Some(rejoin) = &mut topic.rejoin {
+                rejoin.rest();
+            }
+        }
+        self.arm_channels(slot);
+        self.send_deferred(now_ns, slot);
+    }
+
+    /// The topic ended while an attempt to join it again was in flight.
+    fn rejoin_ended(&mut self, now_ns: u64, slot: u32, place: usize, ended: &Ended<'_>) {
+        let detail = || describe(ended);
+        self.rejoin_failed(now_ns, slot, place, Outcome::Rejected, detail);
+        if let Some(channels) = self.conns[slot].channels()
+            && !ended.failed
+        {
+            channels.topics[place].rejoin = None;
+        }
+        self.arm_channels(slot);
+        self.send_deferred(now_ns, slot);
+    }
+
+    /// An attempt failed: another one follows.
+    fn rejoin_failed(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        place: usize,
+        outcome: Outcome,
+        detail: impl FnOnce() -> String,
+    ) {
+        self.record_rejoin(now_ns, slot, place, outcome);
+        let user = self.users[self.conns[slot].user].number;
+        if let Some((measure, _)) = self.rejoin_op(slot, place) {
+            self.recorder
+                .example(now_ns, measure, outcome, user, detail);
+        }
+        if let Some(channels) = self.conns[slot].channels()
+            && let Some(rejoin) = &mut channels.topics[place].rejoin
+        {
+            rejoin.plan(now_ns);
+        }
+    }
+
+    /// Writes down how the attempt in flight ended, if one is.
+    fn record_rejoin(&mut self, now_ns: u64, slot: u32, place: usize, outcome: Outcome) {
+        let key = self.conns[slot].user;
+        let Some(channels) = self.conns[slot].channels() else {
+            return;
+        };
+        let topic = &mut channels.topics[place];
+        let pc = topic.pc;
+        let attempt = topic.rejoin.as_mut().and_then(|rejoin| rejoin.finish());
+        if let Some(attempt) = attempt {
+            self.record_attempt(now_ns, key, (pc, attempt), outcome);
+        }
+    }
+
+    /// Writes down how an attempt ended that joined what this step joined.
+    pub(super) fn record_attempt(
+        &mut self,
+        now_ns: u64,
+        key: u32,
+        (pc, attempt): (Pc, Attempt),
+        outcome: Outcome,
+    ) {
+        let Some(measure) = self.join_at(key, pc).rejoin else {
+            return;
+        };
+        let row = Measurement {
+            due_ns: attempt.due_ns,
+            sent_ns: attempt.sent_ns,
+            done_ns: now_ns.max(attempt.sent_ns),
+            outcome,
+            bytes_out: attempt.bytes_out,
+            bytes_in: 0,
+            ..self.users[key].row(measure)
+        };
+        self.conns.end_background();
+        self.recorder.operation(row, row.lag_ns());
+    }
+
+    /// Attempts in flight on this connection end with it, or with the session.
+    pub(super) fn end_rejoins(&mut self, now_ns: u64, slot: u32, outcome: Outcome) {
+        let mut place = 0;
+        while let Some(channels) = self.conns[slot].channels()
+            && place < channels.topics.len()
+        {
+            self.record_rejoin(now_ns, slot, place, outcome);
+            place += 1;
+        }
+    }
+
+    /// A topic is open again, or has ended for good: the step in flight that waited for that sends its
+    /// message now.
+    fn send_deferred(&mut self, now_ns: u64, slot: u32) {
+        let key = self.conns[slot].user;
+        let deferred = self.conns[slot].channels().is_some_and(|own| own.deferred);
+        let Some(Op::Channel(op)) = self.users.op(key) else {
+            return;
+        };
+        if !deferred || self.users[key].wait != Wait::Reply {
+            return;
+        }
+        match self.transmit_to_channel(now_ns, slot, op) {
+            Ok(true) | Err(Unsent::Later) => {}
+            Ok(false) | Err(Unsent::Needless) => self.complete(now_ns, key, Outcome::Ok, 0),
+            Err(Unsent::Impossible(error)) => {
+                self.fail_because(now_ns, key, (Outcome::Step, 0), || error);
+            }
+        }
+    }
+}
+
+/// How a channel ended.
+fn describe(ended: &Ended<'_>) -> String {
+    let topic = String::from_utf8_lossy(&ended.topic);
+    let how = match ended.failed {
+        true => "failed at the server",
+        false => "was closed by the server",
+    };
+    match ended.reason {
+        b"" => format!("the channel {topic:?} {how}"),
+        reason => format!("the channel {topic:?} {how}: {}", excerpt(reason)),
+    }
+}
