@@ -11,6 +11,7 @@
 //! | `incoming` | bytes received: decoded, and handed to their protocol |
 //! | `http`, `websocket`, `channels`, `sse`, `poll`, `tcp` | the steps of each protocol |
 //! | `topics` | channels that the server ends, and joining them again |
+//! | `reconnects` | WebSockets of channels that reconnect |
 //! | `background` | background operations |
 
 mod background;
@@ -22,6 +23,7 @@ mod incoming;
 mod operations;
 mod poll;
 mod program;
+mod reconnects;
 mod sessions;
 mod sse;
 mod state;

@@ -30,7 +30,7 @@ pub mod thresholds;
 mod wire;
 
 pub use auth::Digest;
-pub use channels::{ChannelOp, ChannelVerb, Protocol};
+pub use channels::{ChannelOp, ChannelVerb, ChannelsReconnect, Protocol};
 pub use data::{Data, DataId, End, Feed, Found, Order, Table};
 pub use http::{HttpOp, StatusRule};
 pub use ids::{EndpointId, MeasureId, Pc, Register, SessionId, Slot};

@@ -3,7 +3,7 @@
 use proto::ws::Offer;
 use serde::Serialize;
 
-use crate::channels::Protocol;
+use crate::channels::{ChannelsReconnect, Protocol};
 use crate::expr::Template;
 use crate::http::StatusRule;
 use crate::ids::{EndpointId, MeasureId};
@@ -21,6 +21,8 @@ pub struct WsOpen {
     pub compress: Option<Offer>,
     /// The protocol of channels that is spoken over it.
     pub protocol: Option<Protocol>,
+    /// What becomes of it if it is lost; `None`: the session cannot go on.
+    pub reconnect: Option<ChannelsReconnect>,
     /// Handshake latency: connect, TLS, upgrade and the protocol's greeting together.
     pub measure: MeasureId,
     pub timeout_ns: u64,

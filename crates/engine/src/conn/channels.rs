@@ -7,15 +7,17 @@
 mod cable;
 mod message;
 mod phoenix;
+mod reconnecting;
 mod socketio;
 mod topics;
 
 use plan::{ChannelVerb, Pc, Protocol as ChannelProtocol};
-use proto::ws;
+use proto::{http1, ws};
 
 use super::background::{Background, NEVER};
 use super::deflate::Compression;
 pub(crate) use message::{Ended, Incoming, Outgoing};
+pub(crate) use reconnecting::Reconnecting;
 pub(crate) use topics::{Attempt, Rejoin, Topic};
 
 /// In place of a number: not an answer is awaited but the news that a topic was joined.
@@ -125,6 +127,8 @@ pub(crate) struct Channels {
     pub(crate) attachments: u32,
     /// At the end what was joined last, or is being joined.
     pub(crate) topics: Vec<Topic>,
+    /// Only if it reconnects.
+    pub(crate) reconnect: Option<Box<Reconnecting>>,
 }
 
 impl Channels {
@@ -143,6 +147,42 @@ impl Channels {
             deferred: false,
             attachments: 0,
             topics: Vec::new(),
+            reconnect: None,
+        }
+    }
+
+    /// True from its loss until it can be used again.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.reconnect.as_ref().is_some_and(|own| own.lost)
+    }
+
+    /// What reads the answer to its upgrade, if one is awaited.
+    pub(crate) fn upgrade(&mut self) -> Option<&mut http1::Decoder> {
+        let reconnect = self.reconnect.as_mut()?;
+        (reconnect.lost && reconnect.upgrading).then_some(&mut reconnect.http)
+    }
+
+    /// The connection is lost, and will reconnect: no topic is open until then.
+    pub(crate) fn suspend(&mut self) {
+        self.beat_ns = NEVER;
+        self.beat = None;
+        self.awaited = None;
+        self.silence_ns = None;
+        for topic in &mut self.topics {
+            topic.open = false;
+        }
+        if let Some(reconnect) = &mut self.reconnect {
+            reconnect.lost = true;
+        }
+    }
+
+    /// Before a new connection.
+    pub(crate) fn reset(&mut self) {
+        self.reader = ws::Reader::default();
+        self.compression = None;
+        self.attachments = 0;
+        if let Some(reconnect) = &mut self.reconnect {
+            reconnect.reset();
         }
     }
 
@@ -152,8 +192,11 @@ impl Channels {
         self.numbers
     }
 
-    /// When a heartbeat, the end of silence or a rejoin is next due.
+    /// When a heartbeat, the end of silence, a rejoin or an attempt to reconnect is next due.
     pub(crate) fn due_ns(&self) -> u64 {
+        if self.is_lost() {
+            return self.background.due_ns;
+        }
         let rejoins = self.topics.iter().map(Topic::due_ns);
         rejoins.fold(self.beat_ns, u64::min)
     }
@@ -194,6 +237,7 @@ impl Channels {
     ) -> Result<Numbers, Unsent> {
         self.awaited = None;
         let reached = match verb {
+            ChannelVerb::Join if self.is_lost() => return Err(Unsent::Later),
             ChannelVerb::Join => None,
             ChannelVerb::Push | ChannelVerb::Leave => Some(self.reach(verb, topic)?),
         };

@@ -170,10 +170,20 @@ impl Conn {
             Protocol::Http(decoder) | Protocol::Upgrade(decoder) => Some(decoder),
             Protocol::Sse(stream) => Some(&mut stream.http),
             Protocol::Poll(poller) => Some(&mut poller.http),
-            Protocol::WebSocket(_)
-            | Protocol::Deflated(_)
-            | Protocol::Channels(_)
-            | Protocol::Tcp { .. } => None,
+            Protocol::Channels(channels) => channels.upgrade(),
+            Protocol::WebSocket(_) | Protocol::Deflated(_) | Protocol::Tcp { .. } => None,
+        }
+    }
+
+    /// True while the answer to an upgrade is awaited.
+    pub(crate) fn is_upgrading(&self) -> bool {
+        match &self.protocol {
+            Protocol::Upgrade(_) => true,
+            Protocol::Channels(channels) => {
+                let reconnect = channels.reconnect.as_ref();
+                reconnect.is_some_and(|own| own.lost && own.upgrading)
+            }
+            _ => false,
         }
     }
 
@@ -217,11 +227,12 @@ impl Conn {
     }
 
     /// True if no step in flight depends on the connection: it polls, or its event stream was open
-    /// before.
+    /// before, or it reconnects.
     pub(crate) fn is_background(&self) -> bool {
         match &self.protocol {
             Protocol::Sse(stream) => stream.opened,
             Protocol::Poll(_) => true,
+            Protocol::Channels(channels) => channels.is_lost(),
             _ => false,
         }
     }

@@ -247,11 +247,13 @@ impl Connections {
         conn.stage = Stage::Waiting;
         conn.tls = None;
         conn.inbox = None;
+        conn.pending = None;
         // News of the connection that was given up arrives late and is ignored.
         conn.generation = self.generation;
         match &mut conn.protocol {
             Protocol::Sse(stream) => stream.reset(),
             Protocol::Poll(poller) => poller.reset(),
+            Protocol::Channels(channels) => channels.reset(),
             _ => {}
         }
     }

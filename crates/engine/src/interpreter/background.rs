@@ -23,7 +23,8 @@ impl<'p> Interpreter<'p> {
             return;
         }
         let due_ns = std::mem::replace(&mut background.due_ns, NEVER);
-        if matches!(self.conns[slot].protocol, Protocol::Channels(_)) {
+        let conn = &self.conns[slot];
+        if matches!(conn.protocol, Protocol::Channels(_)) && !conn.is_background() {
             return self.channels_due(now_ns, slot);
         }
         let outcome = match self.conns[slot].stage {
@@ -97,6 +98,7 @@ impl<'p> Interpreter<'p> {
         match self.background_op(slot) {
             Op::SseOpen(open) => open.reconnect.map(|reconnect| reconnect.measure),
             Op::Poll(poll) => Some(poll.measure),
+            Op::WsOpen(open) => open.reconnect.map(|reconnect| reconnect.measure),
             _ => None,
         }
     }

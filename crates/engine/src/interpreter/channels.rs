@@ -10,7 +10,7 @@ use super::state::Interpreter;
 use super::websocket::SWITCHING;
 use crate::conn::Protocol;
 use crate::conn::channels::{
-    self, Attempt, BY_TOPIC, Channels, Ended, Incoming, Outgoing, Rejoin, Unsent,
+    self, Attempt, BY_TOPIC, Channels, Ended, Incoming, Outgoing, Reconnecting, Rejoin, Unsent,
 };
 use crate::json::depth_note;
 use crate::messages::Delivery;
@@ -29,6 +29,9 @@ impl<'p> Interpreter<'p> {
         if let Protocol::Deflated(deflated) = &mut self.conns[slot].protocol {
             channels.reader = std::mem::take(&mut deflated.reader);
             channels.compression = deflated.compression.take();
+        }
+        if self.opening(key).reconnect.is_some() {
+            channels.reconnect = Some(Box::new(Reconnecting::new()));
         }
         if let ChannelProtocol::Phoenix { heartbeat_ns, .. } = protocol {
             channels.beat_ns = now_ns.saturating_add(heartbeat_ns);
@@ -71,8 +74,7 @@ impl<'p> Interpreter<'p> {
         let given_up = encoded.inspect_err(|_| self.conns.commands.bytes.truncate(start))?;
         self.send_for_user(slot, start);
         if let Some(attempt) = given_up {
-            let key = self.conns[slot].user;
-            self.record_attempt(now_ns, key, attempt, Outcome::Unfinished);
+            self.record_attempt(now_ns, slot, attempt, Outcome::Unfinished);
         }
         let channels = self.conns[slot].channels();
         let awaits = channels.is_some_and(|channels| channels.awaited.is_some());
@@ -110,7 +112,9 @@ impl<'p> Interpreter<'p> {
         let (event, payload) = (text(&op.event)?, text(&op.payload)?);
         let wants_answer = op.reply.is_some() || op.verb != ChannelVerb::Push;
         let numbers = channels.next_numbers((op.verb, pc), &topic, wants_answer)?;
-        if op.rejoin.is_some()
+        let again = op.rejoin.is_some() || channels.reconnect.is_some();
+        if op.verb == ChannelVerb::Join
+            && again
             && let Some(own) = channels.topics.last_mut()
         {
             own.rejoin = Some(Box::new(Rejoin::new(&payload)));
@@ -234,6 +238,9 @@ impl<'p> Interpreter<'p> {
                 if let Some(silence_ns) = silence_ns {
                     channels.beat_ns = now_ns.saturating_add(silence_ns);
                 }
+                if channels.is_lost() {
+                    return self.reconnected(now_ns, slot);
+                }
                 self.arm_channels(slot);
                 let key = self.conns[slot].user;
                 if self.users[key].wait == Wait::Upgrade {
@@ -244,7 +251,9 @@ impl<'p> Interpreter<'p> {
                 self.send_control_text(slot, |out| out.extend_from_slice(&pong));
             }
             Incoming::Alive => {}
-            Incoming::Disconnect { reason } => self.disconnected(now_ns, slot, reason),
+            Incoming::Disconnect { reason, again } => {
+                self.disconnected(now_ns, slot, reason, again);
+            }
             Incoming::Broken => {
                 let name = channels.protocol.name();
                 let detail = || {
@@ -336,6 +345,14 @@ impl<'p> Interpreter<'p> {
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };
+        let place = channels.place(topic, None);
+        if let Some(place) = place.filter(|&place| channels.topics[place].is_rejoining()) {
+            let answer = match result {
+                Ok(()) => (true, &b""[..]),
+                Err(reason) => (false, reason),
+            };
+            return self.rejoin_answered(now_ns, slot, place, answer);
+        }
         let last = channels
             .topics
             .last()

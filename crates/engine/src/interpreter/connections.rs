@@ -167,6 +167,9 @@ impl Interpreter<'_> {
         if self.conns[slot].is_background() {
             return match self.conns[slot].protocol {
                 Protocol::Poll(_) => self.poll_lost(now_ns, slot, outcome, detail),
+                Protocol::Channels(_) => {
+                    self.reconnect_failed(now_ns, slot, (outcome, 0), detail);
+                }
                 _ => self.event_stream_lost(now_ns, slot, outcome, detail),
             };
         }
@@ -204,6 +207,9 @@ impl Interpreter<'_> {
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {
+        if self.will_reconnect_channels(slot, outcome) && self.conns[slot].stage == Stage::Open {
+            return self.channels_broke(now_ns, slot, outcome, detail);
+        }
         let key = self.conns[slot].user;
         self.end_rejoins(now_ns, slot, outcome);
         self.conns.close(&mut self.users, slot);
@@ -326,10 +332,10 @@ impl Interpreter<'_> {
     /// failed.
     pub(super) fn open_stream(&mut self, now_ns: u64, key: u32) -> Option<u32> {
         let carries = |conn: &Conn| conn.protocol.carries_messages();
-        let slot = self
-            .conns
-            .find(&self.users, key, carries)
-            .filter(|&slot| self.conns[slot].stage == Stage::Open);
+        let slot = self.conns.find(&self.users, key, carries).filter(|&slot| {
+            let conn = &self.conns[slot];
+            conn.stage == Stage::Open || conn.is_background()
+        });
         if slot.is_none() {
             let error = "no WebSocket or TCP connection is open".to_owned();
             self.cannot(now_ns, key, error);

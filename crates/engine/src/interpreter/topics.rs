@@ -4,7 +4,7 @@
 //! joined it. Attempts to join it again run in the background, each an operation of the measure
 //! `rejoin`.
 
-use plan::{ChannelOp, ChannelVerb, Expect, MeasureId, Op, Pc};
+use plan::{ChannelOp, ChannelVerb, Expect, MeasureId, Op, Pc, Protocol as ChannelProtocol};
 use proto::ws::MessageKind;
 use record::{Measurement, Outcome};
 
@@ -35,14 +35,19 @@ impl<'p> Interpreter<'p> {
         if !std::mem::replace(&mut topic.open, false) {
             return;
         }
+        let key = self.conns[slot].user;
+        let wanted = ended.failed && self.join_at(key, pc).rejoin.is_some();
+        let Some(channels) = self.conns[slot].channels() else {
+            return;
+        };
+        let topic = &mut channels.topics[place];
         match &mut topic.rejoin {
-            Some(rejoin) if ended.failed => rejoin.plan(now_ns),
+            Some(rejoin) if wanted => rejoin.plan(now_ns),
             rejoin => *rejoin = None,
         }
         let lives = topic.lives();
         self.arm_channels(slot);
         let detail = || describe(ended);
-        let key = self.conns[slot].user;
         if !self.waits_on(now_ns, slot, (&*ended.topic, number), lives) {
             return self.record_end(now_ns, slot, pc, detail);
         }
@@ -53,11 +58,22 @@ impl<'p> Interpreter<'p> {
         self.complete(now_ns, key, Outcome::ChannelClosed, 0);
     }
 
-    /// The server ends the connection, and all its channels with it.
-    pub(super) fn disconnected(&mut self, now_ns: u64, slot: u32, reason: &[u8]) {
+    /// The server ends the connection, and all its channels with it. `again`: it may reconnect.
+    pub(super) fn disconnected(&mut self, now_ns: u64, slot: u32, reason: &[u8], again: bool) {
         let detail = || format!("the server ended the connection: {}", excerpt(reason));
+        if !again && self.conns[slot].is_background() {
+            return self.reconnect_refused(now_ns, slot, (Outcome::Closed, 0), detail());
+        }
+        if let Some(channels) = self.conns[slot].channels()
+            && !again
+        {
+            channels.reconnect = None;
+        }
         let key = self.conns[slot].user;
-        let in_flight = self.users[key].wait == Wait::Reply;
+        // What waits for any message may still get one if the connection comes back.
+        let waits_on = matches!(self.users.op(key), Some(Op::Expect(_)))
+            && self.will_reconnect_channels(slot, Outcome::Closed);
+        let in_flight = self.users[key].wait == Wait::Reply && !waits_on;
         let (mut open, mut concerns) = (Vec::new(), 0);
         if let Some(channels) = self.conns[slot].channels() {
             concerns = channels.concerns;
@@ -198,17 +214,31 @@ impl<'p> Interpreter<'p> {
         self.arm_channels(slot);
     }
 
-    /// The measure of attempts to join a topic again, and how long each may take.
-    fn rejoin_op(&mut self, slot: u32, place: usize) -> Option<(MeasureId, u64)> {
-        let key = self.conns[slot].user;
-        let pc = self.conns[slot].channels()?.topics.get(place)?.pc;
-        let op = self.join_at(key, pc);
-        Some((op.rejoin?, op.timeout_ns))
+    /// The measure of attempts to join again what this step joined, and how long each may take.
+    fn rejoin_op(&self, slot: u32, pc: Pc) -> Option<(MeasureId, u64)> {
+        let op = self.join_at(self.conns[slot].user, pc);
+        let of_connection = || Some(self.reconnects(slot)?.rejoin);
+        Some((op.rejoin.or_else(of_connection)?, op.timeout_ns))
+    }
+
+    /// The connection can be used again: joins a topic that was open, or would have been.
+    pub(super) fn rejoin_now(&mut self, now_ns: u64, slot: u32, place: usize) {
+        if let Some(channels) = self.conns[slot].channels()
+            && let Some(rejoin) = &mut channels.topics[place].rejoin
+        {
+            rejoin.rest();
+            rejoin.due_ns = now_ns;
+            self.rejoin(now_ns, slot, place);
+        }
     }
 
     /// An attempt to join a topic again begins.
     fn rejoin(&mut self, now_ns: u64, slot: u32, place: usize) {
-        let Some((measure, timeout_ns)) = self.rejoin_op(slot, place) else {
+        let Some(channels) = self.conns[slot].channels() else {
+            return;
+        };
+        let pc = channels.topics[place].pc;
+        let Some((measure, timeout_ns)) = self.rejoin_op(slot, pc) else {
             return;
         };
         let Some(channels) = self.conns[slot].channels() else {
@@ -259,7 +289,8 @@ impl<'p> Interpreter<'p> {
         if !ok {
             let detail = || format!("the server rejected it: {}", excerpt(payload));
             self.rejoin_failed(now_ns, slot, place, Outcome::Rejected, detail);
-            return self.arm_channels(slot);
+            self.arm_channels(slot);
+            return self.send_deferred(now_ns, slot);
         }
         self.record_rejoin(now_ns, slot, place, Outcome::Ok);
         if let Some(channels) = self.conns[slot].channels() {
@@ -297,20 +328,25 @@ impl<'p> Interpreter<'p> {
     ) {
         self.record_rejoin(now_ns, slot, place, outcome);
         let user = self.users[self.conns[slot].user].number;
-        if let Some((measure, _)) = self.rejoin_op(slot, place) {
+        let Some(channels) = self.conns[slot].channels() else {
+            return;
+        };
+        // Clients of other protocols leave it at that.
+        let phoenix = matches!(channels.protocol, ChannelProtocol::Phoenix { .. });
+        let topic = &mut channels.topics[place];
+        match &mut topic.rejoin {
+            Some(rejoin) if phoenix || outcome == Outcome::Timeout => rejoin.plan(now_ns),
+            rejoin => *rejoin = None,
+        }
+        let pc = topic.pc;
+        if let Some((measure, _)) = self.rejoin_op(slot, pc) {
             self.recorder
                 .example(now_ns, measure, outcome, user, detail);
-        }
-        if let Some(channels) = self.conns[slot].channels()
-            && let Some(rejoin) = &mut channels.topics[place].rejoin
-        {
-            rejoin.plan(now_ns);
         }
     }
 
     /// Writes down how the attempt in flight ended, if one is.
     fn record_rejoin(&mut self, now_ns: u64, slot: u32, place: usize, outcome: Outcome) {
-        let key = self.conns[slot].user;
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };
@@ -318,7 +354,7 @@ impl<'p> Interpreter<'p> {
         let pc = topic.pc;
         let attempt = topic.rejoin.as_mut().and_then(|rejoin| rejoin.finish());
         if let Some(attempt) = attempt {
-            self.record_attempt(now_ns, key, (pc, attempt), outcome);
+            self.record_attempt(now_ns, slot, (pc, attempt), outcome);
         }
     }
 
@@ -326,11 +362,11 @@ impl<'p> Interpreter<'p> {
     pub(super) fn record_attempt(
         &mut self,
         now_ns: u64,
-        key: u32,
+        slot: u32,
         (pc, attempt): (Pc, Attempt),
         outcome: Outcome,
     ) {
-        let Some(measure) = self.join_at(key, pc).rejoin else {
+        let Some((measure, _)) = self.rejoin_op(slot, pc) else {
             return;
         };
         let row = Measurement {
@@ -340,7 +376,7 @@ impl<'p> Interpreter<'p> {
             outcome,
             bytes_out: attempt.bytes_out,
             bytes_in: 0,
-            ..self.users[key].row(measure)
+            ..self.users[self.conns[slot].user].row(measure)
         };
         self.conns.end_background();
         self.recorder.operation(row, row.lag_ns());
@@ -359,7 +395,7 @@ impl<'p> Interpreter<'p> {
 
     /// A topic is open again, or has ended for good: the step in flight that waited for that sends its
     /// message now.
-    fn send_deferred(&mut self, now_ns: u64, slot: u32) {
+    pub(super) fn send_deferred(&mut self, now_ns: u64, slot: u32) {
         let key = self.conns[slot].user;
         let deferred = self.conns[slot].channels().is_some_and(|own| own.deferred);
         let Some(Op::Channel(op)) = self.users.op(key) else {

@@ -1,6 +1,6 @@
 //! WebSocket steps: upgrade, send, reply, close.
 
-use plan::{Expect, Op, SendOp, WsOpen};
+use plan::{Expect, Op, Protocol as ChannelProtocol, SendOp, WsOpen};
 use proto::http1::Event as HttpEvent;
 use proto::ws::{self, Agreed, Event, HandshakeError, MessageKind};
 use record::Outcome;
@@ -9,7 +9,7 @@ use super::flow::Flow;
 use super::sessions::LEAVE_NS;
 use super::state::Interpreter;
 use crate::conn::websocket::{encode_upgrade, verify_upgrade};
-use crate::conn::{Conn, Deflated, Pending, Protocol, Stage, http_outcome};
+use crate::conn::{Conn, Decoder, Deflated, Pending, Protocol, Stage, http_outcome};
 use crate::received::Received;
 use crate::users::Wait;
 
@@ -37,17 +37,28 @@ impl<'p> Interpreter<'p> {
         }
     }
 
+    /// The step that opens, or opened, this WebSocket.
+    fn opening_of(&self, slot: u32) -> &'p WsOpen {
+        if !self.conns[slot].is_background() {
+            return self.opening(self.conns[slot].user);
+        }
+        match self.background_op(slot) {
+            Op::WsOpen(open) => open,
+            other => unreachable!("a WebSocket was opened by {other:?}"),
+        }
+    }
+
     /// The connection is there: requests the upgrade.
     pub(super) fn send_upgrade(&mut self, now_ns: u64, key: u32, slot: u32) {
-        let open = self.opening(key);
+        let open = self.opening_of(slot);
         let nonce = self.conns.fresh_key();
         let start = self.conns.commands.bytes.len();
         let authority = self.requests.authority(self.conns[slot].endpoint);
         let scope = &mut self.users.scope(now_ns, key);
         let out = &mut self.conns.commands.bytes;
         if let Err(error) = encode_upgrade(open, authority, &nonce, scope, out) {
-            self.conns.close(&mut self.users, slot);
-            return self.fail_because(now_ns, key, (Outcome::Step, 0), || error);
+            self.conns.commands.bytes.truncate(start);
+            return self.not_upgraded(now_ns, slot, (Outcome::Step, 0), error);
         }
         self.carry_cookies(now_ns, slot, &open.headers, &[], start);
         let conn = &mut self.conns[slot];
@@ -56,33 +67,56 @@ impl<'p> Interpreter<'p> {
         if let Some(decoder) = conn.http() {
             decoder.begin(false);
         }
+        if self.conns[slot].is_background() {
+            let background = self.conns[slot].background();
+            let sent_ns = background.map_or(now_ns, |background| background.sent_ns);
+            return self.transmit_background(slot, start, sent_ns + open.timeout_ns);
+        }
         self.send_for_user(slot, start);
         let deadline_ns = self.users[key].sent_ns + open.timeout_ns;
         self.wait_for(key, Wait::Upgrade, deadline_ns);
+    }
+
+    /// The WebSocket did not open.
+    fn not_upgraded(&mut self, now_ns: u64, slot: u32, ended: (Outcome, u16), detail: String) {
+        if self.conns[slot].is_background() {
+            return self.reconnect_failed(now_ns, slot, ended, || detail);
+        }
+        let key = self.conns[slot].user;
+        self.conns.close(&mut self.users, slot);
+        self.fail_because(now_ns, key, ended, || detail);
     }
 
     /// The answer to the upgrade, and the frames that follow it at once.
     pub(super) fn decode_upgrade(&mut self, now_ns: u64, slot: u32, bytes: &[u8]) -> usize {
         let conn = &mut self.conns.table[slot];
         let key = conn.user;
-        let Protocol::Upgrade(decoder) = &mut conn.protocol else {
+        let Some(mut decoder) = conn.http().map(std::mem::take) else {
             return bytes.len();
         };
-        let (taken, head) = match decoder.decode(bytes, &self.conns.limits) {
+        let decoded = decoder.decode(bytes, &self.conns.limits);
+        let (taken, head) = match decoded {
             Ok((taken, Some(HttpEvent::Head(head)))) => (taken, head),
             // Nothing but a head comes first.
-            Ok((taken, _)) => return taken,
+            Ok((taken, _)) => {
+                self.conns.put_decoder(slot, Decoder::Http(decoder));
+                return taken;
+            }
             Err(error) => {
                 self.lost(now_ns, slot, http_outcome(&error), || error.to_string());
                 return bytes.len();
             }
         };
-        let pending = conn.pending.take().map(|pending| *pending);
+        let pending = self.conns[slot].pending.take().map(|pending| *pending);
         let Some(Pending::Upgrade(nonce)) = pending else {
             unreachable!("an upgrade in flight keeps its key");
         };
-        self.users[key].bytes_in = taken as u32;
-        let open = self.opening(key);
+        let background = self.conns[slot].is_background();
+        match self.conns[slot].background_mut() {
+            Some(own) if background => own.bytes_in = taken as u32,
+            _ => self.users[key].bytes_in = taken as u32,
+        }
+        let open = self.opening_of(slot);
         self.keep_cookies(now_ns, slot, &open.headers, &head);
         let agreed = match verify_upgrade(open, &head, &nonce) {
             Ok(agreed) => agreed,
@@ -91,13 +125,18 @@ impl<'p> Interpreter<'p> {
                     HandshakeError::Declined { status } => (Outcome::Status, status),
                     _ => (Outcome::WsProtocol, head.status),
                 };
-                self.conns.close(&mut self.users, slot);
-                self.fail_because(now_ns, key, ended, || error.to_string());
+                self.not_upgraded(now_ns, slot, ended, error.to_string());
                 return bytes.len();
             }
         };
         let id = self.conns.id(slot);
-        self.upgraded(now_ns, slot, agreed);
+        match background {
+            true => {
+                self.recorder.counts.bytes_in += taken as u64;
+                self.upgraded_again(now_ns, slot, agreed);
+            }
+            false => self.upgraded(now_ns, slot, agreed),
+        }
         if self.conns.live(id).is_none() {
             return bytes.len();
         }
@@ -156,6 +195,10 @@ impl<'p> Interpreter<'p> {
         let Some(slot) = self.open_stream(now_ns, key) else {
             return Flow::Fail;
         };
+        if self.conns[slot].is_background() {
+            let error = "the WebSocket is lost and has not reconnected yet".to_owned();
+            return self.cannot(now_ns, key, error);
+        }
         let start = self.conns.commands.bytes.len();
         let encoded = match self.conns[slot].protocol {
             Protocol::Tcp { .. } => self.encode_frame(now_ns, slot, send),
@@ -209,7 +252,8 @@ impl<'p> Interpreter<'p> {
         let Some(slot) = self.stream(key) else {
             return Flow::Next;
         };
-        if !self.conns[slot].protocol.is_websocket() {
+        let conn = &self.conns[slot];
+        if !conn.protocol.is_websocket() || conn.is_background() {
             // There is nothing to send and nothing to wait for.
             self.give_up_background(now_ns, key);
             self.abandon(now_ns, slot);
@@ -258,11 +302,21 @@ impl<'p> Interpreter<'p> {
         if self.conns[slot].stage == Stage::Closing {
             return self.websocket_closed(now_ns, slot);
         }
+        let text = code.map_or("no code".to_owned(), |code| format!("code {code}"));
+        let detail = || format!("the peer closed the WebSocket with {text} {reason:?}");
+        if self.conns[slot].is_background() {
+            return self.lost(now_ns, slot, Outcome::Closed, detail);
+        }
         // §5.5.1: the answer carries the code that was received.
         self.send_close(slot, code.unwrap_or(NORMAL));
         self.conns[slot].stage = Stage::Open;
-        let code = code.map_or("no code".to_owned(), |code| format!("code {code}"));
-        let detail = || format!("the peer closed the WebSocket with {code} {reason:?}");
+        // Phoenix' own client does not reconnect after that, the others do.
+        if code == Some(NORMAL)
+            && let Some(channels) = self.conns[slot].channels()
+            && matches!(channels.protocol, ChannelProtocol::Phoenix { .. })
+        {
+            channels.reconnect = None;
+        }
         self.stream_lost(now_ns, slot, Outcome::Closed, detail);
     }
 

@@ -18,6 +18,7 @@ mod locations;
 mod pauses;
 mod peers;
 mod polls;
+mod reconnects;
 mod recorded;
 mod reproducible;
 mod retries;

@@ -53,6 +53,7 @@ impl Checker<'_> {
                 headers,
                 compress: self.compress(fields),
                 protocol,
+                reconnect: self.reconnect_channels(fields, protocol),
                 measure,
                 timeout_ns,
             };

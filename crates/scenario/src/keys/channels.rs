@@ -42,6 +42,14 @@ pub(super) const OPENING: &[Key] = &[
         "For `phoenix`: interval between heartbeats",
     ),
     key(
+        "reconnect",
+        Kind::Bool,
+        Text("false"),
+        "With a `protocol`: a lost WebSocket reconnects and joins its channels again, at \
+         [the times](scenario.md#lost-connections) of the protocol's own client. Each \
+         attempt is an operation of the measure `reconnect`, each join of `rejoin`",
+    ),
+    key(
         "compress",
         Kind::Word(COMPRESS),
         Text("none"),

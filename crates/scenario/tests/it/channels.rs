@@ -145,3 +145,15 @@ fn acknowledgements_are_lists_of_arguments() {
         assert_eq!(found, expected, "{ack}");
     }
 }
+
+#[test]
+fn only_protocols_of_channels_reconnect() {
+    let steps = |more: &str| with_steps(&format!("- ws: {{ path: /, reconnect: true{more} }}"));
+    let said = rendered(&steps(""), &[]);
+    assert!(said.contains("this needs a `protocol`"), "{said}");
+    for protocol in ["phoenix", "actioncable", "socket.io"] {
+        let plan = plan(&steps(&format!(", protocol: {protocol}")));
+        let names: Vec<_> = plan.measures.iter().map(|m| m.name.as_str()).collect();
+        assert_eq!(names, ["connect", "handshake", "reconnect", "rejoin"]);
+    }
+}

@@ -14,11 +14,13 @@ const SILENCE_NS: u64 = 6_000_000_000;
 pub(super) fn parse(text: &[u8]) -> Incoming<'_> {
     let (mut kind, mut identifier, mut message, mut reason) =
         (&b""[..], &b"\"\""[..], None, &b""[..]);
+    let mut again = true;
     let Some(()) = pairs(text, |key, value| match key {
         "type" => kind = value,
         "identifier" => identifier = value,
         "message" => message = Some(value),
         "reason" => reason = value,
+        "reconnect" => again = value != b"false",
         _ => {}
     }) else {
         return Incoming::Broken;
@@ -33,7 +35,7 @@ pub(super) fn parse(text: &[u8]) -> Incoming<'_> {
         b"\"ping\"" => Incoming::Alive,
         b"\"confirm_subscription\"" => Incoming::Joined { topic },
         b"\"reject_subscription\"" => Incoming::Refused { topic, reason: b"" },
-        b"\"disconnect\"" => Incoming::Disconnect { reason },
+        b"\"disconnect\"" => Incoming::Disconnect { reason, again },
         _ => match message {
             Some(payload) => Incoming::Message {
                 topic,
@@ -118,6 +120,7 @@ mod tests {
                 r#"{"type":"disconnect","reason":"unauthorized","reconnect":false}"#,
                 Incoming::Disconnect {
                     reason: br#""unauthorized""#,
+                    again: false,
                 },
             ),
             (

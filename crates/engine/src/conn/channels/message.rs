@@ -39,8 +39,8 @@ pub(crate) enum Incoming<'a> {
     Ping { pong: Cow<'a, [u8]> },
     /// A sign of life.
     Alive,
-    /// The server ends the connection.
-    Disconnect { reason: &'a [u8] },
+    /// The server ends the connection. `again`: own clients reconnect.
+    Disconnect { reason: &'a [u8], again: bool },
     /// Not of this protocol.
     Broken,
 }

@@ -18,7 +18,10 @@ const ATTACHMENTS_MAX: u32 = 1024;
 pub(super) fn parse(text: &[u8]) -> Incoming<'_> {
     match text.split_first() {
         Some((b'0', rest)) => open(rest),
-        Some((b'1', _)) => Incoming::Disconnect { reason: b"" },
+        Some((b'1', _)) => Incoming::Disconnect {
+            reason: b"",
+            again: true,
+        },
         Some((b'2', rest)) => Incoming::Ping {
             pong: [b"3", rest].concat().into(),
         },
@@ -232,7 +235,13 @@ mod tests {
                 },
             ),
             ("6", Incoming::Alive),
-            ("1", Incoming::Disconnect { reason: b"" }),
+            (
+                "1",
+                Incoming::Disconnect {
+                    reason: b"",
+                    again: true,
+                },
+            ),
             (r#"40{"sid":"y"}"#, Incoming::Joined { topic: main() }),
             (r#"40/a,{"sid":"y"}"#, Incoming::Joined { topic: other() }),
             (
