@@ -3,8 +3,12 @@
 
 use std::path::Path;
 
-/// Runs `body` on the corpus of `target` and on so many variants of each of its files.
+/// Runs `body` on the corpus of `target` and on that number of variants of each of its files, or on as many as
+/// FUZZ_VARIANTS says.
 pub(crate) fn replay(target: &str, variants_count: u64, body: impl Fn(&[u8])) {
+    let given = std::env::var("FUZZ_VARIANTS").ok();
+    let given = given.and_then(|count| count.parse().ok());
+    let variants_count: u64 = given.unwrap_or(variants_count);
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     let entries = std::fs::read_dir(corpus.join(target)).expect("each target has a corpus");
     let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();

@@ -59,6 +59,19 @@ impl Identity {
     }
 }
 
+/// Reads `value` as a cookie and as a challenge, for the fuzzers.
+pub(crate) fn read(value: &[u8]) {
+    let origin = Origin {
+        host: "a.example",
+        path: "/b",
+        secure: false,
+    };
+    let mut jar = Jar::default();
+    jar.take(value, origin, 0);
+    jar.line(origin, 1, &[]);
+    let _ = Session::strongest(std::iter::once(value));
+}
+
 /// A request and its response, as far as cookies go.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Exchange<'a> {

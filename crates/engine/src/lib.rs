@@ -4,6 +4,8 @@ pub mod arrivals;
 pub mod command;
 mod conn;
 pub mod driver;
+#[doc(hidden)]
+pub mod fuzzing;
 mod identity;
 mod interpreter;
 mod json;
