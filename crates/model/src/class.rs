@@ -114,9 +114,11 @@ pub(crate) fn classify(
     }
 }
 
+/// Method and segments. Empty segments count: `//a` is another route than `/a`.
 fn segments(route: &str) -> (&str, Vec<&str>) {
     let (method, path) = route.split_once(' ').unwrap_or((route, "/"));
-    (method, path.trim_start_matches('/').split('/').collect())
+    let path = path.strip_prefix('/').unwrap_or(path);
+    (method, path.split('/').collect())
 }
 
 /// Rules and the overflow as they are; the others by method, rare methods together.
@@ -177,19 +179,9 @@ fn part(
         return (vec![group], Vec::new());
     }
     let mut children = children(&group, routes, requests);
-    if let [only] = &mut children[..] {
-        let mut only = std::mem::replace(
-            only,
-            Group {
-                members: Vec::new(),
-                requests: 0,
-                depth: 0,
-                name: String::new(),
-                rest: true,
-            },
-        );
-        only.rest = false;
-        return (Vec::new(), vec![only]);
+    if children.len() == 1 {
+        // It is one segment deeper, or at the end of its routes and then not parted again: the walk ends.
+        return (Vec::new(), children);
     }
     children.sort_by(|a, b| (b.requests, &a.name).cmp(&(a.requests, &b.name)));
     let worth = children
@@ -233,17 +225,19 @@ fn children(group: &Group, routes: &[String], requests: &[u64]) -> Vec<Group> {
         children.entry(segment).or_default().push(member);
     }
     let (method, path) = segments(&routes[group.members[0]]);
-    let common = path[..group.depth.min(path.len())].join("/");
+    let common: String = path[..group.depth.min(path.len())]
+        .iter()
+        .flat_map(|segment| ["/", segment])
+        .collect();
     children
         .into_iter()
         .map(|(segment, members)| Group {
             requests: members.iter().map(|&member| requests[member]).sum(),
             members,
             depth: group.depth + 1,
-            name: match (segment, common.as_str()) {
-                (Some(segment), "") => format!("{method} /{segment}/*"),
-                (Some(segment), common) => format!("{method} /{common}/{segment}/*"),
-                (None, common) => format!("{method} /{common}"),
+            name: match segment {
+                Some(segment) => format!("{method} {common}/{segment}/*"),
+                None => format!("{method} {common}"),
             },
             rest: segment.is_none(),
         })
@@ -407,6 +401,41 @@ mod tests {
                 "{max}: {:?}",
                 names(&routes, max)
             );
+        }
+    }
+
+    #[test]
+    fn empty_segments_make_routes_of_their_own() {
+        let found = names(&[("GET /a", 1), ("GET //a", 1)], 10);
+        assert_eq!(found, [("GET //a".to_owned(), 1), ("GET /a".to_owned(), 1)]);
+        let routes = [
+            ("GET /", 9),
+            ("GET //", 8),
+            ("GET /?", 7),
+            ("GET /./", 6),
+            ("GET /a", 5),
+            ("GET /a/", 4),
+            ("GET /a//", 3),
+            ("GET //a//b", 2),
+            ("GET //a//c", 1),
+        ];
+        let found = names(&routes, 20);
+        let expected = routes.map(|(route, requests)| (route.to_owned(), requests));
+        assert_eq!(found, expected);
+        let found = names(&routes, 3);
+        assert!(found.iter().any(|(name, _)| name.ends_with("(others)")));
+    }
+
+    proptest::proptest! {
+        /// Any routes, even the same one twice, are grouped in the end, and each has a class.
+        #[test]
+        fn any_routes_are_grouped(
+            paths in proptest::collection::vec(("(GET|POST)? ?[/a.?*]{0,6}", 0..50u64), 1..12),
+            max in 0..12usize,
+        ) {
+            let routes: Vec<(&str, u64)> =
+                paths.iter().map(|(path, requests)| (path.as_str(), *requests)).collect();
+            names(&routes, max);
         }
     }
 
