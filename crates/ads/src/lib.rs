@@ -34,6 +34,7 @@ use std::sync::Arc;
 use server::http::{ConnectionLimits, serve_connections};
 use server::metrics::Counter;
 use server::{ServerError, Stop};
+use tokio::sync::oneshot;
 
 use state::AdsState;
 use step::Step;
@@ -112,10 +113,12 @@ pub async fn serve(
 ) -> Result<Report, AdsError> {
     options.check()?;
     // Databases may take their time, and their clients block.
-    let opening = {
-        let options = options.clone();
-        tokio::task::spawn_blocking(move || AdsState::open(&options))
-    };
+    let (opened, opening) = oneshot::channel();
+    let own = options.clone();
+    let thread = std::thread::Builder::new().name("open".to_owned());
+    // Nobody waits any more if the server was stopped meanwhile.
+    let started = thread.spawn(move || drop(opened.send(AdsState::open(&own))));
+    started.map_err(ServerError::Process)?;
     let (state, writing) = opening.await.map_err(|_| ServerError::Crashed)??;
     let state = Arc::new(state);
     let limits = ConnectionLimits {

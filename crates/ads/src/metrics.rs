@@ -28,7 +28,7 @@ pub(super) struct Metrics {
 }
 
 /// How many numbers a process reports to the others of its group.
-pub(super) const FIGURES: usize = Step::ALL.len() + 15;
+pub(super) const FIGURES: usize = Step::ALL.len() + 16;
 
 impl Metrics {
     /// All numbers, in an order of their own.
@@ -53,7 +53,8 @@ impl Metrics {
         });
         let mut all = steps
             .chain(counters.into_iter().map(Counter::get))
-            .chain(links.into_iter().flatten());
+            .chain(links.into_iter().flatten())
+            .chain([self.connections.timed_out.get()]);
         std::array::from_fn(|_| all.next().unwrap_or_default())
     }
 }

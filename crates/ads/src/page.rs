@@ -40,6 +40,9 @@ pub(super) fn render(state: &AdsState, told: Option<Vec<String>>) -> String {
     let [opened, closed, refused] = [9, 10, 11].map(|place| all[place]);
     let help = "Connections refused because too many were open";
     page.counter("connections_refused_total", help, refused);
+    let help =
+        "Connections closed because a head was incomplete or an answer unread at the timeout";
+    page.counter("connections_timed_out_total", help, all[20]);
     let open = opened.saturating_sub(closed);
     page.gauge("connections", "Connections open", open);
     page.gauge("publishers", "Publishers seen", state.publishers_count());

@@ -234,6 +234,29 @@ mod tests {
     }
 
     #[test]
+    fn a_client_that_drips_after_a_refusal_is_left() {
+        let listener = start(|| "a 1\n".to_owned());
+        let mut stream = TcpStream::connect(listener.address()).unwrap();
+        let head = b"POST / HTTP/1.1\r\nContent-Length: 60000\r\n\r\n";
+        stream.write_all(head).unwrap();
+        let mut dripping = stream.try_clone().unwrap();
+        std::thread::scope(|scope| {
+            // Far fewer bytes than are read of a refused request; until the server closes.
+            scope.spawn(move || {
+                let every = Duration::from_millis(100);
+                dripping.set_read_timeout(Some(every)).unwrap();
+                let mut piece = [0; 1024];
+                while dripping.write_all(b"x").is_ok() {
+                    // The end of the reply's direction is not the end of the connection.
+                    if matches!(dripping.read(&mut piece), Ok(0)) {
+                        std::thread::park_timeout(every);
+                    }
+                }
+            });
+        });
+    }
+
+    #[test]
     fn slots_are_bounded_and_returned() {
         let shared = Arc::new(Shared {
             handler: (),

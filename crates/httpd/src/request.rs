@@ -9,8 +9,8 @@ use crate::reply::Reply;
 
 /// Unread bytes of a refused request are read up to here, so that the reply reaches the client.
 const UNREAD_BYTES_MAX: usize = 64 << 10;
-/// How long to wait for each piece of them.
-const UNREAD_WAIT: Duration = Duration::from_millis(200);
+/// How long to wait for all of them.
+const UNREAD_WAIT: Duration = Duration::from_millis(500);
 /// Bytes written between two looks at the clock.
 const PIECE_BYTES: usize = 64 << 10;
 
@@ -108,10 +108,15 @@ pub(crate) fn read_head(
 /// the client may lose the reply (RFC 9112 §9.6).
 pub(crate) fn drain(mut stream: &TcpStream) -> io::Result<()> {
     stream.shutdown(Shutdown::Write)?;
-    stream.set_read_timeout(Some(UNREAD_WAIT))?;
+    let deadline = now() + UNREAD_WAIT;
     let mut piece = [0; 4096];
     let mut bytes = 0;
     while bytes < UNREAD_BYTES_MAX {
+        let left = deadline.saturating_duration_since(now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
         match stream.read(&mut piece)? {
             0 => break,
             count => bytes += count,

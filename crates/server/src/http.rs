@@ -1,40 +1,127 @@
 //! HTTP/1.1 by hyper, for every connection that is not a WebSocket.
 
+mod body;
 mod connections;
+mod deadlines;
 mod head;
 mod rewind;
 
+use std::future::poll_fn;
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
+
 use axum::Router;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use hyper::Request;
+use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use crate::stopped;
+use body::{Failure, Gathered};
+use deadlines::{Deadlines, Progress};
 use rewind::Rewind;
 
 pub use connections::{ConnectionGuard, ConnectionLimits, Peer, serve_connections};
-pub use head::{Endpoint, OpenRequest, Opening, Route, read_opening, route, upgrade_response};
+pub use head::upgrade_response;
+pub use head::{Endpoint, HEAD_TIMEOUT, OpenRequest, Opening, Route, read_opening, route};
+
+/// What is read ahead on a connection, in bytes: longest head of a request.
+const BUFFER_BYTES_MAX: usize = 64 << 10;
+
+/// How serving a connection ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Served {
+    /// By the peer, after an answer, or because the system stops.
+    Closed,
+    /// Its client took too long over a head, or did not read an answer.
+    TimedOut,
+}
 
 /// Serves requests by `router` until the peer leaves; once `stop` turns true the request under
 /// way is answered and the connection closed. `head` holds the bytes that were read already.
+///
+/// A head must be complete within 15 s of its first byte, a body within 30 s more; a late body gets status
+/// 408. An answer of which nothing is read for 30 s is given up. All unfinished bodies of the process hold 256 MiB
+/// at most; further ones get status 503.
 pub async fn serve_http(
     stream: TcpStream,
     head: Vec<u8>,
     router: Router,
-    mut stop: watch::Receiver<bool>,
-) {
-    let io = TokioIo::new(Rewind::new(Bytes::from(head), stream));
-    let connection = http1::Builder::new().serve_connection(io, TowerToHyperService::new(router));
-    let mut connection = std::pin::pin!(connection);
-    // How a peer's connection ended is its own affair: a broken one is simply over.
-    tokio::select! {
-        _ = connection.as_mut() => {}
-        () = stopped(&mut stop) => {
-            connection.as_mut().graceful_shutdown();
-            let _ = connection.await;
-        }
-    }
+    stop: watch::Receiver<bool>,
+) -> Served {
+    serve_within(Deadlines::DEFAULT, stream, head, router, stop).await
 }
+
+async fn serve_within(
+    deadlines: Deadlines,
+    stream: TcpStream,
+    head: Vec<u8>,
+    router: Router,
+    mut stop: watch::Receiver<bool>,
+) -> Served {
+    let progress = Rc::new(Progress::new(deadlines));
+    let io = TokioIo::new(Rewind::new(Bytes::from(head), stream, Rc::clone(&progress)));
+    let router = TowerToHyperService::new(router);
+    let watched = Rc::clone(&progress);
+    let service = service_fn(move |request: Request<Incoming>| {
+        watched.on_request();
+        let failure = (!request.body().is_end_stream()).then(Arc::<Failure>::default);
+        let reported = failure.clone();
+        let request = request.map(|body| Gathered::new(body, deadlines.body, reported));
+        let (answering, watched) = (router.call(request), Rc::clone(&watched));
+        async move {
+            let response = answering.await;
+            watched.on_answer();
+            response.map(|response| match failure {
+                Some(failure) => unless_failed(response, &failure),
+                None => response,
+            })
+        }
+    });
+    let mut builder = http1::Builder::new();
+    let builder = builder.max_buf_size(BUFFER_BYTES_MAX);
+    let mut connection = pin!(builder.serve_connection(io, service));
+    let mut stopping = pin!(stopped(&mut stop));
+    let mut is_stopping = false;
+    poll_fn(|cx| {
+        if !is_stopping && stopping.as_mut().poll(cx).is_ready() {
+            is_stopping = true;
+            connection.as_mut().graceful_shutdown();
+        }
+        // How a peer's connection ended is its own affair: a broken one is simply over.
+        if connection.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Served::Closed);
+        }
+        progress.poll_overdue(cx).map(|()| Served::TimedOut)
+    })
+    .await
+}
+
+/// The answer to a request, or that to a body that did not come.
+fn unless_failed(response: Response, failure: &Failure) -> Response {
+    let (status, text) = match (failure.is_late(), failure.is_refused()) {
+        (true, _) => (
+            StatusCode::REQUEST_TIMEOUT,
+            "the body did not come in time\n",
+        ),
+        (_, true) => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "too many bodies are being received\n",
+        ),
+        _ => return response,
+    };
+    let close = [(header::CONNECTION, HeaderValue::from_static("close"))];
+    (status, close, text).into_response()
+}
+
+#[cfg(test)]
+mod tests;

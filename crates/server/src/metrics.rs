@@ -26,6 +26,8 @@ pub struct HttpConnections {
     pub closed: Counter,
     /// Connections dropped because too many were open.
     pub refused: Counter,
+    /// Connections closed because a head was incomplete, or an answer unread, at its timeout.
+    pub timed_out: Counter,
 }
 
 /// What every reactor counts. Connections are those that became a WebSocket or a stream.
@@ -36,6 +38,7 @@ pub struct Connections {
     /// Still there when the time for stopping was over.
     pub cut: Counter,
     pub accept_errors: Counter,
+    /// Connections closed because a head was incomplete, or an answer over plain HTTP unread, at its timeout.
     pub opening_timeouts: Counter,
     pub messages_received: Counter,
     pub messages_sent: Counter,
@@ -97,7 +100,7 @@ impl Page {
             ),
             (
                 "opening_timeouts_total",
-                "Connections closed because their first request was incomplete at the timeout",
+                "Connections closed because a request was incomplete or an answer unread at the timeout",
                 all.opening_timeouts.get(),
             ),
             (

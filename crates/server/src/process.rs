@@ -4,6 +4,7 @@ use std::io;
 
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
 
 use crate::error::ServerError;
 use crate::options::ServerOptions;
@@ -51,6 +52,10 @@ where
     if let Some(files) = files {
         limit_open_files(files)?;
     }
+    let input_end = match stop {
+        Stop::Signal => None,
+        Stop::SignalOrStdin => Some(end_of_stdin()?),
+    };
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -61,22 +66,34 @@ where
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
-                () = stdin_ended(stop) => {}
+                () = ended(input_end) => {}
             }
         });
         Ok(serve(shutdown).await)
     });
-    // A thread may be blocked in a read of standard input.
     runtime.shutdown_background();
     result
 }
 
-/// Resolves at the end of standard input, where that means stopping; never otherwise.
-async fn stdin_ended(stop: Stop) {
-    if stop == Stop::Signal {
-        return std::future::pending().await;
+/// Notice of the end of standard input, from a thread that may be blocked in a read for as long as the process
+/// lives. A runtime's own thread would panic where none can be started (`ulimit -v`, `ulimit -u`).
+fn end_of_stdin() -> io::Result<oneshot::Receiver<()>> {
+    let (end, ended) = oneshot::channel();
+    let thread = std::thread::Builder::new().name("stdin".to_owned());
+    thread.spawn(move || {
+        // An error ends the input as well.
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        // Nobody waits for it any more if the system has stopped.
+        let _ = end.send(());
+    })?;
+    Ok(ended)
+}
+
+/// Resolves at the end of the input, if there is one that means stopping; never otherwise.
+async fn ended(input_end: Option<oneshot::Receiver<()>>) {
+    match input_end {
+        // A thread that is gone has seen the end as well.
+        Some(end) => drop(end.await),
+        None => std::future::pending().await,
     }
-    let read = tokio::task::spawn_blocking(|| io::copy(&mut io::stdin().lock(), &mut io::sink()));
-    // An error ends the input as well.
-    let _ = read.await;
 }

@@ -7,7 +7,9 @@ use std::io;
 use std::net::SocketAddr;
 
 use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout, timeout_at};
 
+use server::http::HEAD_TIMEOUT;
 use server::{ServerError, ServerOptions, Stop, ThreadContext, accept_all, stopped};
 
 /// Clients of HTTP/1.0, such as ab, want to be told that the connection stays.
@@ -63,8 +65,12 @@ async fn respond(stream: TcpStream) -> io::Result<()> {
     let mut answers = Vec::new();
     // Of the request at hand, once its begin is there.
     let mut is_head = None;
+    let mut deadline = None;
     loop {
-        stream.readable().await?;
+        match deadline.filter(|_| is_head.is_some()) {
+            Some(deadline) => timeout_at(deadline, stream.readable()).await??,
+            None => stream.readable().await?,
+        }
         let len = match stream.try_read(&mut bytes[..]) {
             Ok(0) => return Ok(()),
             Ok(len) => len,
@@ -83,13 +89,17 @@ async fn respond(stream: TcpStream) -> io::Result<()> {
             answers.extend_from_slice(&RESPONSE[..RESPONSE.len() - body]);
             rest = &rest[end + REQUEST_END.len()..];
             is_head = None;
+            deadline = None;
+        }
+        if is_head.is_some() && deadline.is_none() {
+            deadline = Some(Instant::now() + HEAD_TIMEOUT);
         }
         let mut left = answers.as_slice();
         while !left.is_empty() {
             match stream.try_write(left) {
                 Ok(taken) => left = &left[taken..],
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    stream.writable().await?;
+                    timeout(HEAD_TIMEOUT, stream.writable()).await??;
                 }
                 Err(error) => return Err(error),
             }

@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::timeout;
 
-use super::serve_http;
+use super::{Served, serve_http};
 use crate::accept::accept_all;
 use crate::metrics::HttpConnections;
 use crate::{ThreadContext, stopped};
@@ -66,7 +66,9 @@ pub async fn serve_connections(
             // A peer without an address has left already.
             if let Ok(address) = stream.peer_addr() {
                 let router = router.layer(Extension(Peer { address, guard }));
-                serve_http(stream, Vec::new(), router, stopping).await;
+                if serve_http(stream, Vec::new(), router, stopping).await == Served::TimedOut {
+                    counts.timed_out.add(1);
+                }
             }
             counts.closed.add(1);
         });

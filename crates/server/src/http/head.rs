@@ -15,8 +15,8 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 const HEAD_MAX: usize = 8 * 1024;
 /// Most header fields of a handshake.
 const FIELDS_MAX: usize = 64;
-/// How long a peer may take to send its first head.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
+/// How long a peer may take to send a head.
+pub const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// What a path opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,23 +1,36 @@
-//! A connection whose first bytes were read already.
+//! A connection whose first bytes were read already, and that reports how it proceeds.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
+use super::deadlines::Progress;
+
 /// Reads `head` first and the stream after it; writes go straight through.
 #[derive(Debug)]
 pub(super) struct Rewind {
     head: Bytes,
     stream: TcpStream,
+    progress: Rc<Progress>,
 }
 
 impl Rewind {
-    pub(super) fn new(head: Bytes, stream: TcpStream) -> Self {
-        Self { head, stream }
+    pub(super) fn new(head: Bytes, stream: TcpStream, progress: Rc<Progress>) -> Self {
+        Self {
+            head,
+            stream,
+            progress,
+        }
+    }
+
+    fn sent(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        self.progress.on_sending(written.is_ready());
+        written
     }
 }
 
@@ -28,8 +41,14 @@ impl AsyncRead for Rewind {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if self.head.is_empty() {
-            return Pin::new(&mut self.stream).poll_read(cx, buffer);
+            let before = buffer.filled().len();
+            let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
+            if buffer.filled().len() > before {
+                self.progress.on_received();
+            }
+            return read;
         }
+        self.progress.on_received();
         let count = self.head.len().min(buffer.remaining());
         buffer.put_slice(&self.head[..count]);
         self.head.advance(count);
@@ -43,7 +62,8 @@ impl AsyncWrite for Rewind {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.sent(written)
     }
 
     fn poll_write_vectored(
@@ -51,7 +71,8 @@ impl AsyncWrite for Rewind {
         cx: &mut Context<'_>,
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, parts)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
+        self.sent(written)
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -1,6 +1,7 @@
 //! From the accepted connection to the WebSocket or stream, or to whatever else it asks for.
 
 use std::net::TcpStream as StdStream;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use rustix::io::Errno;
@@ -12,7 +13,7 @@ use super::service::{Accepted, Service, SubscriptionChange};
 use super::table::Key;
 use super::{BATCH, Reactor};
 use crate::accept::BREATH;
-use crate::http::{Route, route, serve_http, upgrade_response};
+use crate::http::{Route, Served, route, serve_http, upgrade_response};
 
 impl<S: Service> Reactor<S> {
     /// Accepts a batch of waiting connections.
@@ -131,9 +132,11 @@ impl<S: Service> Reactor<S> {
                 self.router.clone(),
                 self.stop.clone(),
             );
-            let alive = self.alive.clone();
+            let (alive, service) = (self.alive.clone(), Arc::clone(&self.service));
             tokio::task::spawn_local(async move {
-                serve.await;
+                if serve.await == Served::TimedOut {
+                    service.connections().opening_timeouts.add(1);
+                }
                 drop(alive);
             });
         }
