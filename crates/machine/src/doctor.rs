@@ -43,7 +43,9 @@ pub fn examine(facts: &Facts) -> Vec<Check> {
             .map(|reuse| time_wait(reuse, facts.time_wait_max)),
         facts.tcp_pages.map(|[_, _, max]| tcp_memory(max)),
         facts.buffers.map(buffers),
-        facts.memory.map(memory),
+        facts
+            .memory
+            .map(|of| memory(of, facts.memory_group.as_deref())),
         Some(cores(facts.cores)),
         facts.clock.as_deref().map(clock),
     ];
@@ -163,10 +165,17 @@ fn buffers((receive, send): (u64, u64)) -> Check {
     }
 }
 
-fn memory(memory: Memory) -> Check {
+fn memory(memory: Memory, group: Option<&str>) -> Check {
+    let available = memory.available_bytes >> 20;
     Check {
         name: "memory",
-        value: format!("{} MiB available", memory.available_bytes >> 20),
+        value: match group {
+            None => format!("{available} MiB available"),
+            Some(group) => format!(
+                "{available} MiB available of the {} MiB that the control group {group} allows",
+                memory.total_bytes >> 20
+            ),
+        },
         meaning: format!(
             "about {} B per idle user with the target on this machine, {} B without",
             bytes_per_user(true),
@@ -253,6 +262,22 @@ mod tests {
         let memory = check(&checks, "memory");
         assert_eq!(memory.users, Some(9_000_000_000 / bytes_per_user(true)));
         assert!(check(&checks, "local ports").value.contains("28232"));
+    }
+
+    #[test]
+    fn a_control_group_that_limits_memory_is_named() {
+        let checks = examine(&Facts {
+            memory: Some(Memory {
+                total_bytes: 300 << 20,
+                available_bytes: 280 << 20,
+            }),
+            memory_group: Some("/sys/fs/cgroup/memory/job".to_owned()),
+            ..facts()
+        });
+        let value = &check(&checks, "memory").value;
+        let expected = "280 MiB available of the 300 MiB that the control group \
+                        /sys/fs/cgroup/memory/job allows";
+        assert_eq!(value, expected);
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub struct Facts {
     /// The middle of `net.ipv4.tcp_rmem` and `tcp_wmem`, in bytes.
     pub buffers: Option<(u64, u64)>,
     pub memory: Option<Memory>,
+    /// The control group whose memory that is, with its limit; `None`: the machine's.
+    pub memory_group: Option<String>,
     pub clock: Option<String>,
 }
 
@@ -63,6 +65,7 @@ impl Facts {
         let three = |key: &str| <[u64; 3]>::try_from(numbers(key)?).ok();
         let middle = |key: &str| three(key).map(|[_, middle, _]| middle);
         let tracked = number("net.netfilter.nf_conntrack_count");
+        let (memory, group) = Memory::read_source().unzip();
         Facts {
             cores: u64::from(cores()),
             files_per_table: open_files_max(),
@@ -83,7 +86,8 @@ impl Facts {
             maps_max: number("vm.max_map_count"),
             tcp_pages: three("net.ipv4.tcp_mem"),
             buffers: middle("net.ipv4.tcp_rmem").zip(middle("net.ipv4.tcp_wmem")),
-            memory: Memory::read(),
+            memory,
+            memory_group: group.flatten().map(|folder| folder.display().to_string()),
             clock: clock_source(),
         }
     }

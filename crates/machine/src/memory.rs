@@ -1,5 +1,7 @@
 //! How much memory is left, on the machine and within the limits of control groups.
 
+use std::path::PathBuf;
+
 use crate::cgroup;
 use crate::procfs;
 
@@ -12,6 +14,8 @@ const RESERVE_SHARE: f64 = 0.03;
 const RESERVE_BYTES: u64 = 512 << 20;
 /// … but never more than this share, so that small machines can be used at all.
 const RESERVE_SHARE_MAX: f64 = 0.125;
+/// A limit of at least this number of bytes is none: version 1 writes the largest number of pages.
+const UNLIMITED_BYTES: u64 = 1 << 60;
 
 /// Memory that a run may use: the machine's, or what a control group allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,26 +41,27 @@ impl Memory {
     /// Reads the machine and the control groups of this process, and returns the one with the least
     /// to spare; `None`: nothing can be read.
     pub fn read() -> Option<Memory> {
+        Memory::read_source().map(|(memory, _)| memory)
+    }
+
+    /// The same with the folder of the control group that it is of; `None`: the machine's.
+    pub fn read_source() -> Option<(Memory, Option<PathBuf>)> {
         let sockets = procfs::read("net/sockstat").unwrap_or_default();
         let machine = procfs::read("meminfo").ok();
         let machine = machine.and_then(|info| machine_memory(&info, &sockets));
-        let groups = cgroup::own_folders("memory")
-            .into_iter()
-            .filter_map(|folder| {
-                let text = |name: &str| procfs::text(&folder.join(name)).ok();
-                // Version 2, then version 1.
-                group_memory(
-                    &text("memory.max").or_else(|| text("memory.limit_in_bytes"))?,
-                    &text("memory.current").or_else(|| text("memory.usage_in_bytes"))?,
-                    &text("memory.stat").unwrap_or_default(),
-                )
-            });
-        tightest(machine.into_iter().chain(groups))
+        tightest(machine, cgroup::own_folders("memory"))
     }
 }
 
-fn tightest(candidates: impl Iterator<Item = Memory>) -> Option<Memory> {
-    candidates.min_by_key(|memory| {
+/// Of the machine's memory and that of the groups with these folders the one with the least to spare.
+fn tightest(machine: Option<Memory>, folders: Vec<PathBuf>) -> Option<(Memory, Option<PathBuf>)> {
+    let groups = folders.into_iter().filter_map(|folder| {
+        let text = |name: &str| procfs::text(&folder.join(name)).ok();
+        let memory = group_memory(&text)?;
+        Some((memory, Some(folder)))
+    });
+    let machine = machine.map(|memory| (memory, None));
+    machine.into_iter().chain(groups).min_by_key(|(memory, _)| {
         let reserve = memory.reserve_bytes().max(1);
         let filled = u128::from(memory.available_bytes) * 1_000 / u128::from(reserve);
         (memory.spare_bytes(), filled)
@@ -87,15 +92,27 @@ fn machine_memory(meminfo: &str, sockstat: &str) -> Option<Memory> {
     })
 }
 
-/// What a control group allows, from the texts of its files; `None`: it has no limit of its own.
-/// File pages that were not touched lately can be reclaimed and do not count as used.
-fn group_memory(max: &str, current: &str, stat: &str) -> Option<Memory> {
-    let total_bytes = max.trim().parse::<u64>().ok()?;
-    let current: u64 = current.trim().parse().ok()?;
+/// What a control group allows, from the texts of its files, in either version; `None`: it has no limit.
+///
+/// A group beyond `memory.high` is held back by the kernel, so that is a limit too. In version 1
+/// `hierarchical_memory_limit` is the smallest limit of all groups around it, also of those that a container does not
+/// see. File pages that were not touched lately can be reclaimed and do not count as used.
+fn group_memory(text: &impl Fn(&str) -> Option<String>) -> Option<Memory> {
+    let number = |name: &str| text(name)?.trim().parse::<u64>().ok();
+    let stat = text("memory.stat").unwrap_or_default();
+    let limits = [
+        number("memory.max"),
+        number("memory.high"),
+        number("memory.limit_in_bytes"),
+        procfs::field(&stat, "hierarchical_memory_limit"),
+    ];
+    let limits = limits.into_iter().flatten();
+    let total_bytes = limits.min().filter(|&limit| limit < UNLIMITED_BYTES)?;
+    let current = number("memory.current").or_else(|| number("memory.usage_in_bytes"))?;
     // Version 1 has the sum over the groups within as a field of its own.
-    let field = |name: &str| stat.lines().find_map(|line| line.strip_prefix(name));
-    let idle_files = field("total_inactive_file ").or_else(|| field("inactive_file "));
-    let idle_files: u64 = idle_files.and_then(|n| n.trim().parse().ok()).unwrap_or(0);
+    let idle_files = procfs::field(&stat, "total_inactive_file");
+    let idle_files = idle_files.or_else(|| procfs::field(&stat, "inactive_file"));
+    let idle_files = idle_files.unwrap_or(0);
     let used = current.saturating_sub(idle_files);
     Some(Memory {
         total_bytes,
@@ -145,43 +162,122 @@ mod tests {
         assert_eq!(without_sockets.available_bytes, 6 * MIB);
     }
 
-    #[test]
-    fn a_group_has_what_its_limit_leaves() {
-        let stat = "anon 5\ninactive_file 100\nactive_file 7\n";
-        let memory = group_memory("1000\n", "600\n", stat).unwrap();
-        assert_eq!((memory.total_bytes, memory.available_bytes), (1_000, 500));
-        let stat_1 = "inactive_file 1\ntotal_inactive_file 100\n";
-        assert_eq!(group_memory("1000\n", "600\n", stat_1), Some(memory));
-        assert_eq!(group_memory("max\n", "600\n", stat), None);
-        assert_eq!(
-            group_memory("1000\n", "2000\n", "")
-                .unwrap()
-                .available_bytes,
-            0
-        );
+    fn group(files: &[(&str, &str)]) -> Option<(u64, u64)> {
+        let text = |name: &str| {
+            let found = files.iter().find(|(known, _)| *known == name);
+            found.map(|(_, text)| (*text).to_owned())
+        };
+        group_memory(&text).map(|memory| (memory.total_bytes, memory.available_bytes))
     }
 
     #[test]
-    fn the_memory_with_least_to_spare_counts() {
-        let memory = |total_mib: u64, left_mib: u64| Memory {
+    fn a_group_of_version_2_has_what_its_limits_leave() {
+        let stat = ("memory.stat", "anon 5\ninactive_file 100\nactive_file 7\n");
+        let current = ("memory.current", "600\n");
+        let max = ("memory.max", "1000\n");
+        assert_eq!(group(&[max, current, stat]), Some((1_000, 500)));
+        let high = ("memory.high", "800\n");
+        assert_eq!(group(&[max, high, current, stat]), Some((800, 300)));
+        let unlimited = [("memory.max", "max\n"), ("memory.high", "max\n")];
+        assert_eq!(group(&[unlimited[0], unlimited[1], current, stat]), None);
+        assert_eq!(group(&[unlimited[0], high, current]), Some((800, 200)));
+        let over = ("memory.current", "2000\n");
+        assert_eq!(group(&[max, over]), Some((1_000, 0)));
+        // The root of the hierarchy has neither.
+        assert_eq!(group(&[stat]), None);
+    }
+
+    #[test]
+    fn a_group_of_version_1_has_the_smallest_limit_around_it() {
+        let stat = "inactive_file 1\nhierarchical_memory_limit 900\ntotal_inactive_file 100\n";
+        let usage = ("memory.usage_in_bytes", "600\n");
+        let limit = |text: &'static str| ("memory.limit_in_bytes", text);
+        let none = limit("9223372036854771712\n");
+        assert_eq!(
+            group(&[limit("1000\n"), usage, ("memory.stat", stat)]),
+            Some((900, 400))
+        );
+        assert_eq!(
+            group(&[none, usage, ("memory.stat", stat)]),
+            Some((900, 400))
+        );
+        assert_eq!(group(&[limit("1000\n"), usage]), Some((1_000, 400)));
+        let free = "hierarchical_memory_limit 9223372036854771712\n";
+        assert_eq!(group(&[none, usage, ("memory.stat", free)]), None);
+    }
+
+    fn memory(total_mib: u64, left_mib: u64) -> Memory {
+        Memory {
             total_bytes: total_mib * MIB,
             available_bytes: left_mib * MIB,
-        };
-        let (machine, group) = (memory(65_536, 4_000), memory(4_096, 3_000));
+        }
+    }
+
+    /// A tree of control groups in a folder: path, file, text.
+    fn tree(files: &[(&str, &str, String)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for (path, file, text) in files {
+            let folder = root.path().join(path);
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join(file), text).unwrap();
+        }
+        root
+    }
+
+    #[test]
+    fn the_smallest_of_all_groups_around_counts_in_both_versions() {
+        let mib = |mib: u64| format!("{}\n", mib * MIB);
+        let machine = Some(memory(65_536, 20_000));
+        for (limit, usage, mount, own) in [
+            (
+                "memory.max",
+                "memory.current",
+                "cgroup2 cgroup2 rw",
+                "0::/a/b/c\n",
+            ),
+            (
+                "memory.limit_in_bytes",
+                "memory.usage_in_bytes",
+                "cgroup cgroup rw,memory",
+                "7:memory:/a/b/c\n0::/\n",
+            ),
+        ] {
+            let root = tree(&[
+                ("a", limit, mib(4_096)),
+                ("a", usage, mib(100)),
+                ("a/b", limit, mib(300)),
+                ("a/b", usage, mib(20)),
+                ("a/b/c", limit, mib(1_024)),
+                ("a/b/c", usage, mib(10)),
+            ]);
+            let place = root.path().display();
+            let mounts = format!("35 31 0:32 / {place} rw - {mount}\n");
+            let folders = cgroup::folders(&mounts, own, "memory");
+            let found = tightest(machine, folders).unwrap();
+            assert_eq!(found, (memory(300, 280), Some(root.path().join("a/b"))));
+        }
+    }
+
+    #[test]
+    fn the_machine_counts_if_it_has_less_to_spare() {
         // The machine keeps 1,966 MiB, the group 512 MiB.
-        assert_eq!(tightest([group, machine].into_iter()), Some(machine));
-        assert_eq!(tightest([].into_iter()), None);
+        let mib = |mib: u64| format!("{}\n", mib * MIB);
+        let root = tree(&[
+            ("a", "memory.max", mib(4_096)),
+            ("a", "memory.current", mib(1_096)),
+        ]);
+        let machine = memory(65_536, 4_000);
+        let group = root.path().join("a");
+        let found = tightest(Some(machine), vec![group.clone()]);
+        assert_eq!(found, Some((machine, None)));
+        let found = tightest(None, vec![group.clone()]);
+        assert_eq!(found, Some((memory(4_096, 3_000), Some(group))));
+        assert_eq!(tightest(None, Vec::new()), None);
     }
 
     #[test]
     fn the_reserve_is_a_share_with_a_minimum_and_a_maximum() {
-        let reserve_mib = |total_mib: u64| {
-            let memory = Memory {
-                total_bytes: total_mib * MIB,
-                available_bytes: 0,
-            };
-            memory.reserve_bytes() / MIB
-        };
+        let reserve_mib = |total_mib: u64| memory(total_mib, 0).reserve_bytes() / MIB;
         assert_eq!(reserve_mib(100_000), 3_000);
         assert_eq!(reserve_mib(8_192), 512);
         assert_eq!(reserve_mib(1_024), 128);

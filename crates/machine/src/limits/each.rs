@@ -4,7 +4,6 @@ use super::setting::numbers;
 use super::{Demand, Fix, Limit, Setting, Sources, bytes_per_user, loops};
 use crate::facts::Facts;
 use crate::loops::{LOOPS_MAX, connections_per_loop};
-use crate::memory::Memory;
 
 /// Bytes of a page; no supported architecture has smaller ones.
 const PAGE_BYTES: u64 = 4_096;
@@ -35,7 +34,7 @@ pub(super) fn all(facts: &Facts, demand: &Demand) -> Vec<Limit> {
     let threads = loops(demand.users, facts.files_per_table) * demand.ends() + THREADS_OTHERS;
     let counted = |name, now: Option<u64>, needed| now.map(|now| at_least(name, now, needed));
     let limits = [
-        facts.memory.map(|memory| memory_limit(memory, demand)),
+        memory_limit(facts, demand),
         Some(tables(facts, demand)),
         files(facts, demand),
         tcp_memory(facts, demand),
@@ -77,24 +76,34 @@ pub(super) fn all(facts: &Facts, demand: &Demand) -> Vec<Limit> {
 }
 
 /// The one limit that no command raises.
-fn memory_limit(memory: Memory, demand: &Demand) -> Limit {
+fn memory_limit(facts: &Facts, demand: &Demand) -> Option<Limit> {
+    let memory = facts.memory?;
     let per_user = bytes_per_user(demand.target_here);
     let users = memory.spare_bytes() / per_user;
     let needed = per_user * demand.users + memory.reserve_bytes();
     let fix = if users >= demand.users {
         Fix::NotNeeded
     } else {
-        Fix::Advice("free memory, or use a machine with more memory".to_owned())
+        Fix::Advice(match facts.memory_group {
+            None => "free memory, or use a machine with more memory".to_owned(),
+            Some(_) => "raise the memory limit of the control group (the container)".to_owned(),
+        })
     };
-    Limit {
+    Some(Limit {
         name: "memory",
-        now: format!("{} available", units::bytes(memory.available_bytes)),
+        now: match &facts.memory_group {
+            None => format!("{} available", units::bytes(memory.available_bytes)),
+            Some(group) => format!(
+                "{} available in {group}",
+                units::bytes(memory.available_bytes)
+            ),
+        },
         needed: units::bytes(needed),
         users: Some(users),
         users_fixed: Some(users),
         binds: true,
         fix,
-    }
+    })
 }
 
 /// Open files of one table: each loop has a table, so this limit rarely binds.
