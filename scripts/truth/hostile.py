@@ -108,9 +108,9 @@ def channel_closed(bed: Bed) -> str:
         with Peer(script) as peer:
             steps = f"{{ ws: /socket, protocol: {protocol} }}, {join}, {{ think: 2s }}"
             run = bed.run(scenario(peer.port, steps, "{ constant: 100/s, for: 1s }"))
-        closed = errors(run).get("channel_closed", 0)
+        closed = errors(run).get("channel-closed", 0)
         require(closed == 100, f"{name}: {errors(run)}, findings {run.codes}")
-        require(run.verdict != "passed" and "channels-closed" in run.codes, f"{name}: {run.verdict}, {run.codes}")
+        require(run.verdict != "passed" and "channels-ended" in run.codes, f"{name}: {run.verdict}, {run.codes}")
         said.append(f"{name} {closed}")
     return ", ".join(said)
 

@@ -51,7 +51,7 @@ use conductor::{Conductor, Progress};
 use describe::RunStart;
 use journal::Journal;
 use merge::Merger;
-use prepare::{prepare, start_target};
+use prepare::{folder_of, prepare, start_target};
 use probing::Probing;
 use tick::Tick;
 
@@ -101,11 +101,11 @@ pub fn conduct(
     probe::check(&plan.probes)?;
     let layout = layout(&plan, cores(), open_files_max(), request.workers_count);
     let warning = preflight::check(&plan, layout.users_max, request.force)?;
-    let folder = Path::new(&request.scenario.name).parent();
-    let target = start_target(&mut plan, request.program, folder.unwrap_or(Path::new("")))?;
+    let folder = folder_of(&request.scenario.name);
+    let target = start_target(&mut plan, request.program, folder)?;
     let plan = Arc::new(plan);
     let address = target.as_ref().map(|target| target.address);
-    let setup = prepare(&plan, address, layout)?;
+    let setup = prepare(&plan, address, layout, folder)?;
     let workers = (request.workers_count > 0).then_some(SpawnRequest {
         workers_count: request.workers_count,
         program: request.program,

@@ -26,7 +26,7 @@ mod url;
 pub(crate) mod websocket;
 
 pub(crate) use background::NEVER;
-pub(crate) use connection::{Conn, Pending, Protocol, Stage};
+pub(crate) use connection::{Conn, Pending, Protocol, Reuse, Stage};
 pub(crate) use decoding::{Decoder, Event, Failure, http_outcome};
 pub(crate) use deflate::Deflated;
 pub(crate) use poll::Poller;

@@ -12,6 +12,7 @@
 //! | `http`, `websocket`, `channels`, `sse`, `poll`, `tcp` | the steps of each protocol |
 //! | `topics` | channels that the server ends, and joining them again |
 //! | `reconnects` | WebSockets of channels that reconnect |
+//! | `resend` | requests that met the end of an idle connection |
 //! | `background` | background operations |
 
 mod background;
@@ -24,6 +25,7 @@ mod operations;
 mod poll;
 mod program;
 mod reconnects;
+mod resend;
 mod sessions;
 mod sse;
 mod state;

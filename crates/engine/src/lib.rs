@@ -1,6 +1,7 @@
 //! Runs one slice of a plan: arrivals, session machine, timers, connections, two drivers.
 
 pub mod arrivals;
+mod budget;
 pub mod command;
 mod conn;
 pub mod driver;
@@ -24,4 +25,5 @@ pub mod trust;
 mod users;
 mod wheel;
 
+pub use budget::Budget;
 pub use shard::{Setup, SetupError, Shard};

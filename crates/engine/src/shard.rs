@@ -16,6 +16,7 @@ use rustls::ClientConfig;
 use stats::rng::{Purpose, Rng};
 
 use crate::arrivals::{Arrival, Share, users_max};
+use crate::budget::Budget;
 use crate::command::{Commands, ConnId};
 use crate::conn::{Connections, TlsClients};
 use crate::interpreter::Interpreter;
@@ -36,6 +37,8 @@ pub struct Setup {
     pub rows_max: usize,
     /// Required if an endpoint wants TLS.
     pub tls: Option<Arc<ClientConfig>>,
+    /// Memory for what users save and what connections buffer, shared by the loops of a process.
+    pub buffers: Arc<Budget>,
 }
 
 /// Why a shard cannot be set up.
@@ -82,8 +85,8 @@ impl<'p> Shard<'p> {
         let capacity = share.portion(users_max(plan)).min(CAPACITY_MAX) as usize;
         let tls = TlsClients::new(plan, setup.tls.clone()).map_err(SetupError::ServerName)?;
         let wire_rng = Rng::new(plan.seed, u64::from(share.index), Purpose::Wire);
-        let users = Users::with_capacity(plan, capacity);
-        let conns = Connections::new(plan, tls, wire_rng, capacity);
+        let users = Users::with_capacity(plan, capacity, &setup.buffers);
+        let conns = Connections::new(plan, tls, wire_rng, capacity, &setup.buffers);
         let recorder = Recorder::new(plan, share.index as u16, setup.rows_max);
         let last = plan.phases.last().filter(|last| last.until_done);
         Ok(Shard {

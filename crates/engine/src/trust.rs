@@ -1,13 +1,16 @@
-//! Which certificates are trusted: the system's roots, further ones from PEM texts, or any.
+//! Which certificates are trusted: the system's roots, further ones from PEM texts, or any; and the certificate of the
+//! users themselves.
 
+use std::fmt;
 use std::sync::Arc;
 
 pub use rustls::ClientConfig;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use serde::{Deserialize, Serialize};
 
 /// Why TLS cannot be configured.
 #[derive(Debug, thiserror::Error)]
@@ -15,32 +18,98 @@ pub enum TrustError {
     /// A file of further roots holds none, or what it holds is none.
     #[error("{name}: {problem}")]
     Roots { name: String, problem: String },
+    /// A file with the users' certificate or key holds none.
+    #[error("{name}: {problem}")]
+    Identity { name: String, problem: String },
+    /// They do not belong together.
+    #[error("the key in {key} does not belong to the certificate in {certificate}")]
+    Mismatch { certificate: String, key: String },
     /// The TLS library rejected the settings.
     #[error("cannot configure TLS")]
     Config(#[from] Error),
 }
 
+/// What users authenticate themselves with, as names and contents of PEM files.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// The certificate, and those between it and its authority.
+    pub certificate: (String, Vec<u8>),
+    /// A secret.
+    pub key: (String, Vec<u8>),
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Identity")
+            .field("certificate", &self.certificate.0)
+            .field("key", &self.key.0)
+            .finish()
+    }
+}
+
 /// The client's TLS settings. `pems` are names and contents of PEM files with further roots;
-/// if `verify` is false any certificate is accepted.
+/// if `verify` is false any certificate is accepted. `identity` is what servers get that request a certificate.
 pub fn client_config(
     verify: bool,
     pems: &[(String, Vec<u8>)],
+    identity: Option<&Identity>,
 ) -> Result<Arc<ClientConfig>, TrustError> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()?;
-    let config = if verify {
-        builder
-            .with_root_certificates(roots(pems)?)
-            .with_no_client_auth()
+    let builder = if verify {
+        builder.with_root_certificates(roots(pems)?)
     } else {
         let verifier = Arc::new(AnyCertificate { provider });
         builder
             .dangerous()
             .with_custom_certificate_verifier(verifier)
-            .with_no_client_auth()
+    };
+    let config = match identity {
+        None => builder.with_no_client_auth(),
+        Some(identity) => {
+            let built = builder.with_client_auth_cert(chain(identity)?, key(identity)?);
+            built.map_err(|error| match error {
+                Error::InconsistentKeys(_) => TrustError::Mismatch {
+                    certificate: identity.certificate.0.clone(),
+                    key: identity.key.0.clone(),
+                },
+                error => TrustError::Config(error),
+            })?
+        }
     };
     Ok(Arc::new(config))
+}
+
+fn chain(identity: &Identity) -> Result<Vec<CertificateDer<'static>>, TrustError> {
+    let (name, pem) = &identity.certificate;
+    certificates(pem).map_err(|problem| TrustError::Identity {
+        name: name.clone(),
+        problem,
+    })
+}
+
+fn key(identity: &Identity) -> Result<PrivateKeyDer<'static>, TrustError> {
+    let (name, pem) = &identity.key;
+    let encrypted = b"ENCRYPTED";
+    let is_encrypted = pem.windows(encrypted.len()).any(|text| text == encrypted);
+    PrivateKeyDer::from_pem_slice(pem).map_err(|_| TrustError::Identity {
+        name: name.clone(),
+        problem: match is_encrypted {
+            true => "the key is encrypted; decrypt it with `openssl pkey`".to_owned(),
+            false => "no private key in it; expected PEM (PKCS #8, PKCS #1 or SEC 1)".to_owned(),
+        },
+    })
+}
+
+/// The certificates of a PEM file, at least one. The error is for people.
+fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let found = found.map_err(|error| format!("not PEM: {error}"))?;
+    match found.is_empty() {
+        true => Err("no certificate in it; expected PEM".to_owned()),
+        false => Ok(found),
+    }
 }
 
 fn roots(pems: &[(String, Vec<u8>)]) -> Result<RootCertStore, TrustError> {
@@ -53,16 +122,64 @@ fn roots(pems: &[(String, Vec<u8>)]) -> Result<RootCertStore, TrustError> {
             name: name.clone(),
             problem,
         };
-        let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-        let certificates = certificates.map_err(|e| refuse(format!("not PEM: {e}")))?;
-        if certificates.is_empty() {
-            return Err(refuse("no certificate in it; expected PEM".to_owned()));
-        }
-        for certificate in certificates {
-            roots.add(certificate).map_err(|e| refuse(e.to_string()))?;
+        for certificate in certificates(pem).map_err(refuse)? {
+            let added = roots.add(certificate);
+            added.map_err(|error| refuse(describe(&error)))?;
         }
     }
     Ok(roots)
+}
+
+/// An error of TLS in words: the library has many without a text, which it shows by their names in code.
+pub(crate) fn describe(error: &Error) -> String {
+    match error {
+        Error::InvalidCertificate(reason) => {
+            format!("invalid certificate: {}", describe_certificate(reason))
+        }
+        Error::AlertReceived(alert) => {
+            let alert = words(&format!("{alert:?}"));
+            format!("the server refused, with the TLS alert \"{alert}\"")
+        }
+        Error::PeerIncompatible(why) => {
+            let why = words(&format!("{why:?}"));
+            format!("the server's TLS is incompatible: {why}")
+        }
+        Error::PeerMisbehaved(why) => {
+            let why = words(&format!("{why:?}"));
+            format!("the server breaks the rules of TLS: {why}")
+        }
+        other => other.to_string(),
+    }
+}
+
+fn describe_certificate(reason: &CertificateError) -> String {
+    let text = match reason {
+        CertificateError::UnknownIssuer => {
+            return "signed by nobody that is trusted; `options.tls.ca` adds authorities"
+                .to_owned();
+        }
+        CertificateError::Other(other) => other.to_string(),
+        other => other.to_string(),
+    };
+    match text.as_str() {
+        "CaUsedAsEndEntity" => "it is that of an authority, not of a server".to_owned(),
+        name => words(name),
+    }
+}
+
+/// A name in code as words: `NotValidYet` becomes `not valid yet`. Other texts stay as they are.
+fn words(name: &str) -> String {
+    if !name.chars().all(|c| c.is_ascii_alphanumeric()) {
+        return name.to_owned();
+    }
+    let mut text = String::new();
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && !text.is_empty() {
+            text.push(' ');
+        }
+        text.push(c.to_ascii_lowercase());
+    }
+    text
 }
 
 /// Accepts every certificate but still wants the handshake's signatures to be right.
@@ -107,5 +224,103 @@ impl ServerCertVerifier for AnyCertificate {
         self.provider
             .signature_verification_algorithms
             .supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{CertifiedKey, generate_simple_self_signed};
+    use rustls::{AlertDescription, OtherError};
+
+    use super::*;
+
+    fn identity() -> Identity {
+        let made = generate_simple_self_signed(["user".to_owned()]).unwrap();
+        let CertifiedKey { cert, signing_key } = made;
+        Identity {
+            certificate: ("user.pem".to_owned(), cert.pem().into_bytes()),
+            key: (
+                "user.key".to_owned(),
+                signing_key.serialize_pem().into_bytes(),
+            ),
+        }
+    }
+
+    fn refused(identity: &Identity) -> String {
+        client_config(true, &[], Some(identity))
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn certificate_and_key_of_users_belong_together() {
+        let own = identity();
+        assert!(client_config(true, &[], Some(&own)).is_ok());
+        assert!(client_config(false, &[], Some(&own)).is_ok());
+        let mixed = Identity {
+            key: identity().key,
+            ..own.clone()
+        };
+        let expected = "the key in user.key does not belong to the certificate in user.pem";
+        assert_eq!(refused(&mixed), expected);
+        let swapped = Identity {
+            certificate: own.key.clone(),
+            ..own.clone()
+        };
+        assert_eq!(
+            refused(&swapped),
+            "user.key: no certificate in it; expected PEM"
+        );
+        let keyless = Identity {
+            key: own.certificate.clone(),
+            ..own.clone()
+        };
+        assert!(refused(&keyless).starts_with("user.pem: no private key in it"));
+        let pem =
+            b"-----BEGIN ENCRYPTED PRIVATE KEY-----\nAA==\n-----END ENCRYPTED PRIVATE KEY-----\n";
+        let encrypted = Identity {
+            key: ("user.key".to_owned(), pem.to_vec()),
+            ..own.clone()
+        };
+        assert!(refused(&encrypted).contains("is encrypted"));
+        // A key is never shown.
+        let shown = format!("{own:?}");
+        assert!(
+            shown.contains("user.key") && !shown.contains("45"),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn errors_are_words() {
+        let certificate = |reason| describe(&Error::InvalidCertificate(reason));
+        let other = |text: &str| {
+            let source: Box<dyn std::error::Error + Send + Sync> = text.into();
+            CertificateError::Other(OtherError(Arc::from(source)))
+        };
+        for (found, expected) in [
+            (
+                certificate(other("CaUsedAsEndEntity")),
+                "invalid certificate: it is that of an authority, not of a server",
+            ),
+            (
+                certificate(other("UnsupportedCertVersion")),
+                "invalid certificate: unsupported cert version",
+            ),
+            (
+                certificate(CertificateError::NotValidYet),
+                "invalid certificate: not valid yet",
+            ),
+            (
+                certificate(CertificateError::UnknownIssuer),
+                "invalid certificate: signed by nobody that is trusted; `options.tls.ca` adds authorities",
+            ),
+            (
+                describe(&Error::AlertReceived(AlertDescription::HandshakeFailure)),
+                "the server refused, with the TLS alert \"handshake failure\"",
+            ),
+        ] {
+            assert_eq!(found, expected);
+        }
     }
 }

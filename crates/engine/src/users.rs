@@ -1,6 +1,7 @@
 //! The virtual users of a shard: what each one is made of, and the table of them with their timers.
 
 use std::ops::{Index, IndexMut};
+use std::sync::Arc;
 
 use plan::Plan;
 use plan::expr::{Context, Value};
@@ -9,6 +10,7 @@ use record::{Measurement, Outcome};
 use stats::rng::{Purpose, Rng};
 
 use crate::arrivals::by_weight;
+use crate::budget::{Budget, CHARGED_BYTES_MIN, Charges};
 use crate::slots::Slots;
 use crate::wheel::Wheel;
 
@@ -183,16 +185,23 @@ pub(crate) struct Users<'p> {
     plan: &'p Plan,
     table: Slots<User>,
     pub(crate) wheel: Wheel,
+    /// What users have saved, by key.
+    saved: Charges,
     /// The run's zero, nanoseconds since the Unix epoch.
     pub(crate) zero_unix_ns: u64,
 }
 
 impl<'p> Users<'p> {
-    pub(crate) fn with_capacity(plan: &'p Plan, capacity: usize) -> Users<'p> {
+    pub(crate) fn with_capacity(
+        plan: &'p Plan,
+        capacity: usize,
+        buffers: &Arc<Budget>,
+    ) -> Users<'p> {
         Users {
             plan,
             table: Slots::with_capacity(capacity),
             wheel: Wheel::with_capacity(capacity),
+            saved: Charges::new(buffers),
             zero_unix_ns: 0,
         }
     }
@@ -219,7 +228,32 @@ impl<'p> Users<'p> {
 
     pub(crate) fn remove(&mut self, key: u32) {
         self.wheel.disarm(key);
+        self.saved.clear(key);
         self.table.remove(key);
+    }
+
+    /// Gives a variable of the user a value. False: there is no memory for it.
+    pub(crate) fn store(&mut self, key: u32, slot: u16, value: Value) -> bool {
+        let slots = &mut self.table[key].slots;
+        let place = slot as usize;
+        if large_bytes(&value) > 0 || self.saved.has(key) {
+            let others = slots
+                .iter()
+                .enumerate()
+                .filter(|(other, _)| *other != place);
+            let others: usize = others.map(|(_, value)| large_bytes(value)).sum();
+            if !self.saved.set(key, others + large_bytes(&value)) {
+                return false;
+            }
+        }
+        slots[place] = value;
+        true
+    }
+
+    /// The user's variables are empty again.
+    pub(crate) fn clear_variables(&mut self, key: u32) {
+        self.table[key].slots.fill(Value::Nothing);
+        self.saved.clear(key);
     }
 
     /// The program that the user runs.
@@ -251,6 +285,14 @@ impl<'p> Users<'p> {
         }
         let share = Rng::new(self.plan.seed, self.table[key].number, Purpose::Server).unit();
         servers[by_weight(share, servers.iter().map(|(_, weight)| *weight))].0
+    }
+}
+
+/// Bytes of a value that count.
+fn large_bytes(value: &Value) -> usize {
+    match value {
+        Value::Text(text) if text.len() >= CHARGED_BYTES_MIN => text.len(),
+        _ => 0,
     }
 }
 

@@ -24,6 +24,7 @@ pub(crate) fn findings(
     findings.extend(accounts::findings(figures, measures));
     findings.extend(probes::findings(figures));
     findings.extend(retried(figures));
+    findings.extend(resent(figures));
     findings.extend(held(figures));
     findings.extend(pushes(figures));
     findings.extend(unmatched(figures));
@@ -160,6 +161,21 @@ fn retried(figures: &Figures) -> Option<Finding> {
         _ => format!("{} connections failed and were retried", units::count(n)),
     };
     let finding = finding(Severity::Note, "connects-retried", text);
+    Some(finding.with("retries", n as f64).done())
+}
+
+fn resent(figures: &Figures) -> Option<Finding> {
+    let n = figures.total(|row| row.requests_retried);
+    if n == 0 {
+        return None;
+    }
+    let text = format!(
+        "{} met the end of an idle connection and {} sent again on a fresh one: the target closes idle connections \
+         sooner than users use them again",
+        units::counted(n, "request"),
+        if n == 1 { "was" } else { "were" }
+    );
+    let finding = finding(Severity::Note, "requests-retried", text);
     Some(finding.with("retries", n as f64).done())
 }
 
@@ -431,6 +447,7 @@ mod tests {
         let mut figures = figures();
         figures.series[7].unmatched = 3;
         figures.series[8].connects_retried = 40;
+        figures.series[8].requests_retried = 2;
         let note = EventKind::Note {
             text: "2 ages were negative and count as 0".to_owned(),
         };
@@ -446,6 +463,8 @@ mod tests {
             &expect![[r#"
                 Note connects-retried
                     40 connections failed and were retried
+                Note requests-retried
+                    2 requests met the end of an idle connection and were sent again on a fresh one: the target closes idle connections sooner than users use them again
                 Note unmatched-messages
                     3 messages matched neither a waiting step nor an entry of `messages`
                 Note note

@@ -35,7 +35,7 @@ pub use data::{Data, DataId, End, Feed, Found, Order, Table};
 pub use http::{HttpOp, StatusRule};
 pub use ids::{EndpointId, MeasureId, Pc, Register, SessionId, Slot};
 pub use load_setting::LoadSetting;
-pub use matching::{Match, MatchTest, Save, Source};
+pub use matching::{Match, MatchTest, Save, Source, pointer_text};
 pub use measures::{Measure, MeasureKind, builtin};
 pub use messages::{Acknowledgement, Expect, Pushed, SendOp, SentAt};
 pub use numbered::Numbered;
@@ -73,7 +73,8 @@ pub struct Plan {
     /// Everything that is measured, by name. The first entries are the [`builtin`] ones.
     pub measures: Vec<Measure>,
     /// Where steps are counted that could not be done and are no operations: a `set` whose value cannot
-    /// be computed, a `feed` that finds no row. [`builtin::CONNECT`] where there are no such steps.
+    /// be computed, a `feed` that finds no row. Open WebSockets, TCP connections and event streams that were lost
+    /// between steps are counted there, too. [`builtin::CONNECT`] where there are no such steps.
     pub faults: MeasureId,
     /// Users' own data.
     pub data: Vec<Data>,

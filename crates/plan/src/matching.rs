@@ -60,6 +60,15 @@ pub enum Source {
     Number { form: NumberForm, at: u32 },
 }
 
+/// A JSON pointer of these tokens (RFC 6901 §3).
+pub fn pointer_text(tokens: &[String]) -> String {
+    let escaped = |token: &String| token.replace('~', "~0").replace('/', "~1");
+    tokens
+        .iter()
+        .map(|token| format!("/{}", escaped(token)))
+        .collect()
+}
+
 fn regex_text<S: Serializer>(
     regex: &regex::bytes::Regex,
     serializer: S,
@@ -98,11 +107,62 @@ impl PartialEq for Source {
 }
 
 impl Source {
+    /// That nothing is found there, in words.
+    pub fn missing(&self) -> String {
+        match self {
+            Source::Pointer(tokens) if tokens.is_empty() => "no JSON".to_owned(),
+            Source::Pointer(tokens) => format!("nothing at {}", pointer_text(tokens)),
+            Source::Regex { regex, group, .. } => match group {
+                0 => format!("no match of `{}`", regex.as_str()),
+                _ => format!("no match of `{}` with group {group}", regex.as_str()),
+            },
+            Source::Header(name) => format!("no header `{name}`"),
+            Source::Status => "no status".to_owned(),
+            Source::Body => "no text".to_owned(),
+            Source::Event => "no event name".to_owned(),
+            Source::Topic => "no topic".to_owned(),
+            Source::EventId => "no event id".to_owned(),
+            Source::Number { form, at } => format!("no {}@{at}", form.name()),
+        }
+    }
+
     /// True where the body or message text itself is looked at.
     pub fn reads_body(&self) -> bool {
         matches!(
             self,
             Source::Pointer(_) | Source::Regex { .. } | Source::Body | Source::Number { .. }
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_said_in_words() {
+        let pointer = |tokens: &[&str]| {
+            Source::Pointer(tokens.iter().map(|token| (*token).to_owned()).collect())
+        };
+        let regex = |group| Source::Regex {
+            regex: regex::bytes::Regex::new("id=([0-9]+)").unwrap(),
+            group,
+            whole: false,
+        };
+        let number = Source::Number {
+            form: NumberForm::of("u16be").unwrap(),
+            at: 4,
+        };
+        for (source, expected) in [
+            (pointer(&["total"]), "nothing at /total"),
+            (pointer(&["a/b", "0", "~"]), "nothing at /a~1b/0/~0"),
+            (pointer(&[]), "no JSON"),
+            (regex(0), "no match of `id=([0-9]+)`"),
+            (regex(1), "no match of `id=([0-9]+)` with group 1"),
+            (Source::Header("x-kind".to_owned()), "no header `x-kind`"),
+            (number, "no u16be@4"),
+        ] {
+            assert_eq!(source.missing(), expected);
+        }
     }
 }

@@ -31,7 +31,7 @@ pub mod builtin {
     use crate::ids::MeasureId;
     /// TCP and TLS connection set-up, one entry a connection.
     pub const CONNECT: MeasureId = 0;
-    /// The name of the measure that counts steps which failed and are no operations; with a number
+    /// The name of the measure that counts steps which failed and are no operations, and streams lost between steps; with a number
     /// behind it where the scenario measures something of that name.
     pub const FAULTS_NAME: &str = "steps";
     /// How many there are.

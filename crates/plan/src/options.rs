@@ -67,6 +67,8 @@ pub struct Tls {
     pub verify: bool,
     /// PEM files of further trusted roots.
     pub ca_files: Vec<String>,
+    /// PEM files of the certificate that users have, and of its key.
+    pub identity_files: Option<(String, String)>,
     /// Sent and checked instead of the endpoint's host.
     pub server_name: Option<String>,
 }

@@ -121,7 +121,7 @@ counters! {
         steps_missed: "1", Sum, Column(steps_missed);
         /// Users not started for lack of files, ports or memory.
         users_refused: "1", Sum, Column(users_refused);
-        /// Users that started late because `options.connecting_max` connections were being set up.
+        /// Users that had to wait because `options.connecting_max` connections were being set up.
         users_held: "1", Sum, Column(users_held);
         /// Users that were due while arrivals were paused.
         users_paused: "1", Sum, Column(users_paused);
@@ -129,6 +129,8 @@ counters! {
         users_connected: "1", Sum, Column(users_connected);
         /// Connections that failed and were retried (`options.connect_retries`).
         connects_retried: "1", Sum, Column(connects_retried);
+        /// Requests that met the end of an idle connection and were sent again on a fresh one.
+        requests_retried: "1", Sum, Column(requests_retried);
         /// Operations begun.
         sends: "1", Sum, Column(sends);
         /// Operations ended.

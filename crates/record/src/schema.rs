@@ -210,8 +210,8 @@ pub struct SeriesRow {
     pub steps_missed: u64,
     /// Not started for lack of files, ports or memory.
     pub users_refused: u64,
-    /// Users that started late because as many connections were being set up as may be
-    /// (`options.connecting_max`).
+    /// Users that had to wait because as many connections were being set up as may be
+    /// (`options.connecting_max`), in the interval in which they began to wait.
     pub users_held: u64,
     /// Users that were due while arrivals were paused. Those of a closed population, and users of their
     /// own, start when the pause is over; the others never.
@@ -220,6 +220,9 @@ pub struct SeriesRow {
     pub users_connected: u64,
     /// Connections that failed and were retried (`options.connect_retries`).
     pub connects_retried: u64,
+    /// Requests that met the end of an idle connection and were sent again on a fresh one.
+    #[serde(default)]
+    pub requests_retried: u64,
     /// Operations begun (closing a connection is none).
     pub sends: u64,
     /// Operations that ended, with success or not.

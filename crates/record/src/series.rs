@@ -185,6 +185,7 @@ series! {
     users_paused: u64,
     users_connected: u64,
     connects_retried: u64,
+    requests_retried: u64,
     sends: u64,
     done: u64,
     errors: u64,

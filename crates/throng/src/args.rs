@@ -91,6 +91,21 @@ pub(crate) enum Verb {
     Completions { shell: Shell },
 }
 
+impl Verb {
+    /// True if errors only are to be printed.
+    pub(crate) fn is_quiet(&self) -> bool {
+        match self {
+            Verb::Run(args) => args.quiet,
+            Verb::Experiment(args) => args.quiet,
+            Verb::Compare(args) => args.quiet,
+            Verb::Capacity(args) => args.quiet,
+            Verb::Model(args) => args.quiet,
+            Verb::Import(args) => args.results.quiet,
+            _ => false,
+        }
+    }
+}
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0    passed

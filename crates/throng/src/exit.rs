@@ -3,6 +3,7 @@
 use std::error::Error as _;
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::error::{ContextKind, ContextValue};
 
@@ -84,6 +85,26 @@ impl Failure {
     pub(crate) fn print(self) -> Exit {
         print_error(&format!("{:?}", self.report));
         self.exit
+    }
+}
+
+/// Whether the user wants to see errors only (`--quiet`).
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From now on warnings are not printed.
+pub(crate) fn be_quiet() {
+    IS_QUIET.store(true, Ordering::Relaxed);
+}
+
+/// True if warnings are printed.
+pub(crate) fn shows_warnings() -> bool {
+    !IS_QUIET.load(Ordering::Relaxed)
+}
+
+/// Prints a line that is no error, unless `--quiet`.
+pub(crate) fn print_note(text: &str) {
+    if shows_warnings() {
+        print_error(text);
     }
 }
 

@@ -5,7 +5,7 @@ use export::{ExportError, Exports, MeasureSecond, ProbeValue, Second, Targets};
 use stats::censored::Quantile;
 
 use crate::args::ExportArgs;
-use crate::exit::{Exit, Failure, print_error};
+use crate::exit::{Exit, Failure, print_note};
 
 /// The exports of a run.
 pub(crate) struct RunExports(Exports);
@@ -29,7 +29,7 @@ pub(crate) fn start(args: &ExportArgs) -> Result<Option<RunExports>, Failure> {
         error => Failure::new(Exit::System, error),
     })?;
     if let Some(address) = exports.page_address() {
-        print_error(&format!("metrics at http://{address}/metrics"));
+        print_note(&format!("metrics at http://{address}/metrics"));
     }
     Ok(Some(RunExports(exports)))
 }
@@ -68,7 +68,7 @@ impl RunExports {
     /// Ends the exports and prints what could not be exported.
     pub(crate) fn end(self) {
         for text in self.0.end() {
-            print_error(&format!("warning: {text}"));
+            print_note(&format!("warning: {text}"));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The command line: one file a verb, arguments → library call → rendering → exit code.
 
 mod args;
+mod excerpt;
 mod exit;
 mod exports;
 #[cfg(feature = "web")]
@@ -18,8 +19,10 @@ mod terminal;
 mod verbs;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Parser;
+use signal_hook::consts::SIGXFSZ;
 
 use args::{Args, Verb};
 use exit::{Exit, Failure};
@@ -32,6 +35,15 @@ fn main() -> ExitCode {
             return exit::usage(error, &verb.to_string_lossy());
         }
     };
+    if args.verb.is_quiet() {
+        exit::be_quiet();
+    }
+    // A file beyond the limit on sizes (`ulimit -f`) is then an error of its write, as on a full disk; without a handler
+    // the signal ends the process.
+    let handled = signal_hook::flag::register(SIGXFSZ, Arc::default());
+    if let Err(error) = handled {
+        return Failure::new(Exit::System, error).print().into();
+    }
     let result = match args.verb {
         Verb::Run(args) => verbs::run::run(&args),
         Verb::Check(args) => verbs::check::check(&args),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use controller::Inputs;
 use convert::{Converted, Leniency};
-use miette::{LabeledSpan, MietteDiagnostic, NamedSource, Severity as Level};
+use miette::{MietteDiagnostic, Severity as Level};
 use plan::Plan;
 use plan::probes::Probe;
 use scenario::{
@@ -17,7 +17,8 @@ use scenario::{
 };
 
 use crate::args::LoadArgs;
-use crate::exit::{Exit, Failure, print_error};
+use crate::excerpt;
+use crate::exit::{Exit, Failure, print_error, shows_warnings};
 
 pub(crate) use foreign::{from_har, from_tsung};
 
@@ -310,13 +311,18 @@ pub(crate) fn experiment(text: &Text, in_full: bool) -> Result<Experiment, Failu
 /// Prints diagnostics with their source positions.
 pub(crate) fn print_diagnostics(text: &Text, diagnostics: &[Diagnostic]) {
     for diagnostic in diagnostics {
-        let (span, source) = shown(text, diagnostic);
-        print(to_miette(diagnostic, span), source);
+        let (span, name, source) = shown(text, diagnostic);
+        print(diagnostic, span, (name, source));
     }
 }
 
-fn print(diagnostic: MietteDiagnostic, source: NamedSource<String>) {
-    let report = miette::Report::new(diagnostic).with_source_code(source);
+/// Prints a diagnostic with its place in the text of this name.
+fn print(diagnostic: &Diagnostic, span: Option<Range<usize>>, source: (&str, &str)) {
+    if diagnostic.severity == Severity::Warning && !shows_warnings() {
+        return;
+    }
+    let label = Some(diagnostic.label.clone()).filter(|label| !label.is_empty());
+    let report = excerpt::report(to_miette(diagnostic), (span, label), source);
     print_error(&format!("{report:?}"));
 }
 
@@ -330,32 +336,27 @@ fn wrong(name: &str, diagnostics: &[Diagnostic], hint: &str) -> Failure {
 }
 
 /// The text a diagnostic points into, and the position: in the original file if there is one.
-fn shown(text: &Text, diagnostic: &Diagnostic) -> (Option<Range<usize>>, NamedSource<String>) {
+fn shown<'a>(
+    text: &'a Text,
+    diagnostic: &'a Diagnostic,
+) -> (Option<Range<usize>>, &'a str, &'a str) {
     let span = diagnostic.span.clone();
     match (&diagnostic.origin, &text.original) {
-        (Origin::Set(set), _) => (span, NamedSource::new("--set", set.clone())),
+        (Origin::Set(set), _) => (span, "--set", set),
         (Origin::File, Some((original, converted))) => {
-            let origin = converted.origin(diagnostic.line);
-            (origin, NamedSource::new(&text.name, original.clone()))
+            (converted.origin(diagnostic.line), &text.name, original)
         }
-        (Origin::File, None) => {
-            let source = NamedSource::new(&text.name, text.text.clone());
-            (span, source.with_language("yaml"))
-        }
+        (Origin::File, None) => (span, &text.name, &text.text),
     }
 }
 
-fn to_miette(diagnostic: &Diagnostic, span: Option<Range<usize>>) -> MietteDiagnostic {
-    let mut shown = MietteDiagnostic::new(diagnostic.message.clone())
+fn to_miette(diagnostic: &Diagnostic) -> MietteDiagnostic {
+    let shown = MietteDiagnostic::new(diagnostic.message.clone())
         .with_code(diagnostic.code)
         .with_severity(match diagnostic.severity {
             Severity::Warning => Level::Warning,
             Severity::Error => Level::Error,
         });
-    if let Some(span) = span {
-        let label = Some(diagnostic.label.clone()).filter(|label| !label.is_empty());
-        shown = shown.with_label(LabeledSpan::new(label, span.start, span.len()));
-    }
     match &diagnostic.hint {
         Some(hint) => shown.with_help(hint.clone()),
         None => shown,

@@ -20,7 +20,7 @@ pub enum ConductError {
     Target(#[from] TargetError),
     #[error(transparent)]
     Pool(#[from] PoolError),
-    #[error("cannot read the certificates of {path}")]
+    #[error("cannot read {path}, which `options.tls` names")]
     Certificates {
         path: String,
         #[source]

@@ -3,6 +3,7 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
+use engine::trust::Identity;
 use machine::loops::cores;
 use plan::Plan;
 use plan::{Endpoint, Target};
@@ -13,17 +14,18 @@ use crate::workers::layout::Layout;
 use crate::workers::protocol::Trust;
 use crate::workers::setup::LoopsSetup;
 
-/// Prepares a run of `plan`, whose target was started.
+/// Prepares a run of `plan`, whose target was started. Files are relative to `folder`.
 pub(super) fn prepare(
     plan: &Plan,
     target: Option<SocketAddr>,
     layout: Layout,
+    folder: &Path,
 ) -> Result<LoopsSetup, ConductError> {
     Ok(LoopsSetup {
         target,
         addresses: resolve(&plan.endpoints)?,
         sources: plan.options.source_addresses.clone(),
-        trust: trust(plan)?,
+        trust: trust(plan, folder)?,
         layout,
         cores: cores(),
     })
@@ -61,20 +63,57 @@ pub(super) fn resolve(endpoints: &[Endpoint]) -> Result<Vec<SocketAddr>, Conduct
     addresses.collect()
 }
 
-fn trust(plan: &Plan) -> Result<Option<Trust>, ConductError> {
+/// The folder of a scenario with this name, to which the files that it names are relative: that of the file, or the
+/// current one for a URL and standard input.
+pub(super) fn folder_of(name: &str) -> &Path {
+    match name.contains("://") {
+        true => Path::new(""),
+        false => Path::new(name).parent().unwrap_or(Path::new("")),
+    }
+}
+
+fn trust(plan: &Plan, folder: &Path) -> Result<Option<Trust>, ConductError> {
     if !plan.endpoints.iter().any(|endpoint| endpoint.tls) {
         return Ok(None);
     }
-    let mut pems = Vec::new();
-    for path in &plan.options.tls.ca_files {
+    let read = |name: &String| {
+        let path = folder.join(name);
         let error = |source| ConductError::Certificates {
-            path: path.clone(),
+            path: path.display().to_string(),
             source,
         };
-        pems.push((path.clone(), std::fs::read(path).map_err(error)?));
-    }
+        let bytes = std::fs::read(&path).map_err(error)?;
+        Ok::<_, ConductError>((name.clone(), bytes))
+    };
+    let tls = &plan.options.tls;
+    let identity = tls.identity_files.as_ref();
+    let identity = identity.map(|(certificate, key)| {
+        Ok::<_, ConductError>(Identity {
+            certificate: read(certificate)?,
+            key: read(key)?,
+        })
+    });
     Ok(Some(Trust {
-        verify: plan.options.tls.verify,
-        pems,
+        verify: tls.verify,
+        pems: tls.ca_files.iter().map(read).collect::<Result<_, _>>()?,
+        identity: identity.transpose()?,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_relative_to_the_scenario() {
+        for (name, folder) in [
+            ("load/a.yaml", "load"),
+            ("/load/a.yaml", "/load"),
+            ("a.yaml", ""),
+            ("-", ""),
+            ("https://example.org/a/b", ""),
+        ] {
+            assert_eq!(folder_of(name), Path::new(folder), "{name}");
+        }
+    }
 }

@@ -64,6 +64,17 @@ impl<R: Read> FrameReader<R> {
         }
     }
 
+    /// The same reader on another form of its stream.
+    pub(crate) fn with_stream<S>(self, change: impl FnOnce(R) -> S) -> FrameReader<S> {
+        FrameReader {
+            stream: change(self.stream),
+            piece: self.piece,
+            buffer: self.buffer,
+            taken: self.taken,
+            bytes_max: self.bytes_max,
+        }
+    }
+
     /// The peer is known: frames of any length allowed.
     pub(crate) fn trust(&mut self) {
         self.bytes_max = FRAME_BYTES_MAX;

@@ -1,22 +1,26 @@
 //! Accepts the workers that were started for this run, each by a token of its own.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use engine::driver::real::monotonic_ns;
+
 use super::connection::Connection;
 use super::frame::{FrameError, FrameReader, send};
 use super::protocol::{Answer, Hello, Introduction, MAGIC, PROTOCOL_VERSION};
 
-/// How long a connection may take to send its first message.
+/// How long a connection may take to send its first message, however slowly it sends.
 const HELLO_TIME_MAX: Duration = Duration::from_secs(5);
 /// How long a worker may take to read what was sent to it, once its buffers are full.
 const WRITE_TIME_MAX: Duration = Duration::from_secs(10);
 /// Connection attempts that are handled at a time; further ones wait.
-const ATTEMPTS_MAX: usize = 64;
+const ATTEMPTS_MAX: usize = 1_024;
+/// Stack of the thread of an attempt, bytes.
+const STACK_BYTES: usize = 256 << 10;
 /// How often the socket is polled.
 const POLL: Duration = Duration::from_millis(5);
 const TOKEN_BYTES: usize = 16;
@@ -30,6 +34,7 @@ pub(super) struct Listener {
     throng: String,
     attempts: (Sender<Option<Accepted>>, Receiver<Option<Accepted>>),
     attempts_count: usize,
+    hello_time_max: Duration,
 }
 
 /// A worker of this run that connected.
@@ -56,6 +61,7 @@ impl Listener {
             throng: throng.to_owned(),
             attempts: channel(),
             attempts_count: 0,
+            hello_time_max: HELLO_TIME_MAX,
         })
     }
 
@@ -75,15 +81,18 @@ impl Listener {
         while self.attempts_count < ATTEMPTS_MAX
             && let Ok((stream, _)) = self.socket.accept()
         {
-            self.attempts_count += 1;
+            let until_ns = monotonic_ns() + self.hello_time_max.as_nanos() as u64;
             let (tokens, throng) = (Arc::clone(&self.tokens), self.throng.clone());
             let accepted = self.attempts.0.clone();
             // A thread each, so that a silent connection does not block the others.
-            std::thread::spawn(move || {
-                let attempt = handshake(stream, &tokens, &throng).unwrap_or(None);
+            let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+            let started = thread.spawn(move || {
+                let attempt = handshake(stream, until_ns, &tokens, &throng).unwrap_or(None);
                 // The listener may be closed by now.
                 let _ = accepted.send(attempt);
             });
+            // Without a thread the connection is closed.
+            self.attempts_count += usize::from(started.is_ok());
         }
         match self.attempts.1.recv_timeout(POLL) {
             Ok(attempt) => {
@@ -98,15 +107,19 @@ impl Listener {
 /// Reads the first message of a connection and answers it; `None`: it is no worker of this run.
 fn handshake(
     mut stream: TcpStream,
+    until_ns: u64,
     tokens: &Mutex<Vec<Option<String>>>,
     throng: &str,
 ) -> Result<Option<Accepted>, FrameError> {
     stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(HELLO_TIME_MAX))?;
     stream.set_write_timeout(Some(WRITE_TIME_MAX))?;
     stream.set_nodelay(true)?;
-    let mut reader = FrameReader::new(stream.try_clone()?);
+    let mut reader = FrameReader::new(Limited {
+        stream: stream.try_clone()?,
+        until_ns,
+    });
     let (hello, rest) = reader.next_front::<Hello>()?;
+    let mut reader = reader.with_stream(|limited| limited.stream);
     if hello.magic != MAGIC {
         return Ok(None);
     }
@@ -125,6 +138,24 @@ fn handshake(
     reader.trust();
     let connection = Connection::new(index, introduction, hello.throng, stream, reader)?;
     Ok(Some(Accepted::Worker(Box::new(connection))))
+}
+
+/// A stream that is read until a time, on this machine's monotonic clock.
+struct Limited {
+    stream: TcpStream,
+    until_ns: u64,
+}
+
+impl Read for Limited {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let left_ns = self.until_ns.saturating_sub(monotonic_ns());
+        if left_ns == 0 {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        let left = Duration::from_nanos(left_ns);
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(buffer)
+    }
 }
 
 /// The worker of a token. Each token is valid once.
@@ -225,6 +256,28 @@ mod tests {
         assert_eq!(connection.index, 0);
         assert_eq!(answer(first), None);
         assert!(answer(again).is_some());
+    }
+
+    #[test]
+    fn a_connection_that_drips_its_hello_is_closed() {
+        let mut listener = Listener::bind(1, "1.2.3").unwrap();
+        listener.hello_time_max = Duration::from_millis(50);
+        let mut dripping = TcpStream::connect(listener.address().unwrap()).unwrap();
+        dripping.set_nonblocking(true).unwrap();
+        // The longest hello there may be.
+        let length = (super::super::frame::HELLO_BYTES_MAX as u32).to_le_bytes();
+        dripping.write_all(&length).unwrap();
+        let is_open = |stream: &mut TcpStream| {
+            let closed = matches!(stream.read(&mut [0; 9]), Ok(0));
+            !closed && stream.write_all(b"x").is_ok()
+        };
+        let mut sent = 0;
+        while is_open(&mut dripping) {
+            // Which waits for a moment.
+            assert!(listener.accept().is_none());
+            sent += 1;
+            assert!(sent < 3_000, "it is still open");
+        }
     }
 
     #[test]

@@ -146,7 +146,7 @@ impl Pool {
 
 fn loop_config(setup: &LoopsSetup) -> Result<LoopConfig, TrustError> {
     let tls = setup.trust.as_ref();
-    let tls = tls.map(|trust| client_config(trust.verify, &trust.pems));
+    let tls = tls.map(|trust| client_config(trust.verify, &trust.pems, trust.identity.as_ref()));
     Ok(LoopConfig {
         loops: Loops::all(setup.layout.loops_count),
         waiting: setup.layout.waiting,

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use engine::driver::real::LoopNews;
+use engine::trust::Identity;
 use plan::Plan;
 use record::Measurement;
 use serde::{Deserialize, Serialize};
@@ -117,12 +118,13 @@ pub(crate) struct Slice {
     pub(crate) users_max: u64,
 }
 
-/// Which certificates are trusted.
+/// Which certificates are trusted, and the users' own.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Trust {
     pub(crate) verify: bool,
     /// Names and contents of PEM files with further roots.
     pub(crate) pems: Vec<(String, Vec<u8>)>,
+    pub(crate) identity: Option<Identity>,
 }
 
 /// Loops `first` up to `first + count` of all `of` of the run. Theirs are the users whose number

@@ -189,7 +189,8 @@ impl SliceRun {
         let plan = Arc::new(compile(slice)?);
         let tls = match &slice.trust {
             Some(trust) => {
-                Some(client_config(trust.verify, &trust.pems).map_err(|e| with_causes(&e))?)
+                let config = client_config(trust.verify, &trust.pems, trust.identity.as_ref());
+                Some(config.map_err(|e| with_causes(&e))?)
             }
             None => None,
         };

@@ -6,12 +6,13 @@ use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use engine::Setup;
 use engine::arrivals::Share;
 use engine::driver::real::{
     LoopCores, LoopError, LoopNews, LoopSetup, StartBarrier, StopFlag, Waiting, Zero, run_loop,
 };
 use engine::trust::ClientConfig;
+use engine::{Budget, Setup};
+use machine::Memory;
 use plan::Plan;
 use record::Measurement;
 
@@ -20,6 +21,10 @@ use super::rows::ROWS_MAX;
 
 /// How long loops may take to get ready.
 const READY_TIME_MAX: Duration = Duration::from_secs(100);
+
+/// The share of the memory that is left that users' saved values and connections' buffers may take. The rest is for
+/// users and connections themselves, and for a value that is copied.
+const BUFFERS_SHARE: f64 = 0.5;
 
 /// What loops need besides the plan.
 #[derive(Debug, Clone)]
@@ -68,6 +73,7 @@ impl Threads {
         let barrier = Arc::new(StartBarrier::default());
         let cores = LoopCores::keep(config.waiting, config.loops.of);
         cores.clear();
+        let buffers = Arc::new(buffers(Memory::read(), config.loops));
         let handles = config.loops.numbers().map(|index| {
             let setup = LoopSetup {
                 shard: Setup {
@@ -77,6 +83,7 @@ impl Threads {
                     },
                     rows_max: ROWS_MAX,
                     tls: config.tls.clone(),
+                    buffers: Arc::clone(&buffers),
                 },
                 waiting: config.waiting,
                 addresses: Arc::clone(&config.addresses),
@@ -134,4 +141,13 @@ impl Drop for Threads {
             let _ = handle.join();
         }
     }
+}
+
+/// What the loops of this process may keep, of the memory that is left. Other processes have the other loops.
+fn buffers(memory: Option<Memory>, loops: Loops) -> Budget {
+    let Some(memory) = memory else {
+        return Budget::default();
+    };
+    let share = f64::from(loops.count) / f64::from(loops.of.max(1));
+    Budget::new((memory.spare_bytes() as f64 * BUFFERS_SHARE * share) as u64)
 }

@@ -43,6 +43,18 @@ impl Stage {
     }
 }
 
+/// What an HTTP connection has served. A server may close an idle one at any time, also while a request is on its
+/// way (RFC 9112 §9.3.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reuse {
+    /// Nothing yet.
+    Fresh,
+    /// A response before; of the next one nothing has come.
+    Served,
+    /// A part of a response.
+    Answering,
+}
+
 /// What a connection speaks, and what reads the peer's bytes.
 #[derive(Debug)]
 pub(crate) enum Protocol {
@@ -121,6 +133,7 @@ pub(crate) struct Conn {
     pub(crate) generation: u32,
     pub(crate) endpoint: EndpointId,
     pub(crate) stage: Stage,
+    pub(crate) reuse: Reuse,
 }
 
 impl Conn {
@@ -137,6 +150,7 @@ impl Conn {
             generation: 0,
             endpoint,
             stage: Stage::Waiting,
+            reuse: Reuse::Fresh,
         }
     }
 
@@ -240,6 +254,24 @@ impl Conn {
     /// True for an event stream or a poll, which run in the background.
     pub(crate) fn runs_in_background(&self) -> bool {
         matches!(self.protocol, Protocol::Sse(_) | Protocol::Poll(_))
+    }
+
+    /// Bytes kept of what the peer sent.
+    pub(crate) fn buffered_bytes(&self) -> usize {
+        let body = match self.pending.as_deref() {
+            Some(Pending::Response { body, .. }) => body.capacity(),
+            Some(Pending::Upgrade(_)) | None => 0,
+        };
+        let gathered = match &self.protocol {
+            Protocol::Http(_) | Protocol::Upgrade(_) | Protocol::Tcp { .. } => 0,
+            Protocol::WebSocket(reader) => reader.gathered_len(),
+            Protocol::Deflated(deflated) => deflated.reader.gathered_len(),
+            Protocol::Channels(channels) => channels.reader.gathered_len(),
+            Protocol::Sse(stream) => stream.held.capacity(),
+            Protocol::Poll(poller) => poller.body.capacity(),
+        };
+        let inbox = self.inbox.as_ref().map_or(0, |inbox| inbox.capacity());
+        inbox + body + gathered
     }
 
     /// True while a background operation is in flight on it.

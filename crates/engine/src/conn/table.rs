@@ -1,6 +1,7 @@
 //! The connections of a shard: opening, sending, closing, and idle ones that users share.
 
 use std::ops::{Index, IndexMut};
+use std::sync::Arc;
 
 use plan::Plan;
 use plan::{EndpointId, HttpConnections};
@@ -8,10 +9,11 @@ use proto::Limits;
 use proto::ws::{self, Deflater, MessageKind};
 use stats::rng::Rng;
 
-use super::connection::{Conn, NO_USER, Protocol, Stage};
+use super::connection::{Conn, NO_USER, Protocol, Reuse, Stage};
 use super::decoding::Decoder;
 use super::deflate::encode_deflated;
 use super::tls::{TlsClients, TlsFailure};
+use crate::budget::{Budget, Charges};
 use crate::command::{Command, Commands, ConnId};
 use crate::slots::Slots;
 use crate::users::{NO_CONN, Users};
@@ -37,10 +39,18 @@ pub(crate) struct Connections {
     setting_up: u64,
     /// Background operations in flight.
     background_in_flight: u64,
+    /// What connections have buffered, by slot.
+    charges: Charges,
 }
 
 impl Connections {
-    pub(crate) fn new(plan: &Plan, tls: TlsClients, wire_rng: Rng, capacity: usize) -> Connections {
+    pub(crate) fn new(
+        plan: &Plan,
+        tls: TlsClients,
+        wire_rng: Rng,
+        capacity: usize,
+        buffers: &Arc<Budget>,
+    ) -> Connections {
         let limits = Limits {
             body_bytes_max: plan.options.response_bytes_max as u64,
             message_bytes_max: plan.options.message_bytes_max,
@@ -62,6 +72,7 @@ impl Connections {
             shared: shares.then(|| vec![Vec::new(); plan.endpoints.len()]),
             setting_up: 0,
             background_in_flight: 0,
+            charges: Charges::new(buffers),
         }
     }
 
@@ -230,6 +241,7 @@ impl Connections {
 
     /// Ends the TCP connection, if there is one.
     fn hang_up(&mut self, slot: u32) {
+        self.charges.clear(slot);
         let id = self.id(slot);
         let conn = &self.table[slot];
         if conn.stage != Stage::Waiting {
@@ -245,6 +257,7 @@ impl Connections {
         self.generation = self.generation.wrapping_add(1);
         let conn = &mut self.table[slot];
         conn.stage = Stage::Waiting;
+        conn.reuse = Reuse::Fresh;
         conn.tls = None;
         conn.inbox = None;
         conn.pending = None;
@@ -348,6 +361,12 @@ impl Connections {
         let closed = tls.receive(cipher, plain, &mut self.commands.bytes);
         self.push_send(slot, start);
         closed
+    }
+
+    /// Counts what a connection has buffered. False: there is no memory for that.
+    pub(crate) fn has_room(&mut self, slot: u32) -> bool {
+        let bytes = self.table[slot].buffered_bytes();
+        self.charges.set(slot, bytes)
     }
 
     /// True once TLS is set up on a connection that waits for it.

@@ -9,6 +9,8 @@ use record::Outcome;
 use rustls::pki_types::ServerName;
 use rustls::{CertificateError, ClientConfig, ClientConnection, Error};
 
+use crate::trust::describe;
+
 /// What TLS sessions of a shard are made of.
 #[derive(Debug)]
 pub(crate) struct TlsClients {
@@ -76,7 +78,7 @@ impl From<Error> for TlsFailure {
         };
         TlsFailure {
             outcome,
-            detail: error.to_string(),
+            detail: describe(&error),
         }
     }
 }
@@ -170,7 +172,7 @@ mod tests {
     /// A client and a server that know each other.
     fn pair() -> (Tls, ServerConnection) {
         let mut server = ServerConnection::new(server_config()).unwrap();
-        let config = crate::trust::client_config(false, &[]).unwrap();
+        let config = crate::trust::client_config(false, &[], None).unwrap();
         let mut tls = Tls::new(&config, &"localhost".try_into().unwrap()).unwrap();
         let mut out = Vec::new();
         tls.flush(&mut out).unwrap();

@@ -6,12 +6,14 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::sync::Arc;
 
 use plan::EndpointId;
 use plan::Plan;
 use record::{Measurement, Outcome};
 
 use crate::arrivals::Share;
+use crate::budget::Budget;
 use crate::command::{Command, ConnId};
 use crate::measure::Delta;
 use crate::shard::{Setup, SetupError, Shard};
@@ -87,6 +89,8 @@ pub struct Link<'a> {
     pub arrivals_close_ns: u64,
     /// Times in which arrivals are paused: from, until.
     pub pauses: Vec<(u64, u64)>,
+    /// Memory for what users save and connections buffer.
+    pub buffers: Arc<Budget>,
 }
 
 impl Link<'_> {
@@ -99,6 +103,7 @@ impl Link<'_> {
             event_ns: 0,
             arrivals_close_ns: u64::MAX,
             pauses: Vec::new(),
+            buffers: Arc::default(),
         }
     }
 
@@ -140,6 +145,7 @@ pub fn run(
         share: share(index),
         rows_max: 1024,
         tls: None,
+        buffers: Arc::clone(&link.buffers),
     };
     let shards: Result<Vec<Shard<'_>>, SetupError> = (0..shards_count)
         .map(|index| Shard::new(plan, &setup(index)))

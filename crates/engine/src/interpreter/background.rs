@@ -67,6 +67,11 @@ impl<'p> Interpreter<'p> {
         if conn.stage == Stage::Idle {
             return self.send_poll(now_ns, slot);
         }
+        self.connect_background(now_ns, slot, sent_ns);
+    }
+
+    /// Opens a connection for the background operation in flight, which began at `sent_ns`.
+    pub(super) fn connect_background(&mut self, now_ns: u64, slot: u32, sent_ns: u64) {
         self.recorder.begin(builtin::CONNECT);
         self.conns.connect(now_ns, slot);
         let end_ns = sent_ns.saturating_add(timeout_ns(self.background_op(slot)));

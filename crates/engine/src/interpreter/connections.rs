@@ -188,8 +188,10 @@ impl Interpreter<'_> {
                 self.conns.close(&mut self.users, slot);
                 self.fail_because(now_ns, key, (outcome, 0), detail);
             }
+            Stage::Busy if self.may_resend(slot, outcome) => self.resend(now_ns, slot),
             Stage::Busy => {
-                self.explain(now_ns, key, outcome, detail);
+                let not_resent = self.not_resent(slot, outcome);
+                self.explain(now_ns, key, outcome, || detail() + &not_resent);
                 self.conns.close(&mut self.users, slot);
                 self.complete(now_ns, key, outcome, 0);
             }
@@ -230,7 +232,8 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Counts the loss of a connection that no step in flight needs: it is the connection's own.
+    /// Counts the loss of a stream that no step in flight waits for: no operation failed, and the set-up of its
+    /// connection succeeded.
     fn count_loss(
         &mut self,
         now_ns: u64,
@@ -238,10 +241,10 @@ impl Interpreter<'_> {
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {
-        let user = self.users[key].number;
+        let (user, measure) = (self.users[key].number, self.plan.faults);
         self.recorder
-            .example(now_ns, builtin::CONNECT, outcome, user, detail);
-        self.recorder.check(builtin::CONNECT, outcome);
+            .example(now_ns, measure, outcome, user, detail);
+        self.recorder.check(measure, outcome);
     }
 
     /// The step's timeout passed.

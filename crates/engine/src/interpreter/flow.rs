@@ -14,4 +14,6 @@ pub(super) enum Flow {
     End,
     /// The step cannot be done, which is counted, and the session cannot continue.
     Fail,
+    /// The same for lack of memory of the generator.
+    NoMemory,
 }

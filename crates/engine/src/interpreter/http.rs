@@ -8,7 +8,7 @@ use record::Outcome;
 use super::flow::Flow;
 use super::state::Interpreter;
 use crate::conn::http::encode_http;
-use crate::conn::{Pending, Protocol, Stage, http_outcome};
+use crate::conn::{Pending, Protocol, Reuse, Stage, http_outcome};
 use crate::identity::Exchange;
 use crate::received::{Label, Received};
 use crate::users::Wait;
@@ -50,7 +50,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The HTTP step the user is at.
-    fn http_op(&self, key: u32) -> &'p HttpOp {
+    pub(super) fn http_op(&self, key: u32) -> &'p HttpOp {
         match self.users.op(key) {
             Some(Op::Http(http)) => http,
             other => unreachable!("a response is in flight at {other:?}"),
@@ -194,6 +194,7 @@ impl<'p> Interpreter<'p> {
         let key = self.conns[slot].user;
         let http = self.http_op(key);
         let keep_alive = self.may_keep(slot, surplus);
+        self.conns[slot].reuse = Reuse::Served;
         self.keep_cookies(now_ns, slot, &http.headers, head);
         if http.digest.is_some() && self.is_challenged(slot, head) {
             // It goes out once more, with the answer, as the same operation.

@@ -3,27 +3,36 @@
 use record::Outcome;
 
 use super::state::Interpreter;
-use crate::conn::{Decoder, Event, Failure, Protocol, Stage};
+use crate::budget::EXHAUSTED;
+use crate::conn::{Decoder, Event, Failure, Protocol, Reuse, Stage};
 use crate::messages::Delivery;
 use crate::received::{Label, Received};
 use crate::users::Wait;
 
 impl<'p> Interpreter<'p> {
-    /// Plain bytes from the peer: what cannot be decoded yet is kept.
+    /// Plain bytes from the peer: what cannot be decoded yet is kept, as long as there is memory for it.
     pub(super) fn take_in(&mut self, now_ns: u64, slot: u32, bytes: &[u8]) {
         let id = self.conns.id(slot);
-        let Some(mut inbox) = self.conns[slot].inbox.take() else {
-            let taken = self.decode(now_ns, slot, bytes);
-            if taken < bytes.len() && self.conns.live(id).is_some() {
-                self.conns[slot].inbox = Some(Box::new(bytes[taken..].to_vec()));
+        let left = match self.conns[slot].inbox.take() {
+            None => {
+                let taken = self.decode(now_ns, slot, bytes);
+                (taken < bytes.len()).then(|| Box::new(bytes[taken..].to_vec()))
             }
-            return;
+            Some(mut inbox) => {
+                inbox.extend_from_slice(bytes);
+                let taken = self.decode(now_ns, slot, &inbox);
+                (taken < inbox.len()).then(|| {
+                    inbox.drain(..taken);
+                    inbox
+                })
+            }
         };
-        inbox.extend_from_slice(bytes);
-        let taken = self.decode(now_ns, slot, &inbox);
-        if taken < inbox.len() && self.conns.live(id).is_some() {
-            inbox.drain(..taken);
-            self.conns[slot].inbox = Some(inbox);
+        if self.conns.live(id).is_none() {
+            return;
+        }
+        self.conns[slot].inbox = left;
+        if !self.conns.has_room(slot) {
+            self.lost(now_ns, slot, Outcome::NoMemory, || EXHAUSTED.to_owned());
         }
     }
 
@@ -39,8 +48,15 @@ impl<'p> Interpreter<'p> {
             _ if conn.is_upgrading() => self.decode_upgrade(now_ns, slot, bytes),
             (_, Protocol::Http(_)) => match self.decode_whole(now_ns, slot, bytes) {
                 Some(taken) => taken,
-                None => self.decode_pieces(now_ns, slot, bytes),
+                None => {
+                    self.conns[slot].reuse = Reuse::Answering;
+                    self.decode_pieces(now_ns, slot, bytes)
+                }
             },
+            (_, Protocol::Poll(_)) => {
+                self.conns[slot].reuse = Reuse::Answering;
+                self.decode_pieces(now_ns, slot, bytes)
+            }
             _ => self.decode_pieces(now_ns, slot, bytes),
         }
     }

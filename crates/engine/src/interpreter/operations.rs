@@ -6,6 +6,7 @@ use record::{Measurement, Outcome};
 
 use super::flow::Flow;
 use super::state::Interpreter;
+use crate::budget::EXHAUSTED;
 use crate::received::{Received, excerpt};
 
 impl Interpreter<'_> {
@@ -129,6 +130,14 @@ impl Interpreter<'_> {
         self.recorder.check(measure, Outcome::Step);
     }
 
+    /// Counts a value that cannot be kept, outside of any operation.
+    pub(super) fn out_of_memory(&mut self, now_ns: u64, key: u32, measure: MeasureId) {
+        let (user, outcome) = (self.users[key].number, Outcome::NoMemory);
+        self.recorder
+            .example(now_ns, measure, outcome, user, || EXHAUSTED.to_owned());
+        self.recorder.check(measure, outcome);
+    }
+
     /// Saves what a step wants saved of a response or message, then evaluates its conditions.
     pub(super) fn examine(
         &mut self,
@@ -138,9 +147,9 @@ impl Interpreter<'_> {
         check: &[Expr],
         received: &Received<'_>,
     ) -> Outcome {
-        if let Err(detail) = self.keep(now_ns, key, save, received) {
-            self.explain(now_ns, key, Outcome::Save, || detail);
-            return Outcome::Save;
+        if let Err((outcome, detail)) = self.keep(now_ns, key, save, received) {
+            self.explain(now_ns, key, outcome, || detail);
+            return outcome;
         }
         for condition in check {
             match condition.eval_bool(&mut self.users.scope(now_ns, key)) {
@@ -160,14 +169,14 @@ impl Interpreter<'_> {
         Outcome::Ok
     }
 
-    /// Saves what a step wants saved. The error says what is missing.
+    /// Saves what a step wants saved. The error says what is missing, or that there is no memory for it.
     pub(super) fn keep(
         &mut self,
         now_ns: u64,
         key: u32,
         save: &[Save],
         received: &Received<'_>,
-    ) -> Result<(), String> {
+    ) -> Result<(), (Outcome, String)> {
         for save in save {
             let found = received.value(&save.from).map(Ok);
             let fallback = || {
@@ -175,22 +184,27 @@ impl Interpreter<'_> {
                 Some(default.eval(&mut self.users.scope(now_ns, key)))
             };
             match found.or_else(fallback) {
-                Some(Ok(value)) => self.users[key].slots[save.slot as usize] = value,
-                Some(Err(error)) => return Err(error.to_string()),
+                Some(Ok(value)) => {
+                    if !self.users.store(key, save.slot, value) {
+                        return Err((Outcome::NoMemory, EXHAUSTED.to_owned()));
+                    }
+                }
+                Some(Err(error)) => return Err((Outcome::Save, error.to_string())),
                 None => {
                     let (body, note) = (excerpt(received.body), received.depth_note(&save.from));
-                    return Err(format!("nothing at {:?} in {body}{note}", save.from));
+                    let missing = save.from.missing();
+                    return Err((Outcome::Save, format!("{missing} in {body}{note}")));
                 }
             }
         }
         Ok(())
     }
 
-    /// Ends an operation whose answer was examined: what could not be saved ends the session,
+    /// Ends an operation whose answer was examined: what could not be saved, for whatever reason, ends the session,
     /// since later steps would send nonsense.
     pub(super) fn conclude(&mut self, now_ns: u64, key: u32, outcome: Outcome, status: u16) {
         match outcome {
-            Outcome::Save => self.fail(now_ns, key, outcome, status),
+            Outcome::Save | Outcome::NoMemory => self.fail(now_ns, key, outcome, status),
             _ => self.complete(now_ns, key, outcome, status),
         }
     }

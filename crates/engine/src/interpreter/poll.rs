@@ -4,7 +4,7 @@
 //! is an operation of its own. Without an interval the next request follows the response at once
 //! (long polling). Failures are counted and tried again after a pause.
 
-use plan::{Op, Poll};
+use plan::{Op, Poll, pointer_text};
 use proto::http1::{self, Head};
 use record::Outcome;
 
@@ -12,7 +12,7 @@ use super::flow::Flow;
 use super::http::head_again;
 use super::state::Interpreter;
 use crate::conn::http::encode_get;
-use crate::conn::{Poller, Protocol, Stage};
+use crate::conn::{Poller, Protocol, Reuse, Stage};
 use crate::json::{depth_note, items, pointer};
 use crate::received::{Label, Received, excerpt};
 
@@ -78,6 +78,7 @@ impl<'p> Interpreter<'p> {
         let planned_ns = poller.background.planned_ns;
         let bytes_in = u64::from(poller.background.bytes_in);
         let keep_alive = self.may_keep(slot, surplus);
+        self.conns[slot].reuse = Reuse::Served;
         let mut decoder = http1::Decoder::new();
         let head = head_again(&mut decoder, &head, &self.conns.limits);
         self.keep_cookies(now_ns, slot, &poll.headers, &head);
@@ -134,8 +135,8 @@ impl<'p> Interpreter<'p> {
             None => vec![body],
             Some(tokens) => pointer(body, tokens).and_then(items).ok_or_else(|| {
                 let (body, note) = (excerpt(body), depth_note(body));
-                let at: String = tokens.iter().map(|token| format!("/{token}")).collect();
-                (Outcome::Save, format!("no list at {at:?} in {body}{note}"))
+                let at = pointer_text(tokens);
+                (Outcome::Save, format!("no list at {at} in {body}{note}"))
             })?,
         };
         let received = Received {
@@ -144,8 +145,7 @@ impl<'p> Interpreter<'p> {
             label: Label::Nothing,
         };
         let key = self.conns[slot].user;
-        self.keep(now_ns, key, &poll.save, &received)
-            .map_err(|detail| (Outcome::Save, detail))?;
+        self.keep(now_ns, key, &poll.save, &received)?;
         Ok(messages)
     }
 
@@ -164,6 +164,7 @@ impl<'p> Interpreter<'p> {
                 self.record_connect(now_ns, slot, outcome);
                 self.poll_failed(now_ns, slot, outcome, detail);
             }
+            _ if self.may_resend(slot, outcome) => self.poll_again(now_ns, slot),
             _ => self.poll_failed(now_ns, slot, outcome, detail),
         }
     }

@@ -27,6 +27,7 @@ impl Interpreter<'_> {
                 Flow::End if self.finish_session(now_ns, key) => {}
                 Flow::End => return,
                 Flow::Fail => return self.give_up_session(now_ns, key, Outcome::Step),
+                Flow::NoMemory => return self.give_up_session(now_ns, key, Outcome::NoMemory),
             }
         }
         // Others get their turn; the steps that are due stay due.
@@ -99,7 +100,11 @@ impl Interpreter<'_> {
         match op {
             Op::Set { slot, value } => {
                 let value = value.eval(&mut self.users.scope(now_ns, key))?;
-                self.users[key].slots[*slot as usize] = value;
+                if !self.users.store(key, *slot, value) {
+                    let measure = self.plan.faults;
+                    self.out_of_memory(now_ns, key, measure);
+                    return Ok(Flow::NoMemory);
+                }
             }
             Op::Check { condition, measure } => {
                 let holds = condition.eval_bool(&mut self.users.scope(now_ns, key))?;

@@ -4,7 +4,6 @@
 //! generator, or is cut off at the end of the run. [`Interpreter::end_session`] counts it; what becomes
 //! of the user is another matter.
 
-use plan::expr::Value;
 use record::schema::{SessionEnd, UserState};
 use record::{Measurement, Outcome};
 use stats::dist::Dist;
@@ -170,7 +169,7 @@ impl Interpreter<'_> {
         let user = &mut self.users[key];
         user.iteration += 1;
         user.pc = 0;
-        user.slots.fill(Value::Nothing);
+        self.users.clear_variables(key);
         self.identities.forget(key);
         self.messages.end(&mut self.recorder, key);
     }

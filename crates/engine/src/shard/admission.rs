@@ -122,14 +122,15 @@ impl<'p> Admission<'p> {
             return Admitted::Nobody;
         };
         if self.is_full(setting_up) {
-            self.held = true;
+            // Now, and not at its start, which may never come.
+            counts.users_held += u64::from(!std::mem::replace(&mut self.held, true));
             return Admitted::Nobody;
         }
         match waited {
             Some(_) => drop(self.waiting.pop_front()),
             None => self.upcoming = self.arrivals.next(),
         }
-        counts.users_held += u64::from(std::mem::take(&mut self.held));
+        self.held = false;
         let has_ended = |end_ns: u64| end_ns <= now_ns;
         if !self.admits {
             Admitted::Refused(arrival)

@@ -231,7 +231,7 @@ fn phoenix_beats() {
     let protocol = "protocol: phoenix, heartbeat: 3s";
     let ran = run(&scenario(protocol, steps), &mut peer);
     assert_eq!(beats, [3 * S, 6 * S, 9 * S, 12 * S]);
-    assert_eq!(ran.counted("connect", Outcome::Timeout), 1);
+    assert_eq!(ran.counted("steps", Outcome::Timeout), 1);
     let ticks = ran.rows("tick");
     // The session ends with the connection at 15 s.
     assert_eq!(ticks.len(), 22);
@@ -319,7 +319,7 @@ fn actioncable_rejections_and_silence_end_sessions() {
         &scenario("protocol: actioncable", "    - think: 20s"),
         &mut peer,
     );
-    assert_eq!(ran.counted("connect", Outcome::Timeout), 1);
+    assert_eq!(ran.counted("steps", Outcome::Timeout), 1);
     assert_eq!(ran.run.ended_ns / S, 100);
 }
 

@@ -303,7 +303,7 @@ fn attempts_that_fail() {
         ]
     );
     // The loss for good ends a session that is between steps.
-    assert_eq!(ran.counted("connect", Outcome::Status), 1);
+    assert_eq!(ran.counted("steps", Outcome::Status), 1);
     assert_eq!(ran.total(|counts| counts.users_failed), 1);
     assert!(ran.run.ended_ns <= 30 * S);
 }

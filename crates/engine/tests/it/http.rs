@@ -98,6 +98,7 @@ sessions:
     let ran = run(&text, &mut HttpPeer::new(|_| MS, |_| ok("{}")));
     assert_eq!(ran.outcomes("a"), [Outcome::Save]);
     assert_eq!(ran.outcomes("b"), []);
+    assert_eq!(ran.details(), ["nothing at /token in \"{}\""]);
 }
 
 #[test]

@@ -39,6 +39,7 @@ fn run_at(address: SocketAddr, text: &str, waiting: Waiting) -> Ran {
             share: Share { index: 0, of: 1 },
             rows_max: 64,
             tls: None,
+            buffers: Arc::default(),
         },
         waiting,
         addresses: vec![address; plan.endpoints.len()].into(),
@@ -149,6 +150,6 @@ arrivals: [ { constant: 1/s, for: 1s }, { hold: 29s, until: done } ]
         let ran = run_at(server(burst), text, waiting);
         let lines = ran.total(|counts| counts.unmatched);
         assert_eq!(lines, LINES as u64, "{waiting:?}");
-        assert_eq!(ran.counted("connect", Outcome::Closed), 1, "{waiting:?}");
+        assert_eq!(ran.counted("steps", Outcome::Closed), 1, "{waiting:?}");
     }
 }

@@ -54,6 +54,24 @@ fn connecting_max_limits_connections_being_set_up() {
 }
 
 #[test]
+fn users_that_never_start_wait_too() {
+    // A target that takes no connection.
+    let link = Link {
+        rule: Box::new(|_, packet| match packet {
+            Packet::Connect => Verdict::Drop,
+            _ => Verdict::Pass,
+        }),
+        ..Link::new(0)
+    };
+    let mut peer = HttpPeer::new(|_| MS, |_| ok("ok"));
+    let text = storm("connecting_max: 2, connect_timeout: 60s", "{ get: / }");
+    let ran = run_over(&text, &mut peer, link);
+    assert_eq!(ran.total(|counts| counts.users_started), 2);
+    // The third waits, the others behind it.
+    assert_eq!(ran.total(|counts| counts.users_held), 1);
+}
+
+#[test]
 fn without_a_limit_all_are_set_up_at_once() {
     let ran = upgrades("");
     assert_eq!(overlap(&ran.rows("handshake")), 10);

@@ -44,7 +44,8 @@ fn run_with(response: &str, end: End) -> Ran {
     let setup = Setup {
         share: Share { index: 0, of: 1 },
         rows_max: 64,
-        tls: Some(client_config(false, &[]).expect("a client's settings")),
+        tls: Some(client_config(false, &[], None).expect("a client's settings")),
+        buffers: Arc::default(),
     };
     let config = server_config();
     let mut shard = Shard::new(&plan, &setup).expect("a shard");

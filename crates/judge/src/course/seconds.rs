@@ -52,6 +52,7 @@ const COLUMNS: &[(&str, Kind, Get)] = &[
     ("users_held", Rate, |r| r.users_held as f64),
     ("users_paused", Rate, |r| r.users_paused as f64),
     ("connects_retried", Rate, |r| r.connects_retried as f64),
+    ("requests_retried", Rate, |r| r.requests_retried as f64),
     ("sends", Rate, |r| r.sends as f64),
     ("done", Rate, |r| r.done as f64),
     ("errors", Rate, |r| r.errors as f64),

@@ -74,10 +74,12 @@ pub(super) fn of(figures: &Figures) -> Cause {
         let begun = figures::users_begun(std::iter::once(*row));
         row.lag_p99_ns > limit_ns || (begun as f64) < STARTS_SHARE_MIN * figures.due_of_rest(row)
     };
-    let rows: Vec<&SeriesRow> = match figures.series.iter().filter(late).collect::<Vec<_>>() {
-        none if none.is_empty() => figures.series.iter().collect(),
+    let all = || figures.series.iter().zip(waiting(&figures.series));
+    let rows: Vec<(&SeriesRow, bool)> = match all().filter(|(row, _)| late(row)).collect() {
+        none if Vec::is_empty(&none) => all().collect(),
         late => late,
     };
+    let (rows, waiting): (Vec<&SeriesRow>, Vec<bool>) = rows.into_iter().unzip();
     let generator = &figures.info.generator;
     let time_ns: u64 = rows
         .iter()
@@ -101,7 +103,7 @@ pub(super) fn of(figures: &Figures) -> Cause {
         Kind::Limited
     } else if own >= LOOP_BUSY_MIN {
         Kind::Cpu
-    } else if held(&rows) >= HELD_SHARE_MIN {
+    } else if held(&rows, &waiting) >= HELD_SHARE_MIN {
         Kind::Connecting
     } else if wait >= CPU_WAIT_MIN {
         Kind::Starved
@@ -118,11 +120,22 @@ pub(super) fn of(figures: &Figures) -> Cause {
 
 /// The share of the users started that had to wait until other connections were set up; or of the seconds in
 /// which one had to, if that is more: who is due after one that waits is late as well.
-fn held(rows: &[&SeriesRow]) -> f64 {
+fn held(rows: &[&SeriesRow], waiting: &[bool]) -> f64 {
     let held = rows.iter().map(|row| row.users_held).sum::<u64>();
     let of_users = held as f64 / figures::users_started(rows.iter().copied()).max(1) as f64;
-    let seconds = rows.iter().filter(|row| row.users_held > 0).count();
+    let seconds = waiting.iter().filter(|waits| **waits).count();
     of_users.max(seconds as f64 / rows.len().max(1) as f64)
+}
+
+/// Whether a user waited for connections in each second: it began to, or nobody has started since one did. Against a
+/// target that takes no connection it waits until the attempts time out.
+fn waiting(series: &[SeriesRow]) -> Vec<bool> {
+    let mut waits = false;
+    let each = series.iter().map(|row| {
+        waits = row.users_held > 0 || (waits && row.users_started == 0);
+        waits
+    });
+    each.collect()
 }
 
 /// Length and share of the busiest loop of each interval that is long enough to say how busy a loop was.

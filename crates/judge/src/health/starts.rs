@@ -101,12 +101,12 @@ fn shortage(figures: &Figures, outcome: Option<Outcome>, wanted: u64) -> Shortag
         Some(Outcome::NoMemory) => Shortage {
             code: "generator-memory",
             what: format!(
-                "memory ran out, either the generator's or the kernel's socket memory ({} \
-                 resident)",
+                "memory ran out, either the generator's, its part for saved values and buffers, or the kernel's \
+                 socket memory ({} resident)",
                 units::bytes(figures.peak(|row| row.rss_bytes))
             ),
-            fix: "free memory, or raise the kernel's socket memory, `sysctl net.ipv4.tcp_mem` \
-                (`throng doctor` shows the value)"
+            fix: "free memory, save less or lower `options.response_max`, or raise the kernel's socket memory, \
+                  `sysctl net.ipv4.tcp_mem` (`throng doctor` shows the value)"
                 .to_owned(),
         },
         _ => Shortage {

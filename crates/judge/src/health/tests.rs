@@ -182,6 +182,23 @@ fn a_loop_is_at_most_as_busy_as_in_its_busiest_second() {
 }
 
 #[test]
+fn a_target_that_takes_no_connection_is_named_while_one_waits_for_it() {
+    let mut figures = with_rows(|row| row.lag_p99_ns = 20 * US);
+    // One user waits, and nobody starts while it does.
+    for (number, row) in figures.series[10..20].iter_mut().enumerate() {
+        row.users_started = 0;
+        row.users_held = u64::from(number == 0);
+    }
+    let codes: Vec<String> = judged(&figures)
+        .findings
+        .into_iter()
+        .map(|f| f.code)
+        .collect();
+    assert!(codes.contains(&"connecting-limit".to_owned()), "{codes:?}");
+    assert!(!codes.contains(&"generator-lag".to_owned()), "{codes:?}");
+}
+
+#[test]
 fn late_operations_name_their_cause() {
     let late = |change: fn(&mut SeriesRow)| {
         let mut figures = with_rows(|row| row.lag_p99_ns = 20 * US);
@@ -374,7 +391,8 @@ fn users_refused_for_lack_of_ports_memory_or_something() {
         &expect![[r#"
             Fatal generator-memory
                 planned 6,000 users, reached 5,920 (80 refused): memory ran out, either the
-                generator's or the kernel's socket memory (64.0 MiB resident); fix: free memory,
+                generator's, its part for saved values and buffers, or the kernel's socket memory
+                (64.0 MiB resident); fix: free memory, save less or lower `options.response_max`,
                 or raise the kernel's socket memory, `sysctl net.ipv4.tcp_mem` (`throng doctor`
                 shows the value)
         "#]],

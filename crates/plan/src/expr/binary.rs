@@ -50,6 +50,13 @@ impl NumberForm {
         })
     }
 
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        let all = Self::NAMES.iter();
+        let mut found = all.filter(|name| Self::of(name) == Some(self));
+        found.next().expect("each form comes from a name")
+    }
+
     /// The number that begins `bytes`; `None` where they end before it does. One that is not within
     /// 64 bits with a sign comes as a float.
     pub fn read(self, bytes: &[u8]) -> Option<Value> {

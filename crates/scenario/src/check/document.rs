@@ -5,7 +5,7 @@ use plan::{
 };
 
 use super::fields::Fields;
-use super::program::may_fail_in;
+use super::program::{may_fail_in, may_lose_in};
 use super::{Checker, SystemPart};
 use crate::keys::{DOCUMENT, TARGET_URL};
 use crate::node::{Node, Place};
@@ -87,9 +87,11 @@ impl Checker<'_> {
         })
     }
 
-    /// Where steps are counted that cannot be done and are no operations; made where there may be such.
+    /// Where steps are counted that cannot be done and are no operations, and streams that are lost between steps;
+    /// made where there may be such.
     fn faults(&mut self, sessions: &[Session]) -> MeasureId {
-        if !sessions.iter().any(|session| may_fail_in(&session.ops)) {
+        let may_fail = |session: &Session| may_fail_in(&session.ops) || may_lose_in(&session.ops);
+        if !sessions.iter().any(may_fail) {
             return builtin::CONNECT;
         }
         let mut name = builtin::FAULTS_NAME.to_owned();

@@ -145,6 +145,7 @@ impl Checker<'_> {
         let mut tls = Tls {
             verify: true,
             ca_files: Vec::new(),
+            identity_files: None,
             server_name: None,
         };
         let Some(fields) = node.and_then(|node| self.fields(node, &TLS, "`tls`")) else {
@@ -161,11 +162,35 @@ impl Checker<'_> {
             .iter()
             .filter_map(|node| self.word(node, "a file's name"));
         tls.ca_files = files.map(|word| word.text).collect();
+        tls.identity_files = self.identity(&fields);
         let name = fields
             .get("server_name")
             .and_then(|node| self.word(node, "a host's name"));
         tls.server_name = name.map(|word| word.text);
         tls
+    }
+
+    /// The files of the users' certificate and key: both or none.
+    fn identity(&mut self, fields: &Fields<'_>) -> Option<(String, String)> {
+        let mut file = |name: &str| {
+            let word = self.word(fields.get(name)?, "a file's name")?;
+            Some(word.text)
+        };
+        if let (Some(certificate), Some(key)) = (file("cert"), file("key")) {
+            return Some((certificate, key));
+        }
+        for (given, missing) in [("cert", "key"), ("key", "cert")] {
+            if let (Some(place), None) = (fields.key_place(given), fields.get(missing)) {
+                self.diagnostics
+                    .error(
+                        "half-identity",
+                        place,
+                        format!("`{given}` needs `{missing}`"),
+                    )
+                    .hint("`cert` is a PEM file with the users' certificate, `key` one with its private key");
+            }
+        }
+        None
     }
 
     fn source_addresses(&mut self, node: Option<&Node>) -> Vec<IpAddr> {

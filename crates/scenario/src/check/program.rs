@@ -128,6 +128,12 @@ pub(super) fn may_fail_in(ops: &[Op]) -> bool {
     })
 }
 
+/// True if there is an operation that opens what stays open between steps.
+pub(super) fn may_lose_in(ops: &[Op]) -> bool {
+    let opens = |op: &Op| matches!(op, Op::WsOpen(_) | Op::SseOpen(_) | Op::TcpOpen(_));
+    ops.iter().any(opens)
+}
+
 fn never_positive(dist: &Dist) -> bool {
     match dist {
         Dist::Constant(seconds) => *seconds <= 0.0,

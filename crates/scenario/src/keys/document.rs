@@ -150,7 +150,22 @@ pub(crate) static TLS: Table = Table {
             name: "ca",
             kind: Kind::OneOrMore(&Kind::Text),
             default: Absent,
-            doc: "PEM files with additional trusted root certificates",
+            doc: "PEM files with additional trusted root certificates, relative to the scenario's \
+                  directory",
+        },
+        Key {
+            name: "cert",
+            kind: Kind::Text,
+            default: Absent,
+            doc: "PEM file with the certificate that users present to servers that request one, and those \
+                  between it and its authority; with `key`",
+        },
+        Key {
+            name: "key",
+            kind: Kind::Text,
+            default: Absent,
+            doc: "PEM file with its private key, not encrypted. It is read when the run starts, and not \
+                  recorded",
         },
         Key {
             name: "server_name",
@@ -272,7 +287,7 @@ pub(crate) static OPTIONS: Table = Table {
             kind: Kind::Size,
             default: Text("16MiB"),
             doc: "Largest HTTP response body; a larger one is an error. A head larger \
-                  than 64 KiB is an error too",
+                  than 64 KiB, or with more than 128 headers, is an error too",
         },
         Key {
             name: "message_max",

@@ -99,7 +99,8 @@ fn steps_of_channels() {
     );
     assert!(ops[1].topic.is_none() && ops[1].reply.is_some());
     let names: Vec<_> = plan.measures.iter().map(|m| m.name.as_str()).collect();
-    assert_eq!(names, ["connect", "handshake", "join", "speak", "leave"]);
+    let expected = ["connect", "handshake", "join", "speak", "leave", "steps"];
+    assert_eq!(names, expected);
 }
 
 #[test]

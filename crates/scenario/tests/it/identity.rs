@@ -141,7 +141,7 @@ fn secret_headers_of_a_bare_url_are_overrides() {
     assert_eq!(plan.secret_sets, [0]);
     let requests = plan.sessions[0].ops.iter();
     let sent = requests.filter_map(|op| match op {
-        plan::Op::Http(request) => request
+        Op::Http(request) => request
             .headers
             .iter()
             .find(|(name, _)| name == "Authorization"),

@@ -32,6 +32,17 @@ fn defaults_are_those_of_the_reference() {
 }
 
 #[test]
+fn users_have_a_certificate_with_its_key() {
+    let tls = |keys: &str| {
+        let target = format!("target: {{ url: \"https://a.test/\", tls: {{ {keys} }} }}");
+        plan(&with_top(&target)).options.tls.identity_files
+    };
+    let files = ("user.pem".to_owned(), "user.key".to_owned());
+    assert_eq!(tls("cert: user.pem, key: user.key"), Some(files));
+    assert_eq!(tls("verify: false"), None);
+}
+
+#[test]
 fn targets_become_endpoints() {
     for (text, tls, host, port, base) in [
         ("http://example.org", false, "example.org", 80, ""),

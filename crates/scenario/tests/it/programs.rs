@@ -166,6 +166,8 @@ fn a_websocket_conversation() {
             ("raw", MeasureKind::Request),
             ("type=bye", MeasureKind::Request),
             ("expect", MeasureKind::Request),
+            // Where a WebSocket that is lost between steps is counted.
+            ("steps", MeasureKind::Check),
         ]
     );
     let Op::Send(first) = &session.ops[1] else {

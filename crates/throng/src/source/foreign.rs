@@ -1,10 +1,9 @@
 //! Scenarios converted from other tools' files.
 
 use convert::{Converted, Leniency, har, tsung};
-use miette::NamedSource;
 use scenario::{Diagnostic, Source};
 
-use super::{FILES_BYTES_MAX, Text, folder, print, read_input, to_miette, wrong};
+use super::{FILES_BYTES_MAX, Text, folder, print, read_input, wrong};
 use crate::exit::{Exit, Failure};
 
 /// Converts a Tsung file to a scenario and prints the diagnostics of the conversion.
@@ -28,10 +27,8 @@ fn converted_text(
     converted: Option<Converted>,
     diagnostics: &[Diagnostic],
 ) -> Result<Text, Failure> {
-    let shown = NamedSource::new(name, original.clone());
     for diagnostic in diagnostics {
-        let report = to_miette(diagnostic, diagnostic.span.clone());
-        print(report, shown.clone());
+        print(diagnostic, diagnostic.span.clone(), (name, &original));
     }
     let Some(converted) = converted else {
         return Err(wrong(

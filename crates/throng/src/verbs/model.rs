@@ -8,7 +8,7 @@ use model::{BehaviourKind, BuiltModel, FormatSpec, Model, ModelError, ProblemKin
 use report::Page;
 
 use crate::args::{ArrivalsArg, BehaviourArg, LogFormat, ModelArgs, ModelVerb};
-use crate::exit::{Exit, Failure, print_error, written};
+use crate::exit::{Exit, Failure, print_note, written};
 use crate::{page, terminal};
 
 mod against;
@@ -215,7 +215,7 @@ fn tsung(path: &Path, made: &BuiltModel) -> Result<(), Failure> {
         .map_err(|error| Failure::new(Exit::Io, error))?;
     for line in written.notes {
         // The file has it, too.
-        print_error(&format!("{}: {line}", path.display()));
+        print_note(&format!("{}: {line}", path.display()));
     }
     Ok(())
 }

@@ -203,6 +203,14 @@ pub(crate) fn failure(error: ConductError) -> Failure {
         }
         _ => return Failure::new(exit, error),
     };
+    if is_file_too_large(record) {
+        return Failure::hinted(
+            Exit::Io,
+            format!("a file became too large: {record}{rows}"),
+            "raise the limit on the size of files (`ulimit -f unlimited`); `throng show` reads what was \
+             written",
+        );
+    }
     if !record.is_disk_full() {
         return Failure::new(exit, error);
     }
@@ -212,6 +220,13 @@ pub(crate) fn failure(error: ConductError) -> Failure {
         "free some space, or choose another directory with --runs; `throng show` reads what was \
          written",
     )
+}
+
+/// True if a write met the limit on the size of files.
+fn is_file_too_large(error: &(dyn std::error::Error + 'static)) -> bool {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let mut system = causes.filter_map(|error| error.downcast_ref::<std::io::Error>());
+    system.any(|error| error.kind() == std::io::ErrorKind::FileTooLarge)
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! What people see of each verb: output, messages, exit codes.
 
 use std::io::Write;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use record::schema::{Summary, Verdict};
 use serde_json::Value;
 
-use crate::support::{Ended, Served, Space, golden, root, throng, with_files};
+use crate::support::{Ended, Served, Space, golden, root, skip, throng, with_files};
 
 /// The program run in the project's directory, so that messages hold no path of this machine.
 fn at_root(args: &[&str]) -> Ended {
@@ -47,6 +48,24 @@ fn check_reads_standard_input() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&output.stdout).contains("\"http-hello\""));
+}
+
+#[test]
+fn a_place_far_to_the_right_is_shown() {
+    let space = Space::new();
+    let long = "x".repeat(70_000);
+    let text =
+        format!("name: far\ntarget: http://127.0.0.1:1/\noptions: {{ a{long}: 1, timeout: 3 }}\n");
+    let file = space.file("far.yaml", &text);
+    let ended = Ended::of(throng(["check"]).arg(&file)).with(65);
+    ended.stderr_contains("far.yaml:3:");
+    ended.stderr_contains("timeout: 3");
+    let ended = Ended::of(
+        throng(["check"])
+            .arg(&file)
+            .args(["--set", &format!("a{long}=1")]),
+    );
+    ended.with(65).stderr_contains("timeout: 3");
 }
 
 #[test]
@@ -321,6 +340,62 @@ fn doctor_lists_every_limit() {
     }
 }
 
+/// A control group with 300 MiB; it goes with the test.
+struct SmallGroup(PathBuf);
+
+impl SmallGroup {
+    /// `None`: this machine does not let the test make one.
+    fn new() -> Option<SmallGroup> {
+        let name = format!("throng-test-{}", std::process::id());
+        for (hierarchy, limit) in [
+            ("memory", "memory.limit_in_bytes"),
+            ("", "memory.max"),
+            ("unified", "memory.max"),
+        ] {
+            let folder = Path::new("/sys/fs/cgroup").join(hierarchy).join(&name);
+            if std::fs::create_dir(&folder).is_err() {
+                continue;
+            }
+            let group = SmallGroup(folder);
+            let file = group.0.join(limit);
+            if file.exists() && std::fs::write(file, "314572800").is_ok() {
+                return Some(group);
+            }
+        }
+        None
+    }
+
+    /// The program within the group.
+    fn run(&self, args: &str) -> Ended {
+        let program = throng::<&str>([]).get_program().to_owned();
+        let script = format!("echo $$ > \"$1/cgroup.procs\" && exec \"$2\" {args}");
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", &script, "sh"])
+            .arg(&self.0)
+            .arg(program);
+        Ended::of(&mut command)
+    }
+}
+
+impl Drop for SmallGroup {
+    fn drop(&mut self) {
+        // What is left of it goes with the machine.
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn doctor_shows_the_memory_that_a_control_group_allows() {
+    let Some(group) = SmallGroup::new() else {
+        return skip("no control group with a memory limit can be made");
+    };
+    let ended = group.run("doctor").with(0);
+    ended.stdout_contains("MiB available of the 300 MiB that the control group");
+    let ended = group.run("doctor --users 1000000").with(1);
+    ended.stdout_contains("raise the memory limit of the control group");
+}
+
 #[test]
 fn doctor_states_the_fix_for_few_open_files() {
     let ended = Ended::of(&mut with_files(200, &throng(["doctor"]))).with(0);
@@ -362,6 +437,25 @@ fn json_and_quiet_print_nothing_else() {
 
     let quiet = Ended::of(space.load(&url, "50/s", "1s").arg("--quiet")).with(0);
     assert_eq!((quiet.out.as_str(), quiet.err.as_str()), ("", ""));
+}
+
+#[test]
+fn quiet_hides_warnings_and_shows_errors() {
+    let (space, echo) = (Space::new(), Served::start(&["echo"]));
+    let scenario = |count: &str| {
+        format!(
+            "target: {}\nsessions: {{ a: [ {{ get: /hello, auth: {{ user: me, password: open }} }} ] }}\n\
+             arrivals: [ {{ constant: 5/s, for: {count} }} ]\n",
+            echo.url
+        )
+    };
+    let loud = Ended::of(&mut space.run_text(&scenario("200ms"), &[])).with(0);
+    loud.stderr_contains("this secret is stored in the run directory");
+    let quiet = Ended::of(&mut space.run_text(&scenario("200ms"), &["--quiet"])).with(0);
+    assert_eq!((quiet.out.as_str(), quiet.err.as_str()), ("", ""));
+    let wrong = Ended::of(&mut space.run_text(&scenario("200"), &["--quiet"])).with(65);
+    wrong.stderr_contains("has no unit");
+    assert!(!wrong.err.contains("secret"), "{}", wrong.err);
 }
 
 #[test]

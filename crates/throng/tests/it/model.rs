@@ -204,6 +204,36 @@ fn new_model_replaces_all_files_of_the_old_one() {
 }
 
 #[test]
+fn paths_with_empty_segments_make_a_model_that_checks() {
+    let space = Space::new();
+    let line = |path: &str| {
+        format!("10.0.0.1 - - [10/Oct/2025:13:55:36 +0000] \"GET {path} HTTP/1.1\" 200 5\n")
+    };
+    let paths = [
+        "/a",
+        "//a",
+        "//wp-login.php",
+        "/a/",
+        "/a//",
+        "//",
+        "/?",
+        "/./",
+    ];
+    for count in [2, paths.len()] {
+        let log: String = paths[..count].iter().map(|path| line(path)).collect();
+        let out = space.path(&format!("model-{count}"));
+        let log = space.file("access.log", &log);
+        model(&log, &out, &["--quiet"]).with(0);
+        let classes = json(&out.join("model.json"))["classes"]
+            .as_array()
+            .unwrap()
+            .len();
+        assert_eq!(classes, count);
+        Ended::of(throng(["check"]).arg(out.join("scenario.yaml"))).with(0);
+    }
+}
+
+#[test]
 fn a_model_that_was_interrupted_does_not_block_its_directory() {
     let space = Space::new();
     let log = space.file("access.log", &log());

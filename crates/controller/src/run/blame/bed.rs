@@ -1,5 +1,6 @@
 //! A run in virtual time, recorded and judged like any other.
 
+use std::path::Path;
 use std::sync::mpsc::SyncSender;
 
 use engine::driver::sim::{self, Link};
@@ -178,7 +179,8 @@ impl<'p> Recording<'p> {
             overrides: Vec::new(),
             inputs: Inputs::default(),
         };
-        let mut setup = prepare(plan, None, layout(plan, 1, open_files_max(), 0)).unwrap();
+        let layout = layout(plan, 1, open_files_max(), 0);
+        let mut setup = prepare(plan, None, layout, Path::new("")).unwrap();
         setup.cores = 1;
         let secrets = Secrets::new(&scenario.inputs);
         let mut info = RunStart {

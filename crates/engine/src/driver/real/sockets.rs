@@ -15,6 +15,7 @@ use super::setup::{LoopError, LoopSetup};
 use super::sources::Sources;
 use super::traffic;
 
+use crate::budget::{Charges, EXHAUSTED};
 use crate::command::ConnId;
 use crate::traffic::Traffic;
 
@@ -67,6 +68,8 @@ pub(super) struct Sockets {
     sources: Sources,
     /// True if a target is at an IPv6 address; all are then counted as such.
     ipv6: bool,
+    /// What waits to be sent, by slot.
+    charges: Charges,
     /// Of connections that were closed.
     closed: Traffic,
     /// Where in the table the next sample begins.
@@ -87,6 +90,7 @@ impl Sockets {
             ready: VecDeque::new(),
             addresses: Arc::clone(&setup.addresses),
             ipv6: setup.addresses.iter().any(SocketAddr::is_ipv6),
+            charges: Charges::new(&setup.shard.buffers),
             closed: Traffic::default(),
             sample_at: 0,
             sources: Sources::new(&setup.sources, share.index, setup.users_max),
@@ -184,12 +188,16 @@ impl Sockets {
         flags: EventFlags,
         buffer: &mut [u8],
     ) -> Option<News> {
-        let socket = self.get(id)?;
+        let mut socket = self.get(id)?;
         if socket.connecting {
             return connected(socket, flags);
         }
         if socket.backlog.is_some() && flags.contains(EventFlags::OUT) {
             flush(socket);
+            let left = backlog_bytes(socket);
+            // It did not grow.
+            self.charges.set(id.slot, left);
+            socket = self.get(id)?;
         }
         let ended = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
         if !flags.intersects(EventFlags::IN | ended) {
@@ -221,14 +229,19 @@ impl Sockets {
         }
         if let Some(backlog) = &mut socket.backlog {
             backlog.extend(bytes);
-            return None;
+        } else {
+            let taken = match net::send(&socket.fd, bytes, SendFlags::NOSIGNAL) {
+                Ok(taken) => taken,
+                Err(Errno::AGAIN | Errno::INTR) => 0,
+                Err(errno) => return Some(failure(errno)),
+            };
+            if taken < bytes.len() {
+                socket.backlog = Some(Box::new(bytes[taken..].iter().copied().collect()));
+            }
         }
-        match net::send(&socket.fd, bytes, SendFlags::NOSIGNAL) {
-            Ok(taken) if taken == bytes.len() => None,
-            Ok(taken) => keep(socket, &bytes[taken..]),
-            Err(Errno::AGAIN | Errno::INTR) => keep(socket, bytes),
-            Err(errno) => Some(failure(errno)),
-        }
+        let waiting = backlog_bytes(socket);
+        let fits = self.charges.set(id.slot, waiting);
+        (!fits).then(|| (Outcome::NoMemory, EXHAUSTED.to_owned()))
     }
 
     /// Closes. What the kernel does not take at once is not sent any more.
@@ -242,6 +255,7 @@ impl Sockets {
             if let Some(traffic) = traffic.flatten() {
                 self.closed.add(&traffic);
             }
+            self.charges.clear(id.slot);
             self.table[id.slot as usize] = None;
         }
     }
@@ -276,14 +290,13 @@ impl Sockets {
     }
 }
 
-fn keep(socket: &mut Socket, bytes: &[u8]) -> Option<(Outcome, String)> {
-    socket.backlog = Some(Box::new(bytes.iter().copied().collect()));
-    None
+fn backlog_bytes(socket: &Socket) -> usize {
+    let backlog = socket.backlog.as_ref();
+    backlog.map_or(0, |backlog| backlog.len())
 }
 
 fn is_full(socket: &Socket) -> bool {
-    let backlog = socket.backlog.as_ref();
-    backlog.is_some_and(|backlog| backlog.len() >= BACKLOG_BYTES_MAX)
+    backlog_bytes(socket) >= BACKLOG_BYTES_MAX
 }
 
 /// A failure shows at the next receive.

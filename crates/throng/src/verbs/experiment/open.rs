@@ -7,10 +7,11 @@ use std::path::Path;
 use controller::ScenarioText;
 use controller::experiment::{ExperimentState, PlannedRun, order, time_ns};
 use convert::Leniency;
-use miette::{LabeledSpan, MietteDiagnostic, NamedSource};
+use miette::MietteDiagnostic;
 use plan::Plan;
 use scenario::{Experiment, Severity};
 
+use crate::excerpt;
 use crate::exit::{Exit, Failure};
 use crate::source::{self, Compiled, Text};
 
@@ -233,14 +234,9 @@ impl Opened {
 
     /// A failure at a place of the experiment's file.
     fn at(&self, place: &Range<usize>, message: String, hint: String) -> Failure {
-        let source = NamedSource::new(&self.text.name, self.text.text.clone());
-        let diagnostic = MietteDiagnostic::new(message)
-            .with_label(LabeledSpan::new(None, place.start, place.len()))
-            .with_help(hint);
-        let report = miette::Report::new(diagnostic);
-        Failure::at_source(
-            Exit::Data,
-            report.with_source_code(source.with_language("yaml")),
-        )
+        let diagnostic = MietteDiagnostic::new(message).with_help(hint);
+        let source = (self.text.name.as_str(), self.text.text.as_str());
+        let report = excerpt::report(diagnostic, (Some(place.clone()), None), source);
+        Failure::at_source(Exit::Data, report)
     }
 }

@@ -8,7 +8,7 @@ use thesis::{Detected, ImportError, Imported, Settings};
 
 use super::RUNS;
 use crate::args::{Layout, ResultsArgs};
-use crate::exit::{Exit, Failure, print_error, written};
+use crate::exit::{Exit, Failure, print_note, written};
 use crate::terminal;
 
 /// What a directory without `clients/` is not.
@@ -46,7 +46,7 @@ pub(super) fn import(dir: &Path, args: &ResultsArgs) -> Result<Exit, Failure> {
 /// Notes on standard error that something among results is not imported, and what it is not.
 pub(crate) fn note_skipped(path: &Path, is_not: &str) {
     let name = path.file_name().unwrap_or(path.as_os_str());
-    print_error(&format!(
+    print_note(&format!(
         "note: skipped: {} is not {is_not}",
         name.to_string_lossy()
     ));

@@ -112,6 +112,25 @@ fn a_disk_that_fills_up_during_the_run_ends_it() {
 }
 
 #[test]
+fn a_limit_on_the_size_of_files_is_a_clear_error() {
+    let (space, echo) = (Space::new(), Served::start(&["echo"]));
+    let run = space.run(&[
+        "--users",
+        "4",
+        "--duration",
+        "2s",
+        &format!("{}/hello", echo.url),
+    ]);
+    // In blocks of 512 or 1,024 bytes.
+    let mut limited = plain(Command::new("sh"));
+    limited.args(["-c", "ulimit -f 4 && exec \"$0\" \"$@\""]);
+    limited.arg(run.get_program()).args(run.get_args());
+    let ended = Ended::of(&mut limited).with(74);
+    ended.stderr_contains("a file became too large: cannot write");
+    ended.stderr_contains("ulimit -f unlimited");
+}
+
+#[test]
 fn a_full_disk_is_a_clear_error() {
     let (space, echo) = (Space::new(), Served::start(&["echo"]));
     let script = "cd \"$1\" && { dd if=/dev/zero of=fill bs=4k 2>&-; \"$0\" run \"$2\" --duration 1s \

@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+
 use super::fails_as;
 use crate::support::{Ended, Space, Tls, read_head};
 
@@ -75,6 +77,84 @@ fn a_connection_cut_within_tls_is_a_failed_request() {
             .sum::<u64>(),
         0
     );
+}
+
+/// A server that wants a certificate of an authority, and a scenario in a folder with what its users have: `tls` says
+/// what they present. The files are relative to the scenario, not to where the program runs.
+fn with_certificates(tls: &str) -> (Space, Tls, std::process::Command) {
+    let ca_key = KeyPair::generate().unwrap();
+    let mut ca = CertificateParams::new(Vec::new()).unwrap();
+    ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let ca_cert = ca.self_signed(&ca_key).unwrap();
+    let issuer = Issuer::new(ca, ca_key);
+    let user_key = KeyPair::generate().unwrap();
+    let user = CertificateParams::new(vec!["user".to_owned()]).unwrap();
+    let user = user.signed_by(&user_key, &issuer).unwrap();
+    let server = Tls::server_for(Some(ca_cert.der().clone()), |stream| {
+        loop {
+            read_head(stream)?;
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")?;
+        }
+    });
+    let space = Space::new();
+    std::fs::create_dir(space.path("load")).unwrap();
+    space.file("load/server.pem", &server.certificate);
+    space.file("load/user.pem", &user.pem());
+    space.file("load/user.key", &user_key.serialize_pem());
+    space.file(
+        "load/other.key",
+        &KeyPair::generate().unwrap().serialize_pem(),
+    );
+    let port = server.address.port();
+    let text = format!(
+        "target: {{ url: \"https://localhost:{port}/\", tls: {{ ca: server.pem{tls} }} }}\n\
+         sessions: {{ a: [ {{ get: /, as: page }} ] }}\n\
+         arrivals: [ {{ constant: 10/s, for: 500ms }} ]\nthresholds: [ errors == 0 ]\n"
+    );
+    let file = space.file("load/scenario.yaml", &text);
+    let mut run = space.run(&[]);
+    run.arg(file);
+    (space, server, run)
+}
+
+#[test]
+fn users_present_their_certificate() {
+    let (space, _server, mut run) = with_certificates(", cert: user.pem, key: user.key");
+    Ended::of(&mut run).with(0);
+    let key = std::fs::read_to_string(space.path("load/user.key")).unwrap();
+    let line = key.lines().nth(1).unwrap();
+    // The key is in no file of the record.
+    for entry in std::fs::read_dir(&space.directories()[0]).unwrap() {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+        assert!(!String::from_utf8_lossy(&bytes).contains(line));
+    }
+    let (_space, _server, mut run) = with_certificates(", cert: user.pem, key: user.key");
+    Ended::of(run.args(["--workers", "2"])).with(0);
+}
+
+#[test]
+fn a_server_that_wants_a_certificate_refuses_others() {
+    let (space, _server, mut run) = with_certificates("");
+    Ended::of(&mut run).with(1);
+    let summary = space.summary();
+    let texts: Vec<&str> = summary.findings.iter().map(|f| f.text.as_str()).collect();
+    let refused = |text: &&str| text.contains("with the TLS alert \"certificate required\"");
+    assert!(texts.iter().any(refused), "{texts:?}");
+}
+
+#[test]
+fn keys_that_are_missing_or_of_others_are_errors() {
+    let ended = |tls: &str, code: i32| {
+        let (_space, _server, mut run) = with_certificates(tls);
+        Ended::of(&mut run).with(code)
+    };
+    ended(", cert: user.pem, key: none.key", 66)
+        .stderr_contains("none.key, which `options.tls` names");
+    ended(", cert: user.pem, key: other.key", 65)
+        .stderr_contains("the key in other.key does not belong to the certificate in user.pem");
+    ended(", cert: user.key, key: user.key", 65).stderr_contains("user.key: no certificate in it");
+    ended(", cert: user.pem", 65).stderr_contains("`cert` needs `key`");
+    ended(", key: user.key", 65).stderr_contains("`key` needs `cert`");
 }
 
 #[test]

@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket};
-use rustls::pki_types::PrivateKeyDer;
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 use tungstenite::WebSocket;
 
 /// Plays `script` to every connection, each on a thread. Its errors are the client's doing.
@@ -78,14 +79,35 @@ impl Tls {
         + Sync
         + 'static,
     ) -> Tls {
+        Tls::server_for(None, script)
+    }
+
+    /// The same for clients alone that have a certificate of this authority.
+    pub(crate) fn server_for(
+        authority: Option<CertificateDer<'static>>,
+        script: impl Fn(&mut StreamOwned<ServerConnection, TcpStream>) -> io::Result<()>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Tls {
         let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
         let CertifiedKey { cert, signing_key } = generate_simple_self_signed(names).unwrap();
         let key = PrivateKeyDer::Pkcs8(signing_key.serialize_der().into());
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ServerConfig::builder_with_provider(provider)
+        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
+            .unwrap();
+        let builder = match authority {
+            None => builder.with_no_client_auth(),
+            Some(authority) => {
+                let mut roots = RootCertStore::empty();
+                roots.add(authority).unwrap();
+                let roots = Arc::new(roots);
+                let clients = WebPkiClientVerifier::builder_with_provider(roots, provider);
+                builder.with_client_cert_verifier(clients.build().unwrap())
+            }
+        };
+        let config = builder
             .with_single_cert(vec![cert.der().clone()], key)
             .unwrap();
         let config = Arc::new(config);

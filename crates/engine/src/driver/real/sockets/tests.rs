@@ -2,9 +2,9 @@ use std::io::Read;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
 use super::*;
-use crate::Setup;
 use crate::arrivals::Share;
 use crate::driver::real::Waiting;
+use crate::{Budget, Setup};
 
 const ID: ConnId = ConnId {
     slot: 3,
@@ -13,12 +13,18 @@ const ID: ConnId = ConnId {
 
 /// A connection, and its other end.
 fn connected_pair() -> (Sockets, TcpStream) {
+    connected_within(Arc::default())
+}
+
+/// The same with memory for what waits to be sent.
+fn connected_within(buffers: Arc<Budget>) -> (Sockets, TcpStream) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let setup = LoopSetup {
         shard: Setup {
             share: Share { index: 0, of: 1 },
             rows_max: 1,
             tls: None,
+            buffers,
         },
         waiting: Waiting::Wide,
         addresses: vec![listener.local_addr().unwrap()].into(),
@@ -46,6 +52,19 @@ fn unread_bytes_are_kept_up_to_a_limit() {
     assert!(count >= BACKLOG_BYTES_MAX >> 20, "{count}");
     assert_eq!(outcome, Outcome::Other);
     assert!(detail.contains("does not read"), "{detail}");
+}
+
+#[test]
+fn unread_bytes_are_kept_as_long_as_there_is_memory() {
+    let buffers = Arc::new(Budget::new(2 << 20));
+    let (mut sockets, _peer) = connected_within(Arc::clone(&buffers));
+    let piece = vec![0; 1 << 20];
+    let refused = (0..100).find_map(|_| sockets.send(ID, &piece));
+    assert_eq!(refused, Some((Outcome::NoMemory, EXHAUSTED.to_owned())));
+    // Its memory is there for others once it is closed.
+    sockets.close(ID);
+    let (mut others, _other_peer) = connected_within(buffers);
+    assert!(others.send(ID, &vec![0; 1 << 20]).is_none());
 }
 
 #[test]

@@ -1,0 +1,153 @@
+//! Memory for what users save and what connections buffer: a number of bytes that all loops of a process share.
+//!
+//! Only what is large counts, in steps, so that small buffers cost no more than a comparison.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Less than this does not count, bytes.
+pub(crate) const CHARGED_BYTES_MIN: usize = 16 << 10;
+/// What counts is rounded up to a multiple of this, bytes.
+const STEP_BYTES: u64 = 64 << 10;
+/// Why something is not kept.
+pub(crate) const EXHAUSTED: &str = "the generator's memory for saved values and buffers is used up";
+
+/// A number of bytes that loops share.
+#[derive(Debug)]
+pub struct Budget {
+    max: u64,
+    used: AtomicU64,
+}
+
+impl Default for Budget {
+    /// Without a limit.
+    fn default() -> Budget {
+        Budget::new(u64::MAX)
+    }
+}
+
+impl Budget {
+    /// A budget of this number of bytes.
+    pub fn new(max: u64) -> Budget {
+        Budget {
+            max,
+            used: AtomicU64::new(0),
+        }
+    }
+
+    /// Takes bytes, if there are as many left.
+    fn take(&self, bytes: u64) -> bool {
+        let used = self.used.fetch_add(bytes, Ordering::Relaxed);
+        let fits = used.saturating_add(bytes) <= self.max;
+        if !fits {
+            self.give_back(bytes);
+        }
+        fits
+    }
+
+    fn give_back(&self, bytes: u64) {
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// What users, connections or sockets hold of a budget, by their slots.
+#[derive(Debug)]
+pub(crate) struct Charges {
+    budget: Arc<Budget>,
+    /// Those with something large; bytes as they count.
+    held: HashMap<u32, u64>,
+}
+
+impl Charges {
+    pub(crate) fn new(budget: &Arc<Budget>) -> Charges {
+        Charges {
+            budget: Arc::clone(budget),
+            held: HashMap::new(),
+        }
+    }
+
+    /// `slot` now holds this number of bytes. False: there is no memory for that, and what it held counts as before.
+    pub(crate) fn set(&mut self, slot: u32, bytes: usize) -> bool {
+        if bytes < CHARGED_BYTES_MIN {
+            self.clear(slot);
+            return true;
+        }
+        let now = (bytes as u64).next_multiple_of(STEP_BYTES);
+        let before = self.held.get(&slot).copied().unwrap_or(0);
+        if now > before && !self.budget.take(now - before) {
+            return false;
+        }
+        if now < before {
+            self.budget.give_back(before - now);
+        }
+        if now != before {
+            self.held.insert(slot, now);
+        }
+        true
+    }
+
+    /// True if `slot` holds something that counts.
+    pub(crate) fn has(&self, slot: u32) -> bool {
+        !self.held.is_empty() && self.held.contains_key(&slot)
+    }
+
+    /// `slot` holds nothing large any more.
+    pub(crate) fn clear(&mut self, slot: u32) {
+        if !self.held.is_empty()
+            && let Some(bytes) = self.held.remove(&slot)
+        {
+            self.budget.give_back(bytes);
+        }
+    }
+}
+
+impl Drop for Charges {
+    fn drop(&mut self) {
+        self.budget.give_back(self.held.values().sum());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KIB: usize = 1 << 10;
+
+    fn used(budget: &Budget) -> u64 {
+        budget.used.load(Ordering::Relaxed) >> 10
+    }
+
+    #[test]
+    fn only_what_is_large_counts_in_steps() {
+        let budget = Arc::new(Budget::new(256 << 10));
+        let mut charges = Charges::new(&budget);
+        assert!(charges.set(1, CHARGED_BYTES_MIN - 1));
+        assert_eq!((used(&budget), charges.has(1)), (0, false));
+        assert!(charges.set(1, CHARGED_BYTES_MIN));
+        assert!(charges.set(1, 60 * KIB));
+        assert_eq!((used(&budget), charges.has(1)), (64, true));
+        assert!(charges.set(1, 65 * KIB));
+        assert_eq!(used(&budget), 128);
+        assert!(charges.set(1, 20 * KIB));
+        assert_eq!(used(&budget), 64);
+        assert!(charges.set(1, 0));
+        assert_eq!((used(&budget), charges.has(1)), (0, false));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_and_changes_nothing() {
+        let budget = Arc::new(Budget::new(256 << 10));
+        let (mut one, mut other) = (Charges::new(&budget), Charges::new(&budget));
+        assert!(one.set(1, 100 * KIB));
+        assert!(other.set(1, 128 * KIB));
+        assert!(!other.set(2, 20 * KIB));
+        assert!(!one.set(1, 129 * KIB));
+        assert_eq!(used(&budget), 256);
+        other.clear(1);
+        assert!(one.set(1, 129 * KIB));
+        drop((one, other));
+        assert_eq!(used(&budget), 0);
+        assert!(Charges::new(&Arc::default()).set(1, usize::MAX >> 1));
+    }
+}

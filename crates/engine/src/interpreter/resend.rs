@@ -1,0 +1,66 @@
+//! Requests that met the end of an idle connection.
+//!
+//! A server may close an idle connection at any time. A request that is on its way meanwhile is lost, and nobody is to
+//! blame: clients send it once more, on a fresh connection, if it is safe to carry it out twice (RFC 9110 §9.2.2,
+//! RFC 9112 §9.3.1). The operation stays the same and counts from when it was due.
+
+use record::Outcome;
+
+use super::state::Interpreter;
+use crate::conn::{Protocol, Reuse};
+
+/// Methods that a server may carry out twice (RFC 9110 §9.2.2).
+const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
+
+impl Interpreter<'_> {
+    /// True if the connection, lost with a request in flight, had served before, nothing of an answer came, and the
+    /// request may be sent once more. The fresh connection has served nothing, so once is all.
+    pub(super) fn may_resend(&self, slot: u32, outcome: Outcome) -> bool {
+        self.met_the_end(slot, outcome) && IDEMPOTENT.contains(&self.method_of(slot))
+    }
+
+    fn met_the_end(&self, slot: u32, outcome: Outcome) -> bool {
+        matches!(outcome, Outcome::Closed | Outcome::Reset)
+            && self.conns[slot].reuse == Reuse::Served
+    }
+
+    /// The method of the request in flight.
+    fn method_of(&self, slot: u32) -> &str {
+        let conn = &self.conns[slot];
+        match conn.protocol {
+            Protocol::Http(_) => &self.http_op(conn.user).method,
+            _ => "GET",
+        }
+    }
+
+    /// Why a request that met the end of an idle connection is not sent once more; empty: it did not.
+    pub(super) fn not_resent(&self, slot: u32, outcome: Outcome) -> String {
+        if !self.met_the_end(slot, outcome) {
+            return String::new();
+        }
+        format!(
+            ", on a connection that was idle before, without an answer; a {} is not sent again, since it may have been \
+             carried out",
+            self.method_of(slot)
+        )
+    }
+
+    /// Sends the user's request once more, on a fresh connection.
+    pub(super) fn resend(&mut self, now_ns: u64, slot: u32) {
+        let (key, endpoint) = (self.conns[slot].user, self.conns[slot].endpoint);
+        self.recorder.counts.requests_retried += 1;
+        self.conns.close(&mut self.users, slot);
+        self.open_conn(now_ns, key, endpoint, Protocol::http());
+    }
+
+    /// Sends a poll's request once more, on a fresh connection.
+    pub(super) fn poll_again(&mut self, now_ns: u64, slot: u32) {
+        self.recorder.counts.requests_retried += 1;
+        self.conns.park(slot);
+        // Parking ended the operation in flight; it continues.
+        self.conns.begin_background();
+        let background = self.conns[slot].background();
+        let sent_ns = background.map_or(now_ns, |background| background.sent_ns);
+        self.connect_background(now_ns, slot, sent_ns);
+    }
+}
