@@ -464,7 +464,8 @@ mod tests {
                 Note connects-retried
                     40 connections failed and were retried
                 Note requests-retried
-                    2 requests met the end of an idle connection and were sent again on a fresh one: the target closes idle connections sooner than users use them again
+                    2 requests met the end of an idle connection and were sent again on a fresh one:
+                    the target closes idle connections sooner than users use them again
                 Note unmatched-messages
                     3 messages matched neither a waiting step nor an entry of `messages`
                 Note note

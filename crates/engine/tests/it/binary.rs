@@ -60,6 +60,6 @@ fn binary_messages_of_phoenix_are_read() {
         let mut peer = WsPeer::new(|_, _| vec![]);
         peer.greeting = vec![PeerAction::Send(frame(0x82, broken))];
         let ran = run(&scenario(vsn, "    - think: 1s"), &mut peer);
-        assert_eq!(ran.counted("connect", Outcome::Protocol), 1, "{vsn}");
+        assert_eq!(ran.counted("steps", Outcome::Protocol), 1, "{vsn}");
     }
 }

@@ -231,9 +231,9 @@ fn a_disconnect_ends_all_channels() {
         let ended = ran.counted("join", CLOSED);
         if waits {
             assert_eq!((ended, ran.outcomes("last")), (1, vec![CLOSED]));
-            assert_eq!(ran.counted("connect", Outcome::Closed), 0);
+            assert_eq!(ran.counted("steps", Outcome::Closed), 0);
         } else {
-            assert_eq!((ended, ran.counted("connect", Outcome::Closed)), (2, 1));
+            assert_eq!((ended, ran.counted("steps", Outcome::Closed)), (2, 1));
         }
         assert_eq!(ran.total(|counts| counts.users_failed), 1);
     }
@@ -438,7 +438,7 @@ fn a_loss_during_a_request_is_counted() {
     let steps = "    - get: /slow\n";
     let ran = run(&scenario("compress: none", steps, 1), &mut peer);
     assert_eq!(ran.outcomes("GET /slow"), [Outcome::Ok]);
-    assert_eq!(ran.counted("connect", Outcome::Closed), 1);
+    assert_eq!(ran.counted("steps", Outcome::Closed), 1);
     assert_eq!(ran.total(|counts| counts.users_finished), 1);
 }
 

@@ -121,7 +121,7 @@ sessions:
             frame(&broken),
         ];
         let ran = run(&steps(protocol, "    - think: 2s\n"), &mut peer);
-        assert_eq!(ran.counted("connect", Outcome::Protocol), 1, "{protocol}");
+        assert_eq!(ran.counted("steps", Outcome::Protocol), 1, "{protocol}");
         let detail = &ran.details()[0];
         assert!(detail.contains("nested deeper than 127 levels"), "{detail}");
     }

@@ -391,10 +391,10 @@ fn users_refused_for_lack_of_ports_memory_or_something() {
         &expect![[r#"
             Fatal generator-memory
                 planned 6,000 users, reached 5,920 (80 refused): memory ran out, either the
-                generator's, its part for saved values and buffers, or the kernel's socket memory
-                (64.0 MiB resident); fix: free memory, save less or lower `options.response_max`,
-                or raise the kernel's socket memory, `sysctl net.ipv4.tcp_mem` (`throng doctor`
-                shows the value)
+                generator's, its part for saved values and buffers, or the kernel's socket
+                memory (64.0 MiB resident); fix: free memory, save less or lower
+                `options.response_max`, or raise the kernel's socket memory, `sysctl
+                net.ipv4.tcp_mem` (`throng doctor` shows the value)
         "#]],
     );
     check(

@@ -1,7 +1,9 @@
 //! Intervals of percentiles, through the files of a run directory.
 
 use plan::{Basis, Comparison, Figure, Stat, Threshold};
-use record::schema::{IntervalMethod, IntervalMissing, PercentileInterval, RunInfo, Summary};
+use record::schema::{
+    IntervalMethod, IntervalMissing, PercentileInterval, RunInfo, RunStatus, Summary,
+};
 use record::{Run, RunDir};
 use stats::hist::LogHistogram;
 use stats::interval::quantile_interval;
@@ -20,6 +22,7 @@ fn write(
     info.phases.truncate(1);
     info.phases[0].end_ns = seconds * SECOND;
     info.ended_ns = seconds * SECOND;
+    info.status = RunStatus::Complete;
     let dir = RunDir::create(root.path(), &info, "name: judged\n").unwrap();
     let mut latency = dir.latency(&info).unwrap();
     let mut rng = Rng::new(4, 1, Purpose::Value);
@@ -37,6 +40,7 @@ fn write(
             .unwrap();
     }
     latency.finish().unwrap();
+    dir.update_info(&info).unwrap();
     let run = Run::open(dir.path()).unwrap();
     (root, run)
 }

@@ -155,6 +155,9 @@ fn only_protocols_of_channels_reconnect() {
     for protocol in ["phoenix", "actioncable", "socket.io"] {
         let plan = plan(&steps(&format!(", protocol: {protocol}")));
         let names: Vec<_> = plan.measures.iter().map(|m| m.name.as_str()).collect();
-        assert_eq!(names, ["connect", "handshake", "reconnect", "rejoin"]);
+        assert_eq!(
+            names,
+            ["connect", "handshake", "reconnect", "rejoin", "steps"]
+        );
     }
 }
