@@ -150,7 +150,7 @@ impl Identities {
         let origin = exchange.origin(path);
         for (name, value) in head.headers() {
             if name.eq_ignore_ascii_case("set-cookie") {
-                jar.take(value, origin, exchange.now_s);
+                jar.take(&value, origin, exchange.now_s);
             }
         }
     }
@@ -212,10 +212,11 @@ impl Identities {
         if head.status != 401 {
             return None;
         }
-        let offered = head
+        let offered: Vec<_> = head
             .headers()
-            .filter(|(name, _)| name.eq_ignore_ascii_case("www-authenticate"));
-        let session = Session::strongest(offered.map(|(_, value)| value))?;
+            .filter(|(name, _)| name.eq_ignore_ascii_case("www-authenticate"))
+            .collect();
+        let session = Session::strongest(offered.iter().map(|(_, value)| &**value))?;
         let identity = self.of(user);
         let again =
             identity.challenges == 0 || session.stale && identity.challenges < CHALLENGES_MAX;

@@ -96,7 +96,7 @@ impl<'a> Received<'a> {
                 let found = regex.captures(&seen)?.get(*group)?;
                 Some(text_value(found.as_bytes()))
             }
-            Source::Header(name) => self.head?.header(name).map(text_value),
+            Source::Header(name) => Some(text_value(&self.head?.header(name)?)),
             Source::Status => Some(Value::Int(i64::from(self.head?.status))),
             Source::Body => Some(text_value(self.body)),
             Source::Event => Some(text_value(self.event()?)),

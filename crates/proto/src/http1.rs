@@ -9,8 +9,8 @@
 //! | `chunk` | the lines of a chunked body |
 //! | `decoder` | the state between calls |
 //!
-//! Where the RFC leaves a choice, a response is refused rather than guessed at: folded headers,
-//! differing lengths, control bytes. When `Transfer-Encoding` and `Content-Length` come together
+//! Where the RFC leaves a choice, a response is refused rather than guessed at: lines that continue
+//! none, differing lengths, control bytes. When `Transfer-Encoding` and `Content-Length` come together
 //! the former wins and the connection is not used again (RFC 9112 §6.3).
 
 mod body;

@@ -260,7 +260,7 @@ fn check_head(head: &Head<'_>) -> Result<(), (Outcome, String)> {
     if essence.trim_ascii().eq_ignore_ascii_case(EVENT_STREAM) {
         return Ok(());
     }
-    let found = String::from_utf8_lossy(content_type);
+    let found = String::from_utf8_lossy(&content_type);
     let detail = format!("content-type {found:?} instead of text/event-stream");
     Err((Outcome::HttpProtocol, detail))
 }

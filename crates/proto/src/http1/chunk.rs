@@ -55,13 +55,17 @@ pub(super) fn parse_end(input: &[u8]) -> Result<bool, Error> {
 }
 
 /// Reads one line of the trailer section. Returns its bytes and whether it was the empty line
-/// that ends the body; `None` while it is incomplete. Trailers are checked and dropped.
-pub(super) fn parse_trailer(input: &[u8]) -> Result<Option<(usize, bool)>, Error> {
+/// that ends the body; `None` while it is incomplete. Trailers are checked and dropped. `is_first`: no
+/// line comes before, so that none can be continued (RFC 9112 §5.2).
+pub(super) fn parse_trailer(input: &[u8], is_first: bool) -> Result<Option<(usize, bool)>, Error> {
     let Some((line, terminator_len)) = head::next_line(input) else {
         return Ok(None);
     };
     if !line.is_empty() {
-        let (_, value) = head::field(line)?;
+        let value = match line {
+            [b' ' | b'\t', value @ ..] if !is_first => value,
+            line => head::field(line)?.1,
+        };
         if value.iter().any(|&b| head::is_control(b)) {
             return Err(Error::ControlByte);
         }

@@ -237,7 +237,10 @@ impl Decoder {
     /// keeps a head that arrives byte by byte from being parsed at each.
     fn may_end_head(&self, input: &[u8]) -> bool {
         let from = (self.scanned as usize).min(input.len());
-        from < head::VERSION_START.len() || memchr::memchr(b'\n', &input[from..]).is_some()
+        // Right after a line the next byte shows whether the field continues.
+        from < head::VERSION_START.len()
+            || input[from - 1] == b'\n'
+            || memchr::memchr(b'\n', &input[from..]).is_some()
     }
 
     fn enter_body(&mut self, parsed: &Parsed, limits: &Limits) -> Result<(), Error> {
@@ -313,7 +316,7 @@ impl Decoder {
                     self.phase = Phase::ChunkSize;
                 }
                 Phase::Trailers => {
-                    let parsed = chunk::parse_trailer(rest)?;
+                    let parsed = chunk::parse_trailer(rest, self.scanned == 0)?;
                     let len = parsed.map_or(rest.len(), |(len, _)| len);
                     let bytes_max = limits.head_bytes_max;
                     if self.scanned as usize + len > bytes_max {

@@ -14,7 +14,7 @@ pub enum Error {
     BadStatusLine,
     /// A header line is not a name, a colon and a value.
     BadHeader,
-    /// A header line is continued on the next one, which RFC 9112 §5.2 gave up.
+    /// The first header line begins with a blank, as if it continued another one (RFC 9112 §2.2).
     FoldedHeader,
     /// A control byte in a head or trailer.
     ControlByte,
@@ -90,7 +90,7 @@ impl fmt::Display for Error {
             Self::NotHttp => "server did not answer with HTTP/1",
             Self::BadStatusLine => "server sent a malformed status line",
             Self::BadHeader => "server sent a header line that is not `name: value`",
-            Self::FoldedHeader => "server folded a header over several lines",
+            Self::FoldedHeader => "server sent a header line that continues none",
             Self::ControlByte => "server sent a control byte in a header",
             Self::BadContentLength => "server sent a content-length that is not a number",
             Self::ConflictingContentLength => "server sent differing content-lengths",

@@ -7,6 +7,8 @@
 use super::error::Error;
 use super::transfer::{Transfer, list, trim_blanks};
 use crate::limits::Limits;
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
 use memchr::memchr;
 
 /// What every response starts with.
@@ -29,25 +31,34 @@ pub struct Head<'a> {
 
 impl<'a> Head<'a> {
     /// The value of the first header of that name, in any case.
-    pub fn header(&self, name: &str) -> Option<&'a [u8]> {
+    pub fn header(&self, name: &str) -> Option<Cow<'a, [u8]>> {
         self.headers()
             .find(|(own, _)| own.eq_ignore_ascii_case(name))
             .map(|(_, value)| value)
     }
 
-    /// All headers in their order, names as sent, values without the blanks around them.
-    pub fn headers(&self) -> impl Iterator<Item = (&'a str, &'a [u8])> + use<'a> {
-        lines(&self.raw[self.fields_at..]).filter_map(|line| {
-            let (name, value) = field(line).ok()?;
-            Some((core::str::from_utf8(name).ok()?, value))
+    /// All headers in their order, names as sent, values without the blanks around them. A value
+    /// that was folded over several lines has a space in place of each fold.
+    pub fn headers(&self) -> impl Iterator<Item = (&'a str, Cow<'a, [u8]>)> + use<'a> {
+        let mut rest = &self.raw[self.fields_at..];
+        core::iter::from_fn(move || {
+            let (line, terminator_len) = next_line(rest).filter(|(line, _)| !line.is_empty())?;
+            let line_len = line.len() + terminator_len;
+            let (lines, behind) = rest.split_at(line_len + continuation(&rest[line_len..])?.len);
+            rest = behind;
+            let (name, value) = field(lines).ok()?;
+            Some((core::str::from_utf8(name).ok()?, unfolded(value)))
         })
     }
 }
 
-fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    bytes
-        .split(|&b| b == b'\n')
-        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+/// A value with a space in place of each fold (RFC 9112 §5.2).
+fn unfolded(value: &[u8]) -> Cow<'_, [u8]> {
+    if memchr(b'\n', value).is_none() {
+        return Cow::Borrowed(value);
+    }
+    let lines: Vec<&[u8]> = value.split(|&b| b == b'\n').map(trim_blanks).collect();
+    Cow::Owned(lines.join(&b' '))
 }
 
 /// What one pass over a complete head found.
@@ -123,7 +134,8 @@ impl Parsed {
 
 /// Reads the head at the front of `input`; `None` while it is incomplete.
 ///
-/// Lines may end with a bare LF (RFC 9112 §2.2). Folded lines are refused (§5.2 leaves a choice).
+/// Lines may end with a bare LF (RFC 9112 §2.2). A first header line that begins with a blank is refused
+/// (the other choice is to skip it).
 pub(super) fn parse(input: &[u8], limits: &Limits) -> Result<Option<Parsed>, Error> {
     let window = &input[..input.len().min(limits.head_bytes_max)];
     match parse_lines(window, limits)? {
@@ -144,18 +156,27 @@ fn parse_lines(window: &[u8], limits: &Limits) -> Result<Option<Parsed>, Error> 
         let Some((line, terminator_len)) = next_line(&window[at..]) else {
             return Ok(None);
         };
+        let line_at = at;
         at += line.len() + terminator_len;
         terminators_count += terminator_len;
         if line.is_empty() {
             break;
         }
-        headers_count += 1;
+        let (name, mut value) = field(line)?;
+        let Some(more) = continuation(&window[at..]) else {
+            return Ok(None);
+        };
+        if more.len > 0 {
+            at += more.len;
+            terminators_count += more.terminators_count;
+            (_, value) = field(&window[line_at..at])?;
+        }
+        headers_count += 1 + more.count;
         if headers_count > limits.headers_count_max {
             return Err(Error::TooManyHeaders {
                 count_max: limits.headers_count_max,
             });
         }
-        let (name, value) = field(line)?;
         parsed.note(name, value)?;
     }
     parsed.len = at;
@@ -165,6 +186,30 @@ fn parse_lines(window: &[u8], limits: &Limits) -> Result<Option<Parsed>, Error> 
         return Err(Error::ControlByte);
     }
     Ok(Some(parsed))
+}
+
+/// Lines that continue a field.
+#[derive(Default)]
+struct Continuation {
+    /// Their bytes, with their ends.
+    len: usize,
+    count: usize,
+    /// Bytes of their ends.
+    terminators_count: usize,
+}
+
+/// The lines at the front of `bytes` that continue the field before them, as they begin with a blank
+/// (RFC 9112 §5.2); mostly none. `None`: more input is needed to know.
+#[inline]
+fn continuation(bytes: &[u8]) -> Option<Continuation> {
+    let mut found = Continuation::default();
+    while let b' ' | b'\t' = bytes.get(found.len)? {
+        let (line, terminator_len) = next_line(&bytes[found.len..])?;
+        found.len += line.len() + terminator_len;
+        found.count += 1;
+        found.terminators_count += terminator_len;
+    }
+    Some(found)
 }
 
 /// The first line of `bytes` and the length of its end, LF or CRLF.
@@ -308,11 +353,17 @@ mod tests {
         assert!(head.raw.ends_with(b"text/plain\r\n\r\n"));
         assert!(head.keep_alive);
         assert_eq!((head.status, head.headers().count()), (200, 8));
-        assert_eq!(head.headers().nth(1), Some(("Server", &b"Apache"[..])));
-        assert_eq!(head.header("etag"), Some(&b"\"34aa387-d-1568eb00\""[..]));
+        assert_eq!(
+            head.headers().nth(1),
+            Some(("Server", b"Apache"[..].into()))
+        );
+        assert_eq!(
+            head.header("etag"),
+            Some(b"\"34aa387-d-1568eb00\""[..].into())
+        );
         assert_eq!(
             head.header("date"),
-            Some(&b"Mon, 27 Jul 2009 12:28:53 GMT"[..])
+            Some(b"Mon, 27 Jul 2009 12:28:53 GMT"[..].into())
         );
         assert_eq!(head.header("dat"), None);
     }
@@ -334,7 +385,7 @@ mod tests {
             .head(text.as_bytes(), true)
             .headers()
             .collect();
-        assert_eq!(headers, [("A", &b"b"[..]), ("B", b"")]);
+        assert_eq!(headers, [("A", b"b"[..].into()), ("B", b""[..].into())]);
     }
 
     #[test]
@@ -352,7 +403,9 @@ mod tests {
             ("HTTP/1.1 200 OK\r\nnocolon\r\n", Error::BadHeader),
             ("HTTP/1.1 200 OK\r\n: x\r\n", Error::BadHeader),
             ("HTTP/1.1 200 OK\r\nname : x\r\n", Error::BadHeader),
-            ("HTTP/1.1 200 OK\r\na: b\r\n c\r\n", Error::FoldedHeader),
+            ("HTTP/1.1 200 OK\r\n a: b\r\n", Error::FoldedHeader),
+            ("HTTP/1.1 200 OK\r\na: b\r\n c\0\r\n", Error::ControlByte),
+            ("HTTP/1.1 200 OK\r\na: b\r\n c\rd\r\n", Error::ControlByte),
             ("HTTP/1.1 200 OK\r\na: b\rc\r\n\r\n", Error::ControlByte),
             ("HTTP/1.1 200 OK\r\na: b\r\r\n\r\n", Error::ControlByte),
             ("HTTP/1.1 200 O\0K\r\n\r\n", Error::ControlByte),
@@ -393,8 +446,40 @@ mod tests {
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
                 Error::BadTransferEncoding,
             ),
+            (
+                "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n 5\r\n",
+                Error::BadContentLength,
+            ),
         ] {
-            assert_eq!(parsed(text), Err(error), "{text:?}");
+            // Whether a field continues shows in the line after it.
+            assert_eq!(parsed(&format!("{text}\r\n")), Err(error), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn folds_are_blanks() {
+        let text = "HTTP/1.1 200 OK\r\nA: b\r\n\t c\r\n  \r\n d\r\nContent-Length:\r\n 5\r\n\
+                    Connection: x,\n close\r\nTransfer-Encoding: gzip,\r\n chunked\r\n\r\n body";
+        let parsed = complete(text);
+        assert_eq!(parsed.len, text.len() - " body".len());
+        assert_eq!(parsed.content_length, Some(5));
+        assert_eq!(parsed.transfer, Transfer::Chunked);
+        assert!(parsed.says_close);
+        let head = parsed.head(text.as_bytes(), true);
+        assert_eq!(head.header("a"), Some(b"b c  d"[..].into()));
+        assert_eq!(head.header("content-length"), Some(b"5"[..].into()));
+        assert_eq!(head.header("connection"), Some(b"x, close"[..].into()));
+        assert_eq!(head.headers().count(), 4);
+        // Each line counts, and at each cut more input is needed.
+        let limits = |headers_count_max| Limits {
+            headers_count_max,
+            ..Limits::DEFAULT
+        };
+        assert!(parse(text.as_bytes(), &limits(10)).is_ok());
+        assert!(parse(text.as_bytes(), &limits(9)).is_err());
+        for len in 0..parsed.len {
+            let cut = parse(&text.as_bytes()[..len], &Limits::DEFAULT);
+            assert_eq!(cut, Ok(None), "{len}");
         }
     }
 

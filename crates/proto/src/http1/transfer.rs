@@ -35,12 +35,13 @@ pub(crate) fn list(value: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
         .filter(|member| !member.is_empty())
 }
 
-/// Takes off the blanks that may stand around a value: spaces and tabs.
+/// Takes off the blanks that may stand around a value: spaces and tabs, and the ends of the lines over
+/// which it is folded. (A CR that ends no line is refused apart.)
 pub(super) fn trim_blanks(mut bytes: &[u8]) -> &[u8] {
-    while let [b' ' | b'\t', rest @ ..] = bytes {
+    while let [b' ' | b'\t' | b'\r' | b'\n', rest @ ..] = bytes {
         bytes = rest;
     }
-    while let [rest @ .., b' ' | b'\t'] = bytes {
+    while let [rest @ .., b' ' | b'\t' | b'\r' | b'\n'] = bytes {
         bytes = rest;
     }
     bytes

@@ -61,7 +61,8 @@ pub struct Agreed {
 pub(super) fn agreed(head: &Head<'_>, offer: Offer) -> Result<Option<Agreed>, HandshakeError> {
     let fields = head.headers();
     let fields = fields.filter(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-extensions"));
-    let mut extensions = fields.flat_map(|(_, value)| http1::list(value));
+    let values: Vec<_> = fields.map(|(_, value)| value).collect();
+    let mut extensions = values.iter().flat_map(|value| http1::list(value));
     let Some(extension) = extensions.next() else {
         return Ok(None);
     };

@@ -3,6 +3,7 @@
 use super::deflate::{self, Agreed, Offer};
 use super::error::HandshakeError;
 use crate::http1::{self, Head};
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -75,7 +76,7 @@ pub fn encode_handshake<'h>(
 /// The first requirement that the response fails.
 pub fn verify_handshake(head: &Head<'_>, key: &Key) -> Result<(), HandshakeError> {
     verify_upgrade(head, key)?;
-    if values(head, "sec-websocket-extensions").any(|value| http1::list(value).next().is_some()) {
+    if values(head, "sec-websocket-extensions").any(|value| http1::list(&value).next().is_some()) {
         return Err(HandshakeError::Extension);
     }
     Ok(())
@@ -107,11 +108,11 @@ fn verify_upgrade(head: &Head<'_>, key: &Key) -> Result<(), HandshakeError> {
         return Err(HandshakeError::Upgrade);
     }
     if !values(head, "connection")
-        .any(|value| http1::list(value).any(|option| option.eq_ignore_ascii_case(b"upgrade")))
+        .any(|value| http1::list(&value).any(|option| option.eq_ignore_ascii_case(b"upgrade")))
     {
         return Err(HandshakeError::Connection);
     }
-    if head.header("sec-websocket-accept") != Some(&key.accept()) {
+    if head.header("sec-websocket-accept").as_deref() != Some(&key.accept()) {
         return Err(HandshakeError::Accept);
     }
     Ok(())
@@ -125,16 +126,16 @@ fn verify_upgrade(head: &Head<'_>, key: &Key) -> Result<(), HandshakeError> {
 pub fn verify_protocol<'a>(
     head: &Head<'a>,
     offered: &[u8],
-) -> Result<Option<&'a [u8]>, HandshakeError> {
+) -> Result<Option<Cow<'a, [u8]>>, HandshakeError> {
     let mut chosen = values(head, "sec-websocket-protocol");
     match (chosen.next(), chosen.next()) {
         (None, _) => Ok(None),
-        (Some(one), None) if http1::list(offered).any(|own| own == one) => Ok(Some(one)),
+        (Some(one), None) if http1::list(offered).any(|own| *own == *one) => Ok(Some(one)),
         _ => Err(HandshakeError::Protocol),
     }
 }
 
-fn values<'a>(head: &Head<'a>, name: &'static str) -> impl Iterator<Item = &'a [u8]> {
+fn values<'a>(head: &Head<'a>, name: &'static str) -> impl Iterator<Item = Cow<'a, [u8]>> {
     head.headers()
         .filter(move |(own, _)| own.eq_ignore_ascii_case(name))
         .map(|(_, value)| value)

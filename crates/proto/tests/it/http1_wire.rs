@@ -52,6 +52,8 @@ fn chunked() {
     let trailers = "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, Chunked\r\n\r\n\
         1\r\nx\r\n0;last\r\nExpires: Wed, 21 Oct 2015 07:28:00 GMT\r\nB: c\r\n\r\n";
     check(&get(trailers), 200, "x", true);
+    let folded = trailers.replace("B: c", "B: c\r\n d\r\n\te");
+    check(&get(&folded), 200, "x", true);
 }
 
 #[test]

@@ -353,7 +353,7 @@ fn subprotocols() {
         let wire = format!("HTTP/1.1 101 x\r\n{fields}\r\n");
         let chosen = with_head(&wire, |head| {
             let chosen = verify_protocol(head, offered.as_bytes())?;
-            Ok(chosen.map(|name| String::from_utf8_lossy(name).into_owned()))
+            Ok(chosen.map(|name| String::from_utf8_lossy(&name).into_owned()))
         });
         assert_eq!(
             chosen.as_ref().map(Option::as_deref),
