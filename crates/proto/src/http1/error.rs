@@ -22,7 +22,7 @@ pub enum Error {
     BadContentLength,
     /// Several `content-length` values differ.
     ConflictingContentLength,
-    /// `transfer-encoding` names `chunked` twice, or before another coding.
+    /// `transfer-encoding` names `chunked` twice, before another coding, or with parameters.
     BadTransferEncoding,
     /// The line before a chunk is not a hexadecimal size below 2⁶⁴ and extensions.
     BadChunkSize,

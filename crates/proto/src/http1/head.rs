@@ -447,6 +447,10 @@ mod tests {
                 Error::BadTransferEncoding,
             ),
             (
+                "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked ;a=b\r\n",
+                Error::BadTransferEncoding,
+            ),
+            (
                 "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n 5\r\n",
                 Error::BadContentLength,
             ),

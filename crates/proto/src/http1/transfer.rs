@@ -1,6 +1,7 @@
 //! `Transfer-Encoding`, and lists of values in general.
 
 use super::error::Error;
+use memchr::memchr;
 
 /// The value of `Transfer-Encoding`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,12 +15,19 @@ pub(super) enum Transfer {
 }
 
 impl Transfer {
-    /// Adds a field; several count as one list. `chunked` has to be last and come once (§7.1).
+    /// Adds a field; several count as one list. `chunked` has to be last, come once, and have no
+    /// parameters (§7.1).
     pub(super) fn note(&mut self, value: &[u8]) -> Result<(), Error> {
         for coding in list(value) {
+            let (name, has_parameters) = match memchr(b';', coding) {
+                Some(at) => (trim_blanks(&coding[..at]), true),
+                None => (coding, false),
+            };
+            let is_chunked = name.eq_ignore_ascii_case(b"chunked");
             *self = match self {
                 Self::Chunked => return Err(Error::BadTransferEncoding),
-                _ if coding.eq_ignore_ascii_case(b"chunked") => Self::Chunked,
+                _ if is_chunked && has_parameters => return Err(Error::BadTransferEncoding),
+                _ if is_chunked => Self::Chunked,
                 _ => Self::Other,
             };
         }
