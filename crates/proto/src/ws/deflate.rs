@@ -142,7 +142,7 @@ impl Inflater {
         out: &mut Vec<u8>,
         bytes_max: usize,
     ) -> Result<(), Broken> {
-        for mut input in [message, TAIL] {
+        for (mut input, is_tail) in [(message, false), (TAIL, true)] {
             loop {
                 let start = out.len();
                 out.resize(start + CHUNK_BYTES, 0);
@@ -151,6 +151,10 @@ impl Inflater {
                 input = &input[result.bytes_consumed..];
                 if out.len() > bytes_max {
                     return Err(Broken::TooLarge);
+                }
+                // It is an empty block. If it says something, the block before it has not ended.
+                if is_tail && result.bytes_written > 0 {
+                    return Err(Broken::Data);
                 }
                 match result.status {
                     // A last block (§7.2.3.4): what follows it is ignored.

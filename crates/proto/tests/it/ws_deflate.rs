@@ -106,6 +106,12 @@ fn protocol_errors_are_reported() {
     let not_utf8 = noise.deflate(&[0xff]);
     for (agreed, wire, error) in [
         (SHARED, compressed(&[0xff; 20]), Error::Deflate),
+        // A block of stored bytes (RFC 1951 §3.2.4) that says nine and has two.
+        (
+            SHARED,
+            frame(0xc2, &[0, 9, 0, 0xf6, 0xff, b'o', b'k']),
+            Error::Deflate,
+        ),
         (
             SHARED,
             compressed(&long),
