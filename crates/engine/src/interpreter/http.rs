@@ -7,6 +7,7 @@ use record::Outcome;
 
 use super::flow::Flow;
 use super::state::Interpreter;
+use super::websocket::SWITCHING;
 use crate::conn::http::encode_http;
 use crate::conn::{Pending, Protocol, Reuse, Stage, http_outcome};
 use crate::identity::Exchange;
@@ -219,6 +220,10 @@ impl<'p> Interpreter<'p> {
             outcome = Outcome::Status;
             self.explain(now_ns, key, outcome, || format!("status {}", head.status));
         }
+        if let Err(detail) = refuse_switch(head, &http.headers) {
+            outcome = Outcome::HttpProtocol;
+            self.explain(now_ns, key, outcome, || detail);
+        }
         self.conclude(now_ns, key, outcome, head.status);
     }
 
@@ -344,6 +349,15 @@ impl<'p> Interpreter<'p> {
             None => false,
         }
     }
+}
+
+/// A server must not switch to a protocol that no header of the request named (RFC 9110 §7.8).
+pub(super) fn refuse_switch(head: &Head<'_>, headers: &[(String, Template)]) -> Result<(), String> {
+    let mut names = headers.iter().map(|(name, _)| name);
+    if head.status != SWITCHING || names.any(|name| name.eq_ignore_ascii_case("upgrade")) {
+        return Ok(());
+    }
+    Err("the server switched to a protocol that was not requested".to_owned())
 }
 
 /// Reads a head that was read before: that beats keeping it in parts.

@@ -9,7 +9,7 @@ use proto::http1::{self, Head};
 use record::Outcome;
 
 use super::flow::Flow;
-use super::http::head_again;
+use super::http::{head_again, refuse_switch};
 use super::state::Interpreter;
 use crate::conn::http::encode_get;
 use crate::conn::{Poller, Protocol, Reuse, Stage};
@@ -128,6 +128,7 @@ impl<'p> Interpreter<'p> {
         if !poll.status.allows(head.status) {
             return Err((Outcome::Status, format!("status {}", head.status)));
         }
+        refuse_switch(head, &poll.headers).map_err(|detail| (Outcome::HttpProtocol, detail))?;
         if body.trim_ascii().is_empty() {
             return Ok(Vec::new());
         }

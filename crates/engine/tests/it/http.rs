@@ -205,6 +205,30 @@ sessions:
 }
 
 /// Bytes after a response answer no request (RFC 9112 §9.2).
+/// RFC 9110 §7.8: a server may switch to what the request named, and to nothing else.
+#[test]
+fn a_switch_that_was_not_requested_breaks_the_protocol() {
+    let text = format!(
+        "
+name: switch
+target: http://target.test/
+sessions:
+  main:
+    - get: /
+      as: uninvited
+    - get: /
+      headers: {{ Upgrade: h2c, connection: upgrade }}
+      as: invited
+{ONE_USER}"
+    );
+    let switch = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n";
+    let switch = || vec![PeerAction::Send(switch.as_bytes().to_vec())];
+    let ran = run(&text, &mut HttpPeer::new(|_| MS, |_| switch()));
+    assert_eq!(ran.outcomes("uninvited"), [Outcome::HttpProtocol]);
+    assert_eq!(ran.outcomes("invited"), [Outcome::Ok]);
+    assert!(ran.details()[0].contains("not requested"));
+}
+
 #[test]
 fn bytes_after_a_response_are_not_taken_for_the_next_one() {
     let own = [
