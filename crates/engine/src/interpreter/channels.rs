@@ -288,7 +288,9 @@ impl<'p> Interpreter<'p> {
         if beat {
             channels.beat = None;
         }
-        if beat || channels.awaited != Some(number) || self.users[key].wait != Wait::Reply {
+        // Nothing that we sent has the number 0; a join that waits for its topic is noted by it.
+        let unknown = number == BY_TOPIC || channels.awaited != Some(number);
+        if beat || unknown || self.users[key].wait != Wait::Reply {
             self.recorder.counts.bytes_in += len as u64;
             return;
         }

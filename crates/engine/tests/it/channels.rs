@@ -406,6 +406,17 @@ fn socketio_rejections_silence_and_disconnects_end_sessions() {
     }
 }
 
+/// A join is answered by the news of its namespace, and by nothing that has a number.
+#[test]
+fn an_acknowledgement_does_not_confirm_a_namespace() {
+    for ack in ["430[]", "431[]"] {
+        let mut peer = WsPeer::new(|_, _| vec![text(ack), text(r#"44{"message":"no"}"#)]);
+        peer.greeting = vec![text(OPEN)];
+        let ran = run(&scenario("protocol: socket.io", "    - join: /"), &mut peer);
+        assert_eq!(ran.outcomes("join"), [Outcome::Rejected], "{ack}");
+    }
+}
+
 /// The same run however the server's bytes are cut.
 #[test]
 fn any_split_reads_the_same() {
