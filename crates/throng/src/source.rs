@@ -246,7 +246,9 @@ pub(crate) fn try_compile(
 /// Refuses overrides that hold secrets: experiments and searches store their overrides in a file, so
 /// that they can be resumed.
 pub(crate) fn no_secrets(plan: &Plan, sets: &[(String, String)]) -> Result<(), Failure> {
-    let first = plan.secret_sets.first().and_then(|at| sets.get(*at));
+    let mut stored = plan.secret_sets.iter();
+    let first = stored.find(|at| !plan.cookie_sets.contains(at));
+    let first = first.and_then(|at| sets.get(*at));
     match first {
         None => Ok(()),
         Some((key, _)) => Err(Failure::hinted(

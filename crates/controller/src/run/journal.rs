@@ -179,9 +179,9 @@ impl Journal {
         let mut info = info.clone();
         if let Err(error) = &closed {
             info.status = RunStatus::Failed;
-            let mut notes = vec![with_causes(error)];
-            notes.extend((rows.lost > 0).then(|| counted(rows)));
-            for text in notes {
+            // The cause comes last: findings quote the last note.
+            let lost = (rows.lost > 0).then(|| counted(rows));
+            for text in lost.into_iter().chain([with_causes(error)]) {
                 let what = EventKind::Note { text };
                 // The error is returned either way.
                 let _ = events.write(&Event { at_ns, what });

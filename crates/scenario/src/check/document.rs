@@ -66,6 +66,7 @@ impl Checker<'_> {
         self.unused_params();
         let planned = phases.iter().map(Phase::users_planned).sum::<f64>();
         let data = self.finish_data(planned + singles.len() as f64);
+        let (secret_sets, cookie_sets) = self.finish_secrets();
         Some(Plan {
             name,
             seed,
@@ -82,7 +83,8 @@ impl Checker<'_> {
             singles,
             options,
             thresholds,
-            secret_sets: self.finish_secrets(),
+            secret_sets,
+            cookie_sets,
             probes,
         })
     }

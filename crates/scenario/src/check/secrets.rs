@@ -37,8 +37,8 @@ const NAMES: &[&str] = &[
 pub(super) struct Secrets {
     /// Overrides that stand at a secret place themselves, by their place in the list.
     sets: Vec<usize>,
-    /// Texts at secret places.
-    texts: Vec<String>,
+    /// Texts at secret places, and whether that is a cookie.
+    texts: Vec<(String, bool)>,
     /// Variables, and the texts that they are set to.
     variables: Vec<(String, String)>,
 }
@@ -64,15 +64,16 @@ impl Checker<'_> {
                 .label("in the scenario's text")
                 .hint("write \"${env('NAME')}\" and set the environment variable");
         }
-        self.secrets.texts.push(text.to_owned());
+        self.secrets.texts.push((text.to_owned(), false));
     }
 
     /// The value of a header or cookie of this name.
     pub(super) fn note_header(&mut self, name: &str, node: &Node) {
-        // Cookies in the text are mostly settings.
-        let is_cookie = name.eq_ignore_ascii_case("cookie");
-        if is_cookie && !node.text().unwrap_or_default().contains("${") {
+        if name.eq_ignore_ascii_case("cookie") {
+            // Cookies in the text are mostly settings: no warning.
             self.secrets.sets.extend(node.place.set);
+            let text = node.text().unwrap_or_default();
+            self.secrets.texts.push((text.to_owned(), true));
         } else if is_secret_header(name) {
             self.note_secret(node);
         }
@@ -86,23 +87,18 @@ impl Checker<'_> {
             .push((name.to_owned(), text.to_owned()));
     }
 
-    /// The overrides that hold secrets, by their place in the list.
-    pub(super) fn finish_secrets(&mut self) -> Vec<usize> {
+    /// The overrides that hold secrets, by their place in the list; and those of them that reach cookies only.
+    pub(super) fn finish_secrets(&mut self) -> (Vec<usize>, Vec<usize>) {
         let Secrets {
             mut sets,
-            mut texts,
-            mut variables,
+            texts,
+            variables,
         } = std::mem::take(&mut self.secrets);
-        let mut at = 0;
-        while let Some(text) = texts.get(at).cloned() {
-            let used = variables.extract_if(.., |(name, _)| uses(&text, name));
-            texts.extend(used.map(|(_, text)| text));
-            at += 1;
-        }
-        for param in &self.params {
-            let is_secret = texts.iter().any(|text| uses(text, &param.name));
-            sets.extend(param.place.set.filter(|_| is_secret));
-        }
+        let reaching = |wanted: bool| {
+            let texts = texts.iter().filter(|(_, is_cookie)| *is_cookie == wanted);
+            self.reaching(texts.map(|(text, _)| text.clone()).collect(), &variables)
+        };
+        sets.extend(reaching(false));
         let overrides = self.settings.overrides.iter().enumerate();
         sets.extend(overrides.filter_map(|(at, (key, _))| {
             let name = key.rsplit('.').next().unwrap_or(key);
@@ -111,9 +107,26 @@ impl Checker<'_> {
                 .any(|secret| name.eq_ignore_ascii_case(secret))
                 .then_some(at)
         }));
+        let mut cookies = reaching(true);
+        cookies.retain(|at| !sets.contains(at));
+        sets.extend(&cookies);
         sets.sort_unstable();
         sets.dedup();
-        sets
+        (sets, cookies)
+    }
+
+    /// The overrides of parameters that reach these texts, by whatever variables.
+    fn reaching(&self, mut texts: Vec<String>, variables: &[(String, String)]) -> Vec<usize> {
+        let mut variables: Vec<&(String, String)> = variables.iter().collect();
+        let mut at = 0;
+        while let Some(text) = texts.get(at).cloned() {
+            let used = variables.extract_if(.., |(name, _)| uses(&text, name));
+            texts.extend(used.map(|(_, text)| text.clone()));
+            at += 1;
+        }
+        let params = self.params.iter();
+        let used = params.filter(|param| texts.iter().any(|text| uses(text, &param.name)));
+        used.filter_map(|param| param.place.set).collect()
     }
 }
 
