@@ -12,6 +12,7 @@ mod examples;
 mod experiments;
 mod exports;
 mod faults;
+mod hostile;
 mod kill;
 mod model;
 #[cfg(feature = "web")]

@@ -6,6 +6,8 @@ use std::io::{self, Read};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket};
@@ -28,6 +30,13 @@ pub(crate) fn server(
         }
     });
     address
+}
+
+/// Does nothing for this long.
+pub(crate) fn pass(time: Duration) {
+    let (_open, never) = channel::<()>();
+    // Nobody sends: the time passes.
+    let _ = never.recv_timeout(time);
 }
 
 /// Reads a request's head.

@@ -1,0 +1,64 @@
+//! Servers that break the rules in every way we know of: the outcome of each is the right one, memory
+//! stays bounded, and both sides count the same connections and requests.
+//!
+//! A table of cases, in one file for each kind of server, says what the server does and what is right to
+//! say of it. One run plays all cases of a table at the same time, each with one user.
+
+mod case;
+mod frames;
+mod http;
+mod played;
+mod server;
+
+use case::Case;
+use played::Played;
+
+/// What is seen instead of the right outcome, by case. A case that is listed here and right fails the
+/// test as well: then it is to be taken out.
+const KNOWN: &[(&str, &str)] = &[];
+
+/// Plays a table, whose steps name places by this scheme, and compares every case.
+#[track_caller]
+fn all_are_right(scheme: &str, cases: &[Case]) {
+    let played = Played::new(scheme, cases);
+    let mut wrong = Vec::new();
+    for case in cases {
+        let found = played.of(case);
+        let known = KNOWN.iter().find(|(name, _)| *name == case.name);
+        match (known, found) {
+            (None, Err(difference)) => wrong.push(format!("{}: {difference}", case.name)),
+            (Some(_), Ok(())) => wrong.push(format!("{}: it is right now", case.name)),
+            (Some((_, seen)), Err(difference)) if !difference.starts_with(seen) => {
+                wrong.push(format!("{}: not as known, {difference}", case.name));
+            }
+            _ => {}
+        }
+    }
+    let (wrong_count, count) = (wrong.len(), cases.len());
+    assert!(
+        wrong.is_empty(),
+        "{wrong_count} of {count} cases:\n  {}",
+        wrong.join("\n  ")
+    );
+    played.memory_is_bounded();
+}
+
+#[test]
+fn http_is_what_the_rfcs_say() {
+    all_are_right("http", &http::cases());
+}
+
+/// Names are the keys of the scenario and of `KNOWN`.
+#[test]
+fn the_names_of_cases_differ() {
+    let tables = [
+        http::cases(),
+    ];
+    let mut names: Vec<_> = tables.iter().flatten().map(|case| case.name).collect();
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), count);
+    let unknown = KNOWN.iter().find(|(name, _)| !names.contains(name));
+    assert_eq!(unknown, None, "no such case");
+}
