@@ -3,6 +3,9 @@
 //! What is right where a limit of ours is exceeded is `too-large`: `proto::Limits`, and the options of the
 //! run, have the limits.
 
+mod bodies;
+mod chunked;
+mod connections;
 mod fields;
 mod status;
 
@@ -12,11 +15,18 @@ use super::case::{Act, Case, send};
 const GET: &str = "[ { get: AT, save: { seen: body }, check: \"seen == 'ok'\" } ]";
 /// One request, whose body does not matter.
 const GET_ANY: &str = "[ { get: AT, save: { seen: body } } ]";
+/// One that has no body.
+const GET_NOTHING: &str = "[ { get: AT, save: { seen: body }, check: \"seen == ''\" } ]";
+/// One that the server leaves without an answer.
+const GET_IN_TIME: &str = "[ { get: AT, timeout: 1s } ]";
 
 pub(super) fn cases() -> Vec<Case> {
     [
         status::cases(),
         fields::cases(),
+        bodies::cases(),
+        chunked::cases(),
+        connections::cases(),
     ]
     .concat()
 }
