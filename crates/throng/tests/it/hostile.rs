@@ -9,6 +9,7 @@ mod frames;
 mod http;
 mod played;
 mod server;
+mod websocket;
 
 use case::Case;
 use played::Played;
@@ -48,17 +49,24 @@ fn http_is_what_the_rfcs_say() {
     all_are_right("http", &http::cases());
 }
 
+#[test]
+fn websockets_are_what_the_rfcs_say() {
+    all_are_right("ws", &websocket::cases());
+}
+
 /// Names are the keys of the scenario and of `KNOWN`.
 #[test]
 fn the_names_of_cases_differ() {
     let tables = [
         http::cases(),
+        websocket::cases(),
     ];
     let mut names: Vec<_> = tables.iter().flatten().map(|case| case.name).collect();
     let count = names.len();
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), count);
+    assert!(count >= 250, "{count}");
     let unknown = KNOWN.iter().find(|(name, _)| !names.contains(name));
     assert_eq!(unknown, None, "no such case");
 }
