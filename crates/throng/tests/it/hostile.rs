@@ -8,7 +8,10 @@ mod case;
 mod frames;
 mod http;
 mod played;
+mod polls;
 mod server;
+mod sse;
+mod tcp;
 mod websocket;
 
 use case::Case;
@@ -54,12 +57,26 @@ fn websockets_are_what_the_rfcs_say() {
     all_are_right("ws", &websocket::cases());
 }
 
+#[test]
+fn event_streams_and_polls_are_what_the_standard_says() {
+    let cases = [sse::cases(), polls::cases()].concat();
+    all_are_right("http", &cases);
+}
+
+#[test]
+fn framed_messages_are_what_their_framing_says() {
+    all_are_right("", &tcp::cases());
+}
+
 /// Names are the keys of the scenario and of `KNOWN`.
 #[test]
 fn the_names_of_cases_differ() {
     let tables = [
         http::cases(),
         websocket::cases(),
+        sse::cases(),
+        polls::cases(),
+        tcp::cases(),
     ];
     let mut names: Vec<_> = tables.iter().flatten().map(|case| case.name).collect();
     let count = names.len();
