@@ -5,6 +5,7 @@
 //! say of it. One run plays all cases of a table at the same time, each with one user.
 
 mod case;
+mod channels;
 mod frames;
 mod http;
 mod played;
@@ -64,6 +65,11 @@ fn event_streams_and_polls_are_what_the_standard_says() {
 }
 
 #[test]
+fn channels_are_what_their_protocols_say() {
+    all_are_right("ws", &channels::cases());
+}
+
+#[test]
 fn framed_messages_are_what_their_framing_says() {
     all_are_right("", &tcp::cases());
 }
@@ -76,6 +82,7 @@ fn the_names_of_cases_differ() {
         websocket::cases(),
         sse::cases(),
         polls::cases(),
+        channels::cases(),
         tcp::cases(),
     ];
     let mut names: Vec<_> = tables.iter().flatten().map(|case| case.name).collect();
