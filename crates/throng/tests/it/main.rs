@@ -3,6 +3,7 @@
 
 mod ads;
 mod analyze;
+mod both_sides;
 mod capacity;
 mod channels;
 mod cli;

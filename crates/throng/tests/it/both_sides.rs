@@ -1,0 +1,261 @@
+//! Both sides count: servers of every transport that count for themselves, and the record. To the last
+//! request and the last message they say the same, at a light load and when the server is overloaded:
+//! it then answers some too late, drops connections, refuses, reads slowly, and loses and repeats
+//! messages.
+
+mod ledger;
+mod messages;
+mod requests;
+mod talks;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::net::SocketAddr;
+
+use record::Run;
+
+use crate::support::{Ended, Space};
+use ledger::{Counts, Ledger, Load};
+
+/// The transports.
+const TRANSPORTS: &[&str] = &[
+    "http",
+    "sse",
+    "poll",
+    "ws",
+    "tcp",
+    "phoenix",
+    "actioncable",
+    "socketio",
+];
+
+/// What a user of a transport does: `ADDRESS` is its server. Only what an overloaded server never answers has
+/// little time (`LATE`), so that the speed of the machine does not matter.
+fn steps(name: &str) -> String {
+    let at = "path: \"ws://ADDRESS/\", protocol";
+    match name {
+        "http" => {
+            "[ { loop: 2, steps: [ { loop: 3, steps: [ { get: \"http://ADDRESS/\", as: http } ] }, \
+                   { get: \"http://ADDRESS/late\", as: http, timeout: LATE } ] } ]"
+                .to_owned()
+        }
+        "sse" => "[ { sse: \"http://ADDRESS/${user}\", reconnect: 50ms, as: sse }, \
+                  { expect: { when: { /done: true } } }, { close: } ]"
+            .to_owned(),
+        "poll" => "[ { poll: \"http://ADDRESS/${user}\", each: /list, pause: 20ms, as: poll }, \
+                   { expect: { when: { /done: true } } }, { close: } ]"
+            .to_owned(),
+        "ws" => talk(
+            "{ ws: \"ws://ADDRESS/\", as: ws.open }",
+            "{ send: { do: VERB }, reply: { when: { /of: VERB }, within: TIME }, as: ws }",
+            "{ send: { do: pad, pad: PAD }, as: ws.pad }",
+        ),
+        "tcp" => talk(
+            "{ tcp: \"ADDRESS\", framing: { delimiter: \"\\n\" }, as: tcp.open }",
+            "{ send: { do: VERB }, reply: { when: { /of: VERB }, within: TIME }, as: tcp }",
+            "{ send: { do: pad, pad: PAD }, as: tcp.pad }",
+        ),
+        "phoenix" => talk(
+            &format!(
+                "{{ ws: {{ {at}: phoenix, as: phoenix.open }} }}, {{ join: t, as: phoenix.join }}"
+            ),
+            "{ push: { event: VERB }, reply: { within: TIME }, as: phoenix }",
+            "{ push: { event: pad, payload: { pad: PAD } }, as: phoenix.pad }",
+        ),
+        "actioncable" => talk(
+            &format!(
+                "{{ ws: {{ {at}: actioncable, as: actioncable.open }} }}, \
+                 {{ join: t, as: actioncable.join }}"
+            ),
+            "{ perform: { action: VERB }, reply: { when: { /of: VERB }, within: TIME }, as: actioncable }",
+            "{ perform: { action: pad, data: { pad: PAD } }, as: actioncable.pad }",
+        ),
+        "socketio" => talk(
+            &format!(
+                "{{ ws: {{ {at}: socket.io, as: socketio.open }} }}, {{ join: /, as: socketio.join }}"
+            ),
+            "{ emit: { event: VERB }, reply: { within: TIME }, as: socketio }",
+            "{ emit: { event: pad, args: PAD }, as: socketio.pad }",
+        ),
+        _ => unreachable!("no transport {name}"),
+    }
+}
+
+/// Messages that want answers, of which the third has none if the server is overloaded, those that want
+/// none, and one that is answered behind all numbered messages.
+fn talk(open: &str, say: &str, pad: &str) -> String {
+    let says = |verb: &str, time: &str| say.replace("VERB", verb).replace("TIME", time);
+    let (say, late, go) = (says("say", "20s"), says("say", "LATE"), says("go", "20s"));
+    format!(
+        "[ {open}, {say}, {say}, {late}, {say}, {{ loop: PADS, steps: [ {pad} ] }}, {go}, {{ close: }} ]"
+    )
+}
+
+#[test]
+fn both_sides_count_the_same_at_a_light_load() {
+    let totals = both_sides_agree(Load::Light, 4, 10, 20);
+    assert!(totals.answered > 100, "{totals:?}");
+    let faults = [
+        totals.late,
+        totals.closed,
+        totals.refused,
+        totals.skipped,
+        totals.doubled,
+    ];
+    assert_eq!(faults, [0; 5]);
+}
+
+#[test]
+fn both_sides_count_the_same_when_the_server_is_overloaded() {
+    let totals = both_sides_agree(Load::Over, 6, 60, 64_000);
+    let faults = [
+        totals.late,
+        totals.closed,
+        totals.refused,
+        totals.skipped,
+        totals.doubled,
+    ];
+    assert!(faults.iter().all(|&count| count > 0), "{totals:?}");
+}
+
+/// Runs this number of users of each transport, each of whom sends `pads` messages that want no answer,
+/// each with `pad_bytes`; then compares all counts. What the servers counted together.
+#[track_caller]
+fn both_sides_agree(load: Load, users: usize, pads: usize, pad_bytes: usize) -> Counts {
+    let ledgers: Vec<_> = TRANSPORTS.iter().map(|_| Ledger::new(load)).collect();
+    let addresses: Vec<_> = TRANSPORTS
+        .iter()
+        .zip(&ledgers)
+        .map(|(name, ledger)| serve(name, ledger))
+        .collect();
+    let space = Space::new();
+    let text = scenario(&addresses, users)
+        .replace("PADS", &pads.to_string())
+        .replace("PAD", &"p".repeat(pad_bytes))
+        .replace("LATE", if load == Load::Over { "2s" } else { "20s" });
+    Ended::of(&mut space.run_text(&text, &[])).with(0);
+    let ours = Ours::read(&space.only());
+    let mut totals = Counts::default();
+    for (name, ledger) in TRANSPORTS.iter().zip(&ledgers) {
+        let theirs = ledger.counts();
+        assert_eq!(ours.counts(name), theirs, "{name}: ours, and the server's");
+        totals.add(&theirs);
+    }
+    assert_eq!(ours.unmatched, 0, "messages that nobody waited for");
+    totals
+}
+
+fn serve(name: &'static str, ledger: &Ledger) -> SocketAddr {
+    match name {
+        "http" => requests::http(ledger),
+        "sse" => requests::event_streams(ledger),
+        "poll" => requests::polls(ledger),
+        _ => messages::serve(name, ledger),
+    }
+}
+
+fn scenario(addresses: &[SocketAddr], users: usize) -> String {
+    let mut text = format!(
+        "
+target: http://{}
+options: {{ timeout: 20s }}
+messages:
+",
+        addresses[0]
+    );
+    for name in TRANSPORTS {
+        writeln!(
+            text,
+            "  {name}.said: {{ when: {{ /by: {name} }}, seq: /seq }}"
+        )
+        .unwrap();
+    }
+    text += "sessions:\n";
+    for (name, address) in TRANSPORTS.iter().zip(addresses) {
+        let steps = steps(name).replace("ADDRESS", &address.to_string());
+        writeln!(text, "  {name}: {steps}").unwrap();
+    }
+    text += "arrivals:\n  - { hold: 60s, until: done }\n";
+    for name in TRANSPORTS {
+        for _ in 0..users {
+            writeln!(text, "  - {{ at: 1ms, session: {name} }}").unwrap();
+        }
+    }
+    text
+}
+
+/// What the record says.
+struct Ours {
+    /// By measure and outcome.
+    rows: BTreeMap<(String, &'static str), u64>,
+    /// Connections that were made, by session.
+    connections: BTreeMap<String, u64>,
+    /// By measure; of messages that have no rows, too.
+    counts: BTreeMap<String, u64>,
+    unmatched: u64,
+}
+
+impl Ours {
+    #[track_caller]
+    fn read(run: &Run) -> Ours {
+        let info = run.info();
+        let (mut rows, mut connections) = (BTreeMap::new(), BTreeMap::new());
+        run.requests(|batch| {
+            for row in batch {
+                assert_eq!(row.weight, 1, "all rows are kept");
+                let measure = info.measures[usize::from(row.measure)].name.clone();
+                if measure == "connect" {
+                    let session = info.sessions[usize::from(row.session)].clone();
+                    *connections.entry(session).or_default() += 1;
+                }
+                *rows.entry((measure, row.outcome.name())).or_default() += 1;
+            }
+        })
+        .unwrap();
+        let summary = run.summary().unwrap().unwrap();
+        let counts = summary.measures.iter();
+        let counts = counts.map(|measure| (measure.name.clone(), measure.count));
+        Ours {
+            rows,
+            connections,
+            counts: counts.collect(),
+            unmatched: run.series().unwrap().iter().map(|row| row.unmatched).sum(),
+        }
+    }
+
+    /// What a server of this transport should have counted.
+    fn counts(&self, name: &str) -> Counts {
+        let of = |part: &str, outcome: &'static str| {
+            let measure = format!("{name}{part}");
+            self.rows.get(&(measure, outcome)).copied().unwrap_or(0)
+        };
+        let count = |part: &str| {
+            self.counts
+                .get(&format!("{name}.said{part}"))
+                .copied()
+                .unwrap_or(0)
+        };
+        // Event streams alone come back, and each time is a request.
+        let again = |outcome: &'static str| match name {
+            "sse" => self
+                .rows
+                .get(&("reconnect".to_owned(), outcome))
+                .copied()
+                .unwrap_or(0),
+            _ => 0,
+        };
+        let kinds = ["ok", "timeout", "closed", "status"];
+        let [answered, late, closed, refused] = kinds.map(|kind| of("", kind) + again(kind));
+        Counts {
+            connections: self.connections.get(name).copied().unwrap_or(0),
+            answered,
+            late,
+            closed,
+            refused,
+            pads: of(".pad", "ok"),
+            pushed: count(""),
+            skipped: count(".lost"),
+            doubled: count(".duplicated"),
+        }
+    }
+}
