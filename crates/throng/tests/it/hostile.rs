@@ -6,6 +6,7 @@
 
 mod case;
 mod channels;
+mod deep;
 mod frames;
 mod http;
 mod played;
@@ -74,6 +75,13 @@ fn framed_messages_are_what_their_framing_says() {
     all_are_right("", &tcp::cases());
 }
 
+/// A parser that recurses for each level would end the generator, and with it the run.
+#[test]
+fn json_that_is_nested_deeply_is_broken() {
+    all_are_right("ws", &deep::channels());
+    all_are_right("http", &deep::polls());
+}
+
 /// Names are the keys of the scenario and of `KNOWN`.
 #[test]
 fn the_names_of_cases_differ() {
@@ -84,6 +92,8 @@ fn the_names_of_cases_differ() {
         polls::cases(),
         channels::cases(),
         tcp::cases(),
+        deep::channels(),
+        deep::polls(),
     ];
     let mut names: Vec<_> = tables.iter().flatten().map(|case| case.name).collect();
     let count = names.len();
