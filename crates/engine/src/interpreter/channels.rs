@@ -233,20 +233,7 @@ impl<'p> Interpreter<'p> {
             Incoming::Joined { topic } => self.joined(now_ns, slot, &topic, Ok(())),
             Incoming::Refused { topic, reason } => self.joined(now_ns, slot, &topic, Err(reason)),
             Incoming::Ended(ended) => self.channel_ended(now_ns, slot, &ended),
-            Incoming::Greeting { silence_ns } => {
-                channels.silence_ns = silence_ns;
-                if let Some(silence_ns) = silence_ns {
-                    channels.beat_ns = now_ns.saturating_add(silence_ns);
-                }
-                if channels.is_lost() {
-                    return self.reconnected(now_ns, slot);
-                }
-                self.arm_channels(slot);
-                let key = self.conns[slot].user;
-                if self.users[key].wait == Wait::Upgrade {
-                    self.complete(now_ns, key, Outcome::Ok, SWITCHING);
-                }
-            }
+            Incoming::Greeting { silence_ns } => self.greeted(now_ns, slot, silence_ns),
             Incoming::Ping { pong } => {
                 self.send_control_text(slot, |out| out.extend_from_slice(&pong));
             }
@@ -265,6 +252,25 @@ impl<'p> Interpreter<'p> {
                 };
                 self.lost(now_ns, slot, Outcome::Protocol, detail);
             }
+        }
+    }
+
+    /// The connection may be used; from now on the server is silent for this long at most.
+    fn greeted(&mut self, now_ns: u64, slot: u32, silence_ns: Option<u64>) {
+        let Some(channels) = self.conns[slot].channels() else {
+            return;
+        };
+        channels.silence_ns = silence_ns;
+        if let Some(silence_ns) = silence_ns {
+            channels.beat_ns = now_ns.saturating_add(silence_ns);
+        }
+        if channels.is_lost() {
+            return self.reconnected(now_ns, slot);
+        }
+        self.arm_channels(slot);
+        let key = self.conns[slot].user;
+        if self.users[key].wait == Wait::Upgrade {
+            self.complete(now_ns, key, Outcome::Ok, SWITCHING);
         }
     }
 

@@ -444,7 +444,7 @@ fn quiet_hides_warnings_and_shows_errors() {
     let (space, echo) = (Space::new(), Served::start(&["echo"]));
     let scenario = |count: &str| {
         format!(
-            "target: {}\nsessions: {{ a: [ {{ get: /hello, auth: {{ user: me, password: open }} }} ] }}\n\
+            "target: {}\nsessions: {{ a: [ {{ get: /hello, auth: {{ basic: {{ user: me, password: open }} }} }} ] }}\n\
              arrivals: [ {{ constant: 5/s, for: {count} }} ]\n",
             echo.url
         )

@@ -23,7 +23,7 @@ use crate::support::{Ended, Running, Space, read_head, server, skip, throng};
 
 /// Processes at once: each has next to nothing to do.
 const AT_ONCE: usize = 16;
-/// Of so many events one is the end, unless KILL_EVERY says otherwise: `make kill` takes each.
+/// One of this number of events is the end, unless KILL_EVERY says otherwise: `make kill` takes each.
 const EVERY: usize = 6;
 /// Rows older than this are safe. The promise is five seconds; a machine that is busy with other tests may hold the
 /// threads of twelve runs up.
