@@ -173,13 +173,12 @@ mod tests {
     use super::*;
 
     const V1: &str = "\
-31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755
-32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct
-35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory
+31 23 0:28 / /groups rw,relatime - tmpfs tmpfs rw,mode=755
+32 31 0:29 / /groups/cpu,cpuacct rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct
+35 31 0:32 / /groups/memory rw,relatime - cgroup cgroup rw,memory
 ";
-    const V2: &str =
-        "31 23 0:28 / /sys/fs/cgroup rw shared:4 master:1 - cgroup2 cgroup2 rw,nsdelegate\n";
-    const HYBRID: &str = "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n";
+    const V2: &str = "31 23 0:28 / /groups rw shared:4 master:1 - cgroup2 cgroup2 rw,nsdelegate\n";
+    const HYBRID: &str = "41 31 0:38 / /groups/unified rw,relatime - cgroup2 cgroup2 rw\n";
 
     #[track_caller]
     fn check(mounts: &str, own: &str, controller: &str, expected: &[&str]) {
@@ -189,8 +188,8 @@ mod tests {
 
     #[test]
     fn folders_go_up_to_the_mount() {
-        let (root, one) = ("/sys/fs/cgroup", "/sys/fs/cgroup/user.slice");
-        let two = "/sys/fs/cgroup/user.slice/run.scope";
+        let (root, one) = ("/groups", "/groups/user.slice");
+        let two = "/groups/user.slice/run.scope";
         check(
             V2,
             "0::/user.slice/run.scope\n",
@@ -199,9 +198,9 @@ mod tests {
         );
         check(V2, "0::/\n", "memory", &[root]);
         let own = "5:cpuacct,cpu:/a/b\n4:memory:/old\n0::/c\n";
-        let memory = "/sys/fs/cgroup/memory";
-        check(V1, own, "memory", &["/sys/fs/cgroup/memory/old", memory]);
-        let cpu = "/sys/fs/cgroup/cpu,cpuacct";
+        let memory = "/groups/memory";
+        check(V1, own, "memory", &["/groups/memory/old", memory]);
+        let cpu = "/groups/cpu,cpuacct";
         let (a, b) = (format!("{cpu}/a"), format!("{cpu}/a/b"));
         check(V1, own, "cpu", &[&b, &a, cpu]);
         check(V1, own, "pids", &[]);
@@ -213,29 +212,26 @@ mod tests {
     fn a_controller_beside_version_1_is_found_in_version_2() {
         let mounts = format!("{V1}{HYBRID}");
         let own = "4:memory:/m\n0::/u\n";
-        let unified = "/sys/fs/cgroup/unified";
-        check(&mounts, own, "io", &["/sys/fs/cgroup/unified/u", unified]);
-        let memory = "/sys/fs/cgroup/memory";
-        check(&mounts, own, "memory", &["/sys/fs/cgroup/memory/m", memory]);
+        let unified = "/groups/unified";
+        check(&mounts, own, "io", &["/groups/unified/u", unified]);
+        let memory = "/groups/memory";
+        check(&mounts, own, "memory", &["/groups/memory/m", memory]);
     }
 
     #[test]
     fn in_a_container_paths_begin_at_its_own_group() {
-        let mounts = "35 31 0:32 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n";
-        let memory = "/sys/fs/cgroup/memory";
+        let mounts = "35 31 0:32 /docker/abc /groups/memory ro - cgroup cgroup rw,memory\n";
+        let memory = "/groups/memory";
         check(mounts, "4:memory:/docker/abc\n", "memory", &[memory]);
         let inner = "4:memory:/docker/abc/jobs/one\n";
-        let (one, jobs) = (
-            "/sys/fs/cgroup/memory/jobs/one",
-            "/sys/fs/cgroup/memory/jobs",
-        );
+        let (one, jobs) = ("/groups/memory/jobs/one", "/groups/memory/jobs");
         check(mounts, inner, "memory", &[one, jobs, memory]);
         // Another's, or one whose name only begins alike: what is mounted is around this one.
         for other in ["/docker/abcd", "/elsewhere", "/docker/abc/../x"] {
             check(mounts, &format!("4:memory:{other}\n"), "memory", &[memory]);
         }
         // With a namespace of its own the path ends at its root; outside of it there are `..`.
-        check(V2, "0::/../other\n", "memory", &["/sys/fs/cgroup"]);
+        check(V2, "0::/../other\n", "memory", &["/groups"]);
         // Of several mounts the one that shows this group.
         let both = format!("36 31 0:32 /other /mnt rw - cgroup cgroup rw,memory\n{mounts}");
         check(&both, "4:memory:/docker/abc\n", "memory", &[memory]);

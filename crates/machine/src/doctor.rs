@@ -271,12 +271,12 @@ mod tests {
                 total_bytes: 300 << 20,
                 available_bytes: 280 << 20,
             }),
-            memory_group: Some("/sys/fs/cgroup/memory/job".to_owned()),
+            memory_group: Some("/groups/memory/job".to_owned()),
             ..facts()
         });
         let value = &check(&checks, "memory").value;
         let expected = "280 MiB available of the 300 MiB that the control group \
-                        /sys/fs/cgroup/memory/job allows";
+                        /groups/memory/job allows";
         assert_eq!(value, expected);
     }
 
