@@ -50,9 +50,13 @@ where
     W: Future<Output = ()>,
 {
     let pool = ThreadPool::start(options, work).await;
-    let pool = pool.map_err(|source| ServerError::Listen {
-        address: options.listen,
-        source,
+    let pool = pool.map_err(|source| match source.kind() {
+        // It is a thread that cannot be started: another address would not help.
+        io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory => ServerError::Process(source),
+        _ => ServerError::Listen {
+            address: options.listen,
+            source,
+        },
     })?;
     ready(pool.address);
     let served = pool.serve_until(shutdown, drain).await;
