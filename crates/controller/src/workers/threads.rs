@@ -22,6 +22,10 @@ use super::rows::ROWS_MAX;
 /// How long loops may take to get ready.
 const READY_TIME_MAX: Duration = Duration::from_secs(100);
 
+/// Stack of a loop's thread. JSON that is nested as deep as is read takes more than the usual two MiB where the compiler
+/// does not optimise.
+const STACK_BYTES: usize = 8 << 20;
+
 /// The share of the memory that is left that users' saved values and connections' buffers may take. The rest is for
 /// users and connections themselves, and for a value that is copied.
 const BUFFERS_SHARE: f64 = 0.5;
@@ -45,6 +49,8 @@ pub(super) struct LoopConfig {
 pub enum ThreadsError {
     #[error("a loop of the generator cannot run")]
     Loop(#[from] LoopError),
+    #[error("no thread can be started for a loop of the generator")]
+    Spawn(#[source] std::io::Error),
     #[error("the generator's loops were not ready after {} s", READY_TIME_MAX.as_secs())]
     Slow,
 }
@@ -94,14 +100,19 @@ impl Threads {
                 stop: Arc::clone(stop),
             };
             let (plan, rows, report) = (Arc::clone(plan), rows.clone(), report.clone());
-            std::thread::spawn(move || run_loop(&plan, &setup, &rows, &report))
+            let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+            thread.spawn(move || run_loop(&plan, &setup, &rows, &report))
         });
+        let handles: Vec<_> = handles.collect();
         let mut threads = Threads {
-            handles: handles.collect(),
+            handles: Vec::new(),
             barrier,
             stop: Arc::clone(stop),
             _cores: cores,
         };
+        for handle in handles {
+            threads.handles.push(handle.map_err(ThreadsError::Spawn)?);
+        }
         if threads
             .barrier
             .await_loops(config.loops.count, READY_TIME_MAX)
