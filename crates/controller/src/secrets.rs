@@ -76,6 +76,7 @@ impl Secrets {
             | EventKind::ArrivalsResumed
             | EventKind::MemoryPressure { .. }
             | EventKind::TargetEnded { .. }
+            | EventKind::ClockCompared { .. }
             | EventKind::ProbeBack { .. }
             | EventKind::ProbeSource { .. } => {}
         }

@@ -13,6 +13,7 @@
 //! | `topics` | channels that the server ends, and joining them again |
 //! | `reconnects` | WebSockets of channels that reconnect |
 //! | `resend` | requests that met the end of an idle connection |
+//! | `subscriptions` | from when until when users get pushed messages |
 //! | `background` | background operations |
 
 mod background;
@@ -29,6 +30,7 @@ mod resend;
 mod sessions;
 mod sse;
 mod state;
+mod subscriptions;
 mod tcp;
 mod topics;
 mod waits;

@@ -2,6 +2,7 @@
 
 pub mod arrivals;
 mod budget;
+pub mod clocks;
 pub mod command;
 mod conn;
 pub mod driver;

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use plan::Plan;
-use plan::{MeasureId, MeasureKind, Phase, SessionId};
+use plan::{MeasureId, MeasureKind, Numbered, Phase, SessionId};
 use record::schema::{Ending, SessionEnd, UserState};
 use record::{Measurement, Outcome};
 use serde::{Deserialize, Serialize};
 use stats::hist::LogHistogram;
 
-use crate::sequences::{Broadcast, Broadcasts};
+use crate::clocks::ClockReading;
+use crate::sequences::{Broadcast, Broadcasts, Head, Heads, Settlement, Settlements};
 use crate::traffic::Traffic;
 
 pub use record::counters::{Counts, Gauges, LoopCpu};
@@ -40,6 +41,12 @@ pub struct Delta {
     pub endings: Vec<Ending>,
     /// Numbered messages that the loop's users got.
     pub broadcasts: Vec<Broadcast>,
+    /// How far their sequences had come.
+    pub heads: Vec<Head>,
+    /// Subscriptions to them that ended, and how many made the same claim.
+    pub settlements: Vec<(Settlement, u64)>,
+    /// What stamped replies said of the clocks that stamped them.
+    pub clocks: Vec<ClockReading>,
     /// Filled in by a driver that has threads and clocks, as is what follows.
     pub cpu: LoopCpu,
     /// Of all connections so far.
@@ -60,8 +67,9 @@ pub struct MeasureDelta {
     pub failed: LogHistogram,
     /// How long operations waited that were never answered: their response times are at least that.
     pub censored: LogHistogram,
-    /// Empty but for requests and handshakes, as is `lag`.
+    /// Empty but for requests, handshakes and stamped messages, as is `lag`.
     pub service: LogHistogram,
+    /// Of messages: how long they may have been there before they were read.
     pub lag: LogHistogram,
 }
 
@@ -97,6 +105,9 @@ pub(crate) struct Recorder {
     examples: Vec<Example>,
     endings: BTreeMap<(SessionEnd, SessionId, Option<MeasureId>, UserState), u64>,
     pub(crate) broadcasts: Broadcasts,
+    pub(crate) heads: Heads,
+    pub(crate) settlements: Settlements,
+    clocks: Vec<ClockReading>,
     pub(crate) counts: Counts,
     /// The most users there were at once in the interval so far.
     users_peak: u64,
@@ -133,6 +144,9 @@ impl Recorder {
             examples: Vec::new(),
             endings: BTreeMap::new(),
             broadcasts: Broadcasts::default(),
+            heads: Heads::default(),
+            settlements: Settlements::default(),
+            clocks: Vec::new(),
             counts: Counts::default(),
             users_peak: 0,
             rows: Vec::new(),
@@ -167,10 +181,30 @@ impl Recorder {
         *self.endings.entry((end, session, step, state)).or_default() += 1;
     }
 
-    /// Records an operation that begins and ends at once: a message that came in.
-    pub(crate) fn arrival(&mut self, row: Measurement) {
+    /// Records an operation that begins and ends at once: a message that came in, and that may have
+    /// been there for `late_ns` before it was read. That much of its latency may be the generator's.
+    pub(crate) fn arrival(&mut self, row: Measurement, late_ns: u64) {
         self.begin(row.measure);
+        let store = &mut self.stores[row.measure as usize];
+        let late_ns = late_ns.min(row.response_ns());
+        store.lag.record(late_ns);
+        store.service.record(row.response_ns() - late_ns);
         self.operation(row, 0);
+    }
+
+    /// Counts what happened, with a time of its own.
+    pub(crate) fn time(&mut self, measure: MeasureId, time_ns: u64) {
+        self.count(measure, 1);
+        self.stores[measure as usize].response.record(time_ns);
+    }
+
+    /// Adds what a stamped reply says of a clock.
+    pub(crate) fn compare_clock(&mut self, reading: &ClockReading) {
+        let mut known = self.clocks.iter_mut();
+        match known.find(|known| known.message == reading.message) {
+            Some(known) => known.merge(reading),
+            None => self.clocks.push(*reading),
+        }
     }
 
     /// Records an operation that has ended. `lag_ns` is how late the generator was with it, which
@@ -252,6 +286,12 @@ impl Recorder {
         let store = &mut self.stores[measure as usize];
         store.begun += times;
         store.outcomes[Outcome::Ok as usize] += times;
+    }
+
+    /// Counts a message, or a subscription, of which it is unknown what was lost.
+    pub(crate) fn unaccounted(&mut self, numbered: &Numbered) {
+        self.counts.numbers_unaccounted += 1;
+        self.count(numbered.unaccounted, 1);
     }
 
     /// Keeps the text of an error if it is one of the first of its kind.
@@ -364,6 +404,9 @@ impl Recorder {
             examples: std::mem::take(&mut self.examples),
             endings: endings.collect(),
             broadcasts: self.broadcasts.take(),
+            heads: self.heads.take(),
+            settlements: self.settlements.take(),
+            clocks: std::mem::take(&mut self.clocks),
             cpu: LoopCpu::default(),
             traffic: Traffic::default(),
         });

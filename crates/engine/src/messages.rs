@@ -10,9 +10,9 @@ use record::{Measurement, Outcome};
 use crate::json::depth_note;
 use crate::measure::Recorder;
 use crate::received::{Received, excerpt};
-use crate::sequences::{Broadcast, Got, Tracks, sequence};
+use crate::sequences::{Accounts, Broadcast, Ended, Got, Opened, sequence};
 use crate::users::Users;
-use stamps::{Sent, sent};
+use stamps::{Clocks, Sent};
 
 /// A message that arrived.
 #[derive(Debug, Clone, Copy)]
@@ -29,10 +29,11 @@ pub(crate) struct Delivery<'a> {
 #[derive(Debug)]
 pub(crate) struct Messages<'p> {
     plan: &'p Plan,
-    /// Of users that get numbered messages.
-    tracks: Tracks,
-    /// True if any of the plan's messages is numbered.
-    numbered: bool,
+    /// Of users that are subscribed to numbered messages.
+    pub(crate) accounts: Accounts,
+    clocks: Clocks,
+    /// How long what is received now may have been there before it was read.
+    pub(crate) read_late_ns: u64,
     scratch: Vec<u8>,
 }
 
@@ -40,8 +41,9 @@ impl<'p> Messages<'p> {
     pub(crate) fn new(plan: &'p Plan) -> Messages<'p> {
         Messages {
             plan,
-            tracks: Tracks::default(),
-            numbered: plan.messages.iter().any(|m| m.numbered.is_some()),
+            accounts: Accounts::new(plan),
+            clocks: Clocks::new(plan),
+            read_late_ns: 0,
             scratch: Vec::new(),
         }
     }
@@ -143,12 +145,10 @@ impl<'p> Messages<'p> {
     ) {
         let (measure, user) = (message.measure, &users[delivery.user]);
         let (now_ns, received) = (delivery.now_ns, delivery.received);
-        let sent = sent(
-            message,
-            delivery.received.body,
-            (users.zero_unix_ns, delivery.now_ns),
-            &mut recorder.counts,
-        );
+        let times = (users.zero_unix_ns, now_ns);
+        let (kind, counts) = ((place, message), &mut recorder.counts);
+        let sent = self.clocks.sent(kind, received.body, times, counts);
+        let is_numbered = self.account(recorder, delivery, (place, message), user.number, sent);
         if sent == Sent::Missing {
             recorder.example(now_ns, measure, Outcome::Save, user.number, || {
                 format!(
@@ -157,19 +157,19 @@ impl<'p> Messages<'p> {
                     depth_note(received.body)
                 )
             });
+        }
+        if sent == Sent::Missing || !is_numbered {
             return recorder.check(measure, Outcome::Save);
         }
-        if let Some(numbered) = &message.numbered {
-            let Some(number) = received.count(&numbered.from) else {
-                recorder.example(now_ns, measure, Outcome::Save, user.number, || {
-                    absent_number(received, numbered)
-                });
-                return recorder.check(measure, Outcome::Save);
-            };
-            self.track(recorder, delivery, (place, numbered), number, sent);
-        }
-        let Sent::At(sent_ns) = sent else {
-            return recorder.check(measure, Outcome::Ok);
+        let sent_ns = match sent {
+            Sent::At(sent_ns) => sent_ns,
+            Sent::Ahead(sent_ns) => {
+                if let Some(sent_at) = &message.sent_at {
+                    recorder.time(sent_at.ahead, sent_ns - now_ns);
+                }
+                return recorder.check(measure, Outcome::Ok);
+            }
+            _ => return recorder.check(measure, Outcome::Ok),
         };
         let row = Measurement {
             due_ns: sent_ns,
@@ -179,43 +179,70 @@ impl<'p> Messages<'p> {
             bytes_in: delivery.len as u32,
             ..user.row(measure)
         };
-        recorder.arrival(row);
+        recorder.arrival(row, self.read_late_ns);
     }
 
-    /// A message that a step waited for counts among the numbered ones, too.
+    /// A message that a step waited for counts among the numbered ones, too. `request_ns`: when the
+    /// step sent what it answers, if it did; then its stamp says how far its sender's clock is off.
     pub(crate) fn track_expected(
         &mut self,
         users: &mut Users<'_>,
         recorder: &mut Recorder,
         delivery: &Delivery<'_>,
+        request_ns: Option<u64>,
     ) {
-        if !self.numbered {
+        let compares = self.clocks.any && request_ns.is_some();
+        if !self.accounts.are_kept() && !compares {
             return;
         }
-        if let Some((place, message)) = self.find_pushed(users, delivery)
-            && let Some(numbered) = &message.numbered
-        {
-            let sent = sent(
-                message,
-                delivery.received.body,
-                (users.zero_unix_ns, delivery.now_ns),
-                &mut recorder.counts,
-            );
-            let received = delivery.received;
-            match received.count(&numbered.from) {
-                Some(number) => {
-                    self.track(recorder, delivery, (place, numbered), number, sent);
-                }
-                None => {
-                    let user = users[delivery.user].number;
-                    let (now_ns, measure) = (delivery.now_ns, message.measure);
-                    recorder.example(now_ns, measure, Outcome::Save, user, || {
-                        absent_number(received, numbered)
-                    });
-                    recorder.check(measure, Outcome::Save);
-                }
+        let Some((place, message)) = self.find_pushed(users, delivery) else {
+            return;
+        };
+        let (now_ns, body) = (delivery.now_ns, delivery.received.body);
+        let (kind, zero_ns) = ((place, message), users.zero_unix_ns);
+        if let Some(request_ns) = request_ns {
+            let times = (request_ns, now_ns);
+            if let Some(reading) = self.clocks.compare(kind, body, zero_ns, times) {
+                recorder.compare_clock(&reading);
             }
         }
+        if message.numbered.is_none() {
+            return;
+        }
+        let counts = &mut recorder.counts;
+        let sent = self.clocks.sent(kind, body, (zero_ns, now_ns), counts);
+        let user = users[delivery.user].number;
+        if !self.account(recorder, delivery, (place, message), user, sent) {
+            recorder.check(message.measure, Outcome::Save);
+        }
+    }
+
+    /// Accounts for a message if its kind is numbered. False if it should have a number and has none
+    /// that can be read.
+    fn account(
+        &mut self,
+        recorder: &mut Recorder,
+        delivery: &Delivery<'_>,
+        (place, message): (u16, &Pushed),
+        user: u64,
+        sent: Sent,
+    ) -> bool {
+        let Some(numbered) = &message.numbered else {
+            return true;
+        };
+        let received = delivery.received;
+        let number = received.count(&numbered.from);
+        match number {
+            Some(number) => self.track(recorder, delivery, (place, numbered), number, sent),
+            None => {
+                let (now_ns, measure) = (delivery.now_ns, message.measure);
+                recorder.count(numbered.unreadable, 1);
+                recorder.example(now_ns, measure, Outcome::Save, user, || {
+                    absent_number(received, numbered)
+                });
+            }
+        }
+        number.is_some()
     }
 
     /// Tracks a numbered message: what is lost, duplicated or out of order, and when its first and
@@ -234,18 +261,32 @@ impl<'p> Messages<'p> {
             None => received.topic().map(<[u8]>::to_vec),
         };
         let sequence = sequence(&name.unwrap_or_default());
-        match self.tracks.take(delivery.user, message, sequence, number) {
+        let (user, name) = (delivery.user, (message, sequence));
+        let taken = self.accounts.take(user, name, number, now_ns);
+        match taken.got {
             Got::New { lost } => recorder.count(numbered.lost, lost),
             Got::OutOfOrder => recorder.count(numbered.out_of_order, 1),
             Got::Duplicate => return recorder.count(numbered.duplicated, 1),
             Got::Restarted { lost } => {
-                recorder.counts.numbers_unaccounted += 1;
+                recorder.unaccounted(numbered);
                 recorder.count(numbered.lost, lost);
             }
-            Got::Untracked => return recorder.counts.numbers_unaccounted += 1,
+            Got::Untracked => return recorder.unaccounted(numbered),
+            Got::Unsubscribed => return,
+        }
+        if !numbered.shared {
+            return;
+        }
+        // What was sent before the run was published before anybody was subscribed.
+        let compared = taken.compared && sent != Sent::BeforeRun;
+        let name = (message, sequence, taken.opening);
+        if compared && !recorder.heads.add(name, now_ns, number) {
+            recorder.unaccounted(numbered);
         }
         let sent_ns = match sent {
-            Sent::At(sent_ns) => sent_ns,
+            Sent::At(sent_ns) | Sent::Ahead(sent_ns) => sent_ns,
+            // Only without stamps do the times begin with the first receiver.
+            Sent::Unstamped if numbered.first.is_some() => return,
             Sent::Unstamped => now_ns,
             Sent::BeforeRun | Sent::Missing => return,
         };
@@ -256,15 +297,43 @@ impl<'p> Messages<'p> {
             sent_ns,
             first_ns: now_ns,
             last_ns: now_ns,
+            first_late_ns: self.read_late_ns,
+            last_late_ns: self.read_late_ns,
         });
         recorder.counts.broadcasts_untold += u64::from(!kept);
     }
 
-    /// The user gets nothing any more: what is missing is lost.
-    pub(crate) fn end(&mut self, recorder: &mut Recorder, user: u32) {
-        for (message, missing) in self.tracks.end(user) {
-            if let Some(numbered) = &self.plan.messages[usize::from(message)].numbered {
-                recorder.count(numbered.lost, missing);
+    /// The user's connection is ready to bring messages.
+    pub(crate) fn subscribe(&mut self, now_ns: u64, user: u32, opened: Opened) {
+        if self.accounts.are_kept() {
+            self.accounts.open(user, opened, now_ns);
+        }
+    }
+
+    /// The user left the topics of these sequences.
+    pub(crate) fn leave(&mut self, recorder: &mut Recorder, now_ns: u64, user: u32, left: &[u64]) {
+        let settlements = &mut recorder.settlements;
+        let ended = self.accounts.leave(user, left, now_ns, settlements);
+        self.count_ended(recorder, &ended);
+    }
+
+    /// The user's subscription is over: what is missing is lost. `joined`: the sequences of the topics
+    /// that it had to the end.
+    pub(crate) fn end(&mut self, recorder: &mut Recorder, now_ns: u64, user: u32, joined: &[u64]) {
+        let settlements = &mut recorder.settlements;
+        let ended = self.accounts.close(user, joined, now_ns, settlements);
+        self.count_ended(recorder, &ended);
+    }
+
+    fn count_ended(&self, recorder: &mut Recorder, ended: &[Ended]) {
+        for ended in ended {
+            let message = &self.plan.messages[usize::from(ended.message)];
+            let Some(numbered) = &message.numbered else {
+                continue;
+            };
+            recorder.count(numbered.lost, ended.missing);
+            if ended.unreported {
+                recorder.unaccounted(numbered);
             }
         }
     }

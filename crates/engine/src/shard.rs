@@ -280,6 +280,12 @@ impl<'p> Shard<'p> {
         self.interpreter.connect_failed(now_ns, id, outcome, detail);
     }
 
+    /// What is received from now on may have been there for this long before it was read: the loop was
+    /// busy, or not running. That part of a message's latency is not its sender's.
+    pub fn set_read_late(&mut self, late_ns: u64) {
+        self.interpreter.messages.read_late_ns = late_ns;
+    }
+
     /// The peer sent bytes.
     pub fn handle_received(&mut self, now_ns: u64, id: ConnId, bytes: &[u8]) {
         self.close_intervals(now_ns);

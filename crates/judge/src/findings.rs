@@ -6,9 +6,11 @@ use record::schema::{Event, EventKind, Finding, MeasureSummary, Severity, Thresh
 
 use crate::accounts;
 use crate::channels;
+use crate::clocks;
 use crate::figures::Figures;
 use crate::finding::finding;
 use crate::limits::{ERROR_FINDINGS_MAX, ERROR_KINDS_MAX, ERROR_TEXT_CHARS_MAX, NOTES_MAX};
+use crate::numbered;
 use crate::probes;
 use crate::summary::per_second;
 
@@ -26,7 +28,8 @@ pub(crate) fn findings(
     findings.extend(retried(figures));
     findings.extend(resent(figures));
     findings.extend(held(figures));
-    findings.extend(pushes(figures));
+    findings.extend(numbered::findings(figures));
+    findings.extend(clocks::findings(figures));
     findings.extend(unmatched(figures));
     findings.extend(notes(figures));
     findings.push(throughput(figures));
@@ -191,46 +194,6 @@ fn held(figures: &Figures) -> Option<Finding> {
     );
     let finding = finding(Severity::Note, "users-held", text);
     Some(finding.with("users", n as f64).done())
-}
-
-/// Numbered messages that users did not get, or not as they were sent; one finding a kind of message.
-fn pushes(figures: &Figures) -> Vec<Finding> {
-    let measures = &figures.info.measures;
-    let count = |name: &str| {
-        let measure = measures
-            .iter()
-            .position(|m| m.kind == "message" && m.name == name)?;
-        Some(figures.cell(None, measure).ended())
-    };
-    let numbered = measures.iter().filter_map(|measure| {
-        let name = measure.name.strip_suffix(".lost")?;
-        let lost = count(&measure.name)?;
-        let duplicated = count(&format!("{name}.duplicated"))?;
-        let out_of_order = count(&format!("{name}.out_of_order"))?;
-        Some((name, count(name)?, lost, duplicated, out_of_order))
-    });
-    let amiss = numbered.filter(|&(_, _, lost, duplicated, late)| lost + duplicated + late > 0);
-    let told = amiss.map(|(name, received, lost, duplicated, out_of_order)| {
-        let text = format!(
-            "`{name}`: users received {} and missed {}; {} arrived twice, {} out of order",
-            units::counted(received, "message"),
-            units::count(lost),
-            units::count(duplicated),
-            units::count(out_of_order),
-        );
-        let severity = if lost > 0 {
-            Severity::Warning
-        } else {
-            Severity::Note
-        };
-        finding(severity, "sequence-anomalies", text)
-            .with("received", received as f64)
-            .with("lost", lost as f64)
-            .with("duplicated", duplicated as f64)
-            .with("out_of_order", out_of_order as f64)
-            .done()
-    });
-    told.collect()
 }
 
 fn unmatched(figures: &Figures) -> Option<Finding> {

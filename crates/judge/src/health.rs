@@ -13,7 +13,7 @@ mod starts;
 mod storms;
 mod target;
 
-pub(crate) use cause::FELL_BEHIND;
+pub(crate) use cause::{Cause, FELL_BEHIND};
 use record::schema::{
     EventKind, Finding, HealthSummary, MeasureSummary, RunStatus, Severity, UsersSummary,
 };
@@ -25,6 +25,8 @@ use crate::pauses;
 
 /// The code of a run that did not come to its planned end.
 pub(crate) const INCOMPLETE: &str = "run-incomplete";
+/// The code of a generator without faults.
+const HEALTHY: &str = "generator-healthy";
 
 /// The generator's state over the whole run.
 pub(crate) fn summarise(figures: &Figures) -> HealthSummary {
@@ -84,9 +86,22 @@ pub(crate) fn findings(
     heads.chain(findings).collect()
 }
 
+/// Adds thresholds that lag decides, behind what makes the run untrusted besides. A generator whose lag
+/// decides one is not healthy.
+pub(crate) fn add_decided(findings: &mut Vec<Finding>, decided: Vec<Finding>) {
+    if decided.is_empty() {
+        return;
+    }
+    findings.retain(|finding| finding.code != HEALTHY);
+    let is_fatal = |finding: &Finding| finding.severity == Severity::Fatal;
+    let at = findings.iter().rposition(is_fatal);
+    let at = at.map_or(0, |last| last + 1);
+    findings.splice(at..at, decided);
+}
+
 /// Lag above the run's limit, although all users were started.
 fn too_late(figures: &Figures, late: &lag::Late<'_>) -> Finding {
-    let cause = cause::of(figures);
+    let cause = Cause::of(figures);
     let limit_ns = figures.info.generator.lag_max_ns;
     let sends = figures.total(|row| row.sends);
     let seconds = figures.seconds(None);
@@ -181,7 +196,7 @@ fn healthy(figures: &Figures, health: &HealthSummary) -> Finding {
         figures.info.generator.mode,
         units::counted(u64::from(figures.info.generator.loops), "loop"),
     );
-    finding(Severity::Good, "generator-healthy", text)
+    finding(Severity::Good, HEALTHY, text)
         .with("lag_p99_ns", health.lag_p99_ns as f64)
         .with("loop_busy_max", health.loop_busy_max)
         .with("rss_peak_bytes", health.rss_peak_bytes as f64)

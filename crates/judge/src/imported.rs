@@ -40,6 +40,7 @@ pub fn judge_samples(run: &Run, import: &Import) -> Result<Summary, JudgeError> 
         users: UsersSummary::default(),
         health: HealthSummary::default(),
         traffic: None,
+        clocks: Vec::new(),
         measures,
         phases: Vec::new(),
     })

@@ -14,9 +14,11 @@ pub mod analyze;
 pub mod capacity;
 mod channels;
 pub mod clients;
+mod clocks;
 pub mod compare;
 pub mod cost;
 pub mod course;
+mod decided;
 pub mod experiment;
 mod figures;
 mod finding;
@@ -26,6 +28,7 @@ mod imported;
 pub mod index;
 pub mod limits;
 pub mod meters;
+mod numbered;
 pub mod pauses;
 pub mod probes;
 #[cfg(test)]
@@ -124,9 +127,11 @@ pub fn judge_figures(
     let users = summary::users(figures);
     let measures = measures(figures, None);
     let meant_to_fail = threshold::meant_to_fail(figures, thresholds);
+    let by_lag = decided::findings(figures, thresholds);
     let thresholds = threshold::evaluate_all(figures, thresholds);
 
     let mut findings = health::findings(figures, &health, &users, &measures, allow_lost_workers);
+    health::add_decided(&mut findings, by_lag);
     // Behind what makes the run untrusted, and before all else.
     let is_grave = |finding: &Finding| finding.severity == Severity::Fatal;
     let at = findings
@@ -149,6 +154,7 @@ pub fn judge_figures(
         users,
         health,
         traffic: summary::traffic(figures),
+        clocks: clocks::summarise(figures),
         measures,
         phases: summary::phases(figures),
     }

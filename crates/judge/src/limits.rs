@@ -29,6 +29,10 @@ pub const LAG_OF_RESPONSE_MAX: f64 = 0.05;
 /// … provided it is at least this long, in nanoseconds.
 pub const LAG_WARN_NS_MIN: u64 = 1_000_000;
 
+/// A clock that is off by more than this share of the median latency by its stamps makes these latencies
+/// say nothing.
+pub const CLOCK_OF_LATENCY_MAX: f64 = 0.05;
+
 /// The latency log holds operations that succeeded. Where they are a smaller share of all, lag
 /// is estimated from the seconds of the series, which know them all.
 pub const LAG_COVERAGE_MIN: f64 = 0.90;

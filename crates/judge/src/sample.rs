@@ -97,6 +97,19 @@ pub(crate) fn figures() -> Figures {
     figures
 }
 
+/// The same, with these measures of messages besides, of which nothing was counted yet.
+pub(crate) fn with_messages(names: &[String]) -> Figures {
+    let mut info = info();
+    info.measures.truncate(UPDATE);
+    info.measures.extend(names.iter().map(|name| MeasureInfo {
+        name: name.clone(),
+        kind: "message".to_owned(),
+    }));
+    let mut figures = Figures::new(info, (0..60).map(row).collect(), Vec::new());
+    succeed(&mut figures, 0, REQUEST, 6000, 10 * MS, 20 * US);
+    figures
+}
+
 /// The same with these seconds, none of which the cells know of.
 pub(crate) fn with_rows(change: impl Fn(&mut SeriesRow)) -> Figures {
     let mut figures = figures();

@@ -7,6 +7,7 @@
 
 use record::schema::{Finding, SeriesRow, Severity, Verdict};
 
+use crate::decided;
 use crate::figures::{self, Figures, Flow};
 use crate::finding::finding;
 use crate::health::FELL_BEHIND;
@@ -65,7 +66,10 @@ pub(crate) fn found(figures: &Figures) -> Option<Finding> {
 pub(crate) fn blame(figures: &Figures, findings: &mut Vec<Finding>) {
     let is_waiting = |f: &Finding| {
         f.severity == Severity::Fatal
-            && matches!(f.code.as_str(), "connecting-limit" | "generator-lag")
+            && matches!(
+                f.code.as_str(),
+                "connecting-limit" | "generator-lag" | decided::CODE
+            )
     };
     let own = findings.iter().any(|f| {
         f.severity == Severity::Fatal && f.code.starts_with("generator-") && !is_waiting(f)

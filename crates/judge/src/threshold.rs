@@ -4,7 +4,9 @@ use plan::{Basis, Comparison, Figure, Stat, Threshold, Wire};
 use record::schema::{PercentileInterval, ThresholdResult, WireFigures};
 use stats::hist::LogHistogram;
 
+use crate::clocks;
 use crate::figures::{Cell, Figures};
+use crate::numbered::Numbered;
 use crate::summary::{per_second, total, traffic};
 use units::Unit;
 
@@ -37,15 +39,6 @@ pub(crate) fn meant_to_fail<'a>(figures: &'a Figures, thresholds: &[Threshold]) 
 
 fn evaluate(figures: &Figures, threshold: &Threshold) -> ThresholdResult {
     let found = find(figures, &threshold.figure);
-    let holds = |found: Found| {
-        let holds = threshold.comparison.holds(found.value, threshold.limit);
-        // What is at least its bound may be anything above it.
-        let greater = matches!(
-            threshold.comparison,
-            Comparison::Greater | Comparison::GreaterEqual
-        );
-        holds && (greater || !found.is_bound)
-    };
     let interval = interval(figures, &threshold.figure);
     let has_side = !matches!(
         threshold.comparison,
@@ -56,7 +49,7 @@ fn evaluate(figures: &Figures, threshold: &Threshold) -> ThresholdResult {
         text: threshold.text.clone(),
         interval,
         within_interval: has_side && encloses,
-        passed: found.is_some_and(holds),
+        passed: found.is_some_and(|found| holds(threshold, found)),
         value: found.map(|found| found.value),
         is_bound: found.is_some_and(|found| found.is_bound),
         shown: match found {
@@ -65,9 +58,22 @@ fn evaluate(figures: &Figures, threshold: &Threshold) -> ThresholdResult {
                 let sign = if found.is_bound { "≥ " } else { "" };
                 format!("{sign}{shown}")
             }
-            None => "nothing measured".to_owned(),
+            None => {
+                unknown(figures, &threshold.figure).unwrap_or_else(|| "nothing measured".to_owned())
+            }
         },
     }
+}
+
+/// True if the condition is known to hold.
+pub(crate) fn holds(threshold: &Threshold, found: Found) -> bool {
+    let holds = threshold.comparison.holds(found.value, threshold.limit);
+    // What is at least its bound may be anything above it.
+    let greater = matches!(
+        threshold.comparison,
+        Comparison::Greater | Comparison::GreaterEqual
+    );
+    holds && (greater || !found.is_bound)
 }
 
 /// Of a percentile: how far the true one may lie from it.
@@ -85,6 +91,26 @@ fn interval(figures: &Figures, figure: &Figure) -> Option<PercentileInterval> {
     figures.interval(of, share).copied()
 }
 
+/// Why a figure of messages is unknown, although something was counted or timed.
+fn unknown(figures: &Figures, figure: &Figure) -> Option<String> {
+    let &Figure::Measure {
+        measure: Some(measure),
+        stat,
+        ..
+    } = figure
+    else {
+        return None;
+    };
+    match stat {
+        Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_) => {
+            clocks::unknown(figures, usize::from(measure))
+        }
+        Stat::Count | Stat::Rate | Stat::Errors | Stat::ErrorRate => {
+            Numbered::of_part(figures, usize::from(measure))?.unknown()
+        }
+    }
+}
+
 /// A figure, or a lower bound of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Found {
@@ -96,6 +122,9 @@ pub(crate) struct Found {
 
 /// The figure in its base unit, or its lower bound; `None` where there is nothing to take it from.
 pub(crate) fn find(figures: &Figures, figure: &Figure) -> Option<Found> {
+    if unknown(figures, figure).is_some() {
+        return None;
+    }
     if let Figure::Measure {
         stat: stat @ (Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_)),
         measure: Some(measure),

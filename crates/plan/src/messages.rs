@@ -64,4 +64,8 @@ pub struct SentAt {
     pub pointer: Vec<String>,
     /// Nanoseconds per unit of the number found: 1e9 for seconds since the epoch, 1e6 for ms, …
     pub unit_ns: f64,
+    /// Whether stamps are corrected by the offset of their sender's clock, which replies show.
+    pub correct: bool,
+    /// Messages that were stamped later than they arrived, and by how much.
+    pub ahead: MeasureId,
 }

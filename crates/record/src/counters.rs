@@ -143,10 +143,12 @@ counters! {
         bytes_in: "B", Sum, Column(bytes_in);
         /// Messages that no step waited for and no `messages` entry matched.
         unmatched: "1", Sum, Column(unmatched);
-        /// Pushed messages whose stamp was in the future.
-        stamps_ahead: "1", Sum, Note("messages were stamped later than they arrived; their age counts as 0");
+        /// Messages whose stamp was in the future. They have a measure of their own.
+        stamps_ahead: "1", Sum, None;
         /// Messages whose stamp was before the run; they have no age.
         stamps_before: "1", Sum, Note("messages were stamped before the run began; they are counted without their age");
+        /// Messages that came before their sender's clock was known, which should correct their stamps.
+        stamps_uncorrected: "1", Sum, Note("messages came before any reply with a stamp by which theirs could be corrected; they are counted without their age");
         /// Numbered messages that were too many in an interval to report the receivers of each.
         broadcasts_untold: "1", Sum, Note("receipts of numbered messages came too many at once, and are not among the times to the first and the last receiver");
         /// Numbered messages of more sequences than are tracked for one user, or so far ahead that the

@@ -63,6 +63,7 @@ const KNOWN: &[&str] = &[
     "arrivals_paused",
     "arrivals_resumed",
     "worker_lost",
+    "clock_compared",
     "memory_pressure",
     "target_ended",
     "probe_lost",
@@ -139,6 +140,13 @@ mod tests {
                 users_connected: 25_000,
                 users_due_after: u64::MAX,
                 why: text(),
+            },
+            EventKind::ClockCompared {
+                measure: text(),
+                offset_ns: -400_000_000,
+                bound_ns: 200_000,
+                replies: 7,
+                corrected: true,
             },
             EventKind::MemoryPressure {
                 available_bytes: u64::MAX,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub use event::{Event, EventKind};
 pub use summary::{
-    Finding, HealthSummary, IntervalMethod, IntervalMissing, Latency, MeasureSummary,
+    ClockSummary, Finding, HealthSummary, IntervalMethod, IntervalMissing, Latency, MeasureSummary,
     PercentileInterval, PhaseSummary, Severity, Summary, ThresholdResult, TrafficSummary,
     UsersSummary, Verdict, WireFigures,
 };

@@ -220,6 +220,7 @@ pub(crate) fn summary() -> Summary {
             host_memory_aborts: 0,
         },
         traffic: None,
+        clocks: Vec::new(),
         measures: vec![
             measure("handshake", 24_000, 0, 412_000),
             measure("request", 720_000, 12, 3_100_000),

@@ -24,7 +24,7 @@ pub(crate) use channels::{COMPRESS, EMITTED, PERFORMED, PROTOCOLS, PUSHED, VSNS}
 pub(crate) use data::DATA;
 pub(crate) use dist::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, UNIFORM, WEIBULL};
 pub(crate) use document::{
-    CONNECT_RETRIES, DOCUMENT, MESSAGE, OPTIONS, SERVER, SESSION, TARGET_URL, TLS,
+    CONNECT_RETRIES, DOCUMENT, MESSAGE, OPTIONS, SERVER, SESSION, STAMPS, TARGET_URL, TLS,
 };
 pub(crate) use experiment::{COMPARE, EXPERIMENT, FACTOR, RESPONSE};
 pub(crate) use markov::{MARKOV, STATE, TRANSITION};
@@ -247,6 +247,7 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
         &CREDENTIALS,
         &DATA,
         &MESSAGE,
+        &STAMPS,
         &SESSION,
     ];
     let in_steps = [

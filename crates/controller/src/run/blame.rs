@@ -5,6 +5,7 @@
 //! are true of the situation, and if no finding blames another side.
 
 mod bed;
+mod percentiles;
 mod situations;
 mod target;
 

@@ -286,6 +286,9 @@ impl Conductor<'_> {
 
     /// Records what the figures do not show.
     fn note_end(&mut self, played: &Result<(), ConductError>) -> Result<(), RecordError> {
+        for what in tick::clock_events(self.plan, self.merger.clocks()) {
+            self.journal.event(self.progress.ended_ns, what)?;
+        }
         for text in self.progress.counts.notes() {
             self.journal
                 .event(self.progress.ended_ns, EventKind::Note { text })?;

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use engine::clocks::ClockReading;
 use engine::measure::{Delta, Example, MeasureDelta};
+use engine::sequences::Settlement;
 use engine::traffic::Traffic;
 use plan::MeasureId;
 use record::Outcome;
@@ -21,6 +23,7 @@ pub(crate) struct Interval {
     pub(crate) examples: Vec<Example>,
     pub(crate) endings: Vec<Ending>,
     pub(crate) counts: Counts,
+    settlements: Vec<(Settlement, u64)>,
     lag: LogHistogram,
 }
 
@@ -30,6 +33,8 @@ pub(crate) struct Merger {
     open: BTreeMap<u64, Interval>,
     loops: Vec<LoopProgress>,
     broadcasts: Broadcasts,
+    /// The clocks that stamp messages, by the plan's messages.
+    clocks: BTreeMap<u16, ClockReading>,
     /// Start, end and phase of the last interval.
     last: (u64, u64, u32),
 }
@@ -85,6 +90,7 @@ impl Merger {
             open: BTreeMap::new(),
             loops: vec![LoopProgress::default(); loops_count as usize],
             broadcasts,
+            clocks: BTreeMap::new(),
             last: (0, 0, 0),
         }
     }
@@ -99,11 +105,22 @@ impl Merger {
         known.begun += counts.users_started + counts.users_refused;
         known.repeated += counts.users_repeated;
         known.connected += counts.users_connected;
-        self.broadcasts.add(&delta.broadcasts);
+        self.broadcasts.add(&delta.broadcasts, &delta.heads);
+        for reading in &delta.clocks {
+            let known = self.clocks.entry(reading.message);
+            known
+                .and_modify(|known| known.merge(reading))
+                .or_insert(*reading);
+        }
         self.open
             .entry(delta.start_ns)
             .or_insert_with(|| Interval::new(delta.start_ns, delta.end_ns, delta.phase))
             .add(delta);
+    }
+
+    /// What all replies so far say of the clocks that stamp messages.
+    pub(crate) fn clocks(&self) -> impl Iterator<Item = &ClockReading> {
+        self.clocks.values()
     }
 
     /// A loop has ended.
@@ -159,6 +176,8 @@ impl Merger {
         let row = &interval.row;
         self.last = (row.start_ns, row.end_ns, row.phase);
         self.broadcasts.close(row.end_ns, &mut interval.measures);
+        let settlements = std::mem::take(&mut interval.settlements);
+        self.broadcasts.settle(&settlements, &mut interval.measures);
         Some(interval)
     }
 
@@ -167,6 +186,8 @@ impl Merger {
         let (start_ns, end_ns, phase) = self.last;
         let mut rest = Interval::new(start_ns, end_ns, phase);
         self.broadcasts.close(u64::MAX, &mut rest.measures);
+        self.broadcasts.settle(&[], &mut rest.measures);
+        self.broadcasts.set_apart(&mut rest.measures);
         (!rest.measures.is_empty()).then_some(rest)
     }
 }
@@ -185,6 +206,7 @@ impl Interval {
             examples: Vec::new(),
             endings: Vec::new(),
             counts: Counts::default(),
+            settlements: Vec::new(),
             lag: LogHistogram::new(),
         }
     }
@@ -202,6 +224,7 @@ impl Interval {
         self.counts.merge(&delta.counts);
         self.examples.extend(delta.examples);
         self.endings.extend(delta.endings);
+        self.settlements.extend(delta.settlements);
         self.lag.merge(&delta.lag);
         for measure in delta.measures {
             match self.measures.get_mut(&measure.measure) {
@@ -350,6 +373,9 @@ mod tests {
             examples: Vec::new(),
             endings: Vec::new(),
             broadcasts: Vec::new(),
+            heads: Vec::new(),
+            settlements: Vec::new(),
+            clocks: Vec::new(),
             cpu: LoopCpu::default(),
             traffic: Traffic::default(),
         }
@@ -394,6 +420,8 @@ arrivals: [ { constant: 1/s, for: 1s } ]
             sent_ns,
             first_ns,
             last_ns,
+            first_late_ns: 0,
+            last_late_ns: 7,
         };
         let reports = [
             (0, 0, vec![got(1, 100, 300, 400), got(2, 500, 600, 600)]),
@@ -422,6 +450,10 @@ arrivals: [ { constant: 1/s, for: 1s } ]
         let third = merger.next().unwrap();
         assert_eq!(times(&third, first), Some((2, 100, 100)));
         assert_eq!(times(&third, last), Some((2, 100, S)));
+        // What their loops read late is not the sender's.
+        let own = &third.measures[&last];
+        assert_eq!((own.lag.min(), own.lag.max()), (7, 7));
+        assert_eq!(own.service.min(), 93);
         assert!(merger.remainder().is_none());
         let mut late = delta(0, 0, 0);
         late.start_ns = 9 * S;

@@ -1,7 +1,9 @@
 //! One second of a run, for the live view.
 
+use engine::clocks::ClockReading;
 use engine::measure::{Example, MeasureDelta};
 use judge::course::{Growing, SecondOf};
+use plan::Plan;
 use probe::Probed;
 use record::Outcome;
 use record::schema::{Event, EventKind, RunInfo, SeriesRow};
@@ -128,4 +130,26 @@ pub(crate) fn measures(info: &RunInfo, interval: &Interval) -> Vec<TickMeasure> 
         }
     });
     measures.collect()
+}
+
+/// What is recorded of the clocks that stamp messages.
+pub(crate) fn clock_events<'a>(
+    plan: &Plan,
+    clocks: impl Iterator<Item = &'a ClockReading>,
+) -> Vec<EventKind> {
+    let events = clocks.filter_map(|clock| {
+        let message = plan.messages.get(usize::from(clock.message))?;
+        Some(EventKind::ClockCompared {
+            measure: plan
+                .measures
+                .get(usize::from(message.measure))?
+                .name
+                .clone(),
+            offset_ns: clock.offset_ns,
+            bound_ns: clock.bound_ns(),
+            replies: clock.replies,
+            corrected: message.sent_at.as_ref().is_some_and(|at| at.correct),
+        })
+    });
+    events.collect()
 }

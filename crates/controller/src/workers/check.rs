@@ -1,6 +1,7 @@
 //! Checks what a worker reports. Its figures are added up and used as indices, so impossible values are
 //! refused before.
 
+use engine::clocks::ClockReading;
 use engine::driver::real::LoopNews;
 use engine::measure::Delta;
 use engine::sequences::Broadcast;
@@ -16,6 +17,8 @@ use super::protocol::Loops;
 const ROWS_MAX: usize = 1 << 16;
 /// No interval of a loop reports more.
 const BROADCASTS_MAX: usize = 1 << 16;
+/// Heads, and settlements, that an interval of a loop reports, at most.
+const REPORTS_MAX: usize = 1 << 16;
 /// Kinds of endings that an interval of a loop reports, at most.
 const ENDINGS_MAX: usize = 1 << 16;
 /// No run lasts as long; 36 years.
@@ -129,10 +132,12 @@ impl Check {
         if !broadcasts.iter().all(known) {
             return Err(Impossible("a broadcast of another run"));
         }
+        self.accounts(delta)?;
         let outcomes = delta.measures.iter().flat_map(|m| m.outcomes);
         let begun = delta.measures.iter().map(|m| m.begun);
         let outcomes = outcomes
             .chain(begun)
+            .chain(delta.settlements.iter().map(|(_, n)| *n))
             .chain(delta.endings.iter().map(|e| e.users));
         let hists = delta.measures.iter();
         let hists = hists.flat_map(|m| [&m.response, &m.failed, &m.censored, &m.service, &m.lag]);
@@ -143,6 +148,28 @@ impl Check {
         let counts = outcomes.chain(hists).chain(counters);
         let mut counts = counts.chain(traffic);
         counts.try_for_each(|count| within(count, COUNTER_MAX, "a count"))
+    }
+
+    /// The accounts of numbered messages, and the clocks that stamp messages.
+    fn accounts(&self, delta: &Delta) -> Result<(), Impossible> {
+        if delta.heads.len().max(delta.settlements.len()) > REPORTS_MAX {
+            return Err(Impossible("too many accounts at once"));
+        }
+        let heads = delta.heads.iter().map(|head| head.message);
+        let settlements = delta.settlements.iter().map(|(s, _)| s.message);
+        let known = |message| usize::from(message) < self.messages_count;
+        if !heads.chain(settlements).all(known) {
+            return Err(Impossible("an account of another run"));
+        }
+        let knows = |clock: &ClockReading| {
+            usize::from(clock.message) < self.messages_count
+                && clock.round_trip_ns <= TIME_NS_MAX
+                && clock.replies <= COUNTER_MAX
+        };
+        if delta.clocks.len() > self.messages_count || !delta.clocks.iter().all(knows) {
+            return Err(Impossible("a clock of another run"));
+        }
+        Ok(())
     }
 }
 
@@ -187,6 +214,9 @@ mod tests {
             examples: Vec::new(),
             endings: Vec::new(),
             broadcasts: Vec::new(),
+            heads: Vec::new(),
+            settlements: Vec::new(),
+            clocks: Vec::new(),
             cpu: LoopCpu::default(),
             traffic: Traffic::default(),
         }

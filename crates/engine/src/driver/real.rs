@@ -10,6 +10,7 @@ mod cores;
 mod cpu;
 mod files;
 mod groups;
+mod lateness;
 mod setup;
 pub(crate) mod sockets;
 mod sources;
@@ -26,6 +27,7 @@ use rustix::time::Timespec;
 use crate::command::{Command, Commands, ConnId};
 use crate::shard::Shard;
 use cpu::CpuMeter;
+use lateness::Lateness;
 use sockets::{News, Sockets};
 
 pub use barrier::{StartBarrier, Zero};
@@ -89,6 +91,7 @@ pub fn run_loop(
         cpu: CpuMeter::new(),
         idle_ns: 0,
         waiting_since_ns: None,
+        lateness: Lateness::default(),
         woken_ns: 0,
         connects_left: DUE_MAX,
         number: setup.shard.share.index as u16,
@@ -113,6 +116,8 @@ struct EventLoop<'a> {
     idle_ns: u64,
     /// Since when the loop has had nothing to do, until the clock is next looked at.
     waiting_since_ns: Option<u64>,
+    /// How long news may have been there before they were in hand.
+    lateness: Lateness,
     /// When the last news were in hand.
     woken_ns: u64,
     /// New connections until the next look at the sockets.
@@ -196,6 +201,7 @@ impl EventLoop<'_> {
         if let Some(since_ns) = self.waiting_since_ns.take() {
             self.idle_ns += now_ns - since_ns;
         }
+        self.lateness.look(now_ns);
         now_ns
     }
 
@@ -234,6 +240,10 @@ impl EventLoop<'_> {
             tv_sec: 0,
             tv_nsec: sleep_ns as i64,
         };
+        // A loop that is about to sleep has time to look at the clock.
+        let began_ns = if sleep_ns > 0 { self.now_ns() } else { now_ns };
+        let has_rest = self.sockets.ready_count() > 0;
+        self.lateness.wait(began_ns, sleep_ns, has_rest);
         events.reserve(EVENTS_MAX);
         let spare = rustix::buffer::spare_capacity(events);
         // An interrupted wait is a wait that was cut short.
@@ -265,6 +275,7 @@ impl EventLoop<'_> {
                     false
                 }
                 News::Received { len, more } => {
+                    self.shard.set_read_late(self.lateness.of(now_ns));
                     self.shard.handle_received(now_ns, id, &buffer[..len]);
                     more
                 }

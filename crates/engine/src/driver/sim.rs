@@ -457,6 +457,7 @@ impl Sim<'_, '_> {
         let route = &self.network.conns[queued.conn as usize];
         let (index, id) = (route.shard, route.id);
         let shard = &mut self.shards[index];
+        shard.set_read_late(now_ns.saturating_sub(queued.at_ns));
         match queued.what {
             Arriving::ConnectAtUser => shard.handle_connected(now_ns, id),
             Arriving::RefusedAtUser(outcome) => {

@@ -214,6 +214,7 @@ impl Interpreter<'_> {
         }
         let key = self.conns[slot].user;
         self.end_rejoins(now_ns, slot, outcome);
+        self.end_subscription(now_ns, key);
         self.conns.close(&mut self.users, slot);
         match self.users[key].wait {
             // An upgrade, until the protocol above it has greeted.
@@ -348,6 +349,7 @@ impl Interpreter<'_> {
 
     /// A session restarts: what it has open ends without ceremony.
     pub(super) fn drop_stream(&mut self, now_ns: u64, key: u32) {
+        self.end_subscription(now_ns, key);
         if let Some(slot) = self.stream(key) {
             if self.is_open_websocket(slot) {
                 self.send_close(slot, NORMAL);

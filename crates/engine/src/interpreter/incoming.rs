@@ -1,5 +1,6 @@
 //! Bytes received: decoded by one loop for all protocols, each event handed to its protocol's steps.
 
+use plan::Op;
 use record::Outcome;
 
 use super::state::Interpreter;
@@ -208,8 +209,11 @@ impl<'p> Interpreter<'p> {
                 .is_expected(&mut self.users, &delivery, expect)
         {
             self.users[key].bytes_in = len as u32;
+            let sends = matches!(self.users.op(key), Some(Op::Send(_) | Op::Channel(_)));
+            let request_ns = sends.then_some(self.users[key].sent_ns);
+            let (users, recorder) = (&mut self.users, &mut self.recorder);
             self.messages
-                .track_expected(&mut self.users, &mut self.recorder, &delivery);
+                .track_expected(users, recorder, &delivery, request_ns);
             let outcome = self.examine(now_ns, key, &expect.save, &expect.check, received);
             return self.conclude(now_ns, key, outcome, 0);
         }

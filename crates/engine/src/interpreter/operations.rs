@@ -56,6 +56,9 @@ impl Interpreter<'_> {
     /// The operation in flight ended and the user continues; its next step is due now.
     pub(super) fn complete(&mut self, now_ns: u64, key: u32, outcome: Outcome, status: u16) {
         self.record_operation(now_ns, key, outcome, status);
+        if outcome == Outcome::Ok {
+            self.begin_subscription(now_ns, key);
+        }
         let user = &mut self.users[key];
         user.pc += 1;
         user.due_ns = now_ns;

@@ -106,6 +106,7 @@ impl<'p> Interpreter<'p> {
         // Messages count their own bytes.
         let handed: usize = messages.iter().map(|message| message.len()).sum();
         self.recorder.counts.bytes_in += bytes_in.saturating_sub(handed as u64);
+        self.poll_answered(now_ns, slot, poll);
         let id = self.conns.id(slot);
         for message in messages {
             self.take_message(now_ns, slot, message.len(), &Received::message(message));

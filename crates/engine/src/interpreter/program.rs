@@ -1,7 +1,7 @@
 //! The instructions: runs a user's program until it has to wait.
 
 use plan::expr::EvalError;
-use plan::{Feed, Found, MeasureId, Op, Pc};
+use plan::{ChannelVerb, Feed, Found, MeasureId, Op, Pc};
 use record::{Measurement, Outcome};
 use stats::dist::Dist;
 
@@ -42,6 +42,12 @@ impl Interpreter<'_> {
             Op::TcpOpen(open) => self.open_tcp(now_ns, key, open),
             Op::Poll(poll) => self.start_poll(now_ns, key, poll),
             Op::Send(send) => self.send(now_ns, key, send),
+            Op::Channel(op) if op.verb == ChannelVerb::Leave => {
+                let before = self.topics(key);
+                let flow = self.send_to_channel(now_ns, key, op);
+                self.leave_topics(now_ns, key, before);
+                flow
+            }
             Op::Channel(op) => self.send_to_channel(now_ns, key, op),
             Op::Expect(expect) => self.expect(now_ns, key, expect),
             Op::Close { code } => self.close(now_ns, key, *code),

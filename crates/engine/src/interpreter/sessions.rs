@@ -171,12 +171,12 @@ impl Interpreter<'_> {
         user.pc = 0;
         self.users.clear_variables(key);
         self.identities.forget(key);
-        self.messages.end(&mut self.recorder, key);
     }
 
     /// The user, whose session has ended, leaves: with a close frame if it has a WebSocket, else at
     /// once.
     pub(super) fn leave(&mut self, now_ns: u64, key: u32) {
+        self.end_subscription(now_ns, key);
         if self.begin_leaving(key) {
             self.wait_for(key, Wait::Leaving, now_ns + LEAVE_NS);
         } else {
@@ -185,13 +185,13 @@ impl Interpreter<'_> {
     }
 
     pub(crate) fn remove_user(&mut self, now_ns: u64, key: u32) {
+        self.end_subscription(now_ns, key);
         let is_dialling = |conn: &Conn| matches!(conn.stage, Stage::Connecting | Stage::Securing);
         while let Some(slot) = self.conns.find(&self.users, key, is_dialling) {
             self.abandon(now_ns, slot);
         }
         self.conns.close_all(&mut self.users, key);
         self.identities.remove(key);
-        self.messages.end(&mut self.recorder, key);
         self.users.remove(key);
     }
 

@@ -121,6 +121,7 @@ impl<'p> Interpreter<'p> {
                 background.bytes_in = len as u32;
             }
             self.record_background(now_ns, slot, Outcome::Ok, head.status);
+            self.messages.accounts.resume(key, now_ns);
         } else {
             self.users[key].bytes_in = len as u32;
             self.complete(now_ns, key, Outcome::Ok, head.status);
@@ -239,6 +240,8 @@ impl<'p> Interpreter<'p> {
     /// Gives the connection up until the next attempt is due.
     fn wait_to_reconnect(&mut self, now_ns: u64, slot: u32) {
         self.conns.park(slot);
+        let key = self.conns[slot].user;
+        self.messages.accounts.interrupt(key, now_ns);
         let retry_ns = self.conns[slot]
             .event_stream()
             .map_or(NEVER, |stream| stream.retry_ns);

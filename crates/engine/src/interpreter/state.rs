@@ -18,7 +18,7 @@ pub(crate) struct Interpreter<'p> {
     pub(super) requests: Requests,
     /// Of users whose sessions keep cookies or answer challenges.
     pub(super) identities: Identities,
-    pub(super) messages: Messages<'p>,
+    pub(crate) messages: Messages<'p>,
     pub(crate) recorder: Recorder,
     /// Operations of steps in flight.
     pub(super) in_flight: u64,

@@ -18,7 +18,8 @@ use crate::users::Wait;
 impl<'p> Interpreter<'p> {
     /// The server ended a channel, or answered that it has none.
     pub(super) fn channel_ended(&mut self, now_ns: u64, slot: u32, ended: &Ended<'_>) {
-        let stage = self.conns[slot].stage;
+        let (stage, key) = (self.conns[slot].stage, self.conns[slot].user);
+        let subscribed = self.topics(key);
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };
@@ -35,7 +36,7 @@ impl<'p> Interpreter<'p> {
         if !std::mem::replace(&mut topic.open, false) {
             return;
         }
-        let key = self.conns[slot].user;
+        self.leave_topics(now_ns, key, subscribed);
         let wanted = ended.failed && self.join_at(key, pc).rejoin.is_some();
         let Some(channels) = self.conns[slot].channels() else {
             return;

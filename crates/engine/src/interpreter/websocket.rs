@@ -252,6 +252,7 @@ impl<'p> Interpreter<'p> {
         let Some(slot) = self.stream(key) else {
             return Flow::Next;
         };
+        self.end_subscription(now_ns, key);
         let conn = &self.conns[slot];
         if !conn.protocol.is_websocket() || conn.is_background() {
             // There is nothing to send and nothing to wait for.

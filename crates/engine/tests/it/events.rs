@@ -407,3 +407,31 @@ fn an_attempt_in_flight_at_the_end_stays_unfinished() {
     let last = ran.run.deltas.last().expect("an interval");
     assert_eq!((last.gauges.in_flight, last.gauges.connections), (0, 0));
 }
+
+/// What a stream that reconnects does not get of the time without it is lost, and what it gets again is
+/// a duplicate.
+#[test]
+fn a_stream_that_reconnects_stays_subscribed() {
+    let event = |n: u64| say(&format!("event: said\ndata: {{\"n\":{n}}}\n\n"));
+    let first = vec![
+        (0, say(HEAD)),
+        (S, event(1)),
+        (2 * S, event(2)),
+        (3 * S, PeerAction::Close),
+    ];
+    let again = vec![
+        (0, say(HEAD)),
+        (0, event(2)),
+        (S, event(4)),
+        (2 * S, event(5)),
+    ];
+    let mut peer = Stage::new([first, again]);
+    let text = scenario("{ sse: /stream, reconnect: 1s }", "    - think: 9s")
+        .replace("sent_at: /at, unit: s", "seq: /n");
+    let ran = run(&text, &mut peer);
+    let counts = ["said", "said.lost", "said.duplicated", "said.out_of_order"];
+    assert_eq!(
+        counts.map(|name| ran.counted(name, Outcome::Ok)),
+        [5, 1, 1, 0]
+    );
+}

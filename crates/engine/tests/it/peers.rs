@@ -221,3 +221,35 @@ fn take_frame(inbox: &mut Vec<u8>) -> Option<(u8, Vec<u8>)> {
     inbox.drain(..header + 4 + length);
     Some((opcode, payload))
 }
+
+/// A WebSocket server that publishes by the clock: `plan` is called with the number of each connection
+/// and the time at which it was opened, and returns what is sent over it when.
+pub(crate) struct CastPeer<F> {
+    ws: WsPeer<fn(u64, &str) -> Vec<PeerAction>>,
+    plan: F,
+}
+
+impl<F: FnMut(u64, u64) -> Vec<(u64, Vec<PeerAction>)>> CastPeer<F> {
+    pub(crate) fn new(plan: F) -> CastPeer<F> {
+        CastPeer {
+            ws: WsPeer::new(|_, _| Vec::new()),
+            plan,
+        }
+    }
+}
+
+impl<F: FnMut(u64, u64) -> Vec<(u64, Vec<PeerAction>)>> Peer for CastPeer<F> {
+    fn handle(&mut self, now_ns: u64, conn: PeerConn, event: PeerEvent) -> Vec<PeerAction> {
+        let was_open = self.ws.open.contains_key(&conn);
+        let mut actions = self.ws.handle(now_ns, conn, event);
+        if !was_open && self.ws.open.contains_key(&conn) {
+            for (at_ns, sent) in (self.plan)(conn, now_ns) {
+                self.ws.count += 1;
+                let number = self.ws.count;
+                self.ws.waiting.insert((conn, number), sent);
+                actions.push(PeerAction::Timer { at_ns, number });
+            }
+        }
+        actions
+    }
+}

@@ -73,6 +73,7 @@ fn a_message_without_its_number_is_reported() {
     });
     let ran = run(&scenario(1, ""), &mut peer);
     assert_eq!(ran.counted("said", Outcome::Save), 2);
+    assert_eq!(ran.counted("said.unreadable", Outcome::Ok), 2);
     assert_eq!(counted(&ran), [1, 0, 0, 0]);
 }
 

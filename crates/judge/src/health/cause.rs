@@ -13,7 +13,7 @@ pub(crate) const FELL_BEHIND: &str = "the generator fell behind although CPU was
 
 /// A cause with its figures, both shares of the time in which the run was late.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cause {
+pub(crate) struct Cause {
     kind: Kind,
     /// CPU time of the busiest loop; in wide mode, of all loops as a share of all cores, where
     /// that is more.
@@ -34,6 +34,58 @@ enum Kind {
 }
 
 impl Cause {
+    /// Why the run was late, judged by its late seconds alone where there are any.
+    pub(crate) fn of(figures: &Figures) -> Cause {
+        let limit_ns = figures.info.generator.lag_max_ns;
+        let late = |row: &&SeriesRow| {
+            let begun = figures::users_begun(std::iter::once(*row));
+            row.lag_p99_ns > limit_ns
+                || (begun as f64) < STARTS_SHARE_MIN * figures.due_of_rest(row)
+        };
+        let all = || figures.series.iter().zip(waiting(&figures.series));
+        let rows: Vec<(&SeriesRow, bool)> = match all().filter(|(row, _)| late(row)).collect() {
+            none if Vec::is_empty(&none) => all().collect(),
+            late => late,
+        };
+        let (rows, waiting): (Vec<&SeriesRow>, Vec<bool>) = rows.into_iter().unzip();
+        let generator = &figures.info.generator;
+        let time_ns: u64 = rows
+            .iter()
+            .map(|row| row.end_ns.saturating_sub(row.start_ns))
+            .sum();
+        let of_cores =
+            |ns: u64, cores: u32| ns as f64 / (time_ns.max(1) as f64 * f64::from(cores.max(1)));
+
+        let wait_ns = rows.iter().map(|row| row.cpu_wait_ns).sum();
+        let wait = of_cores(wait_ns, generator.cores.min(generator.loops));
+        let mut busy = busy_mean(rows.iter().copied());
+        // A loop that waits for its core counts as busy, but that is not its own doing.
+        let mut own = busy - wait;
+        if generator.mode == "wide" {
+            let loops_ns = rows.iter().map(|row| row.cpu_loops_ns).sum();
+            own = own.max(of_cores(loops_ns, generator.cores));
+            busy = busy.max(own);
+        }
+        let limited = of_cores(rows.iter().map(|row| row.cpu_throttled_ns).sum(), 1);
+        let kind = if limited >= CPU_WAIT_MIN {
+            Kind::Limited
+        } else if own >= LOOP_BUSY_MIN {
+            Kind::Cpu
+        } else if held(&rows, &waiting) >= HELD_SHARE_MIN {
+            Kind::Connecting
+        } else if wait >= CPU_WAIT_MIN {
+            Kind::Starved
+        } else {
+            Kind::Unknown
+        };
+        Cause {
+            kind,
+            busy: busy.min(1.0),
+            wait,
+            limited: limited.min(1.0),
+        }
+    }
+
     pub(super) fn code(&self) -> &'static str {
         match self.kind {
             Kind::Limited => "generator-limited",
@@ -45,7 +97,7 @@ impl Cause {
     }
 
     /// A clause that follows a colon.
-    pub(super) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let (busy, wait) = (units::percent(self.busy), units::percent(self.wait));
         match self.kind {
             Kind::Limited => format!(
@@ -64,57 +116,6 @@ impl Cause {
                 format!("{FELL_BEHIND} (loops {busy} busy, waiting for a core {wait} of the time)")
             }
         }
-    }
-}
-
-/// Why the run was late, judged by its late seconds alone where there are any.
-pub(super) fn of(figures: &Figures) -> Cause {
-    let limit_ns = figures.info.generator.lag_max_ns;
-    let late = |row: &&SeriesRow| {
-        let begun = figures::users_begun(std::iter::once(*row));
-        row.lag_p99_ns > limit_ns || (begun as f64) < STARTS_SHARE_MIN * figures.due_of_rest(row)
-    };
-    let all = || figures.series.iter().zip(waiting(&figures.series));
-    let rows: Vec<(&SeriesRow, bool)> = match all().filter(|(row, _)| late(row)).collect() {
-        none if Vec::is_empty(&none) => all().collect(),
-        late => late,
-    };
-    let (rows, waiting): (Vec<&SeriesRow>, Vec<bool>) = rows.into_iter().unzip();
-    let generator = &figures.info.generator;
-    let time_ns: u64 = rows
-        .iter()
-        .map(|row| row.end_ns.saturating_sub(row.start_ns))
-        .sum();
-    let of_cores =
-        |ns: u64, cores: u32| ns as f64 / (time_ns.max(1) as f64 * f64::from(cores.max(1)));
-
-    let wait_ns = rows.iter().map(|row| row.cpu_wait_ns).sum();
-    let wait = of_cores(wait_ns, generator.cores.min(generator.loops));
-    let mut busy = busy_mean(rows.iter().copied());
-    // A loop that waits for its core counts as busy, but that is not its own doing.
-    let mut own = busy - wait;
-    if generator.mode == "wide" {
-        let loops_ns = rows.iter().map(|row| row.cpu_loops_ns).sum();
-        own = own.max(of_cores(loops_ns, generator.cores));
-        busy = busy.max(own);
-    }
-    let limited = of_cores(rows.iter().map(|row| row.cpu_throttled_ns).sum(), 1);
-    let kind = if limited >= CPU_WAIT_MIN {
-        Kind::Limited
-    } else if own >= LOOP_BUSY_MIN {
-        Kind::Cpu
-    } else if held(&rows, &waiting) >= HELD_SHARE_MIN {
-        Kind::Connecting
-    } else if wait >= CPU_WAIT_MIN {
-        Kind::Starved
-    } else {
-        Kind::Unknown
-    };
-    Cause {
-        kind,
-        busy: busy.min(1.0),
-        wait,
-        limited: limited.min(1.0),
     }
 }
 

@@ -222,7 +222,7 @@ pub(super) fn short(figures: &Figures, health: &HealthSummary) -> Option<Finding
         );
         ("target-limit", why, health.loop_busy_mean)
     } else {
-        let cause = cause::of(figures);
+        let cause = cause::Cause::of(figures);
         (cause.code(), cause.words(), cause.busy)
     };
     let seconds = figures.seconds(Some(number));

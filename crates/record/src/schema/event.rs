@@ -77,6 +77,20 @@ pub enum EventKind {
         /// In words.
         why: String,
     },
+    /// At the end: what replies with a timestamp say of the clock that stamped a kind of messages.
+    ClockCompared {
+        /// The measure of these messages.
+        measure: String,
+        /// By how much that clock was ahead of the generator's.
+        offset_ns: i64,
+        /// How far the true offset may lie from it: half of the shortest round trip, and the stamps'
+        /// resolution.
+        bound_ns: u64,
+        /// Replies that were compared.
+        replies: u64,
+        /// True if the messages' stamps were corrected by such offsets.
+        corrected: bool,
+    },
     /// Memory ran short, and from here on no user starts.
     MemoryPressure {
         /// What was left, on the machine or within the limit of a control group.

@@ -32,10 +32,32 @@ pub struct Summary {
     /// Traffic of the generator's connections; left out if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traffic: Option<TrafficSummary>,
+    /// The clocks that stamped messages, as far as they are known to differ or not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clocks: Vec<ClockSummary>,
     /// Whole run, in the order of `RunInfo::measures`, those that measured something.
     pub measures: Vec<MeasureSummary>,
     /// In the order of [`RunInfo::phases`](super::RunInfo::phases).
     pub phases: Vec<PhaseSummary>,
+}
+
+/// The clock that stamped a kind of messages.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClockSummary {
+    /// The measure of these messages.
+    pub measure: String,
+    /// By how much it was ahead of the generator's, as replies show; `None`: no reply had a stamp.
+    pub offset_ns: Option<i64>,
+    /// How far the true offset may lie from it.
+    pub bound_ns: Option<u64>,
+    /// Replies that were compared.
+    pub replies: u64,
+    /// Messages that were stamped later than they arrived. They have no latency.
+    pub ahead: u64,
+    /// The most by which one of them was, in nanoseconds.
+    pub ahead_max_ns: u64,
+    /// True if stamps were corrected by the offset.
+    pub corrected: bool,
 }
 
 /// Traffic of the connections over the complete run.

@@ -139,6 +139,7 @@ pub(crate) fn summary() -> Summary {
             ..HealthSummary::default()
         },
         traffic: None,
+        clocks: Vec::new(),
         measures: vec![measure_summary()],
         phases: vec![PhaseSummary {
             name: "ramp".to_owned(),

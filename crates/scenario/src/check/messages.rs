@@ -7,8 +7,8 @@ use super::Checker;
 use super::channels::list_of;
 use super::fields::Fields;
 use super::program::Program;
-use crate::keys::MESSAGE;
-use crate::node::{Entry, Node};
+use crate::keys::{MESSAGE, STAMPS};
+use crate::node::{Entry, Node, Place};
 
 impl Checker<'_> {
     pub(super) fn messages(&mut self, node: &Node) -> Vec<Pushed> {
@@ -45,8 +45,14 @@ impl Checker<'_> {
         };
         let unit_ns = [1e9, 1e6, 1e3, 1.0][unit_ns.unwrap_or(1)];
         let pointer = fields.get("sent_at").and_then(|node| self.pointer(node));
-        let sent_at = pointer.map(|pointer| SentAt { pointer, unit_ns });
+        let correct = self.corrects(&fields, pointer.is_some());
         let measure = self.measure_from(&fields, "as", &entry.key, MeasureKind::Message);
+        let sent_at = pointer.map(|pointer| SentAt {
+            pointer,
+            unit_ns,
+            correct,
+            ahead: self.part(measure, "ahead", &entry.value.place),
+        });
         let numbered = self.numbered(&fields, measure, sent_at.is_some());
         let ack = self.acknowledgement(&fields)?;
         Some(Pushed {
@@ -82,31 +88,56 @@ impl Checker<'_> {
         stamped: bool,
     ) -> Option<Numbered> {
         let Some(seq) = fields.get("seq") else {
-            if let Some(place) = fields.key_place("key") {
-                self.diagnostics
-                    .error("misplaced-key", place, "`key` needs a `seq`");
+            for key in ["key", "numbers"] {
+                if let Some(place) = fields.key_place(key) {
+                    let problem = format!("`{key}` needs a `seq`");
+                    self.diagnostics.error("misplaced-key", place, problem);
+                }
             }
             return None;
         };
+        let numbers = fields.get_or_default("numbers");
+        let own = numbers.and_then(|node| self.choice(&node, &["shared", "own"]));
         let from = self.place_of_number(seq)?;
         let sequence = match fields.get("key") {
             Some(key) => Some(self.place_of_number(key)?),
             None => None,
         };
-        let name = self.measures[usize::from(measure)].name.clone();
-        let mut part = |part: &str| {
-            let name = format!("{name}.{part}");
-            self.measure(&name, MeasureKind::Message, &seq.place)
-        };
+        let mut part = |part: &str| self.part(measure, part, &seq.place);
         Some(Numbered {
             from,
             sequence,
+            shared: own.is_none_or(|place| place == 0),
             lost: part("lost"),
             duplicated: part("duplicated"),
             out_of_order: part("out_of_order"),
+            unreadable: part("unreadable"),
+            unaccounted: part("unaccounted"),
+            silent: part("silent"),
             first: stamped.then(|| part("first")),
             last: part("last"),
         })
+    }
+
+    /// Whether stamps are corrected.
+    fn corrects(&mut self, fields: &Fields<'_>, stamped: bool) -> bool {
+        let Some(node) = fields.get("stamps") else {
+            return false;
+        };
+        if !stamped {
+            let problem = "`stamps` needs a `sent_at`";
+            self.diagnostics
+                .error("misplaced-key", &node.place, problem);
+        }
+        let stamps = self.fields(node, &STAMPS, "`stamps`");
+        let correct = stamps.and_then(|stamps| stamps.get("correct").cloned());
+        correct.is_some_and(|node| self.bool(&node).unwrap_or(false))
+    }
+
+    /// A measure of a part of a message's measure.
+    fn part(&mut self, of: MeasureId, part: &str, place: &Place) -> MeasureId {
+        let name = format!("{}.{part}", self.measures[usize::from(of)].name);
+        self.measure(&name, MeasureKind::Message, place)
     }
 
     fn place_of_number(&mut self, node: &Node) -> Option<Source> {

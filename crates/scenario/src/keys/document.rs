@@ -345,6 +345,12 @@ pub(crate) static MESSAGE: Table = Table {
             doc: "Unit of the timestamp",
         },
         Key {
+            name: "stamps",
+            kind: Kind::Mapping(&STAMPS),
+            default: Absent,
+            doc: "What is done about [clocks that differ](scenario.md#clocks-that-differ)",
+        },
+        Key {
             name: "seq",
             kind: Kind::Text,
             default: Absent,
@@ -370,12 +376,32 @@ pub(crate) static MESSAGE: Table = Table {
                   nothing",
         },
         Key {
+            name: "numbers",
+            kind: Kind::Word(&["shared", "own"]),
+            default: Text("shared"),
+            doc: "`shared`: all who are subscribed to a sequence get the same numbers, \
+                  so that [what one got another must get, too]\
+                  (scenario.md#numbered-messages). `own`: each connection's messages \
+                  are numbered for it alone; only gaps are lost then",
+        },
+        Key {
             name: "as",
             kind: Kind::Text,
             default: Said("the message's name"),
             doc: "Name of the measure",
         },
     ]],
+};
+
+pub(crate) static STAMPS: Table = Table {
+    name: "stamps of messages",
+    groups: &[&[Key {
+        name: "correct",
+        kind: Kind::Bool,
+        default: Text("false"),
+        doc: "Whether timestamps are corrected by the offset of their sender's clock, as \
+              replies with a timestamp show it",
+    }]],
 };
 
 pub(crate) static SESSION: Table = Table {

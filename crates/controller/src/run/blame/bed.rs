@@ -20,6 +20,7 @@ use crate::run::journal::{CHECKPOINT_EVERY, Journal};
 use crate::run::merge::Merger;
 use crate::run::prepare::prepare;
 use crate::run::starts;
+use crate::run::tick::clock_events;
 use crate::secrets::Secrets;
 use crate::testing;
 use crate::workers::layout::layout;
@@ -80,8 +81,8 @@ impl Bed {
         for (at_ns, what) in self.events {
             recording.journal.event(at_ns, what).unwrap();
         }
-        recording.write(played.deltas, &machine, &played.busy_ns);
-        recording.judged(played.ended_ns)
+        let merger = recording.write(played.deltas, &machine, &played.busy_ns);
+        recording.judged(merger, played.ended_ns)
     }
 
     /// Plays the run once, and records it as often as it has seconds, killed after each. What is said of each, and
@@ -208,13 +209,13 @@ impl<'p> Recording<'p> {
         }
     }
 
-    /// Writes the seconds that these intervals of the loop make.
+    /// Writes the seconds that these intervals of the loop make. What they are merged by has what is left for the end.
     fn write(
         &mut self,
         deltas: impl IntoIterator<Item = Delta>,
         machine: &Machine,
         busy_ns: &[u64],
-    ) {
+    ) -> Merger {
         let mut merger = Merger::new(Broadcasts::new(self.plan), 1);
         for mut delta in deltas {
             machine.complete(&mut delta, busy_ns);
@@ -229,10 +230,17 @@ impl<'p> Recording<'p> {
                 self.journal.interval(&interval).unwrap();
             }
         }
+        merger
     }
 
     /// Ends the run and judges it.
-    fn judged(mut self, ended_ns: u64) -> Summary {
+    fn judged(mut self, mut merger: Merger, ended_ns: u64) -> Summary {
+        if let Some(rest) = merger.remainder() {
+            self.journal.measures(&rest).unwrap();
+        }
+        for what in clock_events(self.plan, merger.clocks()) {
+            self.journal.event(ended_ns, what).unwrap();
+        }
         let directory = self.journal.path().to_owned();
         self.info.status = RunStatus::Complete;
         self.info.ended_ns = ended_ns;

@@ -1,5 +1,6 @@
+use engine::clocks::ClockReading;
 use engine::measure::{Counts, Delta, Example, Gauges, LoopCpu, MeasureDelta, OUTCOMES};
-use engine::sequences::Broadcast;
+use engine::sequences::{Broadcast, Claim, Head, Settlement};
 use engine::traffic::Traffic;
 use proptest::prelude::*;
 use record::Outcome;
@@ -62,6 +63,35 @@ fn delta() -> Delta {
             sent_ns: 1,
             first_ns: 2,
             last_ns: 3,
+            first_late_ns: 4,
+            last_late_ns: 5,
+        }],
+        heads: vec![Head {
+            message: 0,
+            sequence: 300,
+            opening: Some(1),
+            slot: 2,
+            lowest: 3,
+            highest: 4,
+        }],
+        settlements: vec![(
+            Settlement {
+                message: 0,
+                sequence: 300,
+                opening: None,
+                claim: Claim::Last {
+                    until: 5,
+                    highest: 6,
+                },
+            },
+            7,
+        )],
+        clocks: vec![ClockReading {
+            message: 0,
+            offset_ns: -1,
+            round_trip_ns: 2,
+            resolution_ns: 3,
+            replies: 4,
         }],
         cpu: LoopCpu {
             used_ns: 7,
@@ -163,7 +193,12 @@ fn messages_keep_their_form() {
             // An ending.
             "01000101030202",
             // A broadcast.
-            "0100ac0205010203",
+            "0100ac02050102030405",
+            // A head, a settlement and how many make it.
+            "0100ac020101020304",
+            "0100ac020001050607",
+            // A clock.
+            "010001020304",
             // CPU, traffic.
             "0708090102030405060708"
         )

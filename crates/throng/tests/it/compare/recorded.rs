@@ -183,6 +183,7 @@ impl Recorded {
             users: UsersSummary::default(),
             health: HealthSummary::default(),
             traffic: None,
+            clocks: Vec::new(),
             measures: Vec::new(),
             phases: Vec::new(),
         }

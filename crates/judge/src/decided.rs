@@ -1,0 +1,150 @@
+//! Thresholds that the generator's own lag decides.
+//!
+//! The generator is trusted by its lag at p99. A threshold on p99.9 or on the maximum looks further: there,
+//! lag that no 99th percentile shows can be all there is. So lag is judged at the percentile of each
+//! threshold. It decides if it is a substantial part of the time there, and the threshold would come out
+//! otherwise without it.
+
+use plan::{Basis, Figure, Stat, Threshold};
+use record::schema::{Finding, Severity};
+
+use crate::figures::Figures;
+use crate::finding::finding;
+use crate::health::Cause;
+use crate::limits::{LAG_OF_RESPONSE_MAX, LAG_WARN_NS_MIN};
+use crate::threshold::{find, holds};
+
+/// The code of the finding.
+pub(crate) const CODE: &str = "threshold-by-lag";
+
+/// One finding for each such threshold. All are fatal.
+pub(crate) fn findings(figures: &Figures, thresholds: &[Threshold]) -> Vec<Finding> {
+    thresholds
+        .iter()
+        .filter_map(|threshold| of(figures, threshold))
+        .collect()
+}
+
+fn of(figures: &Figures, threshold: &Threshold) -> Option<Finding> {
+    let &Figure::Measure {
+        stat: stat @ (Stat::Quantile(_) | Stat::Mean | Stat::Max),
+        measure: Some(measure),
+        basis: Basis::Response | Basis::Succeeded,
+        phase,
+    } = &threshold.figure
+    else {
+        return None;
+    };
+    let lags = figures.cell(phase, usize::from(measure)).lag;
+    let found = find(figures, &threshold.figure)?;
+    if lags.is_empty() {
+        return None;
+    }
+    let lag_ns = match stat {
+        Stat::Quantile(share) => lags.quantile(share) as f64,
+        Stat::Max => lags.max() as f64,
+        _ => lags.mean(),
+    };
+    let is_substantial =
+        lag_ns >= LAG_WARN_NS_MIN as f64 && lag_ns > LAG_OF_RESPONSE_MAX * found.value;
+    let without = crate::threshold::Found {
+        value: (found.value - lag_ns).max(0.0),
+        ..found
+    };
+    if !is_substantial || holds(threshold, found) == holds(threshold, without) {
+        return None;
+    }
+    let text = format!(
+        "threshold {} is decided by the generator's own lag: of {} there, up to {} are lag: {}",
+        threshold.text,
+        units::duration(found.value),
+        units::duration(lag_ns.min(found.value)),
+        Cause::of(figures).words(),
+    );
+    let finding = finding(Severity::Fatal, CODE, text)
+        .with("value_ns", found.value)
+        .with("lag_ns", lag_ns);
+    Some(finding.done())
+}
+
+#[cfg(test)]
+mod tests {
+    use plan::Comparison;
+    use record::schema::Verdict;
+
+    use super::*;
+    use crate::sample::{self, MS, REQUEST};
+
+    /// 60,000 requests of 10 ms. Of them `late` began 480 ms late, and `slow` took 480 ms.
+    fn figures(late: u64, slow: u64) -> Figures {
+        let mut figures = sample::figures();
+        figures.cell_mut(0, REQUEST).map(std::mem::take);
+        let all = 60_000 - late - slow;
+        sample::succeed(&mut figures, 0, REQUEST, all, 10 * MS, 0);
+        sample::succeed(&mut figures, 0, REQUEST, late, 490 * MS, 480 * MS);
+        sample::succeed(&mut figures, 0, REQUEST, slow, 480 * MS, 0);
+        figures
+    }
+
+    fn threshold(stat: Stat, limit: f64) -> Threshold {
+        Threshold {
+            text: "it < limit".to_owned(),
+            figure: Figure::Measure {
+                stat,
+                measure: Some(REQUEST as u16),
+                basis: Basis::Response,
+                phase: None,
+            },
+            comparison: Comparison::Less,
+            limit,
+        }
+    }
+
+    fn verdict(figures: &Figures, threshold: Threshold) -> (Verdict, String) {
+        let summary = crate::judge_figures(figures, &[threshold], false);
+        (summary.verdict, summary.findings[0].code.clone())
+    }
+
+    #[test]
+    fn lag_is_judged_at_the_percentile_of_the_threshold() {
+        // 0.5 s without the generator in 60 s: 500 of 60,000 are late, fewer than 1 %.
+        let stopped = figures(500, 0);
+        for (stat, expected) in [
+            (Stat::Quantile(0.99), (Verdict::Passed, "generator-healthy")),
+            (Stat::Quantile(0.999), (Verdict::Untrusted, CODE)),
+            (Stat::Max, (Verdict::Untrusted, CODE)),
+        ] {
+            let (found, first) = verdict(&stopped, threshold(stat, 100e6));
+            assert_eq!((found, first.as_str()), expected, "{stat:?}");
+        }
+        // A threshold that holds in spite of lag is not decided by it.
+        let (found, _) = verdict(&stopped, threshold(Stat::Quantile(0.999), 600e6));
+        assert_eq!(found, Verdict::Passed);
+    }
+
+    /// Messages that came in half a second in which their loop did not run.
+    #[test]
+    fn messages_that_were_read_late_are_not_blamed_on_their_sender() {
+        let names = ["said", "said.ahead"].map(str::to_owned);
+        let mut figures = sample::with_messages(&names);
+        sample::succeed(&mut figures, 0, sample::UPDATE, 59_500, 10 * MS, 0);
+        sample::succeed(&mut figures, 0, sample::UPDATE, 500, 490 * MS, 480 * MS);
+        let mut threshold = threshold(Stat::Quantile(0.999), 100e6);
+        if let Figure::Measure { measure, .. } = &mut threshold.figure {
+            *measure = Some(sample::UPDATE as u16);
+        }
+        let (found, first) = verdict(&figures, threshold);
+        assert_eq!((found, first.as_str()), (Verdict::Untrusted, CODE));
+    }
+
+    #[test]
+    fn a_slow_target_fails_on_its_own_account() {
+        let slow = figures(0, 500);
+        let (found, _) = verdict(&slow, threshold(Stat::Quantile(0.999), 100e6));
+        assert_eq!(found, Verdict::Failed);
+        // Lag that would not have changed the result decides nothing.
+        let both = figures(500, 0);
+        let (found, _) = verdict(&both, threshold(Stat::Quantile(0.999), 5e6));
+        assert_eq!(found, Verdict::Failed);
+    }
+}
