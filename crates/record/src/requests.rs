@@ -2,7 +2,7 @@
 //!
 //! During the run, rows go to segments, each a complete Parquet file of its own in
 //! `requests.parquet.parts/`. A killed run so loses the rows since the last checkpoint at most, and an error the
-//! rows of one segment. At the end the segments are joined ([`join`]).
+//! rows of one segment. At the end the segments are joined (`join`).
 
 mod join;
 mod rows;
