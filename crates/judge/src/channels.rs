@@ -53,16 +53,18 @@ mod tests {
     use crate::figures::Figures;
     use crate::sample::{self, REQUEST, fail, figures, judged};
 
+    /// The finding of ended channels, if there is one.
+    fn ended_in(figures: &Figures) -> Option<Finding> {
+        let mut findings = judged(figures).findings.into_iter();
+        findings.find(|finding| finding.code == "channels-ended")
+    }
+
     #[test]
     fn channels_that_the_target_ended_are_named_by_step() {
         let mut figures = figures();
         fail(&mut figures, REQUEST, Outcome::ChannelClosed, 40);
         fail(&mut figures, REQUEST, Outcome::Timeout, 900);
-        let findings = judged(&figures).findings;
-        let found = findings
-            .iter()
-            .find(|f| f.code == "channels-ended")
-            .unwrap();
+        let found = ended_in(&figures).unwrap();
         let text =
             "the target ended 40 channels that users had joined and not left: 40 at `request`";
         assert_eq!(found.text, text);
@@ -70,11 +72,7 @@ mod tests {
         assert_eq!(found.evidence["channels"], 40.0);
         assert_eq!(found.evidence["request"], 40.0);
         fail(&mut figures, 0, Outcome::ChannelClosed, 60);
-        let findings = judged(&figures).findings;
-        let found = findings
-            .iter()
-            .find(|f| f.code == "channels-ended")
-            .unwrap();
+        let found = ended_in(&figures).unwrap();
         assert!(
             found.text.ends_with("60 at `connect`, 40 at `request`"),
             "{}",
@@ -95,11 +93,7 @@ mod tests {
         for n in 0..6 {
             fail(&mut figures, 2 + n, Outcome::ChannelClosed, 10 - n as u64);
         }
-        let findings = judged(&figures).findings;
-        let found = findings
-            .iter()
-            .find(|f| f.code == "channels-ended")
-            .unwrap();
+        let found = ended_in(&figures).unwrap();
         assert!(
             found.text.ends_with("7 at `join 3`, 11 at other steps"),
             "{}",
@@ -112,7 +106,6 @@ mod tests {
     fn other_errors_end_no_channel() {
         let mut figures = figures();
         fail(&mut figures, REQUEST, Outcome::Rejected, 5);
-        let findings = judged(&figures).findings;
-        assert!(findings.iter().all(|f| f.code != "channels-ended"));
+        assert!(ended_in(&figures).is_none());
     }
 }
