@@ -1,5 +1,7 @@
 //! How long a connection lasts (RFC 9112 §9), and how it ends in the midst of an answer.
 
+use std::time::Duration;
+
 use super::super::case::{Act, Case, pause, send};
 use super::{GET_IN_TIME, get};
 
@@ -95,12 +97,14 @@ fn kept() -> Vec<Case> {
 }
 
 /// What comes, or ends, while nothing is due: the next request has a connection of its own. The barrier
-/// counts as a connection, too.
+/// counts as a connection, too. It opens late enough for the client to have looked at the first
+/// connection: one that is busy takes what it has not seen for the answer to the next request.
 fn later() -> Vec<Case> {
     const THREE: &str = "ok 200, ok 200, ok 200; 3 connections";
     let late = "HTTP/1.1 408 Late\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
     let later = |name, acts: &[Act]| {
-        let script = [&[send(OK)], acts, &[Act::OpenBarrier]].concat();
+        let seen = Act::Pause(Duration::from_millis(500));
+        let script = [&[send(OK)], acts, &[seen, Act::OpenBarrier]].concat();
         Case::new(name, TWICE_LATER, script, THREE)
     };
     // A reset leaves nothing behind it to open the barrier, so that it is opened first.
