@@ -286,6 +286,12 @@ impl<'p> Shard<'p> {
         self.interpreter.messages.read_late_ns = late_ns;
     }
 
+    /// All news that came before this time were handled. No operation is given up before the driver
+    /// has looked for what came within its time.
+    pub fn set_seen(&mut self, seen_ns: u64) {
+        self.interpreter.seen_ns = seen_ns;
+    }
+
     /// The peer sent bytes.
     pub fn handle_received(&mut self, now_ns: u64, id: ConnId, bytes: &[u8]) {
         self.close_intervals(now_ns);

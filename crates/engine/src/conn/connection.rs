@@ -278,6 +278,11 @@ impl Conn {
     pub(crate) fn is_requesting(&self) -> bool {
         self.is_background() && (self.stage.is_setting_up() || self.stage == Stage::Busy)
     }
+
+    /// Might what is due in the background be an answer that did not come?
+    pub(crate) fn awaits(&self) -> bool {
+        !matches!(self.stage, Stage::Waiting | Stage::Idle)
+    }
 }
 
 /// What the operation in flight still needs.

@@ -174,16 +174,20 @@ impl EventLoop<'_> {
             }
             self.hand_over(false);
             self.wait(setup.waiting, now_ns, &mut events);
+            let taken = events.len();
             for event in events.drain(..) {
                 let id = ConnId::from_bits(event.data.u64());
                 self.sockets.note(id, event.flags);
             }
+            let queued = self.sockets.ready_count();
+            self.lateness
+                .took(taken >= EVENTS_MAX, taken, queued, self.sockets.count());
             // Once each: those that come back have their next turn in the next round.
-            for _ in 0..self.sockets.ready_count() {
-                let Some((id, flags)) = self.sockets.next_ready() else {
-                    break;
-                };
-                self.handle(id, flags, &mut buffer);
+            while self.lateness.has_turns() {
+                if let Some((id, flags)) = self.sockets.next_ready() {
+                    self.handle(id, flags, &mut buffer);
+                }
+                self.lateness.turn(self.sockets.ready_count());
                 // A due time that came while this was handled must not wait for the rest.
                 if self.shard.next_ns() <= self.woken_ns {
                     self.advance();
@@ -211,6 +215,7 @@ impl EventLoop<'_> {
             return false;
         }
         let now_ns = self.look_at_clock();
+        self.shard.set_seen(self.lateness.seen_ns());
         let did = self.shard.advance(now_ns);
         self.carry_out();
         did
@@ -242,12 +247,15 @@ impl EventLoop<'_> {
         };
         // A loop that is about to sleep has time to look at the clock.
         let began_ns = if sleep_ns > 0 { self.now_ns() } else { now_ns };
-        let has_rest = self.sockets.ready_count() > 0;
-        self.lateness.wait(began_ns, sleep_ns, has_rest);
+        self.lateness.wait(began_ns, sleep_ns);
         events.reserve(EVENTS_MAX);
         let spare = rustix::buffer::spare_capacity(events);
-        // An interrupted wait is a wait that was cut short.
-        let _ = epoll::wait(&self.sockets.epoll, spare, Some(&timeout));
+        if epoll::wait(&self.sockets.epoll, spare, Some(&timeout)).is_err() {
+            // The wait was interrupted (a process that was stopped continues, signal(7)), which
+            // told nothing of the sockets.
+            let spare = rustix::buffer::spare_capacity(events);
+            let _ = epoll::wait(&self.sockets.epoll, spare, Some(&Timespec::default()));
+        }
         // The clock is next looked at when the first event's bytes are in hand: one reading serves
         // both. With something due already there was nothing to wait for.
         if left_ns > 0 && (sleep_ns > 0 || events.is_empty()) {

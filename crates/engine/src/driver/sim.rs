@@ -369,9 +369,11 @@ impl Sim<'_, '_> {
     }
 
     fn advance(&mut self, now_ns: u64) {
+        let seen_ns = self.waiting.front().map_or(now_ns, |next| next.at_ns);
         let turns = self.network.link.is_paused(now_ns) != self.paused;
         self.paused ^= turns;
         for index in 0..self.shards.len() {
+            self.shards[index].set_seen(seen_ns);
             if now_ns >= self.network.link.arrivals_close_ns {
                 self.shards[index].close_arrivals();
             }

@@ -24,6 +24,8 @@ pub(crate) struct Interpreter<'p> {
     pub(super) in_flight: u64,
     /// When steps stop beginning.
     pub(crate) end_ns: u64,
+    /// All news that came before this were handled.
+    pub(crate) seen_ns: u64,
 }
 
 impl<'p> Interpreter<'p> {
@@ -44,6 +46,8 @@ impl<'p> Interpreter<'p> {
             recorder,
             in_flight: 0,
             end_ns: plan.end_ns(),
+            // A driver that is never late need not say so.
+            seen_ns: u64::MAX,
         }
     }
 

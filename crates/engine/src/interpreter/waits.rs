@@ -7,12 +7,20 @@
 use record::Outcome;
 
 use super::state::Interpreter;
-use crate::conn::NEVER;
+use crate::conn::{Conn, NEVER};
 use crate::users::Wait;
+
+/// A timer whose limit has passed unseen fires again after this time, so that the driver gets to look
+/// for news in between.
+const LOOK_AGAIN_NS: u64 = 20_000;
 
 impl Interpreter<'_> {
     /// The user's timer fired.
     pub(crate) fn fire(&mut self, now_ns: u64, key: u32) {
+        // What answers it may be there: a driver that is late has not looked yet.
+        if self.gives_up_unseen(now_ns, key) {
+            return self.users.wheel.arm(key, now_ns + LOOK_AGAIN_NS);
+        }
         if self.users[key].background {
             self.fire_background(now_ns, key);
             if self.users.get(key).is_none() {
@@ -37,6 +45,14 @@ impl Interpreter<'_> {
             }
             Wait::Nothing => {}
         }
+    }
+
+    /// Would an operation be given up now whose news of the time that it had were not all handled?
+    fn gives_up_unseen(&self, now_ns: u64, key: u32) -> bool {
+        let is_unseen = |due_ns| due_ns <= now_ns && due_ns > self.seen_ns;
+        let user = &self.users[key];
+        let steps = user.wait.in_flight() && is_unseen(user.deadline_ns);
+        steps || (user.background && is_unseen(self.background_limit_ns(key)))
     }
 
     pub(super) fn wait_until(&mut self, key: u32, at_ns: u64) {
@@ -82,10 +98,20 @@ impl Interpreter<'_> {
     }
 
     fn background_due_ns(&self, key: u32) -> u64 {
-        let slot = self
-            .conns
-            .find(&self.users, key, |conn| conn.background().is_some());
-        let background = slot.and_then(|slot| self.conns[slot].background());
+        let background = self.background_of(key).and_then(Conn::background);
         background.map_or(NEVER, |background| background.due_ns)
+    }
+
+    /// When what is in flight in the background has had its time.
+    fn background_limit_ns(&self, key: u32) -> u64 {
+        let conn = self.background_of(key);
+        let background = conn.filter(|conn| conn.awaits()).and_then(Conn::background);
+        background.map_or(NEVER, |background| background.due_ns)
+    }
+
+    fn background_of(&self, key: u32) -> Option<&Conn> {
+        let is_it = |conn: &Conn| conn.background().is_some();
+        let slot = self.conns.find(&self.users, key, is_it)?;
+        Some(&self.conns[slot])
     }
 }

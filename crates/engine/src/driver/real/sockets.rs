@@ -165,6 +165,11 @@ impl Sockets {
         }
     }
 
+    /// More are not open, at any rate.
+    pub(super) fn count(&self) -> usize {
+        self.table.len()
+    }
+
     /// How many may have news.
     pub(super) fn ready_count(&self) -> usize {
         self.ready.len()

@@ -1,8 +1,16 @@
-//! What the system does not give: names, ports, directories, space on the disk.
+//! What the system does not give: names, ports, directories, space on the disk, time to run.
 
+use std::io::Write;
 use std::process::Command;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use crate::support::{Ended, Nobody, Served, Space, plain, skip, throng};
+use rustix::process::Signal;
+
+use crate::support::{
+    Ended, Nobody, Running, Served, Space, pass, plain, read_head, server, skip, throng,
+};
 
 #[test]
 fn an_unresolvable_host_has_its_own_exit_code() {
@@ -141,4 +149,39 @@ fn a_full_disk_is_a_clear_error() {
     let ended = Ended::of(command.arg(format!("{}/hello", echo.url)));
     ended.stdout_contains("ended 74");
     ended.stderr_contains("the disk is full: cannot write");
+}
+
+/// Every answer is there in time; the generator is not.
+#[test]
+fn a_generator_that_was_stopped_looks_for_answers_before_it_gives_up() {
+    const USERS: usize = 300;
+    let gate = Arc::new(Mutex::new(()));
+    let (of_server, (asks, asked)) = (Arc::clone(&gate), channel());
+    let address = server(move |mut stream| {
+        read_head(&mut stream)?;
+        let _ = asks.send(());
+        drop(of_server.lock());
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+    });
+    let closed = gate.lock().unwrap();
+    let space = Space::new();
+    let text = format!(
+        "target: http://{address}
+options: {{ timeout: 3s, loops: 1 }}
+sessions: {{ a: [ {{ get: / }} ] }}
+arrivals: [ {{ constant: 1000/s, for: 300ms }}, {{ hold: 20s, until: done }} ]
+"
+    );
+    let running = Running::start(&mut space.run_text(&text, &[]));
+    asked.iter().take(USERS).for_each(drop);
+    running.signal(Signal::STOP);
+    drop(closed);
+    pass(Duration::from_secs(4));
+    running.signal(Signal::CONT);
+    let ended = running.end();
+    let summary = space.summary();
+    let get = summary.measures.iter().find(|m| m.name == "GET /").unwrap();
+    let failed = get.errors_by_kind.clone().into_iter();
+    let seen = (get.count, failed.collect::<Vec<_>>());
+    assert_eq!(seen, (USERS as u64, Vec::new()), "{}", ended.err);
 }
