@@ -252,7 +252,7 @@ impl EventLoop<'_> {
         let spare = rustix::buffer::spare_capacity(events);
         if epoll::wait(&self.sockets.epoll, spare, Some(&timeout)).is_err() {
             // The wait was interrupted (a process that was stopped continues, signal(7)), which
-            // told nothing of the sockets.
+            // reported nothing of the sockets.
             let spare = rustix::buffer::spare_capacity(events);
             let _ = epoll::wait(&self.sockets.epoll, spare, Some(&Timespec::default()));
         }

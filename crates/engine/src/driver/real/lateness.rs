@@ -27,8 +27,8 @@ pub(super) struct Lateness {
     since_ns: u64,
     /// Sockets at the front of the loop's queue that have not had their turn since that look.
     turns: usize,
-    /// As many sockets may have had news at that look that the kernel has not told yet.
-    untold: usize,
+    /// As many sockets may have had news at that look that the kernel has not reported yet.
+    unreported: usize,
     /// When the last look that counts began, and the one before it.
     began_ns: u64,
     before_ns: u64,
@@ -44,19 +44,19 @@ impl Lateness {
         }
     }
 
-    /// The wait is over: the kernel told of `told` sockets, of all that it knew if not `is_full`, and
-    /// now `queued` are in the loop's queue, of `sockets` in all. The kernel tells in the order in
+    /// The wait is over: the kernel reported `reported` sockets, of all that it knew if not `is_full`, and
+    /// now `queued` are in the loop's queue, of `sockets` in all. The kernel reports in the order in
     /// which they became ready, each once.
-    pub(super) fn took(&mut self, is_full: bool, told: usize, queued: usize, sockets: usize) {
+    pub(super) fn took(&mut self, is_full: bool, reported: usize, queued: usize, sockets: usize) {
         let counts = !self.has_rest();
         if counts {
-            self.untold = sockets;
+            self.unreported = sockets;
         }
-        if counts || self.untold > 0 {
+        if counts || self.unreported > 0 {
             self.turns = queued;
         }
-        self.untold = if is_full {
-            self.untold.saturating_sub(told)
+        self.unreported = if is_full {
+            self.unreported.saturating_sub(reported)
         } else {
             0
         };
@@ -73,7 +73,7 @@ impl Lateness {
     }
 
     fn has_rest(&self) -> bool {
-        self.turns > 0 || self.untold > 0
+        self.turns > 0 || self.unreported > 0
     }
 
     /// The clock was read, for the first time since the wait or again.
@@ -146,10 +146,10 @@ mod tests {
         assert_eq!(late(2_000, 50_000, 53_000, 53_000), 0);
     }
 
-    /// Looks without sleeping at `now`: `told` sockets are new in the queue of `queued`.
-    fn look(lateness: &mut Lateness, now_ns: u64, is_full: bool, told: usize, queued: usize) {
+    /// Looks without sleeping at `now`: `reported` sockets are new in the queue of `queued`.
+    fn look(lateness: &mut Lateness, now_ns: u64, is_full: bool, reported: usize, queued: usize) {
         lateness.wait(now_ns, 0);
-        lateness.took(is_full, told, queued, 100);
+        lateness.took(is_full, reported, queued, 100);
         lateness.look(now_ns);
     }
 
@@ -183,14 +183,14 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_had_no_room_to_tell_is_as_late_as_what_it_told() {
+    fn what_the_kernel_had_no_room_to_report_is_as_late_as_the_rest() {
         let mut lateness = Lateness::default();
         look(&mut lateness, MS, true, 60, 1);
         lateness.turn(0);
         look(&mut lateness, 2 * MS, true, 60, 1);
         assert_eq!((lateness.since_ns, lateness.seen_ns()), (0, 0));
         lateness.turn(0);
-        // Of a hundred sockets all have been told that were ready at the first look.
+        // Of a hundred sockets all have been reported that were ready at the first look.
         assert_eq!(lateness.seen_ns(), MS);
         look(&mut lateness, 3 * MS, true, 60, 1);
         assert_eq!(lateness.since_ns, MS);

@@ -156,10 +156,10 @@ fn a_full_disk_is_a_clear_error() {
 fn a_generator_that_was_stopped_looks_for_answers_before_it_gives_up() {
     const USERS: usize = 300;
     let gate = Arc::new(Mutex::new(()));
-    let (of_server, (asks, asked)) = (Arc::clone(&gate), channel());
+    let (of_server, (requests, requested)) = (Arc::clone(&gate), channel());
     let address = server(move |mut stream| {
         read_head(&mut stream)?;
-        let _ = asks.send(());
+        let _ = requests.send(());
         drop(of_server.lock());
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
     });
@@ -173,7 +173,7 @@ arrivals: [ {{ constant: 1000/s, for: 300ms }}, {{ hold: 20s, until: done }} ]
 "
     );
     let running = Running::start(&mut space.run_text(&text, &[]));
-    asked.iter().take(USERS).for_each(drop);
+    requested.iter().take(USERS).for_each(drop);
     running.signal(Signal::STOP);
     drop(closed);
     pass(Duration::from_secs(4));
