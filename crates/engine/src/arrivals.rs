@@ -320,14 +320,14 @@ fn time_of_place(place: f64, from_per_s: f64, to_per_s: f64, seconds: f64) -> Op
 /// Which session a user runs: by weight, from the user's own draw.
 fn draw_session(plan: &Plan, phase: &Phase, user: u64) -> SessionId {
     if plan.sessions.len() == 1 {
-        return 0;
+        return SessionId(0);
     }
     let share = Rng::new(plan.seed, user, Purpose::Session).unit();
     let drawn = match &phase.weights {
         Some(weights) => by_weight(share, weights.iter().copied()),
         None => by_weight(share, plan.sessions.iter().map(|s| s.weight)),
     };
-    drawn as SessionId
+    SessionId(drawn as u16)
 }
 
 /// Which of the weighted things a draw from 0 to 1 means.

@@ -5,13 +5,14 @@
 //! is the offset, to half the round trip. Of several exchanges the one with the shortest round trip
 //! bounds it best (Cristian, "Probabilistic clock synchronization", 1989).
 
+use plan::MessageId;
 use serde::{Deserialize, Serialize};
 
 /// What replies of an interval say of the clock that stamped them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockReading {
     /// Place in the plan's messages.
-    pub message: u16,
+    pub message: MessageId,
     /// By how much the sender's clock is ahead of ours.
     pub offset_ns: i64,
     /// The shortest round trip, from which the offset is.
@@ -43,7 +44,7 @@ mod tests {
 
     fn reading(offset_ns: i64, round_trip_ns: u64) -> ClockReading {
         ClockReading {
-            message: 0,
+            message: MessageId(0),
             offset_ns,
             round_trip_ns,
             resolution_ns: 0,

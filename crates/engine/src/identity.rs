@@ -15,6 +15,7 @@ use plan::{Endpoint, EndpointId};
 use proto::http1::Head;
 use stats::rng::Rng;
 
+use crate::slots::UserKey;
 use cookies::{Jar, Origin};
 use digest::{Request, Session};
 
@@ -75,7 +76,7 @@ pub(crate) fn read(value: &[u8]) {
 /// A request and its response, as far as cookies go.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Exchange<'a> {
-    pub(crate) user: u32,
+    pub(crate) user: UserKey,
     pub(crate) endpoint: &'a Endpoint,
     /// The step's own.
     pub(crate) headers: &'a [(String, Template)],
@@ -87,22 +88,22 @@ pub(crate) struct Exchange<'a> {
 
 /// The identities of a shard's users.
 #[derive(Debug, Default)]
-pub(crate) struct Identities(HashMap<u32, Identity>);
+pub(crate) struct Identities(HashMap<UserKey, Identity>);
 
 impl Identities {
-    fn of(&mut self, user: u32) -> &mut Identity {
+    fn of(&mut self, user: UserKey) -> &mut Identity {
         self.0.entry(user).or_default()
     }
 
     /// The user is gone.
-    pub(crate) fn remove(&mut self, user: u32) {
+    pub(crate) fn remove(&mut self, user: UserKey) {
         if !self.0.is_empty() {
             self.0.remove(&user);
         }
     }
 
     /// The user restarts its session: no server knows it.
-    pub(crate) fn forget(&mut self, user: u32) {
+    pub(crate) fn forget(&mut self, user: UserKey) {
         if let Some(identity) = self.0.get_mut(&user) {
             *identity = Identity::default();
         }
@@ -156,14 +157,14 @@ impl Identities {
     }
 
     /// An operation begins that may be challenged, and whose user's values are these.
-    pub(crate) fn expect_challenge(&mut self, user: u32, values: Rng) {
+    pub(crate) fn expect_challenge(&mut self, user: UserKey, values: Rng) {
         let identity = self.of(user);
         identity.challenges = 0;
         identity.before = Some(values);
     }
 
     /// True if the user answers challenges of the endpoint.
-    pub(crate) fn is_known(&mut self, user: u32, endpoint: EndpointId) -> bool {
+    pub(crate) fn is_known(&mut self, user: UserKey, endpoint: EndpointId) -> bool {
         self.of(user).session(endpoint).is_some()
     }
 
@@ -172,7 +173,7 @@ impl Identities {
     /// says why there can be none.
     pub(crate) fn answer_challenge(
         &mut self,
-        (user, endpoint): (u32, EndpointId),
+        (user, endpoint): (UserKey, EndpointId),
         (name, password): (&str, &str),
         fresh: u64,
         bytes: &mut Vec<u8>,
@@ -205,7 +206,7 @@ impl Identities {
     /// before the operation, which is to draw the same ones again.
     pub(crate) fn challenged(
         &mut self,
-        user: u32,
+        user: UserKey,
         endpoint: EndpointId,
         head: &Head<'_>,
     ) -> Option<Rng> {

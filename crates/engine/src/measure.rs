@@ -162,7 +162,7 @@ impl Recorder {
 
     /// Counts an operation that begins.
     pub(crate) fn begin(&mut self, measure: MeasureId) {
-        self.stores[measure as usize].begun += 1;
+        self.stores[measure.index()].begun += 1;
     }
 
     /// Counts a session that did not reach the end of its program.
@@ -184,8 +184,9 @@ impl Recorder {
     /// Records an operation that begins and ends at once: a message that came in, and that may have
     /// been there for `late_ns` before it was read. That much of its latency may be the generator's.
     pub(crate) fn arrival(&mut self, row: Measurement, late_ns: u64) {
-        self.begin(row.measure);
-        let store = &mut self.stores[row.measure as usize];
+        let measure = MeasureId(row.measure);
+        self.begin(measure);
+        let store = &mut self.stores[measure.index()];
         let late_ns = late_ns.min(row.response_ns());
         store.lag.record(late_ns);
         store.service.record(row.response_ns() - late_ns);
@@ -195,7 +196,7 @@ impl Recorder {
     /// Counts what happened, with a time of its own.
     pub(crate) fn time(&mut self, measure: MeasureId, time_ns: u64) {
         self.count(measure, 1);
-        self.stores[measure as usize].response.record(time_ns);
+        self.stores[measure.index()].response.record(time_ns);
     }
 
     /// Adds what a stamped reply says of a clock.
@@ -210,7 +211,7 @@ impl Recorder {
     /// Records an operation that has ended. `lag_ns` is how late the generator was with it, which
     /// is less than sent − due if the user was still busy when a paced step fell due.
     pub(crate) fn operation(&mut self, row: Measurement, lag_ns: u64) {
-        let store = &mut self.stores[row.measure as usize];
+        let store = &mut self.stores[usize::from(row.measure)];
         store.outcomes[row.outcome as usize] += 1;
         self.counts.done += 1;
         if row.outcome == Outcome::Ok {
@@ -269,21 +270,21 @@ impl Recorder {
     /// Counts a condition that was evaluated.
     pub(crate) fn check(&mut self, measure: MeasureId, outcome: Outcome) {
         self.begin(measure);
-        self.stores[measure as usize].outcomes[outcome as usize] += 1;
+        self.stores[measure.index()].outcomes[outcome as usize] += 1;
         self.counts.errors += u64::from(outcome.is_error());
     }
 
     /// Records what happened to something that an operation began, without taking time: it is in no
     /// histogram.
     pub(crate) fn happened(&mut self, row: Measurement) {
-        self.check(row.measure, row.outcome);
+        self.check(MeasureId(row.measure), row.outcome);
         self.counts.done += 1;
         self.row(row);
     }
 
     /// Counts what happened this many times.
     pub(crate) fn count(&mut self, measure: MeasureId, times: u64) {
-        let store = &mut self.stores[measure as usize];
+        let store = &mut self.stores[measure.index()];
         store.begun += times;
         store.outcomes[Outcome::Ok as usize] += times;
     }
@@ -303,7 +304,7 @@ impl Recorder {
         user: u64,
         detail: impl FnOnce() -> String,
     ) {
-        let kept = &mut self.stores[measure as usize].examples[outcome as usize];
+        let kept = &mut self.stores[measure.index()].examples[outcome as usize];
         if *kept < EXAMPLES_PER_KIND {
             *kept += 1;
             self.examples.push(Example {
@@ -372,7 +373,7 @@ impl Recorder {
         let measures = self.stores.iter_mut().enumerate();
         let measures = measures.filter(|(_, s)| s.begun > 0 || s.outcomes.iter().any(|&n| n > 0));
         let measures = measures.map(|(id, store)| MeasureDelta {
-            measure: id as MeasureId,
+            measure: MeasureId(id as u16),
             begun: std::mem::take(&mut store.begun),
             outcomes: std::mem::replace(&mut store.outcomes, [0; OUTCOMES]),
             response: std::mem::take(&mut store.response),
@@ -383,8 +384,8 @@ impl Recorder {
         });
         let endings = std::mem::take(&mut self.endings).into_iter();
         let endings = endings.map(|((end, session, step, state), users)| Ending {
-            session,
-            step,
+            session: session.0,
+            step: step.map(|step| step.0),
             state,
             end,
             users,

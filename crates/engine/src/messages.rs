@@ -4,13 +4,14 @@
 mod stamps;
 
 use plan::Plan;
-use plan::{Acknowledgement, Expect, Match, MeasureId, Numbered, Pushed, Source};
+use plan::{Acknowledgement, Expect, Match, MeasureId, MessageId, Numbered, Pushed, Source};
 use record::{Measurement, Outcome};
 
 use crate::json::depth_note;
 use crate::measure::Recorder;
 use crate::received::{Received, excerpt};
 use crate::sequences::{Accounts, Broadcast, Ended, Got, Opened, sequence};
+use crate::slots::UserKey;
 use crate::users::Users;
 use stamps::{Clocks, Sent};
 
@@ -19,7 +20,7 @@ use stamps::{Clocks, Sent};
 pub(crate) struct Delivery<'a> {
     pub(crate) now_ns: u64,
     /// The key of its user.
-    pub(crate) user: u32,
+    pub(crate) user: UserKey,
     /// What it took on the wire.
     pub(crate) len: usize,
     pub(crate) received: &'a Received<'a>,
@@ -111,7 +112,7 @@ impl<'p> Messages<'p> {
         &mut self,
         users: &mut Users<'_>,
         delivery: &Delivery<'_>,
-    ) -> Option<(u16, &'p Pushed)> {
+    ) -> Option<(MessageId, &'p Pushed)> {
         let plan = self.plan;
         let mut known = plan.messages.iter();
         let scope = &mut users.scope(delivery.now_ns, delivery.user);
@@ -119,7 +120,7 @@ impl<'p> Messages<'p> {
             let received = delivery.received;
             received.matches(&message.when, scope, &mut self.scratch)
         })?;
-        Some((place as u16, &plan.messages[place]))
+        Some((MessageId(place as u16), &plan.messages[place]))
     }
 
     /// Records a message that no step waits for.
@@ -141,7 +142,7 @@ impl<'p> Messages<'p> {
         users: &Users<'_>,
         recorder: &mut Recorder,
         delivery: &Delivery<'_>,
-        (place, message): (u16, &Pushed),
+        (place, message): (MessageId, &Pushed),
     ) {
         let (measure, user) = (message.measure, &users[delivery.user]);
         let (now_ns, received) = (delivery.now_ns, delivery.received);
@@ -223,7 +224,7 @@ impl<'p> Messages<'p> {
         &mut self,
         recorder: &mut Recorder,
         delivery: &Delivery<'_>,
-        (place, message): (u16, &Pushed),
+        (place, message): (MessageId, &Pushed),
         user: u64,
         sent: Sent,
     ) -> bool {
@@ -251,7 +252,7 @@ impl<'p> Messages<'p> {
         &mut self,
         recorder: &mut Recorder,
         delivery: &Delivery<'_>,
-        (message, numbered): (u16, &Numbered),
+        (message, numbered): (MessageId, &Numbered),
         number: u64,
         sent: Sent,
     ) {
@@ -304,14 +305,20 @@ impl<'p> Messages<'p> {
     }
 
     /// The user's connection is ready to bring messages.
-    pub(crate) fn subscribe(&mut self, now_ns: u64, user: u32, opened: Opened) {
+    pub(crate) fn subscribe(&mut self, now_ns: u64, user: UserKey, opened: Opened) {
         if self.accounts.are_kept() {
             self.accounts.open(user, opened, now_ns);
         }
     }
 
     /// The user left the topics of these sequences.
-    pub(crate) fn leave(&mut self, recorder: &mut Recorder, now_ns: u64, user: u32, left: &[u64]) {
+    pub(crate) fn leave(
+        &mut self,
+        recorder: &mut Recorder,
+        now_ns: u64,
+        user: UserKey,
+        left: &[u64],
+    ) {
         let settlements = &mut recorder.settlements;
         let ended = self.accounts.leave(user, left, now_ns, settlements);
         self.count_ended(recorder, &ended);
@@ -319,7 +326,13 @@ impl<'p> Messages<'p> {
 
     /// The user's subscription is over: what is missing is lost. `joined`: the sequences of the topics
     /// that it had to the end.
-    pub(crate) fn end(&mut self, recorder: &mut Recorder, now_ns: u64, user: u32, joined: &[u64]) {
+    pub(crate) fn end(
+        &mut self,
+        recorder: &mut Recorder,
+        now_ns: u64,
+        user: UserKey,
+        joined: &[u64],
+    ) {
         let settlements = &mut recorder.settlements;
         let ended = self.accounts.close(user, joined, now_ns, settlements);
         self.count_ended(recorder, &ended);
@@ -327,7 +340,7 @@ impl<'p> Messages<'p> {
 
     fn count_ended(&self, recorder: &mut Recorder, ended: &[Ended]) {
         for ended in ended {
-            let message = &self.plan.messages[usize::from(ended.message)];
+            let message = &self.plan.messages[ended.message.index()];
             let Some(numbered) = &message.numbered else {
                 continue;
             };

@@ -21,6 +21,7 @@ use crate::command::{Commands, ConnId};
 use crate::conn::{Connections, TlsClients};
 use crate::interpreter::Interpreter;
 use crate::measure::{Delta, Recorder};
+use crate::slots::{Key, UserKey};
 use crate::users::{User, Users};
 use admission::{Admission, Admitted};
 
@@ -72,7 +73,7 @@ pub struct Shard<'p> {
     done_from_ns: u64,
     state: State,
     /// Users that were idle when the run ended, still to be let go.
-    leaving: Vec<u32>,
+    leaving: Vec<UserKey>,
 }
 
 impl<'p> Shard<'p> {
@@ -182,7 +183,7 @@ impl<'p> Shard<'p> {
         }
         match self.interpreter.users.wheel.pop(now_ns) {
             Some(key) => {
-                self.interpreter.fire(now_ns, key);
+                self.interpreter.fire(now_ns, UserKey::new(key));
                 true
             }
             None => false,

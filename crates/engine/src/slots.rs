@@ -1,6 +1,45 @@
 //! A table of things that come and go, addressed by a small number that is used again.
 
+use std::marker::PhantomData;
+
 const NO_SLOT: u32 = u32::MAX;
+
+/// Names an entry of a table by its place: each table has a type of its own for that, so that no key is
+/// used with the wrong one.
+pub(crate) trait Key: Copy {
+    fn new(place: u32) -> Self;
+    fn place(self) -> u32;
+}
+
+macro_rules! keys {
+    ($($(#[$doc:meta])* $name:ident)+) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub(crate) struct $name(u32);
+
+        impl $name {
+            /// Names no entry.
+            pub(crate) const NONE: $name = $name(u32::MAX);
+        }
+
+        impl Key for $name {
+            fn new(place: u32) -> $name {
+                $name(place)
+            }
+
+            fn place(self) -> u32 {
+                self.0
+            }
+        }
+    )+};
+}
+
+keys! {
+    /// Names a user of a shard.
+    UserKey
+    /// Names a connection of a shard. The user of none is idle in the shared pool.
+    ConnSlot
+}
 
 #[derive(Debug)]
 pub(crate) enum Entry<T> {
@@ -11,18 +50,20 @@ pub(crate) enum Entry<T> {
 
 /// The table. Keys are dense, so that other tables can run beside it.
 #[derive(Debug)]
-pub(crate) struct Slots<T> {
+pub(crate) struct Slots<K, T> {
     entries: Vec<Entry<T>>,
     free: u32,
     count: usize,
+    keys: PhantomData<K>,
 }
 
-impl<T> Slots<T> {
-    pub(crate) fn with_capacity(count: usize) -> Slots<T> {
+impl<K: Key, T> Slots<K, T> {
+    pub(crate) fn with_capacity(count: usize) -> Slots<K, T> {
         Slots {
             entries: Vec::with_capacity(count),
             free: NO_SLOT,
             count: 0,
+            keys: PhantomData,
         }
     }
 
@@ -30,27 +71,27 @@ impl<T> Slots<T> {
         self.count
     }
 
-    pub(crate) fn insert(&mut self, value: T) -> u32 {
+    pub(crate) fn insert(&mut self, value: T) -> K {
         self.count += 1;
         if self.free == NO_SLOT {
             self.entries.push(Entry::Taken(value));
-            return (self.entries.len() - 1) as u32;
+            return K::new((self.entries.len() - 1) as u32);
         }
-        let key = self.free;
-        let old = std::mem::replace(&mut self.entries[key as usize], Entry::Taken(value));
+        let place = self.free;
+        let old = std::mem::replace(&mut self.entries[place as usize], Entry::Taken(value));
         if let Entry::Free(next) = old {
             self.free = next;
         }
-        key
+        K::new(place)
     }
 
-    pub(crate) fn remove(&mut self, key: u32) -> Option<T> {
-        let entry = self.entries.get_mut(key as usize)?;
+    pub(crate) fn remove(&mut self, key: K) -> Option<T> {
+        let entry = self.entries.get_mut(key.place() as usize)?;
         if matches!(entry, Entry::Free(_)) {
             return None;
         }
         let old = std::mem::replace(entry, Entry::Free(self.free));
-        self.free = key;
+        self.free = key.place();
         self.count -= 1;
         match old {
             Entry::Taken(value) => Some(value),
@@ -58,40 +99,40 @@ impl<T> Slots<T> {
         }
     }
 
-    pub(crate) fn get(&self, key: u32) -> Option<&T> {
-        match self.entries.get(key as usize)? {
+    pub(crate) fn get(&self, key: K) -> Option<&T> {
+        match self.entries.get(key.place() as usize)? {
             Entry::Taken(value) => Some(value),
             Entry::Free(_) => None,
         }
     }
 
-    pub(crate) fn get_mut(&mut self, key: u32) -> Option<&mut T> {
-        match self.entries.get_mut(key as usize)? {
+    pub(crate) fn get_mut(&mut self, key: K) -> Option<&mut T> {
+        match self.entries.get_mut(key.place() as usize)? {
             Entry::Taken(value) => Some(value),
             Entry::Free(_) => None,
         }
     }
 
     /// The keys in use, in order.
-    pub(crate) fn keys(&self) -> Vec<u32> {
+    pub(crate) fn keys(&self) -> Vec<K> {
         let taken = self.entries.iter().enumerate();
         taken
             .filter(|(_, e)| matches!(e, Entry::Taken(_)))
-            .map(|(key, _)| key as u32)
+            .map(|(place, _)| K::new(place as u32))
             .collect()
     }
 }
 
-impl<T> std::ops::Index<u32> for Slots<T> {
+impl<K: Key, T> std::ops::Index<K> for Slots<K, T> {
     type Output = T;
     /// Panics if the slot is free: the caller's table is out of step.
-    fn index(&self, key: u32) -> &T {
+    fn index(&self, key: K) -> &T {
         self.get(key).expect("the key names a taken slot")
     }
 }
 
-impl<T> std::ops::IndexMut<u32> for Slots<T> {
-    fn index_mut(&mut self, key: u32) -> &mut T {
+impl<K: Key, T> std::ops::IndexMut<K> for Slots<K, T> {
+    fn index_mut(&mut self, key: K) -> &mut T {
         self.get_mut(key).expect("the key names a taken slot")
     }
 }

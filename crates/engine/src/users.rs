@@ -5,17 +5,14 @@ use std::sync::Arc;
 
 use plan::Plan;
 use plan::expr::{Context, Value};
-use plan::{EndpointId, MeasureId, Op, Session, SessionId};
+use plan::{EndpointId, MeasureId, Op, Session, SessionId, Slot};
 use record::{Measurement, Outcome};
 use stats::rng::{Purpose, Rng};
 
 use crate::arrivals::by_weight;
 use crate::budget::{Budget, CHARGED_BYTES_MIN, Charges};
-use crate::slots::Slots;
+use crate::slots::{ConnSlot, Key, Slots, UserKey};
 use crate::wheel::Wheel;
-
-/// No connection.
-pub(crate) const NO_CONN: u32 = u32::MAX;
 
 /// What a user waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +76,7 @@ pub(crate) struct User {
     pub(crate) pc: u32,
     pub(crate) iteration: u32,
     /// The first of its connections, which are linked by `Conn::next`.
-    pub(crate) conn: u32,
+    pub(crate) conn: ConnSlot,
     /// Application bytes of the operation in flight.
     pub(crate) bytes_out: u32,
     pub(crate) bytes_in: u32,
@@ -109,7 +106,7 @@ impl User {
             registers: Box::default(),
             pc: 0,
             iteration: 0,
-            conn: NO_CONN,
+            conn: ConnSlot::NONE,
             bytes_out: 0,
             bytes_in: 0,
             session,
@@ -131,8 +128,8 @@ pub(crate) struct Scope<'a> {
 }
 
 impl Context for Scope<'_> {
-    fn var(&self, slot: u16) -> &Value {
-        &self.slots[slot as usize]
+    fn var(&self, slot: Slot) -> &Value {
+        &self.slots[slot.index()]
     }
     fn user(&self) -> u64 {
         self.user
@@ -156,8 +153,8 @@ impl User {
             sent_ns: 0,
             done_ns: 0,
             user: self.number,
-            measure,
-            session: self.session,
+            measure: measure.0,
+            session: self.session.0,
             loop_id: 0,
             outcome: Outcome::Ok,
             status: 0,
@@ -183,7 +180,7 @@ impl User {
 #[derive(Debug)]
 pub(crate) struct Users<'p> {
     plan: &'p Plan,
-    table: Slots<User>,
+    table: Slots<UserKey, User>,
     pub(crate) wheel: Wheel,
     /// What users have saved, by key.
     saved: Charges,
@@ -210,39 +207,39 @@ impl<'p> Users<'p> {
         self.table.len()
     }
 
-    pub(crate) fn keys(&self) -> Vec<u32> {
+    pub(crate) fn keys(&self) -> Vec<UserKey> {
         self.table.keys()
     }
 
-    pub(crate) fn get(&self, key: u32) -> Option<&User> {
+    pub(crate) fn get(&self, key: UserKey) -> Option<&User> {
         self.table.get(key)
     }
 
     /// Adds a user that is about to run its session's first step.
-    pub(crate) fn insert(&mut self, mut user: User) -> u32 {
-        let session = &self.plan.sessions[user.session as usize];
+    pub(crate) fn insert(&mut self, mut user: User) -> UserKey {
+        let session = &self.plan.sessions[user.session.index()];
         user.slots = vec![Value::default(); session.slots_count as usize].into();
         user.registers = vec![0; session.registers_count as usize].into();
         self.table.insert(user)
     }
 
-    pub(crate) fn remove(&mut self, key: u32) {
-        self.wheel.disarm(key);
-        self.saved.clear(key);
+    pub(crate) fn remove(&mut self, key: UserKey) {
+        self.wheel.disarm(key.place());
+        self.saved.clear(key.place());
         self.table.remove(key);
     }
 
     /// Gives a variable of the user a value. False: there is no memory for it.
-    pub(crate) fn store(&mut self, key: u32, slot: u16, value: Value) -> bool {
+    pub(crate) fn store(&mut self, key: UserKey, slot: Slot, value: Value) -> bool {
         let slots = &mut self.table[key].slots;
-        let place = slot as usize;
-        if large_bytes(&value) > 0 || self.saved.has(key) {
+        let place = slot.index();
+        if large_bytes(&value) > 0 || self.saved.has(key.place()) {
             let others = slots
                 .iter()
                 .enumerate()
                 .filter(|(other, _)| *other != place);
             let others: usize = others.map(|(_, value)| large_bytes(value)).sum();
-            if !self.saved.set(key, others + large_bytes(&value)) {
+            if !self.saved.set(key.place(), others + large_bytes(&value)) {
                 return false;
             }
         }
@@ -251,18 +248,18 @@ impl<'p> Users<'p> {
     }
 
     /// The user's variables are empty again.
-    pub(crate) fn clear_variables(&mut self, key: u32) {
+    pub(crate) fn clear_variables(&mut self, key: UserKey) {
         self.table[key].slots.fill(Value::Nothing);
-        self.saved.clear(key);
+        self.saved.clear(key.place());
     }
 
     /// The program that the user runs.
-    pub(crate) fn session(&self, key: u32) -> &'p Session {
-        &self.plan.sessions[self.table[key].session as usize]
+    pub(crate) fn session(&self, key: UserKey) -> &'p Session {
+        &self.plan.sessions[self.table[key].session.index()]
     }
 
     /// The instruction that the user is at; `None`: its program is over.
-    pub(crate) fn op(&self, key: u32) -> Option<&'p Op> {
+    pub(crate) fn op(&self, key: UserKey) -> Option<&'p Op> {
         self.session(key).ops.get(self.table[key].pc as usize)
     }
 
@@ -271,16 +268,16 @@ impl<'p> Users<'p> {
     }
 
     /// The user's values as expressions see them now.
-    pub(crate) fn scope(&mut self, now_ns: u64, key: u32) -> Scope<'_> {
+    pub(crate) fn scope(&mut self, now_ns: u64, key: UserKey) -> Scope<'_> {
         let unix_ms = self.unix_ms(now_ns);
         self.table[key].scope(unix_ms)
     }
 
     /// The endpoint that a step of this user goes to, if the plan says `planned`: of several
     /// servers the user's own, which follows from its number.
-    pub(crate) fn endpoint(&self, key: u32, planned: EndpointId) -> EndpointId {
+    pub(crate) fn endpoint(&self, key: UserKey, planned: EndpointId) -> EndpointId {
         let servers = &self.plan.servers;
-        if planned != 0 || servers.is_empty() {
+        if planned != EndpointId(0) || servers.is_empty() {
             return planned;
         }
         let share = Rng::new(self.plan.seed, self.table[key].number, Purpose::Server).unit();
@@ -296,15 +293,15 @@ fn large_bytes(value: &Value) -> usize {
     }
 }
 
-impl Index<u32> for Users<'_> {
+impl Index<UserKey> for Users<'_> {
     type Output = User;
-    fn index(&self, key: u32) -> &User {
+    fn index(&self, key: UserKey) -> &User {
         &self.table[key]
     }
 }
 
-impl IndexMut<u32> for Users<'_> {
-    fn index_mut(&mut self, key: u32) -> &mut User {
+impl IndexMut<UserKey> for Users<'_> {
+    fn index_mut(&mut self, key: UserKey) -> &mut User {
         &mut self.table[key]
     }
 }

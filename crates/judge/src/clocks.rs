@@ -163,7 +163,7 @@ fn of(figures: &Figures, clock: &ClockSummary) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use plan::{Basis, Comparison, Figure, Stat, Threshold};
+    use plan::{Basis, Comparison, Figure, MeasureId, Stat, Threshold};
     use record::schema::Event;
 
     use super::*;
@@ -203,7 +203,7 @@ mod tests {
             text: "p50(said) < 50ms".to_owned(),
             figure: Figure::Measure {
                 stat: Stat::Quantile(0.5),
-                measure: Some(SAID as u16),
+                measure: Some(MeasureId(SAID as u16)),
                 basis: Basis::Response,
                 phase: None,
             },

@@ -35,7 +35,7 @@ fn of(figures: &Figures, threshold: &Threshold) -> Option<Finding> {
     else {
         return None;
     };
-    let lags = figures.cell(phase, usize::from(measure)).lag;
+    let lags = figures.cell(phase, measure.index()).lag;
     let found = find(figures, &threshold.figure)?;
     if lags.is_empty() {
         return None;
@@ -69,7 +69,7 @@ fn of(figures: &Figures, threshold: &Threshold) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use plan::Comparison;
+    use plan::{Comparison, MeasureId};
     use record::schema::Verdict;
 
     use super::*;
@@ -91,7 +91,7 @@ mod tests {
             text: "it < limit".to_owned(),
             figure: Figure::Measure {
                 stat,
-                measure: Some(REQUEST as u16),
+                measure: Some(MeasureId(REQUEST as u16)),
                 basis: Basis::Response,
                 phase: None,
             },
@@ -131,7 +131,7 @@ mod tests {
         sample::succeed(&mut figures, 0, sample::UPDATE, 500, 490 * MS, 480 * MS);
         let mut threshold = threshold(Stat::Quantile(0.999), 100e6);
         if let Figure::Measure { measure, .. } = &mut threshold.figure {
-            *measure = Some(sample::UPDATE as u16);
+            *measure = Some(MeasureId(sample::UPDATE as u16));
         }
         let (found, first) = verdict(&figures, threshold);
         assert_eq!((found, first.as_str()), (Verdict::Untrusted, CODE));

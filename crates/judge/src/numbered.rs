@@ -155,7 +155,7 @@ pub(crate) fn findings(figures: &Figures) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use plan::{Basis, Comparison, Figure, Stat, Threshold};
+    use plan::{Basis, Comparison, Figure, MeasureId, Stat, Threshold};
 
     use super::*;
     use crate::sample;
@@ -183,7 +183,7 @@ mod tests {
             text: "count(said.lost) == 0".to_owned(),
             figure: Figure::Measure {
                 stat: Stat::Count,
-                measure: Some(FIRST as u16 + 1),
+                measure: Some(MeasureId(FIRST as u16 + 1)),
                 basis: Basis::Response,
                 phase: None,
             },

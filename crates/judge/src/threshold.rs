@@ -31,7 +31,7 @@ pub(crate) fn meant_to_fail<'a>(figures: &'a Figures, thresholds: &[Threshold]) 
             return None;
         };
         let demands_failures = !threshold.comparison.holds(0.0, threshold.limit);
-        let measure = figures.info.measures.get(usize::from(measure))?;
+        let measure = figures.info.measures.get(measure.index())?;
         demands_failures.then_some(measure.name.as_str())
     });
     names.collect()
@@ -87,7 +87,7 @@ fn interval(figures: &Figures, figure: &Figure) -> Option<PercentileInterval> {
     else {
         return None;
     };
-    let of = (phase, usize::from(measure), basis);
+    let of = (phase, measure.index(), basis);
     figures.interval(of, share).copied()
 }
 
@@ -103,10 +103,10 @@ fn unknown(figures: &Figures, figure: &Figure) -> Option<String> {
     };
     match stat {
         Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_) => {
-            clocks::unknown(figures, usize::from(measure))
+            clocks::unknown(figures, measure.index())
         }
         Stat::Count | Stat::Rate | Stat::Errors | Stat::ErrorRate => {
-            Numbered::of_part(figures, usize::from(measure))?.unknown()
+            Numbered::of_part(figures, measure.index())?.unknown()
         }
     }
 }
@@ -132,7 +132,7 @@ pub(crate) fn find(figures: &Figures, figure: &Figure) -> Option<Found> {
         phase,
     } = figure
     {
-        return of_responses(*stat, &figures.cell(*phase, *measure as usize));
+        return of_responses(*stat, &figures.cell(*phase, measure.index()));
     }
     exact(figures, figure).map(|value| Found {
         value,
@@ -205,7 +205,7 @@ fn exact(figures: &Figures, figure: &Figure) -> Option<f64> {
             basis,
             phase,
         } => {
-            let cell = figures.cell(*phase, *measure as usize);
+            let cell = figures.cell(*phase, measure.index());
             let hist = match basis {
                 Basis::Response | Basis::Succeeded => &cell.response,
                 Basis::Service => &cell.service,
@@ -213,10 +213,10 @@ fn exact(figures: &Figures, figure: &Figure) -> Option<f64> {
             };
             let seen = Seen {
                 ended: cell.ended(),
-                completed: figures.completed(*phase, *measure as usize),
+                completed: figures.completed(*phase, measure.index()),
                 failed: cell.failed(),
                 seconds: figures.completion_seconds(*phase),
-                checks: figures.kind(*measure as usize) == "check",
+                checks: figures.kind(measure.index()) == "check",
             };
             of_counts(*stat, &seen).or_else(|| of_times(*stat, hist))
         }
@@ -304,13 +304,15 @@ fn shown(unit: Unit, value: f64, limit: f64) -> String {
 mod tests {
     use record::Outcome;
 
+    use plan::MeasureId;
+
     use super::*;
     use crate::sample::{self, MS, REQUEST, US, fail, figures, succeed};
 
     fn measure(stat: Stat, measure: Option<u16>, basis: Basis, phase: Option<usize>) -> Figure {
         Figure::Measure {
             stat,
-            measure,
+            measure: measure.map(MeasureId),
             basis,
             phase,
         }

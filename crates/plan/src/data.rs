@@ -8,10 +8,7 @@ use stats::rng::Rng;
 
 use crate::expr::Value;
 use crate::hash::fnv1a;
-use crate::ids::{Register, Slot};
-
-/// Index of a [`Data`] in [`crate::Plan::data`].
-pub type DataId = u16;
+use crate::ids::{DataId, Register, Slot};
 
 /// A table and how rows are taken from it.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -31,9 +31,9 @@ mod wire;
 
 pub use auth::Digest;
 pub use channels::{ChannelOp, ChannelVerb, ChannelsReconnect, Protocol};
-pub use data::{Data, DataId, End, Feed, Found, Order, Table};
+pub use data::{Data, End, Feed, Found, Order, Table};
 pub use http::{HttpOp, StatusRule};
-pub use ids::{EndpointId, MeasureId, Pc, Register, SessionId, Slot};
+pub use ids::{DataId, EndpointId, MeasureId, MessageId, Pc, Register, SessionId, Slot};
 pub use load_setting::LoadSetting;
 pub use matching::{Match, MatchTest, Save, Source, pointer_text};
 pub use measures::{Measure, MeasureKind, builtin};

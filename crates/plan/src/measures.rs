@@ -30,7 +30,7 @@ pub enum MeasureKind {
 pub mod builtin {
     use crate::ids::MeasureId;
     /// TCP and TLS connection set-up, one entry a connection.
-    pub const CONNECT: MeasureId = 0;
+    pub const CONNECT: MeasureId = MeasureId(0);
     /// The name of the measure that counts steps which failed and are no operations, and streams lost between steps; with a number
     /// behind it where the scenario measures something of that name.
     pub const FAULTS_NAME: &str = "steps";

@@ -170,8 +170,9 @@ pub(crate) struct Checker<'a> {
 const _: () = assert!(yaml::NODES_MAX / 2 < u16::MAX as usize);
 
 /// A count of things as a plan's index of the next one.
-fn index(count: usize) -> u16 {
-    u16::try_from(count).expect("the limit on nodes bounds what a scenario can number")
+fn index<T: From<u16>>(count: usize) -> T {
+    let count = u16::try_from(count);
+    T::from(count.expect("the limit on nodes bounds what a scenario can number"))
 }
 
 impl<'a> Checker<'a> {
@@ -231,7 +232,7 @@ impl Checker<'_> {
     }
 
     /// The endpoint's number; equal ones are one.
-    fn endpoint(&mut self, endpoint: Endpoint) -> u16 {
+    fn endpoint(&mut self, endpoint: Endpoint) -> EndpointId {
         let at = self
             .endpoints
             .iter()

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use engine::measure::{MeasureDelta, OUTCOMES};
 use engine::sequences::{Broadcast, Head, Ledger, Settlement};
-use plan::MeasureId;
 use plan::Plan;
+use plan::{MeasureId, MessageId};
 use record::Outcome;
 use record::counters::COUNTER_MAX;
 use stats::hist::LogHistogram;
@@ -31,7 +31,7 @@ struct Measures {
 pub(crate) struct Broadcasts {
     /// By the plan's messages.
     measures: Vec<Option<Measures>>,
-    open: BTreeMap<(u16, u64, u64), Broadcast>,
+    open: BTreeMap<(MessageId, u64, u64), Broadcast>,
     ledger: Ledger,
 }
 
@@ -109,8 +109,8 @@ impl Broadcasts {
     }
 }
 
-fn of(measures: &[Option<Measures>], message: u16) -> Option<Measures> {
-    measures.get(usize::from(message)).copied().flatten()
+fn of(measures: &[Option<Measures>], message: MessageId) -> Option<Measures> {
+    measures.get(message.index()).copied().flatten()
 }
 
 /// Counts what happened this many times.

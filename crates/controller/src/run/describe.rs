@@ -108,7 +108,7 @@ fn steps(plan: &Plan) -> Vec<u16> {
         plan::Op::TransactionStart { measure, .. } => Some(*measure),
         op => op.measure(),
     });
-    let steps: std::collections::BTreeSet<u16> = steps.collect();
+    let steps: std::collections::BTreeSet<u16> = steps.map(|measure| measure.0).collect();
     steps.into_iter().collect()
 }
 

@@ -128,7 +128,7 @@ impl Journal {
         let row = &interval.row;
         let length_ns = row.end_ns.saturating_sub(row.start_ns);
         for (&measure, delta) in &interval.measures {
-            let name = &self.info.measures[measure as usize].name;
+            let name = &self.info.measures[measure.index()].name;
             let bases = [
                 ("", &delta.response),
                 (".failed", &delta.failed),

@@ -7,7 +7,7 @@ use engine::clocks::ClockReading;
 use engine::measure::{Delta, Example, MeasureDelta};
 use engine::sequences::Settlement;
 use engine::traffic::Traffic;
-use plan::MeasureId;
+use plan::{MeasureId, MessageId};
 use record::Outcome;
 use record::counters::Counts;
 use record::schema::{Ending, MeasureTally, PhaseTally, SeriesRow, Tally};
@@ -34,7 +34,7 @@ pub(crate) struct Merger {
     loops: Vec<LoopProgress>,
     broadcasts: Broadcasts,
     /// The clocks that stamp messages, by the plan's messages.
-    clocks: BTreeMap<u16, ClockReading>,
+    clocks: BTreeMap<MessageId, ClockReading>,
     /// Start, end and phase of the last interval.
     last: (u64, u64, u32),
 }
@@ -307,7 +307,7 @@ impl Outcomes {
         let is_drain = interval.row.start_ns >= self.planned_end_ns;
         let phase = interval.row.phase + u32::from(is_drain);
         for (&measure, delta) in &interval.measures {
-            let measure_index = measure as usize;
+            let measure_index = measure.index();
             if self.begun.len() <= measure_index {
                 self.begun.resize(measure_index + 1, 0);
             }
@@ -334,6 +334,7 @@ impl Outcomes {
                 .iter()
                 .map(|(o, &n)| (o.name().to_owned(), n))
                 .collect();
+            let measure = measure.0;
             let entry = MeasureTally { measure, outcomes };
             match tally.phases.last_mut() {
                 Some(last) if last.phase == phase => last.measures.push(entry),
@@ -414,7 +415,7 @@ arrivals: [ { constant: 1/s, for: 1s } ]
         let plan = crate::testing::plan(text);
         let mut merger = Merger::new(Broadcasts::new(&plan), 2);
         let got = |number, sent_ns, first_ns, last_ns| Broadcast {
-            message: 0,
+            message: MessageId(0),
             sequence: 9,
             number,
             sent_ns,

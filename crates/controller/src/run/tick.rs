@@ -33,7 +33,7 @@ impl Tick<'_> {
     /// Response times of the requests and handshakes that succeeded.
     pub fn responses(&self) -> impl Iterator<Item = &LogHistogram> {
         let measures = self.interval.measures.values().filter(|delta| {
-            let info = &self.info.measures[delta.measure as usize];
+            let info = &self.info.measures[delta.measure.index()];
             matches!(info.kind.as_str(), "request" | "handshake")
         });
         measures.map(|delta| &delta.response)
@@ -70,7 +70,7 @@ impl Second {
     /// Adds it to a run that grows.
     pub fn add_to(self, growing: &mut Growing) {
         let seconds = self.measures.iter().map(|delta| SecondOf {
-            measure: delta.measure as usize,
+            measure: delta.measure.index(),
             outcomes: &delta.outcomes,
             response: &delta.response,
             failed: &delta.failed,
@@ -92,7 +92,7 @@ pub(crate) fn example_event(info: &RunInfo, example: &Example) -> Event {
     Event {
         at_ns: example.at_ns,
         what: EventKind::Error {
-            measure: info.measures[example.measure as usize].name.clone(),
+            measure: info.measures[example.measure.index()].name.clone(),
             outcome: example.outcome.name().to_owned(),
             user: example.user,
             detail: example.detail.clone(),
@@ -123,7 +123,7 @@ pub(crate) fn measures(info: &RunInfo, interval: &Interval) -> Vec<TickMeasure> 
         known.merge(&delta.failed);
         let times = Censored::new(&known, &delta.censored);
         TickMeasure {
-            name: info.measures[id as usize].name.clone(),
+            name: info.measures[id.index()].name.clone(),
             count: delta.outcomes.iter().sum(),
             errors,
             response: (!times.is_empty()).then(|| [0.5, 0.95, 0.99].map(|q| times.quantile(q))),
@@ -138,13 +138,9 @@ pub(crate) fn clock_events<'a>(
     clocks: impl Iterator<Item = &'a ClockReading>,
 ) -> Vec<EventKind> {
     let events = clocks.filter_map(|clock| {
-        let message = plan.messages.get(usize::from(clock.message))?;
+        let message = plan.messages.get(clock.message.index())?;
         Some(EventKind::ClockCompared {
-            measure: plan
-                .measures
-                .get(usize::from(message.measure))?
-                .name
-                .clone(),
+            measure: plan.measures.get(message.measure.index())?.name.clone(),
             offset_ns: clock.offset_ns,
             bound_ns: clock.bound_ns(),
             replies: clock.replies,

@@ -5,6 +5,7 @@ use engine::clocks::ClockReading;
 use engine::driver::real::LoopNews;
 use engine::measure::Delta;
 use engine::sequences::Broadcast;
+use plan::MessageId;
 use plan::Plan;
 use record::Measurement;
 use record::counters::COUNTER_MAX;
@@ -109,7 +110,7 @@ impl Check {
         }
         let measures = delta.measures.iter().map(|m| m.measure);
         let mut measures = measures.chain(delta.examples.iter().map(|e| e.measure));
-        if measures.any(|measure| usize::from(measure) >= self.measures_count) {
+        if measures.any(|measure| measure.index() >= self.measures_count) {
             return Err(Impossible("a measure that the plan does not have"));
         }
         let knows = |ending: &Ending| {
@@ -126,7 +127,7 @@ impl Check {
             return Err(Impossible("too many broadcasts at once"));
         }
         let known = |b: &Broadcast| {
-            usize::from(b.message) < self.messages_count
+            b.message.index() < self.messages_count
                 && b.first_ns.max(b.last_ns).max(b.sent_ns) <= TIME_NS_MAX
         };
         if !broadcasts.iter().all(known) {
@@ -157,12 +158,12 @@ impl Check {
         }
         let heads = delta.heads.iter().map(|head| head.message);
         let settlements = delta.settlements.iter().map(|(s, _)| s.message);
-        let known = |message| usize::from(message) < self.messages_count;
+        let known = |message: MessageId| message.index() < self.messages_count;
         if !heads.chain(settlements).all(known) {
             return Err(Impossible("an account of another run"));
         }
         let knows = |clock: &ClockReading| {
-            usize::from(clock.message) < self.messages_count
+            clock.message.index() < self.messages_count
                 && clock.round_trip_ns <= TIME_NS_MAX
                 && clock.replies <= COUNTER_MAX
         };

@@ -9,10 +9,8 @@ use super::deflate::{Compression, Deflated};
 use super::poll::Poller;
 use super::sse::EventStream;
 use super::tls::Tls;
+use crate::slots::{ConnSlot, UserKey};
 use crate::users::User;
-
-/// No user: the connection is idle in the shared pool.
-pub(crate) const NO_USER: u32 = u32::MAX;
 
 /// How far a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,9 +125,9 @@ pub(crate) struct Conn {
     pub(crate) inbox: Option<Box<Vec<u8>>>,
     pub(crate) pending: Option<Box<Pending>>,
     pub(crate) tls: Option<Box<Tls>>,
-    pub(crate) user: u32,
+    pub(crate) user: UserKey,
     /// The next connection of the same user.
-    pub(crate) next: u32,
+    pub(crate) next: ConnSlot,
     pub(crate) generation: u32,
     pub(crate) endpoint: EndpointId,
     pub(crate) stage: Stage,
@@ -138,7 +136,7 @@ pub(crate) struct Conn {
 
 impl Conn {
     /// A connection of the user `key`, before it has a TCP connection.
-    pub(crate) fn new(key: u32, user: &User, endpoint: EndpointId, protocol: Protocol) -> Conn {
+    pub(crate) fn new(key: UserKey, user: &User, endpoint: EndpointId, protocol: Protocol) -> Conn {
         Conn {
             protocol,
             started_ns: 0,

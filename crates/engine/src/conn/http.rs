@@ -3,7 +3,7 @@
 
 use plan::Plan;
 use plan::expr::{Context, Template};
-use plan::{Endpoint, EndpointId, HttpOp, Op, Session, Slot};
+use plan::{Endpoint, EndpointId, HttpOp, Op, Session, SessionId, Slot};
 use proto::http1;
 
 use super::url::{path_below, split, without_default_port};
@@ -24,8 +24,10 @@ impl Requests {
         let prepare = |session: &Session| {
             let ops = session.ops.iter().map(|op| match op {
                 // Of several servers the user has its own.
-                Op::Http(http) if http.endpoint == 0 && !plan.servers.is_empty() => None,
-                Op::Http(http) => constant_request(http, &authorities[http.endpoint as usize]),
+                Op::Http(http) if http.endpoint == EndpointId(0) && !plan.servers.is_empty() => {
+                    None
+                }
+                Op::Http(http) => constant_request(http, &authorities[http.endpoint.index()]),
                 _ => None,
             });
             ops.collect()
@@ -38,12 +40,12 @@ impl Requests {
     }
 
     /// The request of this instruction, if nothing in it varies.
-    pub(crate) fn constant(&self, session: u16, pc: u32) -> Option<&[u8]> {
-        self.constant[session as usize][pc as usize].as_deref()
+    pub(crate) fn constant(&self, session: SessionId, pc: u32) -> Option<&[u8]> {
+        self.constant[session.index()][pc as usize].as_deref()
     }
 
     pub(crate) fn authority(&self, endpoint: EndpointId) -> &str {
-        &self.authorities[endpoint as usize]
+        &self.authorities[endpoint.index()]
     }
 
     /// The endpoint of a URL; `Ok(None)`: it is a path. The error says that the URL is at none of
@@ -57,7 +59,7 @@ impl Requests {
         let found = known.position(|(endpoint, known)| {
             endpoint.tls == tls && known.eq_ignore_ascii_case(authority)
         });
-        found.map(|at| Some(at as EndpointId)).ok_or_else(|| {
+        found.map(|at| Some(EndpointId(at as u16))).ok_or_else(|| {
             format!(
                 "{url:?} is at a host that the scenario does not name; it can only go to: {}",
                 self.authorities.join(", ")
@@ -88,7 +90,7 @@ fn constant_request(http: &HttpOp, authority: &str) -> Option<Box<[u8]>> {
     if !constant(&http.path) || !headers_constant || !http.body.as_ref().is_none_or(constant) {
         return None;
     }
-    let mut any = User::new(0, 0, 0, 0);
+    let mut any = User::new(0, 0, SessionId(0), 0);
     let mut bytes = Vec::new();
     encode_http(http, (authority, ""), &mut any.scope(0), &mut bytes).ok()?;
     Some(bytes.into())

@@ -9,20 +9,20 @@ use proto::Limits;
 use proto::ws::{self, Deflater, MessageKind};
 use stats::rng::Rng;
 
-use super::connection::{Conn, NO_USER, Protocol, Reuse, Stage};
+use super::connection::{Conn, Protocol, Reuse, Stage};
 use super::decoding::Decoder;
 use super::deflate::encode_deflated;
 use super::tls::{TlsClients, TlsFailure};
 use crate::budget::{Budget, Charges};
 use crate::command::{Command, Commands, ConnId};
-use crate::slots::Slots;
-use crate::users::{NO_CONN, Users};
+use crate::slots::{ConnSlot, Key, Slots, UserKey};
+use crate::users::Users;
 
 /// The table of connections, and what they want sent.
 #[derive(Debug)]
 pub(crate) struct Connections {
     /// Apart from `commands`, so that a request can be encoded while its connection is looked at.
-    pub(crate) table: Slots<Conn>,
+    pub(crate) table: Slots<ConnSlot, Conn>,
     pub(crate) commands: Commands,
     pub(crate) limits: Limits,
     /// The same for bodies that never end.
@@ -34,7 +34,7 @@ pub(crate) struct Connections {
     deflater: Option<Deflater>,
     generation: u32,
     /// Idle connections that any user may take, by endpoint; `None`: each user keeps its own.
-    shared: Option<Vec<Vec<u32>>>,
+    shared: Option<Vec<Vec<ConnSlot>>>,
     /// Connections being set up, upgrades included.
     setting_up: u64,
     /// Background operations in flight.
@@ -89,16 +89,15 @@ impl Connections {
     }
 
     /// The slot of a connection that is still there.
-    pub(crate) fn live(&self, id: ConnId) -> Option<u32> {
-        self.table
-            .get(id.slot)
-            .filter(|conn| conn.generation == id.generation)
-            .map(|_| id.slot)
+    pub(crate) fn live(&self, id: ConnId) -> Option<ConnSlot> {
+        let slot = ConnSlot::new(id.slot);
+        let conn = self.table.get(slot)?;
+        (conn.generation == id.generation).then_some(slot)
     }
 
-    pub(crate) fn id(&self, slot: u32) -> ConnId {
+    pub(crate) fn id(&self, slot: ConnSlot) -> ConnId {
         ConnId {
-            slot,
+            slot: slot.place(),
             generation: self.table[slot].generation,
         }
     }
@@ -107,11 +106,11 @@ impl Connections {
     pub(crate) fn find(
         &self,
         users: &Users<'_>,
-        key: u32,
+        key: UserKey,
         wanted: impl Fn(&Conn) -> bool,
-    ) -> Option<u32> {
+    ) -> Option<ConnSlot> {
         let mut slot = users[key].conn;
-        while slot != NO_CONN {
+        while slot != ConnSlot::NONE {
             let conn = &self.table[slot];
             if wanted(conn) {
                 return Some(slot);
@@ -127,10 +126,10 @@ impl Connections {
     pub(crate) fn insert(
         &mut self,
         users: &mut Users<'_>,
-        key: u32,
+        key: UserKey,
         endpoint: EndpointId,
         protocol: Protocol,
-    ) -> u32 {
+    ) -> ConnSlot {
         self.generation = self.generation.wrapping_add(1);
         let mut conn = Conn::new(key, &users[key], endpoint, protocol);
         conn.generation = self.generation;
@@ -140,7 +139,7 @@ impl Connections {
     }
 
     /// Has the driver make the TCP connection.
-    pub(crate) fn connect(&mut self, now_ns: u64, slot: u32) {
+    pub(crate) fn connect(&mut self, now_ns: u64, slot: ConnSlot) {
         let conn = &mut self.table[slot];
         conn.stage = Stage::Connecting;
         conn.started_ns = now_ns;
@@ -151,7 +150,7 @@ impl Connections {
     }
 
     /// TCP is set up: begins TLS if the endpoint wants it. True: there is nothing to wait for.
-    pub(crate) fn secure(&mut self, slot: u32) -> Result<bool, TlsFailure> {
+    pub(crate) fn secure(&mut self, slot: ConnSlot) -> Result<bool, TlsFailure> {
         let Some(tls) = self.tls.session(self.table[slot].endpoint) else {
             return Ok(true);
         };
@@ -166,7 +165,7 @@ impl Connections {
     }
 
     /// The connection is set up and now at this stage.
-    pub(crate) fn set_up(&mut self, slot: u32, stage: Stage) {
+    pub(crate) fn set_up(&mut self, slot: ConnSlot, stage: Stage) {
         self.table[slot].stage = stage;
         self.setting_up -= 1;
     }
@@ -175,15 +174,15 @@ impl Connections {
     pub(crate) fn take_idle(
         &mut self,
         users: &mut Users<'_>,
-        key: u32,
+        key: UserKey,
         endpoint: EndpointId,
-    ) -> Option<u32> {
+    ) -> Option<ConnSlot> {
         let Some(shared) = &mut self.shared else {
             return self.find(users, key, |conn| {
                 conn.endpoint == endpoint && conn.stage == Stage::Idle && conn.protocol.is_http()
             });
         };
-        let slot = shared[endpoint as usize].pop()?;
+        let slot = shared[endpoint.index()].pop()?;
         let conn = &mut self.table[slot];
         conn.user = key;
         conn.next = users[key].conn;
@@ -192,22 +191,22 @@ impl Connections {
     }
 
     /// An HTTP connection's response has ended and it may serve again.
-    pub(crate) fn release(&mut self, users: &mut Users<'_>, slot: u32) {
+    pub(crate) fn release(&mut self, users: &mut Users<'_>, slot: ConnSlot) {
         self.table[slot].stage = Stage::Idle;
         if self.shared.is_some() {
             self.unlink(users, slot);
         }
         if let Some(shared) = &mut self.shared {
             let conn = &mut self.table[slot];
-            conn.user = NO_USER;
-            shared[conn.endpoint as usize].push(slot);
+            conn.user = UserKey::NONE;
+            shared[conn.endpoint.index()].push(slot);
         }
     }
 
     // Closing.
 
     /// Takes the connection out of its user's list.
-    fn unlink(&mut self, users: &mut Users<'_>, slot: u32) {
+    fn unlink(&mut self, users: &mut Users<'_>, slot: ConnSlot) {
         let (key, next) = (self.table[slot].user, self.table[slot].next);
         let mut before = users[key].conn;
         if before == slot {
@@ -221,27 +220,27 @@ impl Connections {
     }
 
     /// Closes the connection and forgets it. News of it that is still under way is ignored.
-    pub(crate) fn close(&mut self, users: &mut Users<'_>, slot: u32) {
+    pub(crate) fn close(&mut self, users: &mut Users<'_>, slot: ConnSlot) {
         self.hang_up(slot);
         let conn = &self.table[slot];
-        if conn.user != NO_USER {
+        if conn.user != UserKey::NONE {
             self.unlink(users, slot);
         } else if let Some(shared) = &mut self.shared {
-            shared[conn.endpoint as usize].retain(|&idle| idle != slot);
+            shared[conn.endpoint.index()].retain(|&idle| idle != slot);
         }
         self.table.remove(slot);
     }
 
     /// Closes all connections of a user.
-    pub(crate) fn close_all(&mut self, users: &mut Users<'_>, key: u32) {
-        while users[key].conn != NO_CONN {
+    pub(crate) fn close_all(&mut self, users: &mut Users<'_>, key: UserKey) {
+        while users[key].conn != ConnSlot::NONE {
             self.close(users, users[key].conn);
         }
     }
 
     /// Ends the TCP connection, if there is one.
-    fn hang_up(&mut self, slot: u32) {
-        self.charges.clear(slot);
+    fn hang_up(&mut self, slot: ConnSlot) {
+        self.charges.clear(slot.place());
         let id = self.id(slot);
         let conn = &self.table[slot];
         if conn.stage != Stage::Waiting {
@@ -252,7 +251,7 @@ impl Connections {
     }
 
     /// Gives the TCP connection up, until a new one is due.
-    pub(crate) fn park(&mut self, slot: u32) {
+    pub(crate) fn park(&mut self, slot: ConnSlot) {
         self.hang_up(slot);
         self.generation = self.generation.wrapping_add(1);
         let conn = &mut self.table[slot];
@@ -284,7 +283,7 @@ impl Connections {
     // Sending.
 
     /// Sends what was appended to the command bytes since `start`, through TLS if there is one.
-    pub(crate) fn transmit(&mut self, slot: u32, start: usize) {
+    pub(crate) fn transmit(&mut self, slot: ConnSlot, start: usize) {
         let conn = &mut self.table[slot];
         if let Some(tls) = &mut conn.tls {
             let plain = self.commands.bytes.split_off(start);
@@ -294,7 +293,7 @@ impl Connections {
         self.push_send(slot, start);
     }
 
-    fn push_send(&mut self, slot: u32, start: usize) {
+    fn push_send(&mut self, slot: ConnSlot, start: usize) {
         let end = self.commands.bytes.len();
         if end > start {
             let conn = self.id(slot);
@@ -305,7 +304,7 @@ impl Connections {
     /// Appends a WebSocket message whose payload `write` appends, compressed if that was agreed on.
     pub(crate) fn encode_message(
         &mut self,
-        slot: u32,
+        slot: ConnSlot,
         kind: MessageKind,
         write: impl FnOnce(&mut Vec<u8>),
     ) {
@@ -320,7 +319,7 @@ impl Connections {
     }
 
     /// Appends a close frame; from now on only the peer's is waited for.
-    pub(crate) fn encode_close(&mut self, slot: u32, code: u16) {
+    pub(crate) fn encode_close(&mut self, slot: ConnSlot, code: u16) {
         let mask = self.mask();
         ws::encode_close(&mut self.commands.bytes, Some(code), "", mask);
         self.table[slot].stage = Stage::Closing;
@@ -350,7 +349,7 @@ impl Connections {
     /// peer has closed its side.
     pub(crate) fn decrypt(
         &mut self,
-        slot: u32,
+        slot: ConnSlot,
         cipher: &[u8],
         plain: &mut Vec<u8>,
     ) -> Result<bool, TlsFailure> {
@@ -364,20 +363,20 @@ impl Connections {
     }
 
     /// Counts what a connection has buffered. False: there is no memory for that.
-    pub(crate) fn has_room(&mut self, slot: u32) -> bool {
+    pub(crate) fn has_room(&mut self, slot: ConnSlot) -> bool {
         let bytes = self.table[slot].buffered_bytes();
-        self.charges.set(slot, bytes)
+        self.charges.set(slot.place(), bytes)
     }
 
     /// True once TLS is set up on a connection that waits for it.
-    pub(crate) fn is_secured(&self, slot: u32) -> bool {
+    pub(crate) fn is_secured(&self, slot: ConnSlot) -> bool {
         let conn = &self.table[slot];
         conn.stage == Stage::Securing && conn.tls.as_ref().is_some_and(|tls| !tls.is_handshaking())
     }
 
     /// Takes the decoder out of a connection, but for the framing of plain TCP, which the plan
     /// knows.
-    pub(crate) fn take_decoder<'p>(&mut self, slot: u32) -> Option<Decoder<'p>> {
+    pub(crate) fn take_decoder<'p>(&mut self, slot: ConnSlot) -> Option<Decoder<'p>> {
         let conn = &mut self.table[slot];
         match conn.http() {
             Some(decoder) => Some(Decoder::Http(std::mem::take(decoder))),
@@ -389,7 +388,7 @@ impl Connections {
     }
 
     /// Puts a decoder back.
-    pub(crate) fn put_decoder(&mut self, slot: u32, decoder: Decoder<'_>) {
+    pub(crate) fn put_decoder(&mut self, slot: ConnSlot, decoder: Decoder<'_>) {
         let conn = &mut self.table[slot];
         match decoder {
             Decoder::Http(decoder) => {
@@ -416,15 +415,15 @@ impl Connections {
     }
 }
 
-impl Index<u32> for Connections {
+impl Index<ConnSlot> for Connections {
     type Output = Conn;
-    fn index(&self, slot: u32) -> &Conn {
+    fn index(&self, slot: ConnSlot) -> &Conn {
         &self.table[slot]
     }
 }
 
-impl IndexMut<u32> for Connections {
-    fn index_mut(&mut self, slot: u32) -> &mut Conn {
+impl IndexMut<ConnSlot> for Connections {
+    fn index_mut(&mut self, slot: ConnSlot) -> &mut Conn {
         &mut self.table[slot]
     }
 }

@@ -41,7 +41,7 @@ impl TlsClients {
 
     /// A session with the endpoint; `None` for plain TCP.
     pub(crate) fn session(&self, endpoint: EndpointId) -> Option<Result<Tls, TlsFailure>> {
-        let name = self.names[endpoint as usize].as_ref()?;
+        let name = self.names[endpoint.index()].as_ref()?;
         let config = self.config.as_ref()?;
         Some(Tls::new(config, name))
     }

@@ -6,10 +6,11 @@ use record::{Measurement, Outcome};
 use super::operations::timeout_ns;
 use super::state::Interpreter;
 use crate::conn::{Conn, NEVER, Protocol, Stage};
+use crate::slots::{ConnSlot, UserKey};
 
 impl<'p> Interpreter<'p> {
     /// Does what is due in the background. The user may be gone afterwards.
-    pub(super) fn fire_background(&mut self, now_ns: u64, key: u32) {
+    pub(super) fn fire_background(&mut self, now_ns: u64, key: UserKey) {
         let Some(slot) = self
             .conns
             .find(&self.users, key, |conn| conn.background().is_some())
@@ -37,7 +38,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The session or run is over: what is in flight in the background stays unfinished.
-    pub(super) fn give_up_background(&mut self, now_ns: u64, key: u32) {
+    pub(super) fn give_up_background(&mut self, now_ns: u64, key: UserKey) {
         if let Some(slot) = self.conns.find(&self.users, key, Conn::is_requesting) {
             self.record_background(now_ns, slot, Outcome::Unfinished, 0);
         }
@@ -50,7 +51,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// A background operation begins: over the connection that is there, or a new one.
-    pub(super) fn begin_background(&mut self, now_ns: u64, slot: u32, due_ns: u64) {
+    pub(super) fn begin_background(&mut self, now_ns: u64, slot: ConnSlot, due_ns: u64) {
         self.conns.begin_background();
         self.recorder.counts.sends += 1;
         if let Some(measure) = self.background_measure(slot) {
@@ -71,7 +72,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Opens a connection for the background operation in flight, which began at `sent_ns`.
-    pub(super) fn connect_background(&mut self, now_ns: u64, slot: u32, sent_ns: u64) {
+    pub(super) fn connect_background(&mut self, now_ns: u64, slot: ConnSlot, sent_ns: u64) {
         self.recorder.begin(builtin::CONNECT);
         self.conns.connect(now_ns, slot);
         let end_ns = sent_ns.saturating_add(timeout_ns(self.background_op(slot)));
@@ -81,7 +82,7 @@ impl<'p> Interpreter<'p> {
 
     /// Sends the request that was appended to the command bytes since `start`; its operation has
     /// time until `end_ns`.
-    pub(super) fn transmit_background(&mut self, slot: u32, start: usize, end_ns: u64) {
+    pub(super) fn transmit_background(&mut self, slot: ConnSlot, start: usize, end_ns: u64) {
         let bytes_out = self.conns.commands.bytes.len() - start;
         self.recorder.counts.bytes_out += bytes_out as u64;
         if let Some(background) = self.conns[slot].background_mut() {
@@ -92,14 +93,14 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The step that started what runs on this connection.
-    pub(super) fn background_op(&self, slot: u32) -> &'p Op {
+    pub(super) fn background_op(&self, slot: ConnSlot) -> &'p Op {
         let conn = &self.conns[slot];
         let pc = conn.background().map_or(0, |background| background.pc);
         &self.users.session(conn.user).ops[pc as usize]
     }
 
     /// The measure of what runs in the background.
-    fn background_measure(&self, slot: u32) -> Option<MeasureId> {
+    fn background_measure(&self, slot: ConnSlot) -> Option<MeasureId> {
         match self.background_op(slot) {
             Op::SseOpen(open) => open.reconnect.map(|reconnect| reconnect.measure),
             Op::Poll(poll) => Some(poll.measure),
@@ -112,7 +113,7 @@ impl<'p> Interpreter<'p> {
     pub(super) fn record_background(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         outcome: Outcome,
         status: u16,
     ) {
@@ -138,7 +139,7 @@ impl<'p> Interpreter<'p> {
     pub(super) fn explain_background(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {

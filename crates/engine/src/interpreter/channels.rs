@@ -15,12 +15,13 @@ use crate::conn::channels::{
 use crate::json::depth_note;
 use crate::messages::Delivery;
 use crate::received::{Label, Received, excerpt};
+use crate::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 
 impl<'p> Interpreter<'p> {
     /// The WebSocket is open: true if a protocol of channels is spoken over it whose greeting the
     /// step still waits for.
-    pub(super) fn opens_channels(&mut self, now_ns: u64, slot: u32) -> bool {
+    pub(super) fn opens_channels(&mut self, now_ns: u64, slot: ConnSlot) -> bool {
         let key = self.conns[slot].user;
         let Some(protocol) = self.opening(key).protocol else {
             return false;
@@ -41,7 +42,7 @@ impl<'p> Interpreter<'p> {
         channels::is_greeted(protocol)
     }
 
-    pub(super) fn send_to_channel(&mut self, now_ns: u64, key: u32, op: &ChannelOp) -> Flow {
+    pub(super) fn send_to_channel(&mut self, now_ns: u64, key: UserKey, op: &ChannelOp) -> Flow {
         self.begin(now_ns, key);
         let Some(slot) = self.open_stream(now_ns, key) else {
             return Flow::Fail;
@@ -63,7 +64,7 @@ impl<'p> Interpreter<'p> {
     pub(super) fn transmit_to_channel(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         op: &ChannelOp,
     ) -> Result<bool, Unsent> {
         let start = self.conns.commands.bytes.len();
@@ -86,7 +87,7 @@ impl<'p> Interpreter<'p> {
     fn encode_for_channel(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         op: &ChannelOp,
     ) -> Result<Option<(Pc, Attempt)>, Unsent> {
         let conn = &mut self.conns.table[slot];
@@ -135,7 +136,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// What a push waits for if the protocol does not number its answers.
-    pub(super) fn answer_by_content(&self, key: u32, op: &'p ChannelOp) -> Option<&'p Expect> {
+    pub(super) fn answer_by_content(&self, key: UserKey, op: &'p ChannelOp) -> Option<&'p Expect> {
         let awaits_number = self.stream(key).is_some_and(
             |slot| matches!(&self.conns[slot].protocol, Protocol::Channels(c) if c.awaited.is_some() || c.deferred),
         );
@@ -143,7 +144,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// True if the user's step in flight joins a channel: without it the session cannot continue.
-    pub(super) fn is_joining(&self, key: u32) -> bool {
+    pub(super) fn is_joining(&self, key: UserKey) -> bool {
         matches!(self.users.op(key), Some(Op::Channel(op)) if op.verb == ChannelVerb::Join)
     }
 
@@ -151,7 +152,7 @@ impl<'p> Interpreter<'p> {
     pub(super) fn take_channel_frame(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         len: usize,
         frame: &Event<'_>,
     ) {
@@ -164,7 +165,7 @@ impl<'p> Interpreter<'p> {
 
     /// A binary message: one of the protocol's, or it belongs to an earlier message, or to nothing
     /// known.
-    fn take_binary(&mut self, now_ns: u64, slot: u32, len: usize, bytes: &[u8]) {
+    fn take_binary(&mut self, now_ns: u64, slot: ConnSlot, len: usize, bytes: &[u8]) {
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };
@@ -179,7 +180,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// A text from the server, in `len` bytes.
-    fn take_text(&mut self, now_ns: u64, slot: u32, len: usize, text: &[u8]) {
+    fn take_text(&mut self, now_ns: u64, slot: ConnSlot, len: usize, text: &[u8]) {
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };
@@ -191,7 +192,14 @@ impl<'p> Interpreter<'p> {
         self.act_on(now_ns, slot, len, text, incoming);
     }
 
-    fn act_on(&mut self, now_ns: u64, slot: u32, len: usize, text: &[u8], incoming: Incoming<'_>) {
+    fn act_on(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        len: usize,
+        text: &[u8],
+        incoming: Incoming<'_>,
+    ) {
         if !matches!(
             incoming,
             Incoming::Message { .. } | Incoming::WithAttachments { .. } | Incoming::Reply { .. }
@@ -256,7 +264,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The connection may be used; from now on the server is silent for this long at most.
-    fn greeted(&mut self, now_ns: u64, slot: u32, silence_ns: Option<u64>) {
+    fn greeted(&mut self, now_ns: u64, slot: ConnSlot, silence_ns: Option<u64>) {
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };
@@ -278,7 +286,7 @@ impl<'p> Interpreter<'p> {
     fn answered(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         len: usize,
         (number, ok, payload): (u32, bool, &[u8]),
     ) {
@@ -325,7 +333,7 @@ impl<'p> Interpreter<'p> {
     fn examine_answer(
         &mut self,
         now_ns: u64,
-        key: u32,
+        key: UserKey,
         expect: &Expect,
         (len, payload): (usize, &[u8]),
     ) -> Outcome {
@@ -347,7 +355,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The server reported that a topic was joined, or why not.
-    fn joined(&mut self, now_ns: u64, slot: u32, topic: &[u8], result: Result<(), &[u8]>) {
+    fn joined(&mut self, now_ns: u64, slot: ConnSlot, topic: &[u8], result: Result<(), &[u8]>) {
         let key = self.conns[slot].user;
         let joins = self.is_joining(key);
         let Some(channels) = self.conns[slot].channels() else {
@@ -395,7 +403,7 @@ impl<'p> Interpreter<'p> {
     fn acknowledge(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         (topic, number): (&[u8], u32),
         received: &Received<'_>,
     ) {
@@ -416,14 +424,14 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Sends a text that no operation waits for.
-    pub(super) fn send_control_text(&mut self, slot: u32, write: impl FnOnce(&mut Vec<u8>)) {
+    pub(super) fn send_control_text(&mut self, slot: ConnSlot, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.conns.commands.bytes.len();
         self.conns.encode_message(slot, MessageKind::Text, write);
         self.send_control(slot, start);
     }
 
     /// A heartbeat is due, or the server was silent for too long.
-    pub(super) fn beat(&mut self, now_ns: u64, slot: u32) {
+    pub(super) fn beat(&mut self, now_ns: u64, slot: ConnSlot) {
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };

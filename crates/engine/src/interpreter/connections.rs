@@ -8,6 +8,7 @@ use super::state::Interpreter;
 use super::websocket::NORMAL;
 use crate::command::ConnId;
 use crate::conn::{Conn, Protocol, Stage, TlsFailure};
+use crate::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 
 impl Interpreter<'_> {
@@ -77,7 +78,7 @@ impl Interpreter<'_> {
     }
 
     /// The peer closed its side in good order.
-    fn peer_closed(&mut self, now_ns: u64, slot: u32) {
+    fn peer_closed(&mut self, now_ns: u64, slot: ConnSlot) {
         match self.ended_by_close(now_ns, slot) {
             Ok(true) => {}
             Ok(false) => self.lost(now_ns, slot, Outcome::Closed, || {
@@ -91,7 +92,7 @@ impl Interpreter<'_> {
     pub(super) fn open_conn(
         &mut self,
         now_ns: u64,
-        key: u32,
+        key: UserKey,
         endpoint: EndpointId,
         protocol: Protocol,
     ) {
@@ -104,7 +105,7 @@ impl Interpreter<'_> {
     }
 
     /// TCP, and TLS if wanted, are set up: the protocol's first bytes go out.
-    fn established(&mut self, now_ns: u64, slot: u32) {
+    fn established(&mut self, now_ns: u64, slot: ConnSlot) {
         let key = self.conns[slot].user;
         self.record_connect(now_ns, slot, Outcome::Ok);
         self.count_connected(key);
@@ -130,7 +131,7 @@ impl Interpreter<'_> {
     }
 
     /// The user has a connection.
-    pub(super) fn count_connected(&mut self, key: u32) {
+    pub(super) fn count_connected(&mut self, key: UserKey) {
         let user = &mut self.users[key];
         if !user.connected {
             user.connected = true;
@@ -138,7 +139,7 @@ impl Interpreter<'_> {
         }
     }
 
-    pub(super) fn record_connect(&mut self, now_ns: u64, slot: u32, outcome: Outcome) {
+    pub(super) fn record_connect(&mut self, now_ns: u64, slot: ConnSlot, outcome: Outcome) {
         let conn = &self.conns[slot];
         let row = Measurement {
             due_ns: conn.started_ns,
@@ -152,7 +153,7 @@ impl Interpreter<'_> {
         self.recorder.operation(row, 0);
     }
 
-    fn secure_failed(&mut self, now_ns: u64, slot: u32, failure: TlsFailure) {
+    fn secure_failed(&mut self, now_ns: u64, slot: ConnSlot, failure: TlsFailure) {
         self.lost(now_ns, slot, failure.outcome, || failure.detail);
     }
 
@@ -160,7 +161,7 @@ impl Interpreter<'_> {
     pub(super) fn lost(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {
@@ -205,7 +206,7 @@ impl Interpreter<'_> {
     pub(super) fn stream_lost(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {
@@ -238,7 +239,7 @@ impl Interpreter<'_> {
     fn count_loss(
         &mut self,
         now_ns: u64,
-        key: u32,
+        key: UserKey,
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {
@@ -249,7 +250,7 @@ impl Interpreter<'_> {
     }
 
     /// The step's timeout passed.
-    pub(super) fn time_out(&mut self, now_ns: u64, key: u32, outcome: Outcome) {
+    pub(super) fn time_out(&mut self, now_ns: u64, key: UserKey, outcome: Outcome) {
         let waited_ms = now_ns.saturating_sub(self.users[key].sent_ns) / 1_000_000;
         let detail = move || format!("no answer within {waited_ms} ms");
         match self.users[key].wait {
@@ -273,7 +274,7 @@ impl Interpreter<'_> {
     /// Whether the user's failed connection is tried again; then the user waits for that. Each
     /// attempt is an operation of the measure `connect`; the request or handshake that needs the
     /// connection stays in flight and counts from when it was due.
-    fn will_retry(&mut self, now_ns: u64, key: u32, outcome: Outcome) -> bool {
+    fn will_retry(&mut self, now_ns: u64, key: UserKey, outcome: Outcome) -> bool {
         let retries = self.plan.options.connect_retries;
         let at_ns = now_ns.saturating_add(retries.pause_ns);
         if self.users[key].retries >= retries.times
@@ -289,7 +290,7 @@ impl Interpreter<'_> {
     }
 
     /// The pause before another attempt is over.
-    pub(super) fn connect_again(&mut self, now_ns: u64, key: u32) {
+    pub(super) fn connect_again(&mut self, now_ns: u64, key: UserKey) {
         match self.users.op(key) {
             // Another user may have released a connection since.
             Some(Op::Http(http)) => self.reach(now_ns, key, http),
@@ -304,7 +305,7 @@ impl Interpreter<'_> {
     }
 
     /// When the user's operation in flight times out.
-    fn operation_end_ns(&self, key: u32) -> u64 {
+    fn operation_end_ns(&self, key: UserKey) -> u64 {
         let timeout_ns = self.users.op(key).map_or(0, timeout_ns);
         self.users[key].sent_ns.saturating_add(timeout_ns)
     }
@@ -312,13 +313,13 @@ impl Interpreter<'_> {
     // Streams: what is open between steps, of which a user has at most one.
 
     /// The user's WebSocket, TCP connection, event stream or poll.
-    pub(super) fn stream(&self, key: u32) -> Option<u32> {
+    pub(super) fn stream(&self, key: UserKey) -> Option<ConnSlot> {
         self.conns
             .find(&self.users, key, |conn| !conn.protocol.is_http())
     }
 
     /// True if the user has a stream already; then the step just begun, which opens one, has failed.
-    pub(super) fn has_stream(&mut self, now_ns: u64, key: u32) -> bool {
+    pub(super) fn has_stream(&mut self, now_ns: u64, key: UserKey) -> bool {
         let Some(slot) = self.stream(key) else {
             return false;
         };
@@ -334,7 +335,7 @@ impl Interpreter<'_> {
 
     /// The user's open WebSocket or TCP connection; if it has none, the operation just begun has
     /// failed.
-    pub(super) fn open_stream(&mut self, now_ns: u64, key: u32) -> Option<u32> {
+    pub(super) fn open_stream(&mut self, now_ns: u64, key: UserKey) -> Option<ConnSlot> {
         let carries = |conn: &Conn| conn.protocol.carries_messages();
         let slot = self.conns.find(&self.users, key, carries).filter(|&slot| {
             let conn = &self.conns[slot];
@@ -348,7 +349,7 @@ impl Interpreter<'_> {
     }
 
     /// A session restarts: what it has open ends without ceremony.
-    pub(super) fn drop_stream(&mut self, now_ns: u64, key: u32) {
+    pub(super) fn drop_stream(&mut self, now_ns: u64, key: UserKey) {
         self.end_subscription(now_ns, key);
         if let Some(slot) = self.stream(key) {
             if self.is_open_websocket(slot) {
@@ -359,7 +360,7 @@ impl Interpreter<'_> {
     }
 
     /// Closes a connection that may still be on its way.
-    pub(super) fn abandon(&mut self, now_ns: u64, slot: u32) {
+    pub(super) fn abandon(&mut self, now_ns: u64, slot: ConnSlot) {
         if matches!(self.conns[slot].stage, Stage::Connecting | Stage::Securing) {
             self.record_connect(now_ns, slot, Outcome::Unfinished);
         }

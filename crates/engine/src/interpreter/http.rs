@@ -12,10 +12,11 @@ use crate::conn::http::encode_http;
 use crate::conn::{Pending, Protocol, Reuse, Stage, http_outcome};
 use crate::identity::Exchange;
 use crate::received::{Label, Received};
+use crate::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 
 impl<'p> Interpreter<'p> {
-    pub(super) fn request(&mut self, now_ns: u64, key: u32, http: &HttpOp) -> Flow {
+    pub(super) fn request(&mut self, now_ns: u64, key: UserKey, http: &HttpOp) -> Flow {
         self.begin(now_ns, key);
         if http.digest.is_some() {
             let values = self.users[key].value;
@@ -26,7 +27,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Sends the user's request, over a new connection if none is idle.
-    pub(super) fn reach(&mut self, now_ns: u64, key: u32, http: &HttpOp) {
+    pub(super) fn reach(&mut self, now_ns: u64, key: UserKey, http: &HttpOp) {
         let endpoint = match self.locate(key, http) {
             Ok(endpoint) => endpoint,
             Err(error) => return self.cannot_send(now_ns, key, error),
@@ -41,24 +42,24 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The endpoint of a request. The error says why there is none.
-    fn locate(&mut self, key: u32, http: &HttpOp) -> Result<EndpointId, String> {
+    fn locate(&mut self, key: UserKey, http: &HttpOp) -> Result<EndpointId, String> {
         let Some(slot) = http.located_by else {
             return Ok(self.users.endpoint(key, http.endpoint));
         };
         let url = self.users.scope(0, key).var(slot).to_text();
         let named = self.requests.endpoint_at(self.plan, &url)?;
-        Ok(named.unwrap_or_else(|| self.users.endpoint(key, 0)))
+        Ok(named.unwrap_or_else(|| self.users.endpoint(key, EndpointId(0))))
     }
 
     /// The HTTP step the user is at.
-    pub(super) fn http_op(&self, key: u32) -> &'p HttpOp {
+    pub(super) fn http_op(&self, key: UserKey) -> &'p HttpOp {
         match self.users.op(key) {
             Some(Op::Http(http)) => http,
             other => unreachable!("a response is in flight at {other:?}"),
         }
     }
 
-    pub(super) fn send_request(&mut self, now_ns: u64, key: u32, slot: u32) {
+    pub(super) fn send_request(&mut self, now_ns: u64, key: UserKey, slot: ConnSlot) {
         let http = self.http_op(key);
         let start = self.conns.commands.bytes.len();
         if let Err(error) = self.encode_request(now_ns, key, slot, http) {
@@ -80,8 +81,8 @@ impl<'p> Interpreter<'p> {
     fn encode_request(
         &mut self,
         now_ns: u64,
-        key: u32,
-        slot: u32,
+        key: UserKey,
+        slot: ConnSlot,
         http: &HttpOp,
     ) -> Result<(), String> {
         let user = &self.users[key];
@@ -91,7 +92,7 @@ impl<'p> Interpreter<'p> {
             out.extend_from_slice(request);
         } else {
             let at = self.conns.table[slot].endpoint;
-            let base_path = &*self.plan.endpoints[at as usize].base_path;
+            let base_path = &*self.plan.endpoints[at.index()].base_path;
             let place = (self.requests.authority(at), base_path);
             let scope = &mut self.users.scope(now_ns, key);
             encode_http(http, place, scope, out)?;
@@ -103,13 +104,13 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    fn cannot_send(&mut self, now_ns: u64, key: u32, error: String) {
+    fn cannot_send(&mut self, now_ns: u64, key: UserKey, error: String) {
         self.fail_because(now_ns, key, (Outcome::Step, 0), || error);
     }
 
     /// Sends what was appended to the command bytes since `start`, as bytes of the operation in
     /// flight.
-    pub(super) fn send_for_user(&mut self, slot: u32, start: usize) {
+    pub(super) fn send_for_user(&mut self, slot: ConnSlot, start: usize) {
         let bytes_out = (self.conns.commands.bytes.len() - start) as u32;
         let user = &mut self.users[self.conns[slot].user];
         user.bytes_out = user.bytes_out.saturating_add(bytes_out);
@@ -117,7 +118,12 @@ impl<'p> Interpreter<'p> {
     }
 
     /// A response that came in one piece: how many bytes it took; `None`: it does not.
-    pub(super) fn decode_whole(&mut self, now_ns: u64, slot: u32, bytes: &[u8]) -> Option<usize> {
+    pub(super) fn decode_whole(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        bytes: &[u8],
+    ) -> Option<usize> {
         let conn = &mut self.conns.table[slot];
         let Protocol::Http(decoder) = &mut conn.protocol else {
             return None;
@@ -142,7 +148,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The head of a response that comes in pieces.
-    pub(super) fn keep_head(&mut self, slot: u32, head: &Head<'_>) {
+    pub(super) fn keep_head(&mut self, slot: ConnSlot, head: &Head<'_>) {
         let head = head.raw.to_vec();
         if let Some(poller) = self.conns[slot].poller() {
             poller.head = head;
@@ -157,7 +163,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// A piece of its body.
-    pub(super) fn keep_piece(&mut self, slot: u32, piece: &[u8]) {
+    pub(super) fn keep_piece(&mut self, slot: ConnSlot, piece: &[u8]) {
         let conn = &mut self.conns[slot];
         if let Some(poller) = conn.poller() {
             poller.body.extend_from_slice(piece);
@@ -172,7 +178,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// All pieces are there; `surplus`: more bytes follow them.
-    pub(super) fn end_pieces(&mut self, now_ns: u64, slot: u32, surplus: bool) {
+    pub(super) fn end_pieces(&mut self, now_ns: u64, slot: ConnSlot, surplus: bool) {
         let Some(Pending::Response { head, body, .. }) =
             self.conns[slot].pending.take().map(|pending| *pending)
         else {
@@ -187,7 +193,7 @@ impl<'p> Interpreter<'p> {
     fn end_response(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         head: &Head<'_>,
         body: &[u8],
         surplus: bool,
@@ -229,7 +235,7 @@ impl<'p> Interpreter<'p> {
 
     /// Whether an HTTP connection may serve again after its response. Bytes that follow a response
     /// would be taken for the next one (RFC 9112 §9.2).
-    pub(super) fn may_keep(&mut self, slot: u32, surplus: bool) -> bool {
+    pub(super) fn may_keep(&mut self, slot: ConnSlot, surplus: bool) -> bool {
         self.recorder.counts.unsolicited += u64::from(surplus);
         let decoder = self.conns[slot].http();
         decoder.is_some_and(|decoder| decoder.keep_alive()) && !surplus
@@ -237,7 +243,11 @@ impl<'p> Interpreter<'p> {
 
     /// The peer closed: true if that is how the response ends (RFC 9112 §6.3 rule 8). The error says
     /// where it was truncated.
-    pub(super) fn ended_by_close(&mut self, now_ns: u64, slot: u32) -> Result<bool, http1::Error> {
+    pub(super) fn ended_by_close(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+    ) -> Result<bool, http1::Error> {
         let conn = &mut self.conns[slot];
         if conn.stage != Stage::Busy {
             return Ok(false);
@@ -261,7 +271,7 @@ impl<'p> Interpreter<'p> {
     fn cookie_exchange<'a>(
         &self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         headers: &'a [(String, Template)],
     ) -> Option<Exchange<'a>>
     where
@@ -270,7 +280,7 @@ impl<'p> Interpreter<'p> {
         let conn = &self.conns[slot];
         self.users.session(conn.user).cookies.then(|| Exchange {
             user: conn.user,
-            endpoint: &self.plan.endpoints[conn.endpoint as usize],
+            endpoint: &self.plan.endpoints[conn.endpoint.index()],
             headers,
             background: conn.runs_in_background(),
             now_s: self.users.unix_ms(now_ns) / 1000,
@@ -282,7 +292,7 @@ impl<'p> Interpreter<'p> {
     pub(super) fn carry_cookies(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         headers: &[(String, Template)],
         own: &[String],
         start: usize,
@@ -297,7 +307,7 @@ impl<'p> Interpreter<'p> {
     pub(super) fn keep_cookies(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         headers: &[(String, Template)],
         head: &Head<'_>,
     ) {
@@ -310,7 +320,7 @@ impl<'p> Interpreter<'p> {
     fn answer_challenge(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         digest: &Digest,
         start: usize,
     ) -> Result<(), String> {
@@ -329,7 +339,7 @@ impl<'p> Interpreter<'p> {
             .answer_challenge(of, (&user, &password), fresh, bytes, start)
     }
 
-    fn text(&mut self, now_ns: u64, key: u32, template: &Template) -> Result<String, String> {
+    fn text(&mut self, now_ns: u64, key: UserKey, template: &Template) -> Result<String, String> {
         let mut out = Vec::new();
         template
             .render(&mut self.users.scope(now_ns, key), &mut out)
@@ -339,7 +349,7 @@ impl<'p> Interpreter<'p> {
 
     /// True if the response is a challenge that the request is to answer: then the request is ready
     /// to be sent again.
-    fn is_challenged(&mut self, slot: u32, head: &Head<'_>) -> bool {
+    fn is_challenged(&mut self, slot: ConnSlot, head: &Head<'_>) -> bool {
         let (key, endpoint) = (self.conns[slot].user, self.conns[slot].endpoint);
         match self.identities.challenged(key, endpoint, head) {
             Some(values) => {

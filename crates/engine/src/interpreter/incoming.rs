@@ -8,11 +8,12 @@ use crate::budget::EXHAUSTED;
 use crate::conn::{Decoder, Event, Failure, Protocol, Reuse, Stage};
 use crate::messages::Delivery;
 use crate::received::{Label, Received};
+use crate::slots::ConnSlot;
 use crate::users::Wait;
 
 impl<'p> Interpreter<'p> {
     /// Plain bytes from the peer: what cannot be decoded yet is kept, as long as there is memory for it.
-    pub(super) fn take_in(&mut self, now_ns: u64, slot: u32, bytes: &[u8]) {
+    pub(super) fn take_in(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) {
         let id = self.conns.id(slot);
         let left = match self.conns[slot].inbox.take() {
             None => {
@@ -39,7 +40,7 @@ impl<'p> Interpreter<'p> {
 
     /// Decodes what it can and returns how many bytes that took. The connection may be gone
     /// afterwards.
-    fn decode(&mut self, now_ns: u64, slot: u32, bytes: &[u8]) -> usize {
+    fn decode(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
         let conn = &self.conns[slot];
         match (conn.stage, &conn.protocol) {
             (Stage::Connecting | Stage::Securing | Stage::Idle | Stage::Waiting, _) => {
@@ -64,7 +65,7 @@ impl<'p> Interpreter<'p> {
 
     /// Bytes that answer no request: the peer and we disagree on where a response ends
     /// (RFC 9112 §9.2).
-    fn drop_unsolicited(&mut self, slot: u32) {
+    fn drop_unsolicited(&mut self, slot: ConnSlot) {
         self.recorder.counts.unsolicited += 1;
         if self.conns[slot].is_background() {
             self.conns.park(slot);
@@ -74,7 +75,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Decodes event by event.
-    pub(super) fn decode_pieces(&mut self, now_ns: u64, slot: u32, bytes: &[u8]) -> usize {
+    pub(super) fn decode_pieces(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
         let decoder = match &self.conns[slot].protocol {
             Protocol::Tcp { decoder, .. } => self
                 .framing(slot)
@@ -92,7 +93,7 @@ impl<'p> Interpreter<'p> {
     pub(super) fn decode_with(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         mut decoder: Decoder<'p>,
         bytes: &[u8],
     ) -> usize {
@@ -131,7 +132,7 @@ impl<'p> Interpreter<'p> {
         taken
     }
 
-    fn take_event(&mut self, now_ns: u64, slot: u32, event: Event<'_>, len: usize) {
+    fn take_event(&mut self, now_ns: u64, slot: ConnSlot, event: Event<'_>, len: usize) {
         match event {
             Event::Head(head) => match &self.conns[slot].protocol {
                 Protocol::Sse(_) => self.take_stream_head(now_ns, slot, len, &head),
@@ -158,7 +159,7 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    fn end_of_response(&mut self, now_ns: u64, slot: u32, surplus: bool) {
+    fn end_of_response(&mut self, now_ns: u64, slot: ConnSlot, surplus: bool) {
         match &self.conns[slot].protocol {
             Protocol::Sse(_) => self.lost(now_ns, slot, Outcome::Closed, || {
                 "the server ended the event stream".to_owned()
@@ -168,7 +169,7 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    fn cannot_decode(&mut self, now_ns: u64, slot: u32, failure: &Failure) {
+    fn cannot_decode(&mut self, now_ns: u64, slot: ConnSlot, failure: &Failure) {
         if let Failure::WebSocket(error) = failure {
             self.close_broken(slot, error);
         }
@@ -176,7 +177,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Counts bytes that belong to a response; those of messages are counted by message.
-    fn count_in(&mut self, slot: u32, bytes: usize) {
+    fn count_in(&mut self, slot: ConnSlot, bytes: usize) {
         let conn = &mut self.conns[slot];
         let bytes_in = match &mut conn.protocol {
             Protocol::Http(_) => &mut self.users[conn.user].bytes_in,
@@ -191,7 +192,7 @@ impl<'p> Interpreter<'p> {
     pub(super) fn take_message(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         len: usize,
         received: &Received<'_>,
     ) {

@@ -8,10 +8,11 @@ use super::flow::Flow;
 use super::state::Interpreter;
 use crate::budget::EXHAUSTED;
 use crate::received::{Received, excerpt};
+use crate::slots::UserKey;
 
 impl Interpreter<'_> {
     /// An operation begins now.
-    pub(super) fn begin(&mut self, now_ns: u64, key: u32) {
+    pub(super) fn begin(&mut self, now_ns: u64, key: UserKey) {
         let user = &mut self.users[key];
         user.sent_ns = now_ns.max(user.due_ns);
         user.bytes_out = 0;
@@ -28,7 +29,7 @@ impl Interpreter<'_> {
     pub(super) fn record_operation(
         &mut self,
         now_ns: u64,
-        key: u32,
+        key: UserKey,
         outcome: Outcome,
         status: u16,
     ) {
@@ -54,7 +55,7 @@ impl Interpreter<'_> {
     }
 
     /// The operation in flight ended and the user continues; its next step is due now.
-    pub(super) fn complete(&mut self, now_ns: u64, key: u32, outcome: Outcome, status: u16) {
+    pub(super) fn complete(&mut self, now_ns: u64, key: UserKey, outcome: Outcome, status: u16) {
         self.record_operation(now_ns, key, outcome, status);
         if outcome == Outcome::Ok {
             self.begin_subscription(now_ns, key);
@@ -70,7 +71,7 @@ impl Interpreter<'_> {
     pub(super) fn fail_because(
         &mut self,
         now_ns: u64,
-        key: u32,
+        key: UserKey,
         (outcome, status): (Outcome, u16),
         detail: impl FnOnce() -> String,
     ) {
@@ -79,7 +80,7 @@ impl Interpreter<'_> {
     }
 
     /// The operation in flight failed and the session cannot continue.
-    pub(super) fn fail(&mut self, now_ns: u64, key: u32, outcome: Outcome, status: u16) {
+    pub(super) fn fail(&mut self, now_ns: u64, key: UserKey, outcome: Outcome, status: u16) {
         self.record_operation(now_ns, key, outcome, status);
         let user = &self.users[key];
         if outcome.is_generator_limit() && !user.connected && self.recorder.refuse_started() {
@@ -90,7 +91,7 @@ impl Interpreter<'_> {
     }
 
     /// Ends the operation just begun, which has succeeded already; the next step is due now.
-    pub(super) fn done_at_once(&mut self, now_ns: u64, key: u32) -> Flow {
+    pub(super) fn done_at_once(&mut self, now_ns: u64, key: UserKey) -> Flow {
         self.record_operation(now_ns, key, Outcome::Ok, 0);
         let user = &mut self.users[key];
         user.due_ns = now_ns;
@@ -99,7 +100,7 @@ impl Interpreter<'_> {
     }
 
     /// Ends the operation just begun, which cannot be done.
-    pub(super) fn cannot(&mut self, now_ns: u64, key: u32, error: String) -> Flow {
+    pub(super) fn cannot(&mut self, now_ns: u64, key: UserKey, error: String) -> Flow {
         self.explain(now_ns, key, Outcome::Step, || error);
         self.record_operation(now_ns, key, Outcome::Step, 0);
         Flow::Fail
@@ -109,7 +110,7 @@ impl Interpreter<'_> {
     pub(super) fn explain(
         &mut self,
         now_ns: u64,
-        key: u32,
+        key: UserKey,
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {
@@ -123,7 +124,7 @@ impl Interpreter<'_> {
     pub(super) fn fault(
         &mut self,
         now_ns: u64,
-        key: u32,
+        key: UserKey,
         measure: MeasureId,
         detail: impl FnOnce() -> String,
     ) {
@@ -134,7 +135,7 @@ impl Interpreter<'_> {
     }
 
     /// Counts a value that cannot be kept, outside of any operation.
-    pub(super) fn out_of_memory(&mut self, now_ns: u64, key: u32, measure: MeasureId) {
+    pub(super) fn out_of_memory(&mut self, now_ns: u64, key: UserKey, measure: MeasureId) {
         let (user, outcome) = (self.users[key].number, Outcome::NoMemory);
         self.recorder
             .example(now_ns, measure, outcome, user, || EXHAUSTED.to_owned());
@@ -145,7 +146,7 @@ impl Interpreter<'_> {
     pub(super) fn examine(
         &mut self,
         now_ns: u64,
-        key: u32,
+        key: UserKey,
         save: &[Save],
         check: &[Expr],
         received: &Received<'_>,
@@ -176,7 +177,7 @@ impl Interpreter<'_> {
     pub(super) fn keep(
         &mut self,
         now_ns: u64,
-        key: u32,
+        key: UserKey,
         save: &[Save],
         received: &Received<'_>,
     ) -> Result<(), (Outcome, String)> {
@@ -205,7 +206,7 @@ impl Interpreter<'_> {
 
     /// Ends an operation whose answer was examined: what could not be saved, for whatever reason, ends the session,
     /// since later steps would send nonsense.
-    pub(super) fn conclude(&mut self, now_ns: u64, key: u32, outcome: Outcome, status: u16) {
+    pub(super) fn conclude(&mut self, now_ns: u64, key: UserKey, outcome: Outcome, status: u16) {
         match outcome {
             Outcome::Save | Outcome::NoMemory => self.fail(now_ns, key, outcome, status),
             _ => self.complete(now_ns, key, outcome, status),

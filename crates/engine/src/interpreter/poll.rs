@@ -15,12 +15,13 @@ use crate::conn::http::encode_get;
 use crate::conn::{Poller, Protocol, Reuse, Stage};
 use crate::json::{depth_note, items, pointer};
 use crate::received::{Label, Received, excerpt};
+use crate::slots::{ConnSlot, UserKey};
 
 /// The messages of a response, or why there are none.
 type Found<'b> = Result<Vec<&'b [u8]>, (Outcome, String)>;
 
 impl<'p> Interpreter<'p> {
-    pub(super) fn start_poll(&mut self, now_ns: u64, key: u32, poll: &Poll) -> Flow {
+    pub(super) fn start_poll(&mut self, now_ns: u64, key: UserKey, poll: &Poll) -> Flow {
         if self.stream(key).is_some() {
             self.begin(now_ns, key);
             self.has_stream(now_ns, key);
@@ -36,7 +37,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The step that polls.
-    fn poll_op(&self, slot: u32) -> &'p Poll {
+    fn poll_op(&self, slot: ConnSlot) -> &'p Poll {
         match self.background_op(slot) {
             Op::Poll(poll) => poll,
             other => unreachable!("a poll was begun by {other:?}"),
@@ -44,7 +45,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The connection is there: sends the request.
-    pub(super) fn send_poll(&mut self, now_ns: u64, slot: u32) {
+    pub(super) fn send_poll(&mut self, now_ns: u64, slot: ConnSlot) {
         let poll = self.poll_op(slot);
         let start = self.conns.commands.bytes.len();
         let conn = &mut self.conns.table[slot];
@@ -66,7 +67,7 @@ impl<'p> Interpreter<'p> {
 
     /// A response is complete: its messages are passed on and the next request is planned. `surplus`:
     /// more bytes follow it.
-    pub(super) fn end_poll(&mut self, now_ns: u64, slot: u32, surplus: bool) {
+    pub(super) fn end_poll(&mut self, now_ns: u64, slot: ConnSlot, surplus: bool) {
         let poll = self.poll_op(slot);
         let Some(poller) = self.conns[slot].poller() else {
             return;
@@ -121,7 +122,7 @@ impl<'p> Interpreter<'p> {
     fn messages_of<'b>(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         poll: &Poll,
         head: &Head<'_>,
         body: &'b [u8],
@@ -155,7 +156,7 @@ impl<'p> Interpreter<'p> {
     pub(super) fn poll_lost(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {
@@ -175,7 +176,7 @@ impl<'p> Interpreter<'p> {
     fn poll_failed(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {

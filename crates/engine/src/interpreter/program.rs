@@ -1,19 +1,20 @@
 //! The instructions: runs a user's program until it has to wait.
 
 use plan::expr::EvalError;
-use plan::{ChannelVerb, Feed, Found, MeasureId, Op, Pc};
+use plan::{ChannelVerb, Feed, Found, MeasureId, Op, Pc, Register};
 use record::{Measurement, Outcome};
 use stats::dist::Dist;
 
 use super::flow::Flow;
 use super::state::Interpreter;
+use crate::slots::UserKey;
 use crate::users::{User, Wait};
 
 /// Steps a user may take without waiting before others get their turn.
 const STEPS_MAX: u32 = 10_000;
 impl Interpreter<'_> {
     /// Runs the user from its current instruction, which is due at `user.due_ns`.
-    pub(crate) fn proceed(&mut self, now_ns: u64, key: u32) {
+    pub(crate) fn proceed(&mut self, now_ns: u64, key: UserKey) {
         self.users[key].wait = Wait::Nothing;
         for _ in 0..STEPS_MAX {
             if now_ns >= self.end_ns && self.users.session(key).is_endless(self.users[key].pc) {
@@ -34,7 +35,7 @@ impl Interpreter<'_> {
         self.wait_until(key, now_ns);
     }
 
-    fn step(&mut self, now_ns: u64, key: u32, op: &Op) -> Flow {
+    fn step(&mut self, now_ns: u64, key: UserKey, op: &Op) -> Flow {
         match op {
             Op::Http(http) => self.request(now_ns, key, http),
             Op::WsOpen(open) => self.open_websocket(now_ns, key, open),
@@ -56,7 +57,7 @@ impl Interpreter<'_> {
             Op::TransactionStart { register, measure } => {
                 self.recorder.begin(*measure);
                 let user = &mut self.users[key];
-                user.registers[*register as usize] = user.due_ns;
+                user.registers[register.index()] = user.due_ns;
                 Flow::Next
             }
             Op::TransactionEnd { register, measure } => {
@@ -67,7 +68,7 @@ impl Interpreter<'_> {
             Op::Stop => Flow::End,
             Op::Feed(feed) => self.feed(now_ns, key, feed),
             Op::LoopEnd { register, body } => {
-                let left = &mut self.users[key].registers[*register as usize];
+                let left = &mut self.users[key].registers[register.index()];
                 *left = left.saturating_sub(1);
                 if *left > 0 {
                     Flow::Jump(*body)
@@ -90,7 +91,7 @@ impl Interpreter<'_> {
         }
     }
 
-    fn cannot_compute(&mut self, now_ns: u64, key: u32, op: &Op, error: &EvalError) {
+    fn cannot_compute(&mut self, now_ns: u64, key: UserKey, op: &Op, error: &EvalError) {
         let (at, session) = (self.users[key].pc, self.users.session(key));
         let measure = match op {
             Op::Check { measure, .. } => *measure,
@@ -102,7 +103,7 @@ impl Interpreter<'_> {
     }
 
     /// The instructions that evaluate an expression; none waits for the target.
-    fn compute(&mut self, now_ns: u64, key: u32, op: &Op) -> Result<Flow, EvalError> {
+    fn compute(&mut self, now_ns: u64, key: UserKey, op: &Op) -> Result<Flow, EvalError> {
         match op {
             Op::Set { slot, value } => {
                 let value = value.eval(&mut self.users.scope(now_ns, key))?;
@@ -123,7 +124,7 @@ impl Interpreter<'_> {
                 end,
             } => {
                 let times = times.eval_count(&mut self.users.scope(now_ns, key))?;
-                self.users[key].registers[*register as usize] = times;
+                self.users[key].registers[register.index()] = times;
                 if times == 0 {
                     return Ok(Flow::Jump(*end));
                 }
@@ -145,11 +146,11 @@ impl Interpreter<'_> {
     fn restart_at_first_step(
         &mut self,
         now_ns: u64,
-        key: u32,
-        register: u16,
+        key: UserKey,
+        register: Register,
         times_max: u64,
     ) -> Flow {
-        let done = &mut self.users[key].registers[register as usize];
+        let done = &mut self.users[key].registers[register.index()];
         if *done >= times_max {
             return Flow::End;
         }
@@ -160,12 +161,12 @@ impl Interpreter<'_> {
     }
 
     /// The next step is due this much after the last one was done, whenever that is noticed.
-    fn think(&mut self, now_ns: u64, key: u32, dist: &Dist) -> Flow {
+    fn think(&mut self, now_ns: u64, key: UserKey, dist: &Dist) -> Flow {
         let pause_ns = nanoseconds(dist.sample(&mut self.users[key].think));
         self.pause(now_ns, key, pause_ns)
     }
 
-    fn pause(&mut self, now_ns: u64, key: u32, pause_ns: u64) -> Flow {
+    fn pause(&mut self, now_ns: u64, key: UserKey, pause_ns: u64) -> Flow {
         let user = &mut self.users[key];
         user.due_ns = user.ready_ns.saturating_add(pause_ns);
         user.ready_ns = user.due_ns;
@@ -174,10 +175,10 @@ impl Interpreter<'_> {
 
     /// Keeps to a schedule that replies cannot delay: the mark moves on by the interval however
     /// long the user was busy.
-    fn pace(&mut self, now_ns: u64, key: u32, register: u16, every: &Dist) -> Flow {
+    fn pace(&mut self, now_ns: u64, key: UserKey, register: Register, every: &Dist) -> Flow {
         let user = &mut self.users[key];
         let interval_ns = nanoseconds(every.sample(&mut user.think)).max(1);
-        let mark = &mut user.registers[register as usize];
+        let mark = &mut user.registers[register.index()];
         let due_ns = if *mark == 0 { user.due_ns } else { *mark };
         *mark = due_ns.saturating_add(interval_ns);
         user.ready_ns = user.ready_ns.max(due_ns);
@@ -186,7 +187,7 @@ impl Interpreter<'_> {
     }
 
     /// Continues at once if the user is already due, else waits for it.
-    fn resume_at_due(&mut self, now_ns: u64, key: u32) -> Flow {
+    fn resume_at_due(&mut self, now_ns: u64, key: UserKey) -> Flow {
         let user = &mut self.users[key];
         if user.ready_ns <= now_ns {
             return Flow::Next;
@@ -197,16 +198,16 @@ impl Interpreter<'_> {
         Flow::Wait
     }
 
-    fn feed(&mut self, now_ns: u64, key: u32, feed: &Feed) -> Flow {
-        let data = &self.plan.data[feed.data as usize];
+    fn feed(&mut self, now_ns: u64, key: UserKey, feed: &Feed) -> Flow {
+        let data = &self.plan.data[feed.data.index()];
         let user = &mut self.users[key];
-        let draws = &mut user.registers[feed.register as usize];
+        let draws = &mut user.registers[feed.register.index()];
         let draw = *draws;
         *draws += 1;
         match data.row(user.number, draw, &mut user.value) {
             Found::Row(row) => {
                 for &(slot, column) in &feed.columns {
-                    user.slots[slot as usize] = data.table.value(row, column);
+                    user.slots[slot.index()] = data.table.value(row, column);
                 }
                 return Flow::Next;
             }
@@ -228,12 +229,12 @@ impl Interpreter<'_> {
     fn end_transaction(
         &mut self,
         now_ns: u64,
-        key: u32,
-        register: u16,
+        key: UserKey,
+        register: Register,
         measure: MeasureId,
     ) -> Flow {
         let user = &self.users[key];
-        let start_ns = user.registers[register as usize];
+        let start_ns = user.registers[register.index()];
         let row = Measurement {
             due_ns: start_ns,
             sent_ns: start_ns,

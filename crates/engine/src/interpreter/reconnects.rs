@@ -12,11 +12,12 @@ use super::state::Interpreter;
 use super::websocket::SWITCHING;
 use crate::conn::channels;
 use crate::conn::{Deflated, Stage};
+use crate::slots::ConnSlot;
 use crate::users::Wait;
 
 impl Interpreter<'_> {
     /// How the connection reconnects, if it does.
-    pub(super) fn reconnects(&self, slot: u32) -> Option<ChannelsReconnect> {
+    pub(super) fn reconnects(&self, slot: ConnSlot) -> Option<ChannelsReconnect> {
         match self.background_op(slot) {
             Op::WsOpen(open) => open.reconnect,
             _ => None,
@@ -24,7 +25,7 @@ impl Interpreter<'_> {
     }
 
     /// Whether an open connection that was lost in this way reconnects.
-    pub(super) fn will_reconnect_channels(&mut self, slot: u32, outcome: Outcome) -> bool {
+    pub(super) fn will_reconnect_channels(&mut self, slot: ConnSlot, outcome: Outcome) -> bool {
         let Some(channels) = self.conns[slot].channels() else {
             return false;
         };
@@ -37,7 +38,7 @@ impl Interpreter<'_> {
     pub(super) fn channels_broke(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {
@@ -66,7 +67,7 @@ impl Interpreter<'_> {
     }
 
     /// Gives the connection up until the next attempt is due.
-    fn wait_to_reconnect_channels(&mut self, now_ns: u64, slot: u32) {
+    fn wait_to_reconnect_channels(&mut self, now_ns: u64, slot: ConnSlot) {
         self.conns.park(slot);
         let rng = &mut self.users[self.conns[slot].user].think;
         let Some(channels) = self.conns.table[slot].channels() else {
@@ -83,7 +84,7 @@ impl Interpreter<'_> {
     pub(super) fn reconnect_failed(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         (outcome, status): (Outcome, u16),
         detail: impl FnOnce() -> String,
     ) {
@@ -102,7 +103,7 @@ impl Interpreter<'_> {
     pub(super) fn reconnect_refused(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         (outcome, status): (Outcome, u16),
         detail: String,
     ) {
@@ -112,7 +113,7 @@ impl Interpreter<'_> {
     }
 
     /// The WebSocket is open again; what is greeted waits for that.
-    pub(super) fn upgraded_again(&mut self, now_ns: u64, slot: u32, agreed: Option<Agreed>) {
+    pub(super) fn upgraded_again(&mut self, now_ns: u64, slot: ConnSlot, agreed: Option<Agreed>) {
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };
@@ -130,7 +131,7 @@ impl Interpreter<'_> {
     }
 
     /// The connection can be used again: its channels are joined again, then steps continue.
-    pub(super) fn reconnected(&mut self, now_ns: u64, slot: u32) {
+    pub(super) fn reconnected(&mut self, now_ns: u64, slot: ConnSlot) {
         self.record_background(now_ns, slot, Outcome::Ok, SWITCHING);
         self.conns.set_up(slot, Stage::Open);
         self.conns.end_background();

@@ -8,6 +8,7 @@ use record::Outcome;
 
 use super::state::Interpreter;
 use crate::conn::{Protocol, Reuse};
+use crate::slots::ConnSlot;
 
 /// Methods that a server may carry out twice (RFC 9110 §9.2.2).
 const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
@@ -15,17 +16,17 @@ const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE
 impl Interpreter<'_> {
     /// True if the connection, lost with a request in flight, had served before, nothing of an answer came, and the
     /// request may be sent once more. The fresh connection has served nothing, so once is all.
-    pub(super) fn may_resend(&self, slot: u32, outcome: Outcome) -> bool {
+    pub(super) fn may_resend(&self, slot: ConnSlot, outcome: Outcome) -> bool {
         self.met_the_end(slot, outcome) && IDEMPOTENT.contains(&self.method_of(slot))
     }
 
-    fn met_the_end(&self, slot: u32, outcome: Outcome) -> bool {
+    fn met_the_end(&self, slot: ConnSlot, outcome: Outcome) -> bool {
         matches!(outcome, Outcome::Closed | Outcome::Reset)
             && self.conns[slot].reuse == Reuse::Served
     }
 
     /// The method of the request in flight.
-    fn method_of(&self, slot: u32) -> &str {
+    fn method_of(&self, slot: ConnSlot) -> &str {
         let conn = &self.conns[slot];
         match conn.protocol {
             Protocol::Http(_) => &self.http_op(conn.user).method,
@@ -34,7 +35,7 @@ impl Interpreter<'_> {
     }
 
     /// Why a request that met the end of an idle connection is not sent once more; empty: it did not.
-    pub(super) fn not_resent(&self, slot: u32, outcome: Outcome) -> String {
+    pub(super) fn not_resent(&self, slot: ConnSlot, outcome: Outcome) -> String {
         if !self.met_the_end(slot, outcome) {
             return String::new();
         }
@@ -46,7 +47,7 @@ impl Interpreter<'_> {
     }
 
     /// Sends the user's request once more, on a fresh connection.
-    pub(super) fn resend(&mut self, now_ns: u64, slot: u32) {
+    pub(super) fn resend(&mut self, now_ns: u64, slot: ConnSlot) {
         let (key, endpoint) = (self.conns[slot].user, self.conns[slot].endpoint);
         self.recorder.counts.requests_retried += 1;
         self.conns.close(&mut self.users, slot);
@@ -54,7 +55,7 @@ impl Interpreter<'_> {
     }
 
     /// Sends a poll's request once more, on a fresh connection.
-    pub(super) fn poll_again(&mut self, now_ns: u64, slot: u32) {
+    pub(super) fn poll_again(&mut self, now_ns: u64, slot: ConnSlot) {
         self.recorder.counts.requests_retried += 1;
         self.conns.park(slot);
         // Parking ended the operation in flight; it continues.

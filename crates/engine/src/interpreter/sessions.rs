@@ -11,6 +11,7 @@ use stats::dist::Dist;
 use super::program::nanoseconds;
 use super::state::Interpreter;
 use crate::conn::{Conn, Stage};
+use crate::slots::UserKey;
 use crate::users::Wait;
 
 /// How long a leaving user waits for the peer's close frame.
@@ -23,7 +24,7 @@ const MISSED_MAX: u64 = 1_000_000;
 impl Interpreter<'_> {
     /// The session reached the end of its program: the user restarts it (closed populations) or
     /// leaves. True if it restarts.
-    pub(super) fn finish_session(&mut self, now_ns: u64, key: u32) -> bool {
+    pub(super) fn finish_session(&mut self, now_ns: u64, key: UserKey) -> bool {
         self.recorder.counts.users_finished += 1;
         self.end_session(now_ns, key, Outcome::Unfinished);
         let repeats = self.repeats(now_ns, key);
@@ -37,7 +38,7 @@ impl Interpreter<'_> {
     }
 
     /// The session cannot continue, because of this outcome.
-    pub(super) fn give_up_session(&mut self, now_ns: u64, key: u32, outcome: Outcome) {
+    pub(super) fn give_up_session(&mut self, now_ns: u64, key: UserKey, outcome: Outcome) {
         let end = if outcome.is_generator_limit() {
             SessionEnd::Stopped
         } else {
@@ -49,21 +50,21 @@ impl Interpreter<'_> {
     }
 
     /// The run is over for this session.
-    fn cut_off(&mut self, now_ns: u64, key: u32) {
+    fn cut_off(&mut self, now_ns: u64, key: UserKey) {
         self.count_ending(key, SessionEnd::CutOff);
         self.count_missed(now_ns, key);
         self.end_session(now_ns, key, Outcome::Unfinished);
     }
 
     /// The user is at the end of the run in a loop that would never end: it has done what it had to.
-    pub(super) fn finish_endless(&mut self, now_ns: u64, key: u32) {
+    pub(super) fn finish_endless(&mut self, now_ns: u64, key: UserKey) {
         self.recorder.counts.users_finished += 1;
         self.count_missed(now_ns, key);
         self.end_session(now_ns, key, Outcome::Unfinished);
         self.leave(now_ns, key);
     }
 
-    fn count_ending(&mut self, key: u32, end: SessionEnd) {
+    fn count_ending(&mut self, key: UserKey, end: SessionEnd) {
         let user = &self.users[key];
         let state = match user.wait {
             Wait::Until | Wait::Restart => UserState::Thinking,
@@ -78,14 +79,14 @@ impl Interpreter<'_> {
     }
 
     /// Counts what was due before the end and has not begun.
-    fn count_missed(&mut self, now_ns: u64, key: u32) {
+    fn count_missed(&mut self, now_ns: u64, key: UserKey) {
         let end_ns = self.end_ns.min(now_ns);
         let session = self.users.session(key);
         let user = &mut self.users[key];
         let pending = !user.wait.in_flight() && user.due_ns < end_ns;
         let mut missed = u64::from(pending && session.next_measure(user.pc).is_some());
         for (register, every) in session.paces(user.pc) {
-            let mut due_ns = user.registers[register as usize];
+            let mut due_ns = user.registers[register.index()];
             for _ in 0..MISSED_MAX {
                 if due_ns == 0 || due_ns >= end_ns {
                     break;
@@ -98,10 +99,10 @@ impl Interpreter<'_> {
     }
 
     /// What the session had in progress ends with it.
-    fn end_session(&mut self, now_ns: u64, key: u32, outcome: Outcome) {
+    fn end_session(&mut self, now_ns: u64, key: UserKey, outcome: Outcome) {
         let user = &self.users[key];
         for (register, measure) in self.users.session(key).open_transactions(user.pc) {
-            let start_ns = user.registers[register as usize];
+            let start_ns = user.registers[register.index()];
             let row = Measurement {
                 due_ns: start_ns,
                 sent_ns: start_ns,
@@ -116,7 +117,7 @@ impl Interpreter<'_> {
 
     /// A pause before the restart protects a target that refuses, and keeps an impossible step from
     /// spinning.
-    fn restart_or_leave(&mut self, now_ns: u64, key: u32) {
+    fn restart_or_leave(&mut self, now_ns: u64, key: UserKey) {
         if self.repeats(now_ns, key) {
             self.restart_later(now_ns, key);
         } else {
@@ -125,7 +126,7 @@ impl Interpreter<'_> {
     }
 
     /// As after a failure, of a user whose session does not count.
-    pub(super) fn restart_or_remove(&mut self, now_ns: u64, key: u32) {
+    pub(super) fn restart_or_remove(&mut self, now_ns: u64, key: UserKey) {
         self.end_session(now_ns, key, Outcome::Unfinished);
         if self.repeats(now_ns, key) {
             self.restart_later(now_ns, key);
@@ -134,7 +135,7 @@ impl Interpreter<'_> {
         }
     }
 
-    fn restart_later(&mut self, now_ns: u64, key: u32) {
+    fn restart_later(&mut self, now_ns: u64, key: UserKey) {
         self.reset(now_ns, key);
         let user = &mut self.users[key];
         user.due_ns = now_ns + RESTART_NS;
@@ -144,7 +145,7 @@ impl Interpreter<'_> {
     }
 
     /// The pause before a restart is over.
-    pub(super) fn restart(&mut self, now_ns: u64, key: u32) {
+    pub(super) fn restart(&mut self, now_ns: u64, key: UserKey) {
         if self.repeats(now_ns, key) {
             self.count_restart();
             self.proceed(now_ns, key);
@@ -158,13 +159,13 @@ impl Interpreter<'_> {
         self.recorder.counts.users_started += 1;
     }
 
-    fn repeats(&self, now_ns: u64, key: u32) -> bool {
+    fn repeats(&self, now_ns: u64, key: UserKey) -> bool {
         now_ns < self.end_ns && now_ns < self.users[key].repeats_until_ns
     }
 
     /// Puts the user back to its session's start. Pace marks stay, so that a session can keep to
     /// a pace from start to start.
-    fn reset(&mut self, now_ns: u64, key: u32) {
+    fn reset(&mut self, now_ns: u64, key: UserKey) {
         self.drop_stream(now_ns, key);
         let user = &mut self.users[key];
         user.iteration += 1;
@@ -175,7 +176,7 @@ impl Interpreter<'_> {
 
     /// The user, whose session has ended, leaves: with a close frame if it has a WebSocket, else at
     /// once.
-    pub(super) fn leave(&mut self, now_ns: u64, key: u32) {
+    pub(super) fn leave(&mut self, now_ns: u64, key: UserKey) {
         self.end_subscription(now_ns, key);
         if self.begin_leaving(key) {
             self.wait_for(key, Wait::Leaving, now_ns + LEAVE_NS);
@@ -184,7 +185,7 @@ impl Interpreter<'_> {
         }
     }
 
-    pub(crate) fn remove_user(&mut self, now_ns: u64, key: u32) {
+    pub(crate) fn remove_user(&mut self, now_ns: u64, key: UserKey) {
         self.end_subscription(now_ns, key);
         let is_dialling = |conn: &Conn| matches!(conn.stage, Stage::Connecting | Stage::Securing);
         while let Some(slot) = self.conns.find(&self.users, key, is_dialling) {
@@ -197,7 +198,7 @@ impl Interpreter<'_> {
 
     /// The last phase is over: the user leaves if it is between two steps of a loop that never ends,
     /// or thinks for longer than there is time.
-    pub(crate) fn leave_if_idle(&mut self, now_ns: u64, key: u32, until_ns: u64) {
+    pub(crate) fn leave_if_idle(&mut self, now_ns: u64, key: UserKey, until_ns: u64) {
         let Some(user) = self.users.get(key) else {
             return;
         };

@@ -14,6 +14,7 @@ use super::state::Interpreter;
 use crate::conn::http::encode_get;
 use crate::conn::{Decoder, EventStream, NEVER, Protocol, Stage};
 use crate::received::{Label, Received};
+use crate::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 
 /// What an event stream's content type is, but for parameters (HTML standard §9.2.5).
@@ -22,7 +23,7 @@ const EVENT_STREAM: &[u8] = b"text/event-stream";
 const STATUS: u16 = 200;
 
 impl<'p> Interpreter<'p> {
-    pub(super) fn open_event_stream(&mut self, now_ns: u64, key: u32, open: &SseOpen) -> Flow {
+    pub(super) fn open_event_stream(&mut self, now_ns: u64, key: UserKey, open: &SseOpen) -> Flow {
         self.begin(now_ns, key);
         if self.has_stream(now_ns, key) {
             return Flow::Fail;
@@ -32,7 +33,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Starts the first connection of a stream.
-    pub(super) fn connect_event_stream(&mut self, now_ns: u64, key: u32, open: &SseOpen) {
+    pub(super) fn connect_event_stream(&mut self, now_ns: u64, key: UserKey, open: &SseOpen) {
         let endpoint = self.users.endpoint(key, open.endpoint);
         let retry_ns = open.reconnect.map_or(NEVER, |reconnect| reconnect.pause_ns);
         let stream = EventStream::new(self.users[key].pc, retry_ns);
@@ -41,7 +42,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The step that opened the stream.
-    fn events_op(&self, slot: u32) -> &'p SseOpen {
+    fn events_op(&self, slot: ConnSlot) -> &'p SseOpen {
         match self.background_op(slot) {
             Op::SseOpen(open) => open,
             other => unreachable!("an event stream was opened by {other:?}"),
@@ -49,7 +50,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The connection is there: requests the stream.
-    pub(super) fn request_event_stream(&mut self, now_ns: u64, key: u32, slot: u32) {
+    pub(super) fn request_event_stream(&mut self, now_ns: u64, key: UserKey, slot: ConnSlot) {
         let open = self.events_op(slot);
         let start = self.conns.commands.bytes.len();
         if let Err(error) = self.encode_stream_request(now_ns, slot, open) {
@@ -77,7 +78,7 @@ impl<'p> Interpreter<'p> {
     fn encode_stream_request(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         open: &SseOpen,
     ) -> Result<(), String> {
         let conn = &mut self.conns.table[slot];
@@ -98,7 +99,13 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The response's head is there: is it that of an event stream?
-    pub(super) fn take_stream_head(&mut self, now_ns: u64, slot: u32, len: usize, head: &Head<'_>) {
+    pub(super) fn take_stream_head(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        len: usize,
+        head: &Head<'_>,
+    ) {
         let key = self.conns[slot].user;
         let background = self.conns[slot].is_background();
         self.keep_cookies(now_ns, slot, &self.events_op(slot).headers, head);
@@ -129,7 +136,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// A piece of the stream: passes on complete events, keeps the rest.
-    pub(super) fn take_stream_piece(&mut self, now_ns: u64, slot: u32, piece: &[u8]) {
+    pub(super) fn take_stream_piece(&mut self, now_ns: u64, slot: ConnSlot, piece: &[u8]) {
         let id = self.conns.id(slot);
         let Some(stream) = self.conns[slot].event_stream() else {
             return;
@@ -156,7 +163,7 @@ impl<'p> Interpreter<'p> {
     pub(super) fn take_sse(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         len: usize,
         event: &proto::sse::Event<'_>,
     ) {
@@ -193,7 +200,7 @@ impl<'p> Interpreter<'p> {
     pub(super) fn event_stream_lost(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {
@@ -215,7 +222,7 @@ impl<'p> Interpreter<'p> {
     fn attempt_failed(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         outcome: Outcome,
         status: u16,
         detail: &str,
@@ -231,14 +238,14 @@ impl<'p> Interpreter<'p> {
 
     /// §9.2.3: a failure of the network is tried again; a server that refuses, or whose answer
     /// makes no sense, is not.
-    fn will_reconnect(&self, slot: u32, outcome: Outcome) -> bool {
+    fn will_reconnect(&self, slot: ConnSlot, outcome: Outcome) -> bool {
         let passing =
             is_worth_a_retry(outcome) || matches!(outcome, Outcome::Closed | Outcome::Timeout);
         passing && self.events_op(slot).reconnect.is_some()
     }
 
     /// Gives the connection up until the next attempt is due.
-    fn wait_to_reconnect(&mut self, now_ns: u64, slot: u32) {
+    fn wait_to_reconnect(&mut self, now_ns: u64, slot: ConnSlot) {
         self.conns.park(slot);
         let key = self.conns[slot].user;
         self.messages.accounts.interrupt(key, now_ns);

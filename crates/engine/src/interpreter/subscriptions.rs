@@ -10,10 +10,11 @@ use plan::{ChannelVerb, Op, Pc, Poll, SessionId};
 use super::state::Interpreter;
 use crate::conn::Protocol;
 use crate::sequences::{Opened, sequence};
+use crate::slots::{ConnSlot, UserKey};
 
 impl Interpreter<'_> {
     /// The operation in flight succeeded: what it opened is there.
-    pub(super) fn begin_subscription(&mut self, now_ns: u64, key: u32) {
+    pub(super) fn begin_subscription(&mut self, now_ns: u64, key: UserKey) {
         if !self.messages.accounts.are_kept() {
             return;
         }
@@ -36,7 +37,7 @@ impl Interpreter<'_> {
     }
 
     /// The topic that was joined last is there.
-    fn join_topic(&mut self, now_ns: u64, key: u32) {
+    fn join_topic(&mut self, now_ns: u64, key: UserKey) {
         let Some(slot) = self.stream(key) else {
             return;
         };
@@ -48,7 +49,7 @@ impl Interpreter<'_> {
     }
 
     /// A poll was answered.
-    pub(super) fn poll_answered(&mut self, now_ns: u64, slot: u32, poll: &Poll) {
+    pub(super) fn poll_answered(&mut self, now_ns: u64, slot: ConnSlot, poll: &Poll) {
         let key = self.conns[slot].user;
         let pc = self.conns[slot].background().map_or(0, |poll| poll.pc);
         let opened = Opened {
@@ -61,7 +62,7 @@ impl Interpreter<'_> {
     }
 
     /// The sequences of the topics that the user has joined.
-    pub(super) fn topics(&self, key: u32) -> Vec<u64> {
+    pub(super) fn topics(&self, key: UserKey) -> Vec<u64> {
         if !self.messages.accounts.are_kept() {
             return Vec::new();
         }
@@ -74,7 +75,7 @@ impl Interpreter<'_> {
     }
 
     /// The session left a topic; it had `before` until then.
-    pub(super) fn leave_topics(&mut self, now_ns: u64, key: u32, mut before: Vec<u64>) {
+    pub(super) fn leave_topics(&mut self, now_ns: u64, key: UserKey, mut before: Vec<u64>) {
         let kept = self.topics(key);
         before.retain(|topic| !kept.contains(topic));
         self.messages
@@ -82,7 +83,7 @@ impl Interpreter<'_> {
     }
 
     /// The session closes its stream, or the stream is lost for good.
-    pub(super) fn end_subscription(&mut self, now_ns: u64, key: u32) {
+    pub(super) fn end_subscription(&mut self, now_ns: u64, key: UserKey) {
         let joined = self.topics(key);
         self.messages.end(&mut self.recorder, now_ns, key, &joined);
     }
@@ -90,7 +91,7 @@ impl Interpreter<'_> {
 
 /// The name of a step.
 fn step(session: SessionId, pc: Pc) -> u64 {
-    u64::from(session) << 32 | u64::from(pc)
+    u64::from(session.0) << 32 | u64::from(pc)
 }
 
 /// True if all users who open this path open the same: nothing in it depends on the user, but for its

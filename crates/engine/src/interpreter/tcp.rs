@@ -6,9 +6,10 @@ use proto::frame;
 use super::flow::Flow;
 use super::state::Interpreter;
 use crate::conn::Protocol;
+use crate::slots::{ConnSlot, UserKey};
 
 impl<'p> Interpreter<'p> {
-    pub(super) fn open_tcp(&mut self, now_ns: u64, key: u32, open: &TcpOpen) -> Flow {
+    pub(super) fn open_tcp(&mut self, now_ns: u64, key: UserKey, open: &TcpOpen) -> Flow {
         self.begin(now_ns, key);
         if self.has_stream(now_ns, key) {
             return Flow::Fail;
@@ -17,14 +18,14 @@ impl<'p> Interpreter<'p> {
         Flow::Wait
     }
 
-    pub(super) fn connect_tcp(&mut self, now_ns: u64, key: u32, open: &TcpOpen) {
+    pub(super) fn connect_tcp(&mut self, now_ns: u64, key: UserKey, open: &TcpOpen) {
         let endpoint = self.users.endpoint(key, open.endpoint);
         let protocol = Protocol::tcp(self.users[key].pc);
         self.open_conn(now_ns, key, endpoint, protocol);
     }
 
     /// Where messages begin and end on a connection.
-    pub(super) fn framing(&self, slot: u32) -> Option<&'p frame::Framing> {
+    pub(super) fn framing(&self, slot: ConnSlot) -> Option<&'p frame::Framing> {
         let conn = &self.conns[slot];
         let Protocol::Tcp { opened_by, .. } = conn.protocol else {
             return None;
@@ -39,7 +40,7 @@ impl<'p> Interpreter<'p> {
     pub(super) fn encode_frame(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         send: &SendOp,
     ) -> Result<(), String> {
         let Some(framing) = self.framing(slot) else {

@@ -13,11 +13,12 @@ use crate::conn::channels::{self, Attempt, Ended, Outgoing, Unsent};
 use crate::conn::{NEVER, Stage};
 use crate::messages::Delivery;
 use crate::received::{Label, Received, excerpt};
+use crate::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 
 impl<'p> Interpreter<'p> {
     /// The server ended a channel, or answered that it has none.
-    pub(super) fn channel_ended(&mut self, now_ns: u64, slot: u32, ended: &Ended<'_>) {
+    pub(super) fn channel_ended(&mut self, now_ns: u64, slot: ConnSlot, ended: &Ended<'_>) {
         let (stage, key) = (self.conns[slot].stage, self.conns[slot].user);
         let subscribed = self.topics(key);
         let Some(channels) = self.conns[slot].channels() else {
@@ -60,7 +61,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The server ends the connection, and all its channels with it. `again`: it may reconnect.
-    pub(super) fn disconnected(&mut self, now_ns: u64, slot: u32, reason: &[u8], again: bool) {
+    pub(super) fn disconnected(&mut self, now_ns: u64, slot: ConnSlot, reason: &[u8], again: bool) {
         let detail = || format!("the server ended the connection: {}", excerpt(reason));
         if !again && self.conns[slot].is_background() {
             return self.reconnect_refused(now_ns, slot, (Outcome::Closed, 0), detail());
@@ -101,7 +102,7 @@ impl<'p> Interpreter<'p> {
     fn waits_on(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         (topic, number): (&[u8], u32),
         lives: bool,
     ) -> bool {
@@ -143,7 +144,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The end of a channel that no operation waits on: a row of the step that joined it.
-    fn record_end(&mut self, now_ns: u64, slot: u32, pc: Pc, detail: impl FnOnce() -> String) {
+    fn record_end(&mut self, now_ns: u64, slot: ConnSlot, pc: Pc, detail: impl FnOnce() -> String) {
         let key = self.conns[slot].user;
         let measure = self.join_at(key, pc).measure;
         let user = &self.users[key];
@@ -163,7 +164,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The step that joined a channel.
-    fn join_at(&self, key: u32, pc: Pc) -> &'p ChannelOp {
+    fn join_at(&self, key: UserKey, pc: Pc) -> &'p ChannelOp {
         match self.users.session(key).ops.get(pc as usize) {
             Some(Op::Channel(op)) => op,
             other => unreachable!("a channel was joined by {other:?}"),
@@ -173,7 +174,7 @@ impl<'p> Interpreter<'p> {
     // Joining again.
 
     /// Arms the user's timer for what the connection's channels have due next.
-    pub(super) fn arm_channels(&mut self, slot: u32) {
+    pub(super) fn arm_channels(&mut self, slot: ConnSlot) {
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };
@@ -185,7 +186,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Does what is due: a heartbeat, and attempts to join topics again.
-    pub(super) fn channels_due(&mut self, now_ns: u64, slot: u32) {
+    pub(super) fn channels_due(&mut self, now_ns: u64, slot: ConnSlot) {
         if self.conns[slot].stage != Stage::Open {
             return;
         }
@@ -216,14 +217,14 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The measure of attempts to join again what this step joined, and how long each may take.
-    fn rejoin_op(&self, slot: u32, pc: Pc) -> Option<(MeasureId, u64)> {
+    fn rejoin_op(&self, slot: ConnSlot, pc: Pc) -> Option<(MeasureId, u64)> {
         let op = self.join_at(self.conns[slot].user, pc);
         let of_connection = || Some(self.reconnects(slot)?.rejoin);
         Some((op.rejoin.or_else(of_connection)?, op.timeout_ns))
     }
 
     /// The connection can be used again: joins a topic that was open, or would have been.
-    pub(super) fn rejoin_now(&mut self, now_ns: u64, slot: u32, place: usize) {
+    pub(super) fn rejoin_now(&mut self, now_ns: u64, slot: ConnSlot, place: usize) {
         if let Some(channels) = self.conns[slot].channels()
             && let Some(rejoin) = &mut channels.topics[place].rejoin
         {
@@ -234,7 +235,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// An attempt to join a topic again begins.
-    fn rejoin(&mut self, now_ns: u64, slot: u32, place: usize) {
+    fn rejoin(&mut self, now_ns: u64, slot: ConnSlot, place: usize) {
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };
@@ -283,7 +284,7 @@ impl<'p> Interpreter<'p> {
     pub(super) fn rejoin_answered(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         place: usize,
         (ok, payload): (bool, &[u8]),
     ) {
@@ -306,7 +307,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The topic ended while an attempt to join it again was in flight.
-    fn rejoin_ended(&mut self, now_ns: u64, slot: u32, place: usize, ended: &Ended<'_>) {
+    fn rejoin_ended(&mut self, now_ns: u64, slot: ConnSlot, place: usize, ended: &Ended<'_>) {
         let detail = || describe(ended);
         self.rejoin_failed(now_ns, slot, place, Outcome::Rejected, detail);
         if let Some(channels) = self.conns[slot].channels()
@@ -322,7 +323,7 @@ impl<'p> Interpreter<'p> {
     fn rejoin_failed(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         place: usize,
         outcome: Outcome,
         detail: impl FnOnce() -> String,
@@ -347,7 +348,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Writes down how the attempt in flight ended, if one is.
-    fn record_rejoin(&mut self, now_ns: u64, slot: u32, place: usize, outcome: Outcome) {
+    fn record_rejoin(&mut self, now_ns: u64, slot: ConnSlot, place: usize, outcome: Outcome) {
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };
@@ -363,7 +364,7 @@ impl<'p> Interpreter<'p> {
     pub(super) fn record_attempt(
         &mut self,
         now_ns: u64,
-        slot: u32,
+        slot: ConnSlot,
         (pc, attempt): (Pc, Attempt),
         outcome: Outcome,
     ) {
@@ -384,7 +385,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Attempts in flight on this connection end with it, or with the session.
-    pub(super) fn end_rejoins(&mut self, now_ns: u64, slot: u32, outcome: Outcome) {
+    pub(super) fn end_rejoins(&mut self, now_ns: u64, slot: ConnSlot, outcome: Outcome) {
         let mut place = 0;
         while let Some(channels) = self.conns[slot].channels()
             && place < channels.topics.len()
@@ -396,7 +397,7 @@ impl<'p> Interpreter<'p> {
 
     /// A topic is open again, or has ended for good: the step in flight that waited for that sends its
     /// message now.
-    pub(super) fn send_deferred(&mut self, now_ns: u64, slot: u32) {
+    pub(super) fn send_deferred(&mut self, now_ns: u64, slot: ConnSlot) {
         let key = self.conns[slot].user;
         let deferred = self.conns[slot].channels().is_some_and(|own| own.deferred);
         let Some(Op::Channel(op)) = self.users.op(key) else {

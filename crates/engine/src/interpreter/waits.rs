@@ -8,6 +8,7 @@ use record::Outcome;
 
 use super::state::Interpreter;
 use crate::conn::{Conn, NEVER};
+use crate::slots::{ConnSlot, Key, UserKey};
 use crate::users::Wait;
 
 /// A timer whose limit has passed unseen fires again after this time, so that the driver gets to look
@@ -16,10 +17,10 @@ const LOOK_AGAIN_NS: u64 = 20_000;
 
 impl Interpreter<'_> {
     /// The user's timer fired.
-    pub(crate) fn fire(&mut self, now_ns: u64, key: u32) {
+    pub(crate) fn fire(&mut self, now_ns: u64, key: UserKey) {
         // What answers it may be there: a driver that is late has not looked yet.
         if self.gives_up_unseen(now_ns, key) {
-            return self.users.wheel.arm(key, now_ns + LOOK_AGAIN_NS);
+            return self.users.wheel.arm(key.place(), now_ns + LOOK_AGAIN_NS);
         }
         if self.users[key].background {
             self.fire_background(now_ns, key);
@@ -48,14 +49,14 @@ impl Interpreter<'_> {
     }
 
     /// Would an operation be given up now whose news of the time that it had were not all handled?
-    fn gives_up_unseen(&self, now_ns: u64, key: u32) -> bool {
+    fn gives_up_unseen(&self, now_ns: u64, key: UserKey) -> bool {
         let is_unseen = |due_ns| due_ns <= now_ns && due_ns > self.seen_ns;
         let user = &self.users[key];
         let steps = user.wait.in_flight() && is_unseen(user.deadline_ns);
         steps || (user.background && is_unseen(self.background_limit_ns(key)))
     }
 
-    pub(super) fn wait_until(&mut self, key: u32, at_ns: u64) {
+    pub(super) fn wait_until(&mut self, key: UserKey, at_ns: u64) {
         let user = &mut self.users[key];
         user.wait = Wait::Until;
         user.deadline_ns = at_ns;
@@ -64,52 +65,52 @@ impl Interpreter<'_> {
 
     /// An operation is in flight until news comes or `deadline_ns` passes. A timer that is set
     /// earlier is left alone: it will see that the deadline is later.
-    pub(super) fn wait_for(&mut self, key: u32, wait: Wait, deadline_ns: u64) {
+    pub(super) fn wait_for(&mut self, key: UserKey, wait: Wait, deadline_ns: u64) {
         let user = &mut self.users[key];
         user.wait = wait;
         user.deadline_ns = deadline_ns;
-        let armed_ns = self.users.wheel.deadline_ns(key);
+        let armed_ns = self.users.wheel.deadline_ns(key.place());
         if armed_ns.is_none_or(|armed_ns| armed_ns > deadline_ns) {
             self.arm(key, deadline_ns);
         }
     }
 
     /// Arms the user's timer for its step, or earlier if something else is due before.
-    fn arm(&mut self, key: u32, step_due_ns: u64) {
+    fn arm(&mut self, key: UserKey, step_due_ns: u64) {
         let due_ns = if self.users[key].background {
             step_due_ns.min(self.background_due_ns(key))
         } else {
             step_due_ns
         };
-        self.users.wheel.arm(key, due_ns);
+        self.users.wheel.arm(key.place(), due_ns);
     }
 
     /// Sets when what runs in the background on this connection is next due.
-    pub(super) fn arm_background(&mut self, slot: u32, due_ns: u64) {
+    pub(super) fn arm_background(&mut self, slot: ConnSlot, due_ns: u64) {
         let key = self.conns[slot].user;
         if let Some(background) = self.conns[slot].background_mut() {
             background.due_ns = due_ns;
         }
         self.users[key].background = true;
-        let armed_ns = self.users.wheel.deadline_ns(key);
+        let armed_ns = self.users.wheel.deadline_ns(key.place());
         if armed_ns.is_none_or(|armed_ns| armed_ns > due_ns) {
-            self.users.wheel.arm(key, due_ns);
+            self.users.wheel.arm(key.place(), due_ns);
         }
     }
 
-    fn background_due_ns(&self, key: u32) -> u64 {
+    fn background_due_ns(&self, key: UserKey) -> u64 {
         let background = self.background_of(key).and_then(Conn::background);
         background.map_or(NEVER, |background| background.due_ns)
     }
 
     /// When what is in flight in the background has had its time.
-    fn background_limit_ns(&self, key: u32) -> u64 {
+    fn background_limit_ns(&self, key: UserKey) -> u64 {
         let conn = self.background_of(key);
         let background = conn.filter(|conn| conn.awaits()).and_then(Conn::background);
         background.map_or(NEVER, |background| background.due_ns)
     }
 
-    fn background_of(&self, key: u32) -> Option<&Conn> {
+    fn background_of(&self, key: UserKey) -> Option<&Conn> {
         let is_it = |conn: &Conn| conn.background().is_some();
         let slot = self.conns.find(&self.users, key, is_it)?;
         Some(&self.conns[slot])

@@ -11,6 +11,7 @@ use super::state::Interpreter;
 use crate::conn::websocket::{encode_upgrade, verify_upgrade};
 use crate::conn::{Conn, Decoder, Deflated, Pending, Protocol, Stage, http_outcome};
 use crate::received::Received;
+use crate::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 
 /// Normal closure (RFC 6455 §7.4.1).
@@ -19,7 +20,7 @@ pub(super) const NORMAL: u16 = 1000;
 pub(super) const SWITCHING: u16 = 101;
 
 impl<'p> Interpreter<'p> {
-    pub(super) fn open_websocket(&mut self, now_ns: u64, key: u32, open: &WsOpen) -> Flow {
+    pub(super) fn open_websocket(&mut self, now_ns: u64, key: UserKey, open: &WsOpen) -> Flow {
         self.begin(now_ns, key);
         if self.has_stream(now_ns, key) {
             return Flow::Fail;
@@ -30,7 +31,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The step that opens the user's WebSocket.
-    pub(super) fn opening(&self, key: u32) -> &'p WsOpen {
+    pub(super) fn opening(&self, key: UserKey) -> &'p WsOpen {
         match self.users.op(key) {
             Some(Op::WsOpen(open)) => open,
             other => unreachable!("an upgrade is in flight at {other:?}"),
@@ -38,7 +39,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The step that opens, or opened, this WebSocket.
-    fn opening_of(&self, slot: u32) -> &'p WsOpen {
+    fn opening_of(&self, slot: ConnSlot) -> &'p WsOpen {
         if !self.conns[slot].is_background() {
             return self.opening(self.conns[slot].user);
         }
@@ -49,7 +50,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The connection is there: requests the upgrade.
-    pub(super) fn send_upgrade(&mut self, now_ns: u64, key: u32, slot: u32) {
+    pub(super) fn send_upgrade(&mut self, now_ns: u64, key: UserKey, slot: ConnSlot) {
         let open = self.opening_of(slot);
         let nonce = self.conns.fresh_key();
         let start = self.conns.commands.bytes.len();
@@ -78,7 +79,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The WebSocket did not open.
-    fn not_upgraded(&mut self, now_ns: u64, slot: u32, ended: (Outcome, u16), detail: String) {
+    fn not_upgraded(&mut self, now_ns: u64, slot: ConnSlot, ended: (Outcome, u16), detail: String) {
         if self.conns[slot].is_background() {
             return self.reconnect_failed(now_ns, slot, ended, || detail);
         }
@@ -88,7 +89,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The answer to the upgrade, and the frames that follow it at once.
-    pub(super) fn decode_upgrade(&mut self, now_ns: u64, slot: u32, bytes: &[u8]) -> usize {
+    pub(super) fn decode_upgrade(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
         let conn = &mut self.conns.table[slot];
         let key = conn.user;
         let Some(mut decoder) = conn.http().map(std::mem::take) else {
@@ -144,7 +145,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The WebSocket is open. The step is done, unless a protocol of channels has yet to greet.
-    fn upgraded(&mut self, now_ns: u64, slot: u32, agreed: Option<Agreed>) {
+    fn upgraded(&mut self, now_ns: u64, slot: ConnSlot, agreed: Option<Agreed>) {
         let key = self.conns[slot].user;
         self.conns[slot].protocol = match agreed {
             Some(agreed) => Protocol::Deflated(Box::new(Deflated::new(agreed))),
@@ -157,7 +158,13 @@ impl<'p> Interpreter<'p> {
     }
 
     /// A message arrived or a control frame, in `len` bytes.
-    pub(super) fn take_frame(&mut self, now_ns: u64, slot: u32, len: usize, frame: &Event<'_>) {
+    pub(super) fn take_frame(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        len: usize,
+        frame: &Event<'_>,
+    ) {
         if !frame.is_message() {
             self.recorder.counts.bytes_in += len as u64;
         }
@@ -180,7 +187,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The message that the user waits for.
-    pub(super) fn expected(&self, key: u32) -> Option<&'p Expect> {
+    pub(super) fn expected(&self, key: UserKey) -> Option<&'p Expect> {
         match self.users.op(key)? {
             Op::Send(send) => send.reply.as_ref(),
             Op::Expect(expect) => Some(expect),
@@ -190,7 +197,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Sends a message over the user's WebSocket or TCP connection.
-    pub(super) fn send(&mut self, now_ns: u64, key: u32, send: &SendOp) -> Flow {
+    pub(super) fn send(&mut self, now_ns: u64, key: UserKey, send: &SendOp) -> Flow {
         self.begin(now_ns, key);
         let Some(slot) = self.open_stream(now_ns, key) else {
             return Flow::Fail;
@@ -228,7 +235,7 @@ impl<'p> Interpreter<'p> {
         Flow::Wait
     }
 
-    pub(super) fn expect(&mut self, now_ns: u64, key: u32, expect: &Expect) -> Flow {
+    pub(super) fn expect(&mut self, now_ns: u64, key: UserKey, expect: &Expect) -> Flow {
         self.begin(now_ns, key);
         // A poll, or an event stream that reconnects, may still bring what is waited for.
         let background = self.conns.find(&self.users, key, Conn::is_background);
@@ -248,7 +255,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Closes what the user has open: a WebSocket with a close frame, whose answer is waited for.
-    pub(super) fn close(&mut self, now_ns: u64, key: u32, code: u16) -> Flow {
+    pub(super) fn close(&mut self, now_ns: u64, key: UserKey, code: u16) -> Flow {
         let Some(slot) = self.stream(key) else {
             return Flow::Next;
         };
@@ -269,7 +276,7 @@ impl<'p> Interpreter<'p> {
         Flow::Wait
     }
 
-    pub(super) fn send_close(&mut self, slot: u32, code: u16) {
+    pub(super) fn send_close(&mut self, slot: ConnSlot, code: u16) {
         let start = self.conns.commands.bytes.len();
         self.conns.encode_close(slot, code);
         self.send_control(slot, start);
@@ -277,18 +284,18 @@ impl<'p> Interpreter<'p> {
 
     /// As [`Interpreter::send_for_user`], of what belongs to no measured operation: control frames
     /// and heartbeats.
-    pub(super) fn send_control(&mut self, slot: u32, start: usize) {
+    pub(super) fn send_control(&mut self, slot: ConnSlot, start: usize) {
         self.recorder.counts.bytes_out += (self.conns.commands.bytes.len() - start) as u64;
         self.conns.transmit(slot, start);
     }
 
-    pub(super) fn is_open_websocket(&self, slot: u32) -> bool {
+    pub(super) fn is_open_websocket(&self, slot: ConnSlot) -> bool {
         let conn = &self.conns[slot];
         conn.stage == Stage::Open && conn.protocol.is_websocket()
     }
 
     /// The user leaves: true if a close frame was sent whose answer is worth waiting for.
-    pub(super) fn begin_leaving(&mut self, key: u32) -> bool {
+    pub(super) fn begin_leaving(&mut self, key: UserKey) -> bool {
         let is_websocket = |conn: &Conn| conn.protocol.is_websocket();
         match self.conns.find(&self.users, key, is_websocket) {
             Some(slot) if self.is_open_websocket(slot) => {
@@ -299,7 +306,7 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    fn take_close(&mut self, now_ns: u64, slot: u32, code: Option<u16>, reason: &str) {
+    fn take_close(&mut self, now_ns: u64, slot: ConnSlot, code: Option<u16>, reason: &str) {
         if self.conns[slot].stage == Stage::Closing {
             return self.websocket_closed(now_ns, slot);
         }
@@ -322,7 +329,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The peer answered our close frame, or hung up instead.
-    pub(super) fn websocket_closed(&mut self, now_ns: u64, slot: u32) {
+    pub(super) fn websocket_closed(&mut self, now_ns: u64, slot: ConnSlot) {
         let key = self.conns[slot].user;
         self.conns.close(&mut self.users, slot);
         match self.users[key].wait {
@@ -332,7 +339,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// §7.1.7: before a connection with broken frames is closed, the peer is sent the reason.
-    pub(super) fn close_broken(&mut self, slot: u32, error: &ws::Error) {
+    pub(super) fn close_broken(&mut self, slot: ConnSlot, error: &ws::Error) {
         if self.conns[slot].stage == Stage::Open {
             self.send_close(slot, error.close_code());
             self.conns[slot].stage = Stage::Open;

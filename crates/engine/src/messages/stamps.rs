@@ -1,6 +1,6 @@
 //! When messages were sent, according to their own timestamps, and what these say of the sender's clock.
 
-use plan::{Plan, Pushed, SentAt};
+use plan::{MessageId, Plan, Pushed, SentAt};
 
 use crate::clocks::ClockReading;
 use crate::json::{json_number, pointer};
@@ -66,7 +66,7 @@ impl Clocks {
     /// from before the run are counted.
     pub(super) fn sent(
         &self,
-        (place, message): (u16, &Pushed),
+        (place, message): (MessageId, &Pushed),
         body: &[u8],
         (zero_unix_ns, now_ns): (u64, u64),
         counts: &mut Counts,
@@ -79,7 +79,7 @@ impl Clocks {
         };
         let mut at_ns = stamp.at_ns;
         if sent_at.correct {
-            match &self.readings[usize::from(place)] {
+            match &self.readings[place.index()] {
                 Some(reading) => at_ns -= reading.offset_ns as f64,
                 None => {
                     counts.stamps_uncorrected += 1;
@@ -103,7 +103,7 @@ impl Clocks {
     /// that stamped it; `None`: nothing.
     pub(super) fn compare(
         &mut self,
-        (place, message): (u16, &Pushed),
+        (place, message): (MessageId, &Pushed),
         body: &[u8],
         zero_unix_ns: u64,
         (sent_ns, received_ns): (u64, u64),
@@ -119,7 +119,7 @@ impl Clocks {
             resolution_ns: stamp.resolution_ns,
             replies: 1,
         };
-        match &mut self.readings[usize::from(place)] {
+        match &mut self.readings[place.index()] {
             Some(best) => best.merge(&reading),
             none => *none = Some(reading),
         }

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use plan::Plan;
+use plan::{MessageId, Plan};
 use serde::{Deserialize, Serialize};
 
 use super::track::{Got, Track};
 use super::{GRACE_SLOTS, sequence, slot};
+use crate::slots::UserKey;
 
 /// Sequences that are tracked for one user: a server could name any number of them.
 const SEQUENCES_MAX: usize = 1_024;
@@ -23,7 +24,7 @@ pub type Opening = Option<u64>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// Place in the plan's messages.
-    pub message: u16,
+    pub message: MessageId,
     pub sequence: u64,
     pub opening: Opening,
     pub slot: u32,
@@ -46,7 +47,7 @@ pub enum Claim {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Settlement {
     /// Place in the plan's messages.
-    pub message: u16,
+    pub message: MessageId,
     pub sequence: u64,
     pub opening: Opening,
     pub claim: Claim,
@@ -55,7 +56,7 @@ pub struct Settlement {
 /// The heads of one interval.
 #[derive(Debug, Default)]
 pub(crate) struct Heads {
-    all: HashMap<(u16, u64, Opening, u32), (u64, u64)>,
+    all: HashMap<(MessageId, u64, Opening, u32), (u64, u64)>,
     /// The last one reported: receivers of a broadcast follow one another.
     last: Option<Head>,
 }
@@ -64,7 +65,7 @@ impl Heads {
     /// A user got a number. False if there are too many to report it.
     pub(crate) fn add(
         &mut self,
-        (message, sequence, opening): (u16, u64, Opening),
+        (message, sequence, opening): (MessageId, u64, Opening),
         now_ns: u64,
         number: u64,
     ) -> bool {
@@ -147,7 +148,7 @@ impl Settlements {
 /// What a message kind needs of its accounts.
 #[derive(Debug, Clone, Copy)]
 struct Kind {
-    message: u16,
+    message: MessageId,
     /// All users get the same numbers.
     shared: bool,
     /// Its sequences have names of their own, inside the messages.
@@ -216,7 +217,7 @@ pub(crate) struct Taken {
 #[derive(Debug, Default)]
 pub(crate) struct Accounts {
     kinds: Vec<Kind>,
-    users: HashMap<u32, Account>,
+    users: HashMap<UserKey, Account>,
 }
 
 impl Accounts {
@@ -224,7 +225,7 @@ impl Accounts {
         let kinds = plan.messages.iter().enumerate();
         let kinds = kinds.filter_map(|(place, message)| {
             message.numbered.as_ref().map(|numbered| Kind {
-                message: place as u16,
+                message: MessageId(place as u16),
                 shared: numbered.shared,
                 keyed: numbered.sequence.is_some(),
             })
@@ -241,7 +242,7 @@ impl Accounts {
     }
 
     /// The user's connection is ready to bring messages. One that is ready already stays as it is.
-    pub(crate) fn open(&mut self, user: u32, opened: Opened, now_ns: u64) {
+    pub(crate) fn open(&mut self, user: UserKey, opened: Opened, now_ns: u64) {
         self.users.entry(user).or_insert_with(|| Account {
             opened,
             since: slot(now_ns),
@@ -252,7 +253,7 @@ impl Accounts {
     }
 
     /// The user joined a topic.
-    pub(crate) fn join(&mut self, user: u32, topic: &[u8], now_ns: u64) {
+    pub(crate) fn join(&mut self, user: UserKey, topic: &[u8], now_ns: u64) {
         let Some(account) = self.users.get_mut(&user) else {
             return;
         };
@@ -268,7 +269,7 @@ impl Accounts {
     }
 
     /// The user's event stream is lost and will reconnect.
-    pub(crate) fn interrupt(&mut self, user: u32, now_ns: u64) {
+    pub(crate) fn interrupt(&mut self, user: UserKey, now_ns: u64) {
         if let Some(account) = self.users.get_mut(&user) {
             let now = slot(now_ns);
             account.until = account.ends(now);
@@ -277,14 +278,14 @@ impl Accounts {
     }
 
     /// It is there again.
-    pub(crate) fn resume(&mut self, user: u32, now_ns: u64) {
+    pub(crate) fn resume(&mut self, user: UserKey, now_ns: u64) {
         if let Some(account) = self.users.get_mut(&user) {
             account.reopened = slot(now_ns);
         }
     }
 
     /// The user's poll was answered: it has what there was until now.
-    pub(crate) fn polled(&mut self, user: u32, now_ns: u64) {
+    pub(crate) fn polled(&mut self, user: UserKey, now_ns: u64) {
         if let Some(account) = self.users.get_mut(&user) {
             account.until = slot(now_ns);
         }
@@ -293,8 +294,8 @@ impl Accounts {
     /// The user of this key got a number of a sequence.
     pub(crate) fn take(
         &mut self,
-        user: u32,
-        (message, sequence): (u16, u64),
+        user: UserKey,
+        (message, sequence): (MessageId, u64),
         number: u64,
         now_ns: u64,
     ) -> Taken {
@@ -342,7 +343,7 @@ impl Accounts {
     /// The user left the topics of these sequences.
     pub(crate) fn leave(
         &mut self,
-        user: u32,
+        user: UserKey,
         left: &[u64],
         now_ns: u64,
         settlements: &mut Settlements,
@@ -364,7 +365,7 @@ impl Accounts {
     /// there to the end; when the others ended is unknown.
     pub(crate) fn close(
         &mut self,
-        user: u32,
+        user: UserKey,
         joined: &[u64],
         now_ns: u64,
         settlements: &mut Settlements,
@@ -404,7 +405,7 @@ impl Accounts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ended {
     /// Place in the plan's messages.
-    pub(crate) message: u16,
+    pub(crate) message: MessageId,
     /// Numbers between the first and the last that the user got.
     pub(crate) missing: u64,
     /// True if there was no room to report the rest.
@@ -458,6 +459,7 @@ fn settle(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::slots::Key;
 
     const OPENED: Opened = Opened {
         by: 3,
@@ -472,9 +474,13 @@ mod tests {
         }
     }
 
+    fn user(place: u32) -> UserKey {
+        UserKey::new(place)
+    }
+
     fn accounts(keyed: bool) -> Accounts {
         let kind = Kind {
-            message: 0,
+            message: MessageId(0),
             shared: true,
             keyed,
         };
@@ -487,20 +493,20 @@ mod tests {
     #[test]
     fn sequences_of_one_user_are_bounded() {
         let mut accounts = accounts(true);
-        accounts.open(7, OPENED, 0);
-        accounts.open(8, OPENED, 0);
+        accounts.open(user(7), OPENED, 0);
+        accounts.open(user(8), OPENED, 0);
         let most = SEQUENCES_MAX as u64;
-        let mut take = |user, sequence| accounts.take(user, (0, sequence), 5, 0).got;
+        let mut take = |user, sequence| accounts.take(user, (MessageId(0), sequence), 5, 0).got;
         for sequence in 0..most {
-            assert_eq!(take(7, sequence), Got::New { lost: 0 });
+            assert_eq!(take(user(7), sequence), Got::New { lost: 0 });
         }
-        assert_eq!(take(7, most), Got::Untracked);
-        assert_eq!(take(7, most - 1), Got::Duplicate);
-        assert_eq!(take(8, most), Got::New { lost: 0 });
-        assert_eq!(take(9, most), Got::Unsubscribed);
+        assert_eq!(take(user(7), most), Got::Untracked);
+        assert_eq!(take(user(7), most - 1), Got::Duplicate);
+        assert_eq!(take(user(8), most), Got::New { lost: 0 });
+        assert_eq!(take(user(9), most), Got::Unsubscribed);
         let mut settlements = Settlements::default();
         assert_eq!(
-            accounts.close(7, &[], 0, &mut settlements).len(),
+            accounts.close(user(7), &[], 0, &mut settlements).len(),
             SEQUENCES_MAX
         );
         assert_eq!(settlements.take().len(), SEQUENCES_MAX);
@@ -522,13 +528,13 @@ mod tests {
         let mut accounts = accounts(false);
         let mut settlements = Settlements::default();
         for user in 0..1_000 {
-            accounts.open(user, OPENED, 0);
+            accounts.open(UserKey::new(user), OPENED, 0);
             if user >= 300 {
-                accounts.take(user, (0, sequence(b"")), 5, 1);
+                accounts.take(UserKey::new(user), (MessageId(0), sequence(b"")), 5, 1);
             }
         }
         for user in 0..1_000 {
-            accounts.close(user, &[], 9, &mut settlements);
+            accounts.close(UserKey::new(user), &[], 9, &mut settlements);
         }
         let mut reports: Vec<u64> = settlements.take().iter().map(|(_, n)| *n).collect();
         reports.sort_unstable();
@@ -544,13 +550,13 @@ mod tests {
             [(5, None, 9, 50), (5, Some(9), 9, 50), (5, Some(6), 9, 90)]
         {
             let mut accounts = accounts(false);
-            accounts.open(7, OPENED, 0);
-            accounts.interrupt(7, lost_s * S);
+            accounts.open(user(7), OPENED, 0);
+            accounts.interrupt(user(7), lost_s * S);
             if let Some(at_s) = reopened_s {
-                accounts.resume(7, at_s * S);
+                accounts.resume(user(7), at_s * S);
             }
             let mut settlements = Settlements::default();
-            accounts.close(7, &[], end_s * S, &mut settlements);
+            accounts.close(user(7), &[], end_s * S, &mut settlements);
             let claims: Vec<Claim> = settlements.take().iter().map(|(s, _)| s.claim).collect();
             assert_eq!(
                 claims,

@@ -1,5 +1,6 @@
 //! Numbered messages as broadcasts: when the first and the last user got each.
 
+use plan::MessageId;
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
@@ -11,7 +12,7 @@ const BROADCASTS_MAX: usize = 8_192;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Broadcast {
     /// Place in the plan's messages.
-    pub message: u16,
+    pub message: MessageId,
     /// Which of its sequences, and the number in it.
     pub sequence: u64,
     pub number: u64,
@@ -38,14 +39,14 @@ impl Broadcast {
     }
 
     /// What identifies it.
-    pub fn name(&self) -> (u16, u64, u64) {
+    pub fn name(&self) -> (MessageId, u64, u64) {
         (self.message, self.sequence, self.number)
     }
 }
 
 /// The broadcasts of one interval.
 #[derive(Debug, Default)]
-pub(crate) struct Broadcasts(HashMap<(u16, u64, u64), Broadcast>);
+pub(crate) struct Broadcasts(HashMap<(MessageId, u64, u64), Broadcast>);
 
 impl Broadcasts {
     /// A user got it. False if there are too many to report this one.

@@ -1,5 +1,6 @@
 //! Which numbers any user got, and when first: what others must have got, too.
 
+use plan::MessageId;
 use std::collections::{BTreeMap, HashMap};
 
 use super::accounts::{Claim, Head, Settlement};
@@ -45,11 +46,11 @@ struct Silent {
 /// The numbers that the users of all shards got.
 #[derive(Debug)]
 pub struct Ledger {
-    courses: HashMap<(u16, u64), Course>,
+    courses: HashMap<(MessageId, u64), Course>,
     /// By message, sequence and opening.
-    silent: BTreeMap<(u16, u64, u64), Silent>,
+    silent: BTreeMap<(MessageId, u64, u64), Silent>,
     /// What has been found since the last call.
-    found: BTreeMap<u16, Found>,
+    found: BTreeMap<MessageId, Found>,
     steps_count: usize,
     steps_max: usize,
     /// Slots are 2 to the power of this as long as those of heads.
@@ -224,14 +225,14 @@ impl Ledger {
     }
 
     /// What was found since the last call, by message.
-    pub fn take_found(&mut self) -> BTreeMap<u16, Found> {
+    pub fn take_found(&mut self) -> BTreeMap<MessageId, Found> {
         self.found.retain(|_, found| *found != Found::default());
         std::mem::take(&mut self.found)
     }
 
     /// Subscriptions to which numbers went by, as to all that were opened by the same step: they count
     /// as subscribed to something else. By message; for the end of a run.
-    pub fn take_silent(&mut self) -> BTreeMap<u16, u64> {
+    pub fn take_silent(&mut self) -> BTreeMap<MessageId, u64> {
         let mut sum = BTreeMap::new();
         for ((message, ..), silent) in std::mem::take(&mut self.silent) {
             *sum.entry(message).or_default() += silent.subscriptions;
@@ -247,7 +248,7 @@ mod tests {
 
     fn head(slot: u32, lowest: u64, highest: u64) -> Head {
         Head {
-            message: 0,
+            message: MessageId(0),
             sequence: 9,
             opening: Some(1),
             slot,
@@ -258,7 +259,7 @@ mod tests {
 
     fn settlement(opening: u64, claim: Claim) -> (Settlement, u64) {
         let settlement = Settlement {
-            message: 0,
+            message: MessageId(0),
             sequence: 9,
             opening: Some(opening),
             claim,
@@ -271,7 +272,11 @@ mod tests {
         let mut ledger = Ledger::default();
         ledger.see(heads);
         ledger.settle(&[settlement(1, claim)]);
-        ledger.take_found().get(&0).copied().unwrap_or_default()
+        ledger
+            .take_found()
+            .get(&MessageId(0))
+            .copied()
+            .unwrap_or_default()
     }
 
     #[test]
@@ -377,8 +382,8 @@ mod tests {
             opening: Some(2),
             ..head(100, 6, 6)
         }]);
-        assert_eq!(ledger.take_found()[&0].lost, 50);
-        assert_eq!(ledger.take_silent(), BTreeMap::from([(0, 10)]));
+        assert_eq!(ledger.take_found()[&MessageId(0)].lost, 50);
+        assert_eq!(ledger.take_silent(), BTreeMap::from([(MessageId(0), 10)]));
     }
 
     #[test]
@@ -418,7 +423,7 @@ mod tests {
             until: 500,
         };
         ledger.settle(&[settlement(1, claim)]);
-        let lost = ledger.take_found()[&0].lost / 10;
+        let lost = ledger.take_found()[&MessageId(0)].lost / 10;
         // Exactly: numbers 111 to 489.
         assert!((379 - 32..=379).contains(&lost), "{lost}");
     }

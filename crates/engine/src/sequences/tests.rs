@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use plan::MessageId;
 use proptest::prelude::*;
 
 use super::accounts::{Accounts, Heads, Opened, Settlements};
 use super::track::Got;
 use super::{GRACE_SLOTS, Ledger, SLOT_NS, sequence, slot};
+use crate::slots::{Key, UserKey};
 
 const S: u64 = 1_000_000_000;
 const LOOPS: usize = 3;
@@ -46,17 +48,17 @@ fn counted(users: &[User]) -> Counted {
             topics: false,
             alike: true,
         };
-        let key = key as u32;
+        let key = UserKey::new(key as u32);
         accounts.open(key, opened, user.ready_ns);
         for &(at_ns, number) in &user.got {
-            let taken = accounts.take(key, (0, name), number, at_ns);
+            let taken = accounts.take(key, (MessageId(0), name), number, at_ns);
             match taken.got {
                 Got::New { lost } => sum.lost += lost,
                 Got::OutOfOrder => sum.out_of_order += 1,
                 Got::Duplicate => sum.duplicated += 1,
                 other => panic!("{other:?}"),
             }
-            assert!(heads.add((0, name, taken.opening), at_ns, number));
+            assert!(heads.add((MessageId(0), name, taken.opening), at_ns, number));
         }
         let ended = accounts.close(key, &[], user.closed_ns, settlements);
         sum.lost += ended.iter().map(|ended| ended.missing).sum::<u64>();
@@ -68,7 +70,10 @@ fn counted(users: &[User]) -> Counted {
     for (.., settlements) in &mut loops {
         ledger.settle(&settlements.take());
     }
-    sum.lost += ledger.take_found().get(&0).map_or(0, |found| found.lost);
+    sum.lost += ledger
+        .take_found()
+        .get(&MessageId(0))
+        .map_or(0, |found| found.lost);
     sum
 }
 

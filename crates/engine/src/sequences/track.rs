@@ -1,6 +1,7 @@
 //! The numbers that one user got of one sequence, in constant memory.
 
 use super::AHEAD_MAX;
+use plan::MessageId;
 
 /// Numbers below the highest one that are remembered: a missing number further below is lost. Windows
 /// of this kind are those of RFC 4303, §3.4.3.
@@ -18,7 +19,7 @@ pub(super) struct Track {
     /// The slot from which on its user is subscribed to it.
     pub(super) since: u32,
     /// Place in the plan's messages.
-    pub(super) message: u16,
+    pub(super) message: MessageId,
     /// True if a number below the window is lost, so that what comes from there may be late or a
     /// duplicate.
     has_lost: bool,
@@ -49,7 +50,7 @@ pub(crate) enum Got {
 
 impl Track {
     /// A sequence of which nothing was got yet.
-    pub(super) fn new(message: u16, sequence: u64, since: u32) -> Track {
+    pub(super) fn new(message: MessageId, sequence: u64, since: u32) -> Track {
         Track {
             sequence,
             highest: 0,
@@ -141,7 +142,7 @@ mod tests {
 
     /// Counts of a user's numbers: lost, duplicates, out of order.
     fn counted(numbers: &[u64]) -> (u64, u64, u64) {
-        let mut track = Track::new(0, 1, 0);
+        let mut track = Track::new(MessageId(0), 1, 0);
         let (mut lost, mut duplicates, mut late) = (0, 0, 0);
         for &number in numbers {
             match track.take(number) {

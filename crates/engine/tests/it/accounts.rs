@@ -336,7 +336,7 @@ fn seen_in(case: &Case) -> Seen {
             let mut of_rows = vec![0; engine::measure::OUTCOMES];
             rows.iter()
                 .for_each(|row| of_rows[row.outcome as usize] += 1);
-            if id == usize::from(plan::builtin::CONNECT) {
+            if id == plan::builtin::CONNECT.index() {
                 // Nor have users that were due when arrivals had been closed.
                 let not_started = counted[Outcome::NoMemory as usize];
                 assert!(not_started <= seen.refused);
@@ -375,7 +375,7 @@ fn seen_in(case: &Case) -> Seen {
 fn outcomes(run: &SimRun, id: usize) -> Vec<u64> {
     let mut sums = vec![0; engine::measure::OUTCOMES];
     let measures = run.deltas.iter().flat_map(|delta| &delta.measures);
-    for delta in measures.filter(|delta| usize::from(delta.measure) == id) {
+    for delta in measures.filter(|delta| delta.measure.index() == id) {
         for (sum, n) in sums.iter_mut().zip(&delta.outcomes) {
             *sum += n;
         }
@@ -388,7 +388,7 @@ fn outcomes(run: &SimRun, id: usize) -> Vec<u64> {
 fn quantiles(run: &SimRun, id: usize, rows: &[&Measurement]) -> u64 {
     let (mut known, mut censored) = (LogHistogram::new(), LogHistogram::new());
     for delta in run.deltas.iter().flat_map(|delta| &delta.measures) {
-        if usize::from(delta.measure) == id {
+        if delta.measure.index() == id {
             known.merge(&delta.response);
             known.merge(&delta.failed);
             censored.merge(&delta.censored);

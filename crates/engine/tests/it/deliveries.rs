@@ -1,6 +1,7 @@
 //! Numbered messages to many users: what one got, others who were subscribed must have got, too. The
 //! peers count for themselves what they sent to whom.
 
+use plan::MessageId;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
@@ -52,9 +53,17 @@ fn counted(ran: &Ran) -> [u64; 5] {
     for delta in &ran.run.deltas {
         ledger.settle(&delta.settlements);
     }
-    let elsewhere = ledger.take_found().get(&0).copied().unwrap_or_default();
+    let elsewhere = ledger
+        .take_found()
+        .get(&MessageId(0))
+        .copied()
+        .unwrap_or_default();
     assert_eq!(elsewhere.unaccounted, 0);
-    let silent = ledger.take_silent().get(&0).copied().unwrap_or(0);
+    let silent = ledger
+        .take_silent()
+        .get(&MessageId(0))
+        .copied()
+        .unwrap_or(0);
     let own = |part: &str| ran.counted(&format!("said.{part}"), Outcome::Ok);
     [
         own("lost") + elsewhere.lost,

@@ -234,7 +234,7 @@ arrivals: [ { constant: 1/s, for: 6s } ]
     let done_in = |from: u64| -> u64 {
         let deltas = ran.run.deltas.iter().filter(|delta| delta.start_ns == from);
         let own = deltas.flat_map(|delta| &delta.measures);
-        let own = own.filter(|m| Some(m.measure as usize) == request);
+        let own = own.filter(|m| Some(m.measure.index()) == request);
         own.map(|m| m.response.count()).sum()
     };
     let done: Vec<u64> = (0..5).map(|second| done_in(second * S)).collect();

@@ -1,6 +1,7 @@
 //! Requests to several hosts, and arrivals of several processes.
 
 use engine::arrivals::{Arrivals, Share};
+use plan::SessionId;
 use record::Outcome;
 
 use crate::peers::{HttpPeer, ok, response};
@@ -162,9 +163,9 @@ arrivals:
         .filter(|a| a.user < 2)
         .map(|a| (a.due_ns, a.session))
         .collect();
-    assert_eq!(singles, [(90 * MS, 0), (2 * S, 1)]);
+    assert_eq!(singles, [(90 * MS, SessionId(0)), (2 * S, SessionId(1))]);
     let first = whole.iter().filter(|a| a.user >= 2 && a.due_ns < 10 * S);
-    assert!(first.clone().all(|arrival| arrival.session == 1));
+    assert!(first.clone().all(|arrival| arrival.session == SessionId(1)));
     assert_eq!(first.count(), 30);
     // The same users with any number of shards.
     let mut dealt: Vec<_> = (0..3)

@@ -1,7 +1,7 @@
 //! Recorded rates and starts: the same users for any number of loops, at the times of the recording.
 
 use engine::arrivals::{Arrival, Arrivals, Share};
-use plan::Plan;
+use plan::{Plan, SessionId};
 
 use crate::support::plan;
 
@@ -121,14 +121,19 @@ fn phases_side_by_side_have_the_starts_that_each_has_alone() {
     let of = |session| all.iter().filter(move |arrival| arrival.session == session);
     let alone = two("  - { hold: 2s }\n  - { ramp: 0/s..10/s, for: 12s, users_max: 40 }");
     let ramp: Vec<u64> = starts(&alone, 0, 1).iter().map(|a| a.due_ns).collect();
-    assert!(of(1).map(|arrival| arrival.due_ns).eq(ramp));
+    assert!(of(SessionId(1)).map(|arrival| arrival.due_ns).eq(ramp));
     let (begin_ns, end_ns) = (2_000_000_000, 22_000_000_000);
-    let poisson = of(0).filter(|arrival| arrival.due_ns < end_ns);
+    let poisson = of(SessionId(0)).filter(|arrival| arrival.due_ns < end_ns);
     assert!(poisson.clone().all(|arrival| arrival.due_ns >= begin_ns));
     let count = poisson.count() as f64;
     assert!((count - 180.0).abs() < 4.0 * 180_f64.sqrt(), "{count}");
     // The next phase begins when the longest is over.
-    assert_eq!(of(0).filter(|arrival| arrival.due_ns >= end_ns).count(), 5);
+    assert_eq!(
+        of(SessionId(0))
+            .filter(|arrival| arrival.due_ns >= end_ns)
+            .count(),
+        5
+    );
 }
 
 /// Counts of a Poisson process have the variance of their mean, whatever the rate does: the sum of

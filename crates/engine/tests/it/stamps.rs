@@ -68,7 +68,7 @@ fn a_message_from_the_future_has_no_latency_and_is_counted_apart() {
 fn response(ran: &Ran, measure: &str) -> (u64, u64) {
     let id = ran.plan.measures.iter().position(|m| m.name == measure);
     let deltas = ran.run.deltas.iter().flat_map(|delta| &delta.measures);
-    let of = deltas.filter(|delta| Some(usize::from(delta.measure)) == id);
+    let of = deltas.filter(|delta| Some(delta.measure.index()) == id);
     of.fold((0, 0), |(count, max), delta| {
         let hist = &delta.response;
         (count + hist.count(), max.max(hist.max()))
@@ -147,7 +147,7 @@ fn messages_that_a_loop_reads_late_have_that_as_their_lag() {
     assert!(slowest > Some(400 * MS));
     let id = ran.plan.measures.iter().position(|m| m.name == "said");
     let deltas = ran.run.deltas.iter().flat_map(|delta| &delta.measures);
-    for delta in deltas.filter(|delta| Some(usize::from(delta.measure)) == id) {
+    for delta in deltas.filter(|delta| Some(delta.measure.index()) == id) {
         assert_eq!(delta.lag.count(), delta.response.count());
         assert!(
             delta.service.max() <= MS + MS / 100,

@@ -82,7 +82,7 @@ impl Ran {
         assert_eq!(ended, finished + unfinished, "endings");
         for (id, measure) in self.plan.measures.iter().enumerate() {
             let deltas = self.run.deltas.iter().flat_map(|delta| &delta.measures);
-            let deltas = deltas.filter(|delta| usize::from(delta.measure) == id);
+            let deltas = deltas.filter(|delta| delta.measure.index() == id);
             let (begun, ended) = deltas.fold((0, 0), |(begun, ended), delta| {
                 let outcomes: u64 = delta.outcomes.iter().sum();
                 (begun + delta.begun, ended + outcomes)
@@ -115,7 +115,7 @@ impl Ran {
             .position(|m| m.name == measure)
             .expect("measure");
         let all = self.run.deltas.iter().flat_map(|delta| &delta.measures);
-        all.filter(|m| m.measure as usize == id)
+        all.filter(|m| m.measure.index() == id)
             .map(|m| m.outcomes[outcome as usize])
             .sum()
     }

@@ -109,7 +109,7 @@ impl Figures {
                 && share > 0.0
                 && share < 1.0
             {
-                let of = self.only_phase_is_the_run((phase, usize::from(measure), basis));
+                let of = self.only_phase_is_the_run((phase, measure.index(), basis));
                 match shares.iter_mut().find(|(other, _)| *other == of) {
                     Some((_, shares)) if shares.contains(&share) => {}
                     Some((_, shares)) => shares.push(share),

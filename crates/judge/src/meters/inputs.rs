@@ -222,14 +222,14 @@ fn imported(figure: &Figure, run: &Subject) -> Option<f64> {
         return None;
     };
     let import = run.import.as_ref()?;
-    let told = clients::pool(import, *measure, |_| true)?;
+    let told = clients::pool(import, measure.0, |_| true)?;
     match stat {
         Stat::Count => Some(told.pooled.count as f64),
         Stat::Mean => Some(told.pooled.mean),
         Stat::Min => Some(told.min_ns as f64),
         Stat::Max => Some(told.max_ns as f64),
         Stat::Quantile(share) => {
-            clients::percentile_bounds(import, *measure, *share).map(|bounds| bounds.1)
+            clients::percentile_bounds(import, measure.0, *share).map(|bounds| bounds.1)
         }
         Stat::Rate | Stat::Errors | Stat::ErrorRate => threshold::value(&run.figures, figure),
     }

@@ -6,7 +6,7 @@ use judge::capacity::{
     Bounds, Conclusion, Ending, Outcome, Sign, Trial, TrialFigures, conclude, judge_trial,
 };
 use plan::LoadSetting;
-use plan::{Basis, Comparison, Figure, Stat, Threshold};
+use plan::{Basis, Comparison, Figure, MeasureId, Stat, Threshold};
 use record::Outcome as Ended;
 use record::schema::{Finding, Severity};
 
@@ -40,7 +40,7 @@ fn trial(runs: &Path, name: &str, load: f64, made: &Made) -> Trial {
         text: "max(request) < 20ms".to_owned(),
         figure: Figure::Measure {
             stat: Stat::Max,
-            measure: Some(0),
+            measure: Some(MeasureId(0)),
             basis: Basis::Response,
             phase: None,
         },

@@ -1,6 +1,6 @@
 //! Intervals of percentiles, through the files of a run directory.
 
-use plan::{Basis, Comparison, Figure, Stat, Threshold};
+use plan::{Basis, Comparison, Figure, MeasureId, Stat, Threshold};
 use record::schema::{
     IntervalMethod, IntervalMissing, PercentileInterval, RunInfo, RunStatus, Summary,
 };
@@ -50,7 +50,7 @@ fn median(limit_ms: u64, comparison: Comparison) -> Threshold {
         text: "it".to_owned(),
         figure: Figure::Measure {
             stat: Stat::Quantile(0.5),
-            measure: Some(0),
+            measure: Some(MeasureId(0)),
             basis: Basis::Response,
             phase: None,
         },

@@ -8,7 +8,7 @@ mod intervals;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use plan::{Basis, Comparison, Figure, Stat, Threshold};
+use plan::{Basis, Comparison, Figure, MeasureId, Stat, Threshold};
 use record::schema::{
     FORMAT_VERSION, GeneratorInfo, MeasureInfo, MeasureTally, PhaseInfo, PhaseTally, RunInfo,
     RunStatus, SeriesRow, Severity, Tally, Verdict,
@@ -163,7 +163,7 @@ fn slowest(phase: Option<usize>) -> Threshold {
         text: "max(request) < 20ms".to_owned(),
         figure: Figure::Measure {
             stat: Stat::Max,
-            measure: Some(0),
+            measure: Some(MeasureId(0)),
             basis: Basis::Response,
             phase,
         },

@@ -118,7 +118,7 @@ fn segments_get_processes_of_their_own() {
     let sessions: Vec<&str> = plan.sessions.iter().map(|s| s.name.as_str()).collect();
     let planned = |name: &str| -> f64 {
         let place = sessions.iter().position(|s| *s == name);
-        let of = |phase: &&plan::Phase| phase.session.map(usize::from) == place;
+        let of = |phase: &&plan::Phase| phase.session.map(plan::SessionId::index) == place;
         streams
             .iter()
             .flatten()

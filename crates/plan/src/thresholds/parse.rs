@@ -393,7 +393,8 @@ fn limit(text: &str, unit: Unit) -> Result<f64, UnitError> {
 }
 
 fn index(measure: usize) -> MeasureId {
-    MeasureId::try_from(measure).expect("plans have fewer measures than their ids can distinguish")
+    let index = u16::try_from(measure);
+    MeasureId(index.expect("plans have fewer measures than their ids can distinguish"))
 }
 
 /// The first comparison outside quotes: where, and which.

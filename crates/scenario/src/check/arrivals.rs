@@ -266,7 +266,7 @@ impl Checker<'_> {
             let found = self.session_named(&entry.key, &entry.key_place, sessions);
             let weight = self.weight(&entry.value);
             if let (Some(at), Some(weight)) = (found, weight) {
-                weights[usize::from(at)] = weight;
+                weights[at.index()] = weight;
             }
         }
         if !sessions.is_empty() && weights.iter().all(|weight| *weight == 0.0) {
@@ -500,7 +500,7 @@ impl<'s> Timeline<'s> {
             let mut candidates = self.sessions.iter().enumerate().filter(|(index, session)| {
                 phase
                     .session
-                    .map_or(session.weight > 0.0, |id| usize::from(id) == *index)
+                    .map_or(session.weight > 0.0, |id| id.index() == *index)
             });
             candidates
                 .find(|(_, session)| !wait_in(&session.ops))

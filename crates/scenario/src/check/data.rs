@@ -2,7 +2,7 @@
 
 mod tables;
 
-use plan::{Data, DataId, End, Feed, Op, Order};
+use plan::{Data, DataId, End, Feed, Op, Order, Slot};
 use tables::{Read, read_csv, read_json_lines, read_plain};
 
 use super::Checker;
@@ -197,7 +197,7 @@ impl Checker<'_> {
         place: &Place,
         at: usize,
         program: &mut Program,
-    ) -> Vec<(u16, usize)> {
+    ) -> Vec<(Slot, usize)> {
         let mut columns = Vec::new();
         for (index, name) in self.data[at].columns.clone().iter().enumerate() {
             if !is_name(name) {
@@ -219,7 +219,7 @@ impl Checker<'_> {
         node: &Node,
         at: usize,
         program: &mut Program,
-    ) -> Vec<(u16, usize)> {
+    ) -> Vec<(Slot, usize)> {
         let Some(entries) = node.mapping() else {
             self.expected(node, "a mapping of variables and columns");
             return Vec::new();

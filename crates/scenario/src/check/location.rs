@@ -97,7 +97,7 @@ impl Checker<'_> {
         if let Some(Part::Expr(Expr::Var(slot), Escape::UrlRaw)) = template.parts.first() {
             let located_by = Some(*slot);
             return Some(Location {
-                endpoint: 0,
+                endpoint: EndpointId(0),
                 path: template,
                 located_by,
             });
@@ -105,7 +105,7 @@ impl Checker<'_> {
         let (endpoint, path) = if first.starts_with('/') {
             // With no target there is an error already; the step is checked all the same.
             let base = self.endpoints.first().map_or("", |e| &e.base_path);
-            (0, format!("{base}{first}"))
+            (EndpointId(0), format!("{base}{first}"))
         } else if first.contains("://") {
             let host = first.split_once("://").map_or("", |(_, host)| host);
             if template.parts.len() > 1 && !host.contains(['/', '?']) {

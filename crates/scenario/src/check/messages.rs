@@ -136,7 +136,7 @@ impl Checker<'_> {
 
     /// A measure of a part of a message's measure.
     fn part(&mut self, of: MeasureId, part: &str, place: &Place) -> MeasureId {
-        let name = format!("{}.{part}", self.measures[usize::from(of)].name);
+        let name = format!("{}.{part}", self.measures[of.index()].name);
         self.measure(&name, MeasureKind::Message, place)
     }
 

@@ -51,7 +51,7 @@ impl Scope for Names<'_> {
             return Some(Expr::Const(param.value.clone()));
         }
         let slot = self.slots?.iter().position(|s| s == name)?;
-        Some(Expr::Var(Slot::try_from(slot).ok()?))
+        Some(Expr::Var(Slot(u16::try_from(slot).ok()?)))
     }
 
     fn names(&self) -> Vec<&str> {

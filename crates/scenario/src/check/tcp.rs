@@ -24,7 +24,7 @@ impl Checker<'_> {
         program.has_stream = true;
         program.protocol = None;
         let endpoint = if node.is_null() {
-            Some(0)
+            Some(EndpointId(0))
         } else {
             self.tcp_endpoint(node)
         };

@@ -171,7 +171,7 @@ impl Checker<'_> {
         &mut self,
         fields: &Fields<'_>,
         when: Vec<Match>,
-        measure: u16,
+        measure: MeasureId,
         program: &mut Program,
     ) -> Expect {
         let save = self.saves(fields.get("save"), Of::Message, program);

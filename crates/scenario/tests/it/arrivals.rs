@@ -1,6 +1,6 @@
 //! Phases of the arrival process.
 
-use plan::{PhaseKind, Spacing};
+use plan::{PhaseKind, SessionId, Spacing};
 
 use crate::{plan, rendered, with_arrivals};
 
@@ -41,7 +41,7 @@ fn every_kind_of_phase() {
     assert_eq!(plan.phases[0].kind, rate(0.0, 120.0, Spacing::Poisson));
     assert_eq!(plan.phases[0].users_planned(), 3600.0);
     assert_eq!(plan.phases[1].kind, rate(120.0, 120.0, Spacing::Even));
-    assert_eq!(plan.phases[1].session, Some(1));
+    assert_eq!(plan.phases[1].session, Some(SessionId(1)));
     assert_eq!(plan.phases[3].kind, rate(0.5, 0.5, Spacing::Poisson));
     assert_eq!(plan.phases[5].kind, PhaseKind::Closed { users_count: 64 });
     for pair in plan.phases.windows(2) {
@@ -140,7 +140,7 @@ fn phases_side_by_side_are_one_phase() {
     assert_eq!(crowds.rate_max_per_s(), 5.0);
     assert!(crowds.is_open());
     let sessions: Vec<_> = crowds.parts().map(|part| part.session).collect();
-    assert_eq!(sessions, [Some(0), Some(1), Some(1)]);
+    assert_eq!(sessions, [0, 1, 1].map(|id| Some(SessionId(id))));
     assert_eq!(plan.users_planned(), 140.0);
 }
 

@@ -115,7 +115,7 @@ fn only_channels_of_phoenix_are_joined_again() {
         let Op::Channel(join) = &plan.sessions[0].ops[1] else {
             panic!("{:?}", plan.sessions[0].ops);
         };
-        let name = join.rejoin.map(|id| &*plan.measures[usize::from(id)].name);
+        let name = join.rejoin.map(|id| &*plan.measures[id.index()].name);
         assert_eq!(name, rejoin.then_some("rejoin"));
     }
     for protocol in ["socket.io", "actioncable"] {

@@ -1,7 +1,7 @@
 //! Users' own data: tables and the rows that users get.
 
 use plan::expr::Value;
-use plan::{Data, End, Found, Op, Order};
+use plan::{Data, DataId, End, Found, Op, Order, Register, Slot};
 use stats::rng::{Purpose, Rng};
 
 use crate::{compile_with, plan};
@@ -97,9 +97,9 @@ fn a_step_sets_the_columns_that_are_wanted() {
     assert_eq!(
         feeds,
         [
-            (0, 0, vec![(0, 0)]),
-            (1, 1, vec![(1, 0), (2, 1)]),
-            (0, 0, vec![(3, 1)])
+            (DataId(0), Register(0), vec![(Slot(0), 0)]),
+            (DataId(1), Register(1), vec![(Slot(1), 0), (Slot(2), 1)]),
+            (DataId(0), Register(0), vec![(Slot(3), 1)])
         ]
     );
     assert_eq!(session.registers_count, 2);

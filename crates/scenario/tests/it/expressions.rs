@@ -13,7 +13,7 @@ struct User {
 
 impl Context for User {
     fn var(&self, slot: Slot) -> &Value {
-        &self.vars[usize::from(slot)]
+        &self.vars[slot.index()]
     }
 
     fn user(&self) -> u64 {
@@ -233,6 +233,6 @@ fn conditions_and_counts_are_read_as_such() {
     assert_eq!(count(Value::Float(2.9)).eval_count(&mut user), Ok(2));
     assert_eq!(count(Value::text("4")).eval_count(&mut user), Ok(4));
     assert!(count(Value::text("many")).eval_count(&mut user).is_err());
-    assert_eq!(Expr::Var(2).eval_bool(&mut user), Ok(true));
-    assert_eq!(Expr::Var(3).eval_bool(&mut user), Ok(false));
+    assert_eq!(Expr::Var(Slot(2)).eval_bool(&mut user), Ok(true));
+    assert_eq!(Expr::Var(Slot(3)).eval_bool(&mut user), Ok(false));
 }

@@ -208,8 +208,8 @@ fn messages_are_read() {
         (sent_at.pointer.join("|").as_str(), sent_at.unit_ns),
         ("a/b|sent", 1e3)
     );
-    assert_eq!(plan.measures[update.measure as usize].name, "broadcast");
-    assert_eq!(plan.measures[other.measure as usize].name, "other");
+    assert_eq!(plan.measures[update.measure.index()].name, "broadcast");
+    assert_eq!(plan.measures[other.measure.index()].name, "other");
     assert_eq!(other.sent_at, None);
 }
 
@@ -229,7 +229,7 @@ fn steps_that_may_turn_out_impossible_have_a_measure() {
             "target: http://t/\nsessions: {{ s: [ {steps}, {{ think: 1s }} ] }}\n\
              arrivals: [ {{ constant: 1/s, for: 1s }} ]\n"
         ));
-        plan.measures[usize::from(plan.faults)].name.clone()
+        plan.measures[plan.faults.index()].name.clone()
     };
     for steps in [
         "set: { a: 1 }",

@@ -1,7 +1,9 @@
 //! Steps become instructions.
 
 use plan::expr::{Escape, Expr, Part, Template, Value};
-use plan::{MatchTest, MeasureKind, Op, Payload, Plan, Session, Source, StatusRule};
+use plan::{
+    EndpointId, MatchTest, MeasureKind, Op, Payload, Plan, Session, Slot, Source, StatusRule,
+};
 use stats::dist::Dist;
 
 use crate::{plan, rendered, with_steps};
@@ -41,7 +43,14 @@ fn a_get_with_everything() {
         .replace("${'a b'}", "b")
         .as_str(),
     );
-    let [Op::Set { slot: 0, value }, Op::Http(http)] = session.ops.as_slice() else {
+    let [
+        Op::Set {
+            slot: Slot(0),
+            value,
+        },
+        Op::Http(http),
+    ] = session.ops.as_slice()
+    else {
         panic!("{:?}", session.ops)
     };
     assert_eq!(
@@ -53,7 +62,7 @@ fn a_get_with_everything() {
         http.path.parts,
         [
             Part::Text("/base/items/".into()),
-            Part::Expr(Expr::Var(0), Escape::Url),
+            Part::Expr(Expr::Var(Slot(0)), Escape::Url),
             Part::Text("?q=bx".into())
         ]
     );
@@ -72,7 +81,7 @@ fn a_get_with_everything() {
     assert_eq!(http.save[3].from, Source::Header("content-type".to_owned()));
     assert_eq!(http.check.len(), 2);
     assert_eq!(http.timeout_ns, 3_000_000_000);
-    assert_eq!(plan.measures[http.measure as usize].name, "item");
+    assert_eq!(plan.measures[http.measure.index()].name, "item");
 }
 
 #[test]
@@ -116,7 +125,7 @@ fn requests_have_bodies_and_headers() {
     assert_eq!(names(1), ["Content-Type", "B", "a"]);
     assert_eq!(
         (requests[2].endpoint, requests[2].method.as_str()),
-        (1, "DELETE")
+        (EndpointId(1), "DELETE")
     );
     assert!(plan.endpoints[1].tls && plan.endpoints[1].port == 99);
     assert_eq!(
@@ -191,9 +200,9 @@ fn a_websocket_conversation() {
         template(&second.payload).parts,
         [
             Part::Text("{\"op\":".into()),
-            Part::Expr(Expr::Var(0), Escape::Json),
+            Part::Expr(Expr::Var(Slot(0)), Escape::Json),
             Part::Text(",\"n\":\"".into()),
-            Part::Expr(Expr::Var(0), Escape::JsonText),
+            Part::Expr(Expr::Var(Slot(0)), Escape::JsonText),
             Part::Text(" ".into()),
             Part::Expr(Expr::User, Escape::JsonText),
             Part::Text("\"}".into()),
@@ -269,8 +278,8 @@ fn polls() {
     };
     assert_eq!(long.each.as_deref(), Some(&["messages".to_owned()][..]));
     assert_eq!((long.every_ns, long.pause_ns), (None, 1_000_000_000));
-    assert_eq!(long.save[0].slot, 0);
-    let measure = &plan.measures[long.measure as usize];
+    assert_eq!(long.save[0].slot, Slot(0));
+    let measure = &plan.measures[long.measure.index()];
     assert_eq!(measure.name, "poll /poll?after=${last}");
     assert_eq!(measure.kind, MeasureKind::Request);
     let Op::Poll(slow) = &session.ops[4] else {

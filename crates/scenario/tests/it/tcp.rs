@@ -1,7 +1,7 @@
 //! Plain TCP and its framings.
 
 use plan::expr::binary::BytesPart;
-use plan::{Endpoint, MeasureKind, Op, Payload, Source};
+use plan::{Endpoint, EndpointId, MeasureKind, Op, Payload, Source};
 use proto::frame::{Counts, LengthField, Marks, Width};
 
 use crate::plan;
@@ -46,9 +46,9 @@ arrivals: [ { constant: 1/s, for: 1s } ]
         counts: Counts::Payload,
     };
     assert_eq!(open.framing.marks, Marks::Length(field));
-    assert_eq!((open.endpoint, open.framing.header), (0, 1));
+    assert_eq!((open.endpoint, open.framing.header), (EndpointId(0), 1));
     assert_eq!(
-        plan.measures[open.measure as usize].kind,
+        plan.measures[open.measure.index()].kind,
         MeasureKind::Handshake
     );
     let Op::Send(send) = &ops[1] else {
@@ -71,6 +71,6 @@ arrivals: [ { constant: 1/s, for: 1s } ]
     let Op::TcpOpen(second) = &ops[3] else {
         panic!("{:?}", ops[3])
     };
-    assert_eq!(second.endpoint, 1);
+    assert_eq!(second.endpoint, EndpointId(1));
     assert!(matches!(&second.framing.marks, Marks::Delimiter(d) if d.bytes() == b"\r\n"));
 }

@@ -1,6 +1,6 @@
 //! Conditions on a run.
 
-use plan::{Basis, Comparison, Figure, Stat, Threshold};
+use plan::{Basis, Comparison, Figure, MeasureId, Stat, Threshold};
 
 use crate::{plan, rendered};
 
@@ -20,7 +20,7 @@ fn threshold(text: &str) -> Threshold {
 fn of(stat: Stat, measure: Option<u16>, basis: Basis, phase: Option<usize>) -> Figure {
     Figure::Measure {
         stat,
-        measure,
+        measure: measure.map(MeasureId),
         basis,
         phase,
     }

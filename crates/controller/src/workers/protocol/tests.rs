@@ -2,6 +2,7 @@ use engine::clocks::ClockReading;
 use engine::measure::{Counts, Delta, Example, Gauges, LoopCpu, MeasureDelta, OUTCOMES};
 use engine::sequences::{Broadcast, Claim, Head, Settlement};
 use engine::traffic::Traffic;
+use plan::{MeasureId, MessageId};
 use proptest::prelude::*;
 use record::Outcome;
 use record::schema::{Ending, SessionEnd, UserState};
@@ -32,7 +33,7 @@ fn delta() -> Delta {
             closed_late_ns: 0,
         },
         measures: vec![MeasureDelta {
-            measure: 1,
+            measure: MeasureId(1),
             begun: 4,
             outcomes,
             response: hist.clone(),
@@ -44,7 +45,7 @@ fn delta() -> Delta {
         lag: hist,
         examples: vec![Example {
             at_ns: 5,
-            measure: 1,
+            measure: MeasureId(1),
             outcome: Outcome::Timeout,
             user: 300,
             detail: "late".to_owned(),
@@ -57,7 +58,7 @@ fn delta() -> Delta {
             users: 2,
         }],
         broadcasts: vec![Broadcast {
-            message: 0,
+            message: MessageId(0),
             sequence: 300,
             number: 5,
             sent_ns: 1,
@@ -67,7 +68,7 @@ fn delta() -> Delta {
             last_late_ns: 5,
         }],
         heads: vec![Head {
-            message: 0,
+            message: MessageId(0),
             sequence: 300,
             opening: Some(1),
             slot: 2,
@@ -76,7 +77,7 @@ fn delta() -> Delta {
         }],
         settlements: vec![(
             Settlement {
-                message: 0,
+                message: MessageId(0),
                 sequence: 300,
                 opening: None,
                 claim: Claim::Last {
@@ -87,7 +88,7 @@ fn delta() -> Delta {
             7,
         )],
         clocks: vec![ClockReading {
-            message: 0,
+            message: MessageId(0),
             offset_ns: -1,
             round_trip_ns: 2,
             resolution_ns: 3,

@@ -103,7 +103,7 @@ impl Sockets {
         id: ConnId,
         endpoint: EndpointId,
     ) -> Result<(), (Outcome, String)> {
-        let address = self.addresses[endpoint as usize];
+        let address = self.addresses[endpoint.index()];
         for _ in 0..self.sources.count() {
             match self.try_connect(id, address) {
                 Err(Errno::ADDRNOTAVAIL) if self.sources.exhausted(address.ip()) => {}

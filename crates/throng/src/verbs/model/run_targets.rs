@@ -45,7 +45,7 @@ fn plan_targets(plan: &Plan) -> BTreeMap<String, Vec<Target>> {
         let Some(path) = path.as_static().filter(|path| path.starts_with('/')) else {
             continue;
         };
-        let name = &plan.measures[usize::from(measure)].name;
+        let name = &plan.measures[measure.index()].name;
         let target = Target {
             method: method.to_owned(),
             target: path.to_owned(),

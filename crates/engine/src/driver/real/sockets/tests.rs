@@ -35,7 +35,7 @@ fn connected_within(buffers: Arc<Budget>) -> (Sockets, TcpStream) {
         stop: Arc::default(),
     };
     let mut sockets = Sockets::new(&setup).unwrap();
-    sockets.connect(ID, 0).unwrap();
+    sockets.connect(ID, EndpointId(0)).unwrap();
     let (peer, _) = listener.accept().unwrap();
     let connected = sockets.next_news(ID, EventFlags::OUT, &mut []);
     assert!(matches!(connected, Some(News::Connected)));
