@@ -10,6 +10,7 @@ use crate::data::Feed;
 use crate::expr::{Expr, Template};
 use crate::http::HttpOp;
 use crate::ids::{MeasureId, Pc, Register, Slot};
+use crate::matching::Save;
 use crate::messages::{Expect, SendOp};
 use crate::streams::{Poll, SseOpen, WsOpen};
 use crate::tcp::TcpOpen;
@@ -123,6 +124,18 @@ impl Op {
             Op::Expect(expect) => Some(expect.measure),
             _ => None,
         }
+    }
+
+    /// What the operation that this instruction begins saves of its answer.
+    pub fn saves(&self) -> &[Save] {
+        let reply = match self {
+            Op::Http(http) => return &http.save,
+            Op::Expect(expect) => return &expect.save,
+            Op::Send(send) => &send.reply,
+            Op::Channel(op) => &op.reply,
+            _ => return &[],
+        };
+        reply.as_ref().map_or(&[], |reply| &reply.save)
     }
 }
 

@@ -221,11 +221,16 @@ impl<'p> Interpreter<'p> {
             body,
             label: Label::Nothing,
         };
-        let mut outcome = self.examine(now_ns, key, &http.save, &http.check, &received);
-        if !http.status.allows(head.status) {
-            outcome = Outcome::Status;
-            self.explain(now_ns, key, outcome, || format!("status {}", head.status));
-        }
+        let mut outcome = if http.status.allows(head.status) {
+            self.examine(now_ns, key, &http.save, &http.check, &received)
+        } else {
+            // What it lacks is not its fault: it is not the answer that was wanted.
+            let _ = self.keep(now_ns, key, &http.save, &received);
+            self.explain(now_ns, key, Outcome::Status, || {
+                format!("status {}", head.status)
+            });
+            Outcome::Status
+        };
         if let Err(detail) = refuse_switch(head, &http.headers) {
             outcome = Outcome::HttpProtocol;
             self.explain(now_ns, key, outcome, || detail);

@@ -1,6 +1,6 @@
 //! Measured operations of steps, from their beginning to their row.
 
-use plan::expr::Expr;
+use plan::expr::{Expr, Value};
 use plan::{MeasureId, Op, Save, builtin};
 use record::{Measurement, Outcome};
 
@@ -54,8 +54,12 @@ impl Interpreter<'_> {
         );
     }
 
-    /// The operation in flight ended and the user continues; its next step is due now.
+    /// The operation in flight ended and the user continues; its next step is due now. If it failed and later
+    /// steps would lack what it was to save, the session ends: a login without an answer has no token.
     pub(super) fn complete(&mut self, now_ns: u64, key: UserKey, outcome: Outcome, status: u16) {
+        if outcome != Outcome::Ok && self.lacks_saved(key) {
+            return self.fail(now_ns, key, outcome, status);
+        }
         self.record_operation(now_ns, key, outcome, status);
         if outcome == Outcome::Ok {
             self.begin_subscription(now_ns, key);
@@ -65,6 +69,15 @@ impl Interpreter<'_> {
         user.due_ns = now_ns;
         user.ready_ns = now_ns;
         self.proceed(now_ns, key);
+    }
+
+    /// Has a variable no value that the operation in flight was to give it?
+    fn lacks_saved(&self, key: UserKey) -> bool {
+        let user = &self.users[key];
+        let lacks =
+            |save: &Save| save.default.is_none() && user.slots[save.slot.index()] == Value::Nothing;
+        let op = self.users.op(key);
+        op.is_some_and(|op| op.saves().iter().any(lacks))
     }
 
     /// As [`Interpreter::fail`], with the error's text.

@@ -4,7 +4,7 @@ use engine::driver::sim::{Link, PeerAction};
 use record::Outcome;
 
 use crate::peers::{HttpPeer, ok, response};
-use crate::support::{MS, S, run, run_over};
+use crate::support::{MS, Ran, S, run, run_over};
 
 const ONE_USER: &str = "
 arrivals:
@@ -99,6 +99,64 @@ sessions:
     assert_eq!(ran.outcomes("a"), [Outcome::Save]);
     assert_eq!(ran.outcomes("b"), []);
     assert_eq!(ran.details(), ["nothing at /token in \"{}\""]);
+}
+
+/// A session whose first step saves `token` by these keys, with an old value of it or none.
+fn login(before: &str, save: &str, respond: fn(&str) -> Vec<PeerAction>) -> Ran {
+    let text = format!(
+        "
+name: login
+target: http://target.test/
+sessions:
+  main:
+    - loop: 1
+      steps: [ {before} ]
+    - get: /login
+      as: login
+      timeout: 1s
+      save: {{ token: {save} }}
+    - get: /me?token=${{token}}
+      as: me
+{ONE_USER}"
+    );
+    run(&text, &mut HttpPeer::new(|_| MS, respond))
+}
+
+#[test]
+fn a_refused_login_ends_the_session_that_lacks_its_token() {
+    let refuse = |request: &str| match request.contains("/login") {
+        true => response("401 Unauthorized", "", "{}"),
+        false => ok("{}"),
+    };
+    let wait = "{ think: 1ms }";
+    let ran = login(wait, "/token", refuse);
+    assert_eq!(ran.outcomes("login"), [Outcome::Status]);
+    assert_eq!(ran.outcomes("me"), []);
+    assert_eq!(ran.details(), ["status 401"]);
+    // It has a token of before, or does without.
+    let ran = login("{ set: { token: old } }", "/token", refuse);
+    assert_eq!(ran.outcomes("me"), [Outcome::Ok]);
+    let ran = login(wait, "{ pointer: /token, default: none }", refuse);
+    assert_eq!(ran.outcomes("me"), [Outcome::Ok]);
+    // The answer that is not wanted has the token.
+    let ran = login(wait, "/token", |request| match request.contains("/login") {
+        true => response("500 Oops", "", r#"{"token":1}"#),
+        false => ok("{}"),
+    });
+    assert_eq!(ran.outcomes("login"), [Outcome::Status]);
+    assert_eq!(ran.outcomes("me"), [Outcome::Ok]);
+}
+
+#[test]
+fn a_login_without_an_answer_ends_the_session() {
+    let ran = login("{ think: 1ms }", "/token", |request| {
+        match request.contains("/login") {
+            true => Vec::new(),
+            false => ok("{}"),
+        }
+    });
+    assert_eq!(ran.outcomes("login"), [Outcome::Timeout]);
+    assert_eq!(ran.outcomes("me"), []);
 }
 
 #[test]

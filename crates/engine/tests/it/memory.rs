@@ -122,7 +122,7 @@ fn a_response_that_is_buffered_counts() {
     let steps = "
     - get: /
       as: page
-      save: { all: body }
+      save: { all: { from: body, default: none } }
     - get: /
       as: next";
     let mut first = true;

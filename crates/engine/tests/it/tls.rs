@@ -21,7 +21,7 @@ target: https://localhost/
 sessions:
   main:
     - loop: 2
-      steps: [ { get: /, as: request, save: { all: body }, check: all == 'hello' } ]
+      steps: [ { get: /, as: request, save: { all: { from: body, default: none } }, check: all == 'hello' } ]
 arrivals: [ { constant: 1/s, for: 1s } ]
 ";
 /// The connection's end is that of the body.
