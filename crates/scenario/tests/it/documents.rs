@@ -17,6 +17,9 @@ fn read(path: &str) -> String {
 const GUIDE: &str = "docs/scenario.md";
 const REFERENCE: &str = "docs/scenario-reference.md";
 
+/// Documents whose code blocks are compiled.
+const WITH_EXAMPLES: &[&str] = &[GUIDE, REFERENCE, "docs/coming-from.md", "docs/faq.md"];
+
 /// Every table of keys stands in the reference between `<!-- keys: NAME -->` and `<!-- end -->`;
 /// `UPDATE=1` writes them there.
 #[test]
@@ -51,7 +54,7 @@ fn the_reference_has_every_key() {
 /// distribution; each compiles in its place.
 #[test]
 fn the_examples_of_the_documents_compile() {
-    let text = read(GUIDE) + &read(REFERENCE);
+    let text: String = WITH_EXAMPLES.iter().map(|path| read(path)).collect();
     let mut blocks_count = 0;
     for block in text.split("```yaml").skip(1) {
         let (kind, rest) = block.split_once('\n').unwrap();

@@ -53,6 +53,7 @@ const FILES: &[(&str, &str)] = &[
     ("plain.txt", "ann;\"a;7\r\n\nbob;;8\n"),
     ("users.csv", "ann;\"o;x\nbob;\"h\n"),
     ("short.csv", "a,b\n1,2\n3\n"),
+    ("logins.csv", "login,password\nann,a\nbob,b\n"),
     ("open.csv", "a,b\n1,\"2\n"),
     ("twice.csv", "a,a\n1,2\n"),
     ("empty.csv", "a,b\n"),
