@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use scenario::{Load, UrlRun, reference, schema, url_scenario};
+use scenario::{Load, Settings, Source, UrlRun, compile, reference, render, schema, url_scenario};
 
 use crate::{plan, plan_with, with_arrivals, with_steps};
 
@@ -16,6 +16,7 @@ fn read(path: &str) -> String {
 
 const GUIDE: &str = "docs/scenario.md";
 const REFERENCE: &str = "docs/scenario-reference.md";
+const COOKBOOK: &str = "docs/cookbook.md";
 
 /// Documents whose code blocks are compiled.
 const WITH_EXAMPLES: &[&str] = &[GUIDE, REFERENCE, "docs/coming-from.md", "docs/faq.md"];
@@ -74,6 +75,39 @@ fn the_examples_of_the_documents_compile() {
         }
     }
     assert!(blocks_count >= 8, "only {blocks_count} examples found");
+}
+
+/// The cookbook's scenarios compile without a warning. Its other blocks are the files that they name,
+/// such as `csv users.csv`.
+#[test]
+fn the_scenarios_of_the_cookbook_compile() {
+    let text = read(COOKBOOK);
+    // What is between two fences is a block, and the next part is text.
+    let blocks = text.split("\n```").skip(1).step_by(2);
+    let blocks: Vec<(&str, &str)> = blocks.filter_map(|block| block.split_once('\n')).collect();
+    let settings = Settings {
+        overrides: &[],
+        env: &|name| (name == "TOKEN").then(|| "open sesame".to_owned()),
+        files: &|name| {
+            let is_named = |kind: &str| kind.split_once(' ').is_some_and(|(_, file)| file == name);
+            let found = blocks.iter().find(|(kind, _)| is_named(kind));
+            let text = found.map(|(_, code)| (*code).to_owned());
+            text.ok_or_else(|| "no such file".to_owned())
+        },
+    };
+    let scenarios = blocks.iter().filter(|(kind, _)| *kind == "yaml scenario");
+    let mut scenarios_count = 0;
+    for (_, code) in scenarios {
+        let source = Source {
+            name: COOKBOOK,
+            text: code,
+        };
+        let (plan, diagnostics) = compile(source, &settings);
+        let shown = render(&diagnostics, source);
+        assert!(plan.is_some() && diagnostics.is_empty(), "{shown}\n{code}");
+        scenarios_count += 1;
+    }
+    assert!(scenarios_count >= 25, "only {scenarios_count} scenarios");
 }
 
 /// Top-level keys, with those they lack.

@@ -8,6 +8,7 @@ mod capacity;
 mod channels;
 mod cli;
 mod compare;
+mod cookbook;
 mod events;
 mod examples;
 mod experiments;
