@@ -5,6 +5,7 @@
 //! `runs/` with the directory of each run. The file is replaced after every trial, so an interrupted search
 //! resumes with the next one. An interrupted run does not count.
 
+mod backlog;
 mod search;
 mod state;
 
@@ -15,7 +16,7 @@ use std::time::Duration;
 use engine::driver::real::monotonic_ns;
 use judge::JudgeError;
 use judge::capacity::{Conclusion, Ending, Outcome, Trial, conclude, judge_trial, while_up};
-use plan::Plan;
+use plan::{Plan, Target};
 use record::schema::{RunStatus, Summary};
 use record::{Durability, RecordError, Run};
 
@@ -23,6 +24,7 @@ use crate::control::Interrupt;
 use crate::inputs::ScenarioText;
 use crate::run::tick::Tick;
 use crate::run::{ConductError, RunRequest, conduct};
+use backlog::backlog_ns;
 use search::{Next, next};
 pub use state::{Search, SearchError};
 
@@ -58,6 +60,8 @@ pub struct LoadedPlan {
 /// The progress of a search.
 #[derive(Debug)]
 pub enum CapacityProgress<'a> {
+    /// The target is left alone for this long, since it has not answered all requests of the last run.
+    Recovers { pause_ns: u64 },
     /// The next run, with its number from 1.
     Begins { number: usize, load: f64 },
     /// A second of it.
@@ -113,7 +117,7 @@ pub fn search_capacity<E: From<CapacityError>>(
     // Resumed: a target that was down is up again.
     search.trials.truncate(while_up(&search.trials).len());
     let begun_ns = monotonic_ns();
-    let mut is_first = true;
+    let (mut is_first, mut backlog_ns) = (true, 0);
     let seed = compile(&[])?.plan.seed;
     let ending = loop {
         let load = match next(&search.bounds, &search.trials) {
@@ -131,7 +135,11 @@ pub fn search_capacity<E: From<CapacityError>>(
             break Ending::OutOfTime;
         }
         if !is_first {
-            pause(search.pause_ns, &interrupt);
+            if backlog_ns > search.pause_ns {
+                let pause_ns = backlog_ns;
+                on_progress(CapacityProgress::Recovers { pause_ns });
+            }
+            pause(search.pause_ns.max(backlog_ns), &interrupt);
         }
         is_first = false;
         if interrupt.is_requested() {
@@ -152,9 +160,11 @@ pub fn search_capacity<E: From<CapacityError>>(
             interrupt: Arc::clone(&interrupt),
             pause: Arc::default(),
         };
-        let Some(trial) = run_trial(load, request, &mut on_progress)? else {
+        let Some(ended) = run_trial(load, request, &mut on_progress)? else {
             break Ending::Interrupted;
         };
+        let trial = ended.trial;
+        backlog_ns = ended.backlog_ns;
         on_progress(CapacityProgress::Ended {
             number,
             trial: &trial,
@@ -165,12 +175,21 @@ pub fn search_capacity<E: From<CapacityError>>(
     Ok(concluded(search, &runs, ending)?)
 }
 
+/// A run of the search.
+struct EndedTrial {
+    trial: Trial,
+    /// The target may be busy with it for this long; 0: it is stopped.
+    backlog_ns: u64,
+}
+
 /// Makes one run; `None`: the user interrupted it, so it says nothing about its load.
 fn run_trial(
     load: f64,
     request: RunRequest<'_>,
     on_progress: &mut impl FnMut(CapacityProgress<'_>),
-) -> Result<Option<Trial>, CapacityError> {
+) -> Result<Option<EndedTrial>, CapacityError> {
+    let is_started = matches!(request.plan.target, Target::Builtin { .. });
+    let run_ns = request.plan.end_ns();
     match conduct(request, &mut |tick| {
         on_progress(CapacityProgress::Tick(tick));
     }) {
@@ -180,12 +199,21 @@ fn run_trial(
                 directory: &run.directory,
                 summary: &run.summary,
             });
-            Ok(Some(trial(load, &run.directory, &run.summary)?))
+            let backlog_ns = if is_started {
+                0
+            } else {
+                backlog_ns(&run.summary, run_ns)
+            };
+            let trial = trial(load, &run.directory, &run.summary)?;
+            Ok(Some(EndedTrial { trial, backlog_ns }))
         }
         // More than this machine can send: a limit of the generator, found without a run.
-        Err(ConductError::TooSmall(why)) => Ok(Some(Trial {
-            why: vec![why.to_string()],
-            ..Trial::new(load, Outcome::Untrusted)
+        Err(ConductError::TooSmall(why)) => Ok(Some(EndedTrial {
+            trial: Trial {
+                why: vec![why.to_string()],
+                ..Trial::new(load, Outcome::Untrusted)
+            },
+            backlog_ns: 0,
         })),
         Err(error) => Err(error.into()),
     }

@@ -7,6 +7,14 @@ use crate::style::{Line, Style, Tone};
 use crate::table::Table;
 use crate::verdict::{COLUMNS, INDENT, finding_lines};
 
+/// That the target is left alone, as a line without a newline.
+pub fn recovers(pause_ns: u64) -> String {
+    format!(
+        "     waits {} until the target can have worked off what it has not answered",
+        units::duration(pause_ns as f64)
+    )
+}
+
 /// A finished run as a line without a newline.
 pub fn trial(number: usize, trial: &Trial, setting: &LoadSetting, style: Style) -> String {
     let (tone, word) = match trial.outcome {

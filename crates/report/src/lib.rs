@@ -27,7 +27,7 @@ mod tsung;
 mod verdict;
 
 pub use analyze::analysis;
-pub use capacity::{capacity, trial};
+pub use capacity::{capacity, recovers, trial};
 pub use compare::{comparison, comparison_junit, comparison_markdown};
 pub use csv::{measures_csv, probes_csv, series_csv};
 pub use experiment::{experiment, experiment_json};

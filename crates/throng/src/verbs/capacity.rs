@@ -81,6 +81,12 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
     let sought: Result<SearchResult, Failure> =
         search_capacity(request, compile, |news| match news {
             CapacityProgress::Begins { .. } => {}
+            CapacityProgress::Recovers { pause_ns } => {
+                if !silent {
+                    let line = report::recovers(pause_ns);
+                    let _ = writeln!(std::io::stdout(), "{line}");
+                }
+            }
             CapacityProgress::Tick(tick) => view.tick(tick, style),
             CapacityProgress::Recorded { directory, summary } => {
                 view.end();

@@ -5,12 +5,13 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::{Ended, Running, Space, read_head, server, throng};
+use crate::support::{Ended, Running, Space, pass, read_head, server, throng};
 
 /// Connections that are served at once.
 const PLACES: usize = 13;
@@ -204,4 +205,49 @@ fn searches_without_a_setting_are_errors() {
     Ended::of(throng(["capacity", "--resume"]).arg(nothing))
         .with(66)
         .stderr_contains("contains no search");
+}
+
+/// A server that does 50 requests a second, one after the other, also those whose client is gone.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the server has a clock of its own"
+)]
+fn queue() -> SocketAddr {
+    let free = Arc::new(Mutex::new(Instant::now()));
+    server(move |mut stream: TcpStream| {
+        loop {
+            read_head(&mut stream)?;
+            let now = Instant::now();
+            let done = {
+                let mut free = free.lock().unwrap();
+                *free = now.max(*free) + Duration::from_millis(20);
+                *free
+            };
+            pass(done - now);
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")?;
+        }
+    })
+}
+
+#[test]
+fn a_run_begins_when_the_backlog_of_the_last_is_worked_off() {
+    let space = Space::new();
+    let text = format!(
+        "
+name: queue
+target: http://{}/
+sessions: {{ visitor: [ {{ get: /, as: page }} ] }}
+arrivals: [ {{ constant: 30/s, for: 4s }} ]
+thresholds: [ 'p95(page) < 500ms' ]
+options: {{ lag_max: 5s, drain: 0s }}
+",
+        queue()
+    );
+    let file = space.file("queue.yaml", &text);
+    let mut search = throng(["capacity", "--pause", "100ms", "--growth", "3"]);
+    search.args(["--within", "40%", "--repeat", "1", "--runs"]);
+    let ended = Ended::of(search.arg(space.path("runs")).arg(file)).with(0);
+    ended.stdout_contains("until the target can have worked off what it has not answered");
+    let found = state(&only(&space), "capacity.json");
+    assert_eq!(found["holds"].as_f64(), Some(45.0), "{}", ended.out);
 }
