@@ -1,5 +1,5 @@
-//! The generator killed at everything that it does to its record: what was durable is there, and every verb that
-//! reads it works on what there is.
+//! The generator, its controller, a worker and the built-in target killed at everything that they do to the record
+//! or send: what was durable is there, and every verb that reads it works on what there is.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -15,11 +15,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use record::schema::RunStatus;
+use record::schema::{RunStatus, Verdict};
 use record::{Outcome, Run};
 use rustix::process::Signal;
 
-use crate::support::{Ended, Running, Space, read_head, server, skip, throng};
+use crate::support::{Ended, Running, Space, pass, read_head, server, skip, throng};
 
 /// Processes at once: each has next to nothing to do.
 const AT_ONCE: usize = 16;
@@ -29,21 +29,33 @@ const EVERY: usize = 6;
 /// threads of twelve runs up.
 const SAFE_AFTER: Duration = Duration::from_secs(7);
 
-/// What the server answered, and when.
-type Answers = Arc<Mutex<Vec<Instant>>>;
+/// Workers whose controller is gone are gone, too.
+const GONE_AFTER: Duration = Duration::from_secs(10);
+
+/// What a server counts for itself.
+#[derive(Default)]
+struct Counted {
+    /// When it answered.
+    answers: Mutex<Vec<Instant>>,
+    /// Connections that are open.
+    open: AtomicUsize,
+}
 
 /// A server that counts for itself.
-fn counting() -> (String, Answers) {
-    let answers = Answers::default();
-    let counted = Arc::clone(&answers);
+fn counting() -> (String, Arc<Counted>) {
+    let counted = Arc::<Counted>::default();
+    let counts = Arc::clone(&counted);
     let address = server(move |mut stream| {
-        loop {
-            read_head(&mut stream)?;
-            counted.lock().unwrap().push(Instant::now());
-            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")?;
+        counts.open.fetch_add(1, Ordering::Relaxed);
+        while read_head(&mut stream).is_ok() {
+            counts.answers.lock().unwrap().push(Instant::now());
+            // Whether the client is still there shows at the next head.
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
         }
+        counts.open.fetch_sub(1, Ordering::Relaxed);
+        Ok(())
     });
-    (format!("http://{address}/"), answers)
+    (format!("http://{address}/"), counted)
 }
 
 fn scenario(url: &str) -> String {
@@ -56,19 +68,44 @@ fn scenario(url: &str) -> String {
 /// A run with the shim in it. `at` 0: it is not killed.
 struct Killed {
     space: Space,
-    answers: Answers,
+    counted: Arc<Counted>,
     ended: Instant,
 }
 
-fn play(shim: &Path, at: usize, verb: Option<&str>) -> Killed {
-    let (space, (url, answers)) = (Space::new(), counting());
-    let mut run = match verb {
+/// Who is killed.
+#[derive(Clone, Copy, PartialEq)]
+enum Who {
+    /// The process that loads and records.
+    Generator,
+    /// The process that records what two workers report.
+    Controller,
+    /// One of two workers.
+    Worker,
+    /// The target that the run started.
+    Target,
+}
+
+impl Who {
+    /// The argument of the process, if it is killed at what it sends and not at what it does to files.
+    fn verb(self) -> Option<&'static str> {
+        match self {
+            Who::Generator | Who::Controller => None,
+            Who::Worker => Some("worker"),
+            Who::Target => Some("serve"),
+        }
+    }
+}
+
+fn play(shim: &Path, at: usize, who: Who) -> Killed {
+    let (space, (url, counted)) = (Space::new(), counting());
+    let mut run = match who {
+        Who::Generator => space.run_text(&scenario(&url), &[]),
+        Who::Target => space.run_text(&scenario("market").replace("get: /", "get: /v1/games"), &[]),
         // As many loops as workers.
-        Some(_) => space.run_text(
+        Who::Controller | Who::Worker => space.run_text(
             &scenario(&url).replace("loops: 1", "loops: 2"),
             &["--workers", "2"],
         ),
-        None => space.run_text(&scenario(&url), &[]),
     };
     run.arg("--quiet");
     run.env("LD_PRELOAD", shim);
@@ -76,13 +113,13 @@ fn play(shim: &Path, at: usize, verb: Option<&str>) -> Killed {
     run.env("KILL_AT", at.to_string());
     run.env("KILL_COUNT", space.path("events"));
     run.env("KILL_TAKEN", space.path("taken"));
-    if let Some(verb) = verb {
+    if let Some(verb) = who.verb() {
         run.env("KILL_VERB", verb);
     }
     run.output().unwrap();
     Killed {
         space,
-        answers,
+        counted,
         ended: Instant::now(),
     }
 }
@@ -110,7 +147,7 @@ impl Killed {
 
     /// Answers that the server gave at least this long before the end.
     fn answered(&self, before: Duration) -> usize {
-        let answers = self.answers.lock().unwrap();
+        let answers = self.counted.answers.lock().unwrap();
         let early = |at: &&Instant| self.ended.duration_since(**at) >= before;
         answers.iter().filter(early).count()
     }
@@ -145,7 +182,7 @@ impl Killed {
         );
         self.check_verbs(at, &run, all);
         let missing = all - rows;
-        let oldest = self.answers.lock().unwrap();
+        let oldest = self.counted.answers.lock().unwrap();
         let age = (missing > 0).then(|| self.ended.duration_since(oldest[rows]).as_secs_f64());
         format!("{:?}, {rows} of {all} rows, {age:.1?}", run.info().status)
     }
@@ -220,7 +257,7 @@ impl Drop for Disk {
 /// written to its device.
 #[test]
 fn a_power_cut_keeps_what_a_durable_run_has_synced() {
-    let (space, (url, answers)) = (Space::new(), counting());
+    let (space, (url, counted)) = (Space::new(), counting());
     let (image, cut) = (space.path("image"), space.path("cut"));
     std::fs::File::create(&image)
         .unwrap()
@@ -254,7 +291,7 @@ fn a_power_cut_keeps_what_a_durable_run_has_synced() {
     let disk = Disk::mount(&cut, space.path("after")).unwrap();
     let after = Killed {
         space: Space::new(),
-        answers,
+        counted,
         ended,
     };
     let runs = std::fs::read_dir(disk.mounted.join("runs")).unwrap();
@@ -266,9 +303,11 @@ fn a_power_cut_keeps_what_a_durable_run_has_synced() {
 }
 
 /// How many events an undisturbed run has, as the shim counted them.
-fn events(shim: &Path, verb: Option<&str>) -> usize {
-    let whole = play(shim, 0, verb);
-    whole.check(0);
+fn events(shim: &Path, who: Who) -> usize {
+    let whole = play(shim, 0, who);
+    if who != Who::Target {
+        whole.check(0);
+    }
     let count = std::fs::read_to_string(whole.space.path("events")).unwrap();
     count.trim().parse().unwrap()
 }
@@ -303,9 +342,56 @@ fn kill_at_each(count: usize, killed: impl Fn(usize) -> String + Sync) {
 fn a_run_killed_at_any_event_keeps_what_was_durable() {
     let space = Space::new();
     let shim = shim(&space);
-    let count = events(&shim, None);
+    let count = events(&shim, Who::Generator);
     assert!(count > 40, "{count}");
-    kill_at_each(count, |at| play(&shim, at, None).check(at));
+    kill_at_each(count, |at| play(&shim, at, Who::Generator).check(at));
+}
+
+/// The workers of a controller that is gone leave, and close their connections.
+#[test]
+fn a_controller_killed_at_any_event_takes_its_workers_with_it() {
+    let space = Space::new();
+    let shim = shim(&space);
+    let count = events(&shim, Who::Controller);
+    assert!(count > 40, "{count}");
+    kill_at_each(count, |at| {
+        let killed = play(&shim, at, Who::Controller);
+        let line = killed.check(at);
+        let limit = killed.ended + GONE_AFTER;
+        while killed.counted.open.load(Ordering::Relaxed) > 0 {
+            assert!(
+                Instant::now() < limit,
+                "event {at}: a worker is still there"
+            );
+            pass(Duration::from_millis(20));
+        }
+        line
+    });
+}
+
+/// The target that a run started is killed at each message that it sends: what it had sent before is in the record,
+/// and the run says what ended it.
+#[test]
+fn a_target_killed_at_any_message_ends_the_run_with_exact_counts() {
+    let space = Space::new();
+    let shim = shim(&space);
+    let count = events(&shim, Who::Target);
+    assert_eq!(count, 180);
+    kill_at_each(count, |at| {
+        let killed = play(&shim, at, Who::Target);
+        let run = killed.space.only();
+        assert!(run.is_complete(), "event {at}: {:?}", run.missing());
+        let summary = killed.space.summary();
+        assert_eq!(summary.verdict, Verdict::Untrusted, "event {at}");
+        assert_eq!(summary.findings[0].code, "target-ended", "event {at}");
+        let page = summary.measures.iter().find(|m| m.name == "page").unwrap();
+        let (users, errors) = (&summary.users, page.errors_by_kind.values().sum::<u64>());
+        let answered = page.count - errors;
+        // Half of the last message is no answer.
+        assert_eq!(answered, at as u64 - 1, "event {at}");
+        assert_eq!(users.started, users.finished + users.failed, "{users:?}");
+        format!("{answered} requests answered, {errors} failed")
+    });
 }
 
 /// One of two workers is killed at each message that it sends: the run goes on, and says what is lost.
@@ -313,10 +399,10 @@ fn a_run_killed_at_any_event_keeps_what_was_durable() {
 fn a_worker_killed_at_any_message_is_accounted_for() {
     let space = Space::new();
     let shim = shim(&space);
-    let count = events(&shim, Some("worker"));
+    let count = events(&shim, Who::Worker);
     assert!(count > 10, "{count}");
     kill_at_each(count, |at| {
-        let killed = play(&shim, at, Some("worker"));
+        let killed = play(&shim, at, Who::Worker);
         let all = killed.answered(Duration::ZERO);
         let Some(directory) = killed.directory() else {
             // It was killed before the run began.

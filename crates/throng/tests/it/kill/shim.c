@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static atomic_long events;
@@ -138,6 +139,15 @@ int fdatasync(int fd) {
     NEXT(int, "fdatasync", int);
     if (is_below_fd(fd) && is_last()) end();
     return next(fd);
+}
+
+ssize_t writev(int fd, const struct iovec *parts, int count) {
+    NEXT(ssize_t, "writev", int, const struct iovec *, int);
+    if (role == SOCKETS && is_last()) {
+        write(fd, parts[0].iov_base, parts[0].iov_len / 2);
+        end();
+    }
+    return next(fd, parts, count);
 }
 
 ssize_t send(int fd, const void *bytes, size_t count, int flags) {
