@@ -33,7 +33,7 @@ help:
 	@echo "make hostile-truth  targets, kills and files that once hurt a run or its record, five minutes"
 	@echo "make kill       kills a run at each thing that it does to its files, five minutes"
 	@echo "make blame-truth    who is to blame in 29 situations, REPEAT times each (1), five minutes a time; needs root"
-	@echo "make capacity-truth 100 searches for the capacity of queues whose capacity is known, half an hour"
+	@echo "make capacity-truth 100 searches for the capacity of queues whose capacity is known, an hour and a half"
 	@echo "make percentile-truth  how often intervals of percentiles hold the truth: the table of docs/judging.md,"
 	@echo "                    two minutes of CPU"
 	@echo "make picture        draw the README's pictures of terminal and report from a real run"
