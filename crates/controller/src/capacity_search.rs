@@ -117,7 +117,8 @@ pub fn search_capacity<E: From<CapacityError>>(
     // Resumed: a target that was down is up again.
     search.trials.truncate(while_up(&search.trials).len());
     let begun_ns = monotonic_ns();
-    let (mut is_first, mut backlog_ns) = (true, 0);
+    // What the last run left behind.
+    let mut backlog_ns = None;
     let seed = compile(&[])?.plan.seed;
     let ending = loop {
         let load = match next(&search.bounds, &search.trials) {
@@ -134,14 +135,9 @@ pub fn search_capacity<E: From<CapacityError>>(
         if spent_ns.saturating_add(plan.end_ns()) > search.time_max_ns {
             break Ending::OutOfTime;
         }
-        if !is_first {
-            if backlog_ns > search.pause_ns {
-                let pause_ns = backlog_ns;
-                on_progress(CapacityProgress::Recovers { pause_ns });
-            }
-            pause(search.pause_ns.max(backlog_ns), &interrupt);
+        if let Some(backlog_ns) = backlog_ns {
+            recover(search.pause_ns, backlog_ns, &interrupt, &mut on_progress);
         }
-        is_first = false;
         if interrupt.is_requested() {
             break Ending::Interrupted;
         }
@@ -164,7 +160,7 @@ pub fn search_capacity<E: From<CapacityError>>(
             break Ending::Interrupted;
         };
         let trial = ended.trial;
-        backlog_ns = ended.backlog_ns;
+        backlog_ns = Some(ended.backlog_ns);
         on_progress(CapacityProgress::Ended {
             number,
             trial: &trial,
@@ -241,9 +237,19 @@ fn trial(load: f64, directory: &Path, summary: &Summary) -> Result<Trial, JudgeE
     judge_trial(load, &Run::open(directory)?, summary)
 }
 
-/// Lets the target recover from the last run.
-fn pause(pause_ns: u64, interrupt: &Interrupt) {
-    let mut left = Duration::from_nanos(pause_ns);
+/// Lets the target recover from the last run, which it may be busy with for `backlog_ns`.
+fn recover(
+    pause_ns: u64,
+    backlog_ns: u64,
+    interrupt: &Interrupt,
+    on_progress: &mut impl FnMut(CapacityProgress<'_>),
+) {
+    if backlog_ns > pause_ns {
+        on_progress(CapacityProgress::Recovers {
+            pause_ns: backlog_ns,
+        });
+    }
+    let mut left = Duration::from_nanos(pause_ns.max(backlog_ns));
     while !left.is_zero() && !interrupt.is_requested() {
         let nap = left.min(NAP);
         #[expect(clippy::disallowed_methods, reason = "a pause between two runs")]
