@@ -11,10 +11,7 @@ use crate::slots::{ConnSlot, UserKey};
 impl<'p> Interpreter<'p> {
     /// Does what is due in the background. The user may be gone afterwards.
     pub(super) fn fire_background(&mut self, now_ns: u64, key: UserKey) {
-        let Some(slot) = self
-            .conns
-            .find(&self.users, key, |conn| conn.background().is_some())
-        else {
+        let Some(slot) = self.background_slot(key) else {
             return;
         };
         let Some(background) = self.conns[slot].background_mut() else {

@@ -99,20 +99,21 @@ impl Interpreter<'_> {
     }
 
     fn background_due_ns(&self, key: UserKey) -> u64 {
-        let background = self.background_of(key).and_then(Conn::background);
+        let slot = self.background_slot(key);
+        let background = slot.and_then(|slot| self.conns[slot].background());
         background.map_or(NEVER, |background| background.due_ns)
     }
 
     /// When what is in flight in the background has had its time.
     fn background_limit_ns(&self, key: UserKey) -> u64 {
-        let conn = self.background_of(key);
+        let conn = self.background_slot(key).map(|slot| &self.conns[slot]);
         let background = conn.filter(|conn| conn.awaits()).and_then(Conn::background);
         background.map_or(NEVER, |background| background.due_ns)
     }
 
-    fn background_of(&self, key: UserKey) -> Option<&Conn> {
+    /// The connection on which something runs in the background.
+    pub(super) fn background_slot(&self, key: UserKey) -> Option<ConnSlot> {
         let is_it = |conn: &Conn| conn.background().is_some();
-        let slot = self.conns.find(&self.users, key, is_it)?;
-        Some(&self.conns[slot])
+        self.conns.find(&self.users, key, is_it)
     }
 }

@@ -222,12 +222,12 @@ fn imported(figure: &Figure, run: &Subject) -> Option<f64> {
         return None;
     };
     let import = run.import.as_ref()?;
-    let told = clients::pool(import, measure.0, |_| true)?;
+    let pool = clients::pool(import, measure.0, |_| true)?;
     match stat {
-        Stat::Count => Some(told.pooled.count as f64),
-        Stat::Mean => Some(told.pooled.mean),
-        Stat::Min => Some(told.min_ns as f64),
-        Stat::Max => Some(told.max_ns as f64),
+        Stat::Count => Some(pool.pooled.count as f64),
+        Stat::Mean => Some(pool.pooled.mean),
+        Stat::Min => Some(pool.min_ns as f64),
+        Stat::Max => Some(pool.max_ns as f64),
         Stat::Quantile(share) => {
             clients::percentile_bounds(import, measure.0, *share).map(|bounds| bounds.1)
         }
