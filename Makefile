@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test test-deps check fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-docs model-truth truth hostile-truth kill blame-truth capacity-truth percentile-truth picture toolchain
+.PHONY: help run test test-deps check fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-market bench-docs site model-truth truth hostile-truth kill blame-truth capacity-truth percentile-truth picture dist toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # rustup installs cargo there; a fresh shell may not know it yet.
@@ -13,7 +13,8 @@ help:
 	@echo "make run        build Throng and run examples/football-quick.yaml, about a minute"
 	@echo "make test       make check, then every test"
 	@echo "make test-deps  install the databases that some tests need; without them these are skipped"
-	@echo "make check      formatting, lints, documentation, dependencies, proto without an operating system"
+	@echo "make check      formatting, lints, documentation, dependencies, each feature alone, proto without an operating"
+	@echo "                system"
 	@echo "make fuzz       fuzz every target for SECONDS (60); needs nightly Rust and cargo-fuzz"
 	@echo "make web        build the page of reports, web/dist"
 	@echo "make bench      speed and memory compared with wrk, on this machine"
@@ -24,8 +25,10 @@ help:
 	@echo "                    settings of this machine, FANS=1 plays the complete final"
 	@echo "make bench-model    how fast 1 GB of log and a trace of two months are modelled, a few minutes"
 	@echo "make bench-chat     the cost of the chat's transports and the capacity of its server, 25 minutes"
+	@echo "make bench-market   the market on MariaDB, PostgreSQL and Redis, half an hour"
 	@echo "make bench-ui       what a live page with viewers costs a run, five minutes"
 	@echo "make bench-docs     write docs/benchmarks.md, and tables of docs/chat.md, from the newest raw data"
+	@echo "make site           build the documentation as a site with search"
 	@echo "make model-truth    accuracy of a model's estimators on samples with known parameters: the tables"
 	@echo "                    of docs/modelling-reference.md, a quarter of an hour of CPU"
 	@echo "make truth      what is said of runs in which a load tool is easily wrong, against what is known of"
@@ -36,17 +39,23 @@ help:
 	@echo "make capacity-truth 100 searches for the capacity of queues whose capacity is known, an hour and a half"
 	@echo "make percentile-truth  how often intervals of percentiles hold the truth: the table of docs/judging.md,"
 	@echo "                    two minutes of CPU"
+	@echo "make dist       what a release consists of, into dist/: static binaries, packages, image; an hour of CPU."
+	@echo "                    REBUILD=1 builds the binaries twice and compares them"
 	@echo "make picture        draw the README's pictures of terminal and report from a real run"
 
+# The quick profile compiles in less than half the time: for a first look. Benches use the release profile.
 run: toolchain web
-	@cargo build --release --locked --package throng
-	$(TARGET)/release/throng run examples/football-quick.yaml
+	@cargo build --profile quick --locked --package throng
+	$(TARGET)/quick/throng run examples/football-quick.yaml
 
+# The documentation of examples and programs is named so that cargo chooses features of dependencies as for the lints;
+# it then compiles nothing again.
 check: toolchain
 	@scripts/web.sh check
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --lib --bins --examples --no-deps --locked --quiet
+	@scripts/features.sh
 	@scripts/bare.sh
 	@scripts/deny.sh
 
@@ -80,8 +89,17 @@ bench-chat: toolchain web
 bench-ui: toolchain web
 	@bench/ui
 
+bench-market: toolchain web
+	@bench/market
+
+dist: toolchain
+	@REBUILD=$(REBUILD) scripts/dist.sh
+
 bench-docs:
 	@bench/docs
+
+site: toolchain
+	@scripts/site.sh
 
 model-truth: toolchain
 	@scripts/model-truth.py

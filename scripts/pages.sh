@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The pages of reports in a browser: real runs, their reports, Debian's Chromium. Keeps pictures of
-# the pages in web/shots.
+# all pages, in light, dark, on a phone and on paper, in target/pages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

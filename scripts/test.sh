@@ -20,14 +20,34 @@ if [ -n "$missing" ]; then
 fi
 
 log=$(mktemp)
+units=$(mktemp)
 # Tests append a line to this file when they skip (tests/needs.rs).
 THRONG_SKIPPED=$(mktemp)
 export THRONG_SKIPPED
-trap 'rm -f "$log" "$THRONG_SKIPPED"' EXIT
+trap 'rm -f "$log" "$units" "$THRONG_SKIPPED"' EXIT
 
-cargo test --workspace --locked --no-fail-fast "$@" 2>&1 | tee "$log"
-status=${PIPESTATUS[0]}
-if [ $# -eq 0 ]; then
+# Integration tests mostly wait, for runs, servers and timeouts: more of them at once than cores.
+export RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((2 * $(nproc)))}"
+
+# The tests beside the code compute, and know no clock but a virtual one: they take the time that the
+# integration tests leave. There are no tests in documentation, which tidy checks.
+units() {
+    nice -n 19 cargo test --workspace --locked --no-fail-fast --lib --bins >"$units" 2>&1
+}
+
+if [ $# -gt 0 ]; then
+    cargo test --workspace --locked --no-fail-fast "$@" 2>&1 | tee "$log"
+    status=${PIPESTATUS[0]}
+elif ! cargo test --workspace --locked --no-run --tests; then
+    status=1
+else
+    units &
+    cargo test --workspace --locked --no-fail-fast --test '*' 2>&1 | tee "$log"
+    status=${PIPESTATUS[0]}
+    wait $!
+    its=$?
+    [ "$status" -ne 0 ] || status=$its
+    tee -a "$log" <"$units"
     for more in clients pages; do
         "scripts/$more.sh" 2>&1 | tee -a "$log"
         its=${PIPESTATUS[0]}

@@ -23,9 +23,10 @@ export default defineConfig({
         test: {
           name: 'page',
           include: ['tests/**/*.test.ts'],
+          globalSetup: 'tests/setup.ts',
           // Far above what it takes: these only end what hangs.
-          testTimeout: 120_000,
-          hookTimeout: 300_000,
+          testTimeout: 300_000,
+          hookTimeout: 600_000,
           fileParallelism: false,
         },
       },

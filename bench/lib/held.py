@@ -95,12 +95,12 @@ def free_port() -> int:
     raise BenchError(f"no free port in {PORTS}")
 
 
-def hold(ask: Hold) -> dict:
-    """One run of the million scenario: summary and samples."""
+def hold(ask: Hold, program: pathlib.Path = THRONG) -> dict:
+    """One run of the million scenario by a build of the generator: summary and samples."""
     with market(ask.users, "--games", "1", "--goal-every", "1000h") as server:
         sets = [f"--set={name}={value}" for name, value in ask.sets(server.url).items()]
         period = max(0.02, min(SAMPLE_SECONDS, ask.connecting_s / SAMPLES_PER_RAMP))
-        raw = watched(server, [str(SCENARIO), *sets], ask.users, ask.seconds, period)
+        raw = watched(server, [str(SCENARIO), *sets], ask.users, ask.seconds, period, program)
     return {"users": ask.users, "rate": ask.rate, "seconds": ask.seconds} | raw
 
 
@@ -123,11 +123,11 @@ def market(users: int, *options: str) -> Server:
 
 
 def watched(server: Server, what: list[str], users: int, planned_s: float,
-            period_s: float) -> dict:
+            period_s: float, program: pathlib.Path = THRONG) -> dict:
     """Runs the generator, looks at it all the time, and waits until its sockets are gone."""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder, "summary.json")
-        command = [str(THRONG), "run", *what, "--runs", str(pathlib.Path(folder, "runs")), "--json"]
+        command = [str(program), "run", *what, "--runs", str(pathlib.Path(folder, "runs")), "--json"]
         with open(out, "w", encoding="utf-8") as file:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file)
         watch = Watch(process.pid, server.process.pid)

@@ -99,15 +99,22 @@ def gauged(command: list[str], seconds_max: float, core: int | None = CLIENT_COR
 
 
 def throng(runs: pathlib.Path, what: str, *options: str, seconds_max: float,
-           core: int | None = None) -> tuple[dict, dict]:
+           core: int | None = None, program: pathlib.Path = THRONG,
+           variables: dict[str, str] | None = None) -> tuple[dict, dict]:
     """One run of the generator: its summary, and the cost of the process from start to end."""
-    command = [str(THRONG), "run", what, "--runs", str(runs), "--json", *options]
-    printed, cost = gauged(command, seconds_max, core)
+    command = [str(program), "run", what, "--runs", str(runs), "--json", *options]
+    printed, cost = gauged(command, seconds_max, core, **variables or {})
     # 1: a threshold did not hold, 2: not to be trusted. Both are for the bench to judge.
     start = printed.find("{\n")
     if cost["code"] not in (0, 1, 2) or start < 0:
         raise BenchError(f"{' '.join(command)} ended with {cost['code']}: {printed[-300:]}")
     return json.loads(printed[start:]), cost
+
+
+def sends(echo: str, seconds: int) -> tuple[str, list[str]]:
+    """The scenario, and its options, of 50,000 messages a second over 1,000 open WebSockets."""
+    return (str(machine.BENCH / "scenarios" / "sends.yaml"),
+            ["--set", f"params.echo={echo}", "--set", f"params.window={seconds}s"])
 
 
 def measure(summary: dict, name: str) -> dict:

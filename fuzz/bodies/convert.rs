@@ -11,6 +11,7 @@ pub(crate) fn har(data: &[u8]) {
     let settings = har::Settings {
         statics: har::Statics::Group,
         third_parties: true,
+        cached: true,
     };
     let source = Source {
         name: "x.har",

@@ -2,7 +2,10 @@
 
 use model::{Model, Settings};
 
-/// Access logs, whose format is found from their first lines.
+pub(crate) use model::fuzzing::log_lines;
+
+/// Whole models of access logs, whose format is found from their first lines. Each takes some tenths of a second of
+/// estimates: `log_lines` reads thousands a second.
 pub(crate) fn logs(data: &[u8]) {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("access.log");

@@ -22,8 +22,8 @@ pub(crate) fn yaml(data: &[u8]) {
     let (_, diagnostics) = scenario::compile(source, &settings());
     scenario::render(&diagnostics, source);
     scenario::experiment(source, &settings(), true);
-    scenario::meters(source);
-    scenario::prices(source);
+    document::meters(source);
+    document::prices(source);
 }
 
 /// Expressions, as a condition and inside text.

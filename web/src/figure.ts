@@ -3,11 +3,13 @@
  * so that a page with many of them opens quickly.
  */
 
+import { brush, zoomButton } from './brush';
 import { type Chart, echarts, type Option } from './chart/echarts';
 import { DARK, LIGHT, lineColour, lineDash, type Theme } from './chart/theme';
 import { append, el, save, slug } from './dom';
 import { csv, type Frame, rows, shown } from './frame';
 import { darkNow, onLook } from './look';
+import { onZoom, type Window, windowOf, type Zoom } from './zoom';
 
 /** Most rows of a table in the page; the CSV has all. */
 const ROWS_MAX = 1000;
@@ -23,8 +25,10 @@ export interface FigureSpec {
   legend?: { name: string; style: number; dots?: boolean }[];
   /** The numbers. */
   frame: () => Frame;
-  /** The chart, without `hidden` lines. */
-  option: (theme: Theme, hidden: ReadonlySet<string>) => Option;
+  /** The chart, without `hidden` lines, of a part of its axis or of all of it. */
+  option: (theme: Theme, hidden: ReadonlySet<string>, window?: Window) => Option;
+  /** The horizontal axis, if a part of it can be shown. */
+  zoom?: Zoom | undefined;
   /** Pixels. */
   height?: number;
   /** Figures of one group share the pointer. */
@@ -86,10 +90,17 @@ class Figure {
         'div',
         { class: 'tools' },
         this.#data,
+        spec.zoom && zoomButton(spec.title, () => this.#spec.zoom),
         button('CSV', `Save the numbers of “${spec.title}” as CSV`, () => this.#saveCsv()),
         button('SVG', `Save the chart “${spec.title}” as SVG`, () => this.#saveSvg()),
       ),
     );
+    if (spec.zoom)
+      brush(
+        this.#plot,
+        () => this.#chart,
+        () => this.#spec.zoom,
+      );
     this.#describe();
     seen.observe(this.#plot);
   }
@@ -105,7 +116,17 @@ class Figure {
   /** Draws again, if it has been drawn. */
   redraw(): void {
     if (!this.#chart) return;
-    this.#chart.setOption(this.#spec.option(theme(), this.#hidden), { notMerge: true });
+    const width = printing ? PAPER_WIDTH : this.#plot.clientWidth;
+    this.#chart.setOption(this.#option({ ...theme(), width }), { notMerge: true });
+  }
+
+  /** Draws again if it shows this axis. */
+  zoomed(axis: string): void {
+    if (this.#spec.zoom?.axis === axis) this.redraw();
+  }
+
+  #option(theme: Theme): Option {
+    return this.#spec.option(theme, this.#hidden, windowOf(this.#spec.zoom));
   }
 
   /** Draws for the first time. */
@@ -203,17 +224,18 @@ class Figure {
       width: PICTURE.width,
       height,
     });
-    const option = this.#spec.option(LIGHT, this.#hidden);
+    const option = this.#option({ ...LIGHT, width: PICTURE.width });
+    const grid = option.grid as { top: number; bottom: number } | undefined;
     picture.setOption({
       ...option,
       backgroundColor: LIGHT.ground,
       title: { text: title, left: 12, top: 8, textStyle: { fontSize: 15, color: LIGHT.ink } },
-      ...(option.grid ? { grid: { ...(option.grid as object), top: 64 } } : {}),
+      ...(grid ? { grid: { ...grid, top: grid.top + 36 } } : {}),
       ...(names.length > 1
         ? { legend: { show: true, bottom: 6, data: names, textStyle: { color: LIGHT.ink } } }
         : {}),
     });
-    if (names.length > 1 && option.grid) picture.setOption({ grid: { bottom: 78 } });
+    if (names.length > 1 && grid) picture.setOption({ grid: { bottom: grid.bottom + 34 } });
     const text = picture.renderToSVGString();
     picture.dispose();
     return text;
@@ -268,11 +290,17 @@ export function follow(): void {
   window.addEventListener('resize', () => {
     cancelAnimationFrame(due);
     due = requestAnimationFrame(() => {
-      for (const figure of figures.values()) figure.resize();
+      for (const figure of figures.values()) {
+        figure.resize();
+        figure.redraw();
+      }
     });
   });
   onLook(() => {
     for (const figure of figures.values()) figure.redraw();
+  });
+  onZoom((axis) => {
+    for (const figure of figures.values()) figure.zoomed(axis);
   });
   // Paper is white, and shows what was never scrolled to.
   window.addEventListener('beforeprint', () => {

@@ -1,5 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { bytes, clock, count, duration, evidence, share, significant, span, tick } from './format';
+import {
+  bytes,
+  clock,
+  count,
+  duration,
+  evidence,
+  formatUnit,
+  share,
+  significant,
+  span,
+  tick,
+} from './format';
 
 // The same figures as in `crates/judge/src/words.rs`: page and terminal write alike.
 describe('figures', () => {
@@ -73,5 +84,16 @@ describe('figures', () => {
     expect(evidence('share', 0.25)).toBe('25 %');
     expect(evidence('requested_per_s', 120)).toBe('120/s');
     expect(evidence('operations', 12_000)).toBe('12,000');
+  });
+
+  test.each([
+    [3e6, '±ns', '+3.00 ms', '+3 ms'],
+    [-41_900, '±ns', '−41.9 µs', '−41.9 µs'],
+    [0, '±ns', '0 ns', '0'],
+    [-0.5, '±', '−0.500', '−0.5'],
+    [2.5, '×', '×2.50', '×2.5'],
+  ])('%d in %s is %s, %s on an axis', (value, unit, text, short) => {
+    expect(formatUnit(value, unit)).toBe(text);
+    expect(tick(value, unit)).toBe(short);
   });
 });

@@ -28,6 +28,12 @@ export function count(n: number): string {
   return group(n.toFixed(0));
 }
 
+/** `1 search`, `2 searches`. */
+export function counted(n: number, one: string): string {
+  const many = one.endsWith('ch') ? `${one}es` : `${one}s`;
+  return `${count(n)} ${n === 1 ? one : many}`;
+}
+
 /** A latency in nanoseconds: `512 ns`, `87.2 µs`, `31.0 ms`, `5.70 s`. */
 export function duration(ns: number, digits = 3): string {
   const edge = 1000 - 0.5 * 10 ** (3 - Math.max(3, digits));
@@ -91,8 +97,14 @@ export function probability(p: number): string {
   return p < 0.001 ? 'below 0.001' : significant(p, 2).replace(/\.0$/, '');
 }
 
-/** A number in its unit. */
+/** `+` or `−`, and nothing for zero. */
+function sign(value: number): string {
+  return value > 0 ? '+' : value < 0 ? '−' : '';
+}
+
+/** A number in its unit. A unit with `±` before it is that of a difference; `×` is that of a factor. */
 export function formatUnit(value: number, unit: Unit): string {
+  if (unit.startsWith('±')) return sign(value) + formatUnit(Math.abs(value), unit.slice(1));
   switch (unit) {
     case 'ns':
       return duration(value);
@@ -111,7 +123,9 @@ export function formatUnit(value: number, unit: Unit): string {
     case 'p':
       return probability(value);
     case 'change':
-      return `${value > 0 ? '+' : value < 0 ? '−' : ''}${significant(100 * Math.abs(value), 2)} %`;
+      return `${sign(value)}${significant(100 * Math.abs(value), 2)} %`;
+    case '×':
+      return `×${significant(value)}`;
     case '':
     case '1':
       return significant(value);
@@ -123,6 +137,7 @@ export function formatUnit(value: number, unit: Unit): string {
 /** The same on an axis, where round numbers need no decimals. */
 export function tick(value: number, unit: Unit): string {
   const short = (x: number) => group(String(Number(x.toPrecision(3))));
+  if (unit.startsWith('±')) return sign(value) + tick(Math.abs(value), unit.slice(1));
   switch (unit) {
     case 'ns': {
       const [name, per] =
@@ -146,6 +161,8 @@ export function tick(value: number, unit: Unit): string {
     }
     case '%':
       return `${short(value)} %`;
+    case '×':
+      return `×${short(value)}`;
     case 'change':
       return value === 0 ? '0' : `${value > 0 ? '+' : '−'}${short(100 * Math.abs(value))} %`;
     default:

@@ -12,6 +12,8 @@ export interface Column {
   bounds?: boolean[];
   /** What else there is to know of each value, shown as a tooltip. */
   notes?: (string | null)[];
+  /** Texts that are figures, which are aligned like numbers. */
+  areFigures?: boolean;
 }
 
 export type Frame = Column[];

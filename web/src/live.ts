@@ -2,6 +2,7 @@
 
 import type { Document } from './document';
 import { el } from './dom';
+import { progressBar } from './progress';
 import { atTop } from './shell';
 
 /** The time for the second press that confirms. */
@@ -11,7 +12,8 @@ export function live(draw: (doc: Document) => void): void {
   const { bar, say } = statusBar();
   const button = stopButton(say);
   const pause = pauseButton(say);
-  bar.append(pause.button, button);
+  const progress = progressBar();
+  bar.append(pause.button, button, progress.element);
   document.body.append(bar);
   say('Waiting for the first second of the run.');
   // The token is in a cookie now; remove it from the address, which people copy.
@@ -26,7 +28,8 @@ export function live(draw: (doc: Document) => void): void {
   source.onmessage = ({ data }: MessageEvent<string>) => {
     const doc = JSON.parse(data) as Document;
     show(doc);
-    say(progress(doc));
+    say(state(doc));
+    progress.show(doc.kind === 'run' ? doc : undefined);
     if (doc.kind !== 'run') return;
     pause.show(doc.verdict === 'paused');
     if (doc.verdict === 'stopping') button.remove();
@@ -39,6 +42,7 @@ export function live(draw: (doc: Document) => void): void {
     source.close();
     button.remove();
     pause.button.remove();
+    progress.show(undefined);
     // The server will stop soon: fetch the report before drawing, which takes a while.
     const fetched = data === 'null' ? undefined : fetch('report.html').catch(() => undefined);
     const doc = JSON.parse(data) as Document | null;
@@ -61,7 +65,7 @@ function statusBar() {
 }
 
 /** Changes once per phase, not each second: screen readers read it aloud. */
-function progress(doc: Document): string {
+function state(doc: Document): string {
   if (doc.kind !== 'run') return '';
   if (doc.verdict === 'stopping') return 'The run is stopping; operations in flight may complete.';
   if (doc.verdict === 'paused') {

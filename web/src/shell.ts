@@ -1,5 +1,6 @@
 /** The frame of all pages: a head, links to the sections, a foot. */
 
+import { zoomBar } from './brush';
 import { append, type Child, el, slug } from './dom';
 import { follow } from './figure';
 import { lookButton } from './look';
@@ -66,6 +67,7 @@ function frame(throng: string) {
     ),
     main,
     el('footer', {}, `Made by Throng ${throng}.`),
+    zoomBar(),
   );
   follow();
   made = { header, links, main };

@@ -28,7 +28,7 @@ export function table(spec: TableSpec): HTMLElement {
     body.replaceChildren(...shownOrder.map((row) => drawRow(frame, row, spec.rowClass?.(row))));
   };
   const heads = frame.map((column) => {
-    const th = el('th', { scope: 'col', class: isText(column) ? 'text' : '' });
+    const th = el('th', { scope: 'col', class: look(column) });
     if (spec.sortable === false) {
       append(th, column.name);
       return th;
@@ -74,15 +74,21 @@ export function table(spec: TableSpec): HTMLElement {
 function drawRow(frame: Frame, row: number, mark: string | undefined): HTMLTableRowElement {
   const cells = frame.map((column, place) => {
     const text = shownAt(column, row);
-    if (place === 0) return el('th', { scope: 'row', class: 'text' }, text);
+    if (place === 0) return el('th', { scope: 'row', class: look(column) || 'text short' }, text);
     const note = column.notes?.[row];
-    return el(
-      'td',
-      { class: isText(column) ? 'text' : '', ...(note ? { title: note } : {}) },
-      text,
-    );
+    return el('td', { class: look(column), ...(note ? { title: note } : {}) }, text);
   });
   return el('tr', { class: mark ?? '' }, ...cells);
+}
+
+/** Most characters of a text that stays on one line. */
+const SHORT = 30;
+
+/** The class of a column's cells. */
+export function look(column: Column): string {
+  if (!isText(column)) return '';
+  const isShort = column.values.every((cell) => String(cell ?? '').length <= SHORT);
+  return `${column.areFigures ? 'figures' : 'text'}${isShort ? ' short' : ''}`;
 }
 
 function isText(column: Column): boolean {

@@ -6,7 +6,19 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { DARK, LIGHT } from '../src/chart/theme';
-import { axe, browser, type Look, pixels, ROOT, scratch, shot, tab, THRONG } from './support';
+import {
+  axe,
+  browser,
+  FORMS,
+  layout,
+  type Look,
+  pixels,
+  ROOT,
+  scratch,
+  shot,
+  tab,
+  THRONG,
+} from './support';
 
 const dir = scratch();
 let chrome: Browser;
@@ -70,14 +82,14 @@ async function usersStarted(page: Page): Promise<number> {
 }
 
 async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 300; tries += 1) {
+  for (let tries = 0; tries < 2000; tries += 1) {
     if (await holds()) return;
     await new Promise((done) => setTimeout(done, 100));
   }
   throw new Error(`never: ${what}`);
 }
 
-describe('the live page', { timeout: 150_000 }, () => {
+describe('the live page', { timeout: 300_000 }, () => {
   test('moves, catches up a late tab, and ends as the report', async () => {
     const { url, ended, runs } = await start(
       'moves',
@@ -88,6 +100,11 @@ describe('the live page', { timeout: 150_000 }, () => {
     );
     const early = await watch(url);
     expect(await early.page.locator('.verdict').innerText()).toBe('Running');
+    const progress = early.page.getByRole('progressbar', { name: 'Progress of the run' });
+    const share = async () => Number(await progress.getAttribute('aria-valuenow'));
+    const first = await share();
+    await until('progress', async () => (await share()) > first);
+    expect(await early.page.locator('.progress').innerText()).toMatch(/ s of 13 s, \d+ s left/);
     const before = await seconds(early.page);
     await until('a further second', async () => (await seconds(early.page)) > before);
     const late = await watch(url, { dark: true });
@@ -101,6 +118,7 @@ describe('the live page', { timeout: 150_000 }, () => {
       expect(await page.locator('.verdict').innerText()).not.toBe('Running');
       expect(await page.locator('.findings li').count()).toBeGreaterThan(0);
       expect(await page.getByRole('button', { name: 'Stop the run' }).count()).toBe(0);
+      expect(await page.locator('.progress').isVisible()).toBe(false);
     }
     await ended;
     const [run] = readdirSync(runs);
@@ -178,27 +196,31 @@ describe('the live page', { timeout: 150_000 }, () => {
     await close();
   });
 
-  test('fits a phone and has no serious fault of accessibility', async () => {
-    const { url, ended } = await start('phone');
-    const { page, faults, close } = await watch(url, { width: 360, dark: true });
-    const width = await page.evaluate(() => document.documentElement.scrollWidth);
-    expect(width).toBeLessThanOrEqual(360);
-    expect(await axe(page)).toEqual([]);
-    expect(faults).toEqual([]);
-    await shot(page, 'live-phone');
-    await ended;
-    await close();
-  });
-
-  test('refuses foreign pages', async () => {
-    const { url, ended } = await start('foreign');
-    const { page, close } = await watch(url);
+  test('has a sound layout in every form, and refuses foreign pages', async () => {
+    const { url } = await start('forms', '--set', 'arrivals.2.hold=60s');
+    const opened = await Promise.all(
+      Object.entries(FORMS).map(async ([form, look]) => ({
+        form,
+        look,
+        ...(await watch(url, look)),
+      })),
+    );
+    // The page stands still while its server is stopped.
+    await until('some seconds', async () => (await seconds(opened[0]?.page as Page)) > 3);
+    running?.kill('SIGSTOP');
+    for (const { form, look, page, faults } of opened) {
+      await shot(page, `live-${form}`, look);
+      expect(await layout(page), form).toEqual([]);
+      if (form === 'dark') expect(await axe(page)).toEqual([]);
+      expect(faults).toEqual([]);
+    }
+    running?.kill('SIGCONT');
+    const { page } = opened[0] as (typeof opened)[number];
     const foreign = await page.request.post(new URL('stop', url).href, {
       headers: { origin: 'http://evil.test' },
     });
     expect(foreign.status()).toBe(403);
     expect((await page.request.get(url, { headers: { host: 'evil.test' } })).status()).toBe(421);
-    await ended;
-    await close();
+    for (const { close } of opened) await close();
   });
 });

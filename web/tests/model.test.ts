@@ -5,7 +5,19 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LIGHT } from '../src/chart/theme';
-import { axe, browser, drawAll, open, pixels, scratch, shot, throng } from './support';
+import {
+  axe,
+  browser,
+  drawAll,
+  drawn,
+  FORMS,
+  layout,
+  open,
+  openTables,
+  scratch,
+  shot,
+  throng,
+} from './support';
 
 const HOSTILE = '/<img src=x onerror=alert(1)></script>';
 /** What no log holds but this one: its name is a page's title, too. */
@@ -65,7 +77,8 @@ afterAll(async () => {
 describe('the page of a model', () => {
   test('draws every chart, without a word of complaint', async () => {
     const { page, faults, close } = await open(chrome, report);
-    await drawAll(page);
+    const pictures = await shot(page, 'model-light');
+    const found = await drawn(page, pictures, [...LIGHT.lines, ...LIGHT.heat]);
     const ids = await page.locator('.figure').evaluateAll((all) => all.map((one) => one.id));
     expect(ids).toEqual(
       expect.arrayContaining([
@@ -85,12 +98,10 @@ describe('the page of a model', () => {
       ]),
     );
     expect(new Set(ids).size, 'ids are unique').toBe(ids.length);
-    for (const id of ids) {
-      const drawn = await pixels(page, id, [...LIGHT.lines, ...LIGHT.heat]);
-      expect(drawn.found, `${id} is blank`).toBeGreaterThan(20);
-    }
+    for (const id of ids) expect(found[id], `${id} is blank`).toBeGreaterThan(20);
+    expect(await layout(page)).toEqual([]);
+    await openTables(page);
     expect(faults).toEqual([]);
-    await shot(page, 'model');
     await close();
   });
 
@@ -133,15 +144,6 @@ describe('the page of a model', () => {
     await close();
   });
 
-  test('has every figure as a table', async () => {
-    const { page, close } = await open(chrome, report);
-    for (const figure of await page.locator('.figure').all()) {
-      await figure.locator('.numbers > summary').click();
-      await figure.locator('tbody tr').first().waitFor();
-    }
-    await close();
-  });
-
   test('takes what stands in a log for text', async () => {
     const { page, faults, close } = await open(chrome, report);
     await drawAll(page);
@@ -152,17 +154,14 @@ describe('the page of a model', () => {
     await close();
   });
 
-  test('fits a phone, light or dark, without a serious fault of accessibility', async () => {
-    for (const dark of [false, true]) {
-      const { page, faults, close } = await open(chrome, report, { dark, width: 360 });
-      await drawAll(page);
-      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(
-        360,
-      );
-      expect(await axe(page)).toEqual([]);
-      expect(faults).toEqual([]);
-      await close();
-    }
+  test.each(['dark', 'phone', 'print'] as const)('has a sound layout: %s', async (form) => {
+    const look = FORMS[form];
+    const { page, faults, close } = await open(chrome, report, look);
+    await shot(page, `model-${form}`, look);
+    expect(await layout(page)).toEqual([]);
+    if (form !== 'print') expect(await axe(page)).toEqual([]);
+    expect(faults).toEqual([]);
+    await close();
   });
 
   test('has the check, once there was one', async () => {

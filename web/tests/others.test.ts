@@ -1,52 +1,66 @@
-/** The pages of comparisons, experiments, searches and meters. */
+/** The pages of comparisons, experiments, searches, meters and imported results. */
 
-import { readFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { LIGHT } from '../src/chart/theme';
-import { axe, browser, crowd, drawAll, open, pixels, scratch, shot, throng } from './support';
+import {
+  axe,
+  browser,
+  drawAll,
+  drawn,
+  FORMS,
+  layout,
+  open,
+  openTables,
+  scratch,
+  shot,
+  throng,
+} from './support';
 
 const dir = scratch();
+const made = inject('made');
 const at = (name: string) => join(dir.path, name);
 let chrome: Browser;
+/** What the terminal prints of the comparison of two sides. */
+let printed: string;
 
 beforeAll(async () => {
   chrome = await browser();
-  const runs: string[] = [];
-  for (const seed of [1, 2, 3, 4]) {
-    runs.push(await crowd(at('runs'), '--set', `seed=${seed}`));
-  }
-  const [a = '', b = '', c = '', d = ''] = runs;
-  await throng(
-    ['compare', c, d, '--baseline', a, b, '--force', '--html', at('sides.html')],
-    [0, 1, 2],
-  );
-  await throng(['compare', ...runs, '--force', '--html', at('all.html')], [0, 1, 2]);
-  const table = 'testdata/cli/sweep.csv';
-  await throng(['experiment', '--analyze', table, '--html', at('experiment.html')]);
+  const [a = '', b = '', c = '', d = ''] = made.runs;
+  const runs = [a, b, c, d];
   const fraction = 'testdata/cli/fraction.csv';
-  await throng(['experiment', '--analyze', fraction, '--html', at('fraction.html')]);
-  const ensembles = ['web/tests/ensembles.yaml', '--dir', at('ensembles')];
-  await throng(['experiment', ...ensembles, '--html', at('ensembles.html')], [0, 2]);
-  const meters = ['--meters', 'web/tests/meters.yaml', '--reference', 'crowd'];
-  await throng(['meters', a, ...meters, '--html', at('meters.html')]);
-  const search = [
-    '--of',
-    'rate',
-    '--at-most',
-    '60/s',
-    '--repeat',
-    '1',
-    '--steps',
-    '3',
-    '--runs',
-    at('search'),
-  ];
-  await throng(
-    ['capacity', 'web/tests/crowd.yaml', ...search, '--html', at('capacity.html')],
-    [0, 1, 2],
-  );
+  const page = (name: string) => ['--html', at(`${name}.html`)];
+  const [text] = await Promise.all([
+    throng(['compare', c, d, '--baseline', a, b, '--force', ...page('sides')], [0, 1, 2]),
+    throng(['compare', ...runs, '--force', ...page('all')], [0, 1, 2]),
+    throng(['experiment', '--analyze', 'testdata/cli/sweep.csv', ...page('experiment')]),
+    throng(['experiment', '--analyze', fraction, '--multiplicative', ...page('multiplicative')]),
+    throng(['experiment', '--analyze', fraction, ...page('fraction')]),
+    throng([
+      'meters',
+      a,
+      '--meters',
+      'web/tests/meters.yaml',
+      '--reference',
+      'crowd',
+      ...page('meters'),
+    ]),
+    throng([
+      'import',
+      'testdata/import/results',
+      '--start',
+      '2015-07-31T15:01',
+      '--runs',
+      at('imported'),
+    ]),
+  ]);
+  printed = text;
+  const [published] = readdirSync(at('imported'));
+  await throng(['show', join(at('imported'), published ?? ''), ...page('imported')]);
+  cpSync(made.ensemblesPage, at('ensembles.html'));
+  cpSync(made.capacityPage, at('capacity.html'));
 });
 afterAll(async () => {
   await chrome?.close();
@@ -61,37 +75,22 @@ const PAGES: [string, string[]][] = [
   ['ensembles', ['main-0', 'modes-0-0', 'modes-0-1', 'modes-1-0']],
   ['capacity', ['latency', 'law', 'trials']],
   ['meters', ['normalised', 'published-0', 'normalised-0']],
+  ['imported', ['probe-0']],
 ];
 
 describe.each(PAGES)('the page of %s', (name, wanted) => {
   const file = at(`${name}.html`);
 
-  test('draws every chart without errors', async () => {
+  test('draws every chart without errors, has its tables, and is used by keyboard', async () => {
     const { page, faults, close } = await open(chrome, file);
-    await drawAll(page);
+    const pictures = await shot(page, `${name}-light`);
+    const found = await drawn(page, pictures, [...LIGHT.lines, ...LIGHT.heat]);
     const ids = await page.locator('.figure').evaluateAll((all) => all.map((one) => one.id));
     expect(ids).toEqual(expect.arrayContaining(wanted));
     expect(new Set(ids).size, 'ids are unique').toBe(ids.length);
-    for (const id of ids) {
-      const drawn = await pixels(page, id, [...LIGHT.lines, ...LIGHT.heat]);
-      expect(drawn.found, `${id} is blank`).toBeGreaterThan(20);
-    }
-    expect(faults).toEqual([]);
-    await shot(page, name);
-    await close();
-  });
-
-  test('has every figure as a table', async () => {
-    const { page, close } = await open(chrome, file);
-    for (const figure of await page.locator('.figure').all()) {
-      await figure.locator('.numbers > summary').click();
-      await figure.locator('tbody tr').first().waitFor();
-    }
-    await close();
-  });
-
-  test('is used by keyboard', async () => {
-    const { page, close } = await open(chrome, file);
+    for (const id of ids) expect(found[id], `${id} is blank`).toBeGreaterThan(20);
+    expect(await layout(page)).toEqual([]);
+    expect(await axe(page)).toEqual([]);
     const figure = page.locator(`#${wanted[0]}`);
     await figure.locator('.numbers > summary').focus();
     await page.keyboard.press('Enter');
@@ -100,27 +99,93 @@ describe.each(PAGES)('the page of %s', (name, wanted) => {
     await page.keyboard.press('Tab');
     const label = await page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
     expect(label).toMatch(/^Numbers of /);
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.press('Enter');
+    await openTables(page);
+    expect(faults).toEqual([]);
     await close();
   });
 
-  test('has no serious fault of accessibility, light or dark', async () => {
-    for (const dark of [false, true]) {
-      const { page, faults, close } = await open(chrome, file, { dark });
-      await drawAll(page);
-      expect(await axe(page)).toEqual([]);
-      expect(faults).toEqual([]);
-      await close();
-    }
-  });
-
-  test('fits a phone', async () => {
-    const { page, close } = await open(chrome, file, { width: 360 });
-    await drawAll(page);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(
-      360,
-    );
+  test.each(['dark', 'phone', 'print'] as const)('has a sound layout: %s', async (form) => {
+    const look = FORMS[form];
+    const { page, faults, close } = await open(chrome, file, look);
+    await shot(page, `${name}-${form}`, look);
+    const figures = await page.locator('.figure').count();
+    expect(await page.locator('.figure .plot svg').count()).toBe(figures);
+    expect(await layout(page)).toEqual([]);
+    if (form === 'dark') expect(await axe(page)).toEqual([]);
+    expect(faults).toEqual([]);
     await close();
   });
+});
+
+test('a table of changes has the intervals that the terminal prints', async () => {
+  const { page, close } = await open(chrome, at('sides.html'));
+  const table = page.getByRole('region', { name: /^Changes of / }).first();
+  const heads = await table.locator('thead th').allInnerTexts();
+  expect(heads).toEqual(expect.arrayContaining(['difference', '95 % interval', 'change']));
+  const shown = await table
+    .locator('tbody tr td')
+    .nth(heads.indexOf('95 % interval') - 1)
+    .innerText();
+  expect(shown).toMatch(/^[+−]\S+ \S+ to [+−]/);
+  expect(printed).toContain(shown.replaceAll('−', '-'));
+  await close();
+});
+
+test('edges of the similarity graph end at its nodes', async () => {
+  const { page, close } = await open(chrome, at('all.html'));
+  await drawAll(page);
+  const graphs = await page.locator('[id^="similarity-"] .plot svg').evaluateAll((all) =>
+    all.map((svg) => {
+      const shapes = [...svg.querySelectorAll<SVGGeometryElement>('path, circle, rect, polyline')];
+      const nodes = shapes
+        .map((shape) => shape.getBoundingClientRect())
+        .filter(({ width, height }) => width > 20 && width < 40 && Math.abs(width - height) < 1);
+      const edges = shapes.filter((shape) =>
+        /^M[-\d.,\s]+L[-\d.,\s]+$/.test((shape.getAttribute('d') ?? '').trim()),
+      );
+      const apart = edges.flatMap((edge) =>
+        [0, edge.getTotalLength()].map((at) => {
+          const end = edge.getPointAtLength(at).matrixTransform(edge.getScreenCTM() ?? undefined);
+          const to = nodes.map(({ left, top, width, height }) =>
+            Math.hypot(left + width / 2 - end.x, top + height / 2 - end.y),
+          );
+          return Math.min(...to);
+        }),
+      );
+      return { nodes: nodes.length, edges: edges.length, apart: Math.max(0, ...apart) };
+    }),
+  );
+  expect(graphs.some(({ edges }) => edges > 0)).toBe(true);
+  for (const { nodes, apart } of graphs) {
+    expect(nodes).toBeGreaterThan(3);
+    expect(apart).toBeLessThan(3);
+  }
+  await close();
+});
+
+test('findings of an experiment name their response, and effects have units', async () => {
+  const { page, close } = await open(chrome, at('fraction.html'));
+  const findings = await page.locator('#findings .sentence').allInnerTexts();
+  expect(findings.some((text) => /seconds: A \(a\) explains/.test(text))).toBe(true);
+  await page.locator('#findings').getByRole('link', { name: 'Figure' }).first().click();
+  expect(page.url()).toMatch(/#response-0$/);
+  const figure = page.locator('#effects-0');
+  await figure.locator('.numbers > summary').press('Enter');
+  const row = figure.locator('tbody tr').first();
+  // As the terminal prints it in the column "low to high".
+  expect(await row.innerText()).toMatch(/^A\s+\+12\.7\s/);
+  await close();
+});
+
+test('effects that multiply are factors, not logarithms', async () => {
+  const { page, close } = await open(chrome, at('multiplicative.html'));
+  const figure = page.locator('#effects-0');
+  await figure.locator('.numbers > summary').press('Enter');
+  // As the terminal prints it in the column "low to high".
+  expect(await figure.locator('tbody tr').first().innerText()).toMatch(/^A\s+×2\.00\s/);
+  await close();
 });
 
 test('runs are grouped by the selected test', async () => {
@@ -143,7 +208,7 @@ test('the modes of each combination follow the selected test, as in analysis.jso
       measures: { name: string; tested: { tests: string[]; modes: { count: number }[] }[] }[];
     }[];
   }
-  const text = readFileSync(join(at('ensembles'), 'analysis.json'), 'utf8');
+  const text = readFileSync(join(made.ensembles, 'analysis.json'), 'utf8');
   const { ensembles } = JSON.parse(text) as Analysis;
   const { page, close } = await open(chrome, at('ensembles.html'));
   expect(ensembles.map((one) => one.levels)).toEqual([['20/s'], ['40/s']]);

@@ -3,19 +3,30 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { DARK, LIGHT } from '../src/chart/theme';
-import { axe, browser, crowd, drawAll, open, pixels, scratch, shot, throng } from './support';
+import {
+  axe,
+  browser,
+  drawAll,
+  drawn,
+  FORMS,
+  layout,
+  open,
+  openTables,
+  pixels,
+  scratch,
+  shot,
+  throng,
+} from './support';
 
 const dir = scratch();
 let chrome: Browser;
-let run: string;
-let report: string;
+const run = inject('made').runs[0] ?? '';
+const report = join(run, 'report.html');
 
 beforeAll(async () => {
   chrome = await browser();
-  run = await crowd(join(dir.path, 'runs'));
-  report = join(run, 'report.html');
 });
 afterAll(async () => {
   await chrome?.close();
@@ -26,24 +37,59 @@ describe('the report of a run', () => {
   test('draws every chart without errors', async () => {
     const { page, faults, close } = await open(chrome, report);
     expect(await page.locator('h1').innerText()).toBe('crowd');
-    await drawAll(page);
+    const pictures = await shot(page, 'run-light');
+    const found = await drawn(page, pictures, [...LIGHT.lines, ...LIGHT.heat]);
     const ids = await page.locator('.figure').evaluateAll((all) => all.map((one) => one.id));
     for (const id of ['throughput', 'users', 'percentiles', 'heat', 'errors-over-time', 'lag']) {
       expect(ids).toContain(id);
     }
-    for (const id of ids) {
-      const drawn = await pixels(page, id, [...LIGHT.lines, ...LIGHT.heat]);
-      expect(drawn.found, `${id} is blank`).toBeGreaterThan(60);
-    }
+    for (const id of ids) expect(found[id], `${id} is blank`).toBeGreaterThan(60);
+    expect(await layout(page)).toEqual([]);
     expect(faults).toEqual([]);
-    await shot(page, 'run');
     await close();
   });
 
-  test('shows findings first, their evidence one click away', async () => {
+  test.each(['dark', 'phone', 'print'] as const)('has a sound layout: %s', async (form) => {
+    const look = FORMS[form];
+    const { page, faults, close } = await open(chrome, report, look);
+    const pictures = await shot(page, `run-${form}`, look);
+    const colours = form === 'dark' ? DARK : LIGHT;
+    const found = await drawn(page, pictures, [...colours.lines, ...colours.heat]);
+    for (const [id, pixels] of Object.entries(found)) {
+      expect(pixels, `${id} is blank`).toBeGreaterThan(60);
+    }
+    expect(await layout(page)).toEqual([]);
+    if (form === 'dark') expect(await axe(page)).toEqual([]);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  test('shows totals first, then findings, thresholds and steps, then charts', async () => {
     const { page, close } = await open(chrome, report);
-    const first = page.locator('main section').first();
-    expect(await first.locator('h2').innerText()).toBe('Findings');
+    const heads = await page.locator('main section h2').allInnerTexts();
+    expect(heads.slice(0, 5)).toEqual(['Totals', 'Findings', 'Thresholds', 'Steps', 'Load']);
+    const names = await page.locator('#totals dt').allInnerTexts();
+    expect(names).toEqual([
+      'Verdict',
+      'Users',
+      'Offered',
+      'Completed',
+      'Errors',
+      'p50',
+      'p95',
+      'p99',
+    ]);
+    // As in the table of steps.
+    const p99 = page.locator('#totals .tile').last();
+    const step = await p99.locator('.note').innerText();
+    const row = page.locator('#steps .table').first().locator('tbody tr', { hasText: step });
+    expect(await row.innerText()).toContain(await p99.locator('.value').innerText());
+    await close();
+  });
+
+  test('shows the evidence of findings one click away', async () => {
+    const { page, close } = await open(chrome, report);
+    const first = page.locator('#findings');
     const evidence = first.locator('details').first();
     expect(await evidence.locator('dl').isVisible()).toBe(false);
     await evidence.locator('summary').click();
@@ -53,10 +99,7 @@ describe('the report of a run', () => {
 
   test('offers every figure as a table and as files', async () => {
     const { page, close } = await open(chrome, report);
-    for (const figure of await page.locator('.figure').all()) {
-      await figure.locator('.numbers > summary').click();
-      await figure.locator('tbody tr').first().waitFor();
-    }
+    await openTables(page);
     const throughput = page.locator('#throughput');
     const saved = async (name: string) => {
       const [download] = await Promise.all([
@@ -107,6 +150,72 @@ describe('the report of a run', () => {
     expect(await note.innerText()).toMatch(/^broadcast:/);
     const drawn = await pixels(page, 'percentiles', LIGHT.lines);
     expect(drawn.found).toBeGreaterThan(60);
+    await close();
+  });
+
+  test('shows all steps over time in one view', async () => {
+    const { page, close } = await open(chrome, report);
+    const rows = page.locator('#all-steps .multiples li');
+    const shown = await rows.locator('strong').allInnerTexts();
+    const select = page.getByLabel('Step', { exact: true });
+    expect(shown).toEqual(await select.locator('option').allInnerTexts());
+    const predict = rows.filter({ hasText: 'predict' });
+    expect(await predict.innerText()).toMatch(/up to .*\/s\s+p50 .* … .*, p99 /s);
+    // A rate, p50 and p99, each with a line.
+    expect(await predict.locator('path').count()).toBe(3);
+    for (const path of await predict.locator('path').all()) {
+      expect((await path.getAttribute('d'))?.match(/L/g)?.length).toBeGreaterThan(2);
+    }
+    await close();
+  });
+
+  test('zooms all figures of time by a drag, and shows all again by a double click', async () => {
+    const { page, faults, close } = await open(chrome, report);
+    await drawAll(page);
+    const axis = (id: string) => page.locator(`#${id} .plot svg text`).allInnerTexts();
+    const before = await axis('lag');
+    const plot = page.locator('#throughput .plot');
+    await plot.scrollIntoViewIfNeeded();
+    const box = await plot.boundingBox();
+    if (!box) throw new Error('there is no plot');
+    const at = (share: number): [number, number] => [box.x + share * box.width, box.y + 100];
+    await page.mouse.move(...at(0.3));
+    await page.mouse.down();
+    await page.mouse.move(...at(0.45), { steps: 3 });
+    expect(await plot.locator('.brush').isVisible()).toBe(true);
+    await page.mouse.move(...at(0.7), { steps: 3 });
+    await page.mouse.up();
+    const bar = page.getByRole('region', { name: 'Zoom' });
+    expect(await bar.innerText()).toMatch(/0:0[12] to 0:0[456]/);
+    // Another figure, far below, and the heat map follow.
+    expect(await axis('lag')).not.toEqual(before);
+    expect(await axis('lag')).not.toContain('0:00');
+    expect(await axis('heat')).not.toContain('0:00');
+    expect((await pixels(page, 'throughput', LIGHT.lines)).found).toBeGreaterThan(60);
+    await shot(page, 'run-zoomed');
+    await plot.dblclick();
+    expect(await bar.isVisible()).toBe(false);
+    expect(await axis('lag')).toEqual(before);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  test('zooms by keyboard', async () => {
+    const { page, close } = await open(chrome, report);
+    await page
+      .locator('#users')
+      .getByRole('button', { name: /^Zoom into/ })
+      .focus();
+    await page.keyboard.press('Enter');
+    const bar = page.getByRole('region', { name: 'Zoom' });
+    const status = () => bar.getByRole('status').innerText();
+    const half = await status();
+    expect(half).toMatch(/^0:02 to 0:0[56]$/);
+    await bar.getByRole('button', { name: 'Show what is before' }).press('Enter');
+    expect(await status()).toMatch(/^0:0[01] to /);
+    await bar.getByRole('button', { name: 'Zoom in' }).press('Enter');
+    await page.keyboard.press('Escape');
+    expect(await bar.isVisible()).toBe(false);
     await close();
   });
 
@@ -206,22 +315,9 @@ describe('the report of a run', () => {
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     expect(await ground()).toBe('rgb(20, 24, 29)');
     expect((await pixels(page, 'throughput', DARK.lines)).found).toBeGreaterThan(60);
-    await shot(page, 'run-dark');
-    expect(await axe(page)).toEqual([]);
     await page.getByRole('button', { name: 'Switch to light mode' }).click();
     expect(await ground()).toBe('rgb(255, 255, 255)');
     expect((await pixels(page, 'throughput', LIGHT.lines)).found).toBeGreaterThan(60);
-    expect(faults).toEqual([]);
-    await close();
-  });
-
-  test('fits a phone', async () => {
-    const { page, faults, close } = await open(chrome, report, { width: 360 });
-    await drawAll(page);
-    const width = await page.evaluate(() => document.documentElement.scrollWidth);
-    expect(width).toBeLessThanOrEqual(360);
-    expect((await pixels(page, 'throughput', LIGHT.lines)).found).toBeGreaterThan(60);
-    await shot(page, 'run-phone');
     expect(faults).toEqual([]);
     await close();
   });

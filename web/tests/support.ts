@@ -11,7 +11,11 @@ export const ROOT = resolve(import.meta.dirname, '../..');
 const TARGET = process.env.CARGO_TARGET_DIR ?? join(ROOT, 'target');
 export const THRONG = process.env.THRONG ?? join(TARGET, 'debug/throng');
 /** Pictures of pages are kept here. */
-const SHOTS = join(ROOT, 'web/shots');
+const SHOTS = join(TARGET, 'pages');
+/** Longer pages are kept in several pictures: browsers draw no larger ones. */
+const SHOT_HEIGHT_MAX = 8000;
+/** This only ends what hangs; a loaded machine may take long. */
+const WAIT_MS = 240_000;
 
 /** A directory that is gone after the tests. */
 export function scratch(): { path: string; remove: () => void } {
@@ -22,7 +26,7 @@ export function scratch(): { path: string; remove: () => void } {
 /** Runs the program; `codes` are the exits that are fine. */
 export function throng(args: string[], codes: number[] = [0]): Promise<string> {
   return new Promise((done, fail) => {
-    execFile(THRONG, args, { cwd: ROOT, timeout: 90_000 }, (error, out, err) => {
+    execFile(THRONG, args, { cwd: ROOT, timeout: WAIT_MS }, (error, out, err) => {
       const code = error === null ? 0 : error.code;
       if (typeof code === 'number' && codes.includes(code)) done(out);
       else fail(new Error(`throng ${args.join(' ')}: ${error?.message}\n${out}${err}`));
@@ -54,7 +58,17 @@ export function browser(): Promise<Browser> {
 export interface Look {
   dark?: boolean;
   width?: number;
+  /** As on paper. */
+  print?: boolean;
 }
+
+/** How people see pages. A sheet of A4 has 703 pixels between its margins. */
+export const FORMS: Record<'light' | 'dark' | 'phone' | 'print', Look> = {
+  light: {},
+  dark: { dark: true },
+  phone: { width: 390 },
+  print: { width: 703, print: true },
+};
 
 /** An empty tab, and what goes wrong in it from now on. */
 export async function tab(chrome: Browser, look: Look = {}) {
@@ -63,6 +77,7 @@ export async function tab(chrome: Browser, look: Look = {}) {
     colorScheme: look.dark ? 'dark' : 'light',
     acceptDownloads: true,
   });
+  context.setDefaultTimeout(WAIT_MS);
   const page = await context.newPage();
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(error.message));
@@ -89,20 +104,141 @@ export async function open(chrome: Browser, file: string, look: Look = {}) {
   return opened;
 }
 
-/** Keeps a picture of the whole page, all charts drawn. */
-export async function shot(page: Page, name: string): Promise<void> {
-  await drawAll(page);
+/** Prepares a page for its form: on paper everything is drawn, on a screen what came into view. */
+async function prepare(page: Page, { print }: Look): Promise<void> {
+  if (!print) return drawAll(page);
+  await page.emulateMedia({ media: 'print' });
+  await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')));
+}
+
+/** Keeps pictures of the whole page, all charts drawn, and returns them. */
+export async function shot(page: Page, name: string, look: Look = {}): Promise<Buffer[]> {
+  await prepare(page, look);
   mkdirSync(SHOTS, { recursive: true });
-  await page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage: true });
+  const { width, height } = await page.evaluate(() => ({
+    width: document.documentElement.clientWidth,
+    height: document.documentElement.scrollHeight,
+  }));
+  const pieces: Buffer[] = [];
+  for (let y = 0; y < height; y += SHOT_HEIGHT_MAX) {
+    const piece = pieces.length > 0 ? `-${pieces.length + 1}` : '';
+    const clip = { x: 0, y, width, height: Math.min(SHOT_HEIGHT_MAX, height - y) };
+    const path = join(SHOTS, `${name}${piece}.png`);
+    pieces.push(await page.screenshot({ path, fullPage: true, clip }));
+  }
+  return pieces;
+}
+
+/** What is wrong with the layout of a page: what is wider than the window, and labels of a chart that overlap. */
+export function layout(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const faults: string[] = [];
+    const { scrollWidth, clientWidth } = document.documentElement;
+    if (scrollWidth > clientWidth) faults.push(`${scrollWidth} pixels in ${clientWidth}`);
+    for (const figure of document.querySelectorAll('.figure')) {
+      const texts = [...figure.querySelectorAll('.plot svg text')].filter((one) => one.textContent);
+      const boxes = texts.map((one) => one.getBoundingClientRect());
+      const plot = figure.querySelector('.plot')?.getBoundingClientRect();
+      texts.forEach((one, n) => {
+        const box = boxes[n];
+        if (!box || !plot || box.width === 0) return;
+        if (box.left < plot.left - 2 || box.right > plot.right + 2) {
+          faults.push(`${figure.id}: “${one.textContent}” is cut`);
+        }
+        // Of names at an angle the boxes overlap, and the names do not.
+        if (/matrix\((?!1,0,0,1)/.test(one.getAttribute('transform') ?? '')) return;
+        for (const [place, other] of boxes.entries()) {
+          const isAngled = /matrix\((?!1,0,0,1)/.test(
+            texts[place]?.getAttribute('transform') ?? '',
+          );
+          if (place <= n || isAngled || other.width === 0) continue;
+          const wide = Math.min(box.right, other.right) - Math.max(box.left, other.left);
+          const high = Math.min(box.bottom, other.bottom) - Math.max(box.top, other.top);
+          // The box of a text is higher than its letters.
+          if (wide > 1 && high > 4) {
+            faults.push(
+              `${figure.id}: “${one.textContent}” is over “${texts[place]?.textContent}”`,
+            );
+          }
+        }
+      });
+    }
+    return faults;
+  });
 }
 
 /** Goes down the page, so that every chart comes into view once. */
 export async function drawAll(page: Page): Promise<void> {
-  for (const figure of await page.locator('.figure .plot').all()) {
-    await figure.evaluate((plot) => plot.scrollIntoView({ behavior: 'instant' }));
-    await figure.locator('svg').first().waitFor();
+  await page.evaluate(async () => {
+    const frame = () => new Promise((done) => requestAnimationFrame(done));
+    for (const plot of document.querySelectorAll('.figure .plot')) {
+      while (!plot.querySelector('svg')) {
+        plot.scrollIntoView({ behavior: 'instant' });
+        await frame();
+      }
+    }
+    window.scrollTo({ top: 0, behavior: 'instant' });
+  });
+}
+
+/** Opens the tables of all figures; each has a row at least. */
+export async function openTables(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    for (const summary of document.querySelectorAll<HTMLElement>('.figure .numbers > summary')) {
+      summary.click();
+    }
+  });
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll('.figure .numbers')].every((one) =>
+      one.querySelector('tbody tr'),
+    ),
+  );
+}
+
+/** How much of each chart is drawn in one of these colours, by its id, from the page's pictures. */
+export async function drawn(
+  page: Page,
+  pictures: Buffer[],
+  colours: string[],
+): Promise<Record<string, number>> {
+  const found: Record<string, number> = {};
+  for (const [n, picture] of pictures.entries()) {
+    const part = await count(page, picture.toString('base64'), n * SHOT_HEIGHT_MAX, colours);
+    for (const [id, pixels] of Object.entries(part)) found[id] = (found[id] ?? 0) + pixels;
   }
-  await page.evaluate(() => window.scrollTo({ top: 0, behavior: 'instant' }));
+  return found;
+}
+
+function count(page: Page, png: string, y: number, colours: string[]) {
+  return page.evaluate(
+    async ({ png, y, colours }) => {
+      const bytes = Uint8Array.from(atob(png), (c) => c.charCodeAt(0));
+      const picture = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
+      const canvas = new OffscreenCanvas(picture.width, picture.height);
+      const context = canvas.getContext('2d', { willReadFrequently: true });
+      if (!context) throw new Error('no canvas');
+      context.drawImage(picture, 0, 0);
+      const wanted = new Set(colours.map((hex) => Number.parseInt(hex.slice(1), 16)));
+      const found: Record<string, number> = {};
+      for (const figure of document.querySelectorAll('.figure')) {
+        const plot = figure.querySelector('.plot');
+        if (!plot) continue;
+        const box = plot.getBoundingClientRect();
+        const from = Math.max(0, Math.round(box.top + scrollY - y));
+        const to = Math.min(picture.height, Math.round(box.bottom + scrollY - y));
+        found[figure.id] = 0;
+        if (to <= from) continue;
+        const left = Math.round(box.left);
+        const { data } = context.getImageData(left, from, Math.round(box.width), to - from);
+        for (let i = 0; i < data.length; i += 4) {
+          const rgb = ((data[i] ?? 0) << 16) | ((data[i + 1] ?? 0) << 8) | (data[i + 2] ?? 0);
+          if (wanted.has(rgb)) found[figure.id] = (found[figure.id] ?? 0) + 1;
+        }
+      }
+      return found;
+    },
+    { png, y, colours },
+  );
 }
 
 /** How much of a chart is drawn in one of these colours, and in how many colours, from its pixels. */

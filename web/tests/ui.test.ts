@@ -2,15 +2,16 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { LIGHT } from '../src/chart/theme';
 import {
   axe,
   browser,
-  crowd,
   drawAll,
+  FORMS,
+  layout,
   type Look,
   pixels,
   ROOT,
@@ -42,8 +43,13 @@ function copy(from: string, id: string, change: (info: Record<string, unknown>) 
 
 beforeAll(async () => {
   chrome = await browser();
-  const first = await crowd(at('runs'), '--set', 'seed=1');
-  const second = await crowd(at('runs'), '--set', 'seed=2');
+  const [first = '', second = ''] = inject('made')
+    .runs.slice(0, 2)
+    .map((run) => {
+      const to = join(at('runs'), basename(run));
+      cpSync(run, to, { recursive: true });
+      return to;
+    });
   copy(second, 'hostile', (info) => {
     info.name = HOSTILE;
   });
@@ -108,9 +114,7 @@ async function visit(query = '', look: Look = {}) {
   return opened;
 }
 
-/** A comparison takes as long as it takes: this only ends what hangs. */
-const compared = (page: Page) =>
-  page.getByRole('link', { name: 'Save comparison.html' }).waitFor({ timeout: 110_000 });
+const compared = (page: Page) => page.getByRole('link', { name: 'Save comparison.html' }).waitFor();
 const rows = (page: Page) => page.locator('#results tbody tr');
 const row = (page: Page, place: string) =>
   rows(page).filter({ has: page.locator('.note', { hasText: place }) });
@@ -120,27 +124,32 @@ describe('the list of results', () => {
     const { page, faults, close } = await visit();
     expect(await page.locator('h1').innerText()).toBe('Results');
     expect(await rows(page).count()).toBe(8);
-    expect(await row(page, 'cut').innerText()).toMatch(/✗ damaged.*run\.json/s);
-    expect(await row(page, 'killed').innerText()).toMatch(/… unfinished.*was killed/s);
-    expect(await row(page, 'sweep').innerText()).toMatch(/experiment.*1 of 2 runs/s);
-    expect(await row(page, 'a-comparison.html').innerText()).toMatch(/page.*comparison/s);
+    expect(await page.locator('.verdict').innerText()).toBe('8 results');
+    const total = await page.locator('#results').getByRole('status').innerText();
+    expect(total).toBe('8 results: 6 runs, 1 experiment, 1 page.');
+    expect(await row(page, 'cut').innerText()).toMatch(/run\.json.*✗ damaged/s);
+    expect(await row(page, 'killed').innerText()).toMatch(/was killed.*… unfinished/s);
+    expect(await row(page, 'sweep').innerText()).toMatch(/1 of 2 runs.*experiment/s);
+    expect(await row(page, 'a-comparison.html').innerText()).toMatch(/comparison.*page/s);
     expect(await row(page, 'bare').innerText()).toMatch(
       /run.*\/s.*(ms|µs).*(measured|passed|failed|trusted)/s,
     );
+    // Nothing is beyond the edge.
+    const table = page.locator('#results .scroll');
+    expect(await table.evaluate((one) => one.scrollWidth - one.clientWidth)).toBe(0);
     // Only comparable results can be selected.
     expect(await row(page, 'cut').locator('input').count()).toBe(0);
     expect(await row(page, 'bare').locator('input').count()).toBe(1);
     expect(faults).toEqual([]);
-    await shot(page, 'ui-list');
     await close();
   });
 
   test('is filtered and sorted, and its address keeps that', async () => {
     const { page, close } = await visit();
-    await page.getByLabel('Name or path').fill('BARE');
+    await page.getByLabel('Name, path or note').fill('BARE');
     expect(await rows(page).count()).toBe(1);
     expect(new URL(page.url()).search).toBe('?name=BARE');
-    await page.getByLabel('Name or path').fill('');
+    await page.getByLabel('Name, path or note').fill('');
     await page.getByLabel('Outcome').selectOption('damaged');
     expect(await rows(page).count()).toBe(1);
     await page.getByLabel('Outcome').selectOption('');
@@ -234,6 +243,76 @@ describe('the list of results', () => {
   });
 });
 
+describe('trends', () => {
+  /** Runs of a scenario one after the other; p99 doubles with the thirteenth, and the fourth is an outlier. */
+  const made = () =>
+    Array.from({ length: 24 }, (_, n) => {
+      const to = copy(at('runs/bare'), `trend-${n}`, (info) => {
+        info.name = 'nightly';
+        info.started_unix_ns = 1_700_000_000_000_000_000 + n * 86_400_000_000_000;
+      });
+      const path = join(to, 'summary.json');
+      const summary = JSON.parse(readFileSync(path, 'utf8')) as {
+        verdict: string;
+        measures: { kind: string; count: number; response?: { p99_ns: number } }[];
+      };
+      summary.verdict = 'passed';
+      for (const { response } of summary.measures) {
+        if (response)
+          response.p99_ns = (n === 3 ? 90 : n < 12 ? 10 : 20) * 1e6 + 1e4 * ((5 * n) % 12);
+      }
+      writeFileSync(path, JSON.stringify(summary));
+      return to;
+    });
+
+  test('show since when a figure is different, and no single outlier', async () => {
+    const runs = made();
+    const { page, faults, close } = await visit();
+    await page.getByLabel('Scenario').selectOption('nightly');
+    const changes = page.locator('#trends .changes li');
+    await page.locator('#trends .changes a', { hasText: 'trend-12' }).waitFor();
+    expect(await changes.count()).toBe(1);
+    expect(await changes.first().innerText()).toMatch(
+      /^p99: 10\.\d ms → 20\.\d ms \(\+\d+ %\) from/,
+    );
+    await drawAll(page);
+    for (const name of ['p50', 'p99', 'rate', 'errors']) {
+      expect((await pixels(page, `trend-${name}`, LIGHT.lines)).found).toBeGreaterThan(60);
+    }
+    // The line of the change is there, and only in the figure that changed.
+    const red = [LIGHT.bad];
+    expect((await pixels(page, 'trend-p99', red)).found).toBeGreaterThan(20);
+    expect((await pixels(page, 'trend-rate', red)).found).toBe(0);
+    await page.locator('#trend-p99 .numbers > summary').press('Enter');
+    await page.locator('#trend-p99 tbody tr').first().waitFor();
+    expect(await page.locator('#trend-p99 tbody tr').count()).toBe(24);
+    expect(await axe(page)).toEqual([]);
+    expect(await layout(page)).toEqual([]);
+    // Somebody wrote why, and the trend says so where the change is.
+    await page.getByRole('button', { name: /^Add a note to nightly, trend-12$/ }).click();
+    await page.getByLabel('Note on nightly, trend-12').fill(`new pool ${HOSTILE}`);
+    await page.keyboard.press('Enter');
+    await changes.first().locator('q').waitFor();
+    expect(await changes.first().locator('q').innerText()).toBe(`new pool ${HOSTILE}`);
+    expect(await page.locator('img').count()).toBe(0);
+    for (const [form, look] of Object.entries(FORMS)) {
+      const seen = await visit('', look);
+      await seen.page.getByLabel('Scenario').selectOption('nightly');
+      await seen.page.locator('#trends .changes a', { hasText: 'trend-12' }).waitFor();
+      await row(seen.page, 'bare').locator('input').check();
+      await shot(seen.page, `ui-${form}`, look);
+      expect(await layout(seen.page), form).toEqual([]);
+      expect(seen.faults).toEqual([]);
+      await seen.close();
+    }
+    await changes.first().locator('a').click();
+    await page.locator('.findings li').first().waitFor();
+    expect(faults).toEqual([]);
+    await close();
+    for (const run of runs) rmSync(run, { recursive: true });
+  });
+});
+
 describe('a comparison', () => {
   test('is made of two runs by keyboard, and can be kept', async () => {
     const { page, faults, close } = await visit('?kind=run');
@@ -302,7 +381,77 @@ describe('a comparison', () => {
   });
 });
 
-test('the list fits a phone, is dark where wanted, and has no serious fault of accessibility', async () => {
+describe('notes', () => {
+  test('are written by keyboard, shown with the run, and removed', async () => {
+    const { page, faults, close } = await visit();
+    const add = page.getByRole('button', { name: 'Add a note to bare, bare' });
+    await add.focus();
+    await page.keyboard.press('Enter');
+    const input = page.getByLabel('Note on bare, bare');
+    expect(await input.evaluate((one) => one === document.activeElement)).toBe(true);
+    expect(await input.getAttribute('maxlength')).toBe('280');
+    await page.keyboard.type('larger heap ');
+    // The list is drawn again meanwhile: what was written stays, with the focus.
+    mkdirSync(at('runs/other'));
+    writeFileSync(at('runs/other/run.json'), '{');
+    await row(page, 'other').waitFor();
+    await page.keyboard.type(HOSTILE);
+    await page.keyboard.press('Enter');
+    const note = row(page, 'bare').locator('q');
+    await note.waitFor();
+    expect(await note.innerText()).toBe(`larger heap ${HOSTILE}`);
+    expect(readFileSync(at('runs/bare/note.txt'), 'utf8')).toBe(`larger heap ${HOSTILE}\n`);
+    rmSync(at('runs/other'), { recursive: true });
+    // It is found by its words.
+    await page.getByLabel('Name, path or note').fill('larger HEAP');
+    expect(await rows(page).count()).toBe(1);
+    expect(await axe(page)).toEqual([]);
+    // The report shows it, as text.
+    await row(page, 'bare').locator('th a').click();
+    await page.locator('main').waitFor();
+    expect(await page.locator('aside q').innerText()).toBe(`larger heap ${HOSTILE}`);
+    expect(await page.locator('img').count()).toBe(0);
+    // The filter may still be there, and would hide the row without its note.
+    await page.goBack();
+    await page.getByLabel('Name, path or note').fill('');
+    await page.getByRole('button', { name: 'Change the note on bare, bare' }).click();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Change the note on bare, bare' }).click();
+    await input.fill('');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await add.waitFor();
+    expect(await note.count()).toBe(0);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  test('cannot be written by other pages, nor by reports', async () => {
+    const { page, close } = await visit();
+    const id = await row(page, 'bare').locator('th a').getAttribute('href');
+    const path = `note/${id?.replace('report/', '')}?text=theirs`;
+    const foreign = { headers: { origin: 'http://evil.test' } };
+    const reply = await page.request.post(new URL(path, url).href, foreign);
+    expect(reply.status()).toBe(403);
+    // A report is in a sandbox with an origin of its own.
+    await row(page, 'bare').locator('th a').click();
+    await page.locator('main').waitFor();
+    const sent = await page.evaluate(
+      (to) =>
+        fetch(to, { method: 'POST' }).then(
+          (one) => one.status,
+          () => 'refused',
+        ),
+      new URL(path, url).href,
+    );
+    expect(sent).toBe('refused');
+    await page.goto(url);
+    await rows(page).first().waitFor();
+    expect(await row(page, 'bare').locator('q').count()).toBe(0);
+    await close();
+  });
+});
+
+test('the list has the colours of the system, and no serious fault of accessibility', async () => {
   for (const dark of [false, true]) {
     const { page, faults, close } = await visit('', { dark, width: 360 });
     await row(page, 'bare').locator('input').check();
@@ -313,7 +462,6 @@ test('the list fits a phone, is dark where wanted, and has no serious fault of a
     expect(ground).toBe(dark ? 'rgb(20, 24, 29)' : 'rgb(255, 255, 255)');
     expect(await axe(page)).toEqual([]);
     expect(faults).toEqual([]);
-    await shot(page, dark ? 'ui-phone-dark' : 'ui-phone');
     await close();
   }
 });

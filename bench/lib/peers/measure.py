@@ -51,6 +51,13 @@ def one(peer: Peer, variant: str, ask: Ask) -> dict:
         return row | {"error": str(error) if isinstance(error, BenchError) else repr(error)}
 
 
+def worked(row: dict) -> dict:
+    """A row whose measurement went well; the bench ends where one did not."""
+    if "error" in row or row.get("errors"):
+        raise BenchError(f"{row['tool']}: {row.get('error') or row['errors']}")
+    return row
+
+
 def tidy(command: list[str], load: Load) -> str:
     """A command line for readers: no places of this machine, no class path of a page."""
     shown = []

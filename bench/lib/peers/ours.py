@@ -1,6 +1,7 @@
 """Throng, measured like its peers: the complete process, every operation recorded."""
 
 import json
+import pathlib
 
 from lib.process import THRONG, BenchError, errors, measure
 from lib.install import Tool
@@ -54,6 +55,6 @@ class Throng(Peer):
         return Outcome(done["count"] - done["errors"], errors(summary), latency)
 
 
-def ourselves(version: str) -> Tool:
-    """The program as it was built here, called like an installed one."""
-    return Tool("throng", version, (str(THRONG),))
+def ourselves(version: str, program: pathlib.Path = THRONG) -> Tool:
+    """The program as it was built here, or another build of it, called like an installed one."""
+    return Tool("throng", version, (str(program),))

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use compare::capacity::{Conclusion, Ending, Outcome, Trial, conclude, judge_trial, while_up};
 use engine::driver::real::monotonic_ns;
 use judge::JudgeError;
-use judge::capacity::{Conclusion, Ending, Outcome, Trial, conclude, judge_trial, while_up};
 use plan::{Plan, Target};
 use record::schema::{RunStatus, Summary};
 use record::{Durability, RecordError, Run};

@@ -33,11 +33,14 @@ pub use capacity_search::{
     SearchResult, search_capacity,
 };
 pub use control::{Interrupt, PAUSED, Pause, RESUMED};
+pub use engine::trace::{TraceEvent, Traced};
 pub use inputs::{Inputs, ScenarioText};
 pub use probe::{ProbeError, Probed};
 pub use run::probing::target_location;
 pub use run::tick::{Second, Tick, TickMeasure};
-pub use run::{ConductError, Conducted, RunRequest, TooSmall, conduct, counted};
+pub use run::{
+    ConductError, Conducted, RunRequest, TooSmall, TryRequest, conduct, counted, try_user,
+};
 pub use target::{LISTENING, TargetError};
 pub use watch::{WatchError, WatchRequest, watch};
 #[doc(hidden)]

@@ -3,6 +3,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `conductor` | the run while it goes on, and its end |
+//! | `attempt` | one user at once, without a record |
 //! | `preflight` | refuses a run that is too large for this machine |
 //! | `prepare` | target, addresses and certificates |
 //! | `describe` | what `run.json` contains from the start |
@@ -13,6 +14,7 @@
 //! | `probing` | the server's side |
 //! | `tick` | a second of the run for the live view |
 
+mod attempt;
 #[cfg(test)]
 mod blame;
 mod broadcasts;
@@ -55,6 +57,7 @@ use prepare::{folder_of, prepare, start_target};
 use probing::Probing;
 use tick::Tick;
 
+pub use attempt::{TryRequest, try_user};
 pub use error::{ConductError, TooSmall, counted};
 
 /// Loops start this long after all of them are ready and the record exists.

@@ -57,6 +57,10 @@ impl Secrets {
         self.hide(&mut info.target);
         for measure in &mut info.measures {
             self.hide(&mut measure.name);
+            measure.tags.values_mut().for_each(|tag| self.hide(tag));
+            if let Some(name) = &mut measure.shared_name {
+                self.hide(name);
+            }
         }
     }
 

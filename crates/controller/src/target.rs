@@ -146,8 +146,9 @@ fn listen(stdout: ChildStdout) -> mpsc::Receiver<String> {
 
 fn parse_address(line: &str) -> Option<SocketAddr> {
     let rest = line.split_once(LISTENING)?.1;
-    let rest = rest.strip_prefix("http://").unwrap_or(rest);
-    rest.trim().parse().ok()
+    // Whether it has TLS, the plan knows.
+    let address = rest.split_once("://").map_or(rest, |(_, address)| address);
+    address.trim().parse().ok()
 }
 
 #[cfg(test)]

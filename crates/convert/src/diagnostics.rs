@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use scenario::{Collector, Diagnostic, Place};
+use document::{Collector, Diagnostic, Place};
 
 use crate::Leniency;
 

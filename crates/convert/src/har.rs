@@ -4,14 +4,15 @@
 //! earlier response brought and a later request sends is taken from the response (`reuse`), since
 //! the next user gets another one. What belongs to the browser alone is left out.
 
+mod limits;
 mod read;
 mod reuse;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use document::{Diagnostic, Source};
 use read::{Exchange, exchanges};
 use reuse::Reuse;
-use scenario::{Diagnostic, Source};
 
 use crate::diagnostics::Diagnostics;
 use crate::writer::{Item, Map, Writer, literal};
@@ -41,12 +42,14 @@ pub struct Settings {
     pub statics: Statics,
     /// Keep requests to hosts other than the first request's.
     pub third_parties: bool,
+    /// Keep requests that the browser answered from its cache.
+    pub cached: bool,
 }
 
 /// Makes a scenario of a recording. There is one exactly where no diagnostic is an error.
 pub fn convert(source: Source<'_>, settings: &Settings) -> (Option<Converted>, Vec<Diagnostic>) {
     let mut diagnostics = Diagnostics::new(source.text, Leniency::Strict);
-    let converted = exchanges(source.text, &mut diagnostics)
+    let converted = exchanges(source.text, settings.cached, &mut diagnostics)
         .and_then(|all| scenario_of(source.name, all, *settings, &mut diagnostics));
     let converted = converted.filter(|_| !diagnostics.collector.has_errors());
     (converted, diagnostics.collector.finish())
@@ -88,7 +91,8 @@ fn scenario_of(
     let (steps, length_s) = steps_of(&kept, &origin, settings.statics, &reuse);
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let options = options_of(&kept, has_jar);
-    let top = document(file, &origin, options, steps, length_s);
+    let thresholds = limits::thresholds(&kept, &steps);
+    let top = document(file, &origin, options, steps, length_s).with("thresholds", thresholds);
     let mut writer = Writer::default();
     let comment = format!("Converted from the recording {file}; see docs/har.md.");
     writer.comment(&(0..0), 0, &comment);

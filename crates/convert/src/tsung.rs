@@ -21,10 +21,10 @@ mod variables;
 
 use std::ops::Range;
 
+use document::{Diagnostic, Source};
 use options::Think;
 use places::Server;
 use roxmltree::Node;
-use scenario::{Diagnostic, Source};
 use sessions::Session;
 
 use crate::diagnostics::Diagnostics;

@@ -14,6 +14,30 @@ pub(super) enum Item {
     Nothing,
     Map(Map),
     List(Vec<Map>),
+    /// A list of values that are written as they are.
+    Lines(Vec<Line>),
+}
+
+/// An item of a list that is one value.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Line {
+    /// Lines of a comment above it.
+    pub(super) comments: Vec<String>,
+    pub(super) text: String,
+}
+
+impl Line {
+    pub(super) fn new(text: impl Into<String>) -> Line {
+        Line {
+            comments: Vec::new(),
+            text: text.into(),
+        }
+    }
+
+    pub(super) fn comment(mut self, text: impl Into<String>) -> Line {
+        self.comments.push(text.into());
+        self
+    }
 }
 
 /// A mapping that is to be written: a step, a phase, a group of keys.
@@ -124,6 +148,15 @@ impl Writer {
                 Item::Map(inner) => {
                     self.line(&map.at, start, &format!("{key}:"));
                     self.map(inner, indent + 2);
+                }
+                Item::Lines(lines) => {
+                    self.line(&map.at, start, &format!("{key}:"));
+                    for line in lines {
+                        for comment in &line.comments {
+                            self.comment(&map.at, indent + 2, comment);
+                        }
+                        self.line(&map.at, indent + 2, &format!("- {}", line.text));
+                    }
                 }
                 Item::List(items) if items.is_empty() => {
                     self.line(&map.at, start, &format!("{key}: []"));

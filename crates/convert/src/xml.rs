@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
+use document::yaml::TEXT_BYTES_MAX;
 use roxmltree::{Document, Error, ParsingOptions};
-use scenario::TEXT_BYTES_MAX;
 
 use crate::diagnostics::Diagnostics;
 

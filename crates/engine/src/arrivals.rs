@@ -5,7 +5,7 @@
 //! shards are skipped at once: with a hundred loops, visiting them would cost more than the own ones.
 
 use plan::Plan;
-use plan::{Phase, PhaseKind, SessionId, Spacing, Trace};
+use plan::{Phase, PhaseKind, SessionId, Spacing, Trace, closed_until_ns};
 use stats::rng::{Purpose, Rng};
 
 /// Sums of decimal rates miss whole numbers by a rounding error; it must not add a user.
@@ -44,7 +44,7 @@ pub struct Arrival {
     /// in the order they are due.
     pub user: u64,
     pub session: SessionId,
-    /// In a closed phase: until when the user restarts its session whenever it ends.
+    /// Of a closed population: until when the user restarts its session whenever it ends.
     pub repeats_until_ns: Option<u64>,
 }
 
@@ -188,7 +188,8 @@ impl<'p> Walk<'p> {
         let offset_s = match &phase.kind {
             // The streams of those side by side are walks of their own.
             PhaseKind::Hold | PhaseKind::Together(_) => return None,
-            PhaseKind::Closed { users_count } => (self.started_count < *users_count).then_some(0.0),
+            PhaseKind::Closed(population) => (self.started_count < population.starts())
+                .then(|| population.start(self.started_count) * seconds),
             PhaseKind::Rate {
                 from_per_s,
                 to_per_s,
@@ -245,6 +246,15 @@ impl Iterator for Arrivals<'_> {
 }
 
 impl Arrivals<'_> {
+    /// Until when the user that was started last repeats its session, if it is of a closed phase.
+    fn repeats_until_ns(&self, phase: &Phase) -> Option<u64> {
+        let PhaseKind::Closed(population) = phase.kind else {
+            return None;
+        };
+        let place = population.place(self.walk.started_count - 1);
+        closed_until_ns(&self.plan.phases[self.walk.phase..], place)
+    }
+
     /// The next start of the phases.
     fn next_of_phases(&mut self) -> Option<Arrival> {
         loop {
@@ -263,14 +273,13 @@ impl Arrivals<'_> {
             self.user += 1;
             self.walk.started_count += 1;
             if self.share.takes(user) {
-                let closed = matches!(phase.kind, PhaseKind::Closed { .. });
                 return Some(Arrival {
                     due_ns,
                     user,
                     session: phase
                         .session
                         .unwrap_or_else(|| draw_session(self.plan, phase, user)),
-                    repeats_until_ns: closed.then(|| phase.end_ns()),
+                    repeats_until_ns: self.repeats_until_ns(phase),
                 });
             }
         }
@@ -280,7 +289,7 @@ impl Arrivals<'_> {
 /// How many users a phase starts, if each one's time follows from its number alone.
 fn count_by_number(phase: &Phase) -> Option<u64> {
     match &phase.kind {
-        PhaseKind::Closed { users_count } => Some(*users_count),
+        PhaseKind::Closed(population) => Some(population.starts()),
         PhaseKind::Starts(_) => Some(phase.users_planned() as u64),
         PhaseKind::Rate {
             spacing: Spacing::Even,

@@ -9,6 +9,7 @@
 //! | `websocket`, `deflate` | frames, upgrades, compressed messages |
 //! | `sse`, `poll` | event streams and polls, which run in the background |
 //! | `channels` | protocols of channels over WebSocket |
+//! | `reconnecting` | WebSockets that reconnect, and when |
 //!
 //! Nothing here knows what a user does next: what the peer sent comes out as events.
 
@@ -19,6 +20,7 @@ mod decoding;
 mod deflate;
 pub(crate) mod http;
 mod poll;
+mod reconnecting;
 mod sse;
 mod table;
 mod tls;
@@ -30,6 +32,7 @@ pub(crate) use connection::{Conn, Pending, Protocol, Reuse, Stage};
 pub(crate) use decoding::{Decoder, Event, Failure, http_outcome};
 pub(crate) use deflate::Deflated;
 pub(crate) use poll::Poller;
+pub(crate) use reconnecting::{Reconnectable, Reconnecting};
 pub(crate) use sse::EventStream;
 pub(crate) use table::Connections;
 pub(crate) use tls::{TlsClients, TlsFailure};

@@ -7,7 +7,6 @@ mod replay;
 use plan::Protocol;
 
 use crate::conn::channels;
-use crate::identity;
 use crate::json::{items, json_number, pairs, pointer, unquoted};
 
 /// Reads `data` as JSON, as messages of every protocol of channels, as cookies and as challenges: each is read or

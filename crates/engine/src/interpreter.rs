@@ -13,8 +13,10 @@
 //! | `topics` | channels that the server ends, and joining them again |
 //! | `reconnects` | WebSockets of channels that reconnect |
 //! | `resend` | requests that met the end of an idle connection |
+//! | `transactions` | how transactions and groups end |
 //! | `subscriptions` | from when until when users get pushed messages |
 //! | `background` | background operations |
+//! | `tracing` | what a traced user does |
 
 mod background;
 mod channels;
@@ -33,6 +35,8 @@ mod state;
 mod subscriptions;
 mod tcp;
 mod topics;
+mod tracing;
+mod transactions;
 mod waits;
 mod websocket;
 

@@ -8,7 +8,6 @@ mod conn;
 pub mod driver;
 #[doc(hidden)]
 pub mod fuzzing;
-mod identity;
 mod interpreter;
 mod json;
 pub mod measure;
@@ -16,13 +15,12 @@ mod messages;
 #[doc(hidden)]
 pub mod microbench;
 mod received;
-pub mod sequences;
 pub mod shard;
 #[cfg(test)]
 mod sizes;
 mod slots;
+pub mod trace;
 pub mod traffic;
-pub mod trust;
 mod users;
 mod wheel;
 

@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 use stats::hist::LogHistogram;
 
 use crate::clocks::ClockReading;
-use crate::sequences::{Broadcast, Broadcasts, Head, Heads, Settlement, Settlements};
+use crate::trace::{Trace, TraceEvent};
 use crate::traffic::Traffic;
+use sequences::{Broadcast, Broadcasts, Head, Heads, Settlement, Settlements};
 
 pub use record::counters::{Counts, Gauges, LoopCpu};
 
@@ -120,6 +121,8 @@ pub(crate) struct Recorder {
     cut_start_ns: u64,
     cut_end_ns: u64,
     deltas: Vec<Delta>,
+    /// Of a user who is traced.
+    pub(crate) trace: Option<Box<Trace>>,
 }
 
 impl Recorder {
@@ -157,6 +160,7 @@ impl Recorder {
             cut_end_ns: next_cut(0, &phase_ends),
             phase_ends,
             deltas: Vec::new(),
+            trace: None,
         }
     }
 
@@ -211,6 +215,7 @@ impl Recorder {
     /// Records an operation that has ended. `lag_ns` is how late the generator was with it, which
     /// is less than sent − due if the user was still busy when a paced step fell due.
     pub(crate) fn operation(&mut self, row: Measurement, lag_ns: u64) {
+        self.trace(|| TraceEvent::Operation(row));
         let store = &mut self.stores[usize::from(row.measure)];
         store.outcomes[row.outcome as usize] += 1;
         self.counts.done += 1;
@@ -305,15 +310,34 @@ impl Recorder {
         detail: impl FnOnce() -> String,
     ) {
         let kept = &mut self.stores[measure.index()].examples[outcome as usize];
-        if *kept < EXAMPLES_PER_KIND {
+        let keeps = *kept < EXAMPLES_PER_KIND;
+        if !keeps && self.trace.is_none() {
+            return;
+        }
+        let detail = detail();
+        if let Some(trace) = &self.trace {
+            trace.add(TraceEvent::Error {
+                measure,
+                outcome,
+                detail: detail.clone(),
+            });
+        }
+        if keeps {
             *kept += 1;
             self.examples.push(Example {
                 at_ns,
                 measure,
                 outcome,
                 user,
-                detail: detail(),
+                detail,
             });
+        }
+    }
+
+    /// Adds an event to the trace, if there is one.
+    pub(crate) fn trace(&self, event: impl FnOnce() -> TraceEvent) {
+        if let Some(trace) = &self.trace {
+            trace.add(event());
         }
     }
 

@@ -9,10 +9,10 @@ use record::{Measurement, Outcome};
 
 use crate::json::depth_note;
 use crate::measure::Recorder;
-use crate::received::{Received, excerpt};
-use crate::sequences::{Accounts, Broadcast, Ended, Got, Opened, sequence};
+use crate::received::Received;
 use crate::slots::UserKey;
 use crate::users::Users;
+use sequences::{Accounts, Broadcast, Ended, Got, Opened, sequence};
 use stamps::{Clocks, Sent};
 
 /// A message that arrived.
@@ -31,7 +31,7 @@ pub(crate) struct Delivery<'a> {
 pub(crate) struct Messages<'p> {
     plan: &'p Plan,
     /// Of users that are subscribed to numbered messages.
-    pub(crate) accounts: Accounts,
+    pub(crate) accounts: Accounts<UserKey>,
     clocks: Clocks,
     /// How long what is received now may have been there before it was read.
     pub(crate) read_late_ns: u64,
@@ -152,11 +152,8 @@ impl<'p> Messages<'p> {
         let is_numbered = self.account(recorder, delivery, (place, message), user.number, sent);
         if sent == Sent::Missing {
             recorder.example(now_ns, measure, Outcome::Save, user.number, || {
-                format!(
-                    "no timestamp in {}{}",
-                    excerpt(received.body),
-                    depth_note(received.body)
-                )
+                let note = depth_note(received.body);
+                format!("no timestamp in {}{note}", received.shown(true))
             });
         }
         if sent == Sent::Missing || !is_numbered {
@@ -355,5 +352,5 @@ impl<'p> Messages<'p> {
 /// Why a message does not count as numbered.
 fn absent_number(received: &Received<'_>, numbered: &Numbered) -> String {
     let note = received.depth_note(&numbered.from);
-    format!("no number in {}{note}", excerpt(received.body))
+    format!("no number in {}{note}", received.shown(true))
 }

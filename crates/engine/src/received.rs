@@ -48,7 +48,7 @@ impl<'a> Received<'a> {
     }
 
     /// All bytes of a message, its header too.
-    fn bytes(&self) -> &'a [u8] {
+    pub(crate) fn bytes(&self) -> &'a [u8] {
         match self.label {
             Label::Frame(whole) => whole,
             Label::Nothing | Label::Event { .. } | Label::Channel { .. } => self.body,
@@ -62,7 +62,7 @@ impl<'a> Received<'a> {
         }
     }
 
-    fn event(&self) -> Option<&'a [u8]> {
+    pub(crate) fn event(&self) -> Option<&'a [u8]> {
         match self.label {
             Label::Event { name, .. } => Some(name),
             Label::Channel { event, .. } => Some(event),
@@ -106,12 +106,39 @@ impl<'a> Received<'a> {
         }
     }
 
+    /// How the body begins, for error messages. `read`: whether something in it was looked for.
+    pub(crate) fn shown(&self, read: bool) -> String {
+        let Some(coding) = self.compression() else {
+            return excerpt(self.body);
+        };
+        let advice = match (read, self.head.is_some()) {
+            (false, _) => "",
+            (true, true) => UNCOMPRESSED,
+            (true, false) => "; messages are not decompressed",
+        };
+        let length = self.body.len();
+        format!("{length} bytes that are compressed with {coding}{advice}")
+    }
+
     /// What to add to the text of an error about a value that is not there.
     pub(crate) fn depth_note(&self, source: &Source) -> &'static str {
         match source {
             Source::Pointer(_) => depth_note(self.body),
             _ => "",
         }
+    }
+
+    /// What the body is compressed with, as the response's head or its first bytes say.
+    fn compression(&self) -> Option<String> {
+        if self.body.is_empty() {
+            return None;
+        }
+        let coding = self.head.and_then(coding_of);
+        let magic = MAGIC
+            .iter()
+            .find(|(bytes, _)| self.body.starts_with(bytes))
+            .map(|(_, coding)| (*coding).to_owned());
+        coding.or(magic)
     }
 
     /// The whole number that `source` names, from 0.
@@ -185,12 +212,35 @@ fn json_equals(raw: &[u8], wanted: &[u8]) -> bool {
     }
 }
 
-/// The beginning of a body, for error messages.
+/// How compressed bodies begin (RFC 1952, RFC 8878).
+const MAGIC: &[(&[u8], &str)] = &[(b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd")];
+
+/// The content coding of a response, if it has one.
+pub(crate) fn coding_of(head: &http1::Head<'_>) -> Option<String> {
+    let coding = head.header("content-encoding")?;
+    let coding = String::from_utf8_lossy(coding.trim_ascii()).to_ascii_lowercase();
+    (!coding.is_empty() && coding != "identity").then_some(coding)
+}
+
+/// What to do about a response that is compressed and has to be read.
+pub(crate) const UNCOMPRESSED: &str = "; bodies are not decompressed: remove `accept-encoding` from the scenario's \
+                                       headers; without it Throng requests no compression";
+
+/// The beginning of a body, for error messages; control characters as escapes.
 pub(crate) fn excerpt(body: &[u8]) -> String {
     const BYTES_MAX: usize = 200;
-    let shown = String::from_utf8_lossy(&body[..body.len().min(BYTES_MAX)]);
-    let more = if body.len() > BYTES_MAX { "…" } else { "" };
-    format!("{shown:?}{more}")
+    if body.is_empty() {
+        return "an empty text".to_owned();
+    }
+    let mut shown = String::from("`");
+    for c in String::from_utf8_lossy(&body[..body.len().min(BYTES_MAX)]).chars() {
+        match c.is_control() {
+            true => shown.extend(c.escape_default()),
+            false => shown.push(c),
+        }
+    }
+    shown.push_str(if body.len() > BYTES_MAX { "`…" } else { "`" });
+    shown
 }
 
 fn text_value(bytes: &[u8]) -> Value {
@@ -210,6 +260,18 @@ mod tests {
         assert_eq!(value("o"), Some(Value::text(r#"{"a":1}"#)));
         assert_eq!(value("z"), Some(Value::Nothing));
         assert_eq!(value("x"), None);
+    }
+
+    #[test]
+    fn bodies_are_shown_as_they_are() {
+        for (body, expected) in [
+            (&b"{\"id\": 7}\r\n"[..], "`{\"id\": 7}\\r\\n`"),
+            ("größe\t\u{1}".as_bytes(), "`größe\\t\\u{1}`"),
+            (&b""[..], "an empty text"),
+        ] {
+            assert_eq!(excerpt(body), expected);
+        }
+        assert!(excerpt(&[b'x'; 201]).ends_with("x`…"));
     }
 
     #[test]

@@ -22,6 +22,7 @@ use crate::conn::{Connections, TlsClients};
 use crate::interpreter::Interpreter;
 use crate::measure::{Delta, Recorder};
 use crate::slots::{Key, UserKey};
+use crate::trace::{Trace, TraceRequest};
 use crate::users::{User, Users};
 use admission::{Admission, Admitted};
 
@@ -104,6 +105,25 @@ impl<'p> Shard<'p> {
     /// driver that knows what its network takes, if the scenario sets no limit.
     pub fn hold_starts_above(&mut self, connecting_max: u64, share: Share) {
         self.admission.hold_above(share.portion(connecting_max));
+    }
+
+    /// Runs this user and reports what it does. The plan starts no users of its own.
+    pub fn trace(&mut self, request: &TraceRequest) {
+        self.admission.put_first(Arrival {
+            due_ns: 0,
+            user: request.user,
+            session: request.session,
+            repeats_until_ns: None,
+        });
+        self.interpreter.recorder.trace = Some(Box::new(Trace::new(request)));
+        self.interpreter.conns.payload = Some(Vec::new());
+    }
+
+    /// Events of a trace happen at this time.
+    fn set_trace_time(&mut self, now_ns: u64) {
+        if let Some(trace) = &mut self.interpreter.recorder.trace {
+            trace.now_ns = now_ns;
+        }
     }
 
     /// Sets the run's zero, in nanoseconds since the Unix epoch (0 until then): stamps and `now()`
@@ -307,6 +327,7 @@ impl<'p> Shard<'p> {
 
     /// Closes the intervals that have ended, before anything is counted that happens now.
     fn close_intervals(&mut self, now_ns: u64) {
+        self.set_trace_time(now_ns);
         if now_ns >= self.interpreter.recorder.cut_ns() {
             let gauges = self.interpreter.gauges();
             self.interpreter.recorder.cut(now_ns, gauges);

@@ -5,7 +5,7 @@ use plan::expr::Value;
 use proto::ws::{self, Deflater, InflatingDecoder};
 
 use crate::conn::channels::{Channels, Topic};
-use crate::conn::{Conn, Deflated, EventStream, Pending, Poller};
+use crate::conn::{Conn, Deflated, EventStream, Pending, Poller, Reconnectable};
 use crate::driver::real::sockets::Socket;
 use crate::users::User;
 use crate::{slots, wheel};
@@ -57,6 +57,13 @@ fn a_connecting_user_takes_104_bytes_more() {
 fn an_event_stream_takes_176_bytes_more() {
     let stream = size_of::<EventStream>() + BLOCK;
     assert!(stream <= 176, "an event stream has {stream} bytes");
+}
+
+/// A plain WebSocket that reconnects has this beside its connection.
+#[test]
+fn reconnecting_takes_160_bytes_more() {
+    let own = size_of::<Reconnectable>() + BLOCK;
+    assert!(own <= 160, "a WebSocket that reconnects has {own} bytes");
 }
 
 /// A poll has this beside its connection, and a response while it comes.

@@ -45,7 +45,7 @@ pub(crate) fn render(snapshot: &Snapshot) -> Value {
 }
 
 fn point(sample: &Sample, snapshot: &Snapshot) -> Value {
-    let labels = sample.metric.labels.iter().zip(&sample.labels);
+    let labels = snapshot.labels(sample);
     let attributes: Vec<Value> = labels.map(|(key, value)| attribute(key, value)).collect();
     let mut point = json!({
         "attributes": attributes,

@@ -19,14 +19,8 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
             head(&mut text, metric);
             last = Some(metric.name);
         }
-        let own = metric.labels.iter().copied();
-        let own = own.zip(sample.labels.iter().map(String::as_str));
-        line(
-            &mut text,
-            metric.name,
-            common.into_iter().chain(own),
-            sample.value,
-        );
+        let labels = common.into_iter().chain(snapshot.labels(sample));
+        line(&mut text, metric.name, labels, sample.value);
     }
     text
 }
@@ -62,7 +56,7 @@ fn head(text: &mut String, metric: &Metric) {
 fn line<'a>(
     text: &mut String,
     name: &str,
-    labels: impl IntoIterator<Item = (&'static str, &'a str)>,
+    labels: impl IntoIterator<Item = (&'a str, &'a str)>,
     value: f64,
 ) {
     text.push_str(name);

@@ -57,6 +57,20 @@ pub struct Snapshot {
     pub at_unix_ns: u64,
     /// Samples of one metric are adjacent.
     pub samples: Vec<Sample>,
+    /// Of measures that have some, by name: more labels of their samples.
+    pub tags: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+impl Snapshot {
+    /// The labels of a sample by name, tags included; without `run` and `scenario`.
+    pub fn labels<'s>(&'s self, sample: &'s Sample) -> impl Iterator<Item = (&'s str, &'s str)> {
+        let own = sample.metric.labels.iter().copied();
+        let own = own.zip(sample.labels.iter().map(String::as_str));
+        let measure = own.clone().find(|(label, _)| *label == "measure");
+        let tags = measure.and_then(|(_, name)| self.tags.get(name));
+        let tags = tags.into_iter().flatten();
+        own.chain(tags.map(|(key, value)| (key.as_str(), value.as_str())))
+    }
 }
 
 /// The running sums of counters.
@@ -113,8 +127,14 @@ impl Totals {
             started_unix_ns: info.started_unix_ns,
             at_unix_ns: info.started_unix_ns.saturating_add(row.end_ns),
             samples: list,
+            tags: tags(info),
         }
     }
+}
+
+fn tags(info: &RunInfo) -> BTreeMap<String, BTreeMap<String, String>> {
+    let tagged = info.measures.iter().filter(|m| !m.tags.is_empty());
+    tagged.map(|m| (m.name.clone(), m.tags.clone())).collect()
 }
 
 struct Samples<'t> {

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use record::ProbeInfo;
-use record::schema::{GeneratorInfo, RunInfo, RunStatus, SeriesRow};
+use record::schema::{GeneratorInfo, MeasureInfo, RunInfo, RunStatus, SeriesRow};
 
 use crate::metrics;
 use crate::snapshot::{MeasureSecond, ProbeValue, Second, Snapshot, Totals};
@@ -114,6 +114,51 @@ fn prometheus_text_has_help_type_and_labels() {
         throng_export_dropped_total{run="the-run",scenario="a \"scenario\"",to="otlp"} 4
     "#]]
     .assert_eq(&lines_with(&page, &names));
+}
+
+#[test]
+fn tags_of_a_measure_are_labels() {
+    let mut totals = Totals::default();
+    let mut tagged = info();
+    tagged.measures = vec![MeasureInfo {
+        tags: [("area".to_owned(), "a \"b\"".to_owned())].into(),
+        ..MeasureInfo::new("GET /a", "request")
+    }];
+    let measure = |name: &str| MeasureSecond {
+        name: name.to_owned(),
+        count: 3,
+        errors: 0,
+        response_ns: Some([1_000_000, 2_000_000, 3_000_000]),
+    };
+    let measures = [measure("GET /a"), measure("GET /b")];
+    let row = SeriesRow::default();
+    let mut second = |measures| {
+        let (info, row) = (&tagged, &row);
+        totals.add(
+            Second {
+                info,
+                row,
+                measures,
+                probes: &[],
+            },
+            &[],
+        )
+    };
+    second(&measures);
+    // In a second without operations, too.
+    let snapshot = second(&[]);
+    expect![[r#"
+        # HELP throng_measure_operations_total Completed operations of a measure
+        # TYPE throng_measure_operations_total counter
+        throng_measure_operations_total{run="the-run",scenario="a \"scenario\"",measure="GET /a",area="a \"b\""} 3
+        throng_measure_operations_total{run="the-run",scenario="a \"scenario\"",measure="GET /b"} 3
+    "#]]
+    .assert_eq(&lines_with(&prometheus::render(&snapshot), &["measure_operations"]));
+    let attributes = otlp::render(&snapshot).to_string();
+    assert!(
+        attributes.contains(r#"{"key":"area","value":{"stringValue":"a \"b\""}}"#),
+        "{attributes}"
+    );
 }
 
 #[test]

@@ -72,6 +72,7 @@ fn reason(status: u16) -> &'static str {
         421 => "Misdirected Request",
         429 => "Too Many Requests",
         431 => "Request Header Fields Too Large",
+        500 => "Internal Server Error",
         _ => "Service Unavailable",
     }
 }

@@ -294,10 +294,10 @@ mod tests {
         let mut figures = sample::figures();
         figures.info.steps = vec![1];
         assert_eq!(codes(&figures), []);
-        figures.info.measures.push(record::schema::MeasureInfo {
-            name: "GET /b".to_owned(),
-            kind: "request".to_owned(),
-        });
+        figures
+            .info
+            .measures
+            .push(record::schema::MeasureInfo::new("GET /b", "request"));
         figures.info.steps = vec![1, 2];
         let text = "no user reached the step GET /b";
         assert_eq!(
@@ -328,10 +328,10 @@ mod tests {
     #[test]
     fn a_step_that_never_succeeds_fails_the_run() {
         let mut figures = sample::figures();
-        figures.info.measures.push(record::schema::MeasureInfo {
-            name: "GET /b".to_owned(),
-            kind: "request".to_owned(),
-        });
+        figures
+            .info
+            .measures
+            .push(record::schema::MeasureInfo::new("GET /b", "request"));
         figures.info.steps = vec![1, 2];
         let cells = figures.info.measures.len();
         let mut spoilt = Figures::new(figures.info.clone(), figures.series.clone(), Vec::new());
@@ -350,6 +350,7 @@ mod tests {
         let measures = ["connect", "GET /", "GET /b"];
         let names = plan::thresholds::Names {
             measures: &measures,
+            tags: &[],
             phases: &[],
         };
         let verdict = |threshold: &str| {

@@ -84,10 +84,8 @@ mod tests {
     fn few_steps_are_named() {
         let mut info = sample::info();
         for n in 0..6 {
-            info.measures.push(MeasureInfo {
-                name: format!("join {n}"),
-                kind: "request".into(),
-            });
+            info.measures
+                .push(MeasureInfo::new(&format!("join {n}"), "request"));
         }
         let mut figures = Figures::new(info, (0..60).map(sample::row).collect(), Vec::new());
         for n in 0..6 {

@@ -9,7 +9,6 @@
 mod errors;
 mod growing;
 mod latency;
-mod number;
 mod probes;
 mod seconds;
 
@@ -17,11 +16,10 @@ use record::schema::SeriesRow;
 use record::{RecordError, Run};
 use serde::Serialize;
 
+pub use crate::number::Number;
 pub use errors::ErrorTrack;
 pub use growing::{Growing, SecondOf};
-pub(crate) use latency::shares_of;
-pub use latency::{Bin, MeasureCourse, Share};
-pub use number::Number;
+pub use latency::{Bin, MeasureCourse, Share, shares_of};
 pub use probes::{ProbeLine, ProbeLines};
 use seconds::Seconds;
 pub use seconds::Track;

@@ -5,10 +5,10 @@
 //! threshold. It decides if it is a substantial part of the time there, and the threshold would come out
 //! otherwise without it.
 
-use plan::{Basis, Figure, Stat, Threshold};
+use plan::{Basis, Stat, Threshold};
 use record::schema::{Finding, Severity};
 
-use crate::figures::Figures;
+use crate::figures::{Figures, Part};
 use crate::finding::finding;
 use crate::health::Cause;
 use crate::limits::{LAG_OF_RESPONSE_MAX, LAG_WARN_NS_MIN};
@@ -26,16 +26,16 @@ pub(crate) fn findings(figures: &Figures, thresholds: &[Threshold]) -> Vec<Findi
 }
 
 fn of(figures: &Figures, threshold: &Threshold) -> Option<Finding> {
-    let &Figure::Measure {
+    let Part {
         stat: stat @ (Stat::Quantile(_) | Stat::Mean | Stat::Max),
-        measure: Some(measure),
+        ref measures,
         basis: Basis::Response | Basis::Succeeded,
         phase,
-    } = &threshold.figure
+    } = Part::of(figures, &threshold.figure)?
     else {
         return None;
     };
-    let lags = figures.cell(phase, measure.index()).lag;
+    let lags = figures.merged(phase, measures).lag;
     let found = find(figures, &threshold.figure)?;
     if lags.is_empty() {
         return None;
@@ -69,7 +69,7 @@ fn of(figures: &Figures, threshold: &Threshold) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use plan::{Comparison, MeasureId};
+    use plan::{Comparison, Figure, MeasureId};
     use record::schema::Verdict;
 
     use super::*;
@@ -120,6 +120,18 @@ mod tests {
         // A threshold that holds in spite of lag is not decided by it.
         let (found, _) = verdict(&stopped, threshold(Stat::Quantile(0.999), 600e6));
         assert_eq!(found, Verdict::Passed);
+    }
+
+    #[test]
+    fn lag_decides_over_all_requests_as_well() {
+        let mut all = threshold(Stat::Quantile(0.999), 100e6);
+        if let Figure::Measure { measure, .. } = &mut all.figure {
+            *measure = None;
+        }
+        let (found, first) = verdict(&figures(500, 0), all.clone());
+        assert_eq!((found, first.as_str()), (Verdict::Untrusted, CODE));
+        let (found, _) = verdict(&figures(0, 500), all);
+        assert_eq!(found, Verdict::Failed);
     }
 
     /// Messages that came in half a second in which their loop did not run.

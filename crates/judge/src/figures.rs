@@ -2,7 +2,9 @@
 //! the events. Pure once filled; tests build it by hand.
 
 mod intervals;
+mod part;
 mod read;
+mod tags;
 
 use std::collections::BTreeMap;
 
@@ -11,7 +13,9 @@ use record::schema::{Ending, Event, EventKind, RunInfo, SeriesRow};
 use stats::censored::Censored;
 use stats::hist::LogHistogram;
 
+use crate::names;
 use intervals::Stated;
+pub(crate) use part::Part;
 
 /// The measurements of one run.
 #[derive(Debug, Clone)]
@@ -204,6 +208,16 @@ impl Figures {
         sum
     }
 
+    /// Several measures as if they were one: their histograms and counts added up.
+    pub(crate) fn merged(&self, phase: Option<usize>, measures: &[usize]) -> Cell {
+        let mut cells = measures.iter().map(|&measure| self.cell(phase, measure));
+        let mut sum = cells.next().unwrap_or_default();
+        for cell in cells {
+            sum.merge(&cell);
+        }
+        sum
+    }
+
     /// The phase a moment belongs to: what comes after the last phase counts to the last.
     pub fn phase_at(&self, at_ns: u64) -> usize {
         let ended = self
@@ -320,10 +334,14 @@ impl Figures {
     }
 
     /// True for the operations that count if no measure is named: requests, messages that users send, and
-    /// handshakes. Connections and checks have figures of their own, transactions are made of others, and
-    /// messages that the target sends by itself would hide errors.
+    /// handshakes.
     pub fn is_request(&self, measure: usize) -> bool {
-        matches!(self.kind(measure), "request" | "handshake")
+        names::is_request(self.kind(measure))
+    }
+
+    /// The measures of which that is true.
+    pub(crate) fn requests(&self) -> impl Iterator<Item = usize> + Clone {
+        (0..self.info.measures.len()).filter(|&measure| self.is_request(measure))
     }
 
     /// A measure's kind; empty where there is no such measure.

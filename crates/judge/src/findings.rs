@@ -386,10 +386,8 @@ mod tests {
     fn many_failing_measures_are_summed_up() {
         let mut info = sample::info();
         for n in 0..6 {
-            info.measures.push(MeasureInfo {
-                name: format!("step {n}"),
-                kind: "request".into(),
-            });
+            info.measures
+                .push(MeasureInfo::new(&format!("step {n}"), "request"));
         }
         let mut figures = Figures::new(info, (0..60).map(sample::row).collect(), Vec::new());
         for n in 0..6 {

@@ -42,6 +42,7 @@ pub fn judge_samples(run: &Run, import: &Import) -> Result<Summary, JudgeError> 
         traffic: None,
         clocks: Vec::new(),
         measures,
+        tags: Vec::new(),
         phases: Vec::new(),
     })
 }

@@ -11,42 +11,43 @@
 
 mod accounts;
 pub mod analyze;
-pub mod capacity;
 mod channels;
 pub mod clients;
 mod clocks;
-pub mod compare;
 pub mod cost;
 pub mod course;
 mod decided;
-pub mod experiment;
 mod figures;
 mod finding;
 mod findings;
 mod health;
 mod imported;
-pub mod index;
 pub mod limits;
 pub mod meters;
+mod names;
+mod number;
 mod numbered;
 pub mod pauses;
 pub mod probes;
+pub mod responses;
 #[cfg(test)]
 mod sample;
 mod saturation;
 mod silence;
 mod summary;
 mod threshold;
+pub mod totals;
 
 pub use accounts::failures;
 pub use figures::{Cell, Figures, Flow, LostUsers};
 pub use finding::{Draft, finding};
 pub use findings::errors as error_findings;
 pub use imported::{generator_unknown, judge_samples};
+pub use names::{RunNames, is_request};
+pub use saturation::fails_to_keep_up;
 pub use summary::measures;
 
 use plan::Threshold;
-use plan::thresholds::Names;
 use record::schema::{FORMAT_VERSION, Finding, Severity, Summary, ThresholdResult, Verdict};
 
 /// Why a run could not be judged.
@@ -96,12 +97,8 @@ pub fn judge_again(run: &record::Run, allow_lost_workers: bool) -> Result<Summar
     }
     let judged = run.summary()?.map_or(Vec::new(), |last| last.thresholds);
     let info = run.info();
-    let measures: Vec<&str> = info.measures.iter().map(|m| m.name.as_str()).collect();
-    let phases: Vec<&str> = info.phases.iter().map(|p| p.name.as_str()).collect();
-    let names = Names {
-        measures: &measures,
-        phases: &phases,
-    };
+    let names = RunNames::of(info);
+    let names = names.names();
     let thresholds = judged.into_iter().map(|result| {
         names
             .threshold(&result.text)
@@ -119,6 +116,18 @@ pub fn judge_again(run: &record::Run, allow_lost_workers: bool) -> Result<Summar
 
 /// As [`judge`], for figures that are already in memory.
 pub fn judge_figures(
+    figures: &Figures,
+    thresholds: &[Threshold],
+    allow_lost_workers: bool,
+) -> Summary {
+    Summary {
+        tags: summary::tags(figures),
+        ..judge_measures(figures, thresholds, allow_lost_workers)
+    }
+}
+
+/// As [`judge_figures`], without the figures by tag.
+fn judge_measures(
     figures: &Figures,
     thresholds: &[Threshold],
     allow_lost_workers: bool,
@@ -156,14 +165,15 @@ pub fn judge_figures(
         traffic: summary::traffic(figures),
         clocks: clocks::summarise(figures),
         measures,
+        tags: Vec::new(),
         phases: summary::phases(figures),
     }
 }
 
 /// As [`judge_figures`], for a run that continues: what it comes to if it ended as it is. That it has not
-/// ended is no finding.
+/// ended is no finding. It has no figures by tag.
 pub fn judge_so_far(figures: &Figures, thresholds: &[Threshold]) -> Summary {
-    let mut summary = judge_figures(figures, thresholds, false);
+    let mut summary = judge_measures(figures, thresholds, false);
     summary
         .findings
         .retain(|finding| finding.code != health::INCOMPLETE);

@@ -29,10 +29,7 @@ pub(crate) fn phase(name: &str, kind: &str, seconds: (u64, u64), users: f64) -> 
 }
 
 pub(crate) fn info() -> RunInfo {
-    let measure = |name: &str, kind: &str| MeasureInfo {
-        name: name.into(),
-        kind: kind.into(),
-    };
+    let measure = |name: &str, kind: &str| MeasureInfo::new(name, kind);
     RunInfo {
         format: FORMAT_VERSION,
         id: "20261121T101500-sample-3f2a".to_owned(),
@@ -101,10 +98,8 @@ pub(crate) fn figures() -> Figures {
 pub(crate) fn with_messages(names: &[String]) -> Figures {
     let mut info = info();
     info.measures.truncate(UPDATE);
-    info.measures.extend(names.iter().map(|name| MeasureInfo {
-        name: name.clone(),
-        kind: "message".to_owned(),
-    }));
+    info.measures
+        .extend(names.iter().map(|name| MeasureInfo::new(name, "message")));
     let mut figures = Figures::new(info, (0..60).map(row).collect(), Vec::new());
     succeed(&mut figures, 0, REQUEST, 6000, 10 * MS, 20 * US);
     figures

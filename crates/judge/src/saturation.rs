@@ -100,7 +100,7 @@ pub(crate) fn blame(figures: &Figures, findings: &mut Vec<Finding>) {
 }
 
 /// True of findings that say that the target did not do what was due to the end.
-pub(crate) fn fails_to_keep_up(finding: &Finding) -> bool {
+pub fn fails_to_keep_up(finding: &Finding) -> bool {
     finding.code == CODE || finding.code == silence::STOPPED
 }
 

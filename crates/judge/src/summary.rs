@@ -2,13 +2,13 @@
 
 use plan::Basis;
 use record::schema::{
-    Latency, MeasureSummary, PercentileInterval, PhaseSummary, TrafficSummary, UsersSummary,
-    WireFigures,
+    Latency, MeasureSummary, PercentileInterval, PhaseSummary, TagSummary, TrafficSummary,
+    UsersSummary, WireFigures,
 };
 use stats::censored::Censored;
 use stats::hist::LogHistogram;
 
-use crate::figures::{self, Cell, Figures, SHARES};
+use crate::figures::{self, Figures, SHARES};
 
 /// The crowd over the whole run.
 pub(crate) fn users(figures: &Figures) -> UsersSummary {
@@ -57,43 +57,83 @@ pub(crate) fn traffic(figures: &Figures) -> Option<TrafficSummary> {
 
 /// The measures of a phase that measured something; of the whole run also all steps of the scenario.
 pub fn measures(figures: &Figures, phase: Option<usize>) -> Vec<MeasureSummary> {
-    let seconds = figures.completion_seconds(phase);
     let all = figures.info.measures.iter().enumerate();
     all.filter_map(|(number, info)| {
-        let cell = figures.cell(phase, number);
-        let count = cell.ended();
-        let begun = match phase {
-            None => figures.begun.get(number).copied().unwrap_or(count),
-            Some(_) => count,
-        };
+        let summary = summarise(figures, phase, (&info.name, &info.kind), &[number]);
         let is_step = phase.is_none() && figures.info.steps.contains(&(number as u16));
-        (count > 0 || begun > 0 || is_step).then(|| MeasureSummary {
-            name: info.name.clone(),
-            kind: info.kind.clone(),
-            begun,
-            count,
-            rate_per_s: per_second(figures.completed(phase, number), seconds),
-            errors: cell.failed(),
-            errors_by_kind: cell
-                .errors()
-                .map(|(kind, n)| (kind.to_owned(), n))
-                .collect(),
-            response: censored(&cell.all_responses()).map(|response| Latency {
-                intervals: intervals(figures, phase, number),
-                ..response
-            }),
-            succeeded: latency(&cell.response),
-            failed: latency(&cell.failed_response),
-            service: latency(&cell.service),
-            lag: latency(&cell.lag),
-        })
+        (summary.count > 0 || summary.begun > 0 || is_step).then_some(summary)
     })
     .collect()
 }
 
+/// The figures of measures, taken as one.
+pub(crate) fn summarise(
+    figures: &Figures,
+    phase: Option<usize>,
+    (name, kind): (&str, &str),
+    measures: &[usize],
+) -> MeasureSummary {
+    let cell = figures.merged(phase, measures);
+    let count = cell.ended();
+    let begun = match phase {
+        None => measures
+            .iter()
+            .map(|&number| match figures.begun.get(number) {
+                Some(&begun) => begun,
+                None => figures.cell(phase, number).ended(),
+            })
+            .sum(),
+        Some(_) => count,
+    };
+    let completed = measures
+        .iter()
+        .map(|&number| figures.completed(phase, number))
+        .sum();
+    let errors = cell.errors().map(|(kind, n)| (kind.to_owned(), n));
+    MeasureSummary {
+        name: name.to_owned(),
+        kind: kind.to_owned(),
+        begun,
+        count,
+        rate_per_s: per_second(completed, figures.completion_seconds(phase)),
+        errors: cell.failed(),
+        errors_by_kind: errors.collect(),
+        response: censored(&cell.all_responses()).map(|response| Latency {
+            intervals: intervals(figures, phase, measures),
+            ..response
+        }),
+        succeeded: latency(&cell.response),
+        failed: latency(&cell.failed_response),
+        service: latency(&cell.service),
+        lag: latency(&cell.lag),
+    }
+}
+
+/// The figures of all tags over the run.
+pub(crate) fn tags(figures: &Figures) -> Vec<TagSummary> {
+    let tags = figures.all_tags().into_iter().map(|tag| {
+        let name = format!("{}={}", tag.key, tag.value);
+        let names = tag.measures.iter();
+        TagSummary {
+            measures: names
+                .map(|&m| figures.info.measures[m].name.clone())
+                .collect(),
+            figures: summarise(figures, None, (&name, "tag"), &tag.measures),
+            key: tag.key,
+            value: tag.value,
+        }
+    });
+    tags.collect()
+}
+
 /// Of the percentiles of response times, where the record was read for them.
-fn intervals(figures: &Figures, phase: Option<usize>, measure: usize) -> Vec<PercentileInterval> {
-    let found = SHARES.map(|share| figures.interval((phase, measure, Basis::Response), share));
+fn intervals(
+    figures: &Figures,
+    phase: Option<usize>,
+    measures: &[usize],
+) -> Vec<PercentileInterval> {
+    let of = || (phase, measures.to_vec(), Basis::Response);
+    let found = SHARES.map(|share| figures.interval(of(), share));
     found.into_iter().flatten().copied().collect()
 }
 
@@ -111,15 +151,6 @@ pub(crate) fn phases(figures: &Figures) -> Vec<PhaseSummary> {
             measures: measures(figures, Some(number)),
         })
         .collect()
-}
-
-/// Requests that ended and that failed, all together; see [`Figures::is_request`].
-pub(crate) fn total(figures: &Figures, phase: Option<usize>) -> (u64, u64) {
-    let all = (0..figures.info.measures.len()).filter(|&m| figures.is_request(m));
-    let cells = all.map(|measure| figures.cell(phase, measure));
-    cells.fold((0, 0), |(ended, failed), cell: Cell| {
-        (ended + cell.ended(), failed + cell.failed())
-    })
 }
 
 /// A count over a time; 0 over no time.
@@ -157,3 +188,6 @@ fn censored(times: &Censored) -> Option<Latency> {
         intervals: Vec::new(),
     })
 }
+
+#[cfg(test)]
+mod tests;

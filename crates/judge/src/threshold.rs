@@ -5,9 +5,9 @@ use record::schema::{PercentileInterval, ThresholdResult, WireFigures};
 use stats::hist::LogHistogram;
 
 use crate::clocks;
-use crate::figures::{Cell, Figures};
+use crate::figures::{Cell, Figures, Part};
 use crate::numbered::Numbered;
-use crate::summary::{per_second, total, traffic};
+use crate::summary::{per_second, traffic};
 use units::Unit;
 
 /// Significant digits of a value, and as many as it gets where it is close to its limit.
@@ -21,18 +21,17 @@ pub(crate) fn evaluate_all(figures: &Figures, thresholds: &[Threshold]) -> Vec<T
 
 /// Names of the measures with a threshold on failures that no run without failures can pass.
 pub(crate) fn meant_to_fail<'a>(figures: &'a Figures, thresholds: &[Threshold]) -> Vec<&'a str> {
-    let names = thresholds.iter().filter_map(|threshold| {
-        let Figure::Measure {
-            stat: Stat::Errors | Stat::ErrorRate,
-            measure: Some(measure),
-            ..
-        } = threshold.figure
-        else {
-            return None;
-        };
-        let demands_failures = !threshold.comparison.holds(0.0, threshold.limit);
-        let measure = figures.info.measures.get(measure.index())?;
-        demands_failures.then_some(measure.name.as_str())
+    let names = thresholds.iter().flat_map(|threshold| {
+        // A threshold on all together means none of them.
+        let is_of_all = matches!(threshold.figure, Figure::Measure { measure: None, .. });
+        let part = Part::of(figures, &threshold.figure).filter(|_| !is_of_all);
+        let part = part.filter(|part| {
+            let is_of_failures = matches!(part.stat, Stat::Errors | Stat::ErrorRate);
+            is_of_failures && !threshold.comparison.holds(0.0, threshold.limit)
+        });
+        let measures = part.map_or(Vec::new(), |part| part.measures);
+        let infos = measures.into_iter();
+        infos.filter_map(|measure| Some(figures.info.measures.get(measure)?.name.as_str()))
     });
     names.collect()
 }
@@ -78,37 +77,23 @@ pub(crate) fn holds(threshold: &Threshold, found: Found) -> bool {
 
 /// Of a percentile: how far the true one may lie from it.
 fn interval(figures: &Figures, figure: &Figure) -> Option<PercentileInterval> {
-    let &Figure::Measure {
-        stat: Stat::Quantile(share),
-        measure: Some(measure),
-        basis,
-        phase,
-    } = figure
-    else {
+    let part = Part::of(figures, figure)?;
+    let Stat::Quantile(share) = part.stat else {
         return None;
     };
-    let of = (phase, measure.index(), basis);
+    let of = (part.phase, part.measures, part.basis);
     figures.interval(of, share).copied()
 }
 
 /// Why a figure of messages is unknown, although something was counted or timed.
 fn unknown(figures: &Figures, figure: &Figure) -> Option<String> {
-    let &Figure::Measure {
-        measure: Some(measure),
-        stat,
-        ..
-    } = figure
-    else {
-        return None;
-    };
-    match stat {
-        Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_) => {
-            clocks::unknown(figures, measure.index())
-        }
+    let part = Part::of(figures, figure)?;
+    part.measures.iter().find_map(|&measure| match part.stat {
+        Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_) => clocks::unknown(figures, measure),
         Stat::Count | Stat::Rate | Stat::Errors | Stat::ErrorRate => {
-            Numbered::of_part(figures, measure.index())?.unknown()
+            Numbered::of_part(figures, measure)?.unknown()
         }
-    }
+    })
 }
 
 /// A figure, or a lower bound of it.
@@ -125,14 +110,14 @@ pub(crate) fn find(figures: &Figures, figure: &Figure) -> Option<Found> {
     if unknown(figures, figure).is_some() {
         return None;
     }
-    if let Figure::Measure {
+    if let Some(Part {
         stat: stat @ (Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_)),
-        measure: Some(measure),
+        measures,
         basis: Basis::Response,
         phase,
-    } = figure
+    }) = Part::of(figures, figure)
     {
-        return of_responses(*stat, &figures.cell(*phase, measure.index()));
+        return of_responses(stat, &figures.merged(phase, &measures));
     }
     exact(figures, figure).map(|value| Found {
         value,
@@ -182,45 +167,40 @@ fn exact(figures: &Figures, figure: &Figure) -> Option<f64> {
         Figure::Users => Some(figures.users_started() as f64),
         Figure::Refused => Some(figures.total(|row| row.users_refused) as f64),
         Figure::Wire(wire) => traffic(figures).map(|told| of_wire(*wire, &told.total)),
-        Figure::Measure {
-            stat,
-            measure: None,
-            phase,
-            ..
-        } => {
-            let (ended, failed) = total(figures, *phase);
-            let all = (0..figures.info.measures.len()).filter(|&m| figures.is_request(m));
-            let seen = Seen {
-                ended,
-                completed: all.map(|measure| figures.completed(*phase, measure)).sum(),
-                failed,
-                seconds: figures.completion_seconds(*phase),
-                checks: false,
-            };
-            of_counts(*stat, &seen)
-        }
-        Figure::Measure {
-            stat,
-            measure: Some(measure),
-            basis,
-            phase,
-        } => {
-            let cell = figures.cell(*phase, measure.index());
-            let hist = match basis {
-                Basis::Response | Basis::Succeeded => &cell.response,
-                Basis::Service => &cell.service,
-                Basis::Lag => &cell.lag,
-            };
-            let seen = Seen {
-                ended: cell.ended(),
-                completed: figures.completed(*phase, measure.index()),
-                failed: cell.failed(),
-                seconds: figures.completion_seconds(*phase),
-                checks: figures.kind(measure.index()) == "check",
-            };
-            of_counts(*stat, &seen).or_else(|| of_times(*stat, hist))
+        Figure::Measure { .. } | Figure::Measures { .. } => {
+            of_part(figures, &Part::of(figures, figure)?)
         }
     }
+}
+
+/// A figure of measures.
+fn of_part(figures: &Figures, part: &Part) -> Option<f64> {
+    let Part {
+        stat,
+        ref measures,
+        basis,
+        phase,
+    } = *part;
+    let cell = figures.merged(phase, measures);
+    let hist = match basis {
+        Basis::Response | Basis::Succeeded => &cell.response,
+        Basis::Service => &cell.service,
+        Basis::Lag => &cell.lag,
+    };
+    let completed = measures
+        .iter()
+        .map(|&measure| figures.completed(phase, measure));
+    let seen = Seen {
+        ended: cell.ended(),
+        completed: completed.sum(),
+        failed: cell.failed(),
+        seconds: figures.completion_seconds(phase),
+        checks: !measures.is_empty()
+            && measures
+                .iter()
+                .all(|&measure| figures.kind(measure) == "check"),
+    };
+    of_counts(stat, &seen).or_else(|| of_times(stat, hist))
 }
 
 /// What counting figures are made of.
@@ -280,7 +260,7 @@ pub(crate) fn unit(figure: &Figure) -> Unit {
     match figure {
         Figure::Connected => Unit::Share,
         Figure::Users | Figure::Refused | Figure::Wire(_) => Unit::Count,
-        Figure::Measure { stat, .. } => match stat {
+        Figure::Measure { stat, .. } | Figure::Measures { stat, .. } => match stat {
             Stat::Count | Stat::Errors => Unit::Count,
             Stat::Rate => Unit::PerSecond,
             Stat::ErrorRate => Unit::Share,
@@ -302,9 +282,8 @@ fn shown(unit: Unit, value: f64, limit: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use record::Outcome;
-
     use plan::MeasureId;
+    use record::Outcome;
 
     use super::*;
     use crate::sample::{self, MS, REQUEST, US, fail, figures, succeed};
@@ -446,9 +425,8 @@ mod tests {
     fn all_together_is_of_requests() {
         let mut info = sample::info();
         for (name, kind) in [("update", "message"), ("purchase", "transaction")] {
-            let (name, kind) = (name.to_owned(), kind.to_owned());
             info.measures
-                .push(record::schema::MeasureInfo { name, kind });
+                .push(record::schema::MeasureInfo::new(name, kind));
         }
         let mut figures = Figures::new(info, (0..60).map(sample::row).collect(), Vec::new());
         succeed(&mut figures, 0, 0, 100, MS, 0);
@@ -458,6 +436,70 @@ mod tests {
         succeed(&mut figures, 0, 3, 1_000, MS, 0);
         let rate = measure(Stat::ErrorRate, None, Basis::Response, None);
         check(&figures, rate, 0.02, true, "1.00 %");
+    }
+
+    /// Two measures of requests and one of handshakes: their times are merged before a percentile is taken, and
+    /// messages, connections and transactions are none of them.
+    #[test]
+    fn times_of_no_measure_are_those_of_all_requests() {
+        let mut info = sample::info();
+        info.measures.truncate(REQUEST + 1);
+        for (name, kind) in [
+            ("cart", "request"),
+            ("handshake", "handshake"),
+            ("update", "message"),
+            ("purchase", "transaction"),
+        ] {
+            info.measures
+                .push(record::schema::MeasureInfo::new(name, kind));
+        }
+        let mut figures = Figures::new(info, vec![sample::row(0)], Vec::new());
+        succeed(&mut figures, 0, 0, 5_000, 900 * MS, 0);
+        succeed(&mut figures, 0, REQUEST, 60, 10 * MS, MS);
+        succeed(&mut figures, 0, 2, 30, 20 * MS, 0);
+        succeed(&mut figures, 0, 3, 5, 30 * MS, 0);
+        succeed(&mut figures, 0, 4, 5_000, 900 * MS, 0);
+        succeed(&mut figures, 0, 5, 5_000, 900 * MS, 0);
+        let all = |stat, basis| measure(stat, None, basis, None);
+        let response = |stat| all(stat, Basis::Response);
+        check(&figures, response(Stat::Min), 11e6, true, "10.0 ms");
+        check(&figures, response(Stat::Max), 31e6, true, "30.0 ms");
+        // 60 × 10, 30 × 20 and 5 × 30 ms.
+        check(&figures, response(Stat::Mean), 15e6, true, "14.2 ms");
+        let p = |percent: f64| response(Stat::Quantile(percent / 100.0));
+        check(&figures, p(60.0), 11e6, true, "10.0 ms");
+        check(&figures, p(90.0), 21e6, true, "20.0 ms");
+        check(&figures, p(99.0), 31e6, true, "30.0 ms");
+        check(
+            &figures,
+            all(Stat::Min, Basis::Service),
+            10e6,
+            true,
+            "9.00 ms",
+        );
+        check(&figures, all(Stat::Max, Basis::Lag), 1.1e6, true, "1.00 ms");
+        // Five more were never answered: of 100, the slowest are only known to have taken longer.
+        figures
+            .cell_mut(0, 2)
+            .unwrap()
+            .unanswered
+            .record_n(25 * MS, 5);
+        check(&figures, p(90.0), 21e6, true, "20.0 ms");
+        check(&figures, p(92.0), 31e6, true, "30.0 ms");
+        check(&figures, response(Stat::Max), 31e6, true, "30.0 ms");
+        figures
+            .cell_mut(0, REQUEST)
+            .unwrap()
+            .unanswered
+            .record_n(1_000 * MS, 5);
+        check(&figures, p(99.0), 2e9, false, "≥ 1.00 s");
+        check(
+            &figures,
+            all(Stat::Quantile(0.99), Basis::Succeeded),
+            31e6,
+            true,
+            "30.0 ms",
+        );
     }
 
     #[test]

@@ -2,8 +2,6 @@
 //! and `Sec-Fetch-Site` (Fetch Metadata, W3C), and another name that was made to resolve to this machine (DNS
 //! rebinding) by its `Host`. Beyond this machine a token is needed as well.
 
-use std::fmt::Write;
-use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 
 use httpd::{Head, Method};
@@ -138,13 +136,7 @@ fn equal(a: &str, b: &str) -> bool {
 /// # Errors
 /// The system has no random numbers.
 pub(crate) fn random_token() -> std::io::Result<String> {
-    let mut bytes = [0; TOKEN_BYTES];
-    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    let mut token = String::new();
-    for byte in bytes {
-        let _ = write!(token, "{byte:02x}");
-    }
-    Ok(token)
+    machine::secret(TOKEN_BYTES)
 }
 
 /// Whether a chosen token is long enough and can be part of an address.

@@ -18,5 +18,7 @@ pub use feed::Feed;
 pub use httpd::Listener;
 pub use jobs::Progress;
 pub use listener::{ListenError, PageListener};
-pub use results::{Comparison, ComparisonRequest, Results, ResultsPages, serve_results};
+pub use results::{
+    Comparison, ComparisonRequest, NoteRefusal, Results, ResultsPages, serve_results,
+};
 pub use server::{Action, Limits, Pages, Server};

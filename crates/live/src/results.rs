@@ -32,6 +32,14 @@ pub trait Results: Send + Sync + 'static {
     /// The report of a result: a self-contained HTML file. `None` if there is no such id.
     fn report(&self, id: &str) -> Option<Result<Vec<u8>, String>>;
 
+    /// The figures of all runs of one scenario, over time: a document in JSON. `None` if there is no run with
+    /// this id.
+    fn trend(&self, id: &str) -> Option<String>;
+
+    /// Writes the note on a run; returns it in the form in which it is kept, `None` without one. `None` if there is
+    /// no run with this id.
+    fn write_note(&self, id: &str, text: &str) -> Option<Result<Option<String>, NoteRefusal>>;
+
     /// Compares results and reports its progress. Called on one thread, one comparison after the other.
     ///
     /// # Errors
@@ -41,6 +49,15 @@ pub trait Results: Send + Sync + 'static {
         request: &ComparisonRequest,
         report: &mut dyn FnMut(Progress),
     ) -> Result<Comparison, String>;
+}
+
+/// Why a note was not written, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoteRefusal {
+    /// The text is no note.
+    Text(String),
+    /// It cannot be written.
+    Disk(String),
 }
 
 /// A requested comparison.
@@ -78,6 +95,8 @@ struct Shared<R> {
     comparisons: Jobs<ComparisonRequest, Comparison>,
     /// Held while a report is made: one at a time.
     report: Mutex<()>,
+    /// Held while a note is written: one at a time.
+    note: Mutex<()>,
 }
 
 /// Serves results on threads of its own, until the listener is dropped.
@@ -95,6 +114,7 @@ pub fn serve_results(
         results,
         comparisons: Jobs::new(),
         report: Mutex::new(()),
+        note: Mutex::new(()),
     });
     let worker = Arc::clone(&shared);
     std::thread::Builder::new()
@@ -129,6 +149,12 @@ impl<R: Results> Pages for Arc<Shared<R>> {
         if let Some(rest) = path.strip_prefix("/comparison/") {
             return comparison(self, request, rest);
         }
+        if let Some(id) = path.strip_prefix("/trend/") {
+            return trend(self, request, id);
+        }
+        if let Some(id) = path.strip_prefix("/note/") {
+            return write_note(self, request, id);
+        }
         let reply = |kind: &'static str, body: &str| request.reply(kind, body.as_bytes());
         match (head.method, path) {
             (Method::Get, "/") => reply("text/html; charset=utf-8", &pages.html),
@@ -156,6 +182,56 @@ fn report<R: Results>(shared: &Shared<R>, request: &PageRequest<'_>, id: &str) -
         Some(Err(why)) => request.reply_status(404, &format!("there is no report: {why}\n")),
         None => request.reply_status(404, "there is no such result any more\n"),
     }
+}
+
+fn trend<R: Results>(shared: &Shared<R>, request: &PageRequest<'_>, id: &str) -> io::Result<()> {
+    let is_query = request.head().method == Method::Get && is_id(id);
+    match is_query.then(|| shared.results.trend(id)).flatten() {
+        Some(json) => request.reply(JSON, json.as_bytes()),
+        None => request.reply_status(404, "there is no such run any more\n"),
+    }
+}
+
+/// Writes a note: its text is in the query, because requests have no bodies.
+fn write_note<R: Results>(
+    shared: &Shared<R>,
+    request: &PageRequest<'_>,
+    id: &str,
+) -> io::Result<()> {
+    let head = request.head();
+    let text = head.query.as_deref().and_then(|q| q.strip_prefix("text="));
+    let Some(text) = text.and_then(percent_decoded) else {
+        return request.reply_status(400, "give the note as text=NOTE, percent-encoded\n");
+    };
+    let is_query = head.method == Method::Post && is_id(id);
+    let written = is_query.then(|| {
+        let _one = shared.note.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.results.write_note(id, &text)
+    });
+    match written.flatten() {
+        Some(Ok(note)) => {
+            let note = note.map_or("null".to_owned(), |note| quoted(&note));
+            request.reply(JSON, format!("{{\"note\":{note}}}").as_bytes())
+        }
+        Some(Err(NoteRefusal::Text(why))) => request.reply_status(400, &format!("{why}\n")),
+        Some(Err(NoteRefusal::Disk(why))) => request.reply_status(500, &format!("{why}\n")),
+        None => request.reply_status(404, "there is no such run any more\n"),
+    }
+}
+
+/// The text of a part of a query (RFC 3986 §2.1); `None` if it is malformed or no UTF-8.
+fn percent_decoded(part: &str) -> Option<String> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let mut bytes = part.bytes();
+    let mut decoded = Vec::with_capacity(part.len());
+    while let Some(byte) = bytes.next() {
+        decoded.push(match byte {
+            b'%' => u8::try_from(digit(bytes.next()?)? * 16 + digit(bytes.next()?)?).ok()?,
+            b'&' | b'+' => return None,
+            other => other,
+        });
+    }
+    String::from_utf8(decoded).ok()
 }
 
 fn compare<R: Results>(shared: &Shared<R>, request: &PageRequest<'_>) -> io::Result<()> {
@@ -288,6 +364,18 @@ mod tests {
             &format!("runs={many}"),
         ] {
             assert_eq!(parse_request(query), None, "{query}");
+        }
+    }
+
+    #[test]
+    fn a_notes_text_is_percent_encoded() {
+        assert_eq!(
+            percent_decoded("a%20%26%C3%a4%25"),
+            Some("a &ä%".to_owned())
+        );
+        assert_eq!(percent_decoded(""), Some(String::new()));
+        for malformed in ["%", "%4", "%zz", "%ff", "a&b=c", "a+b", "%+1"] {
+            assert_eq!(percent_decoded(malformed), None, "{malformed}");
         }
     }
 

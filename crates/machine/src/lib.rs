@@ -9,6 +9,7 @@
 //! | `facts` | the limits as the kernel states them |
 //! | `doctor` | each limit, what it means, and the command that raises it |
 //! | `limits` | how many users the machine can hold, and what a number of users needs |
+//! | `random` | secrets that cannot be guessed |
 //! | `loops` | how many loops a run may have, and what one of them can hold |
 
 pub mod cgroup;
@@ -19,7 +20,9 @@ pub mod limits;
 pub mod loops;
 mod memory;
 pub mod procfs;
+mod random;
 
 pub use facts::Facts;
 pub use limits::MachineLimits;
 pub use memory::Memory;
+pub use random::secret;

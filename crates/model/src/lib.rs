@@ -25,6 +25,8 @@ mod format;
 mod from_counts;
 mod from_logs;
 mod from_run;
+#[doc(hidden)]
+pub mod fuzzing;
 mod input;
 mod interner;
 mod line_part;

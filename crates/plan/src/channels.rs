@@ -62,12 +62,3 @@ pub enum ChannelVerb {
     Push,
     Leave,
 }
-
-/// Reconnecting a lost WebSocket that speaks a protocol of channels, and joining its channels again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct ChannelsReconnect {
-    /// Each attempt to connect.
-    pub measure: MeasureId,
-    /// Each attempt to join one of its channels again.
-    pub rejoin: MeasureId,
-}

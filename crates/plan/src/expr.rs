@@ -1,13 +1,15 @@
 //! Values, expressions and templates: what stands between `${` and `}`, and in `if` and `check`.
 //!
-//! This file holds the types; [`binary`] writes numbers as bytes, [`eval`] runs expressions, [`value`] says how values convert and
+//! This file holds the types; [`Condition`] says why an expression is false; [`binary`] writes numbers as bytes, [`eval`] runs expressions, [`value`] says how values convert and
 //! compare, [`template`] writes text.
 
 pub mod binary;
+mod condition;
 pub mod eval;
 pub mod template;
 pub mod value;
 
+pub use condition::{Condition, shown};
 pub use eval::EvalError;
 
 use std::sync::Arc;
@@ -95,6 +97,27 @@ pub enum Binary {
     Multiply,
     Divide,
     Remainder,
+}
+
+impl Binary {
+    /// True for `==`, `!=`, `<`, `<=`, `>` and `>=`.
+    pub fn compares(self) -> bool {
+        match self {
+            Binary::Equal
+            | Binary::NotEqual
+            | Binary::Less
+            | Binary::LessEqual
+            | Binary::Greater
+            | Binary::GreaterEqual => true,
+            Binary::Or
+            | Binary::And
+            | Binary::Add
+            | Binary::Subtract
+            | Binary::Multiply
+            | Binary::Divide
+            | Binary::Remainder => false,
+        }
+    }
 }
 
 /// What an expression may look at while it is evaluated.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::auth::Digest;
-use crate::expr::{Expr, Template};
+use crate::expr::{Condition, Template};
 use crate::ids::{EndpointId, MeasureId, Slot};
 use crate::matching::Save;
 
@@ -33,7 +33,7 @@ pub struct HttpOp {
     pub status: StatusRule,
     pub save: Vec<Save>,
     /// Evaluated after `save`; a false one counts as error kind `check`.
-    pub check: Vec<Expr>,
+    pub check: Vec<Condition>,
     /// From the request being sent to the response's end.
     pub timeout_ns: u64,
 }

@@ -22,6 +22,7 @@ mod options;
 mod phases;
 pub mod prices;
 pub mod probes;
+mod reconnect;
 mod remote;
 mod session;
 mod streams;
@@ -30,18 +31,23 @@ pub mod thresholds;
 mod wire;
 
 pub use auth::Digest;
-pub use channels::{ChannelOp, ChannelVerb, ChannelsReconnect, Protocol};
+pub use channels::{ChannelOp, ChannelVerb, Protocol};
 pub use data::{Data, End, Feed, Found, Order, Table};
 pub use http::{HttpOp, StatusRule};
 pub use ids::{DataId, EndpointId, MeasureId, MessageId, Pc, Register, SessionId, Slot};
 pub use load_setting::LoadSetting;
 pub use matching::{Match, MatchTest, Save, Source, pointer_text};
-pub use measures::{Measure, MeasureKind, builtin};
+pub use measures::{
+    GROUP, GROUP_SEPARATOR, Measure, MeasureKind, Tags, all_tags, builtin, has_tag,
+};
 pub use messages::{Acknowledgement, Expect, Pushed, SendOp, SentAt};
 pub use numbered::Numbered;
 pub use options::{ConnectRetries, HttpConnections, Mode, Options, Tls};
-pub use phases::{Phase, PhaseKind, RATE_MAX_PER_S, Series, Single, Spacing, Trace};
-pub use session::{Op, Session, Visits};
+pub use phases::{
+    Phase, PhaseKind, Population, RATE_MAX_PER_S, Series, Single, Spacing, Trace, closed_until_ns,
+};
+pub use reconnect::{Backoff, Jitter, Pauses, WsReconnect};
+pub use session::{Op, Session, Transaction, Visits};
 pub use streams::{Poll, Reconnect, SseOpen, WsOpen};
 pub use tcp::{Payload, TcpOpen};
 pub use thresholds::{Basis, Comparison, Figure, Stat, Threshold};

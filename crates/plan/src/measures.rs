@@ -1,12 +1,43 @@
 //! What is measured or counted under a name.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
+
+/// Keys and their values.
+pub type Tags = BTreeMap<String, String>;
+
+/// The key of the tag that a group gives its steps. Its value is the group's name, behind those of the groups around it.
+pub const GROUP: &str = "group";
+
+/// Between the names of a group and of one in it.
+pub const GROUP_SEPARATOR: char = '/';
 
 /// Something that is measured or counted under a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Measure {
+    /// Unique.
     pub name: String,
     pub kind: MeasureKind,
+    /// What its figures are added up by.
+    pub tags: Tags,
+    /// The name that it shares with others whose tags differ; `None`: it is the only one of its name.
+    pub shared_name: Option<String>,
+}
+
+/// All tags of a measure that was given these: a step of an inner group belongs to the outer ones as well, which come
+/// first.
+pub fn all_tags(tags: &Tags) -> impl Iterator<Item = (&str, &str)> {
+    tags.iter().flat_map(|(key, value)| {
+        let outer = value.match_indices(GROUP_SEPARATOR).map(|(at, _)| at);
+        let ends = outer.filter(move |_| key == GROUP).chain([value.len()]);
+        ends.map(move |end| (key.as_str(), &value[..end]))
+    })
+}
+
+/// True if a measure with these tags has the tag; see [`all_tags`].
+pub fn has_tag(tags: &Tags, key: &str, value: &str) -> bool {
+    all_tags(tags).any(|tag| tag == (key, value))
 }
 
 /// Where a measure's times come from.
@@ -20,7 +51,7 @@ pub enum MeasureKind {
     Handshake,
     /// A pushed message: from the sender's stamp to its receipt.
     Message,
-    /// A named group of steps.
+    /// Several steps: a transaction, or a group.
     Transaction,
     /// Conditions; only errors are counted.
     Check,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::expr::{Expr, Template};
+use crate::expr::{Condition, Template};
 use crate::ids::MeasureId;
 use crate::matching::{Match, Save};
 use crate::numbered::Numbered;
@@ -27,7 +27,7 @@ pub struct Expect {
     pub when: Vec<Match>,
     pub save: Vec<Save>,
     /// Evaluated after `save`; a false one counts as error kind `check`.
-    pub check: Vec<Expr>,
+    pub check: Vec<Condition>,
     pub measure: MeasureId,
     /// From being sent to the reply.
     pub timeout_ns: u64,

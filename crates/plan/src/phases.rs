@@ -1,7 +1,11 @@
 //! The arrival process: phases, one after the other, and how many users each is expected to start.
 
+mod population;
+
 use std::fmt;
 use std::sync::Arc;
+
+pub use population::{Population, closed_until_ns};
 
 use serde::{Serialize, Serializer};
 
@@ -57,8 +61,8 @@ pub enum PhaseKind {
     Together(Vec<Vec<Phase>>),
     /// No new sessions; those that are there go on.
     Hold,
-    /// Closed: this many users, each restarting its session when it ends.
-    Closed { users_count: u64 },
+    /// Closed: users that each restart their session when it ends.
+    Closed(Population),
 }
 
 /// How arrivals of a given rate lie in time.
@@ -188,6 +192,11 @@ impl Phase {
         self.start_ns + self.duration_ns
     }
 
+    /// The moment at this share of the phase.
+    pub fn at(&self, share: f64) -> u64 {
+        self.start_ns + (self.duration_ns as f64 * share).round() as u64
+    }
+
     /// How many users the phase is expected to start; of a closed population each counts once.
     pub fn users_planned(&self) -> f64 {
         self.users_by(self.end_ns())
@@ -196,7 +205,7 @@ impl Phase {
     /// How many of them until `at_ns` of the run.
     pub fn users_by(&self, at_ns: u64) -> f64 {
         let at_ns = at_ns.min(self.end_ns());
-        // The users of a closed population are due at its start: before it, nobody.
+        // A fixed population is due at the phase's start: before it, nobody.
         let Some(into_ns) = at_ns.checked_sub(self.start_ns).filter(|&ns| ns > 0) else {
             return 0.0;
         };
@@ -217,7 +226,9 @@ impl Phase {
                 phases.map(|phase| phase.users_by(at_ns)).sum()
             }
             PhaseKind::Hold => 0.0,
-            PhaseKind::Closed { users_count } => *users_count as f64,
+            PhaseKind::Closed(population) => {
+                population.started_by(t / (self.duration_ns as f64 / 1e9))
+            }
         };
         self.users_max.map_or(users, |max| users.min(max as f64))
     }
@@ -233,7 +244,7 @@ impl Phase {
 
     /// True where users come by the clock, whether or not those before them were answered.
     pub fn is_open(&self) -> bool {
-        !matches!(self.kind, PhaseKind::Hold | PhaseKind::Closed { .. })
+        !matches!(self.kind, PhaseKind::Hold | PhaseKind::Closed(_))
     }
 
     /// The highest rate of an open phase, per second; of known starts that of the busiest second.
@@ -247,7 +258,7 @@ impl Phase {
             PhaseKind::Trace(trace) => trace.rate_max_per_s(),
             PhaseKind::Starts(times) => busiest_second(times.values()) as f64,
             PhaseKind::Together(streams) => streams.iter().map(|stream| highest(stream)).sum(),
-            PhaseKind::Hold | PhaseKind::Closed { .. } => 0.0,
+            PhaseKind::Hold | PhaseKind::Closed(_) => 0.0,
         }
     }
 }

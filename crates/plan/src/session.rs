@@ -7,7 +7,7 @@ use stats::dist::Dist;
 
 use crate::channels::ChannelOp;
 use crate::data::Feed;
-use crate::expr::{Expr, Template};
+use crate::expr::{Condition, Expr, Template};
 use crate::http::HttpOp;
 use crate::ids::{MeasureId, Pc, Register, Slot};
 use crate::matching::Save;
@@ -28,6 +28,8 @@ pub struct Session {
     pub ops: Vec<Op>,
     /// How often parts of the program are expected to be done.
     pub visits: Vec<Visits>,
+    /// Its transactions and groups, by where they begin.
+    pub transactions: Vec<Transaction>,
     /// How many variables a user has.
     pub slots_count: u16,
     /// How many registers a user has.
@@ -42,6 +44,18 @@ pub struct Session {
 pub struct Visits {
     pub instructions: Range<Pc>,
     pub expected: f64,
+}
+
+/// Instructions that are timed together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Transaction {
+    /// Those behind its [`Op::TransactionStart`], up to its [`Op::TransactionEnd`].
+    pub instructions: Range<Pc>,
+    /// When it was due.
+    pub register: Register,
+    /// How the first of its operations that failed did: the outcome's code, which is 0 while none has.
+    pub failure: Register,
+    pub measure: MeasureId,
 }
 
 /// One instruction of a session.
@@ -79,7 +93,10 @@ pub enum Op {
     /// Take a row of the users' own data, or finish where there is none.
     Feed(Box<Feed>),
     /// Count `measure` as an error of kind `check` where `condition` is false; the user goes on.
-    Check { condition: Expr, measure: MeasureId },
+    Check {
+        condition: Condition,
+        measure: MeasureId,
+    },
     /// Start a counted loop: evaluate `times`, jump to `end` when it is below 1.
     LoopStart {
         register: Register,
@@ -96,14 +113,17 @@ pub enum Op {
     Choose(Vec<(f64, Pc)>),
     /// Restart the session, at most `times_max` times a user; then the user has finished.
     Restart { register: Register, times_max: u64 },
-    /// A named transaction starts.
+    /// A transaction or group starts.
     TransactionStart {
         register: Register,
+        /// As [`Transaction::failure`].
+        failure: Register,
         measure: MeasureId,
     },
     /// It ends: measure from its start to now.
     TransactionEnd {
         register: Register,
+        failure: Register,
         measure: MeasureId,
     },
     /// The user has finished.
@@ -148,14 +168,32 @@ impl Session {
     /// True if `pc` is in the body of a loop without an end of its own. A user in such a loop is meant
     /// to stay until the run ends.
     pub fn is_endless(&self, pc: Pc) -> bool {
-        let ends = (pc..).zip(self.ops.iter().skip(pc as usize));
-        ends.into_iter().any(|(end, op)| {
-            let Op::Jump(top) = *op else { return false };
-            // A loop with a condition leaves to the instruction after its jump.
-            let body = self.ops.get(top as usize..end as usize).unwrap_or(&[]);
-            let leaves = |op: &Op| matches!(op, Op::JumpUnless { to, .. } if *to == end + 1);
-            top <= pc && !body.is_empty() && !body.iter().any(leaves)
+        let mut ends = (pc..).zip(self.ops.iter().skip(pc as usize));
+        ends.any(|(end, op)| match *op {
+            Op::Jump(top) => top <= pc && self.never_leaves(top, end),
+            _ => false,
         })
+    }
+
+    /// True if users that do not fail may stay in a loop without an end of its own; chains end by chance.
+    pub fn has_endless_loop(&self) -> bool {
+        let in_chain = |at: Pc| {
+            self.visits
+                .iter()
+                .any(|part| part.instructions.contains(&at))
+        };
+        (0..).zip(&self.ops).any(|(end, op)| match *op {
+            Op::Jump(top) => !in_chain(end) && self.never_leaves(top, end),
+            _ => false,
+        })
+    }
+
+    /// True if the jump at `end` leads back to `top`, and nothing between them leads behind it.
+    fn never_leaves(&self, top: Pc, end: Pc) -> bool {
+        // A loop with a condition leaves to the instruction after its jump.
+        let body = self.ops.get(top as usize..end as usize).unwrap_or(&[]);
+        let leaves = |op: &Op| matches!(op, Op::JumpUnless { to, .. } if *to == end + 1);
+        !body.is_empty() && !body.iter().any(leaves)
     }
 
     /// The mean of all pauses of one pass through the program, each taken once: a session takes about as long
@@ -187,18 +225,9 @@ impl Session {
         })
     }
 
-    /// Transactions that have started and not ended for a user at `pc`: their registers and measures.
-    pub fn open_transactions(&self, pc: Pc) -> impl Iterator<Item = (Register, MeasureId)> {
-        let starts = self.ops.iter().take(pc as usize);
-        starts.filter_map(move |op| match *op {
-            Op::TransactionStart { register, measure } => {
-                let mut rest = self.ops.iter().skip(pc as usize);
-                rest.any(
-                    |op| matches!(op, Op::TransactionEnd { register: r, .. } if *r == register),
-                )
-                .then_some((register, measure))
-            }
-            _ => None,
-        })
+    /// Transactions that a user at `pc` is in.
+    pub fn open_transactions(&self, pc: Pc) -> impl Iterator<Item = &Transaction> {
+        let open = move |transaction: &&Transaction| transaction.instructions.contains(&pc);
+        self.transactions.iter().filter(open)
     }
 }

@@ -3,11 +3,12 @@
 use proto::ws::Offer;
 use serde::Serialize;
 
-use crate::channels::{ChannelsReconnect, Protocol};
+use crate::channels::Protocol;
 use crate::expr::Template;
 use crate::http::StatusRule;
 use crate::ids::{EndpointId, MeasureId};
 use crate::matching::Save;
+use crate::reconnect::WsReconnect;
 
 /// Opening a WebSocket.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -22,7 +23,7 @@ pub struct WsOpen {
     /// The protocol of channels that is spoken over it.
     pub protocol: Option<Protocol>,
     /// What becomes of it if it is lost; `None`: the session cannot go on.
-    pub reconnect: Option<ChannelsReconnect>,
+    pub reconnect: Option<WsReconnect>,
     /// Handshake latency: connect, TLS, upgrade and the protocol's greeting together.
     pub measure: MeasureId,
     pub timeout_ns: u64,

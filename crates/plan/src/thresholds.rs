@@ -1,8 +1,9 @@
 //! Figures of a run, and conditions on them that decide whether it passes.
 
 mod parse;
+mod tags;
 
-pub use parse::{FigureError, Names, UNKNOWN_MEASURE, Unknown};
+pub use parse::{FigureError, Names, Tagged, UNKNOWN_MEASURE, UNKNOWN_TAG, Unknown};
 
 use serde::Serialize;
 
@@ -56,13 +57,23 @@ pub enum Figure {
     Refused,
     /// What connections took on the wire, over the whole run: `segments_out`, ….
     Wire(Wire),
-    /// A figure of one measure, or of all together where `measure` is `None` (only for
-    /// [`Stat::Errors`], [`Stat::ErrorRate`], [`Stat::Count`] and [`Stat::Rate`]).
+    /// A figure of one measure, or of all requests together where `measure` is `None`: requests, messages
+    /// that users send or wait for, and handshakes.
     Measure {
         stat: Stat,
         measure: Option<MeasureId>,
         basis: Basis,
         /// Index into [`crate::Plan::phases`]; `None`: the whole run.
+        phase: Option<usize>,
+    },
+    /// A figure of several measures taken as one: those with a tag (`p98(area=checkout)`), or those of one name whose
+    /// tags differ.
+    Measures {
+        stat: Stat,
+        /// Ascending; at least one.
+        measures: Vec<MeasureId>,
+        basis: Basis,
+        /// As above.
         phase: Option<usize>,
     },
 }

@@ -24,15 +24,18 @@ mod clock;
 pub mod fuzzing;
 mod host;
 mod ledger;
+#[cfg(feature = "databases")]
 mod mysql;
 mod newest;
 mod nginx;
 mod open;
 mod pool;
+#[cfg(feature = "databases")]
 mod postgres;
 mod process;
 mod prometheus;
 mod reading;
+#[cfg(feature = "databases")]
 mod redis;
 mod source;
 mod tls;

@@ -1,13 +1,16 @@
 //! MySQL and MariaDB: `SHOW GLOBAL STATUS`.
 
 use std::collections::HashMap;
+use std::error::Error;
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Opts, OptsBuilder};
 use plan::probes::Secret;
+use trust::MysqlUrl;
 
 use crate::reading::Reading;
 use crate::source::{ANSWER_MAX, ProbeError, ReadError, Source};
+use crate::tls;
 
 /// Most rows of an answer; servers have about 600 variables.
 const ROWS_MAX: usize = 10_000;
@@ -79,12 +82,20 @@ pub(crate) fn check(url: &Secret) -> Result<(), ProbeError> {
 }
 
 fn opts(url: &Secret) -> Result<Opts, ProbeError> {
-    let opts = Opts::from_url(url.reveal()).map_err(|error| ProbeError::Url {
-        kind: "mysql",
-        problem: url.hide_in(&error.to_string()),
-    })?;
+    let refused = |problem: String| ProbeError::url("mysql", url, &problem);
+    let parsed = MysqlUrl::parse(url.reveal()).map_err(|error| refused(error.to_string()))?;
+    let opts = Opts::from_url(&parsed.url).map_err(|error| refused(error.to_string()))?;
+    let mut tls = opts.get_ssl_opts().cloned();
+    if parsed.is_required {
+        tls.get_or_insert_default();
+    }
+    if let Some(ca) = parsed.ca {
+        tls::check_mysql(&ca).map_err(refused)?;
+        tls = Some(tls.unwrap_or_default().with_root_cert_path(Some(ca)));
+    }
     // The URL means the server at that address, not one behind a socket of this machine.
     let opts = OptsBuilder::from_opts(opts)
+        .ssl_opts(tls)
         .prefer_socket(false)
         .tcp_connect_timeout(Some(ANSWER_MAX))
         .read_timeout(Some(ANSWER_MAX))
@@ -139,13 +150,26 @@ impl Source for Mysql {
     fn read(&mut self, reading: &mut Reading) -> Result<(), ReadError> {
         let answer = self.query();
         let (status, connections_max) =
-            answer.map_err(|error| ReadError::Unreachable(error.to_string()))?;
+            answer.map_err(|error| ReadError::Unreachable(message(&error)))?;
         read_into(&status, reading)?;
         if let Some(max) = connections_max {
             reading.gauge("max_connections", "1", max);
         }
         Ok(())
     }
+}
+
+/// What went wrong, in words if it is the server's TLS.
+fn message(error: &mysql::Error) -> String {
+    // It does not name its sources.
+    let source: Option<&(dyn Error + 'static)> = match error {
+        mysql::Error::IoError(error) => Some(error),
+        mysql::Error::CodecError(error) => Some(error),
+        mysql::Error::TlsError(error) => Some(error),
+        _ => None,
+    };
+    let of_tls = source.and_then(|source| trust::describe_cause(source, "ssl_ca"));
+    of_tls.unwrap_or_else(|| error.to_string())
 }
 
 fn read_into(status: &HashMap<String, f64>, reading: &mut Reading) -> Result<(), ReadError> {

@@ -1,8 +1,11 @@
 //! PostgreSQL: activity, database and statement statistics (PostgreSQL 15, chapter 28.2, F.32).
 
 use plan::probes::Secret;
+use postgres::config::SslMode;
 use postgres::{Client, Config, Statement};
+use rustls::ClientConfig;
 use tokio_postgres_rustls::MakeRustlsConnect;
+use trust::PostgresUrl;
 
 use crate::reading::Reading;
 use crate::source::{ANSWER_MAX, ProbeError, ReadError, Source};
@@ -69,6 +72,7 @@ const STATEMENT_UNITS: &[(&str, &str)] = &[
 /// One server.
 pub(crate) struct Postgres {
     config: Config,
+    tls: ClientConfig,
     connection: Option<Connection>,
 }
 
@@ -86,31 +90,39 @@ pub(crate) fn check(url: &Secret) -> Result<(), ProbeError> {
     config(url).map(drop)
 }
 
-fn config(url: &Secret) -> Result<Config, ProbeError> {
-    let mut config: Config =
-        url.reveal()
-            .parse()
-            .map_err(|error: postgres::Error| ProbeError::Url {
-                kind: "postgres",
-                problem: url.hide_in(&error.to_string()),
-            })?;
+fn config(url: &Secret) -> Result<(Config, PostgresUrl), ProbeError> {
+    let refused = |problem: String| ProbeError::url("postgres", url, &problem);
+    let parsed = PostgresUrl::parse(url.reveal()).map_err(|error| refused(error.to_string()))?;
+    let config: Result<Config, postgres::Error> = parsed.url.parse();
+    let mut config = config.map_err(|error| refused(error.to_string()))?;
     config
         .connect_timeout(ANSWER_MAX)
         .tcp_user_timeout(ANSWER_MAX)
-        .application_name("throng-probe");
-    Ok(config)
+        .application_name("throng-probe")
+        .ssl_mode(match parsed.mode {
+            Some(trust::SslMode::Disable) => SslMode::Disable,
+            None | Some(trust::SslMode::Prefer) => SslMode::Prefer,
+            Some(_) => SslMode::Require,
+        });
+    Ok((config, parsed))
 }
 
 impl Postgres {
     pub(crate) fn new(url: &Secret) -> Result<Postgres, ProbeError> {
+        let (config, parsed) = config(url)?;
+        let tls = tls::postgres(&parsed);
+        let tls = tls.map_err(|problem| ProbeError::url("postgres", url, &problem))?;
         Ok(Postgres {
-            config: config(url)?,
+            config,
+            tls,
             connection: None,
         })
     }
 
     fn connect(&self) -> Result<Connection, postgres::Error> {
-        let mut client = self.config.connect(MakeRustlsConnect::new(tls::config()))?;
+        let mut client = self
+            .config
+            .connect(MakeRustlsConnect::new(self.tls.clone()))?;
         let timeout_ms = ANSWER_MAX.as_millis();
         client.batch_execute(&format!("SET statement_timeout = {timeout_ms}"))?;
         let (activity, databases) = (client.prepare(ACTIVITY)?, client.prepare(DATABASES)?);
@@ -203,6 +215,9 @@ fn message(error: &postgres::Error) -> String {
     match error.as_db_error() {
         Some(db) => db.message().to_owned(),
         None => {
+            if let Some(problem) = trust::describe_cause(error, "sslrootcert") {
+                return problem;
+            }
             let cause = std::error::Error::source(error);
             let cause = cause.map(|cause| format!(": {cause}")).unwrap_or_default();
             format!("{error}{cause}")

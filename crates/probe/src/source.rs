@@ -22,7 +22,7 @@ pub(crate) enum ReadError {
     File(#[from] FileError),
     #[error("{0}")]
     Gone(String),
-    #[error("cannot be reached: {0}")]
+    #[error("cannot be reached: {}", crate::tls::in_words(.0))]
     Unreachable(String),
     #[error("invalid answer: {0}")]
     Nonsense(String),
@@ -47,6 +47,14 @@ pub enum ProbeError {
         /// In words.
         problem: &'static str,
     },
+    /// A database's client is not part of this program.
+    #[error(
+        "this program was built without the {kind} probe: build it with the feature `databases`"
+    )]
+    NotBuilt {
+        /// As `redis`.
+        kind: &'static str,
+    },
     /// A thread could not be started.
     #[error("cannot start a thread for the probe {probe:?}")]
     Thread {
@@ -56,6 +64,17 @@ pub enum ProbeError {
         #[source]
         source: std::io::Error,
     },
+}
+
+#[cfg(feature = "databases")]
+impl ProbeError {
+    /// A URL that cannot be used.
+    pub(crate) fn url(kind: &'static str, url: &plan::probes::Secret, problem: &str) -> Self {
+        Self::Url {
+            kind,
+            problem: url.hide_in(problem),
+        }
+    }
 }
 
 /// Where the target is, for probes that name it.

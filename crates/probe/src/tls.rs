@@ -1,23 +1,57 @@
-//! TLS for the clients that take a configuration: the system's roots, as for the target.
+//! TLS for the clients that take a configuration, and what its errors say.
 
-use std::sync::{Arc, OnceLock};
+#[cfg(feature = "databases")]
+mod config;
 
-use rustls::crypto::ring;
-use rustls::{ClientConfig, RootCertStore};
+#[cfg(feature = "databases")]
+pub(crate) use config::{check_mysql, config, postgres};
 
-/// The configuration that all share.
-pub(crate) fn config() -> ClientConfig {
-    static CONFIG: OnceLock<ClientConfig> = OnceLock::new();
-    CONFIG
-        .get_or_init(|| {
-            let mut roots = RootCertStore::empty();
-            // What the system keeps beside its good roots does not matter.
-            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-            ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-                .with_safe_default_protocol_versions()
-                .expect("ring speaks TLS 1.2 and 1.3")
-                .with_root_certificates(roots)
-                .with_no_client_auth()
-        })
-        .clone()
+/// What the TLS library calls by names of its code, in words.
+const WORDS: &[(&str, &str)] = &[
+    (
+        "Other(OtherError(CaUsedAsEndEntity))",
+        "it is that of an authority, not of a server",
+    ),
+    ("UnknownIssuer", "signed by nobody that is trusted"),
+    ("NotValidForName", "not valid for this name"),
+    ("NotValidYet", "not valid yet"),
+    ("BadSignature", "bad signature"),
+    ("BadEncoding", "bad encoding"),
+    ("InvalidPurpose", "not for servers"),
+];
+
+/// An error's text without names of code.
+pub(crate) fn in_words(text: &str) -> String {
+    let replace = |text: String, (name, words): &(&str, &str)| text.replace(name, words);
+    WORDS.iter().fold(text.to_owned(), replace)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rustls::{CertificateError, Error, OtherError};
+
+    use crate::source::ReadError;
+
+    /// As webpki's: its text is its name in code.
+    #[derive(Debug, thiserror::Error)]
+    #[error("{self:?}")]
+    struct CaUsedAsEndEntity;
+
+    #[test]
+    fn certificates_are_refused_in_words() {
+        let other = CertificateError::Other(OtherError(Arc::new(CaUsedAsEndEntity)));
+        for (reason, expected) in [
+            (other, "it is that of an authority, not of a server"),
+            (
+                CertificateError::UnknownIssuer,
+                "signed by nobody that is trusted",
+            ),
+        ] {
+            let error = Error::InvalidCertificate(reason).to_string();
+            let shown = ReadError::Unreachable(error).to_string();
+            assert!(shown.ends_with(expected), "{shown}");
+        }
+    }
 }

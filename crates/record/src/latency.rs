@@ -129,7 +129,7 @@ impl LatencyWriter {
         self.encoded.clear();
         self.serializer
             .serialize(&self.histogram, &mut self.encoded)
-            .map_err(|error| format!("{error:?}"))?;
+            .map_err(|error| error.to_string())?;
         Ok(())
     }
 }

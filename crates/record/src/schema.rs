@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 pub use event::{Event, EventKind};
 pub use summary::{
     ClockSummary, Finding, HealthSummary, IntervalMethod, IntervalMissing, Latency, MeasureSummary,
-    PercentileInterval, PhaseSummary, Severity, Summary, ThresholdResult, TrafficSummary,
-    UsersSummary, Verdict, WireFigures,
+    PercentileInterval, PhaseSummary, Severity, Summary, TagSummary, ThresholdResult,
+    TrafficSummary, UsersSummary, Verdict, WireFigures,
 };
 pub use tally::{Ending, MeasureTally, PhaseTally, SessionEnd, Tally, UserState};
 
@@ -153,6 +153,25 @@ pub struct MeasureInfo {
     pub name: String,
     /// `connect`, `request`, `handshake`, `message`, `transaction` or `check`.
     pub kind: String,
+    /// Keys and values by which figures are added up. A group is `group`, its value with those around it:
+    /// `outer/inner`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tags: BTreeMap<String, String>,
+    /// The name that it shares with others whose tags differ; left out if it is the only one of its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_name: Option<String>,
+}
+
+impl MeasureInfo {
+    /// A measure without tags.
+    pub fn new(name: &str, kind: &str) -> MeasureInfo {
+        MeasureInfo {
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+            tags: BTreeMap::new(),
+            shared_name: None,
+        }
+    }
 }
 
 /// A phase as planned.

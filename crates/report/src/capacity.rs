@@ -1,6 +1,6 @@
 //! A capacity search as text: a line for each run, and the conclusion.
 
-use judge::capacity::{Conclusion, Ending, LevelFigures, Outcome, Trial};
+use compare::capacity::{Conclusion, Ending, LevelFigures, Outcome, Trial};
 use plan::LoadSetting;
 
 use crate::style::{Line, Style, Tone};

@@ -3,7 +3,7 @@
 mod junit;
 mod markdown;
 
-use judge::compare::{
+use compare::{
     Acceptance, AllOperations, Change, ComparedMeasure, Comparison, Evidence, Figure, Rule, Side,
     Similarity, Verdict, labels, p_value, percent, shown,
 };
@@ -154,13 +154,7 @@ fn change_cells(change: &Change) -> Vec<(Option<Tone>, String)> {
         of(change.baseline),
         of(change.candidate),
         signed(change.figure, change.difference),
-        change.interval.map_or("–".to_owned(), |(low, high)| {
-            format!(
-                "{} to {}",
-                signed(change.figure, low),
-                signed(change.figure, high)
-            )
-        }),
+        interval(change).unwrap_or("–".to_owned()),
         relative(change),
         p_value(change.p_adjusted).replace("below ", "<"),
     ];
@@ -380,8 +374,15 @@ fn relative(change: &Change) -> String {
     }
 }
 
+/// The interval of a change's difference: `-1.20 ms to +3.00 ms`.
+pub(crate) fn interval(change: &Change) -> Option<String> {
+    let (low, high) = change.interval?;
+    let signed = |value| signed(change.figure, value);
+    Some(format!("{} to {}", signed(low), signed(high)))
+}
+
 /// A value with its sign; zero and distances have none.
-fn signed(figure: Figure, value: f64) -> String {
+pub(crate) fn signed(figure: Figure, value: f64) -> String {
     let text = shown(figure, value.abs());
     if figure == Figure::Shape {
         return text;

@@ -1,11 +1,11 @@
 //! A run's figures as CSV (RFC 4180), for spreadsheets and statistics.
 
 use csv::Writer;
-use record::schema::{Latency, MeasureSummary, SeriesRow, Summary};
+use record::schema::{Latency, MeasureSummary, RunInfo, SeriesRow, Summary};
 use record::{ProbeRow, Probes};
 
 /// The columns of `measures.csv`.
-const MEASURES: [&str; 18] = [
+const MEASURES: [&str; 19] = [
     "phase",
     "measure",
     "kind",
@@ -24,11 +24,19 @@ const MEASURES: [&str; 18] = [
     "p99_ns",
     "p999_ns",
     "max_ns",
+    "tags",
 ];
 
 /// Figures by phase and measure, a row for each time: of all operations, of those
-/// that succeeded, of those answered with a failure, and service and lag; `phase` is empty for the complete run.
-pub fn measures_csv(summary: &Summary) -> String {
+/// that succeeded, of those answered with a failure, and service and lag; `phase` is empty for the complete run, which
+/// also has rows for tags, of the kind `tag`.
+pub fn measures_csv(summary: &Summary, info: &RunInfo) -> String {
+    let tags = |name: &str| {
+        let measure = info.measures.iter().find(|measure| measure.name == name);
+        let tags = measure.into_iter().flat_map(|measure| &measure.tags);
+        let tags: Vec<String> = tags.map(|(key, value)| format!("{key}={value}")).collect();
+        tags.join(", ")
+    };
     table(|writer| {
         writer.write_record(MEASURES)?;
         let whole = summary.measures.iter().map(|measure| ("", measure));
@@ -36,7 +44,9 @@ pub fn measures_csv(summary: &Summary) -> String {
             let measures = phase.measures.iter();
             measures.map(|measure| (phase.name.as_str(), measure))
         });
-        for (phase, measure) in whole.chain(phases) {
+        let by_tag = summary.tags.iter().map(|tag| ("", &tag.figures));
+        for (phase, measure) in whole.chain(by_tag).chain(phases) {
+            let tags = tags(&measure.name);
             let times = [
                 ("response", &measure.response),
                 ("succeeded", &measure.succeeded),
@@ -45,7 +55,9 @@ pub fn measures_csv(summary: &Summary) -> String {
                 ("lag", &measure.lag),
             ];
             for (time, latency) in times {
-                writer.write_record(measure_cells(phase, measure, time, latency.as_ref()))?;
+                let mut cells = measure_cells(phase, measure, time, latency.as_ref());
+                cells.push(tags.clone());
+                writer.write_record(cells)?;
             }
         }
         Ok(())
@@ -140,11 +152,11 @@ mod tests {
     use record::ProbeInfo;
 
     use super::*;
-    use crate::sample::summary;
+    use crate::sample::{info, summary, tagged};
 
     #[test]
     fn measures_have_a_row_per_phase_and_time() {
-        let text = measures_csv(&summary());
+        let text = measures_csv(&summary(), &info());
         let mut lines = text.lines();
         assert_eq!(lines.next(), Some(MEASURES.join(",").as_str()));
         let rows: Vec<&str> = lines.collect();
@@ -155,6 +167,27 @@ mod tests {
             rows.iter()
                 .all(|row| row.split(',').count() == MEASURES.len())
         );
+    }
+
+    #[test]
+    fn tags_are_a_column_and_have_rows() {
+        let (summary, info) = tagged();
+        let text = measures_csv(&summary, &info);
+        let rows: Vec<&str> = text
+            .lines()
+            .filter(|row| row.contains("area=shop"))
+            .collect();
+        assert_eq!(
+            rows.len(),
+            5 + 2 * 5,
+            "of the tag, and of the measure in the run and a phase"
+        );
+        assert!(
+            rows[0].ends_with(",\"area=shop, group=buy\""),
+            "{}",
+            rows[0]
+        );
+        assert!(rows[5].starts_with(",area=shop,tag,720000,"), "{}", rows[5]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ mod ensembles;
 mod numbers;
 mod tables;
 
-use judge::experiment::{Analysis, FactorFigures, ResponseAnalysis, TermFigures};
+use compare::experiment::{Analysis, FactorFigures, ResponseAnalysis, TermFigures};
 
 use crate::style::{Line, Style, Tone};
 use crate::table::Table;

@@ -12,7 +12,9 @@ mod intervals;
 mod json;
 mod junit;
 mod live;
+mod markdown;
 mod meters;
+#[cfg(feature = "models")]
 mod model;
 mod over_time;
 mod page;
@@ -26,19 +28,21 @@ mod times;
 mod tsung;
 mod verdict;
 
+pub use self::compare::{comparison, comparison_junit, comparison_markdown};
 pub use analyze::analysis;
 pub use capacity::{capacity, recovers, trial};
-pub use compare::{comparison, comparison_junit, comparison_markdown};
 pub use csv::{measures_csv, probes_csv, series_csv};
 pub use experiment::{experiment, experiment_json};
-pub use json::json;
+pub use json::{json, run_json};
 pub use junit::run_junit;
 pub use live::{HeatColumn, Live, LiveMeasure, LiveState, Stage, plain_line};
+pub use markdown::run_markdown;
 pub use meters::meters;
+#[cfg(feature = "models")]
 pub use model::{model, model_check, model_markdown, model_reference_check};
 pub use over_time::over_time;
 #[cfg(feature = "web")]
-pub use page::{INDEX_HTML, LIVE_HTML, SCRIPT, STYLE};
+pub use page::{INDEX_HTML, LIVE_HTML, SCRIPT, STYLE, with_note};
 pub use page::{LiveReport, Page, RunReport};
 pub use probes::{probes, probes_json};
 pub use screen::Screen;

@@ -12,13 +12,14 @@ mod file;
 mod index;
 mod live;
 mod meters;
+#[cfg(feature = "models")]
 mod model;
 mod run;
 
 use serde::Serialize;
 
 #[cfg(feature = "web")]
-pub use file::{INDEX_HTML, LIVE_HTML, SCRIPT, STYLE};
+pub use file::{INDEX_HTML, LIVE_HTML, SCRIPT, STYLE, with_note};
 pub use live::LiveReport;
 pub use run::RunReport;
 

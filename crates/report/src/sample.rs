@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use record::schema::{
     FORMAT_VERSION, Finding, GeneratorInfo, HealthSummary, IntervalMethod, Latency, MeasureInfo,
     MeasureSummary, PercentileInterval, PhaseInfo, PhaseSummary, RunInfo, RunStatus, SeriesRow,
-    Severity, Summary, ThresholdResult, UsersSummary, Verdict,
+    Severity, Summary, TagSummary, ThresholdResult, UsersSummary, Verdict,
 };
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
@@ -21,10 +21,7 @@ fn phase(name: &str, start_s: u64, end_s: u64, users_planned: f64) -> PhaseInfo 
 }
 
 pub(crate) fn info() -> RunInfo {
-    let measure = |name: &str, kind: &str| MeasureInfo {
-        name: name.into(),
-        kind: kind.into(),
-    };
+    let measure = |name: &str, kind: &str| MeasureInfo::new(name, kind);
     RunInfo {
         format: FORMAT_VERSION,
         id: "20261121T101500-football-3f2a".to_owned(),
@@ -140,6 +137,28 @@ fn finding(severity: Severity, code: &str, text: &str) -> Finding {
     }
 }
 
+/// The same run, its requests with tags.
+pub(crate) fn tagged() -> (Summary, RunInfo) {
+    let (mut summary, mut info) = (summary(), info());
+    let tags = [("area", "shop"), ("group", "buy")];
+    let request = info.measures.iter_mut().find(|m| m.name == "request");
+    let request = request.expect("the sample has requests");
+    request.tags = tags
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into();
+    let tag = |key: &str, value: &str| TagSummary {
+        key: key.to_owned(),
+        value: value.to_owned(),
+        measures: vec!["request".to_owned()],
+        figures: MeasureSummary {
+            kind: "tag".to_owned(),
+            ..measure(&format!("{key}={value}"), 720_000, 12, 3_100_000)
+        },
+    };
+    summary.tags = vec![tag("group", "buy"), tag("area", "shop")];
+    (summary, info)
+}
+
 pub(crate) fn summary() -> Summary {
     let threshold = |text: &str, passed, value, shown: &str| ThresholdResult {
         text: text.to_owned(),
@@ -226,6 +245,7 @@ pub(crate) fn summary() -> Summary {
             measure("request", 720_000, 12, 3_100_000),
             measure("a step whose name is longer than its column", 3, 3, 0),
         ],
+        tags: Vec::new(),
         phases: vec![
             phase(
                 "ramp",

@@ -166,10 +166,7 @@ mod tests {
         info.started_unix_ns = 1_795_289_381_000_000_000;
         info.measures = measures
             .iter()
-            .map(|(name, kind)| MeasureInfo {
-                name: (*name).into(),
-                kind: (*kind).into(),
-            })
+            .map(|(name, kind)| MeasureInfo::new(name, kind))
             .collect();
         info
     }

@@ -16,7 +16,7 @@ pub const COLUMNS: usize = 120;
 pub const INDENT: &str = "  ";
 
 /// The text that ends a run: the verdict, findings (the generator's health first), thresholds,
-/// figures by step and, if there are several phases, by phase, users, health, and the directory of
+/// figures by step, by tag and, if there are several phases, by phase, users, health, and the directory of
 /// the record. Lines end with `\n` and have at most 120 characters, long names aside.
 pub fn verdict(summary: &Summary, info: &RunInfo, directory: &str, style: Style) -> String {
     let mut lines = vec![
@@ -129,7 +129,7 @@ fn thresholds(results: &[ThresholdResult], style: Style) -> Vec<String> {
     lines
 }
 
-/// All measures of the run, then those of each phase.
+/// All measures of the run, their sums by tag, then the measures of each phase.
 fn figures(summary: &Summary) -> Table {
     let mut table = Table::new(&[
         "response", "count", "rate", "errors", "mean", "p50", "p90", "p95", "p98", "p99", "p99.9",
@@ -137,6 +137,13 @@ fn figures(summary: &Summary) -> Table {
     ]);
     for measure in &summary.measures {
         table.row(cells(measure));
+    }
+    if !summary.tags.is_empty() {
+        let line = Line::default().tone(Tone::Strong, "by tag");
+        table.section(line.tone(Tone::Dim, "  requests and handshakes, taken as one"));
+        for tag in &summary.tags {
+            table.row(cells(&tag.figures));
+        }
     }
     if summary.phases.len() > 1 {
         for phase in &summary.phases {

@@ -21,13 +21,16 @@ mod matching;
 mod messages;
 mod names;
 mod options;
+mod pointers;
 mod poll;
 mod probes;
 mod program;
+mod reconnect;
 mod secrets;
 mod servers;
 mod sessions;
 mod sse;
+mod tags;
 mod tcp;
 mod templates;
 mod thresholds;
@@ -37,30 +40,24 @@ mod ws;
 pub use arrivals::USERS_MAX;
 pub use thresholds::figure;
 
-pub(crate) use document::stem;
+pub(crate) use self::document::stem;
 pub(crate) use fields::Fields;
 pub use http::is_token_byte;
 
-use crate::diagnostic::{Collector, Diagnostic};
-use crate::node::Place;
-use crate::{overrides, suggest, yaml};
+use std::collections::BTreeSet;
+
+use crate::overrides;
+use ::document::diagnostic::{Collector, Diagnostic};
+use ::document::node::Place;
+use ::document::{Source, suggest, yaml};
 use auth::Auth;
 use data::Declared;
 use names::Param;
 use plan::expr::Template;
 use plan::probes::Probe;
-use plan::{Endpoint, EndpointId, Measure, MeasureId, MeasureKind, Plan};
+use plan::{Endpoint, EndpointId, Measure, MeasureId, MeasureKind, Plan, Tags};
 use secrets::Secrets;
 pub(crate) use secrets::is_secret_header;
-
-/// A scenario's text and what to call it in messages.
-#[derive(Debug, Clone, Copy)]
-pub struct Source<'a> {
-    /// The file's name.
-    pub name: &'a str,
-    /// What is in it.
-    pub text: &'a str,
-}
 
 /// What else a scenario depends on.
 #[derive(Clone, Copy)]
@@ -151,6 +148,12 @@ pub(crate) struct Checker<'a> {
     /// `target.servers`: endpoint and weight.
     servers: Vec<(EndpointId, f64)>,
     measures: Vec<Measure>,
+    /// Where each of them stands first.
+    measure_places: Vec<Place>,
+    /// Those of the session, the groups and the step that are being compiled.
+    tags: Tags,
+    /// All tags so far.
+    totals: BTreeSet<(String, String)>,
     /// Run-wide headers.
     headers: Vec<(String, Template)>,
     /// `options.timeout`.
@@ -186,7 +189,12 @@ impl<'a> Checker<'a> {
             measures: vec![Measure {
                 name: "connect".to_owned(),
                 kind: MeasureKind::Connect,
+                tags: Tags::new(),
+                shared_name: None,
             }],
+            measure_places: vec![Place::at(0..0)],
+            tags: Tags::new(),
+            totals: BTreeSet::new(),
             headers: Vec::new(),
             servers: Vec::new(),
             timeout_ns: 0,
@@ -200,21 +208,28 @@ impl<'a> Checker<'a> {
 }
 
 impl Checker<'_> {
-    /// The measure of that name; it is made where there is none yet.
+    /// The measure of that name with the tags of the step that is being compiled; it is made where there is none
+    /// yet. Pushed messages have no step, and so no tags.
     fn measure(&mut self, name: &str, kind: MeasureKind, place: &Place) -> MeasureId {
         if name.is_empty() || name.len() > 200 || name.chars().any(char::is_control) {
             self.diagnostics
                 .error("bad-name", place, "this cannot be the name of a measure")
                 .hint("a name has 1 to 200 characters and no line breaks");
         }
-        if let Some(at) = self.measures.iter().position(|m| m.name == name) {
-            let found = self.measures[at].kind;
-            if found != kind {
-                let message = format!("`{name}` already measures {}", kind_name(found));
-                self.diagnostics
-                    .error("measure-conflict", place, message)
-                    .hint("give it another name with `as`");
-            }
+        let tags = match kind {
+            MeasureKind::Message => Tags::new(),
+            _ => self.tags.clone(),
+        };
+        let mut same_name = (0..).zip(&self.measures).filter(|(_, m)| m.name == name);
+        let first = same_name.clone().next().map(|(at, m)| (at, m.kind));
+        if let Some((at, found)) = first.filter(|(_, found)| *found != kind) {
+            let message = format!("`{name}` already measures {}", kind_name(found));
+            self.diagnostics
+                .error("measure-conflict", place, message)
+                .hint("give it another name with `as`");
+            return index(at);
+        }
+        if let Some((at, _)) = same_name.find(|(_, m)| m.tags == tags) {
             return index(at);
         }
         let mut known = self.measures.iter().map(|m| m.name.as_str());
@@ -227,7 +242,10 @@ impl Checker<'_> {
         self.measures.push(Measure {
             name: name.to_owned(),
             kind,
+            tags,
+            shared_name: None,
         });
+        self.measure_places.push(place.clone());
         index(self.measures.len() - 1)
     }
 

@@ -13,9 +13,10 @@ pub use table::{Table, TableError, TableFactor, TableRow};
 
 use std::ops::Range;
 
+use crate::Settings;
 use crate::check::experiment_checker;
-use crate::diagnostic::Diagnostic;
-use crate::{Settings, Source, yaml};
+use document::diagnostic::Diagnostic;
+use document::{Source, yaml};
 
 /// Most factors: each has a letter, and interactions of all of them are looked at.
 pub const FACTORS_MAX: usize = 12;

@@ -16,16 +16,19 @@ mod phase;
 mod probes;
 mod recorded;
 mod steps;
+mod tags;
 mod tcp;
 
-pub(crate) use arrivals::{PHASES, SINGLE, STEP_RANGE};
-pub(crate) use auth::{AUTH, CREDENTIALS};
-pub(crate) use channels::{COMPRESS, EMITTED, PERFORMED, PROTOCOLS, PUSHED, VSNS};
-pub(crate) use data::DATA;
-pub(crate) use dist::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, UNIFORM, WEIBULL};
-pub(crate) use document::{
+pub(crate) use self::document::{
     CONNECT_RETRIES, DOCUMENT, MESSAGE, OPTIONS, SERVER, SESSION, STAMPS, TARGET_URL, TLS,
 };
+pub(crate) use arrivals::{PHASES, SINGLE, STEP_RANGE};
+pub(crate) use auth::{AUTH, CREDENTIALS};
+pub(crate) use channels::{
+    COMPRESS, EMITTED, JITTERS, PERFORMED, PROTOCOLS, PUSHED, RECONNECT, VSNS,
+};
+pub(crate) use data::DATA;
+pub(crate) use dist::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, UNIFORM, WEIBULL};
 pub(crate) use experiment::{COMPARE, EXPERIMENT, FACTOR, RESPONSE};
 pub(crate) use markov::{MARKOV, STATE, TRANSITION};
 pub(crate) use matching::{EXPECT, REGEX_PARTS, SAVE, SAVE_WORDS, WHEN};
@@ -109,6 +112,8 @@ pub(crate) enum Kind {
     Size,
     /// A whole number.
     Count,
+    /// Two whole numbers: `0..500`.
+    CountRange,
     /// A number without a unit.
     Number,
     Bool,
@@ -149,6 +154,7 @@ impl Kind {
             Kind::RateRange => "two rates".to_owned(),
             Kind::Size => "size".to_owned(),
             Kind::Count => "whole number".to_owned(),
+            Kind::CountRange => "two of them".to_owned(),
             Kind::Number => "number".to_owned(),
             Kind::Bool => "`true` or `false`".to_owned(),
             Kind::Scalar => "number, word or text".to_owned(),
@@ -192,6 +198,7 @@ impl Kind {
             Kind::RateRange => "0/s..10/s",
             Kind::Size => "16MiB",
             Kind::Count => "10",
+            Kind::CountRange => "0..10",
             Kind::Number | Kind::Scalar => "1",
             Kind::Bool => "true",
             Kind::Nothing => "",
@@ -253,6 +260,7 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
     let in_steps = [
         &HTTP_REQUEST,
         &WEBSOCKET,
+        &RECONNECT,
         &FRAMING,
         &PUSHED,
         &PERFORMED,

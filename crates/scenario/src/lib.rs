@@ -1,44 +1,35 @@
-//! Everything a person writes, checked with diagnostics and compiled to a plan.
+//! Scenarios and experiments, checked with diagnostics and compiled to plans.
 //!
-//! [`compile`] reads a scenario's text: `yaml` makes a tree of it that remembers places
-//! (`node`), `overrides` changes the tree, `check` turns it into a [`plan::Plan`]. What keys there are
+//! [`compile`] reads a scenario's text: [`document::yaml`] makes a tree of it that remembers places
+//! ([`document::node`]), `overrides` changes the tree, `check` turns it into a [`plan::Plan`]. What keys there are
 //! is said once, in `keys`; unknown-key checks, [`schema`] and the tables of `docs/scenario-reference.md`
 //! follow from it. [`mod@experiment`] reads experiments by the same means. The crate does no I/O: texts of files and of the environment are handed in.
 
 mod check;
-mod csv;
-mod diagnostic;
 pub mod experiment;
 mod expression;
+mod json_path;
 mod keys;
 mod load_setting;
-pub mod meters;
-mod node;
+mod other_tools;
 mod overrides;
-pub mod prices;
-mod reader;
 mod schema;
-pub mod suggest;
 mod url;
-mod yaml;
 
+use document::yaml;
 use units::parse;
 
 pub use check::{
-    CheckSystem, Settings, Source, SystemPart, SystemProblem, USERS_MAX, compile, compile_checking,
-    figure, is_token_byte, probes as probe_list,
+    CheckSystem, Settings, SystemPart, SystemProblem, USERS_MAX, compile, compile_checking, figure,
+    is_token_byte, probes as probe_list,
 };
-pub use diagnostic::{Collector, DIAGNOSTICS_MAX, Diagnostic, Origin, Severity, render};
+pub use document::{Diagnostic, Severity, Source, render};
 pub use experiment::{Experiment, experiment};
 pub use expression::parse::is_name;
 pub use keys::{experiment_reference, reference};
 pub use load_setting::{LoadSettingError, load_setting};
-pub use meters::meters;
-pub use node::Place;
-pub use prices::prices;
 pub use schema::{experiment_schema, schema};
 pub use url::{Load, UrlRun, UrlScenario, split_url, url_scenario};
-pub use yaml::{DEPTH_MAX, NODES_MAX, TEXT_BYTES_MAX};
 
 /// The text that an override's value stands for, without quotes and escapes; `None` if it is none.
 pub fn plain_text(value: &str) -> Option<String> {

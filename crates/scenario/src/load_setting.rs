@@ -3,9 +3,10 @@
 use plan::LoadSetting;
 use units::parse::leading_number;
 
-use crate::diagnostic::Collector;
-use crate::node::{Node, NodeKind};
-use crate::{overrides, suggest, yaml};
+use crate::overrides;
+use document::diagnostic::Collector;
+use document::node::{Node, NodeKind};
+use document::{suggest, yaml};
 
 /// Phases whose size is one number, by the key that says it.
 const LOADS: &[&str] = &["constant", "poisson", "users"];
@@ -78,7 +79,12 @@ fn loads(root: &Node) -> Vec<String> {
             let Some(text) = phase.get(key).and_then(Node::text) else {
                 continue;
             };
-            let path = parameter(root, text).unwrap_or(format!("arrivals.{number}.{key}"));
+            let parameter = parameter(root, text);
+            // Of a ramp only a parameter is one number.
+            if parameter.is_none() && text.contains("..") {
+                continue;
+            }
+            let path = parameter.unwrap_or(format!("arrivals.{number}.{key}"));
             if !found.contains(&path) {
                 found.push(path);
             }
@@ -197,6 +203,20 @@ arrivals:
         let set = [("rate".to_owned(), "70".to_owned())];
         let found = load_setting(text, &set, None).unwrap();
         assert_eq!((found.value, found.setting(80.0).1.as_str()), (70.0, "80"));
+    }
+
+    #[test]
+    fn of_ramps_of_users_their_parameter_is_meant() {
+        let text = "
+params: { peak: 100 }
+arrivals:
+  - { users: '0..${peak}', for: 1s }
+  - { users: '${peak}', for: 1s }
+  - { users: '${peak}..0', for: 1s }
+";
+        check(text, None, ("peak", 100.0, ""));
+        let fixed = "arrivals: [{ users: 0..9, for: 1s }, { users: 9, for: 1s }]";
+        check(fixed, None, ("arrivals.1.users", 9.0, ""));
     }
 
     #[test]

@@ -62,6 +62,7 @@ fn add_values(defs: &mut Map<String, Value>) {
         ("rateRange", r"\.\.|\$\{"),
         ("size", r"^[0-9.]+ ?(B|kB|KB|MB|GB|KiB|MiB|GiB)$|\$\{"),
         ("count", r"^[0-9_]+$|\$\{"),
+        ("countRange", r"\.\.|\$\{"),
         ("number", r"^-?[0-9.]+$|\$\{"),
         ("bool", r"^(true|false)$|\$\{"),
     ] {
@@ -144,6 +145,7 @@ fn kind(kind_of: &Kind) -> Value {
         Kind::RateRange => def("rateRange"),
         Kind::Size => def("size"),
         Kind::Count => def("count"),
+        Kind::CountRange => def("countRange"),
         Kind::Number => def("number"),
         Kind::Bool => def("bool"),
         Kind::Nothing => json!({ "type": "null" }),

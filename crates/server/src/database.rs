@@ -7,6 +7,7 @@ mod mysql;
 mod postgres;
 mod sql;
 mod sqlite;
+mod tls;
 
 pub use address::{AddressError, DatabaseKind, ServerAddress, StoreAddress};
 pub use clients::connect;

@@ -3,6 +3,8 @@
 use std::io;
 use std::net::SocketAddr;
 
+use crate::tls::TlsError;
+
 /// Why a system could not be served.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -18,6 +20,9 @@ pub enum ServerError {
         /// What the system reported.
         source: io::Error,
     },
+    /// The certificate or its key cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// A thread crashed.
     #[error("a thread crashed")]
     Crashed,

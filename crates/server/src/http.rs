@@ -22,7 +22,7 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
 use crate::stopped;
@@ -53,7 +53,7 @@ pub enum Served {
 /// 408. An answer of which nothing is read for 30 s is given up. All unfinished bodies of the process hold 256 MiB
 /// at most; further ones get status 503.
 pub async fn serve_http(
-    stream: TcpStream,
+    stream: impl AsyncRead + AsyncWrite + Unpin,
     head: Vec<u8>,
     router: Router,
     stop: watch::Receiver<bool>,
@@ -63,7 +63,7 @@ pub async fn serve_http(
 
 async fn serve_within(
     deadlines: Deadlines,
-    stream: TcpStream,
+    stream: impl AsyncRead + AsyncWrite + Unpin,
     head: Vec<u8>,
     router: Router,
     mut stop: watch::Receiver<bool>,

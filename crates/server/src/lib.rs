@@ -1,6 +1,7 @@
 //! The framework that every built-in system under test is built on.
 //!
-//! An island with the systems: none of these crates imports another crate of the project. They are
+//! An island with the systems: none of these crates imports another crate of the project, but `trust` for
+//! connections to databases. They are
 //! built with the ecosystem's own (tokio, hyper, axum, tungstenite), so that they are an
 //! independent oracle for the codecs on the other end of the wire.
 //!
@@ -39,6 +40,7 @@ mod process;
 mod random;
 mod sizing;
 mod threads;
+mod tls;
 
 pub use accept::accept_all;
 pub use clock::wall_ms;
@@ -49,6 +51,7 @@ pub use process::{Shutdown, Stop, run};
 pub use random::Draws;
 pub use sizing::connections_each;
 pub use threads::{Port, ThreadContext, open_files_max, serve};
+pub use tls::{TlsError, TlsFiles};
 
 /// Resolves once `stop` turns true, and also when its sender is gone.
 pub async fn stopped(stop: &mut tokio::sync::watch::Receiver<bool>) {

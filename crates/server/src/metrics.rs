@@ -40,6 +40,8 @@ pub struct Connections {
     pub accept_errors: Counter,
     /// Connections closed because a head was incomplete, or an answer over plain HTTP unread, at its timeout.
     pub opening_timeouts: Counter,
+    /// Connections that ended because TLS failed.
+    pub tls_failures: Counter,
     pub messages_received: Counter,
     pub messages_sent: Counter,
     pub bad_requests: Counter,
@@ -102,6 +104,11 @@ impl Page {
                 "opening_timeouts_total",
                 "Connections closed because a request was incomplete or an answer unread at the timeout",
                 all.opening_timeouts.get(),
+            ),
+            (
+                "tls_failures_total",
+                "Connections closed because their TLS failed, or because they had none",
+                all.tls_failures.get(),
             ),
             (
                 "messages_received_total",

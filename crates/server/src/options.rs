@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::error::ServerError;
 use crate::sizing::{enough_threads, threads_of_cores};
+use crate::tls::TlsFiles;
 
 /// Most connections that can be expected.
 pub const CONNECTIONS_MAX: usize = 10_000_000;
@@ -37,6 +38,8 @@ pub struct ServerOptions {
     pub backlog: u32,
     /// Whether other processes listen on the same port, which a [`Port`](crate::Port) holds.
     pub shared_port: bool,
+    /// TLS of the listeners, for systems on the [`reactor`](crate::reactor). `None`, the default: they are plain.
+    pub tls: Option<TlsFiles>,
     /// How long a stop may take; connections that are still open then are cut off.
     pub stop_within: Duration,
 }
@@ -51,6 +54,7 @@ impl Default for ServerOptions {
             files: None,
             backlog: BACKLOG,
             shared_port: false,
+            tls: None,
             stop_within: Duration::from_secs(10),
         }
     }

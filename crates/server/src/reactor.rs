@@ -6,6 +6,7 @@
 //! behind it.
 
 mod accepting;
+mod encryption;
 mod idle;
 mod notice;
 mod outbox;
@@ -30,10 +31,12 @@ use std::task::{Context, Poll, Waker};
 use axum::Router;
 use rustix::event::epoll::EventFlags;
 use rustix::io::{Errno, retry_on_intr};
-use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
+use rustix::net::{RecvFlags, recv};
+use rustls::ServerConfig;
 use tokio::sync::{mpsc, watch};
 
 use crate::poller::{Event, Poller};
+use encryption::Encryption;
 use idle::Limits;
 use row::{Row, Stage};
 use subscribers::Subscribers;
@@ -76,6 +79,8 @@ pub struct Reactor<S: Service> {
     /// Connections may be waiting to be accepted.
     may_accept: bool,
     rows: Table<Row<S::Connection>>,
+    /// If connections have TLS.
+    encryption: Option<Encryption>,
     /// For each channel.
     channels: Vec<Subscribers>,
     /// Connections to be processed although the kernel will not tell of them.
@@ -107,6 +112,7 @@ impl<S: Service> Reactor<S> {
         service: &Arc<S>,
         options: ReactorOptions,
         listener: OwnedFd,
+        tls: Option<Arc<ServerConfig>>,
         stop: watch::Receiver<bool>,
         alive: Alive,
     ) -> io::Result<Rc<RefCell<Self>>> {
@@ -125,6 +131,7 @@ impl<S: Service> Reactor<S> {
                 listener: Some(listener),
                 may_accept: true,
                 rows: Table::with_capacity(options.connections_each),
+                encryption: tls.map(Encryption::new),
                 options,
                 channels: Vec::new(),
                 scheduled: VecDeque::new(),
@@ -240,7 +247,7 @@ impl<S: Service> Reactor<S> {
                 if row.stage == Stage::Open {
                     row.since = self.tick;
                 }
-                self.process(key, &mut buffer[..length]);
+                self.heard(key, &mut buffer[..length]);
                 match self.rows.get_mut(key) {
                     Some(row) if row.readable && row.is_read() => self.schedule(key),
                     _ => {}
@@ -351,6 +358,7 @@ impl<S: Service> Reactor<S> {
     /// Ends a connection here and now.
     fn close(&mut self, key: Key) {
         self.unsubscribe_all(key);
+        self.end_encryption(key);
         let Some(row) = self.rows.remove(key) else {
             return;
         };
@@ -391,9 +399,4 @@ impl<S: Service> Reactor<S> {
     fn opened(&self) -> usize {
         self.opened
     }
-}
-
-/// Says that nothing more will be sent.
-fn shut_down_sending(socket: &OwnedFd) -> Result<(), Errno> {
-    shutdown(socket, Shutdown::Write)
 }

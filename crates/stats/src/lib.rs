@@ -4,6 +4,7 @@
 pub mod anderson;
 mod bracket;
 pub mod censored;
+pub mod change_points;
 pub mod clique;
 pub mod counts;
 pub mod dist;
@@ -23,6 +24,7 @@ pub mod mean;
 pub mod means;
 pub mod modes;
 pub mod multiple;
+pub mod order;
 pub mod percentile;
 pub mod permute;
 pub mod polygon;

@@ -44,10 +44,7 @@ impl Permutations {
         let mut all = vec![seen.clone()];
         let mut permutation = seen;
         while all.len() < most {
-            // Fisher–Yates.
-            for i in (1..n).rev() {
-                permutation.swap(i, rng.below(i as u64 + 1) as usize);
-            }
+            rng.shuffle(&mut permutation);
             all.push(permutation.clone());
         }
         Permutations { all, exact: false }

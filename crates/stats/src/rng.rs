@@ -89,6 +89,13 @@ impl Rng {
         }
         (wide >> 64) as u64
     }
+
+    /// Puts items into a random order, each equally likely (Fisher and Yates 1938; Durstenfeld 1964).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last as u64 + 1) as usize);
+        }
+    }
 }
 
 impl TryRng for Rng {

@@ -12,6 +12,7 @@
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
+use crate::order::ranks;
 use crate::serial::autocorrelation;
 
 /// Fewer points have no significant trend.
@@ -147,20 +148,6 @@ fn neighbours(values: &[f64]) -> f64 {
 fn unbiased(correlation: f64, n: usize) -> f64 {
     let n = n as f64;
     ((n * correlation + 2.0) / (n - 4.0)).clamp(0.0, CORRELATION_MAX)
-}
-
-/// Ranks from 1, equal values sharing the mean of theirs.
-fn ranks(values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
-    let mut ranks = vec![0.0; values.len()];
-    let mut below = 0;
-    for tied in order.chunk_by(|&a, &b| values[a] == values[b]) {
-        let shared = below as f64 + (tied.len() as f64 + 1.0) / 2.0;
-        tied.iter().for_each(|&place| ranks[place] = shared);
-        below += tied.len();
-    }
-    ranks
 }
 
 /// Of sorted numbers, at least one.

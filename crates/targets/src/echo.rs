@@ -80,7 +80,9 @@ pub fn run(
 }
 
 async fn work(context: ThreadContext, raw: bool, limits: Limits, router: Router) {
-    let ThreadContext { listener, mut stop } = context;
+    let ThreadContext {
+        listener, mut stop, ..
+    } = context;
     let router = Arc::new(router);
     let stopping = stop.clone();
     let open = |stream| {

@@ -49,7 +49,9 @@ pub fn run(
 }
 
 async fn work(context: ThreadContext) {
-    let ThreadContext { listener, mut stop } = context;
+    let ThreadContext {
+        listener, mut stop, ..
+    } = context;
     let open = |stream| {
         // A connection that breaks is its client's to notice.
         tokio::task::spawn_local(async move { drop(respond(stream).await) });

@@ -1,6 +1,5 @@
 //! Reference servers that stand under load.
 //!
-//! - [`market`]: a real-time parimutuel prediction market over WebSocket, with REST reads.
 //! - [`chat`]: rooms over polling, server-sent events and WebSocket, and behind the protocols of
 //!   ActionCable and Phoenix channels.
 //! - [`echo`]: the smallest WebSocket and HTTP server.
@@ -10,5 +9,4 @@
 pub mod chat;
 pub mod echo;
 pub mod hello;
-pub mod market;
 pub mod stall;

@@ -116,7 +116,9 @@ async fn answer(options: Arc<StallOptions>, start: Instant, alarm: Arc<Alarm>) -
 }
 
 async fn work(context: ThreadContext, router: Router) {
-    let ThreadContext { listener, mut stop } = context;
+    let ThreadContext {
+        listener, mut stop, ..
+    } = context;
     let stopping = stop.clone();
     let open = |stream| {
         tokio::task::spawn_local(serve_http(

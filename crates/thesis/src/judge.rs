@@ -38,6 +38,7 @@ pub fn judge(info: &RunInfo, import: &Import, tally: &Tally) -> Summary {
         traffic: None,
         clocks: Vec::new(),
         measures,
+        tags: Vec::new(),
         phases: Vec::new(),
     }
 }

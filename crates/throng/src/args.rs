@@ -1,10 +1,18 @@
 //! The command line: verbs and their arguments.
 
+#[cfg(not(all(feature = "imports", feature = "models")))]
+mod absent;
 pub(crate) mod ads;
+mod attempt;
 mod compare;
+#[cfg(feature = "imports")]
 mod import;
+pub(crate) mod market;
+#[cfg(feature = "models")]
 mod model;
+mod new;
 mod probe;
+pub(crate) mod serve;
 mod ui;
 
 use std::net::SocketAddr;
@@ -13,21 +21,32 @@ use std::time::Duration;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use convert::Leniency;
 use machine::limits::USERS_MAX;
 use record::Durability;
 
-pub(crate) use compare::{CompareArgs, CorrectionArg, TimeArg};
-pub(crate) use import::{FileArgs, ImportArgs, ResultsArgs, SamplesArgs, UnitArg};
+pub(crate) use self::compare::{CompareArgs, CorrectionArg, TimeArg};
+#[cfg(not(feature = "models"))]
+pub(crate) use absent::AbsentArgs as ModelArgs;
+#[cfg(not(feature = "imports"))]
+pub(crate) use absent::{AbsentArgs as ImportArgs, AbsentArgs as ReproduceArgs};
+pub(crate) use attempt::TryArgs;
+#[cfg(feature = "imports")]
+pub(crate) use import::{
+    FileArgs, ImportArgs, Layout, Publication, ReproduceArgs, ResultsArgs, SamplesArgs, Statics,
+    UnitArg,
+};
+#[cfg(feature = "models")]
 pub(crate) use model::{
     ArrivalsArg, BehaviourArg, LogFormat, ModelArgs, ModelCheckArgs, ModelVerb, ReferenceArgs,
 };
+pub(crate) use new::{NewArgs, TemplateArg};
 pub(crate) use probe::{ExportArgs, ExportRunArgs, ProbeArgs};
 pub(crate) use ui::UiArgs;
 
+use crate::imports::Leniency;
 use crate::settings::{
-    parse_address, parse_confidence, parse_duration, parse_growth, parse_load, parse_part,
-    parse_set, parse_size,
+    RUNS, parse_confidence, parse_duration, parse_growth, parse_load, parse_part, parse_run,
+    parse_set,
 };
 
 /// A scalability laboratory for real-time systems: models the crowd, sends it, judges the result.
@@ -45,6 +64,11 @@ pub(crate) enum Verb {
     Run(RunArgs),
     /// Check a scenario and show what it would do, without running it
     Check(CheckArgs),
+    /// Write a commented scenario to start from
+    New(NewArgs),
+    /// Run one user of a scenario at once and show what it sends, receives, saves and checks
+    #[command(after_help = attempt::EXIT_CODES)]
+    Try(TryArgs),
     /// Run a scenario many times by an experimental design and analyse the effects of its factors
     #[command(after_help = EXPERIMENT_CODES)]
     Experiment(ExperimentArgs),
@@ -56,6 +80,8 @@ pub(crate) enum Verb {
     /// Show the verdict of a finished run, or the results of a killed one
     #[command(after_help = SHOW_CODES)]
     Show(ShowArgs),
+    /// Show, write or remove the note on a run
+    Note(NoteArgs),
     /// Browse results in a web browser: list, open and compare them
     Ui(UiArgs),
     /// Convert a finished run to CSV, JSON or JUnit XML
@@ -71,14 +97,14 @@ pub(crate) enum Verb {
     /// Compute scalability meters of runs, as published and normalised, and their cost
     Meters(MetersArgs),
     /// Build a scenario from access logs: fit and test sessions, arrivals and behaviour
-    #[command(after_help = model::EXIT_CODES)]
+    #[cfg_attr(feature = "models", command(after_help = model::EXIT_CODES))]
     Model(Box<ModelArgs>),
     /// Convert a Tsung file or a HAR recording to a scenario, or published results to run directories
     Import(ImportArgs),
     /// Recompute the tables of a publication from its raw results and show both side by side
     Reproduce(ReproduceArgs),
     /// Start one of the built-in systems under test
-    Serve(ServeArgs),
+    Serve(serve::ServeArgs),
     /// Run part of the load for a controller; `run --workers` starts it
     #[command(hide = true)]
     Worker(WorkerArgs),
@@ -89,6 +115,12 @@ pub(crate) enum Verb {
     Doctor(DoctorArgs),
     /// Print a shell's completion script
     Completions { shell: Shell },
+    /// Write the manual pages, one for each verb, into a directory
+    #[command(hide = true)]
+    Man {
+        #[arg(value_name = "DIR")]
+        directory: PathBuf,
+    },
 }
 
 impl Verb {
@@ -99,8 +131,8 @@ impl Verb {
             Verb::Experiment(args) => args.quiet,
             Verb::Compare(args) => args.quiet,
             Verb::Capacity(args) => args.quiet,
-            Verb::Model(args) => args.quiet,
-            Verb::Import(args) => args.results.quiet,
+            Verb::Model(args) => args.is_quiet(),
+            Verb::Import(args) => args.is_quiet(),
             _ => false,
         }
     }
@@ -206,12 +238,12 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) sets: SetArgs,
     #[command(flatten)]
-    pub(crate) foreign: ForeignArgs,
+    pub(crate) tsung: TsungArgs,
     /// Also write the run's HTTP requests as Tsung's `tsung.dump`, as dumptraffic="protocol" does
     #[arg(long, value_name = "FILE")]
     pub(crate) tsung_log: Option<PathBuf>,
     /// Directory in which the run directory is created
-    #[arg(long, value_name = "DIR", default_value = "runs")]
+    #[arg(long, value_name = "DIR", default_value = RUNS)]
     pub(crate) runs: PathBuf,
     /// Run even if this machine cannot hold that many users
     #[arg(long)]
@@ -234,13 +266,30 @@ pub(crate) struct RunArgs {
     /// Print errors only; see the exit code for the verdict
     #[arg(short, long, conflicts_with = "json")]
     pub(crate) quiet: bool,
-    /// Print the summary as JSON instead of text
+    /// Print the summary as JSON instead of text, with the run's directory
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) results: ResultFiles,
     #[command(flatten)]
     pub(crate) load: LoadArgs,
     #[command(flatten)]
     pub(crate) exports: ExportArgs,
+}
+
+/// Files that a run's result is written to, besides its record.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Results")]
+pub(crate) struct ResultFiles {
+    /// Write JUnit XML: a test case per threshold, and one for whether the run can be trusted
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Write the verdict and its table as Markdown, for a pull request
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+    /// Write the report to this file, too, as self-contained HTML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -268,13 +317,13 @@ pub(crate) struct SetArgs {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct ForeignArgs {
+pub(crate) struct TsungArgs {
     /// Skip elements of a Tsung file that have no counterpart, with a warning for each
     #[arg(long)]
     pub(crate) lenient: bool,
 }
 
-impl ForeignArgs {
+impl TsungArgs {
     pub(crate) fn leniency(&self) -> Leniency {
         if self.lenient {
             Leniency::Lenient
@@ -282,17 +331,6 @@ impl ForeignArgs {
             Leniency::Strict
         }
     }
-}
-
-/// What to do with a page's static resources.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Statics {
-    /// Keep them as ordinary steps
-    Keep,
-    /// Group consecutive ones into one transaction
-    Group,
-    /// Skip them
-    Skip,
 }
 
 /// Options for a URL; a scenario has keys for them.
@@ -327,12 +365,13 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) sets: SetArgs,
     #[command(flatten)]
-    pub(crate) foreign: ForeignArgs,
+    pub(crate) tsung: TsungArgs,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ShowArgs {
-    /// The run directory
+    /// The run directory; `last` is the newest one in runs
+    #[arg(value_parser = parse_run)]
     pub(crate) run: PathBuf,
     #[command(flatten)]
     pub(crate) lost_workers: LostWorkersArgs,
@@ -345,8 +384,18 @@ pub(crate) struct ShowArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct NoteArgs {
+    /// The run directory; `last` is the newest one in runs
+    #[arg(value_parser = parse_run)]
+    pub(crate) run: PathBuf,
+    /// The note: one line of up to 280 characters. An empty text removes the note; without TEXT it is printed
+    pub(crate) text: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct AnalyzeArgs {
-    /// The run directory
+    /// The run directory; `last` is the newest one in runs
+    #[arg(value_parser = parse_run)]
     pub(crate) run: PathBuf,
     /// Analyse this phase only
     #[arg(long, value_name = "NAME")]
@@ -410,7 +459,7 @@ pub(crate) struct CapacityArgs {
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = parse_duration)]
     pub(crate) pause: Duration,
     /// Directory in which the search's directory is created
-    #[arg(long, value_name = "DIR", default_value = "runs")]
+    #[arg(long, value_name = "DIR", default_value = RUNS)]
     pub(crate) runs: PathBuf,
     /// Resume the search in this directory; finished runs are kept. Only --steps and --time-limit
     /// may be changed
@@ -451,28 +500,6 @@ pub(crate) struct MetersArgs {
     pub(crate) html: Option<PathBuf>,
 }
 
-/// Known layouts of published results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Layout {
-    /// Client reports and server CSVs, by role, region and machine
-    Thesis,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct ReproduceArgs {
-    #[command(subcommand)]
-    pub(crate) publication: Publication,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Publication {
-    /// Scaling a geographically distributed WebSocket platform, chapter 8
-    Thesis {
-        /// Directory of the results, with baseline, proposed_1 and proposed_2
-        dir: PathBuf,
-    },
-}
-
 #[derive(Debug, ClapArgs)]
 pub(crate) struct LostWorkersArgs {
     /// If worker processes are lost, judge what the others measured
@@ -502,139 +529,4 @@ pub(crate) struct DoctorArgs {
     /// Apply the settings instead of printing commands; requires root
     #[arg(long, requires = "users")]
     pub(crate) apply: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct ServeArgs {
-    #[command(subcommand)]
-    pub(crate) system: System,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum System {
-    /// Prediction market: WebSocket API, broadcasts, REST reads
-    Market(MarketArgs),
-    /// Chat: polling, server-sent events, WebSocket, ActionCable and Phoenix channels
-    Chat(ChatArgs),
-    /// Ad network: ad selection by performance, events, records, access log
-    Ads(Box<ads::AdsArgs>),
-    /// HTTP server that freezes on a schedule
-    Stall(StallArgs),
-    /// Minimal WebSocket and HTTP echo server
-    Echo(EchoArgs),
-    /// Minimal HTTP responder for measuring clients
-    Hello(SmallArgs),
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct ListenArgs {
-    /// Address to listen on; a port alone means loopback, port 0 any free port
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080", value_parser = parse_address)]
-    pub(crate) listen: SocketAddr,
-    /// Stop when standard input closes, so that the server cannot outlive its parent
-    #[arg(long)]
-    pub(crate) until_stdin_closes: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct MarketArgs {
-    #[command(flatten)]
-    pub(crate) listen: ListenArgs,
-    /// Minimum number of serving threads [default: one per core, at least 2]
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<usize>,
-    /// Expected concurrent connections; starts as many threads as their open files require
-    #[arg(long, value_name = "N")]
-    pub(crate) connections: Option<usize>,
-    /// Number of games [default: 4]
-    #[arg(long, value_name = "N")]
-    pub(crate) games: Option<u32>,
-    /// Minimum interval between two distributions of a game [default: 3s]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub(crate) batch: Option<Duration>,
-    /// Pad distributions with spaces to this size, such as 4KiB
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    pub(crate) broadcast_size: Option<usize>,
-    /// Mean time between two goals of a game [default: 45s]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub(crate) goal_every: Option<Duration>,
-    /// Balance of a new account in cents [default: 100000]
-    #[arg(long, value_name = "CENTS")]
-    pub(crate) starting_balance: Option<u64>,
-    /// Random seed of the event feed [default: 1]
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-    /// Ping connections that were idle for this long; 0s disables it [default: 60s]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub(crate) ping_after: Option<Duration>,
-    /// Fault injection: delay some responses by this much
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub(crate) delay: Option<Duration>,
-    /// Share of requests to delay, such as 10% [default: 100%]
-    #[arg(long, value_name = "SHARE", value_parser = parse_part, requires = "delay")]
-    pub(crate) delay_share: Option<f64>,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct ChatArgs {
-    #[command(flatten)]
-    pub(crate) listen: ListenArgs,
-    /// Minimum number of serving threads [default: one per core, at least 2]
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<usize>,
-    /// Expected concurrent connections; starts as many threads as their open files require
-    #[arg(long, value_name = "N")]
-    pub(crate) connections: Option<usize>,
-    /// Limit on open files, to act as a small server; further connections wait [default: the system's
-    /// limit]
-    #[arg(long, value_name = "N", conflicts_with = "connections")]
-    pub(crate) files: Option<u32>,
-    /// Keep the history in this SQLite database [default: in memory]
-    #[arg(long, value_name = "PATH")]
-    pub(crate) store: Option<PathBuf>,
-    /// Messages kept per room [default: 1000]
-    #[arg(long, value_name = "N")]
-    pub(crate) history: Option<usize>,
-    /// Maximum number of rooms [default: 100]
-    #[arg(long, value_name = "N")]
-    pub(crate) rooms: Option<usize>,
-    /// Interval of heartbeats on streams and pings on idle sockets; 0s disables them [default: 30s]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub(crate) heartbeat: Option<Duration>,
-    /// Close Phoenix connections that were idle for this long; 0s disables it [default: 60s]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub(crate) phoenix_timeout: Option<Duration>,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct StallArgs {
-    #[command(flatten)]
-    pub(crate) listen: ListenArgs,
-    /// Response delay [default: 1ms]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub(crate) delay: Option<Duration>,
-    /// Length of a stall [default: 1s]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub(crate) stall: Option<Duration>,
-    /// Interval from the end of one stall to the end of the next [default: 10s]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub(crate) every: Option<Duration>,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct EchoArgs {
-    #[command(flatten)]
-    pub(crate) small: SmallArgs,
-    /// Echo raw bytes without any protocol
-    #[arg(long)]
-    pub(crate) raw: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct SmallArgs {
-    #[command(flatten)]
-    pub(crate) listen: ListenArgs,
-    /// Serving threads [default: 1]
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<usize>,
 }

@@ -4,6 +4,11 @@ mod args;
 mod excerpt;
 mod exit;
 mod exports;
+#[cfg(feature = "imports")]
+mod imports;
+#[cfg(not(feature = "imports"))]
+#[path = "no_imports.rs"]
+mod imports;
 #[cfg(feature = "web")]
 mod live_page;
 #[cfg(not(feature = "web"))]
@@ -47,10 +52,13 @@ fn main() -> ExitCode {
     let result = match args.verb {
         Verb::Run(args) => verbs::run::run(&args),
         Verb::Check(args) => verbs::check::check(&args),
+        Verb::New(args) => verbs::new::new(&args),
+        Verb::Try(args) => verbs::attempt::attempt(&args),
         Verb::Experiment(args) => verbs::experiment::experiment(&args),
         Verb::Schema { what } => verbs::schema::schema(what),
         Verb::Export(args) => verbs::export::export(&args),
         Verb::Show(args) => verbs::show::show(&args),
+        Verb::Note(args) => verbs::note::note(&args),
         Verb::Ui(args) => verbs::ui::ui(&args),
         Verb::Compare(args) => verbs::compare::compare(&args),
         Verb::Analyze(args) => verbs::analyze::analyze(&args),
@@ -64,6 +72,7 @@ fn main() -> ExitCode {
         Verb::Meters(args) => verbs::meters::meters(&args),
         Verb::Doctor(args) => verbs::doctor::doctor(&args),
         Verb::Completions { shell } => verbs::completions::completions(shell),
+        Verb::Man { directory } => verbs::man::man(&directory),
     };
     result.unwrap_or_else(Failure::print).into()
 }

@@ -80,7 +80,6 @@ pub(crate) fn write(_: &Page, _: &Path) -> Result<(), Failure> {
 }
 
 /// The error of a program without pages.
-#[cfg(not(feature = "web"))]
 pub(crate) fn none() -> Failure {
     Failure::hinted(
         Exit::Usage,

@@ -1,6 +1,7 @@
 //! Parsers of argument values.
 
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// `ADDR:PORT`, or a port of loopback.
@@ -13,6 +14,23 @@ pub(crate) fn parse_address(text: &str) -> Result<SocketAddr, String> {
         "expected a numeric address with a port, such as 127.0.0.1:8080, or a port of this machine"
             .to_owned()
     })
+}
+
+/// Where runs are created unless `--runs` says otherwise.
+pub(crate) const RUNS: &str = "runs";
+
+/// A run's directory; `last` is the newest one of `runs`, whose names begin with their time.
+pub(crate) fn parse_run(text: &str) -> Result<PathBuf, String> {
+    if text != "last" || Path::new(text).exists() {
+        return Ok(PathBuf::from(text));
+    }
+    newest_run(Path::new(RUNS)).ok_or_else(|| format!("there is no run in the directory {RUNS}"))
+}
+
+fn newest_run(runs: &Path) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(runs).ok()?;
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    paths.filter(|path| path.join("run.json").is_file()).max()
 }
 
 /// `key=value`.
@@ -53,14 +71,6 @@ pub(crate) fn parse_load(text: &str) -> Result<f64, String> {
     match load > 0.0 && load.is_finite() {
         true => Ok(load),
         false => Err("expected a number above 0".to_owned()),
-    }
-}
-
-/// A rate as scenarios write it, a second.
-pub(crate) fn parse_rate(text: &str) -> Result<f64, String> {
-    match scenario::parse_rate(text)? {
-        rate if rate > 0.0 => Ok(rate),
-        _ => Err("expected a rate above 0".to_owned()),
     }
 }
 

@@ -1,6 +1,10 @@
 //! Reads scenarios and compiles them to plans, or prints their diagnostics.
 
-mod foreign;
+#[cfg(feature = "imports")]
+mod imported;
+#[cfg(not(feature = "imports"))]
+#[path = "source/not_imported.rs"]
+mod imported;
 
 use std::cell::{Cell, RefCell};
 use std::io::Read;
@@ -8,19 +12,20 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use controller::Inputs;
-use convert::{Converted, Leniency};
+use document::Origin;
 use miette::{MietteDiagnostic, Severity as Level};
 use plan::Plan;
 use plan::probes::Probe;
-use scenario::{
-    Diagnostic, Experiment, Load, Origin, Settings, Severity, Source, UrlRun, url_scenario,
-};
+use scenario::{Diagnostic, Experiment, Load, Settings, Severity, Source, UrlRun, url_scenario};
 
 use crate::args::LoadArgs;
 use crate::excerpt;
 use crate::exit::{Exit, Failure, print_error, shows_warnings};
+use crate::imports::{Converted, Leniency, is_xml};
 
-pub(crate) use foreign::{from_har, from_tsung};
+#[cfg(feature = "imports")]
+pub(crate) use imported::from_har;
+pub(crate) use imported::from_tsung;
 
 /// Default of `--duration` for a URL.
 const URL_RUN_DURATION: &str = "10s";
@@ -45,7 +50,7 @@ pub(crate) struct Text {
 
 /// Reads a scenario, or converts a Tsung file; `-` is standard input.
 pub(crate) fn scenario(name: &str, leniency: Leniency) -> Result<Text, Failure> {
-    let bytes = read_bytes(name, scenario::TEXT_BYTES_MAX as u64)?;
+    let bytes = read_bytes(name, document::yaml::TEXT_BYTES_MAX as u64)?;
     if Path::new(name).extension().is_some_and(|e| e == "har") {
         return Err(Failure::hinted(
             Exit::Data,
@@ -53,7 +58,7 @@ pub(crate) fn scenario(name: &str, leniency: Leniency) -> Result<Text, Failure> 
             &format!("convert it: throng import {name} -o scenario.yaml"),
         ));
     }
-    if convert::is_xml(&bytes) {
+    if is_xml(&bytes) {
         return from_tsung(name, &bytes, leniency);
     }
     text_of(name, bytes)
@@ -61,7 +66,10 @@ pub(crate) fn scenario(name: &str, leniency: Leniency) -> Result<Text, Failure> 
 
 /// Reads any other document; `-` is standard input.
 pub(crate) fn read(name: &str) -> Result<Text, Failure> {
-    text_of(name, read_bytes(name, scenario::TEXT_BYTES_MAX as u64)?)
+    text_of(
+        name,
+        read_bytes(name, document::yaml::TEXT_BYTES_MAX as u64)?,
+    )
 }
 
 fn text_of(name: &str, bytes: Vec<u8>) -> Result<Text, Failure> {

@@ -8,7 +8,7 @@ use crate::args::Args;
 use crate::exit::message_of;
 
 /// Settings that name a file which the system reads, each behind the system's name.
-const READ: &[(&str, &str)] = &[("ads", "publishers")];
+const READ: &[(&str, &str)] = &[("ads", "publishers"), ("market", "replay")];
 /// What the run itself sets.
 const OURS: &[&str] = &["listen", "until-stdin-closes"];
 
@@ -105,7 +105,7 @@ fn flags(command: &Command) -> impl Iterator<Item = &Arg> {
 
 fn hint(command: &Command, key: &str) -> String {
     let names: Vec<&str> = flags(command).filter_map(Arg::get_long).collect();
-    match scenario::suggest::nearest(key, names.iter().copied()) {
+    match document::suggest::nearest(key, names.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("there are {}", names.join(", ")),
     }

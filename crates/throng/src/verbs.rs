@@ -1,6 +1,7 @@
 //! The verbs, one file each.
 
 pub(crate) mod analyze;
+pub(crate) mod attempt;
 pub(crate) mod capacity;
 pub(crate) mod check;
 pub(crate) mod compare;
@@ -8,13 +9,32 @@ pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod experiment;
 pub(crate) mod export;
+#[cfg(feature = "imports")]
 pub(crate) mod import;
+#[cfg(not(feature = "imports"))]
+#[path = "verbs/no_import.rs"]
+pub(crate) mod import;
+pub(crate) mod man;
 pub(crate) mod meters;
+#[cfg(feature = "models")]
 pub(crate) mod model;
+#[cfg(not(feature = "models"))]
+#[path = "verbs/no_model.rs"]
+pub(crate) mod model;
+pub(crate) mod new;
+pub(crate) mod note;
 pub(crate) mod probe;
+#[cfg(feature = "imports")]
+pub(crate) mod reproduce;
+#[cfg(not(feature = "imports"))]
+#[path = "verbs/no_reproduce.rs"]
 pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod schema;
+#[cfg(feature = "systems")]
+pub(crate) mod serve;
+#[cfg(not(feature = "systems"))]
+#[path = "verbs/no_serve.rs"]
 pub(crate) mod serve;
 pub(crate) mod show;
 #[cfg(feature = "web")]

@@ -158,12 +158,30 @@ pub fn share(text: &str) -> Result<f64, UnitError> {
         _ if text == "0" => Ok(0.0),
         _ => Err(UnitError {
             message: format!("`{text}` is not a percentage"),
-            hint: match decimal(text) {
-                Some(_) => format!("write {text}%"),
-                None => "a percentage is written like 98% or 99.9%".to_owned(),
-            },
+            hint: share_hint(text),
         }),
     }
+}
+
+/// What to write instead of a share without its sign.
+fn share_hint(text: &str) -> String {
+    match (percentage(text), decimal(text)) {
+        (Some(percentage), _) => {
+            format!("write {percentage}, which k6 and other tools write as {text}")
+        }
+        (None, Some(1.0)) => "write 100% for all, 1% for one in a hundred".to_owned(),
+        (None, Some(_)) => format!("write {text}%"),
+        (None, None) => "a percentage is written like 98% or 99.9%".to_owned(),
+    }
+}
+
+/// The percentage that other tools write as a fraction of 1: `1%` for `0.01`. `None` if the text is no number
+/// between 0 and 1.
+pub fn percentage(text: &str) -> Option<String> {
+    let fraction = decimal(text).filter(|number| *number > 0.0 && *number < 1.0)?;
+    // Twelve digits hide the error of the multiplication.
+    let percent: f64 = format!("{:.12e}", fraction * 100.0).parse().ok()?;
+    Some(format!("{percent}%"))
 }
 
 /// A whole number; `_` may part its digits.
@@ -257,6 +275,18 @@ mod tests {
         assert_eq!(share("98%"), Ok(0.98));
         assert_eq!(share("0"), Ok(0.0));
         assert_eq!(share("99").unwrap_err().hint, "write 99%");
+        for (fraction, percent) in [
+            ("0.01", "1%"),
+            ("0.07", "7%"),
+            (".0005", "0.05%"),
+            ("0.999", "99.9%"),
+        ] {
+            let hint = share(fraction).unwrap_err().hint;
+            let expected = format!("write {percent}, which k6 and other tools write as {fraction}");
+            assert_eq!(hint, expected);
+        }
+        let hint = share("1").unwrap_err().hint;
+        assert_eq!(hint, "write 100% for all, 1% for one in a hundred");
         assert_eq!(count("24_000"), Ok(24_000));
         assert!(count("-1").is_err() && count("1.5").is_err() && count("_").is_err());
         assert!(rate("x/s").is_err() && size("4XB").is_err() && number("4x").is_err());

@@ -1,8 +1,9 @@
 /** Bars with individual edges: histograms, and effects with intervals. */
 
 import { formatUnit, type Unit } from '../format';
-import { type Axis, axis, base, tooltip } from './base';
+import { type Axis, base, frame, tooltip } from './base';
 import type { Option } from './echarts';
+import { type Vertical, verticals } from './labels';
 import { lineColour, lineDash, type Theme } from './theme';
 
 export interface BarsSpec {
@@ -16,7 +17,7 @@ export interface BarsSpec {
   /** The expected height of each bar, as a line through their centres. */
   over?: { name: string; style: number; values: number[] }[];
   /** Vertical lines with a name. */
-  verticals?: { at: number; name: string }[];
+  verticals?: Vertical[];
 }
 
 type Api = {
@@ -29,8 +30,7 @@ export function bars(spec: BarsSpec, theme: Theme): Option {
   const colour = lineColour(theme, 0);
   return {
     ...base(theme),
-    xAxis: axis(spec.x, theme, true),
-    yAxis: axis(spec.y, theme, false),
+    ...frame(spec.x, spec.y, theme, Boolean(spec.verticals?.length)),
     tooltip: tooltip(
       theme,
       (params) => {
@@ -79,20 +79,7 @@ export function bars(spec: BarsSpec, theme: Theme): Option {
         emphasis: { disabled: true },
         z: 3,
       })),
-      {
-        type: 'line',
-        data: [],
-        silent: true,
-        markLine: {
-          silent: true,
-          symbol: 'none',
-          lineStyle: { color: theme.bad, width: 1, type: [4, 3] },
-          data: (spec.verticals ?? []).map(({ at, name }) => ({
-            xAxis: at,
-            label: { formatter: () => name, color: theme.bad, fontSize: 11 },
-          })),
-        },
-      },
+      ...(spec.verticals?.length ? [verticals(spec.verticals, theme)] : []),
     ],
   };
 }

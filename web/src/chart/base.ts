@@ -21,9 +21,41 @@ export interface Axis {
   top?: number | undefined;
   /** Names instead of numbers. */
   categories?: string[] | undefined;
+  /** The names are in an order that a reader knows, as times are: some may be left out. */
+  ordered?: boolean;
 }
 
+/** Pixels above a plot for the labels of what is named there. */
+const LABELS = 15;
+/** The widest name of a category, and the angle at which names are drawn that have no room side by side. */
+const NAME_WIDTH = 120;
+const ANGLED_WIDTH = 170;
+const ANGLE = 40;
+
 export const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
+
+/** Both axes and their margins; with room for labels above the plot if there are some. */
+export function frame(x: Axis, y: Axis, theme: Theme, hasLabels = false): Option {
+  const above = hasLabels ? LABELS : 0;
+  const below = slope(x, theme);
+  const [xAxis, yAxis] = [axis(x, theme, true), axis(y, theme, false)];
+  return {
+    grid: { ...GRID, top: GRID.top + above, bottom: GRID.bottom + below },
+    xAxis: { ...xAxis, nameGap: (xAxis.nameGap as number) + below },
+    yAxis: { ...yAxis, nameGap: (yAxis.nameGap as number) + above },
+  };
+}
+
+/** Pixels that names need below the axis if they are drawn at an angle; 0 if they have room side by side. */
+function slope({ categories, ordered }: Axis, theme: Theme): number {
+  if (!categories || ordered) return 0;
+  const widest = Math.min(NAME_WIDTH, 7 * Math.max(0, ...categories.map((name) => name.length)));
+  const room = (theme.width - GRID.left - GRID.right) / Math.max(1, categories.length);
+  // Of more names than lines of text fit, some are left out.
+  if (widest + 8 <= room || room < 16) return 0;
+  const long = Math.min(ANGLED_WIDTH, 7 * Math.max(...categories.map((name) => name.length)));
+  return Math.round(Math.sin((ANGLE * Math.PI) / 180) * long);
+}
 
 export function axis(spec: Axis, theme: Theme, isX: boolean): Option {
   const ticks: Option = { show: isX, lineStyle: { color: theme.faint } };
@@ -52,7 +84,8 @@ export function axis(spec: Axis, theme: Theme, isX: boolean): Option {
       axisLabel: {
         ...label,
         customValues: categories.map((_, place) => place),
-        width: 120,
+        width: NAME_WIDTH,
+        ...(isX && slope(spec, theme) > 0 ? { rotate: ANGLE, width: ANGLED_WIDTH } : {}),
         overflow: 'truncate',
         formatter: (place: number) => categories[place] ?? '',
       },
@@ -64,6 +97,7 @@ export function axis(spec: Axis, theme: Theme, isX: boolean): Option {
   // The ends of an axis are not round numbers, and get no label.
   const isRound = (value: number) =>
     (!step || value % step === 0) &&
+    (!spec.whole || Number.isInteger(value)) &&
     (!spec.log ||
       marks !== undefined ||
       Math.abs(Math.log10(value) - Math.round(Math.log10(value))) < 1e-6);
@@ -80,6 +114,8 @@ export function axis(spec: Axis, theme: Theme, isX: boolean): Option {
     axisLabel: {
       ...label,
       ...(marks ? { customValues: marks } : {}),
+      // The first label stays clear of those of the other axis, and the last within the figure.
+      ...(isX && spec.free ? { alignMinLabel: 'left', alignMaxLabel: 'right' } : {}),
       formatter: (value: number) => (isRound(value) ? tick(value, spec.unit) : ''),
     },
     axisPointer: {
@@ -102,13 +138,36 @@ function timeStep(spec: Axis): number | undefined {
 }
 
 /** A logarithmic axis shorter than two decades needs more ticks than powers of ten. */
-function logMarks(spec: Axis): number[] | undefined {
+export function logMarks(spec: Pick<Axis, 'min' | 'max'>): number[] | undefined {
   const { min, max } = spec;
   if (min === undefined || max === undefined || min <= 0 || max >= 100 * min) return undefined;
   const from = Math.floor(Math.log10(min));
+  const isWithin = (mark: number) => min <= mark && mark <= max;
   const powers = [0, 1, 2].map((more) => 10 ** (from + more));
   const marks = powers.flatMap((power) => [1, 2, 5].map((times) => times * power));
-  return marks.filter((mark) => min <= mark && mark <= max);
+  const shown = marks.filter(isWithin);
+  if (shown.length > 2) return shown;
+  // Shorter than a decade: evenly apart, by a round step.
+  const wanted = (max - min) / 4;
+  const power = 10 ** Math.floor(Math.log10(wanted));
+  const step = power * ([1, 2, 5].find((times) => times * power >= wanted) ?? 10);
+  const first = Math.ceil(min / step);
+  const all = Array.from({ length: 12 }, (_, n) => Number(((first + n) * step).toPrecision(12)));
+  return all.filter(isWithin);
+}
+
+/** The numbers 1, 2 and 5 times a power of ten around a range. */
+export function roundEnds(low: number, high: number): [number, number] {
+  const ends = (value: number) => {
+    const power = 10 ** Math.floor(Math.log10(value));
+    return [1, 2, 5, 10].map((times) => Number((times * power).toPrecision(12)));
+  };
+  const from =
+    ends(low)
+      .filter((end) => end <= low * (1 + 1e-9))
+      .at(-1) ?? low;
+  const to = ends(high).find((end) => end >= high * (1 - 1e-9)) ?? high;
+  return from < to ? [from, to] : [from / 2, to * 2];
 }
 
 /** Ticks of bytes are at powers of two: at most five steps. */

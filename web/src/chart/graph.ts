@@ -4,6 +4,9 @@ import { base, tooltip } from './base';
 import type { Option } from './echarts';
 import { lineColour, type Theme } from './theme';
 
+/** ECharts rounds coordinates up to 1 when it places edges, which then miss their nodes. */
+const RADIUS = 1000;
+
 export interface Node {
   name: string;
   /** The text of the tooltip. */
@@ -46,8 +49,8 @@ export function graph(spec: GraphSpec, theme: Theme): Option {
         data: spec.nodes.map((node, n) => ({
           name: node.name,
           text: node.text,
-          x: Math.cos(angle(n)),
-          y: Math.sin(angle(n)),
+          x: RADIUS * Math.cos(angle(n)),
+          y: RADIUS * Math.sin(angle(n)),
           symbol: node.symbol,
           symbolSize: many ? 14 : 28,
           itemStyle: {

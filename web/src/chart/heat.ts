@@ -1,9 +1,9 @@
 /** Counts by time and latency, as rectangles on the axes of lines. */
 
 import { count, duration, span } from '../format';
-import { type Axis, axis, base, tooltip } from './base';
+import { type Axis, base, frame, tooltip } from './base';
 import type { Option } from './echarts';
-import type { Mark } from './lines';
+import { type Mark, phases, shownMarks } from './labels';
 import type { Theme } from './theme';
 
 export interface HeatSpec {
@@ -11,6 +11,7 @@ export interface HeatSpec {
   /** Left, right, lower, upper edge, count. */
   cells: [number, number, number, number, number][];
   y: Axis;
+  /** Named ranges of the horizontal axis. */
   marks?: Mark[];
 }
 
@@ -22,15 +23,17 @@ type Api = {
 
 export function heat(spec: HeatSpec, theme: Theme): Option {
   const most = Math.max(1, ...spec.cells.map((cell) => cell[4]));
+  const marks = shownMarks(spec.marks, spec.x);
   return {
     ...base(theme),
-    xAxis: axis(spec.x, theme, true),
-    yAxis: axis(spec.y, theme, false),
+    ...frame(spec.x, spec.y, theme, marks.length > 0),
     tooltip: tooltip(theme, (params) => hover(params as { value: number[] }), 'item'),
     series: [
       {
         type: 'custom',
-        data: spec.cells,
+        data: spec.cells.filter(
+          ([from, to]) => from < (spec.x.max ?? Infinity) && to > (spec.x.min ?? -Infinity),
+        ),
         encode: { x: [0, 1], y: [2, 3] },
         clip: true,
         // Draw thousands of cells at once, not progressively.
@@ -46,6 +49,7 @@ export function heat(spec: HeatSpec, theme: Theme): Option {
           };
         },
       },
+      ...(marks.length > 0 ? [phases(marks, theme, false)] : []),
     ],
   };
 }

@@ -1,8 +1,10 @@
 /** Lines over a common axis, with bands from min to max, phases and limits. */
 
 import { formatUnit, type Unit } from '../format';
-import { type Axis, axis, base, tooltip } from './base';
+import { within } from '../zoom';
+import { type Axis, base, frame, roundEnds, tooltip } from './base';
 import type { Option } from './echarts';
+import { highlights, type Mark, phases, shownMarks, type Vertical, verticals } from './labels';
 import { lineColour, lineDash, type Theme } from './theme';
 
 export interface Line {
@@ -26,12 +28,6 @@ export interface Line {
   intervals?: [number, number | null, number | null][];
 }
 
-export interface Mark {
-  from: number;
-  to: number;
-  name: string;
-}
-
 export interface LinesSpec {
   x: Axis;
   y: Axis;
@@ -43,7 +39,7 @@ export interface LinesSpec {
   /** Horizontal lines with a name. */
   limits?: { at: number; name: string }[];
   /** Vertical ones. */
-  verticals?: { at: number; name: string }[];
+  verticals?: Vertical[];
 }
 
 type Api = {
@@ -51,7 +47,8 @@ type Api = {
   coord: (at: [number, number]) => [number, number];
 };
 
-export function lines(spec: LinesSpec, theme: Theme): Option {
+export function lines(whole: LinesSpec, theme: Theme): Option {
+  const spec = cut(whole);
   const series: Option[] = [];
   spec.lines.forEach((line, place) => {
     const style = line.style ?? place;
@@ -79,13 +76,15 @@ export function lines(spec: LinesSpec, theme: Theme): Option {
     type: 'line',
     data: [],
     silent: true,
-    markArea: areas(spec, theme),
     markLine: limits(spec, theme),
   });
+  if (spec.marks?.length) series.push(phases(spec.marks, theme));
+  if (spec.pauses?.length) series.push(highlights(spec.pauses, theme));
+  if (spec.verticals?.length) series.push(verticals(spec.verticals, theme));
+  const hasLabels = [spec.marks, spec.verticals].some((all) => all && all.length > 0);
   return {
     ...base(theme),
-    xAxis: axis(spec.x, theme, true),
-    yAxis: axis({ ...spec.y, top: top(spec) }, theme, false),
+    ...frame(spec.x, { ...spec.y, ...range(spec), top: top(spec) }, theme, hasLabels),
     tooltip: tooltip(
       theme,
       (params) => hover(params as Hover[], spec),
@@ -93,6 +92,40 @@ export function lines(spec: LinesSpec, theme: Theme): Option {
     ),
     series,
   };
+}
+
+/** Only what the axis shows, so that the vertical axis fits it. */
+function cut(spec: LinesSpec): LinesSpec {
+  const { min, max } = spec.x;
+  if (min === undefined || max === undefined) return spec;
+  return {
+    ...spec,
+    lines: spec.lines.map((line) => ({
+      ...line,
+      points: within(line.points, [min, max]),
+      band: line.band && within(line.band, [min, max]),
+      ...(line.intervals ? { intervals: within(line.intervals, [min, max]) } : {}),
+    })),
+    marks: shownMarks(spec.marks, spec.x),
+    pauses: shownMarks(spec.pauses, spec.x),
+    verticals: (spec.verticals ?? []).filter(({ at }) => min <= at && at <= max),
+  };
+}
+
+/** A logarithmic axis ends at round numbers around what is drawn. */
+function range(spec: LinesSpec): { min?: number | undefined; max?: number | undefined } {
+  if (!spec.y.log) return {};
+  const values = spec.lines.flatMap((line) => [
+    ...line.points.map((point) => point[1] ?? 0),
+    ...(line.band ?? []).flatMap(([, low, high]) => [low ?? 0, high ?? 0]),
+    ...(line.intervals ?? []).flatMap(([, low, high]) => [low ?? 0, high ?? 0]),
+  ]);
+  const positive = values.filter((value) => value > 0);
+  const low = positive.reduce((least, value) => Math.min(least, value), Infinity);
+  const high = positive.reduce((most, value) => Math.max(most, value), 0);
+  if (high === 0) return {};
+  const [from, to] = roundEnds(low, high);
+  return { min: spec.y.min ?? from, max: spec.y.max ?? to };
 }
 
 function top(spec: LinesSpec): number {
@@ -165,50 +198,22 @@ function intervals(line: Line, colour: string): Option {
   };
 }
 
-function areas(spec: LinesSpec, theme: Theme): Option {
-  const area = (mark: Mark, itemStyle: Option, ink: string, position: string) => [
-    {
-      name: mark.name,
-      xAxis: mark.from,
-      itemStyle,
-      label: { color: ink, fontSize: 11, position, overflow: 'truncate' },
-    },
-    { xAxis: mark.to },
-  ];
-  const shade = (place: number) => (place % 2 === 0 ? theme.shade : 'transparent');
-  const edge = { color: theme.bad, opacity: 0.12, borderColor: theme.bad, borderWidth: 1 };
-  return {
-    silent: true,
-    data: [
-      ...(spec.marks ?? []).map((mark, place) =>
-        area(mark, { color: shade(place) }, theme.faint, 'insideTopLeft'),
-      ),
-      ...(spec.pauses ?? []).map((mark) => area(mark, edge, theme.bad, 'insideBottomLeft')),
-    ],
-  };
-}
-
 function limits(spec: LinesSpec, theme: Theme): Option {
-  const label = (name: string, position: string) => ({
-    formatter: () => name,
-    color: theme.bad,
-    fontSize: 11,
-    position,
-  });
   return {
     silent: true,
     symbol: 'none',
     lineStyle: { color: theme.bad, width: 1, type: [4, 3] },
-    data: [
-      ...(spec.limits ?? []).map((limit) => ({
-        yAxis: limit.at,
-        label: label(limit.name, 'insideEndTop'),
-      })),
-      ...(spec.verticals ?? []).map((limit) => ({
-        xAxis: limit.at,
-        label: label(limit.name, 'insideEndTop'),
-      })),
-    ],
+    data: (spec.limits ?? []).map(({ at, name }) => ({
+      yAxis: at,
+      label: {
+        formatter: () => name,
+        color: theme.bad,
+        fontSize: 11,
+        position: 'insideEndTop',
+        // Lines do not cross the name.
+        ...(name ? { backgroundColor: theme.ground, padding: [1, 3] } : {}),
+      },
+    })),
   };
 }
 

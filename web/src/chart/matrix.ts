@@ -1,7 +1,7 @@
 /** Shares by row and column, as cells; darker means larger. */
 
 import { formatUnit } from '../format';
-import { axis, base, tooltip } from './base';
+import { base, frame, GRID, tooltip } from './base';
 import type { Option } from './echarts';
 import type { Theme } from './theme';
 
@@ -14,19 +14,31 @@ export interface MatrixSpec {
   cells: [number, number, number][];
 }
 
+/** Pixels for the names of the rows. */
+const LEFT = 130;
+
 type Api = {
   value: (n: number) => number;
   coord: (at: [number, number]) => [number, number];
 };
 
 export function matrix(spec: MatrixSpec, theme: Theme): Option {
-  const y = axis({ unit: '', name: spec.rowName, categories: spec.rows }, theme, false);
+  const axes = frame(
+    { unit: '', name: spec.columnName, categories: spec.columns },
+    { unit: '', name: spec.rowName, categories: spec.rows },
+    { ...theme, width: theme.width - (LEFT - GRID.left) },
+  );
   return {
     ...base(theme),
-    grid: { left: 130, right: 18, top: 28, bottom: 44 },
-    xAxis: axis({ unit: '', name: spec.columnName, categories: spec.columns }, theme, true),
+    ...axes,
+    grid: { ...(axes.grid as object), left: LEFT },
     // The first row is at the top, as in a table.
-    yAxis: { ...y, inverse: true, splitLine: { show: false }, nameLocation: 'start' },
+    yAxis: {
+      ...(axes.yAxis as object),
+      inverse: true,
+      splitLine: { show: false },
+      nameLocation: 'start',
+    },
     tooltip: tooltip(
       theme,
       (params) => {

@@ -11,7 +11,12 @@ export interface Theme {
   bad: string;
   /** From few to many, one hue, rising in darkness (or in light, on a dark ground). */
   heat: string[];
+  /** Pixels that a figure is wide. */
+  width: number;
 }
+
+/** Where no figure says otherwise. */
+const WIDTH = 1000;
 
 export const LIGHT: Theme = {
   lines: ['#0063a3', '#b84300', '#00735a', '#97437e', '#8a6500', '#1f7fa8', '#5a5a5a'],
@@ -22,6 +27,7 @@ export const LIGHT: Theme = {
   shade: '#f3f5f7',
   bad: '#b3261e',
   heat: ['#dcebf7', '#a9cfe8', '#5fa3cf', '#2070b0', '#0b3d77', '#041f45'],
+  width: WIDTH,
 };
 
 export const DARK: Theme = {
@@ -33,6 +39,7 @@ export const DARK: Theme = {
   shade: '#1c2229',
   bad: '#ff8f85',
   heat: ['#16324d', '#1d5484', '#2f7fbb', '#66b0e3', '#b1dbf7', '#f1f9ff'],
+  width: WIDTH,
 };
 
 /** Line `n`'s dashes in pixels. */

@@ -43,6 +43,9 @@ export interface ComparedMeasure {
     baseline_shown: string | null;
     candidate_shown: string | null;
     difference: number;
+    difference_shown: string;
+    /** Of the difference. */
+    interval_shown: string | null;
     relative: number | null;
     p: number;
     p_adjusted: number;

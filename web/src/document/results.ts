@@ -1,4 +1,4 @@
-/** The results index of a directory: `crates/report/src/page/index.rs`, and `crates/judge/src/index.rs`. */
+/** The results index of a directory: `crates/report/src/page/index.rs`, and `crates/compare/src/index.rs`. */
 
 export type EntryKind = 'run' | 'experiment' | 'search' | 'model' | 'page';
 
@@ -12,7 +12,10 @@ export interface Entry {
   name: string;
   path: string;
   state: EntryState;
-  note: string;
+  /** Further information, as text. */
+  detail: string;
+  /** What somebody wrote about the run. */
+  note: string | null;
   started_unix_ms: number | null;
   seconds: number | null;
   users: number | null;

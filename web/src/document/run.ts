@@ -128,6 +128,25 @@ export interface Pause {
 export type RunVerdict =
   'measured' | 'passed' | 'failed' | 'untrusted' | 'imported' | 'running' | 'paused' | 'stopping';
 
+/** The first figures of a run: `crates/judge/src/totals.rs`. */
+export interface Totals {
+  operations: number;
+  errors: number;
+  error_share: number | null;
+  /** Operations of steps, without connections, pushed messages and transactions. */
+  offered_per_s: number | null;
+  completed_per_s: number | null;
+  /** The step that users wait for most often. */
+  step: {
+    name: string;
+    p50_ns: number;
+    p95_ns: number;
+    p99_ns: number;
+    /** Percentiles above this share are lower bounds. */
+    bound_above: number | null;
+  } | null;
+}
+
 export interface RunDocument {
   kind: 'run';
   format: number;
@@ -149,6 +168,7 @@ export interface RunDocument {
     host: Record<string, string>;
   };
   verdict: RunVerdict;
+  totals: Totals;
   missing: string[];
   findings: Finding[];
   thresholds: Threshold[];
@@ -161,6 +181,8 @@ export interface RunDocument {
   pauses: Pause[];
   steps: Step[];
   steps_left_out: number;
+  /** The requests with a tag taken as one, each. */
+  tags: Step[];
   course: Course;
   examples: { at_s: number; measure: string; outcome: string; detail: string }[];
   regions: {

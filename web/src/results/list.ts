@@ -1,23 +1,18 @@
 /** The list: filters above a table. A click on a column head sorts by it. */
 
-import type { Entry, EntryKind, EntryState, IndexDocument } from '../document/results';
+import type { Entry, EntryState, IndexDocument } from '../document/results';
 import { append, el } from '../dom';
-import { count } from '../format';
+import { count, counted } from '../format';
 import { type Column, each, shownAt } from '../frame';
 import { page } from '../shell';
 import { inOrder } from '../table';
+import { KINDS, summary } from './kinds';
+import { noteOf } from './notes';
 import { isSelected, select, selection } from './selection';
+import { trends } from './trends';
 
 /** Rows shown at first, and by each click on the button below. */
 const ROWS = 300;
-
-const KINDS: Record<EntryKind, string> = {
-  run: 'run',
-  experiment: 'experiment',
-  search: 'search',
-  model: 'model',
-  page: 'page',
-};
 
 const STATES: Record<EntryState, [text: string, tone: string]> = {
   measured: ['measured', ''],
@@ -32,7 +27,7 @@ const STATES: Record<EntryState, [text: string, tone: string]> = {
 
 const STARTED = 'started, UTC';
 /** Columns of text, which are aligned left. */
-const TEXTS = ['name', 'kind', STARTED, 'step', 'outcome', 'note'];
+const TEXTS = ['name', 'kind', STARTED, 'step', 'outcome'];
 
 /** The columns of the table, which also sort it. */
 const COLUMNS: [name: string, unit: string, cell: (entry: Entry) => string | number | null][] = [
@@ -47,7 +42,6 @@ const COLUMNS: [name: string, unit: string, cell: (entry: Entry) => string | num
   ['p99', 'ns', (entry) => entry.p99_ns],
   ['step', '', (entry) => entry.step],
   ['outcome', '', (entry) => STATES[entry.state][0]],
-  ['note', '', (entry) => entry.note],
 ];
 
 function time(entry: Entry): string {
@@ -110,13 +104,12 @@ let made: { filters: HTMLElement; table: HTMLElement; refresh: () => void } | un
 export function list(now: IndexDocument): void {
   doc = now;
   made ??= make();
-  const runs = now.entries.filter((entry) => entry.kind === 'run').length;
   left.replaceChildren(...now.omitted.map((text) => el('li', {}, `${text}.`)));
   left.hidden = now.omitted.length === 0;
   page(
     {
       title: 'Results',
-      verdict: `${count(runs)} ${runs === 1 ? 'run' : 'runs'}`,
+      verdict: counted(now.entries.length, 'result'),
       tone: 'plain',
       facts: [now.root],
     },
@@ -127,6 +120,7 @@ export function list(now: IndexDocument): void {
         content: [made.filters, total, made.table, more, left],
       },
       { title: 'Compare', id: 'compare', content: [selection()] },
+      { title: 'Trends', id: 'trends', content: trends(now) },
     ],
     now.throng,
   );
@@ -157,7 +151,7 @@ function make() {
     words.replace(/^\S (?=\w)/, ''),
   ]);
   const fields = [
-    field('name', 'Name or path ', 'search'),
+    field('name', 'Name, path or note ', 'search'),
     choice('kind', 'Kind ', Object.entries(KINDS)),
     choice('outcome', 'Outcome ', states),
     field('since', 'From ', 'date'),
@@ -177,7 +171,7 @@ function make() {
       refresh();
       draw();
     };
-    const head = { scope: 'col', class: TEXTS.includes(name) ? 'text' : '' };
+    const head = { scope: 'col', class: TEXTS.includes(name) ? 'text short' : '' };
     return el('th', head, el('button', { type: 'button', onclick: press }, name));
   });
   const refresh = () => {
@@ -212,7 +206,7 @@ function matches(entry: Entry, now: View): boolean {
   const wanted = now.name.toLowerCase();
   const day = entry.started_unix_ms === null ? '' : time(entry).slice(0, 10);
   return (
-    (entry.name.toLowerCase().includes(wanted) || entry.path.toLowerCase().includes(wanted)) &&
+    [entry.name, entry.path, entry.note ?? ''].some((one) => one.toLowerCase().includes(wanted)) &&
     (now.kind === '' || entry.kind === now.kind) &&
     (now.outcome === '' || entry.state === now.outcome) &&
     (now.since === '' || (day !== '' && day >= now.since)) &&
@@ -237,10 +231,7 @@ function draw(): void {
   );
   // Restore the focus in a row that was drawn again.
   if (focused && !document.activeElement?.id) document.getElementById(focused)?.focus();
-  total.textContent =
-    entries.length === doc.entries.length
-      ? `${count(entries.length)} results.`
-      : `${count(entries.length)} of ${count(doc.entries.length)} results.`;
+  total.textContent = summary(entries, doc.entries.length);
   more.hidden = order.length <= most;
   more.textContent = `Show ${count(Math.min(ROWS, order.length - most))} more`;
 }
@@ -258,23 +249,33 @@ function row(entry: Entry, frame: Column[], n: number): HTMLTableRowElement {
   const link = el('a', { href: `report/${entry.id}`, id: `open-${entry.id}` }, entry.name || '–');
   const cells = frame.slice(1).map((column) => {
     const { name } = column;
-    const text = name === 'note' ? note(entry) : shownAt(column, n);
-    const kind = TEXTS.includes(name) ? `text ${name === 'note' ? 'detail' : 'short'}` : '';
-    return el('td', { class: kind }, text);
+    const text = shownAt(column, n);
+    const kind = TEXTS.includes(name) ? 'text short' : '';
+    const isEmpty = text === '' || text === '–';
+    return el('td', { class: `${kind}${isEmpty ? ' empty' : ''}`, 'data-label': name }, text);
   });
   const path = el('span', { class: 'note' }, entry.path);
+  const more = detail(entry);
   const tone = STATES[entry.state][1];
   const line = el(
     'tr',
     { class: tone ? `is-${tone}` : '' },
-    el('td', {}, box),
-    el('th', { scope: 'row', class: 'text' }, link, el('br'), path),
+    el('td', { class: 'select' }, box),
+    el(
+      'th',
+      { scope: 'row', class: 'text' },
+      link,
+      el('br'),
+      path,
+      more && el('p', { class: 'detail' }, more),
+      noteOf(entry, draw),
+    ),
   );
   append(line, ...cells);
   return line;
 }
 
-function note(entry: Entry): string {
+function detail(entry: Entry): string {
   const outer = entry.parent && doc?.entries.find((one) => one.id === entry.parent);
-  return [outer && `in ${outer.name}`, entry.note].filter(Boolean).join('; ');
+  return [outer && `in ${outer.name}`, entry.detail].filter(Boolean).join('; ');
 }

@@ -5,10 +5,11 @@ import type { CapacityDocument } from '../document/capacity';
 import { el } from '../dom';
 import { figure } from '../figure';
 import { findings } from '../findings';
-import { count, significant } from '../format';
+import { counted, duration, share, significant } from '../format';
 import { column, each } from '../frame';
 import { page, terms } from '../shell';
 import { table } from '../table';
+import { type Tile, tiles } from '../tiles';
 
 const FIGURES: Record<string, string> = {
   capacity: 'trials',
@@ -41,11 +42,12 @@ export function capacity(doc: CapacityDocument): void {
       tone: isFound(doc) ? 'good' : 'bad',
       facts: [
         `setting: ${doc.of}`,
-        `${count(doc.trials.length)} runs`,
+        counted(doc.trials.length, 'run'),
         doc.ending.replaceAll('_', ' '),
       ],
     },
     [
+      { title: 'Totals', content: [tiles(totals(doc, found))] },
       { title: 'Findings', content: [lines_] },
       {
         title: 'The curve',
@@ -58,6 +60,28 @@ export function capacity(doc: CapacityDocument): void {
     doc.throng,
   );
   lines_.append(findings(doc.findings, (code) => FIGURES[code]));
+}
+
+/** The capacity, and what was measured at it: at the highest load that holds. */
+function totals(doc: CapacityDocument, found: string): Tile[] {
+  const level = doc.levels.find((one) => one.load === doc.holds);
+  const tile = (name: string, value: number | null, shown: (x: number) => string): Tile => ({
+    name,
+    value: value === null ? '–' : shown(value),
+    note: level ? `at ${load(doc, level.load)}` : '',
+  });
+  const measured = level && [
+    tile('Completed', level.per_s, (rate) => `${significant(rate)}/s`),
+    tile('In flight', level.in_flight, significant),
+    tile('Errors', level.error_share, share),
+    tile('p50', level.p50_ns, duration),
+    tile('p99', level.p99_ns, duration),
+  ];
+  return [
+    { name: 'Capacity', value: found, note: doc.of, tone: isFound(doc) ? 'good' : 'bad' },
+    ...(measured ?? []),
+    { name: 'Runs', value: String(doc.trials.length), note: doc.ending.replaceAll('_', ' ') },
+  ];
 }
 
 /** A load as text. */
@@ -81,7 +105,7 @@ function knee(doc: CapacityDocument, of: (level: ReturnType<typeof measured>[num
     const level = measured(doc).find((one) => one.load === wanted);
     return level ? [{ at: of(level), name: `${load(doc, level.load)} ${name}` }] : [];
   };
-  return [...at(doc.holds, 'holds'), ...at(doc.breaks, 'does not')];
+  return [...at(doc.holds, 'holds'), ...at(doc.breaks, 'does not hold')];
 }
 
 function latency(doc: CapacityDocument): HTMLElement {

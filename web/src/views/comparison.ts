@@ -3,8 +3,8 @@
 import type { ComparedMeasure, ComparisonDocument } from '../document/comparison';
 import { type Child, el } from '../dom';
 import { findings } from '../findings';
-import { significant, span } from '../format';
-import { each } from '../frame';
+import { counted, formatUnit, significant, span } from '../format';
+import { type Column, each } from '../frame';
 import { page, type Section } from '../shell';
 import { table } from '../table';
 import { differenceFigure, distributionFigure, tailFigure } from './comparison/curves';
@@ -28,8 +28,8 @@ export function comparison(doc: ComparisonDocument): void {
       tone: doc.accepted ? 'good' : 'bad',
       facts: [
         baselines > 0
-          ? `${others} runs vs ${baselines} baseline`
-          : `${others} runs with each other`,
+          ? `${counted(others, 'run')} vs ${counted(baselines, 'baseline')}`
+          : `${counted(others, 'run')} with each other`,
         RULES[doc.rule ?? ''] ?? 'each pair of runs tested',
         `${doc.time} times`,
         `α ${doc.alpha}`,
@@ -115,14 +115,21 @@ function changes(doc: ComparisonDocument, measure: ComparedMeasure): HTMLElement
   if (all.length === 0) return null;
   const title = `Changes of ${measure.name}`;
   // Baseline and candidate are figures of complete runs; single runs are compared by their windows.
-  const change = doc.rule === 'windows' ? 'change of windows' : 'change';
+  const isOfWindows = doc.rule === 'windows';
+  // The terminal writes a hyphen for the minus sign.
+  const figures = (name: string, shown: (one: (typeof all)[number]) => string | null): Column => ({
+    ...each(all, name, '', (one) => (shown(one) ?? '–').replace(/-(?=[\d.])/g, '−')),
+    areFigures: true,
+  });
   return table({
     title,
     frame: [
-      each(all, 'figure', '', (one) => one.figure),
-      each(all, 'baseline', '', (one) => one.baseline_shown),
-      each(all, 'candidate', '', (one) => one.candidate_shown),
-      each(all, change, 'change', (one) => one.relative),
+      each(all, 'figure', '', (one) => (one.figure === 'error_rate' ? 'errors' : one.figure)),
+      figures('baseline', (one) => one.baseline_shown),
+      figures('candidate', (one) => one.candidate_shown),
+      figures(isOfWindows ? 'windows differ by' : 'difference', (one) => one.difference_shown),
+      figures(`${confidence(doc)} interval`, (one) => one.interval_shown),
+      each(all, isOfWindows ? 'change of windows' : 'change', 'change', (one) => one.relative),
       each(all, 'p', 'p', (one) => one.p),
       each(all, 'p, corrected', 'p', (one) => one.p_adjusted),
       each(all, 'result', '', (one) =>
@@ -137,6 +144,11 @@ function changes(doc: ComparisonDocument, measure: ComparedMeasure): HTMLElement
   });
 }
 
+/** `95 %`. */
+function confidence(doc: ComparisonDocument): string {
+  return `${Number((100 * (1 - doc.alpha)).toFixed(3))} %`;
+}
+
 /** Tests with operations as the unit. */
 function evidence(doc: ComparisonDocument, measure: ComparedMeasure): HTMLElement | null {
   const found = measure.evidence;
@@ -147,6 +159,9 @@ function evidence(doc: ComparisonDocument, measure: ComparedMeasure): HTMLElemen
     ['Mann–Whitney', found.mann_whitney],
   ] as const;
   const [low, high] = found.cliffs_delta_interval;
+  const signed = (ns: number) => formatUnit(ns, '±ns');
+  const ends = found.shift_interval_ns?.map(signed).join(' to ');
+  const shift = signed(found.shift_ns) + (ends ? ` (${ends})` : '');
   return el(
     'details',
     { class: 'phase' },
@@ -155,7 +170,7 @@ function evidence(doc: ComparisonDocument, measure: ComparedMeasure): HTMLElemen
       'p',
       { class: 'note' },
       'Each side’s operations are one sample. The tests say how the samples differ, not whether other runs would differ, so they do not affect the verdict. ' +
-        `Cliff’s delta ${significant(found.cliffs_delta)} (${significant(low)} to ${significant(high)}, confidence ${100 * (1 - doc.alpha)} %).`,
+        `Cliff’s delta ${significant(found.cliffs_delta)} (${significant(low)} to ${significant(high)}), shift ${shift}; intervals of ${confidence(doc)}.`,
     ),
     table({
       title: `Tests on operations of ${measure.name}`,

@@ -1,9 +1,10 @@
 /** An experiment: the effects of its factors on each response. */
 
 import type { ExperimentDocument, Response } from '../document/experiment';
+import type { Finding } from '../document/run';
 import { type Child, el } from '../dom';
 import { findings } from '../findings';
-import { count } from '../format';
+import { counted } from '../format';
 import { each } from '../frame';
 import { page, type Section } from '../shell';
 import { table } from '../table';
@@ -13,15 +14,16 @@ import { effects, residuals, variation } from './experiment/terms';
 
 export function experiment(doc: ExperimentDocument): void {
   const left = doc.responses_left_out;
+  const lines = el('div');
   page(
     {
       title: doc.name,
       verdict: 'Experiment',
       tone: 'plain',
       facts: [
-        `${doc.factors.length} factors`,
-        `${count(doc.observations)} observations`,
-        `${doc.responses.length + left} responses`,
+        counted(doc.factors.length, 'factor'),
+        counted(doc.observations, 'observation'),
+        counted(doc.responses.length + left, 'response'),
         `confidence ${Number((100 * doc.confidence).toFixed(3))} %`,
       ],
     },
@@ -29,10 +31,7 @@ export function experiment(doc: ExperimentDocument): void {
       {
         title: 'Findings',
         content: [
-          findings(
-            [...doc.findings, ...doc.responses.flatMap((response) => response.findings)],
-            () => undefined,
-          ),
+          lines,
           left > 0 && el('p', { class: 'note' }, `${left} more responses are in analysis.json.`),
         ],
       },
@@ -43,6 +42,20 @@ export function experiment(doc: ExperimentDocument): void {
     ],
     doc.throng,
   );
+  // Findings link to the sections of their responses, so they come last.
+  lines.append(
+    findings(all(doc), (_, text) => {
+      const place = doc.responses.findIndex((one) => text.startsWith(`${one.name}: `));
+      return place < 0 ? undefined : `response-${place}`;
+    }),
+  );
+}
+
+/** The findings of the experiment, then those of its responses, which begin with the name of theirs. */
+export function all(doc: Pick<ExperimentDocument, 'findings' | 'responses'>): Finding[] {
+  const named = ({ name, findings: own }: Response) =>
+    own.map((finding) => ({ ...finding, text: `${name}: ${finding.text}` }));
+  return [...doc.findings, ...doc.responses.flatMap(named)];
 }
 
 function factors(doc: ExperimentDocument): HTMLElement {
@@ -60,8 +73,8 @@ function section(doc: ExperimentDocument, response: Response, place: number): Se
   const { fit } = response;
   const model =
     response.model === 'multiplicative'
-      ? 'Effects are multiplicative: they refer to decimal logarithms.'
-      : 'Effects are additive.';
+      ? 'Effects are multiplicative: they are factors, and means are geometric.'
+      : 'Effects are additive: they are differences.';
   return {
     title: response.name,
     id: `response-${place}`,

@@ -5,7 +5,7 @@ import { radar } from '../chart/radar';
 import type { MetersDocument, MeterValue } from '../document/meters';
 import { type Child, el } from '../dom';
 import { figure } from '../figure';
-import { significant } from '../format';
+import { counted, significant } from '../format';
 import { column, each } from '../frame';
 import { page, type Section, terms } from '../shell';
 import { table } from '../table';
@@ -18,7 +18,7 @@ export function meters(doc: MetersDocument): void {
   page(
     {
       title: 'Scalability meters',
-      verdict: `${doc.runs.length} runs`,
+      verdict: counted(doc.runs.length + doc.runs_left_out, 'run'),
       tone: 'plain',
       facts: [doc.runs.map((run) => run.name).join(', '), `normalised to ${doc.reference}`],
     },
@@ -126,11 +126,11 @@ function polygon(
   };
   const drawn = doc.runs.slice(0, SHAPES_MAX);
   const all = drawn.flatMap((_, run) => inputs.map((_, input) => value(run, input) ?? 0));
-  const max = Math.max(...all, Number.MIN_VALUE) * 1.05;
+  const max = Number((Math.max(...all, Number.MIN_VALUE) * 1.05).toPrecision(3));
   return figure({
     title: words.title,
     id: words.id,
-    note: words.note,
+    note: `${words.note} The outermost ring is ${significant(max)}.`,
     height: 320,
     legend: drawn.map((run, style) => ({ name: run.name, style })),
     frame: () => [
@@ -186,22 +186,27 @@ function inputTable(
 }
 
 function scalability(doc: MetersDocument): Child[] {
-  const number = (value: number | null) => (value === null ? '–' : significant(value, 6));
   const left = doc.runs_left_out;
   return [
-    ...doc.runs.map((run) =>
-      el(
+    ...doc.runs.map((run) => {
+      const figures = [
+        ['ESS', run.ess],
+        ['ESS, by the thesis', run.ess_thesis],
+        ['ESR', run.esr],
+      ] as const;
+      const known = figures.flatMap(([name, value]): [string, string][] =>
+        value === null ? [] : [[name, significant(value, 6)]],
+      );
+      // Nothing is left of a run without users, costs and further runs.
+      if (known.length === 0 && run.costs.length === 0) return null;
+      return el(
         'div',
         {},
         el('h3', { class: 'apart' }, run.name),
-        terms([
-          ['ESS', number(run.ess)],
-          ['ESS, by the thesis', number(run.ess_thesis)],
-          ['ESR', number(run.esr)],
-        ]),
+        known.length > 0 && terms(known),
         ...run.costs.map((text) => el('p', { class: 'note' }, text)),
-      ),
-    ),
+      );
+    }),
     left > 0 && el('p', { class: 'note' }, `${left} more runs are not shown.`),
   ];
 }

@@ -1,4 +1,4 @@
-/** A run: findings and thresholds, then the figures. */
+/** A run: totals, findings, thresholds and steps, then the charts. */
 
 import type { Finding, RunDocument, Threshold } from '../document/run';
 import { el } from '../dom';
@@ -7,11 +7,14 @@ import { formatUnit, span } from '../format';
 import { each } from '../frame';
 import { type Head, page, terms } from '../shell';
 import { table } from '../table';
+import { tiles } from '../tiles';
 import { generator } from './run/generator';
 import { latency } from './run/latency';
 import { errors, load } from './run/load';
+import { multiples } from './run/multiples';
 import { probes } from './run/probes';
 import { regions, steps } from './run/steps';
+import { held, IN_PROGRESS, totals } from './run/totals';
 
 const VERDICTS: Record<RunDocument['verdict'], [string, Head['tone']]> = {
   measured: ['Measured', 'plain'],
@@ -48,9 +51,6 @@ const FIGURES: [string, string][] = [
   ['percentiles-bounded', 'steps'],
 ];
 
-/** Verdicts of a run in progress. */
-const IN_PROGRESS: readonly RunDocument['verdict'][] = ['running', 'paused', 'stopping'];
-
 export function figureOf(code: string): string | undefined {
   return FIGURES.find(([start]) => code.startsWith(start))?.[1];
 }
@@ -66,18 +66,29 @@ export function run(doc: RunDocument): void {
       title: head.name,
       verdict,
       tone,
-      facts: [head.target, `${started} UTC`, span(head.ended_s), `seed ${head.seed}`],
+      facts: [
+        head.target,
+        `${started} UTC`,
+        span(head.ended_s),
+        ...(doc.verdict === 'imported' ? [] : [`seed ${head.seed}`]),
+      ],
     },
     [
+      {
+        title: 'Totals',
+        content: [
+          tiles([{ name: 'Verdict', value: verdict, note: held(doc), tone }, ...totals(doc)]),
+        ],
+      },
       {
         title: 'Findings',
         content: [...missing(doc), inProgress && soFar(doc), doc.findings.length > 0 && lines],
       },
       { title: 'Thresholds', content: [thresholds(doc, inProgress)] },
+      { title: 'Steps', content: [...steps(doc), multiples(doc)] },
       { title: 'Load', content: load(doc) },
       { title: 'Latency', content: latency(doc) },
       { title: 'Errors', content: errors(doc) },
-      { title: 'Steps', content: steps(doc) },
       { title: 'Regions', content: [regions(doc)] },
       { title: 'Generator', content: generator(doc) },
       { title: 'Server side', content: probes(doc) },

@@ -1,10 +1,12 @@
 /** Lines over the time of a run. */
 
-import { type Line, type LinesSpec, lines, type Mark } from '../chart/lines';
-import type { Course, Numbers, Phase, RunDocument, Track } from '../document/run';
+import type { Mark } from '../chart/labels';
+import { type Line, type LinesSpec, lines } from '../chart/lines';
+import type { Course, MeasureCourse, Numbers, Phase, RunDocument, Track } from '../document/run';
 import { figure } from '../figure';
-import type { Unit } from '../format';
+import { clock, type Unit } from '../format';
 import { type Column, column } from '../frame';
+import type { Zoom } from '../zoom';
 
 /** Figures of this group share the pointer. */
 export const TIME_GROUP = 'time';
@@ -57,6 +59,11 @@ export function series(course: Course, name: string, words: string, unit: Unit):
   };
 }
 
+/** The steps with response times, of operations that succeeded or failed. */
+export function measured(run: RunDocument): MeasureCourse[] {
+  return run.course.measures.filter((one) => one.p50.some((time) => time !== null));
+}
+
 /** Phases as the background of figures. */
 export function marks(phases: Phase[]): Mark[] {
   return phases.map(({ name, start_s, end_s }) => ({ from: start_s, to: end_s, name }));
@@ -78,6 +85,12 @@ export function extent(run: RunDocument): [number, number] {
   return [0, last];
 }
 
+/** The axis of all figures over the time of the run. */
+export function timeAxis(run: RunDocument): Zoom {
+  const slot_s = run.course.slot_s;
+  return { axis: 'time', whole: extent(run), least: 3 * slot_s, shown: clock };
+}
+
 /** A figure over the time of the run. */
 export function timeline(run: RunDocument, spec: TimelineSpec): HTMLElement {
   const [start, end] = extent(run);
@@ -91,11 +104,12 @@ export function timeline(run: RunDocument, spec: TimelineSpec): HTMLElement {
     ...(spec.height ? { height: spec.height } : {}),
     note: spec.note,
     group: TIME_GROUP,
+    zoom: { ...timeAxis(run), whole: [min, max] },
     legend: spec.series.map((one, style) => ({ name: one.name, style })),
     frame: () => frame(spec.series),
-    option: (theme, hidden) => {
+    option: (theme, hidden, [from, to] = [min, max]) => {
       const chart: LinesSpec = {
-        x: { unit: 's', name: 'time since the start', min, max },
+        x: { unit: 's', name: 'time since the start', min: from, max: to },
         y: {
           unit: spec.unit,
           name: spec.yName,

@@ -189,9 +189,10 @@ impl RedisThread {
         let settings = &self.shared.settings;
         let told = |error: RedisError| match error.is_timeout() {
             true => "no answer in time".to_owned(),
-            false => settings.address.redact(&error.to_string()),
+            false => settings.address.redis_problem(&error),
         };
-        let client = redis::Client::open(settings.address.reveal()).map_err(told)?;
+        let client = settings.address.redis_client();
+        let client = client.map_err(|error| error.to_string())?;
         let mut connection = client
             .get_connection_with_timeout(settings.wait)
             .map_err(told)?;

@@ -9,7 +9,7 @@ use server::ServerError;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::support::{get, raw, soon};
+use crate::http::{get, raw, soon};
 
 /// Options for a test: one app server and few ads.
 fn options() -> AdsOptions {

@@ -5,4 +5,5 @@
 )]
 
 mod ads;
-mod support;
+#[path = "../../../../tests/http.rs"]
+mod http;

@@ -11,7 +11,7 @@
 //! after a run in which nothing succeeded: one at a load that held, which shows whether the target is down
 //! ```
 
-use judge::capacity::{
+use compare::capacity::{
     Bounds, Ending, Level, Outcome, Trial, Verdict, is_silent, is_unclear, while_up,
 };
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use judge::capacity::{Bounds, Conclusion, Trial};
+use compare::capacity::{Bounds, Conclusion, Trial};
 use plan::LoadSetting;
 use record::{RecordError, whole};
 use serde::{Deserialize, Serialize};
@@ -203,7 +203,7 @@ pub(super) fn save_conclusion(
 
 #[cfg(test)]
 mod tests {
-    use judge::capacity::Outcome;
+    use compare::capacity::Outcome;
 
     use super::*;
 

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use judge::experiment::{
+use compare::experiment::{
     Analysis, Data, Ensemble, EnsembleOptions, LeftOut, ResponseData, Row, analyze, ensemble,
-    figure_units, run_values, wide_bins,
+    wide_bins,
 };
+use judge::responses::{figure_units, run_values};
 use record::Run;
 use record::schema::Verdict;
 use scenario::Experiment;

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use engine::measure::{MeasureDelta, OUTCOMES};
-use engine::sequences::{Broadcast, Head, Ledger, Settlement};
 use plan::Plan;
 use plan::{MeasureId, MessageId};
 use record::Outcome;
 use record::counters::COUNTER_MAX;
+use sequences::{Broadcast, Head, Ledger, Settlement};
 use stats::hist::LogHistogram;
 
 /// A broadcast that no user received for this long has reached all its receivers.

@@ -124,6 +124,8 @@ fn measure(measure: &plan::Measure) -> MeasureInfo {
     MeasureInfo {
         name: measure.name.clone(),
         kind: kind.to_owned(),
+        tags: measure.tags.clone(),
+        shared_name: measure.shared_name.clone(),
     }
 }
 
@@ -154,6 +156,7 @@ fn kind(phase: &Phase) -> &'static str {
         | PhaseKind::Starts(_)
         | PhaseKind::Together(_) => "rate",
         PhaseKind::Hold => "hold",
-        PhaseKind::Closed { .. } => "closed",
+        PhaseKind::Closed(population) if population.is_ramp() => "closed-ramp",
+        PhaseKind::Closed(_) => "closed",
     }
 }

@@ -5,12 +5,12 @@ use std::ops::Range;
 
 use engine::clocks::ClockReading;
 use engine::measure::{Delta, Example, MeasureDelta};
-use engine::sequences::Settlement;
 use engine::traffic::Traffic;
 use plan::{MeasureId, MessageId};
 use record::Outcome;
 use record::counters::Counts;
 use record::schema::{Ending, MeasureTally, PhaseTally, SeriesRow, Tally};
+use sequences::Settlement;
 use stats::hist::LogHistogram;
 
 use super::broadcasts::Broadcasts;
@@ -353,7 +353,7 @@ mod tests {
     use engine::measure::{Gauges, LoopCpu};
 
     use super::*;
-    use engine::sequences::Broadcast;
+    use sequences::Broadcast;
 
     fn delta(loop_id: u16, second: u64, users: u64) -> Delta {
         Delta {

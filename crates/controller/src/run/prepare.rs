@@ -3,10 +3,10 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
-use engine::trust::Identity;
 use machine::loops::cores;
 use plan::Plan;
 use plan::{Endpoint, Target};
+use trust::Identity;
 
 use super::error::ConductError;
 use crate::target::TargetProcess;
@@ -28,6 +28,7 @@ pub(super) fn prepare(
         trust: trust(plan, folder)?,
         layout,
         cores: cores(),
+        trace: None,
     })
 }
 

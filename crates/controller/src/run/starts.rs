@@ -47,9 +47,21 @@ mod tests {
     #[test]
     fn a_population_is_due_in_its_first_second() {
         let mut plan = plan();
-        plan.phases[1].kind = plan::PhaseKind::Closed { users_count: 7 };
+        plan.phases[1].kind = plan::PhaseKind::Closed(plan::Population::fixed(7));
         assert_eq!(due_by(&plan, 2_000_000_000), 20.0);
         assert_eq!(due_by(&plan, 2_000_000_001), 27.0);
+    }
+
+    #[test]
+    fn a_ramp_of_users_is_due_as_it_rises() {
+        let mut plan = plan();
+        plan.phases[1].kind = plan::PhaseKind::Closed(plan::Population {
+            kept_count: 0,
+            from_count: 2,
+            to_count: 12,
+        });
+        assert_eq!(due_by(&plan, 2_500_000_000), 27.0);
+        assert_eq!(due_by(&plan, 3_000_000_000), 32.0);
     }
 
     #[test]

@@ -4,12 +4,12 @@
 use engine::clocks::ClockReading;
 use engine::driver::real::LoopNews;
 use engine::measure::Delta;
-use engine::sequences::Broadcast;
 use plan::MessageId;
 use plan::Plan;
 use record::Measurement;
 use record::counters::COUNTER_MAX;
 use record::schema::Ending;
+use sequences::Broadcast;
 use stats::hist::LogHistogram;
 
 use super::protocol::Loops;

@@ -57,8 +57,8 @@ fn users_at_once(plan: &Plan) -> f64 {
     let mut rate_max = 0.0_f64;
     let mut closed = 0.0_f64;
     for phase in &plan.phases {
-        if let PhaseKind::Closed { users_count } = phase.kind {
-            closed = closed.max(users_count as f64);
+        if let PhaseKind::Closed(population) = phase.kind {
+            closed = closed.max(population.most() as f64);
         }
         if phase.is_open() {
             total += phase.users_planned();

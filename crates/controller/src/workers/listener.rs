@@ -1,6 +1,5 @@
 //! Accepts the workers that were started for this run, each by a token of its own.
 
-use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -53,8 +52,9 @@ impl Listener {
     pub(super) fn bind(workers_count: usize, throng: &str) -> std::io::Result<Listener> {
         let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         socket.set_nonblocking(true)?;
-        let tokens: std::io::Result<Vec<_>> =
-            (0..workers_count).map(|_| token().map(Some)).collect();
+        let tokens: std::io::Result<Vec<_>> = (0..workers_count)
+            .map(|_| machine::secret(TOKEN_BYTES).map(Some))
+            .collect();
         Ok(Listener {
             socket,
             tokens: Arc::new(Mutex::new(tokens?)),
@@ -178,13 +178,6 @@ fn incompatible(hello: &Hello, throng: &str) -> Option<String> {
             hello.throng, hello.protocol
         )
     })
-}
-
-/// A token that cannot be guessed.
-fn token() -> std::io::Result<String> {
-    let mut bytes = [0; TOKEN_BYTES];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel};
 use std::time::Duration;
 
 use engine::driver::real::{LoopNews, StopFlag, Zero};
-use engine::trust::{TrustError, client_config};
 use plan::Plan;
 use record::Measurement;
 use record::schema::WorkerInfo;
+use trust::{TrustError, Verify, client_config};
 
 use super::news::News;
 use super::process::{LostWorker, SpawnRequest, WorkersError};
@@ -146,7 +146,10 @@ impl Pool {
 
 fn loop_config(setup: &LoopsSetup) -> Result<LoopConfig, TrustError> {
     let tls = setup.trust.as_ref();
-    let tls = tls.map(|trust| client_config(trust.verify, &trust.pems, trust.identity.as_ref()));
+    let tls = tls.map(|trust| {
+        let verify = Verify::all_if(trust.verify);
+        client_config(verify, &trust.pems, trust.identity.as_ref())
+    });
     Ok(LoopConfig {
         loops: Loops::all(setup.layout.loops_count),
         waiting: setup.layout.waiting,
@@ -154,5 +157,6 @@ fn loop_config(setup: &LoopsSetup) -> Result<LoopConfig, TrustError> {
         sources: setup.sources.as_slice().into(),
         users_max: setup.layout.users_max,
         tls: tls.transpose()?,
+        trace: setup.trace.clone(),
     })
 }

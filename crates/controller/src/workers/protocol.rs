@@ -3,10 +3,10 @@
 use std::net::{IpAddr, SocketAddr};
 
 use engine::driver::real::LoopNews;
-use engine::trust::Identity;
 use plan::Plan;
 use record::Measurement;
 use serde::{Deserialize, Serialize};
+use trust::Identity;
 
 use crate::inputs::{ScenarioText, hex_digest};
 

@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use engine::driver::real::{LoopNews, StopFlag, Waiting, Zero, monotonic_ns};
-use engine::trust::client_config;
 use machine::host;
 use machine::loops::open_files_max;
 use plan::Plan;
 use record::Measurement;
 use scenario::{Settings, Source};
 use serde::Serialize;
+use trust::{Verify, client_config};
 
 use super::credits::Credits;
 use super::frame::{FrameError, FrameReader, send};
@@ -189,7 +189,8 @@ impl SliceRun {
         let plan = Arc::new(compile(slice)?);
         let tls = match &slice.trust {
             Some(trust) => {
-                let config = client_config(trust.verify, &trust.pems, trust.identity.as_ref());
+                let verify = Verify::all_if(trust.verify);
+                let config = client_config(verify, &trust.pems, trust.identity.as_ref());
                 Some(config.map_err(|e| with_causes(&e))?)
             }
             None => None,
@@ -205,6 +206,7 @@ impl SliceRun {
             sources: slice.sources.as_slice().into(),
             users_max: slice.users_max,
             tls,
+            trace: None,
         };
         let (news_in, news): (Sender<LoopNews>, _) = channel();
         let (rows_in, rows) = rows_channel();

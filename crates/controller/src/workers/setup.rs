@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use engine::driver::real::Waiting;
+use engine::trace::TraceRequest;
 
 use super::layout::Layout;
 use super::protocol::Trust;
@@ -21,6 +22,8 @@ pub(crate) struct LoopsSetup {
     pub(crate) layout: Layout,
     /// Cores that the generator may use.
     pub(crate) cores: u32,
+    /// A user that is run instead of the plan's, in a thread of this process.
+    pub(crate) trace: Option<TraceRequest>,
 }
 
 impl LoopsSetup {

@@ -10,11 +10,12 @@ use engine::arrivals::Share;
 use engine::driver::real::{
     LoopCores, LoopError, LoopNews, LoopSetup, StartBarrier, StopFlag, Waiting, Zero, run_loop,
 };
-use engine::trust::ClientConfig;
+use engine::trace::TraceRequest;
 use engine::{Budget, Setup};
 use machine::Memory;
 use plan::Plan;
 use record::Measurement;
+use trust::ClientConfig;
 
 use super::protocol::Loops;
 use super::rows::ROWS_MAX;
@@ -42,6 +43,7 @@ pub(super) struct LoopConfig {
     /// The maximum number of users of the run at once.
     pub(super) users_max: u64,
     pub(super) tls: Option<Arc<ClientConfig>>,
+    pub(super) trace: Option<TraceRequest>,
 }
 
 /// Why loops do not run.
@@ -98,6 +100,7 @@ impl Threads {
                 core: cores.of_loop(index),
                 barrier: Arc::clone(&barrier),
                 stop: Arc::clone(stop),
+                trace: config.trace.clone(),
             };
             let (plan, rows, report) = (Arc::clone(plan), rows.clone(), report.clone());
             let thread = std::thread::Builder::new().stack_size(STACK_BYTES);

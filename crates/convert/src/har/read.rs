@@ -53,28 +53,48 @@ pub(super) struct Exchange {
     pub(super) body: Option<String>,
     pub(super) status: u16,
     pub(super) is_static: bool,
+    /// No server answered it.
+    pub(super) from_cache: bool,
     /// `Set-Cookie`: names and values.
     pub(super) set_cookies: Vec<(String, String)>,
     pub(super) content_type: String,
     pub(super) content: String,
 }
 
-/// All exchanges, in the order of their starts. Reports what is left out.
-pub(super) fn exchanges(text: &str, diagnostics: &mut Diagnostics<'_>) -> Option<Vec<Exchange>> {
+/// Entries that are left out.
+#[derive(Debug, Default)]
+struct LeftOut {
+    unanswered: usize,
+    others: usize,
+    cached: usize,
+}
+
+/// All exchanges, in the order of their starts. Reports what is left out. `cached`: keep those that the browser
+/// answered from its cache.
+pub(super) fn exchanges(
+    text: &str,
+    cached: bool,
+    diagnostics: &mut Diagnostics<'_>,
+) -> Option<Vec<Exchange>> {
     let document = document(text, diagnostics)?;
     let entries = entries(&document, diagnostics)?;
-    let (mut exchanges, mut unanswered, mut others) = (Vec::new(), 0, 0);
+    let (mut exchanges, mut left) = (Vec::new(), LeftOut::default());
     for (index, entry) in entries.iter().enumerate() {
         let url = word(entry, "/request/url");
         let scheme = url.split("://").next().unwrap_or_default();
         if !["http", "https"].contains(&scheme) {
-            others += 1;
+            left.others += 1;
             continue;
         }
         let status = entry.pointer("/response/status").and_then(Value::as_u64);
         let status = status.and_then(|status| u16::try_from(status).ok());
+        let from_cache = is_from_cache(entry, status);
+        if from_cache && !cached {
+            left.cached += 1;
+            continue;
+        }
         let Some(status) = status.filter(|status| (100..1000).contains(status)) else {
-            unanswered += 1;
+            left.unanswered += 1;
             continue;
         };
         let Some(start_ms) = milliseconds(word(entry, "/startedDateTime")) else {
@@ -85,23 +105,61 @@ pub(super) fn exchanges(text: &str, diagnostics: &mut Diagnostics<'_>) -> Option
                 .hint("write it like 2026-01-31T09:30:00.123Z");
             return None;
         };
-        exchanges.push(exchange(entry, url, status, start_ms));
+        exchanges.push(exchange(entry, url, status, (start_ms, from_cache)));
     }
-    if unanswered > 0 {
-        let message = format!("{unanswered} requests without a response are left out");
-        diagnostics.ignored(0..0, message);
-    }
-    if others > 0 {
-        let message = format!("{others} entries that are not HTTP are left out");
-        diagnostics.ignored(0..0, message);
-    }
-    if exchanges.is_empty() {
-        let message = "the recording has no HTTP request with a response".to_owned();
-        diagnostics.error("empty", 0..0, message);
-        return None;
-    }
+    report(&left, exchanges.is_empty(), diagnostics);
     exchanges.sort_by(|a, b| a.start_ms.total_cmp(&b.start_ms));
-    Some(exchanges)
+    (!exchanges.is_empty()).then_some(exchanges)
+}
+
+fn report(left: &LeftOut, nothing: bool, diagnostics: &mut Diagnostics<'_>) {
+    for (count, what) in [
+        (
+            left.cached,
+            "requests that the browser answered from its cache (--cached keeps them)",
+        ),
+        (left.unanswered, "requests without a response"),
+        (left.others, "entries that are not HTTP"),
+    ] {
+        if count > 0 {
+            diagnostics.ignored(0..0, format!("left out {what}: {count}"));
+        }
+    }
+    if nothing {
+        let message = "the recording has no HTTP request with a response".to_owned();
+        let error = diagnostics.error("empty", 0..0, message);
+        if left.cached > 0 {
+            error.hint("record with the browser's cache switched off, or add --cached");
+        }
+    }
+}
+
+/// Whether the browser took the response from its cache, so that the server got no request. Chromium writes
+/// `_fromCache` and a `_transferSize` of 0, WebKit a `_fetchType`; others leave the connection out of a 304.
+fn is_from_cache(entry: &Value, status: Option<u16>) -> bool {
+    let own = |name: &str| {
+        let response = entry
+            .get("response")
+            .and_then(|response| response.get(name));
+        entry.get(name).or(response)
+    };
+    let is_set = |value: &Value| match value {
+        Value::Bool(set) => *set,
+        Value::String(text) => !text.is_empty(),
+        _ => false,
+    };
+    if own("_fromCache").is_some_and(is_set) {
+        return true;
+    }
+    let fetched = own("_fetchType").and_then(Value::as_str);
+    if fetched.is_some_and(|how| how.contains("Cache")) {
+        return true;
+    }
+    match own("_transferSize").and_then(Value::as_f64) {
+        // A response has at least a head. Where none came, that is an error of the network.
+        Some(bytes) => bytes == 0.0 && status.is_some_and(|status| status >= 100),
+        None => status == Some(304) && word(entry, "/connection").is_empty(),
+    }
 }
 
 /// The recording as JSON.
@@ -148,7 +206,12 @@ fn entries<'d>(document: &'d Value, diagnostics: &mut Diagnostics<'_>) -> Option
     Some(entries)
 }
 
-fn exchange(entry: &Value, url: &str, status: u16, start_ms: f64) -> Exchange {
+fn exchange(
+    entry: &Value,
+    url: &str,
+    status: u16,
+    (start_ms, from_cache): (f64, bool),
+) -> Exchange {
     let (origin, path) = split(url);
     let request = pairs(entry, "/request/headers");
     let user_agent = request
@@ -197,6 +260,7 @@ fn exchange(entry: &Value, url: &str, status: u16, start_ms: f64) -> Exchange {
             .unwrap_or(0.0)
             .max(0.0),
         method: method_of(entry),
+        from_cache,
         is_static: is_static(&content_type, &path),
         origin,
         path,

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use document::suggest;
 use roxmltree::Node;
-use scenario::suggest;
 use units::parse;
 
 use super::{Importer, opening};

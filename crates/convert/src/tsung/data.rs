@@ -73,7 +73,7 @@ impl Importer<'_> {
         let named = &self.data.named;
         let Some(file) = named.iter().position(|(known, ..)| known == id) else {
             let known = named.iter().map(|(known, ..)| known.as_str());
-            let hint = scenario::suggest::hint(id, "the options name", known);
+            let hint = document::suggest::hint(id, "the options name", known);
             let message = format!("no option names a file with the id `{id}`");
             self.diagnostics
                 .error("unknown-file", value_at(node, "fileid"), message)

@@ -214,7 +214,7 @@ impl Importer<'_> {
             .collect();
         if found.is_empty() {
             let names = programs.iter().map(|program| program.name.as_str());
-            let hint = scenario::suggest::hint(name, "the sessions are", names);
+            let hint = document::suggest::hint(name, "the sessions are", names);
             let message = format!("there is no session `{name}`");
             self.diagnostics
                 .error("unknown-session", value_at(node, attribute), message)

@@ -166,7 +166,7 @@ impl Importer<'_> {
                 "websocket_frame",
                 "file_server",
             ]);
-            let hint = scenario::suggest::nearest(name, names);
+            let hint = document::suggest::nearest(name, names);
             let hint = hint.map(|near| format!("did you mean `{near}`?"));
             let message = format!("there is no option `{name}`");
             self.diagnostics

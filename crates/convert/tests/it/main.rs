@@ -188,6 +188,7 @@ fn recordings_become_scenarios() {
             let settings = har::Settings {
                 statics,
                 third_parties,
+                cached: third_parties,
             };
             let (converted, diagnostics) = har::convert(Source { name, text: &text }, &settings);
             let converted = converted.unwrap_or_else(|| panic!("{diagnostics:?}"));
@@ -202,11 +203,117 @@ fn recordings_become_scenarios() {
     assert!(different.is_empty(), "{}", different.join("\n\n"));
 }
 
+/// A recording with these entries: what follows the start, and the response's keys besides its status.
+fn recording(entries: &[(&str, u16, &str)]) -> String {
+    let entry = |(index, (entry, status, response)): (usize, &(&str, u16, &str))| {
+        format!(
+            r#"{{"startedDateTime":"2026-01-31T09:30:0{index}Z","time":{}{entry},
+            "request":{{"method":"GET","url":"http://a.test/{index}"}},
+            "response":{{"status":{status}{response}}}}}"#,
+            60 * (index + 1)
+        )
+    };
+    let entries: Vec<String> = entries.iter().enumerate().map(entry).collect();
+    format!(r#"{{"log":{{"entries":[{}]}}}}"#, entries.join(","))
+}
+
+#[test]
+fn requests_that_the_cache_answered_are_left_out_and_counted() {
+    let text = recording(&[
+        ("", 200, ""),
+        (r#","_fromCache":"memory""#, 200, ""),
+        ("", 200, r#","_transferSize":0"#),
+        ("", 304, ""),
+        (r#","_fetchType":"Disk Cache""#, 200, ""),
+        // These went to the server.
+        (r#","connection":"443""#, 304, r#","_transferSize":120"#),
+        (
+            r#","_fromCache":null,"_fetchType":"Network Load""#,
+            200,
+            r#","_transferSize":300"#,
+        ),
+        (r#","connection":"443""#, 304, ""),
+    ]);
+    let converted = |cached: bool| {
+        let settings = har::Settings {
+            statics: har::Statics::Group,
+            third_parties: false,
+            cached,
+        };
+        let source = Source {
+            name: "x.har",
+            text: &text,
+        };
+        let (converted, diagnostics) = har::convert(source, &settings);
+        let converted = converted.unwrap();
+        assert_compiles("x.har", &converted);
+        let requested = (0..8).filter(|n| converted.text.contains(&format!("get: /{n}\n")));
+        (requested.collect::<Vec<_>>(), render(&diagnostics, source))
+    };
+    let (requested, said) = converted(false);
+    assert_eq!(requested, [0, 5, 6, 7]);
+    let expected =
+        "left out requests that the browser answered from its cache (--cached keeps them): 4";
+    assert!(said.contains(expected), "{said}");
+    let (requested, said) = converted(true);
+    assert_eq!(requested, [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(said, "");
+}
+
+#[test]
+fn a_recording_from_the_cache_alone_says_what_to_do() {
+    let text = recording(&[(r#","_fromCache":"disk""#, 200, "")]);
+    let settings = har::Settings {
+        statics: har::Statics::Group,
+        third_parties: false,
+        cached: false,
+    };
+    let source = Source {
+        name: "x.har",
+        text: &text,
+    };
+    let (converted, diagnostics) = har::convert(source, &settings);
+    assert!(converted.is_none());
+    let said = render(&diagnostics, source);
+    assert!(
+        said.contains("hint: record with the browser's cache switched off, or add --cached"),
+        "{said}"
+    );
+}
+
+/// The limit of a request is twice its p95 in the recording; a cached one's time is not the server's.
+#[test]
+fn recorded_times_become_thresholds() {
+    let text = recording(&[
+        ("", 200, ""),
+        (r#","_fromCache":"memory""#, 200, ""),
+        ("", 500, ""),
+    ]);
+    let settings = har::Settings {
+        statics: har::Statics::Group,
+        third_parties: false,
+        cached: true,
+    };
+    let source = Source {
+        name: "x.har",
+        text: &text,
+    };
+    let (converted, _) = har::convert(source, &settings);
+    let text = converted.unwrap().text;
+    let thresholds = text.split("thresholds:\n").nth(1).unwrap();
+    assert_eq!(
+        thresholds,
+        "  # What must hold for a run to pass: edit it.\n  - error_rate < 1%\n  # Twice the p95 of the times in the \
+         recording, rounded up, at least 100 ms.\n  - p95(\"GET /0\") < 120ms\n  - p95(\"GET /2\") < 360ms\n"
+    );
+}
+
 #[test]
 fn what_is_not_a_recording_is_reported() {
     let settings = har::Settings {
         statics: har::Statics::Keep,
         third_parties: false,
+        cached: false,
     };
     let said = |text: &str| {
         let source = Source {
@@ -249,6 +356,7 @@ fn what_is_nested_too_deeply_is_reported() {
         let settings = har::Settings {
             statics: har::Statics::Keep,
             third_parties: false,
+            cached: false,
         };
         for front in ["[", "{\"log\":", "{\"log\":{\"entries\":["] {
             let text = front.repeat(LEVELS);
@@ -312,7 +420,7 @@ proptest! {
         let mut end = (start + len).min(text.len());
         while !text.is_char_boundary(end) { end += 1; }
         text.replace_range(start..end, &instead);
-        let settings = har::Settings { statics: har::Statics::Group, third_parties: true };
+        let settings = har::Settings { statics: har::Statics::Group, third_parties: true, cached: true };
         let source = Source { name: "x.har", text: &text };
         if let (Some(converted), _) = har::convert(source, &settings) {
             compile(&converted.text);

@@ -7,7 +7,6 @@
 mod cable;
 mod message;
 mod phoenix;
-mod reconnecting;
 mod socketio;
 mod topics;
 
@@ -16,8 +15,8 @@ use proto::{http1, ws};
 
 use super::background::{Background, NEVER};
 use super::deflate::Compression;
+use super::reconnecting::Reconnecting;
 pub(crate) use message::{Ended, Incoming, Outgoing};
-pub(crate) use reconnecting::Reconnecting;
 pub(crate) use topics::{Attempt, Rejoin, Topic};
 
 /// In place of a number: not an answer is awaited but the news that a topic was joined.
@@ -158,8 +157,7 @@ impl Channels {
 
     /// What reads the answer to its upgrade, if one is awaited.
     pub(crate) fn upgrade(&mut self) -> Option<&mut http1::Decoder> {
-        let reconnect = self.reconnect.as_mut()?;
-        (reconnect.lost && reconnect.upgrading).then_some(&mut reconnect.http)
+        self.reconnect.as_mut()?.upgrade()
     }
 
     /// The connection is lost, and will reconnect: no topic is open until then.

@@ -7,6 +7,7 @@ use super::background::Background;
 use super::channels::Channels;
 use super::deflate::{Compression, Deflated};
 use super::poll::Poller;
+use super::reconnecting::{Reconnectable, Reconnecting};
 use super::sse::EventStream;
 use super::tls::Tls;
 use crate::slots::{ConnSlot, UserKey};
@@ -62,6 +63,8 @@ pub(crate) enum Protocol {
     WebSocket(ws::Reader),
     /// A WebSocket whose messages may be compressed.
     Deflated(Box<Deflated>),
+    /// A WebSocket that reconnects.
+    Reconnectable(Box<Reconnectable>),
     /// A WebSocket that carries a protocol of channels.
     Channels(Box<Channels>),
     /// An event stream.
@@ -99,6 +102,7 @@ impl Protocol {
             Protocol::Upgrade(_)
             | Protocol::WebSocket(_)
             | Protocol::Deflated(_)
+            | Protocol::Reconnectable(_)
             | Protocol::Channels(_) => true,
             Protocol::Http(_) | Protocol::Sse(_) | Protocol::Poll(_) | Protocol::Tcp { .. } => {
                 false
@@ -176,12 +180,30 @@ impl Conn {
         }
     }
 
+    /// The state of a plain WebSocket that reconnects.
+    pub(crate) fn reconnectable(&mut self) -> Option<&mut Reconnectable> {
+        match &mut self.protocol {
+            Protocol::Reconnectable(own) => Some(own),
+            _ => None,
+        }
+    }
+
+    /// What it remembers of its losses, if it reconnects.
+    pub(crate) fn reconnecting(&mut self) -> Option<&mut Reconnecting> {
+        match &mut self.protocol {
+            Protocol::Reconnectable(own) => Some(&mut own.reconnecting),
+            Protocol::Channels(channels) => channels.reconnect.as_deref_mut(),
+            _ => None,
+        }
+    }
+
     /// The decoder of its HTTP responses.
     pub(crate) fn http(&mut self) -> Option<&mut http1::Decoder> {
         match &mut self.protocol {
             Protocol::Http(decoder) | Protocol::Upgrade(decoder) => Some(decoder),
             Protocol::Sse(stream) => Some(&mut stream.http),
             Protocol::Poll(poller) => Some(&mut poller.http),
+            Protocol::Reconnectable(own) => own.reconnecting.upgrade(),
             Protocol::Channels(channels) => channels.upgrade(),
             Protocol::WebSocket(_) | Protocol::Deflated(_) | Protocol::Tcp { .. } => None,
         }
@@ -191,9 +213,10 @@ impl Conn {
     pub(crate) fn is_upgrading(&self) -> bool {
         match &self.protocol {
             Protocol::Upgrade(_) => true,
+            Protocol::Reconnectable(own) => own.reconnecting.is_upgrading(),
             Protocol::Channels(channels) => {
                 let reconnect = channels.reconnect.as_ref();
-                reconnect.is_some_and(|own| own.lost && own.upgrading)
+                reconnect.is_some_and(|own| own.is_upgrading())
             }
             _ => false,
         }
@@ -204,6 +227,7 @@ impl Conn {
         match &mut self.protocol {
             Protocol::WebSocket(reader) => Some(reader),
             Protocol::Deflated(deflated) => Some(&mut deflated.reader),
+            Protocol::Reconnectable(own) => Some(&mut own.reader),
             Protocol::Channels(channels) => Some(&mut channels.reader),
             _ => None,
         }
@@ -213,6 +237,7 @@ impl Conn {
     pub(crate) fn compression(&mut self) -> Option<&mut Compression> {
         match &mut self.protocol {
             Protocol::Deflated(deflated) => Some(&mut deflated.compression),
+            Protocol::Reconnectable(own) => own.compression.as_mut(),
             Protocol::Channels(channels) => channels.compression.as_mut(),
             _ => None,
         }
@@ -223,6 +248,7 @@ impl Conn {
         match &self.protocol {
             Protocol::Sse(stream) => Some(&stream.background),
             Protocol::Poll(poller) => Some(&poller.background),
+            Protocol::Reconnectable(own) => Some(&own.background),
             Protocol::Channels(channels) => Some(&channels.background),
             _ => None,
         }
@@ -233,6 +259,7 @@ impl Conn {
         match &mut self.protocol {
             Protocol::Sse(stream) => Some(&mut stream.background),
             Protocol::Poll(poller) => Some(&mut poller.background),
+            Protocol::Reconnectable(own) => Some(&mut own.background),
             Protocol::Channels(channels) => Some(&mut channels.background),
             _ => None,
         }
@@ -244,6 +271,7 @@ impl Conn {
         match &self.protocol {
             Protocol::Sse(stream) => stream.opened,
             Protocol::Poll(_) => true,
+            Protocol::Reconnectable(own) => own.reconnecting.lost,
             Protocol::Channels(channels) => channels.is_lost(),
             _ => false,
         }
@@ -264,6 +292,7 @@ impl Conn {
             Protocol::Http(_) | Protocol::Upgrade(_) | Protocol::Tcp { .. } => 0,
             Protocol::WebSocket(reader) => reader.gathered_len(),
             Protocol::Deflated(deflated) => deflated.reader.gathered_len(),
+            Protocol::Reconnectable(own) => own.reader.gathered_len(),
             Protocol::Channels(channels) => channels.reader.gathered_len(),
             Protocol::Sse(stream) => stream.held.capacity(),
             Protocol::Poll(poller) => poller.body.capacity(),

@@ -41,6 +41,8 @@ pub(crate) struct Connections {
     background_in_flight: u64,
     /// What connections have buffered, by slot.
     charges: Charges,
+    /// Of a user who is traced: the payload of the message that was encoded last, before it is masked.
+    pub(crate) payload: Option<Vec<u8>>,
 }
 
 impl Connections {
@@ -73,6 +75,7 @@ impl Connections {
             setting_up: 0,
             background_in_flight: 0,
             charges: Charges::new(buffers),
+            payload: None,
         }
     }
 
@@ -265,6 +268,7 @@ impl Connections {
         match &mut conn.protocol {
             Protocol::Sse(stream) => stream.reset(),
             Protocol::Poll(poller) => poller.reset(),
+            Protocol::Reconnectable(own) => own.reset(),
             Protocol::Channels(channels) => channels.reset(),
             _ => {}
         }
@@ -310,6 +314,14 @@ impl Connections {
     ) {
         let mask = self.mask();
         let out = &mut self.commands.bytes;
+        let copy = &mut self.payload;
+        let write = |out: &mut Vec<u8>| {
+            let start = out.len();
+            write(out);
+            if let Some(copy) = copy {
+                copy.extend_from_slice(&out[start..]);
+            }
+        };
         match self.table[slot].compression() {
             None => ws::encode_with(out, kind, mask, write),
             Some(compression) => {

@@ -9,7 +9,7 @@ use record::Outcome;
 use rustls::pki_types::ServerName;
 use rustls::{CertificateError, ClientConfig, ClientConnection, Error};
 
-use crate::trust::describe;
+use trust::describe;
 
 /// What TLS sessions of a shard are made of.
 #[derive(Debug)]
@@ -172,7 +172,7 @@ mod tests {
     /// A client and a server that know each other.
     fn pair() -> (Tls, ServerConnection) {
         let mut server = ServerConnection::new(server_config()).unwrap();
-        let config = crate::trust::client_config(false, &[], None).unwrap();
+        let config = trust::client_config(trust::Verify::Nothing, &[], None).unwrap();
         let mut tls = Tls::new(&config, &"localhost".try_into().unwrap()).unwrap();
         let mut out = Vec::new();
         tls.flush(&mut out).unwrap();

@@ -80,6 +80,9 @@ pub fn run_loop(
         cores::move_to(core);
     }
     let mut shard = Shard::new(plan, &setup.shard)?;
+    if let Some(request) = &setup.trace {
+        shard.trace(request);
+    }
     let local = setup.addresses.iter().all(|a| a.ip().is_loopback());
     if local && plan.options.connecting_max.is_none() {
         shard.hold_starts_above(CONNECTING_LOCAL_MAX, setup.shard.share);

@@ -17,6 +17,7 @@ use crate::budget::Budget;
 use crate::command::{Command, ConnId};
 use crate::measure::Delta;
 use crate::shard::{Setup, SetupError, Shard};
+use crate::trace::TraceRequest;
 
 /// A connection as the peer sees it: numbered in the order they were opened.
 pub type PeerConn = u64;
@@ -91,6 +92,8 @@ pub struct Link<'a> {
     pub pauses: Vec<(u64, u64)>,
     /// Memory for what users save and connections buffer.
     pub buffers: Arc<Budget>,
+    /// A user that is run by the first shard instead of the plan's, which then has none.
+    pub trace: Option<TraceRequest>,
 }
 
 impl Link<'_> {
@@ -104,6 +107,7 @@ impl Link<'_> {
             arrivals_close_ns: u64::MAX,
             pauses: Vec::new(),
             buffers: Arc::default(),
+            trace: None,
         }
     }
 
@@ -150,6 +154,10 @@ pub fn run(
     let shards: Result<Vec<Shard<'_>>, SetupError> = (0..shards_count)
         .map(|index| Shard::new(plan, &setup(index)))
         .collect();
+    let mut shards = shards?;
+    if let (Some(request), Some(shard)) = (&link.trace, shards.first_mut()) {
+        shard.trace(request);
+    }
     let network = Network {
         link,
         queue: BinaryHeap::new(),
@@ -159,7 +167,7 @@ pub fn run(
         busy_ns: Vec::new(),
     };
     let mut sim = Sim {
-        shards: shards?,
+        shards,
         network,
         peer,
         waiting: VecDeque::new(),

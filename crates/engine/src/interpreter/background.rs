@@ -1,4 +1,4 @@
-//! Background operations: requests of polls, event streams that reconnect, heartbeats.
+//! Background operations: requests of polls, event streams and WebSockets that reconnect, heartbeats.
 
 use plan::{MeasureId, Op, builtin};
 use record::{Measurement, Outcome};
@@ -80,6 +80,7 @@ impl<'p> Interpreter<'p> {
     /// Sends the request that was appended to the command bytes since `start`; its operation has
     /// time until `end_ns`.
     pub(super) fn transmit_background(&mut self, slot: ConnSlot, start: usize, end_ns: u64) {
+        self.trace_sent(slot, start);
         let bytes_out = self.conns.commands.bytes.len() - start;
         self.recorder.counts.bytes_out += bytes_out as u64;
         if let Some(background) = self.conns[slot].background_mut() {
@@ -101,7 +102,7 @@ impl<'p> Interpreter<'p> {
         match self.background_op(slot) {
             Op::SseOpen(open) => open.reconnect.map(|reconnect| reconnect.measure),
             Op::Poll(poll) => Some(poll.measure),
-            Op::WsOpen(open) => open.reconnect.map(|reconnect| reconnect.measure),
+            Op::WsOpen(open) => open.reconnect.as_ref().map(|reconnect| reconnect.measure),
             _ => None,
         }
     }

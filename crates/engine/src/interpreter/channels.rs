@@ -8,10 +8,10 @@ use record::Outcome;
 use super::flow::Flow;
 use super::state::Interpreter;
 use super::websocket::SWITCHING;
-use crate::conn::Protocol;
 use crate::conn::channels::{
-    self, Attempt, BY_TOPIC, Channels, Ended, Incoming, Outgoing, Reconnecting, Rejoin, Unsent,
+    self, Attempt, BY_TOPIC, Channels, Ended, Incoming, Outgoing, Rejoin, Unsent,
 };
+use crate::conn::{Protocol, Reconnecting};
 use crate::json::depth_note;
 use crate::messages::Delivery;
 use crate::received::{Label, Received, excerpt};
@@ -156,6 +156,7 @@ impl<'p> Interpreter<'p> {
         len: usize,
         frame: &Event<'_>,
     ) {
+        self.trace_channel_frame(frame);
         match frame {
             Event::Text(text) => self.take_text(now_ns, slot, len, text.as_bytes()),
             Event::Binary(bytes) => self.take_binary(now_ns, slot, len, bytes),

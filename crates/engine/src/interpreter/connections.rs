@@ -117,6 +117,7 @@ impl Interpreter<'_> {
             Protocol::Upgrade(_)
             | Protocol::WebSocket(_)
             | Protocol::Deflated(_)
+            | Protocol::Reconnectable(_)
             | Protocol::Channels(_) => self.send_upgrade(now_ns, key, slot),
             Protocol::Sse(_) => self.request_event_stream(now_ns, key, slot),
             Protocol::Poll(_) => {
@@ -168,7 +169,7 @@ impl Interpreter<'_> {
         if self.conns[slot].is_background() {
             return match self.conns[slot].protocol {
                 Protocol::Poll(_) => self.poll_lost(now_ns, slot, outcome, detail),
-                Protocol::Channels(_) => {
+                Protocol::Channels(_) | Protocol::Reconnectable(_) => {
                     self.reconnect_failed(now_ns, slot, (outcome, 0), detail);
                 }
                 _ => self.event_stream_lost(now_ns, slot, outcome, detail),
@@ -210,8 +211,8 @@ impl Interpreter<'_> {
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {
-        if self.will_reconnect_channels(slot, outcome) && self.conns[slot].stage == Stage::Open {
-            return self.channels_broke(now_ns, slot, outcome, detail);
+        if self.will_reconnect_websocket(slot, outcome) && self.conns[slot].stage == Stage::Open {
+            return self.websocket_broke(now_ns, slot, outcome, detail);
         }
         let key = self.conns[slot].user;
         self.end_rejoins(now_ns, slot, outcome);

@@ -10,10 +10,10 @@ use super::state::Interpreter;
 use super::websocket::SWITCHING;
 use crate::conn::http::encode_http;
 use crate::conn::{Pending, Protocol, Reuse, Stage, http_outcome};
-use crate::identity::Exchange;
 use crate::received::{Label, Received};
 use crate::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
+use identity::Exchange;
 
 impl<'p> Interpreter<'p> {
     pub(super) fn request(&mut self, now_ns: u64, key: UserKey, http: &HttpOp) -> Flow {
@@ -111,6 +111,7 @@ impl<'p> Interpreter<'p> {
     /// Sends what was appended to the command bytes since `start`, as bytes of the operation in
     /// flight.
     pub(super) fn send_for_user(&mut self, slot: ConnSlot, start: usize) {
+        self.trace_sent(slot, start);
         let bytes_out = (self.conns.commands.bytes.len() - start) as u32;
         let user = &mut self.users[self.conns[slot].user];
         user.bytes_out = user.bytes_out.saturating_add(bytes_out);
@@ -157,7 +158,8 @@ impl<'p> Interpreter<'p> {
         let response = Pending::Response {
             head,
             body: Vec::new(),
-            keep_body: self.http_op(self.conns[slot].user).keeps_body(),
+            keep_body: self.recorder.trace.is_some()
+                || self.http_op(self.conns[slot].user).keeps_body(),
         };
         self.conns[slot].pending = Some(Box::new(response));
     }
@@ -200,6 +202,7 @@ impl<'p> Interpreter<'p> {
     ) {
         let key = self.conns[slot].user;
         let http = self.http_op(key);
+        self.trace_response(head, body);
         let keep_alive = self.may_keep(slot, surplus);
         self.conns[slot].reuse = Reuse::Served;
         self.keep_cookies(now_ns, slot, &http.headers, head);
@@ -278,7 +281,7 @@ impl<'p> Interpreter<'p> {
         now_ns: u64,
         slot: ConnSlot,
         headers: &'a [(String, Template)],
-    ) -> Option<Exchange<'a>>
+    ) -> Option<Exchange<'a, UserKey>>
     where
         'p: 'a,
     {

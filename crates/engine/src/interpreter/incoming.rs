@@ -197,6 +197,7 @@ impl<'p> Interpreter<'p> {
         received: &Received<'_>,
     ) {
         let key = self.conns[slot].user;
+        self.trace_message(slot, received);
         let delivery = Delivery {
             now_ns,
             user: key,

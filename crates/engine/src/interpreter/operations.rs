@@ -1,13 +1,13 @@
 //! Measured operations of steps, from their beginning to their row.
 
-use plan::expr::{Expr, Value};
+use plan::expr::{Condition, Value};
 use plan::{MeasureId, Op, Save, builtin};
 use record::{Measurement, Outcome};
 
 use super::flow::Flow;
 use super::state::Interpreter;
 use crate::budget::EXHAUSTED;
-use crate::received::{Received, excerpt};
+use crate::received::Received;
 use crate::slots::UserKey;
 
 impl Interpreter<'_> {
@@ -52,6 +52,7 @@ impl Interpreter<'_> {
             row,
             user.sent_ns.saturating_sub(user.ready_ns.max(user.due_ns)),
         );
+        self.fail_transactions(key, outcome);
     }
 
     /// The operation in flight ended and the user continues; its next step is due now. If it failed and later
@@ -161,7 +162,7 @@ impl Interpreter<'_> {
         now_ns: u64,
         key: UserKey,
         save: &[Save],
-        check: &[Expr],
+        check: &[Condition],
         received: &Received<'_>,
     ) -> Outcome {
         if let Err((outcome, detail)) = self.keep(now_ns, key, save, received) {
@@ -169,21 +170,34 @@ impl Interpreter<'_> {
             return outcome;
         }
         for condition in check {
-            match condition.eval_bool(&mut self.users.scope(now_ns, key)) {
-                Ok(true) => {}
-                Ok(false) => {
-                    self.explain(now_ns, key, Outcome::Check, || {
-                        format!("a check failed; received {}", excerpt(received.body))
-                    });
-                    return Outcome::Check;
-                }
-                Err(error) => {
-                    self.explain(now_ns, key, Outcome::Check, || error.to_string());
-                    return Outcome::Check;
-                }
+            let holds = condition.holds(&mut self.users.scope(now_ns, key));
+            let holds = matches!(holds, Ok(true));
+            self.trace_check(now_ns, key, condition, holds);
+            if !holds {
+                let read = save.iter().any(|save| save.from.reads_body());
+                self.explain_false(now_ns, key, condition, (received, read));
+                return Outcome::Check;
             }
         }
         Outcome::Ok
+    }
+
+    /// Keeps why a condition on an answer is false.
+    fn explain_false(
+        &mut self,
+        now_ns: u64,
+        key: UserKey,
+        condition: &Condition,
+        (received, read): (&Received<'_>, bool),
+    ) {
+        let measure = self.users.op(key).and_then(Op::measure);
+        let (measure, user) = (measure.unwrap_or(builtin::CONNECT), self.users[key].number);
+        let names = &self.users.session(key).slot_names;
+        self.recorder
+            .example(now_ns, measure, Outcome::Check, user, || {
+                let why = condition.explain(&mut self.users.scope(now_ns, key), names);
+                format!("{why}; received {}", received.shown(read))
+            });
     }
 
     /// Saves what a step wants saved. The error says what is missing, or that there is no memory for it.
@@ -202,14 +216,15 @@ impl Interpreter<'_> {
             };
             match found.or_else(fallback) {
                 Some(Ok(value)) => {
+                    self.trace_set(save.slot, &value);
                     if !self.users.store(key, save.slot, value) {
                         return Err((Outcome::NoMemory, EXHAUSTED.to_owned()));
                     }
                 }
                 Some(Err(error)) => return Err((Outcome::Save, error.to_string())),
                 None => {
-                    let (body, note) = (excerpt(received.body), received.depth_note(&save.from));
-                    let missing = save.from.missing();
+                    let body = received.shown(save.from.reads_body());
+                    let (missing, note) = (save.from.missing(), received.depth_note(&save.from));
                     return Err((Outcome::Save, format!("{missing} in {body}{note}")));
                 }
             }

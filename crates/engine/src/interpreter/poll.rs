@@ -14,7 +14,7 @@ use super::state::Interpreter;
 use crate::conn::http::encode_get;
 use crate::conn::{Poller, Protocol, Reuse, Stage};
 use crate::json::{depth_note, items, pointer};
-use crate::received::{Label, Received, excerpt};
+use crate::received::{Label, Received};
 use crate::slots::{ConnSlot, UserKey};
 
 /// The messages of a response, or why there are none.
@@ -82,6 +82,7 @@ impl<'p> Interpreter<'p> {
         self.conns[slot].reuse = Reuse::Served;
         let mut decoder = http1::Decoder::new();
         let head = head_again(&mut decoder, &head, &self.conns.limits);
+        self.trace_response(&head, &body);
         self.keep_cookies(now_ns, slot, &poll.headers, &head);
         let found = self.messages_of(now_ns, slot, poll, &head, &body);
         let outcome = found
@@ -134,18 +135,18 @@ impl<'p> Interpreter<'p> {
         if body.trim_ascii().is_empty() {
             return Ok(Vec::new());
         }
-        let messages = match &poll.each {
-            None => vec![body],
-            Some(tokens) => pointer(body, tokens).and_then(items).ok_or_else(|| {
-                let (body, note) = (excerpt(body), depth_note(body));
-                let at = pointer_text(tokens);
-                (Outcome::Save, format!("no list at {at} in {body}{note}"))
-            })?,
-        };
         let received = Received {
             head: Some(head),
             body,
             label: Label::Nothing,
+        };
+        let messages = match &poll.each {
+            None => vec![body],
+            Some(tokens) => pointer(body, tokens).and_then(items).ok_or_else(|| {
+                let (at, note) = (pointer_text(tokens), depth_note(body));
+                let body = received.shown(true);
+                (Outcome::Save, format!("no list at {at} in {body}{note}"))
+            })?,
         };
         let key = self.conns[slot].user;
         self.keep(now_ns, key, &poll.save, &received)?;

@@ -1,13 +1,15 @@
 //! The instructions: runs a user's program until it has to wait.
 
 use plan::expr::EvalError;
-use plan::{ChannelVerb, Feed, Found, MeasureId, Op, Pc, Register};
-use record::{Measurement, Outcome};
+use plan::{ChannelVerb, Feed, Found, Op, Pc, Register};
+use record::Outcome;
 use stats::dist::Dist;
 
 use super::flow::Flow;
 use super::state::Interpreter;
+use super::transactions;
 use crate::slots::UserKey;
+use crate::trace::TraceEvent;
 use crate::users::{User, Wait};
 
 /// Steps a user may take without waiting before others get their turn.
@@ -21,6 +23,9 @@ impl Interpreter<'_> {
                 return self.finish_endless(now_ns, key);
             }
             let op = self.users.op(key);
+            if self.recorder.trace.is_some() && !self.trace_step(key) {
+                return self.finish_endless(now_ns, key);
+            }
             match op.map_or(Flow::End, |op| self.step(now_ns, key, op)) {
                 Flow::Next => self.users[key].pc += 1,
                 Flow::Jump(pc) => self.users[key].pc = pc,
@@ -54,14 +59,28 @@ impl Interpreter<'_> {
             Op::Close { code } => self.close(now_ns, key, *code),
             Op::Think(dist) => self.think(now_ns, key, dist),
             Op::Pace { register, every } => self.pace(now_ns, key, *register, every),
-            Op::TransactionStart { register, measure } => {
+            Op::TransactionStart {
+                register,
+                failure,
+                measure,
+            } => {
                 self.recorder.begin(*measure);
                 let user = &mut self.users[key];
                 user.registers[register.index()] = user.due_ns;
+                user.registers[failure.index()] = u64::from(u8::from(Outcome::Ok));
                 Flow::Next
             }
-            Op::TransactionEnd { register, measure } => {
-                self.end_transaction(now_ns, key, *register, *measure)
+            Op::TransactionEnd {
+                register,
+                failure,
+                measure,
+            } => {
+                let user = &self.users[key];
+                let start_ns = user.registers[register.index()];
+                let done_ns = user.ready_ns.clamp(start_ns, now_ns);
+                let outcome = transactions::failure(user, *failure);
+                self.record_transaction(key, *measure, (start_ns, done_ns), outcome);
+                Flow::Next
             }
             Op::Jump(pc) => Flow::Jump(*pc),
             Op::Choose(branches) => Flow::Jump(choose(&mut self.users[key], branches)),
@@ -107,6 +126,7 @@ impl Interpreter<'_> {
         match op {
             Op::Set { slot, value } => {
                 let value = value.eval(&mut self.users.scope(now_ns, key))?;
+                self.trace_set(*slot, &value);
                 if !self.users.store(key, *slot, value) {
                     let measure = self.plan.faults;
                     self.out_of_memory(now_ns, key, measure);
@@ -114,8 +134,17 @@ impl Interpreter<'_> {
                 }
             }
             Op::Check { condition, measure } => {
-                let holds = condition.eval_bool(&mut self.users.scope(now_ns, key))?;
+                let holds = condition.holds(&mut self.users.scope(now_ns, key))?;
                 let outcome = if holds { Outcome::Ok } else { Outcome::Check };
+                self.trace_check(now_ns, key, condition, holds);
+                if !holds {
+                    self.fail_transactions(key, outcome);
+                    let (user, names) =
+                        (self.users[key].number, &self.users.session(key).slot_names);
+                    self.recorder.example(now_ns, *measure, outcome, user, || {
+                        condition.explain(&mut self.users.scope(now_ns, key), names)
+                    });
+                }
                 self.recorder.check(*measure, outcome);
             }
             Op::LoopStart {
@@ -207,7 +236,12 @@ impl Interpreter<'_> {
         match data.row(user.number, draw, &mut user.value) {
             Found::Row(row) => {
                 for &(slot, column) in &feed.columns {
-                    user.slots[slot.index()] = data.table.value(row, column);
+                    let value = data.table.value(row, column);
+                    self.recorder.trace(|| TraceEvent::Set {
+                        slot,
+                        value: value.clone(),
+                    });
+                    user.slots[slot.index()] = value;
                 }
                 return Flow::Next;
             }
@@ -224,25 +258,6 @@ impl Interpreter<'_> {
         // A restart would find no row either.
         self.users[key].repeats_until_ns = 0;
         Flow::End
-    }
-
-    fn end_transaction(
-        &mut self,
-        now_ns: u64,
-        key: UserKey,
-        register: Register,
-        measure: MeasureId,
-    ) -> Flow {
-        let user = &self.users[key];
-        let start_ns = user.registers[register.index()];
-        let row = Measurement {
-            due_ns: start_ns,
-            sent_ns: start_ns,
-            done_ns: user.ready_ns.clamp(start_ns, now_ns),
-            ..user.row(measure)
-        };
-        self.recorder.operation(row, 0);
-        Flow::Next
     }
 }
 

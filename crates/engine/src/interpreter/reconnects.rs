@@ -1,41 +1,50 @@
-//! Reconnecting a WebSocket that speaks a protocol of channels.
+//! Reconnecting a WebSocket.
 //!
 //! A loss that the session did not want is followed by attempts in the background, each an operation
-//! of the measure `reconnect`. Once the connection can be used again, its channels are joined again.
-//! Steps that need a channel wait for that.
+//! of the measure `reconnect`. Once the connection can be used again, its channels are joined again, or what a
+//! plain one is to send then is sent. Steps that need it wait for that.
 
-use plan::{ChannelsReconnect, Op, Protocol as ChannelProtocol};
-use proto::ws::Agreed;
+use plan::expr::Template;
+use plan::{Backoff, Op, Pauses, Protocol as ChannelProtocol, WsReconnect};
+use proto::ws::{Agreed, MessageKind};
 use record::Outcome;
 
 use super::state::Interpreter;
 use super::websocket::SWITCHING;
 use crate::conn::channels;
-use crate::conn::{Deflated, Stage};
+use crate::conn::{Deflated, NEVER, Stage};
 use crate::slots::ConnSlot;
 use crate::users::Wait;
 
-impl Interpreter<'_> {
+impl<'p> Interpreter<'p> {
     /// How the connection reconnects, if it does.
-    pub(super) fn reconnects(&self, slot: ConnSlot) -> Option<ChannelsReconnect> {
+    pub(super) fn reconnects(&self, slot: ConnSlot) -> Option<&'p WsReconnect> {
         match self.background_op(slot) {
-            Op::WsOpen(open) => open.reconnect,
+            Op::WsOpen(open) => open.reconnect.as_ref(),
             _ => None,
         }
     }
 
+    /// How a plain WebSocket reconnects, if it does.
+    fn backoff(&self, slot: ConnSlot) -> Option<&'p Backoff> {
+        match &self.reconnects(slot)?.pauses {
+            Pauses::Backoff(backoff) => Some(backoff),
+            Pauses::OfClient { .. } => None,
+        }
+    }
+
     /// Whether an open connection that was lost in this way reconnects.
-    pub(super) fn will_reconnect_channels(&mut self, slot: ConnSlot, outcome: Outcome) -> bool {
-        let Some(channels) = self.conns[slot].channels() else {
-            return false;
-        };
+    pub(super) fn will_reconnect_websocket(&mut self, slot: ConnSlot, outcome: Outcome) -> bool {
+        let conn = &mut self.conns[slot];
         // Socket.IO's own client gives up once the server has ended all its namespaces.
-        let deserted = channels.protocol == ChannelProtocol::SocketIo && channels.is_deserted();
-        channels.reconnect.is_some() && !deserted && is_passing(outcome)
+        let deserted = conn.channels().is_some_and(|channels| {
+            channels.protocol == ChannelProtocol::SocketIo && channels.is_deserted()
+        });
+        conn.reconnecting().is_some() && !deserted && is_passing(outcome)
     }
 
     /// An open connection was lost: the first attempt follows after a pause.
-    pub(super) fn channels_broke(
+    pub(super) fn websocket_broke(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -47,7 +56,11 @@ impl Interpreter<'_> {
         if let Some(channels) = self.conns[slot].channels() {
             channels.suspend();
         }
-        self.wait_to_reconnect_channels(now_ns, slot);
+        if let Some(own) = self.conns[slot].reconnectable() {
+            own.reconnecting.lost = true;
+            self.end_subscription(now_ns, key);
+        }
+        self.wait_to_reconnect_websocket(now_ns, slot);
         if self.users[key].wait != Wait::Reply {
             return;
         }
@@ -67,17 +80,21 @@ impl Interpreter<'_> {
     }
 
     /// Gives the connection up until the next attempt is due.
-    fn wait_to_reconnect_channels(&mut self, now_ns: u64, slot: ConnSlot) {
+    fn wait_to_reconnect_websocket(&mut self, now_ns: u64, slot: ConnSlot) {
         self.conns.park(slot);
+        let backoff = self.backoff(slot);
         let rng = &mut self.users[self.conns[slot].user].think;
-        let Some(channels) = self.conns.table[slot].channels() else {
+        let conn = &mut self.conns.table[slot];
+        let protocol = conn.channels().map(|channels| channels.protocol);
+        let Some(reconnecting) = conn.reconnecting() else {
             return;
         };
-        let protocol = channels.protocol;
-        if let Some(reconnect) = &mut channels.reconnect {
-            let pause_ns = reconnect.pause_ns(protocol, rng);
-            self.arm_background(slot, now_ns.saturating_add(pause_ns));
-        }
+        let pause_ns = match (protocol, backoff) {
+            (Some(protocol), _) => reconnecting.pause_ns(protocol, rng),
+            (None, Some(backoff)) => reconnecting.backoff_ns(backoff, rng),
+            (None, None) => return,
+        };
+        self.arm_background(slot, now_ns.saturating_add(pause_ns));
     }
 
     /// An attempt failed.
@@ -94,9 +111,22 @@ impl Interpreter<'_> {
         if !is_passing(outcome) {
             return self.reconnect_refused(now_ns, slot, (outcome, status), detail());
         }
+        if let Some(attempts) = self.attempts_used_up(slot) {
+            let detail = format!("{}, the last of {attempts} attempts", detail());
+            return self.reconnect_refused(now_ns, slot, (outcome, status), detail);
+        }
         self.record_background(now_ns, slot, outcome, status);
         self.explain_background(now_ns, slot, outcome, detail);
-        self.wait_to_reconnect_channels(now_ns, slot);
+        self.wait_to_reconnect_websocket(now_ns, slot);
+    }
+
+    /// The number of attempts after one loss, if this was the last.
+    fn attempts_used_up(&mut self, slot: ConnSlot) -> Option<u32> {
+        let backoff = self.backoff(slot)?;
+        let reconnecting = self.conns[slot].reconnecting()?;
+        backoff
+            .attempts_max
+            .filter(|_| reconnecting.has_given_up(backoff))
     }
 
     /// An attempt failed in a way that makes another one pointless.
@@ -114,27 +144,32 @@ impl Interpreter<'_> {
 
     /// The WebSocket is open again; what is greeted waits for that.
     pub(super) fn upgraded_again(&mut self, now_ns: u64, slot: ConnSlot, agreed: Option<Agreed>) {
-        let Some(channels) = self.conns[slot].channels() else {
-            return;
-        };
-        if let Some(agreed) = agreed {
-            let deflated = Deflated::new(agreed);
+        let conn = &mut self.conns[slot];
+        let deflated = agreed.map(Deflated::new);
+        if let Some(own) = conn.reconnectable() {
+            own.read_with(deflated);
+        } else if let (Some(channels), Some(deflated)) = (conn.channels(), deflated) {
             channels.reader = deflated.reader;
             channels.compression = Some(deflated.compression);
         }
-        if let Some(reconnect) = &mut channels.reconnect {
-            reconnect.upgrading = false;
+        if let Some(reconnecting) = conn.reconnecting() {
+            reconnecting.upgrading = false;
         }
-        if !channels::is_greeted(channels.protocol) {
+        let channels = conn.channels();
+        if !channels.is_some_and(|channels| channels::is_greeted(channels.protocol)) {
             self.reconnected(now_ns, slot);
         }
     }
 
-    /// The connection can be used again: its channels are joined again, then steps continue.
+    /// The connection can be used again: its channels are joined again, or what is to be sent then is sent; then
+    /// steps continue.
     pub(super) fn reconnected(&mut self, now_ns: u64, slot: ConnSlot) {
         self.record_background(now_ns, slot, Outcome::Ok, SWITCHING);
         self.conns.set_up(slot, Stage::Open);
         self.conns.end_background();
+        if self.conns[slot].reconnectable().is_some() {
+            return self.plain_reconnected(now_ns, slot);
+        }
         let mut places = 0;
         if let Some(channels) = self.conns[slot].channels() {
             if let Some(reconnect) = &mut channels.reconnect {
@@ -150,6 +185,48 @@ impl Interpreter<'_> {
         }
         self.arm_channels(slot);
         self.send_deferred(now_ns, slot);
+    }
+
+    /// A plain WebSocket can be used again.
+    fn plain_reconnected(&mut self, now_ns: u64, slot: ConnSlot) {
+        self.subscribe_again(now_ns, slot);
+        let mut deferred = false;
+        if let Some(own) = self.conns[slot].reconnectable() {
+            own.reconnecting.rest();
+            own.background.due_ns = NEVER;
+            deferred = std::mem::take(&mut own.deferred);
+        }
+        for message in self
+            .backoff(slot)
+            .map_or(&[][..], |backoff| &backoff.send[..])
+        {
+            self.send_again(now_ns, slot, message);
+        }
+        let key = self.conns[slot].user;
+        match self.users.op(key) {
+            Some(Op::Send(send)) if deferred && self.users[key].wait == Wait::Reply => {
+                self.send_late(now_ns, slot, send);
+            }
+            _ => {}
+        }
+    }
+
+    /// Sends a message that belongs to no step.
+    fn send_again(&mut self, now_ns: u64, slot: ConnSlot, message: &Template) {
+        let key = self.conns[slot].user;
+        let start = self.conns.commands.bytes.len();
+        let scope = &mut self.users.scope(now_ns, key);
+        let mut rendered = Ok(());
+        let write = |out: &mut Vec<u8>| rendered = message.render(scope, out);
+        self.conns.encode_message(slot, MessageKind::Text, write);
+        match rendered {
+            Ok(()) => self.send_control(slot, start),
+            Err(error) => {
+                self.conns.commands.bytes.truncate(start);
+                let detail = || format!("a message after reconnecting: {error}");
+                self.fault(now_ns, key, self.plan.faults, detail);
+            }
+        }
     }
 }
 

@@ -4,14 +4,15 @@
 //! generator, or is cut off at the end of the run. [`Interpreter::end_session`] counts it; what becomes
 //! of the user is another matter.
 
+use record::Outcome;
 use record::schema::{SessionEnd, UserState};
-use record::{Measurement, Outcome};
 use stats::dist::Dist;
 
 use super::program::nanoseconds;
 use super::state::Interpreter;
 use crate::conn::{Conn, Stage};
 use crate::slots::UserKey;
+use crate::trace::TraceEvent;
 use crate::users::Wait;
 
 /// How long a leaving user waits for the peer's close frame.
@@ -26,6 +27,7 @@ impl Interpreter<'_> {
     /// leaves. True if it restarts.
     pub(super) fn finish_session(&mut self, now_ns: u64, key: UserKey) -> bool {
         self.recorder.counts.users_finished += 1;
+        self.recorder.trace(|| TraceEvent::Ended { end: None });
         self.end_session(now_ns, key, Outcome::Unfinished);
         let repeats = self.repeats(now_ns, key);
         if repeats {
@@ -75,6 +77,7 @@ impl Interpreter<'_> {
         };
         let step = self.users.session(key).next_measure(user.pc);
         let session = user.session;
+        self.recorder.trace(|| TraceEvent::Ended { end: Some(end) });
         self.recorder.session_ended(end, session, step, state);
     }
 
@@ -100,18 +103,7 @@ impl Interpreter<'_> {
 
     /// What the session had in progress ends with it.
     fn end_session(&mut self, now_ns: u64, key: UserKey, outcome: Outcome) {
-        let user = &self.users[key];
-        for (register, measure) in self.users.session(key).open_transactions(user.pc) {
-            let start_ns = user.registers[register.index()];
-            let row = Measurement {
-                due_ns: start_ns,
-                sent_ns: start_ns,
-                done_ns: now_ns.max(start_ns),
-                outcome,
-                ..user.row(measure)
-            };
-            self.recorder.operation(row, 0);
-        }
+        self.end_transactions(now_ns, key, outcome);
         self.give_up_background(now_ns, key);
     }
 

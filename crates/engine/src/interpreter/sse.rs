@@ -13,7 +13,7 @@ use super::flow::Flow;
 use super::state::Interpreter;
 use crate::conn::http::encode_get;
 use crate::conn::{Decoder, EventStream, NEVER, Protocol, Stage};
-use crate::received::{Label, Received};
+use crate::received::{Label, Received, UNCOMPRESSED, coding_of};
 use crate::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 
@@ -108,6 +108,7 @@ impl<'p> Interpreter<'p> {
     ) {
         let key = self.conns[slot].user;
         let background = self.conns[slot].is_background();
+        self.trace_response(head, &[]);
         self.keep_cookies(now_ns, slot, &self.events_op(slot).headers, head);
         if let Err((outcome, detail)) = check_head(head) {
             if background {
@@ -268,7 +269,13 @@ fn check_head(head: &Head<'_>) -> Result<(), (Outcome, String)> {
         .next()
         .unwrap_or_default();
     if essence.trim_ascii().eq_ignore_ascii_case(EVENT_STREAM) {
-        return Ok(());
+        return match coding_of(head) {
+            None => Ok(()),
+            Some(coding) => {
+                let detail = format!("the event stream is compressed with {coding}{UNCOMPRESSED}");
+                Err((Outcome::HttpProtocol, detail))
+            }
+        };
     }
     let found = String::from_utf8_lossy(&content_type);
     let detail = format!("content-type {found:?} instead of text/event-stream");

@@ -4,10 +4,11 @@ use plan::Plan;
 
 use crate::conn::Connections;
 use crate::conn::http::Requests;
-use crate::identity::Identities;
 use crate::measure::{Gauges, Recorder};
 use crate::messages::Messages;
+use crate::slots::UserKey;
 use crate::users::Users;
+use identity::Identities;
 
 /// Runs the sessions of a shard's users.
 #[derive(Debug)]
@@ -17,7 +18,7 @@ pub(crate) struct Interpreter<'p> {
     pub(crate) conns: Connections,
     pub(super) requests: Requests,
     /// Of users whose sessions keep cookies or answer challenges.
-    pub(super) identities: Identities,
+    pub(super) identities: Identities<UserKey>,
     pub(crate) messages: Messages<'p>,
     pub(crate) recorder: Recorder,
     /// Operations of steps in flight.

@@ -2,15 +2,16 @@
 //!
 //! A subscription begins when its connection is ready: a WebSocket, an event stream or a TCP
 //! connection is open, a poll has its first answer, a topic is joined. It ends when the session closes
-//! it, or when the connection is lost for good. An event stream that reconnects stays subscribed.
+//! it, or when the connection is lost. An event stream that reconnects stays subscribed, a plain WebSocket
+//! that does subscribes again.
 
 use plan::expr::{Part, Template};
 use plan::{ChannelVerb, Op, Pc, Poll, SessionId};
 
 use super::state::Interpreter;
 use crate::conn::Protocol;
-use crate::sequences::{Opened, sequence};
 use crate::slots::{ConnSlot, UserKey};
+use sequences::{Opened, sequence};
 
 impl Interpreter<'_> {
     /// The operation in flight succeeded: what it opened is there.
@@ -45,6 +46,22 @@ impl Interpreter<'_> {
             && let Some(topic) = channels.topics.last()
         {
             self.messages.accounts.join(key, &topic.name, now_ns);
+        }
+    }
+
+    /// A plain WebSocket is open again.
+    pub(super) fn subscribe_again(&mut self, now_ns: u64, slot: ConnSlot) {
+        let key = self.conns[slot].user;
+        let pc = self.conns[slot].background().map_or(0, |own| own.pc);
+        if let Op::WsOpen(open) = self.background_op(slot)
+            && self.messages.accounts.are_kept()
+        {
+            let opened = Opened {
+                by: step(self.users[key].session, pc),
+                topics: false,
+                alike: is_same_for_all(&open.path),
+            };
+            self.messages.subscribe(now_ns, key, opened);
         }
     }
 

@@ -4,7 +4,9 @@
 //! joined it. Attempts to join it again run in the background, each an operation of the measure
 //! `rejoin`.
 
-use plan::{ChannelOp, ChannelVerb, Expect, MeasureId, Op, Pc, Protocol as ChannelProtocol};
+use plan::{
+    ChannelOp, ChannelVerb, Expect, MeasureId, Op, Pauses, Pc, Protocol as ChannelProtocol,
+};
 use proto::ws::MessageKind;
 use record::{Measurement, Outcome};
 
@@ -74,7 +76,7 @@ impl<'p> Interpreter<'p> {
         let key = self.conns[slot].user;
         // What waits for any message may still get one if the connection comes back.
         let waits_on = matches!(self.users.op(key), Some(Op::Expect(_)))
-            && self.will_reconnect_channels(slot, Outcome::Closed);
+            && self.will_reconnect_websocket(slot, Outcome::Closed);
         let in_flight = self.users[key].wait == Wait::Reply && !waits_on;
         let (mut open, mut concerns) = (Vec::new(), 0);
         if let Some(channels) = self.conns[slot].channels() {
@@ -219,7 +221,10 @@ impl<'p> Interpreter<'p> {
     /// The measure of attempts to join again what this step joined, and how long each may take.
     fn rejoin_op(&self, slot: ConnSlot, pc: Pc) -> Option<(MeasureId, u64)> {
         let op = self.join_at(self.conns[slot].user, pc);
-        let of_connection = || Some(self.reconnects(slot)?.rejoin);
+        let of_connection = || match self.reconnects(slot)?.pauses {
+            Pauses::OfClient { rejoin } => Some(rejoin),
+            Pauses::Backoff(_) => None,
+        };
         Some((op.rejoin.or_else(of_connection)?, op.timeout_ns))
     }
 

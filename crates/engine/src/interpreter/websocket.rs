@@ -6,11 +6,12 @@ use proto::ws::{self, Agreed, Event, HandshakeError, MessageKind};
 use record::Outcome;
 
 use super::flow::Flow;
+use super::operations::timeout_ns;
 use super::sessions::LEAVE_NS;
 use super::state::Interpreter;
 use crate::conn::websocket::{encode_upgrade, verify_upgrade};
-use crate::conn::{Conn, Decoder, Deflated, Pending, Protocol, Stage, http_outcome};
-use crate::received::Received;
+use crate::conn::{Conn, Decoder, Deflated, Pending, Protocol, Reconnectable, Stage, http_outcome};
+use crate::received::{Received, excerpt};
 use crate::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 
@@ -118,6 +119,7 @@ impl<'p> Interpreter<'p> {
             _ => self.users[key].bytes_in = taken as u32,
         }
         let open = self.opening_of(slot);
+        self.trace_response(&head, &[]);
         self.keep_cookies(now_ns, slot, &open.headers, &head);
         let agreed = match verify_upgrade(open, &head, &nonce) {
             Ok(agreed) => agreed,
@@ -153,8 +155,25 @@ impl<'p> Interpreter<'p> {
         };
         self.conns.set_up(slot, Stage::Open);
         if !self.opens_channels(now_ns, slot) {
+            self.keep_reconnectable(slot);
             self.complete(now_ns, key, Outcome::Ok, SWITCHING);
         }
+    }
+
+    /// If the plain WebSocket that opened reconnects, it keeps what that takes.
+    fn keep_reconnectable(&mut self, slot: ConnSlot) {
+        let key = self.conns[slot].user;
+        let open = self.opening(key);
+        if open.reconnect.is_none() || open.protocol.is_some() {
+            return;
+        }
+        let protocol = std::mem::replace(&mut self.conns[slot].protocol, Protocol::upgrade());
+        let deflated = match protocol {
+            Protocol::Deflated(deflated) => Some(*deflated),
+            _ => None,
+        };
+        let own = Reconnectable::new(self.users[key].pc, deflated);
+        self.conns[slot].protocol = Protocol::Reconnectable(Box::new(own));
     }
 
     /// A message arrived or a control frame, in `len` bytes.
@@ -203,9 +222,52 @@ impl<'p> Interpreter<'p> {
             return Flow::Fail;
         };
         if self.conns[slot].is_background() {
-            let error = "the WebSocket is lost and has not reconnected yet".to_owned();
+            return self.defer_send(now_ns, key, slot, send);
+        }
+        if let Err(error) = self.transmit_message(now_ns, slot, send) {
             return self.cannot(now_ns, key, error);
         }
+        let Some(expect) = &send.reply else {
+            return self.done_at_once(now_ns, key);
+        };
+        let deadline_ns = self.users[key].sent_ns + expect.timeout_ns;
+        self.wait_for(key, Wait::Reply, deadline_ns);
+        Flow::Wait
+    }
+
+    /// The WebSocket is lost: the message waits until a plain one is open again, at most for its own time.
+    fn defer_send(&mut self, now_ns: u64, key: UserKey, slot: ConnSlot, send: &SendOp) -> Flow {
+        let Some(own) = self.conns[slot].reconnectable() else {
+            let error = "the WebSocket is lost and has not reconnected yet".to_owned();
+            return self.cannot(now_ns, key, error);
+        };
+        own.deferred = true;
+        let timeout_ns = match &send.reply {
+            Some(expect) => expect.timeout_ns,
+            None => timeout_ns(self.background_op(slot)),
+        };
+        let deadline_ns = self.users[key].sent_ns + timeout_ns;
+        self.wait_for(key, Wait::Reply, deadline_ns);
+        Flow::Wait
+    }
+
+    /// Sends the message of a step that waited for its connection.
+    pub(super) fn send_late(&mut self, now_ns: u64, slot: ConnSlot, send: &SendOp) {
+        let key = self.conns[slot].user;
+        match self.transmit_message(now_ns, slot, send) {
+            Err(error) => self.fail_because(now_ns, key, (Outcome::Step, 0), || error),
+            Ok(()) if send.reply.is_none() => self.complete(now_ns, key, Outcome::Ok, 0),
+            Ok(()) => {}
+        }
+    }
+
+    /// Sends a step's message, if it can be made.
+    fn transmit_message(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        send: &SendOp,
+    ) -> Result<(), String> {
         let start = self.conns.commands.bytes.len();
         let encoded = match self.conns[slot].protocol {
             Protocol::Tcp { .. } => self.encode_frame(now_ns, slot, send),
@@ -215,29 +277,21 @@ impl<'p> Interpreter<'p> {
                 } else {
                     MessageKind::Text
                 };
-                let scope = &mut self.users.scope(now_ns, key);
+                let scope = &mut self.users.scope(now_ns, self.conns[slot].user);
                 let mut rendered = Ok(());
                 let write = |out: &mut Vec<u8>| rendered = send.payload.render(scope, out);
                 self.conns.encode_message(slot, kind, write);
                 rendered.map_err(|error| error.to_string())
             }
         };
-        if let Err(error) = encoded {
-            self.conns.commands.bytes.truncate(start);
-            return self.cannot(now_ns, key, error);
-        }
+        encoded.inspect_err(|_| self.conns.commands.bytes.truncate(start))?;
         self.send_for_user(slot, start);
-        let Some(expect) = &send.reply else {
-            return self.done_at_once(now_ns, key);
-        };
-        let deadline_ns = self.users[key].sent_ns + expect.timeout_ns;
-        self.wait_for(key, Wait::Reply, deadline_ns);
-        Flow::Wait
+        Ok(())
     }
 
     pub(super) fn expect(&mut self, now_ns: u64, key: UserKey, expect: &Expect) -> Flow {
         self.begin(now_ns, key);
-        // A poll, or an event stream that reconnects, may still bring what is waited for.
+        // A poll, or a stream that reconnects, may still bring what is waited for.
         let background = self.conns.find(&self.users, key, Conn::is_background);
         if background.is_none() {
             let Some(slot) = self.open_stream(now_ns, key) else {
@@ -285,6 +339,7 @@ impl<'p> Interpreter<'p> {
     /// As [`Interpreter::send_for_user`], of what belongs to no measured operation: control frames
     /// and heartbeats.
     pub(super) fn send_control(&mut self, slot: ConnSlot, start: usize) {
+        self.trace_sent(slot, start);
         self.recorder.counts.bytes_out += (self.conns.commands.bytes.len() - start) as u64;
         self.conns.transmit(slot, start);
     }
@@ -311,7 +366,13 @@ impl<'p> Interpreter<'p> {
             return self.websocket_closed(now_ns, slot);
         }
         let text = code.map_or("no code".to_owned(), |code| format!("code {code}"));
-        let detail = || format!("the peer closed the WebSocket with {text} {reason:?}");
+        let detail = || match reason {
+            "" => format!("the peer closed the WebSocket with {text}"),
+            reason => format!(
+                "the peer closed the WebSocket with {text}: {}",
+                excerpt(reason.as_bytes())
+            ),
+        };
         if self.conns[slot].is_background() {
             return self.lost(now_ns, slot, Outcome::Closed, detail);
         }

@@ -61,6 +61,11 @@ impl<'p> Admission<'p> {
         }
     }
 
+    /// This user is the next one.
+    pub(super) fn put_first(&mut self, arrival: Arrival) {
+        self.upcoming = Some(arrival);
+    }
+
     /// No user starts while this many connections are being set up.
     pub(super) fn hold_above(&mut self, setting_up_max: u64) {
         self.setting_up_max = setting_up_max;

@@ -297,6 +297,7 @@ fn case(number: u64) -> Case {
         arrivals_close_ns: closed_ns,
         pauses: span(4).into_iter().collect(),
         buffers: Arc::default(),
+        trace: None,
     };
     let mut peer = Anything::new(number);
     let run =

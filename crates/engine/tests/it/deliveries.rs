@@ -6,8 +6,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use engine::driver::sim::{self, Link, PeerAction};
-use engine::sequences::Ledger;
 use record::Outcome;
+use sequences::Ledger;
 
 use crate::peers::{CastPeer, WsPeer, text};
 use crate::support::{MS, Ran, S, plan, run_over};

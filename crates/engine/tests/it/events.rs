@@ -167,6 +167,10 @@ fn a_response_that_is_no_event_stream_ends_the_session() {
             Outcome::HttpProtocol,
         ),
         ("HTTP/1.1 200 OK\r\n\r\n", Outcome::HttpProtocol),
+        (
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-encoding: gzip\r\n\r\n",
+            Outcome::HttpProtocol,
+        ),
         ("SSH-2.0-x\r\n", Outcome::HttpProtocol),
     ];
     for (answer, outcome) in cases {

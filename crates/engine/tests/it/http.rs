@@ -98,7 +98,48 @@ sessions:
     let ran = run(&text, &mut HttpPeer::new(|_| MS, |_| ok("{}")));
     assert_eq!(ran.outcomes("a"), [Outcome::Save]);
     assert_eq!(ran.outcomes("b"), []);
-    assert_eq!(ran.details(), ["nothing at /token in \"{}\""]);
+    assert_eq!(ran.details(), ["nothing at /token in `{}`"]);
+}
+
+/// What a step reads of a compressed body is not there; the error says why. A body that nothing reads may be
+/// compressed.
+#[test]
+fn a_compressed_body_is_named_as_such() {
+    let gzip = |coding: &str| {
+        let head = format!("HTTP/1.1 200 OK\r\n{coding}content-length: 12\r\n\r\n");
+        [head.as_bytes(), b"\x1f\x8b\x08\0\0\0\0\0\0\x03\xab\xae"].concat()
+    };
+    let details = |keys: &str, coding: &'static str| {
+        let text = format!(
+            "
+name: compressed
+target: http://target.test/
+sessions:
+  main:
+    - get: /a
+      as: a
+{keys}
+{ONE_USER}"
+        );
+        let respond = move |_: &str| vec![PeerAction::Send(gzip(coding))];
+        run(&text, &mut HttpPeer::new(|_| MS, respond)).details()
+    };
+    let advice = "; bodies are not decompressed: remove `accept-encoding` from the scenario's headers; without it \
+                  Throng requests no compression";
+    for (coding, name) in [
+        ("content-encoding: gzip\r\n", "gzip"),
+        ("content-encoding: br\r\n", "br"),
+        ("", "gzip"),
+        ("content-encoding: identity\r\n", "gzip"),
+    ] {
+        let compressed = format!("12 bytes that are compressed with {name}");
+        let save = details("      save: { id: /id }", coding);
+        assert_eq!(save, [format!("nothing at /id in {compressed}{advice}")]);
+        let check = details("      save: { all: body }\n      check: all == 'x'", coding);
+        let wanted = format!("; received {compressed}{advice}");
+        assert!(check.len() == 1 && check[0].ends_with(&wanted), "{check:?}");
+        assert!(details("", coding).is_empty());
+    }
 }
 
 /// A session whose first step saves `token` by these keys, with an old value of it or none.

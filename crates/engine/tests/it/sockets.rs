@@ -48,6 +48,7 @@ fn run_at(address: SocketAddr, text: &str, waiting: Waiting) -> Ran {
         core: None,
         barrier: Arc::clone(&barrier),
         stop: Arc::default(),
+        trace: None,
     };
     let (rows, written) = sync_channel(1_000);
     let (news, received) = channel();

@@ -2,7 +2,7 @@
 
 use record::Outcome;
 
-use crate::peers::{HttpPeer, ok};
+use crate::peers::{HttpPeer, ok, response};
 use crate::support::{MS, run};
 
 fn paths(steps: &str, arrivals: &str) -> Vec<String> {
@@ -99,6 +99,79 @@ arrivals:
     let rows = ran.rows("checkout");
     assert_eq!((rows.len(), rows[0].outcome), (1, Outcome::Ok));
     assert_eq!(rows[0].response_ns(), 110 * MS);
+}
+
+/// The user of `/status` continues; that of `/gone` has no value to save, and its session ends.
+#[test]
+fn a_transaction_fails_as_the_first_of_its_failed_steps() {
+    let text = "
+name: groups
+target: http://target.test/
+sessions:
+  main:
+    - group: outer
+      steps:
+        - group: before
+          steps: [ { get: /a } ]
+        - get: /status
+        - group: inner
+          steps: [ { check: user < 0 } ]
+        - group: after
+          steps: [ { get: /a } ]
+    - loop: 2
+      steps:
+        - group: checks
+          steps: [ { get: /a, check: user < 0 }, { get: /status } ]
+    - group: ended
+      steps:
+        - group: last
+          steps: [ { get: /status }, { get: /gone, save: { x: /x } } ]
+        - get: /never
+arrivals:
+  - { constant: 1/s, for: 1s }
+  - { hold: 1s }
+";
+    let respond = |request: &str| match request.contains("/status") {
+        true => response("503 Service Unavailable", "", ""),
+        false => ok("ok"),
+    };
+    let ran = run(text, &mut HttpPeer::new(|_| 5 * MS, respond));
+    for (group, outcomes) in [
+        ("outer", vec![Outcome::Status]),
+        ("outer/before", vec![Outcome::Ok]),
+        ("outer/inner", vec![Outcome::Check]),
+        ("outer/after", vec![Outcome::Ok]),
+        ("checks", vec![Outcome::Check, Outcome::Check]),
+        ("ended/last", vec![Outcome::Status]),
+        ("ended", vec![Outcome::Status]),
+    ] {
+        assert_eq!(ran.outcomes(group), outcomes, "{group}");
+    }
+    let times = ran
+        .rows("outer")
+        .iter()
+        .map(record::Measurement::response_ns)
+        .collect::<Vec<_>>();
+    assert_eq!(times, [15 * MS]);
+    ran.check_sums();
+}
+
+#[test]
+fn what_is_interrupted_has_not_failed() {
+    let text = "
+name: groups
+target: http://target.test/
+options: { drain: 0s }
+sessions:
+  main:
+    - group: long
+      steps: [ { get: /status }, { think: 1h } ]
+arrivals:
+  - { constant: 1/s, for: 1s }
+";
+    let respond = |_: &str| response("503 Service Unavailable", "", "");
+    let ran = run(text, &mut HttpPeer::new(|_| 5 * MS, respond));
+    assert_eq!(ran.outcomes("long"), [Outcome::Unfinished]);
 }
 
 #[test]

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use engine::arrivals::Share;
 use engine::command::{Command, ConnId};
 use engine::driver::sim::SimRun;
-use engine::trust::client_config;
 use engine::{Setup, Shard};
 use record::Outcome;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection};
+use trust::{Verify, client_config};
 
 use crate::support::{Ran, plan};
 
@@ -44,7 +44,7 @@ fn run_with(response: &str, end: End) -> Ran {
     let setup = Setup {
         share: Share { index: 0, of: 1 },
         rows_max: 64,
-        tls: Some(client_config(false, &[], None).expect("a client's settings")),
+        tls: Some(client_config(Verify::Nothing, &[], None).expect("a client's settings")),
         buffers: Arc::default(),
     };
     let config = server_config();

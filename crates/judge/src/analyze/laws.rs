@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use record::schema::PhaseInfo;
 use serde::Serialize;
 use stats::mean::SeriesMean;
 
@@ -107,25 +108,58 @@ pub(super) fn laws(seconds: &Seconds, kept: Range<usize>) -> Laws {
             utilisation: None,
         };
     }
+    let ramp = ramp(seconds, slots);
     let per_s = ended / time_s;
     let service_ns = sum(|slot| slot.service_ns) / ended;
     let cpu_s = sum(|slot| slot.row.cpu_loops_ns) / 1e9;
     let of = seconds.info.generator.cores;
     Laws {
-        little: little(slots, per_s, service_ns),
+        little: little(slots, per_s, service_ns).map(|law| Little {
+            test: law.test.unless(ramp),
+            ..law
+        }),
         response: (seconds.rows == Rows::All)
             .then(|| {
                 let known_s = (sum(|slot| slot.busy_ns) + sum(|slot| slot.pause_ns)) / 1e9;
                 let think_ns = sum(|slot| slot.pause_ns) / ended;
                 response(slots, per_s, service_ns, think_ns, known_s / time_s)
             })
-            .flatten(),
+            .flatten()
+            .map(|law| ResponseLaw {
+                test: law.test.unless(ramp),
+                ..law
+            }),
         utilisation: (cpu_s > 0.0).then(|| Utilisation {
             cores: cpu_s / time_s,
             of,
             demand_ns: cpu_s * 1e9 / ended,
             per_s_max: f64::from(of) * ended / cpu_s,
         }),
+    }
+}
+
+/// The first phase within this time in which a closed population rises or falls.
+fn ramp<'s>(seconds: &'s Seconds, slots: &[Slot]) -> Option<&'s str> {
+    let (start_ns, end_ns) = (slots.first()?.row.start_ns, slots.last()?.row.end_ns);
+    let mut phases = seconds.info.phases.iter();
+    let within = |phase: &&PhaseInfo| phase.start_ns < end_ns && start_ns < phase.end_ns;
+    let found = phases.find(|phase| phase.kind == "closed-ramp" && within(phase));
+    found.map(|phase| phase.name.as_str())
+}
+
+impl LawTest {
+    /// Both sides are means over a time without balance if the population is no fixed one in it.
+    fn unless(self, ramp: Option<&str>) -> LawTest {
+        let Some(phase) = ramp else {
+            return self;
+        };
+        LawTest {
+            holds: None,
+            problem: Some(format!(
+                "the number of users changes in phase {phase}; a phase with a fixed number is testable (--phase)"
+            )),
+            ..self
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::names::is_request;
 use record::schema::{RunInfo, SeriesRow};
 use record::{Measurement, Outcome, RecordError, Run};
 
@@ -95,11 +96,10 @@ impl Seconds {
         (at_ns < self.slots[found].end_ns).then_some(found)
     }
 
-    /// Main operations of a measure: requests and handshakes. Connections are part of them, and
-    /// transactions are made of them.
+    /// Main operations of a measure; see [`is_request`].
     pub(super) fn is_main(&self, measure: usize) -> bool {
-        let kind = self.info.measures.get(measure).map(|m| m.kind.as_str());
-        matches!(kind, Some("request" | "handshake"))
+        let found = self.info.measures.get(measure);
+        found.is_some_and(|measure| is_request(&measure.kind))
     }
 
     /// Adds the time from one moment to another to the slots it falls into.

@@ -10,6 +10,7 @@ use super::latency::{Building, Part, most};
 use super::seconds::Seconds;
 use super::{Course, Cut, SECOND_NS, SLOTS_MAX, probes};
 use crate::figures::Figures;
+use crate::totals::Totals;
 
 /// Values of probes that are kept: 24 MiB, as many as 200 probes tell in an hour and a half.
 const PROBE_ROWS_MAX: usize = 1 << 20;
@@ -192,6 +193,12 @@ impl Growing {
         crate::judge_so_far(&self.figures, thresholds)
     }
 
+    /// The first figures of what was judged by [`judge`](Growing::judge).
+    pub fn totals(&self, summary: &Summary) -> Totals {
+        let begun = self.figures.series.iter().map(|row| row.sends).sum();
+        Totals::of(summary, self.ended_ns()).with_begun(begun, self.ended_ns())
+    }
+
     /// Its course, up to the last second.
     pub fn course(&self) -> Course {
         let slot_ns = self.cut.slot_s * SECOND_NS;
@@ -221,6 +228,7 @@ mod tests {
     use plan::thresholds::Names;
 
     use super::*;
+    use crate::course::Number;
     use crate::sample;
 
     /// A run of an hour as planned, of which two seconds passed; the second had failures, too.
@@ -243,6 +251,7 @@ mod tests {
                 end_ns: (second + 1) * SECOND_NS,
                 users: 7 - second,
                 users_started: 5,
+                sends: 130,
                 done: 100,
                 ..SeriesRow::default()
             };
@@ -292,6 +301,15 @@ mod tests {
         assert_eq!(codes, ["generator-healthy", "errors", "throughput"]);
     }
 
+    #[test]
+    fn operations_in_flight_are_offered_and_not_completed() {
+        let mut growing = two_seconds();
+        growing.figures.info.measures[0].kind = "request".to_owned();
+        let totals = growing.totals(&growing.judge(&[]));
+        let rates = (totals.offered_per_s, totals.completed_per_s);
+        assert_eq!(rates, (Some(Number(130.0)), Some(Number(112.5))));
+    }
+
     /// What was judged while a run went on is what is judged afterwards.
     #[test]
     fn thresholds_are_judged_by_phase() {
@@ -323,6 +341,7 @@ mod tests {
         }
         let names = Names {
             measures: &["connect", "request"],
+            tags: &[],
             phases: &["ramp", "hold"],
         };
         let threshold = |text| names.threshold(text).unwrap();

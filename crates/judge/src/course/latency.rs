@@ -315,8 +315,9 @@ fn shares(times: &Censored) -> Vec<Share> {
     shares
 }
 
-/// The same of `count` numbers whose quantiles are given.
-pub(crate) fn shares_of(count: u64, quantile: impl Fn(f64) -> f64) -> Vec<Share> {
+/// The distribution function of `count` numbers whose quantiles are given, in the same steps: each per cent,
+/// then the tail.
+pub fn shares_of(count: u64, quantile: impl Fn(f64) -> f64) -> Vec<Share> {
     if count == 0 {
         return Vec::new();
     }

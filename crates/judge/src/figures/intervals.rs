@@ -6,21 +6,21 @@
 
 use std::collections::HashMap;
 
-use plan::{Basis, Figure, Stat, Threshold};
+use plan::{Basis, Stat, Threshold};
 use record::schema::{IntervalMethod, IntervalMissing, PercentileInterval};
 use record::{Interval, RecordError, Run};
 use stats::censored::Censored;
 use stats::hist::LogHistogram;
 use stats::percentile::{self, Blocks, Method, Missing};
 
-use super::read::Part;
-use super::{Cell, Figures, SHARES};
+use super::read;
+use super::{Cell, Figures, Part, SHARES};
 use crate::limits::{INTERVAL_BLOCKS_MAX, INTERVAL_CONFIDENCE};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The phase (`None`: the complete run), the measure, and which of its times.
-pub(crate) type Of = (Option<usize>, usize, Basis);
+/// The phase (`None`: the complete run), the measures whose times are taken together, and which of their times.
+pub(crate) type Of = (Option<usize>, Vec<usize>, Basis);
 
 /// An interval of a percentile.
 #[derive(Debug, Clone)]
@@ -52,10 +52,12 @@ impl Figures {
     ) -> Result<(), RecordError> {
         let mut followed = self.followed(thresholds);
         let tags = self.tags();
-        let mut users: HashMap<(usize, Part), Vec<usize>> = HashMap::new();
+        let mut users: HashMap<(usize, read::Part), Vec<usize>> = HashMap::new();
         for (place, one) in followed.iter().enumerate() {
             for &part in parts(one.of.2) {
-                users.entry((one.of.1, part)).or_default().push(place);
+                for &measure in &one.of.1 {
+                    users.entry((measure, part)).or_default().push(place);
+                }
             }
         }
         let wanted = |tag: &str| tags.get(tag).is_some_and(|of| users.contains_key(of));
@@ -85,9 +87,9 @@ impl Figures {
         found.map(|stated| &stated.interval)
     }
 
-    fn only_phase_is_the_run(&self, (phase, measure, basis): Of) -> Of {
+    fn only_phase_is_the_run(&self, (phase, measures, basis): Of) -> Of {
         let several = self.info.phases.len() > 1;
-        (phase.filter(|_| several), measure, basis)
+        (phase.filter(|_| several), measures, basis)
     }
 
     fn followed(&self, thresholds: &[Threshold]) -> Vec<Followed> {
@@ -97,19 +99,17 @@ impl Figures {
             _ => phases.chain([None]).collect(),
         };
         let measures = 0..self.info.measures.len();
-        let all = measures.flat_map(|m| phases.iter().map(move |&p| (p, m, Basis::Response)));
+        let all = measures.flat_map(|m| phases.iter().map(move |&p| (p, vec![m], Basis::Response)));
+        let tags = self.all_tags().into_iter();
+        let all = all.chain(tags.map(|tag| (None, tag.measures, Basis::Response)));
         let mut shares: Vec<(Of, Vec<f64>)> = all.map(|of| (of, SHARES.to_vec())).collect();
         for threshold in thresholds {
-            if let &Figure::Measure {
-                stat: Stat::Quantile(share),
-                measure: Some(measure),
-                basis,
-                phase,
-            } = &threshold.figure
+            if let Some(part) = Part::of(self, &threshold.figure)
+                && let Stat::Quantile(share) = part.stat
                 && share > 0.0
                 && share < 1.0
             {
-                let of = self.only_phase_is_the_run((phase, measure.index(), basis));
+                let of = self.only_phase_is_the_run((part.phase, part.measures, part.basis));
                 match shares.iter_mut().find(|(other, _)| *other == of) {
                     Some((_, shares)) if shares.contains(&share) => {}
                     Some((_, shares)) => shares.push(share),
@@ -125,8 +125,8 @@ impl Figures {
 
     /// `None` where there are no times.
     fn follow(&self, of: Of, shares: &[f64]) -> Option<Followed> {
-        let (phase, measure, basis) = of;
-        let times = times(&self.cell(phase, measure), basis);
+        let (phase, ref measures, basis) = of;
+        let times = times(&self.merged(phase, measures), basis);
         if times.is_empty() {
             return None;
         }
@@ -153,12 +153,16 @@ impl Figures {
 }
 
 /// Which histograms these times are in.
-fn parts(basis: Basis) -> &'static [Part] {
+fn parts(basis: Basis) -> &'static [read::Part] {
     match basis {
-        Basis::Response => &[Part::Response, Part::Failed, Part::Unanswered],
-        Basis::Succeeded => &[Part::Response],
-        Basis::Service => &[Part::Service],
-        Basis::Lag => &[Part::Lag],
+        Basis::Response => &[
+            read::Part::Response,
+            read::Part::Failed,
+            read::Part::Unanswered,
+        ],
+        Basis::Succeeded => &[read::Part::Response],
+        Basis::Service => &[read::Part::Service],
+        Basis::Lag => &[read::Part::Lag],
     }
 }
 
@@ -173,14 +177,14 @@ fn times(cell: &Cell, basis: Basis) -> Censored {
 }
 
 impl Followed {
-    fn add(&mut self, interval: &Interval, part: Part) {
+    fn add(&mut self, interval: &Interval, part: read::Part) {
         let since_ns = interval.start_ns.saturating_sub(self.start_ns);
         let block = (since_ns / self.block_ns) as usize;
         // The drain after the last phase may take longer than all before.
         let block = block.min(2 * INTERVAL_BLOCKS_MAX as usize);
         for (_, blocks) in &mut self.levels {
             match part {
-                Part::Unanswered => blocks.add_censored(block, &interval.hist),
+                read::Part::Unanswered => blocks.add_censored(block, &interval.hist),
                 _ => blocks.add_known(block, &interval.hist),
             }
         }
@@ -193,7 +197,7 @@ impl Followed {
             let blocks = (blocks, median);
             let found = percentile::interval(&self.times, *share, blocks, INTERVAL_CONFIDENCE);
             Stated {
-                of: self.of,
+                of: self.of.clone(),
                 interval: stated(*share, &found),
             }
         })

@@ -186,7 +186,7 @@ impl Starts {
             },
             // More than all of a closed phase makes up for nothing.
             started: match phase.kind.as_str() {
-                "closed" => started.min(planned as u64),
+                "closed" | "closed-ramp" => started.min(planned as u64),
                 _ => started,
             },
             refused,
@@ -253,7 +253,7 @@ fn planned_and_reached(
     starts: &Starts,
     seconds: f64,
 ) -> String {
-    if phase.kind == "closed" || seconds <= 0.0 {
+    if matches!(phase.kind.as_str(), "closed" | "closed-ramp") || seconds <= 0.0 {
         return format!(
             "planned {} users, reached {}",
             units::about(starts.planned),

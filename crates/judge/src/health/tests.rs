@@ -314,10 +314,7 @@ fn connections_without_lags_of_their_own_do_not_count_as_unknown() {
 #[test]
 fn messages_do_not_thin_out_lag() {
     let mut info = sample::info();
-    info.measures.push(MeasureInfo {
-        name: "update".into(),
-        kind: "message".into(),
-    });
+    info.measures.push(MeasureInfo::new("update", "message"));
     let mut figures = Figures::new(info, (0..60).map(sample::row).collect(), Vec::new());
     succeed(&mut figures, 0, REQUEST, 5000, 10 * MS, 20 * US);
     succeed(&mut figures, 0, REQUEST, 1000, 310 * MS, 300 * MS);
@@ -493,10 +490,10 @@ fn lag_that_shows_in_short_latencies_is_a_warning() {
 #[test]
 fn lag_names_the_step_that_is_late() {
     let mut figures = figures();
-    figures.info.measures.push(MeasureInfo {
-        name: "slow".to_owned(),
-        kind: "request".to_owned(),
-    });
+    figures
+        .info
+        .measures
+        .push(MeasureInfo::new("slow", "request"));
     let mut figures = Figures::new(figures.info, figures.series, figures.events);
     succeed(&mut figures, 0, REQUEST, 50_000, 70 * US, 0);
     succeed(&mut figures, 0, REQUEST + 1, 200, 150 * MS, 52 * MS);

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use plan::meters::{From, Input};
-use plan::thresholds::Names;
 use plan::{Basis, Figure, Stat};
 
 use super::{Extremes, MeterValue, Subject};
 use crate::cost::Usage;
+use crate::names::RunNames;
 use crate::{clients, threshold};
 
 /// Why an input cannot be taken from a run.
@@ -181,14 +181,9 @@ fn figure(text: &str, run: &Subject) -> Result<(f64, String), InputError> {
     if text == "connected_users" {
         return Ok((run.summary.users.connected as f64, String::new()));
     }
-    let info = &run.figures.info;
-    let measures: Vec<&str> = info.measures.iter().map(|m| m.name.as_str()).collect();
-    let phases: Vec<&str> = info.phases.iter().map(|p| p.name.as_str()).collect();
-    let names = Names {
-        measures: &measures,
-        phases: &phases,
-    };
+    let names = RunNames::of(&run.figures.info);
     let figure = names
+        .names()
         .figure(text)
         .map_err(|error| InputError::Figure(error.to_string()))?;
     let value = match run.import {
@@ -197,14 +192,12 @@ fn figure(text: &str, run: &Subject) -> Result<(f64, String), InputError> {
     };
     let value = value.ok_or_else(|| InputError::Nothing(text.to_owned()))?;
     let unit = match &figure {
-        Figure::Measure {
-            stat: Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_),
-            ..
-        } => "ns",
-        Figure::Measure {
-            stat: Stat::Rate, ..
-        } => "1/s",
-        _ => "",
+        Figure::Measure { stat, .. } | Figure::Measures { stat, .. } => match stat {
+            Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_) => "ns",
+            Stat::Rate => "1/s",
+            Stat::Count | Stat::Errors | Stat::ErrorRate => "",
+        },
+        Figure::Connected | Figure::Users | Figure::Refused | Figure::Wire(_) => "",
     };
     Ok((value, unit.to_owned()))
 }

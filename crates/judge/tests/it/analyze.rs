@@ -3,133 +3,12 @@
 use std::path::Path;
 
 use judge::analyze::{Analysis, AnalyzeError, Question, analyze};
-use record::schema::{PhaseInfo, RunInfo, RunStatus, SeriesRow, Severity};
-use record::{Measurement, Outcome, Run, RunDir};
-use stats::hist::LogHistogram;
-use tempfile::TempDir;
+use record::schema::Severity;
+use record::{Measurement, Outcome};
 
-use crate::{MS, SECOND};
-
-/// A run combined second by second.
-pub(crate) struct Made {
-    root: TempDir,
-    seconds: u64,
-    pub(crate) rows: Vec<Measurement>,
-    pub(crate) series: Vec<SeriesRow>,
-}
-
-/// An operation: its user, when it was due and sent, how long it took, how it ended.
-fn operation(user: u64, due_ns: u64, time_ns: u64, outcome: Outcome) -> Measurement {
-    Measurement {
-        due_ns,
-        sent_ns: due_ns,
-        done_ns: due_ns + time_ns,
-        user,
-        measure: 0,
-        session: 0,
-        loop_id: 0,
-        outcome,
-        status: 200,
-        weight: 1,
-        bytes_out: 100,
-        bytes_in: 400,
-    }
-}
-
-/// Numbers in 0..1 that look like chance and never change.
-fn noise(seed: u64) -> impl FnMut() -> f64 {
-    let mut rng = stats::rng::Rng::new(seed, 0, stats::rng::Purpose::Value);
-    move || rng.unit()
-}
+use crate::made::{MS, Made, SECOND, operation};
 
 impl Made {
-    /// A run in which nothing happens yet.
-    fn of(seconds: u64) -> Made {
-        let row = |second: u64| SeriesRow {
-            start_ns: second * SECOND,
-            end_ns: (second + 1) * SECOND,
-            users: 5,
-            connections: 5,
-            cpu_loops_ns: SECOND / 10,
-            rss_bytes: 50 << 20,
-            ..SeriesRow::default()
-        };
-        Made {
-            root: tempfile::tempdir().unwrap(),
-            seconds,
-            rows: Vec::new(),
-            series: (0..seconds).map(row).collect(),
-        }
-    }
-
-    /// Twenty operations a second that take about this many milliseconds, by second.
-    pub(crate) fn answering(seconds: u64, time_ms: impl Fn(f64) -> f64) -> Made {
-        let mut made = Made::of(seconds);
-        let mut noise = noise(seconds);
-        for second in 0..seconds {
-            for n in 0..20 {
-                let due_ns = second * SECOND + n * 40 * MS;
-                let time_ms = time_ms(second as f64) * (0.8 + 0.4 * noise());
-                let time_ns = (time_ms * 1e6) as u64;
-                made.rows.push(operation(n, due_ns, time_ns, Outcome::Ok));
-            }
-        }
-        made
-    }
-
-    fn write(&self, change: impl Fn(&mut RunInfo)) -> Run {
-        self.write_into(self.root.path(), change)
-    }
-
-    /// Writes the run below this directory.
-    pub(crate) fn write_into(&self, root: &Path, change: impl Fn(&mut RunInfo)) -> Run {
-        let mut info = RunInfo {
-            phases: vec![PhaseInfo {
-                name: "all".to_owned(),
-                kind: "rate".to_owned(),
-                start_ns: 0,
-                end_ns: self.seconds * SECOND,
-                users_planned: 5.0,
-            }],
-            ..crate::info()
-        };
-        change(&mut info);
-        let dir = RunDir::create(root, &info, "name: made\n").unwrap();
-        let mut rows = self.rows.clone();
-        rows.sort_by_key(|row| row.done_ns);
-        let mut requests = dir.requests(&info).unwrap();
-        requests.write(&rows).unwrap();
-        requests.finish().unwrap();
-        let mut series = dir.series(&info);
-        self.series.iter().for_each(|row| series.push(row));
-        series.finish().unwrap();
-        let mut latency = dir.latency(&info).unwrap();
-        for second in 0..self.seconds {
-            let mut hist = LogHistogram::new();
-            let ended = rows.iter().filter(|row| row.done_ns / SECOND == second);
-            ended
-                .filter(|row| row.outcome == Outcome::Ok)
-                .for_each(|row| hist.record(row.response_ns()));
-            if !hist.is_empty() {
-                latency
-                    .interval(second * SECOND, SECOND, "request", &hist)
-                    .unwrap();
-                // Everything is sent when it is due.
-                latency
-                    .interval(second * SECOND, SECOND, "request.service", &hist)
-                    .unwrap();
-            }
-        }
-        latency.finish().unwrap();
-        info.status = RunStatus::Complete;
-        info.ended_ns = self.seconds * SECOND;
-        dir.update_info(&info).unwrap();
-        let run = Run::open(dir.path()).unwrap();
-        dir.write_summary(&judge::judge(&run, &[], false).unwrap())
-            .unwrap();
-        run
-    }
-
     fn analysed(&self) -> Analysis {
         analyze(&self.write(|_| ()), &Question::default()).unwrap()
     }
@@ -429,6 +308,20 @@ fn a_law_of_few_operations_or_users_is_not_testable() {
     made.series.iter_mut().for_each(|row| row.in_flight = 200);
     let little = made.analysed().laws.little.unwrap();
     assert_eq!(little.test.holds, None, "{little:?}");
+}
+
+#[test]
+fn laws_are_not_testable_in_a_ramp_of_users() {
+    let made = closed();
+    let run = made.write(|info| info.phases[0].kind = "closed-ramp".to_owned());
+    let analysis = analyze(&run, &Question::default()).unwrap();
+    let little = analysis.laws.little.as_ref().unwrap();
+    assert_eq!(little.test.holds, None);
+    assert_eq!(analysis.laws.response.as_ref().unwrap().test.holds, None);
+    let found = finding(&analysis, "little");
+    assert_eq!(found.severity, Severity::Note);
+    let why = "the number of users changes in phase all";
+    assert!(found.text.contains(why), "{}", found.text);
 }
 
 #[test]

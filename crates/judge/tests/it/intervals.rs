@@ -2,23 +2,37 @@
 
 use plan::{Basis, Comparison, Figure, MeasureId, Stat, Threshold};
 use record::schema::{
-    IntervalMethod, IntervalMissing, PercentileInterval, RunInfo, RunStatus, Summary,
+    IntervalMethod, IntervalMissing, MeasureInfo, PercentileInterval, RunInfo, RunStatus, Summary,
 };
 use record::{Run, RunDir};
 use stats::hist::LogHistogram;
 use stats::interval::quantile_interval;
 use stats::rng::{Purpose, Rng};
 
-use crate::{MS, SECOND, info};
+use crate::made::{MS, SECOND, info};
 
 /// A run of this many seconds, each with the same number of requests; `time` draws them, by second.
 fn write(
+    seconds: u64,
+    count: u64,
+    time: impl FnMut(&mut Rng, u64) -> u64,
+) -> (tempfile::TempDir, Run) {
+    write_in(&["request"], seconds, count, time)
+}
+
+/// The same requests, dealt out in turn to these measures.
+fn write_in(
+    measures: &[&str],
     seconds: u64,
     count: u64,
     mut time: impl FnMut(&mut Rng, u64) -> u64,
 ) -> (tempfile::TempDir, Run) {
     let root = tempfile::tempdir().unwrap();
     let mut info = info();
+    let named = measures
+        .iter()
+        .map(|name| MeasureInfo::new(name, "request"));
+    info.measures = named.collect();
     info.phases.truncate(1);
     info.phases[0].end_ns = seconds * SECOND;
     info.ended_ns = seconds * SECOND;
@@ -27,16 +41,23 @@ fn write(
     let mut latency = dir.latency(&info).unwrap();
     let mut rng = Rng::new(4, 1, Purpose::Value);
     for second in 0..seconds {
-        let mut hist = LogHistogram::new();
-        (0..count).for_each(|_| hist.record(time(&mut rng, second)));
+        let mut hists = vec![LogHistogram::new(); measures.len()];
+        for number in 0..count as usize {
+            hists[number % measures.len()].record(time(&mut rng, second));
+        }
         let start_ns = second * SECOND;
-        latency
-            .interval(start_ns, SECOND, "request", &hist)
-            .unwrap();
+        for (name, hist) in measures.iter().zip(&hists) {
+            latency.interval(start_ns, SECOND, name, hist).unwrap();
+        }
         let mut failed = LogHistogram::new();
         failed.record(10_000 * MS);
         latency
-            .interval(start_ns, SECOND, "request.censored", &failed)
+            .interval(
+                start_ns,
+                SECOND,
+                &format!("{}.censored", measures[0]),
+                &failed,
+            )
             .unwrap();
     }
     latency.finish().unwrap();
@@ -123,6 +144,29 @@ fn a_limit_within_the_interval_is_noted_and_decides_as_before() {
     assert_eq!(summary.thresholds[0].interval, Some(found));
 }
 
+/// How the requests are divided among measures makes no difference.
+#[test]
+fn a_percentile_of_all_requests_has_the_interval_of_one_measure() {
+    let of_all = |measures: &[&str]| {
+        let (_root, run) = write_in(measures, 60, 99, uniform);
+        let mut threshold = median(100, Comparison::Less);
+        if let Figure::Measure { measure, .. } = &mut threshold.figure {
+            *measure = None;
+        }
+        judge::judge(&run, &[threshold], false).unwrap().thresholds[0].clone()
+    };
+    let one = of_all(&["request"]);
+    assert!(one.interval.is_some_and(|found| found.ends_ns().is_some()));
+    assert_eq!(one, of_all(&["request", "cart", "pay"]));
+    let (_root, run) = write(60, 99, uniform);
+    let threshold = median(100, Comparison::Less);
+    let named = judge::judge(&run, &[threshold], false).unwrap();
+    assert_eq!(named.thresholds[0], one);
+    // Responses of experiments are read alike.
+    let values = judge::responses::run_values(&run, &["p50", "p50(request)"]).unwrap();
+    assert_eq!(values, [one.value, one.value]);
+}
+
 #[test]
 fn operations_that_are_slow_together_have_wider_intervals() {
     let slow =
@@ -181,4 +225,64 @@ fn a_single_second_has_no_interval() {
         (found.low_ns, found.missing),
         (None, Some(IntervalMissing::Short))
     );
+}
+
+/// The requests of a run in one measure, or alternately in two, have the same times together, and so the same intervals.
+#[test]
+fn a_tag_has_the_intervals_of_one_measure() {
+    let root = tempfile::tempdir().unwrap();
+    let write = |names: &[&str]| {
+        let mut info = info();
+        info.phases.truncate(1);
+        info.phases[0].end_ns = 60 * SECOND;
+        info.ended_ns = 60 * SECOND;
+        info.status = RunStatus::Complete;
+        info.measures = names
+            .iter()
+            .map(|name| MeasureInfo {
+                tags: [("area".to_owned(), "shop".to_owned())].into(),
+                ..MeasureInfo::new(name, "request")
+            })
+            .collect();
+        let dir =
+            RunDir::create(&root.path().join(names.join("-")), &info, "name: judged\n").unwrap();
+        let mut latency = dir.latency(&info).unwrap();
+        let mut rng = Rng::new(4, 1, Purpose::Value);
+        for second in 0..60 {
+            let mut hists = vec![LogHistogram::new(); names.len()];
+            (0..100).for_each(|n| hists[n % names.len()].record(uniform(&mut rng, second)));
+            for (name, hist) in names.iter().zip(&hists) {
+                latency
+                    .interval(second * SECOND, SECOND, name, hist)
+                    .unwrap();
+            }
+        }
+        latency.finish().unwrap();
+        dir.update_info(&info).unwrap();
+        let run = Run::open(dir.path()).unwrap();
+        let median = Threshold {
+            text: "p50(area=shop) < 100ms".to_owned(),
+            figure: Figure::Measures {
+                stat: Stat::Quantile(0.5),
+                measures: (0..).take(names.len()).map(MeasureId).collect(),
+                basis: Basis::Response,
+                phase: None,
+            },
+            comparison: Comparison::Less,
+            limit: (100 * MS) as f64,
+        };
+        judge::judge(&run, &[median], false).unwrap()
+    };
+    let (one, two) = (write(&["a"]), write(&["b", "c"]));
+    assert_eq!(one.measures[0].response, one.tags[0].figures.response);
+    // A sum of histograms that are stored apart is off by some nanoseconds.
+    let [mut single, merged] =
+        [&one, &two].map(|all| all.tags[0].figures.response.clone().unwrap());
+    assert!((single.mean_ns - merged.mean_ns).abs() < 100.0);
+    single.mean_ns = merged.mean_ns;
+    assert_eq!(single, merged);
+    let intervals = &merged.intervals;
+    assert_eq!(intervals.len(), 6);
+    assert!(one.thresholds[0].interval.is_some());
+    assert_eq!(one.thresholds, two.thresholds);
 }

@@ -2,66 +2,21 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail their test")]
 
 mod analyze;
-mod capacity;
 mod intervals;
+mod made;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use plan::{Basis, Comparison, Figure, MeasureId, Stat, Threshold};
-use record::schema::{
-    FORMAT_VERSION, GeneratorInfo, MeasureInfo, MeasureTally, PhaseInfo, PhaseTally, RunInfo,
-    RunStatus, SeriesRow, Severity, Tally, Verdict,
-};
+use record::schema::{MeasureTally, PhaseTally, RunStatus, SeriesRow, Severity, Tally, Verdict};
 use record::{Measurement, Outcome, Run, RunDir};
 use stats::hist::LogHistogram;
 
-const SECOND: u64 = 1_000_000_000;
-const MS: u64 = 1_000_000;
+use made::{MS, SECOND, info};
+
 /// Requests in each second: nine that end well, one that does not.
 const OK_PER_S: u64 = 9;
-
-fn info() -> RunInfo {
-    let phase = |name: &str, start_s: u64, end_s: u64| PhaseInfo {
-        name: name.to_owned(),
-        kind: "rate".to_owned(),
-        start_ns: start_s * SECOND,
-        end_ns: end_s * SECOND,
-        users_planned: 10.0 * (end_s - start_s) as f64,
-    };
-    RunInfo {
-        format: FORMAT_VERSION,
-        id: "20261121T101500-judged-3f2a".to_owned(),
-        name: "judged".to_owned(),
-        throng: "0.0.0".to_owned(),
-        status: RunStatus::Running,
-        seed: 1,
-        scenario_hash: String::new(),
-        overrides: Vec::new(),
-        target: "http://127.0.0.1:8080".to_owned(),
-        started_unix_ns: 1_800_000_000 * SECOND,
-        ended_ns: 0,
-        clock: "monotonic".to_owned(),
-        generator: GeneratorInfo {
-            mode: "precise".to_owned(),
-            loops: 1,
-            cores: 2,
-            files_per_loop: 20_000,
-            lag_max_ns: 50 * MS,
-        },
-        host: BTreeMap::new(),
-        measures: vec![MeasureInfo {
-            name: "request".to_owned(),
-            kind: "request".to_owned(),
-        }],
-        steps: Vec::new(),
-        expects_overload: false,
-        sessions: vec!["visitor".to_owned()],
-        phases: vec![phase("warm-up", 0, 2), phase("measured", 2, 6)],
-        tls_unverified: false,
-        workers: Vec::new(),
-    }
-}
 
 /// A request of the warm-up takes 40 ms, a later one 10 ms.
 fn response_ns(second: u64) -> u64 {

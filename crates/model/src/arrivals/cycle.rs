@@ -321,9 +321,7 @@ fn find_break(hours: &[Hour], seed: u64) -> Option<Break> {
     let mut shuffled = days;
     let mut as_great = 0;
     for _ in 0..BREAK_ROUNDS {
-        for last in (1..shuffled.len()).rev() {
-            shuffled.swap(last, rng.below(last as u64 + 1) as usize);
-        }
+        rng.shuffle(&mut shuffled);
         as_great += u32::from(best_cut(&shuffled).1 >= gain);
     }
     let p = f64::from(1 + as_great) / f64::from(1 + BREAK_ROUNDS);

@@ -1,6 +1,6 @@
 //! How much of a model fits into its scenario, whose bytes and values are limited.
 
-use scenario::{NODES_MAX, TEXT_BYTES_MAX};
+use document::yaml::{NODES_MAX, TEXT_BYTES_MAX};
 
 use super::{sequences_each, written};
 use crate::Model;

@@ -13,6 +13,11 @@ fn no_log_panics() {
 }
 
 #[test]
+fn no_line_of_a_log_panics() {
+    replay("log_lines", 300, bodies::log_lines);
+}
+
+#[test]
 fn no_model_file_panics() {
     replay("model_files", 100, bodies::model_files);
 }

@@ -247,7 +247,7 @@ fn large_models_are_reduced_to_fit_a_scenario() {
         })
         .collect();
     let text = made.scenario();
-    assert!(text.len() <= scenario::TEXT_BYTES_MAX && text.len() < 100 * whole.len());
+    assert!(text.len() <= document::yaml::TEXT_BYTES_MAX && text.len() < 100 * whole.len());
     compiled(&made);
 }
 

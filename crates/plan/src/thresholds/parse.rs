@@ -1,15 +1,18 @@
 //! Reading thresholds and figures from text.
 //!
 //! `figure comparison value`, and ` in PHASE` after it for a figure of a measure. The figure is a
-//! word (`connected`, `errors`) or a statistic of a measure (`p98(request)`, `rate("GET /")`), the
-//! measure with `.service` or `.lag` behind it for its other durations.
+//! word (`connected`) or a statistic of a measure (`p98(request)`, `rate("GET /")`), the measure with
+//! `.service` or `.lag` behind it for its other durations. Without a measure it is that of all requests
+//! (`p98`, `p98.service`, `errors`). Tags stand for all measures that have them (`p98(area=checkout)`,
+//! `errors(area=checkout, group=pay)`).
 
 use std::fmt;
 use std::ops::Range;
 
+use super::tags;
 use super::{Basis, Comparison, Figure, Stat, Threshold};
 use crate::ids::MeasureId;
-use crate::measures::builtin;
+use crate::measures::{Tags, builtin};
 use crate::phases::RATE_MAX_PER_S;
 use crate::wire::Wire;
 use units::parse::{self, UnitError};
@@ -58,7 +61,7 @@ impl fmt::Display for FigureError {
 impl std::error::Error for FigureError {}
 
 impl FigureError {
-    fn new(span: Range<usize>, message: impl Into<String>) -> FigureError {
+    pub(super) fn new(span: Range<usize>, message: impl Into<String>) -> FigureError {
         FigureError {
             code: "bad-threshold",
             span,
@@ -69,7 +72,7 @@ impl FigureError {
     }
 
     /// A name that is none of `known`; `what` introduces the list of those.
-    fn unknown<'n>(
+    pub(super) fn unknown<'n>(
         code: &'static str,
         span: Range<usize>,
         message: String,
@@ -106,6 +109,17 @@ enum Unit {
 
 /// The code of an error about a measure that there is not.
 pub const UNKNOWN_MEASURE: &str = "unknown-measure";
+/// The code of an error about a tag that no step has.
+pub const UNKNOWN_TAG: &str = "unknown-tag";
+
+/// What stands behind a measure, or behind a statistic of all requests, for other durations.
+const BASES: &[(&str, Basis)] = &[
+    (".succeeded", Basis::Succeeded),
+    (".service", Basis::Service),
+    (".lag", Basis::Lag),
+];
+
+const ONLY_DURATIONS: &str = "only durations have `.succeeded`, `.service` and `.lag`";
 
 const FORMS: &str = "write it like `p98(request) < 250ms`, `connected >= 99.9%` or `errors == 0`";
 
@@ -143,8 +157,27 @@ type InPhase = (usize, Range<usize>);
 pub struct Names<'c> {
     /// In the order of [`crate::Plan::measures`].
     pub measures: &'c [&'c str],
+    /// What else these are called by, in the same order; may be empty if none has tags.
+    pub tags: &'c [Tagged<'c>],
     /// In the order of [`crate::Plan::phases`].
     pub phases: &'c [&'c str],
+}
+
+/// What a measure is called by besides its name.
+#[derive(Debug, Clone, Copy)]
+pub struct Tagged<'c> {
+    /// As [`crate::Measure::shared_name`].
+    pub shared_name: Option<&'c str>,
+    pub tags: &'c Tags,
+    /// True for requests and handshakes: figures by tag are of these.
+    pub is_request: bool,
+}
+
+/// What a figure is of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Which {
+    One(MeasureId),
+    Several(Vec<MeasureId>),
 }
 
 impl Names<'_> {
@@ -153,7 +186,11 @@ impl Names<'_> {
         let Some((at, sign, comparison)) = find_comparison(text) else {
             let whole = 0..text.len();
             return Err(
-                match text.find('=').filter(|at| !inside_quotes(text, *at)) {
+                match text
+                    .match_indices('=')
+                    .map(|(at, _)| at)
+                    .find(|&at| !inside_parentheses(text, at))
+                {
                     Some(at) => {
                         FigureError::new(at..at + 1, "`=` is not a comparison").hint("write ==")
                     }
@@ -192,7 +229,8 @@ impl Names<'_> {
         text: &str,
         right: Range<usize>,
     ) -> Result<(Range<usize>, Option<InPhase>), FigureError> {
-        let Some(found) = text[right.clone()].find(" in ") else {
+        let mut places = text[right.clone()].match_indices(" in ").map(|(at, _)| at);
+        let Some(found) = places.find(|at| !inside_parentheses(text, right.start + at)) else {
             return Ok((right, None));
         };
         let value = trimmed(text, right.start..right.start + found);
@@ -249,24 +287,22 @@ impl Names<'_> {
     ) -> Result<(Figure, Unit), FigureError> {
         let written = &text[span.clone()];
         let Some(open) = written.find('(') else {
-            let (stat, unit) = stat(written, span.clone())?;
-            if unit == Unit::Duration {
-                let message = format!("`{written}` needs a measure");
-                let hint = format!("write it like {written}({})", self.example_measure());
-                return Err(FigureError::new(span, message).hint(hint));
-            }
-            let (measure, basis) = (None, Basis::Response);
-            return Ok((
-                Figure::Measure {
-                    stat,
-                    measure,
-                    basis,
-                    phase,
-                },
-                unit,
-            ));
+            return of_all_requests(written, span, phase);
         };
         let name_span = trimmed(text, span.start..span.start + open);
+        if let Some(percent) = percentile_of_k6(written) {
+            let message = format!("`{written}` names no measure");
+            let hint = format!(
+                "write p{percent}({}), or p{percent} for all requests together",
+                self.example_measure()
+            );
+            return Err(FigureError::new(span, message).hint(hint));
+        }
+        if let (name, Some(suffix)) = split_basis(&text[name_span.clone()]) {
+            let message = format!("`{suffix}` belongs behind the measure");
+            let hint = format!("write it like {name}({}{suffix})", self.example_measure());
+            return Err(FigureError::new(name_span, message).hint(hint));
+        }
         let (stat, unit) = stat(&text[name_span.clone()], name_span)?;
         let Some(inner) = written[open + 1..].strip_suffix(')') else {
             let end = span.end;
@@ -274,60 +310,71 @@ impl Names<'_> {
         };
         let start = span.start + open + 1;
         let measure_span = trimmed(text, start..start + inner.len());
+        if measure_span.is_empty() {
+            let stat = &written[..open];
+            let message = format!("`{written}` names no measure");
+            let hint = format!(
+                "write {stat}({}), or {stat} for all requests together",
+                self.example_measure()
+            );
+            return Err(FigureError::new(span, message).hint(hint));
+        }
         let (measure, basis) = self.measure(text, measure_span.clone())?;
         if basis != Basis::Response && unit != Unit::Duration {
-            let message = "only durations have `.succeeded`, `.service` and `.lag`";
-            return Err(FigureError::new(measure_span, message));
+            return Err(FigureError::new(measure_span, ONLY_DURATIONS));
         }
-        Ok((
-            Figure::Measure {
+        let figure = match measure {
+            Which::One(measure) => Figure::Measure {
                 stat,
                 measure: Some(measure),
                 basis,
                 phase,
             },
-            unit,
+            Which::Several(measures) => Figure::Measures {
+                stat,
+                measures,
+                basis,
+                phase,
+            },
+        };
+        Ok((figure, unit))
+    }
+
+    /// A measure's name, in quotes or not, or tags; and which of the durations is meant.
+    fn measure(&self, text: &str, span: Range<usize>) -> Result<(Which, Basis), FigureError> {
+        let written = &text[span.clone()];
+        if let Some(found) = self.which(written) {
+            return Ok((found, Basis::Response));
+        }
+        let (name, basis) = basis_of(written);
+        if let Some(found) = self.which(name) {
+            return Ok((found, basis));
+        }
+        if let Some(error) = tags::unknown(self.tags, name, &span) {
+            return Err(error);
+        }
+        let name = tags::unquoted(name);
+        let message = format!("nothing is measured as `{name}`");
+        let known = self.measures.iter().copied();
+        let written_as = (name, "the measures are");
+        Err(FigureError::unknown(
+            UNKNOWN_MEASURE,
+            span,
+            message,
+            written_as,
+            known,
         ))
     }
 
-    /// A measure's name, in quotes or not, and which of its durations is meant.
-    fn measure(&self, text: &str, span: Range<usize>) -> Result<(MeasureId, Basis), FigureError> {
-        let written = &text[span.clone()];
-        let find = |name: &str| self.measures.iter().position(|&measure| measure == name);
-        let unquoted = |name: &str| {
-            let inner = name
-                .strip_prefix('"')
-                .and_then(|name| name.strip_suffix('"'));
-            inner.unwrap_or(name).to_owned()
-        };
-        if let Some(found) = find(&unquoted(written)) {
-            return Ok((index(found), Basis::Response));
+    /// What is called this: a measure, several that share their name, or those with tags.
+    fn which(&self, written: &str) -> Option<Which> {
+        let name = tags::unquoted(written);
+        if let Some(found) = self.measures.iter().position(|&measure| measure == name) {
+            return Some(Which::One(index(found)));
         }
-        let suffixes = [
-            (".succeeded", Basis::Succeeded),
-            (".service", Basis::Service),
-            (".lag", Basis::Lag),
-        ];
-        let found = suffixes.into_iter();
-        let mut found =
-            found.filter_map(|(suffix, basis)| Some((written.strip_suffix(suffix)?, basis)));
-        let (name, basis) = found.next().unwrap_or((written, Basis::Response));
-        let name = unquoted(name);
-        match find(&name) {
-            Some(found) => Ok((index(found), basis)),
-            None => {
-                let message = format!("nothing is measured as `{name}`");
-                let written_as = (name.as_str(), "the measures are");
-                let known = self.measures.iter().copied();
-                Err(FigureError::unknown(
-                    UNKNOWN_MEASURE,
-                    span,
-                    message,
-                    written_as,
-                    known,
-                ))
-            }
-        }
+        let shares = |tagged: &Tagged<'_>| tagged.shared_name == Some(name);
+        let several = tags::places(self.tags, shares).or_else(|| tags::find(self.tags, written))?;
+        Some(Which::Several(several.into_iter().map(index).collect()))
     }
 
     fn example_measure(&self) -> String {
@@ -341,6 +388,56 @@ impl Names<'_> {
             name.to_owned()
         }
     }
+}
+
+/// `p98`, `p98.service`, `errors`: a figure of all requests together.
+fn of_all_requests(
+    written: &str,
+    span: Range<usize>,
+    phase: Option<usize>,
+) -> Result<(Figure, Unit), FigureError> {
+    let (name, basis) = basis_of(written);
+    let name_span = span.start..span.start + name.len();
+    if let Some((name, other)) = misspelt_basis(name) {
+        let message = format!("`{name}` has no `.{other}`");
+        let hint = format!("write {name}.succeeded, {name}.service or {name}.lag");
+        return Err(FigureError::new(span, message).hint(hint));
+    }
+    let (stat, unit) = stat(name, name_span)?;
+    if basis != Basis::Response && unit != Unit::Duration {
+        return Err(FigureError::new(span, ONLY_DURATIONS));
+    }
+    let figure = Figure::Measure {
+        stat,
+        measure: None,
+        basis,
+        phase,
+    };
+    Ok((figure, unit))
+}
+
+/// What stands before `.succeeded`, `.service` or `.lag`, and which of the durations these name.
+fn basis_of(written: &str) -> (&str, Basis) {
+    let (before, suffix) = split_basis(written);
+    let named = BASES.iter().find(|(other, _)| Some(*other) == suffix);
+    (before, named.map_or(Basis::Response, |(_, basis)| *basis))
+}
+
+/// What stands before `.succeeded`, `.service` or `.lag`, and which of them it is.
+fn split_basis(written: &str) -> (&str, Option<&'static str>) {
+    let found = BASES.iter().find(|(suffix, _)| written.ends_with(suffix));
+    match found {
+        Some((suffix, _)) => (&written[..written.len() - suffix.len()], Some(*suffix)),
+        None => (written, None),
+    }
+}
+
+/// A duration's name and the word behind it, where that is no number (`p99.9`).
+fn misspelt_basis(name: &str) -> Option<(&str, &str)> {
+    let (before, behind) = name.rsplit_once('.')?;
+    let is_word = behind.starts_with(|c: char| c.is_ascii_alphabetic());
+    let (_, unit) = stat(before, 0..0).ok().filter(|_| is_word)?;
+    (unit == Unit::Duration).then_some((before, behind))
 }
 
 fn stat(name: &str, span: Range<usize>) -> Result<(Stat, Unit), FigureError> {
@@ -383,12 +480,34 @@ fn stat(name: &str, span: Range<usize>) -> Result<(Stat, Unit), FigureError> {
     })
 }
 
+/// The number in `p(95)`, as k6 writes percentiles of the metric that stands before its thresholds.
+fn percentile_of_k6(figure: &str) -> Option<&str> {
+    let percent = figure.strip_prefix("p(")?.strip_suffix(')')?.trim();
+    parse::number(percent).is_ok().then_some(percent)
+}
+
 fn limit(text: &str, unit: Unit) -> Result<f64, UnitError> {
     match unit {
         Unit::Share => parse::share(text),
         Unit::Count => parse::count(text).map(|count| count as f64),
-        Unit::Rate => parse::rate_at_most(text, RATE_MAX_PER_S),
+        Unit::Rate => {
+            let rate = parse::rate_at_most(text, RATE_MAX_PER_S);
+            rate.map_err(|error| fraction_as_rate(text, error))
+        }
         Unit::Duration => parse::duration(text).map(|seconds| seconds * 1e9),
+    }
+}
+
+/// `rate` is operations per second here; in k6 it is a share, a fraction of 1.
+fn fraction_as_rate(text: &str, error: UnitError) -> UnitError {
+    match parse::percentage(text) {
+        Some(percentage) => UnitError {
+            hint: format!(
+                "a rate is written like 120/s; the share of failed operations is error_rate < {percentage}"
+            ),
+            ..error
+        },
+        None => error,
     }
 }
 
@@ -414,6 +533,13 @@ fn find_comparison(text: &str) -> Option<(usize, &'static str, Comparison)> {
 
 fn inside_quotes(text: &str, at: usize) -> bool {
     text[..at].matches('"').count() % 2 == 1
+}
+
+/// True for what a figure is of, in quotes or not.
+fn inside_parentheses(text: &str, at: usize) -> bool {
+    let before = &text[..at];
+    let is_open = before.matches('(').count() > before.matches(')').count();
+    (is_open && text[at..].contains(')')) || inside_quotes(text, at)
 }
 
 /// The range without the blanks at its ends.

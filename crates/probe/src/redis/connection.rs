@@ -2,7 +2,6 @@
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::sync::Arc;
 
 use redis::{ConnectionAddr, ConnectionInfo};
 use rustls::pki_types::ServerName;
@@ -32,7 +31,7 @@ impl Connection {
             ConnectionAddr::Tcp(host, port) => Box::new(connect(host, *port)?),
             ConnectionAddr::TcpTls { host, port, .. } => {
                 let name = ServerName::try_from(host.clone()).map_err(io::Error::other)?;
-                let session = ClientConnection::new(Arc::new(tls::config()), name);
+                let session = ClientConnection::new(tls::config(), name);
                 let session = session.map_err(io::Error::other)?;
                 Box::new(StreamOwned::new(session, connect(host, *port)?))
             }

@@ -189,10 +189,7 @@ impl Imported<'_> {
             generator: GeneratorInfo::imported(),
             workers: Vec::new(),
             host: BTreeMap::new(),
-            measures: vec![MeasureInfo {
-                name: self.measure.to_owned(),
-                kind: "request".to_owned(),
-            }],
+            measures: vec![MeasureInfo::new(self.measure, "request")],
             steps: Vec::new(),
             expects_overload: false,
             sessions: vec!["imported".to_owned()],

@@ -37,6 +37,9 @@ pub struct Summary {
     pub clocks: Vec<ClockSummary>,
     /// Whole run, in the order of `RunInfo::measures`, those that measured something.
     pub measures: Vec<MeasureSummary>,
+    /// Whole run, by key and value; left out if no step has tags.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<TagSummary>,
     /// In the order of [`RunInfo::phases`](super::RunInfo::phases).
     pub phases: Vec<PhaseSummary>,
 }
@@ -256,7 +259,7 @@ impl HealthSummary {
 pub struct MeasureSummary {
     /// The measure's name.
     pub name: String,
-    /// As [`MeasureInfo::kind`](super::MeasureInfo::kind).
+    /// As [`MeasureInfo::kind`](super::MeasureInfo::kind), or `tag`.
     pub kind: String,
     /// Operations that began.
     #[serde(default)]
@@ -281,6 +284,19 @@ pub struct MeasureSummary {
     pub service: Option<Latency>,
     /// As `succeeded`, from when they were due to when they were sent.
     pub lag: Option<Latency>,
+}
+
+/// The requests and handshakes with a tag, all together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TagSummary {
+    /// `group`, or as the scenario has it.
+    pub key: String,
+    /// Of a group: its name and those of the groups around it, `outer/inner`. An outer group has the steps of inner ones.
+    pub value: String,
+    /// The names of the measures that were added up.
+    pub measures: Vec<String>,
+    /// Their figures as those of one measure, named `key=value`, of the kind `tag`.
+    pub figures: MeasureSummary,
 }
 
 /// A distribution in a row. Nanoseconds. Operations that were never answered took at least as long as they

@@ -6,8 +6,8 @@ use record::import::{ClientReport, Repair, ReportedMeasure, ReportedPercentile, 
 use record::schema::{
     Event, EventKind, FORMAT_VERSION, Finding, GeneratorInfo, HealthSummary, IntervalMethod,
     IntervalMissing, Latency, MeasureInfo, MeasureSummary, MeasureTally, PercentileInterval,
-    PhaseInfo, PhaseSummary, PhaseTally, RunInfo, RunStatus, SeriesRow, Severity, Summary, Tally,
-    ThresholdResult, UsersSummary, Verdict,
+    PhaseInfo, PhaseSummary, PhaseTally, RunInfo, RunStatus, SeriesRow, Severity, Summary,
+    TagSummary, Tally, ThresholdResult, UsersSummary, Verdict,
 };
 use record::{Import, Measurement, Outcome, ProbeInfo, ProbeRow};
 use stats::hist::LogHistogram;
@@ -37,10 +37,7 @@ pub(crate) fn info() -> RunInfo {
         },
         host: BTreeMap::from([("kernel".to_owned(), "6.1".to_owned())]),
         measures: ["connect", "page, with comma"]
-            .map(|name| MeasureInfo {
-                name: name.to_owned(),
-                kind: "request".to_owned(),
-            })
+            .map(|name| MeasureInfo::new(name, "request"))
             .to_vec(),
         steps: Vec::new(),
         expects_overload: false,
@@ -141,6 +138,12 @@ pub(crate) fn summary() -> Summary {
         traffic: None,
         clocks: Vec::new(),
         measures: vec![measure_summary()],
+        tags: vec![TagSummary {
+            key: "area".to_owned(),
+            value: "shop".to_owned(),
+            measures: vec!["page, with comma".to_owned()],
+            figures: measure_summary(),
+        }],
         phases: vec![PhaseSummary {
             name: "ramp".to_owned(),
             start_ns: 0,

@@ -1,5 +1,5 @@
+use compare::capacity::{Ending, TrialFigures};
 use expect_test::expect;
-use judge::capacity::{Ending, TrialFigures};
 use record::schema::{Finding, Severity};
 
 use super::*;

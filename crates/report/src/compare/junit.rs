@@ -3,7 +3,7 @@
 //! A measure that is worse fails; one without a conclusion is skipped; a comparison without any conclusion is
 //! an error.
 
-use judge::compare::{Acceptance, Comparison, Verdict};
+use compare::{Acceptance, Comparison, Verdict};
 use record::schema::Severity;
 
 use super::subject;

@@ -1,11 +1,9 @@
 //! A comparison as Markdown for a pull request: the verdict, a table, findings, all figures folded.
 
-use judge::compare::{
-    Acceptance, ComparedMeasure, Comparison, Figure, Rule, Verdict, p_value, shown,
-};
-use record::schema::Severity;
+use compare::{Acceptance, ComparedMeasure, Comparison, Figure, Rule, Verdict, p_value, shown};
 
 use super::{OF_RUNS_AND_WINDOWS, difference_title, label, relative, rule, signed, subject};
+use crate::markdown::{findings, plain};
 
 /// The comparison as GitHub-flavoured Markdown.
 pub fn comparison_markdown(comparison: &Comparison) -> String {
@@ -17,14 +15,7 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
     );
     text += &overview(comparison);
     text += "\n";
-    for finding in &comparison.findings {
-        let word = match finding.severity {
-            Severity::Good | Severity::Note => "",
-            Severity::Warning => "**warning:** ",
-            Severity::Fatal => "**fatal:** ",
-        };
-        text += &format!("- {word}{}\n", plain(&finding.text));
-    }
+    text += &findings(&comparison.findings);
     if comparison.rule.is_some() {
         text += &all_figures(comparison);
     }
@@ -138,32 +129,12 @@ fn sentence(text: &str) -> String {
     }
 }
 
-/// The text on one line, with everything escaped that Markdown or HTML would interpret.
-fn plain(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\\' | '`' | '*' | '_' | '|' | '[' | ']' | '#' | '~' | '@' => {
-                out.push('\\');
-                out.push(c);
-            }
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            c if c.is_control() => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn names_stay_in_their_cell() {
-        assert_eq!(plain("a|b\n<c> `d` @e"), "a\\|b &lt;c&gt; \\`d\\` \\@e");
+    fn sentences_begin_with_a_capital() {
         assert_eq!(sentence("no difference seen"), "No difference seen");
     }
 }

@@ -1,6 +1,6 @@
 //! The runs of each combination in groups of similar runs, with medians and histograms.
 
-use judge::experiment::{Analysis, Ensemble, EnsembleMeasure, Histogram, Mode};
+use compare::experiment::{Analysis, Ensemble, EnsembleMeasure, Histogram, Mode};
 
 use super::{COLUMNS, INDENT};
 use crate::style::{Line, Style, Tone};

@@ -1,6 +1,6 @@
 //! Formats the numbers of a model.
 
-use judge::experiment::{EstimateFigures, ResponseAnalysis};
+use compare::experiment::{EstimateFigures, ResponseAnalysis};
 use units::{Unit, significant};
 
 /// Significant digits of measured values, and of values in tables from elsewhere, whose precision is unknown.

@@ -1,6 +1,6 @@
 //! The tables of one response.
 
-use judge::experiment::{Analysis, EstimateFigures, FitFigures, ResponseAnalysis, TermFigures};
+use compare::experiment::{Analysis, EstimateFigures, FitFigures, ResponseAnalysis, TermFigures};
 
 use super::numbers::{Numbers, chance, share};
 use super::{INDENT, term_name};

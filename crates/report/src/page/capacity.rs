@@ -1,6 +1,6 @@
 //! The document of a search for capacity.
 
-use judge::capacity::{Conclusion, Trial};
+use compare::capacity::{Conclusion, Trial};
 use judge::course::Number;
 use plan::LoadSetting;
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! The document of a comparison.
 
-use judge::compare::{
+use compare::{
     Acceptance, Change, ComparedMeasure, ComparedRun, Comparison, Curves, Detect, Evidence, Pair,
     Rule, RunFigures, SideModes, Similarity, shown,
 };
@@ -8,6 +8,7 @@ use record::schema::Finding;
 use serde::Serialize;
 
 use super::Page;
+use crate::compare::{interval, signed};
 
 /// Most measures in a page.
 const MEASURES_MAX: usize = 24;
@@ -55,6 +56,8 @@ struct ShownChange<'a> {
     change: &'a Change,
     baseline_shown: Option<String>,
     candidate_shown: Option<String>,
+    difference_shown: String,
+    interval_shown: Option<String>,
 }
 
 /// Runs that are alike, and their groups.
@@ -114,6 +117,8 @@ fn measure(measure: &ComparedMeasure) -> Measure<'_> {
                 change,
                 baseline_shown: show(change, change.baseline),
                 candidate_shown: show(change, change.candidate),
+                difference_shown: signed(change.figure, change.difference),
+                interval_shown: interval(change),
             })
             .collect(),
         evidence: measure.evidence.as_ref(),

@@ -1,6 +1,6 @@
 //! The document of an experiment.
 
-use judge::experiment::{
+use compare::experiment::{
     Analysis, CellFigures, Ensemble, EnsembleMeasure, ErrorFigures, EstimateFigures, FactorFigures,
     InteractionTable, LeftOut, MissingCell, Mode, ResponseAnalysis, TermFigures,
 };
@@ -108,9 +108,14 @@ impl Page {
             ensembles: ensembles.iter().map(ensemble).collect(),
             ensembles_left_out: analysis.ensembles.len() - ensembles.len(),
         };
-        let of_responses = analysis.responses.iter().flat_map(|r| &r.findings);
-        let findings = analysis.findings.iter().chain(of_responses);
-        let sentences = findings.map(|finding| finding.text.clone()).collect();
+        let of_responses = analysis.responses.iter().flat_map(|response| {
+            let name = &response.name;
+            let findings = response.findings.iter();
+            findings.map(move |finding| format!("{name}: {}", finding.text))
+        });
+        let findings = analysis.findings.iter();
+        let findings = findings.map(|finding| finding.text.clone());
+        let sentences = findings.chain(of_responses).collect();
         let title = format!("{}: experiment · Throng", analysis.name);
         Page::new(title, sentences, "experiment", throng, document)
     }

@@ -70,6 +70,20 @@ impl Page {
     }
 }
 
+/// A report with the note on its run above it. What has no body is no page of ours, and is left as it is.
+pub fn with_note(html: &[u8], note: &str) -> Vec<u8> {
+    const BODY: &[u8] = b"<body>\n";
+    let found = html.windows(BODY.len()).position(|part| part == BODY);
+    let Some(at) = found.map(|at| at + BODY.len()) else {
+        return html.to_vec();
+    };
+    let aside = format!(
+        "<aside class=\"run-note\" aria-label=\"Note\">Note: <q>{}</q></aside>\n",
+        escaped(note)
+    );
+    [&html[..at], aside.as_bytes(), &html[at..]].concat()
+}
+
 /// The source expression of a script or style in a policy (CSP 3, §2.3.1).
 pub(super) fn source(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))

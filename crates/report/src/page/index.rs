@@ -1,6 +1,6 @@
 //! The document of the results index.
 
-use judge::index::Listing;
+use compare::index::{Listing, Trend};
 use serde::Serialize;
 
 use super::Page;
@@ -13,6 +13,12 @@ struct IndexDocument<'a> {
 }
 
 impl Page {
+    /// The figures of one scenario's runs over time.
+    pub fn trend(trend: &Trend, throng: &str) -> Page {
+        let title = format!("{}: trend · Throng", trend.name);
+        Page::new(title, Vec::new(), "trend", throng, trend)
+    }
+
     /// The page that lists the results below `root`, a path for people.
     pub fn index(listing: &Listing, root: &str, throng: &str) -> Page {
         let document = IndexDocument { root, listing };

@@ -38,7 +38,8 @@ impl Page {
             missing: &[],
             import: None,
         };
-        let document = RunDocument::new(&so_far, verdict, growing.ended_ns());
+        let totals = growing.totals(&summary);
+        let document = RunDocument::new(&so_far, verdict, totals, growing.ended_ns());
         let title = format!("{}: {verdict} · Throng", info.name);
         Page::new(title, Vec::new(), "run", throng, document)
     }

@@ -1,6 +1,7 @@
 //! The document of a run.
 
 use judge::course::{Course, Number};
+use judge::totals::Totals;
 use record::Import;
 use record::schema::{
     Event, EventKind, Finding, IntervalMissing, Latency, MeasureSummary, PhaseSummary, RunInfo,
@@ -41,6 +42,7 @@ pub(super) struct RunDocument<'a> {
     /// `imported` if there were no thresholds and nothing is known of the generator; `running`, `paused` or
     /// `stopping` while the run is in progress.
     verdict: &'static str,
+    totals: Totals,
     missing: &'a [String],
     findings: &'a [Finding],
     thresholds: &'a [ThresholdResult],
@@ -50,6 +52,8 @@ pub(super) struct RunDocument<'a> {
     pauses: Vec<Pause>,
     steps: Vec<Step<'a>>,
     steps_left_out: usize,
+    /// The requests with a tag taken as one, each.
+    tags: Vec<Step<'a>>,
     course: &'a Course,
     examples: Vec<Example<'a>>,
     regions: Vec<Region<'a>>,
@@ -161,7 +165,8 @@ impl Page {
             (None, Verdict::Failed) => "failed",
             (None, Verdict::Untrusted) => "untrusted",
         };
-        let document = RunDocument::new(report, verdict, info.ended_ns);
+        let totals = Totals::of(summary, info.ended_ns);
+        let document = RunDocument::new(report, verdict, totals, info.ended_ns);
         let sentences = summary.findings.iter().map(|f| f.text.clone()).collect();
         let title = format!("{}: {verdict} · Throng", info.name);
         Page::new(title, sentences, "run", throng, document)
@@ -173,6 +178,7 @@ impl<'a> RunDocument<'a> {
     pub(super) fn new(
         report: &RunReport<'a>,
         verdict: &'static str,
+        totals: Totals,
         ended_ns: u64,
     ) -> RunDocument<'a> {
         let RunReport { info, summary, .. } = *report;
@@ -180,6 +186,7 @@ impl<'a> RunDocument<'a> {
         RunDocument {
             run: head(info, ended_ns),
             verdict,
+            totals,
             missing: report.missing,
             findings: &summary.findings,
             thresholds: &summary.thresholds,
@@ -189,6 +196,11 @@ impl<'a> RunDocument<'a> {
             pauses: pauses(report.events),
             steps,
             steps_left_out,
+            tags: summary
+                .tags
+                .iter()
+                .map(|tag| step(None, &tag.figures))
+                .collect(),
             course: report.course,
             examples: examples(report.events),
             regions: report.import.map_or(Vec::new(), regions),

@@ -161,6 +161,38 @@ fn steps_have_the_intervals_of_their_percentiles() {
 }
 
 #[test]
+fn a_run_begins_with_its_totals() {
+    let (mut info, summary) = (sample::info(), sample::summary());
+    info.ended_ns = 10_000_000_000;
+    let report = RunReport {
+        info: &info,
+        summary: &summary,
+        course: &course(),
+        events: &[],
+        missing: &[],
+        import: None,
+    };
+    let read: Value = serde_json::from_str(Page::run(&report, "0.0.0").json()).unwrap();
+    let sum = |of: fn(&record::schema::MeasureSummary) -> u64| {
+        summary.measures.iter().map(of).sum::<u64>()
+    };
+    let (count, errors) = (sum(|m| m.count), sum(|m| m.errors));
+    let totals = &read["totals"];
+    assert_eq!(totals["operations"], count);
+    assert_eq!(totals["errors"], errors);
+    // The sample has no connections and no messages.
+    assert_eq!(
+        totals["completed_per_s"],
+        json!(Number(count as f64 / 10.0))
+    );
+    let step = &totals["step"];
+    assert!(
+        step["name"].is_string() && step["p95_ns"].is_u64(),
+        "{totals}"
+    );
+}
+
+#[test]
 fn no_string_gets_out_of_the_document() {
     let page = page();
     let json = page.json();
@@ -187,6 +219,22 @@ fn no_string_gets_out_of_the_document() {
     ] {
         assert_eq!(read.pointer(place).unwrap(), HOSTILE, "{place}");
     }
+}
+
+#[cfg(feature = "web")]
+#[test]
+fn a_note_is_text_above_the_page() {
+    let html = page().html();
+    let noted = crate::with_note(html.as_bytes(), HOSTILE);
+    let noted = String::from_utf8(noted).unwrap();
+    assert!(noted.contains("<body>\n<aside class=\"run-note\""));
+    assert!(!noted.contains("<img"), "no markup of a note");
+    assert_eq!(noted.matches("<script").count(), 2);
+    assert_eq!(
+        noted.len() - noted.find("<noscript>").unwrap(),
+        html.len() - html.find("<noscript>").unwrap()
+    );
+    assert_eq!(crate::with_note(b"as written", "a note"), b"as written");
 }
 
 #[cfg(feature = "web")]

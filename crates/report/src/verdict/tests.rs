@@ -3,7 +3,7 @@ use record::schema::{Severity, Verdict};
 
 use super::{COLUMNS, verdict};
 use crate::Style;
-use crate::sample::{found, info, summary};
+use crate::sample::{found, info, summary, tagged};
 
 const UNICODE: Style = Style {
     colour: false,
@@ -179,4 +179,17 @@ fn json_is_the_summary_and_stable() {
     );
     assert_eq!(text, crate::json(&summary()));
     assert!(text.starts_with("{\n  \"format\": 2,\n") && text.ends_with("}\n"));
+}
+
+#[test]
+fn figures_by_tag_stand_below_those_of_steps() {
+    let (summary, info) = tagged();
+    let text = verdict(&summary, &info, "runs/x", UNICODE);
+    let lines = text.lines().skip_while(|line| !line.contains("by tag"));
+    let lines: Vec<&str> = lines.take(4).collect();
+    expect![[r#"
+        by tag  requests and handshakes, taken as one
+          group=buy           720,000    1,440/s      12  3.72 ms  3.10 ms  6.20 ms  9.30 ms  12.4 ms  15.5 ms  31.0 ms   310 ms
+          area=shop           720,000    1,440/s      12  3.72 ms  3.10 ms  6.20 ms  9.30 ms  12.4 ms  15.5 ms  31.0 ms   310 ms
+        phase ramp  0 s to 3 min 20 s, 24,000 users started"#]].assert_eq(&lines.join("\n"));
 }

@@ -1,6 +1,7 @@
 //! The arrival process, phase by phase.
 
 mod clock;
+mod population;
 mod recorded;
 mod sources;
 mod together;
@@ -15,8 +16,9 @@ use super::fields::Fields;
 use super::program::wait_in;
 use super::words::{DURATION_MAX_S, rate_in_range};
 use crate::keys::{PHASES, SINGLE, STEP_RANGE, Table};
-use crate::node::{Node, Place};
-use crate::suggest;
+use crate::other_tools;
+use document::node::{Node, Place};
+use document::suggest;
 
 /// Most users that all phases together may plan.
 pub const USERS_MAX: f64 = 50_000_000.0;
@@ -99,7 +101,9 @@ impl Checker<'_> {
             }
             self.phase(item, &mut timeline);
         }
+        timeline.join_populations();
         self.plausible(place, &timeline);
+        self.leavable(place, &timeline);
         timeline.singles.sort_by_key(|single| single.due_ns);
         (timeline.phases, timeline.singles)
     }
@@ -322,7 +326,10 @@ impl Checker<'_> {
             let place = entries
                 .first()
                 .map_or(&node.place, |entry| &entry.key_place);
-            let hint = suggest::hint(written, "the phases are", PHASES.iter().map(Table::verb));
+            let names = PHASES.iter().map(Table::verb);
+            let hint = other_tools::hint_for_phase(written)
+                .map(str::to_owned)
+                .or_else(|| suggest::hint(written, "the phases are", names));
             self.diagnostics
                 .error(
                     "unknown-phase",
@@ -359,7 +366,9 @@ impl Checker<'_> {
                     hint: format!("write 0/s..{text} to start from zero, or `constant: {text}`"),
                 });
             };
-            Ok((rate_in_range(from.trim())?, rate_in_range(to.trim())?))
+            let users = |error| ramp_of_users(text, error);
+            let rate = |text: &str| rate_in_range(text.trim()).map_err(users);
+            Ok((rate(from)?, rate(to)?))
         })?;
         Some(PhaseKind::Rate {
             from_per_s,
@@ -432,18 +441,6 @@ impl Checker<'_> {
         )
     }
 
-    fn closed(&mut self, node: &Node) -> Option<PhaseKind> {
-        let users_count = self.count(node)?;
-        if users_count == 0 {
-            self.diagnostics.error(
-                "bad-count",
-                &node.place,
-                "a population needs at least one user",
-            );
-        }
-        Some(PhaseKind::Closed { users_count })
-    }
-
     fn phase_session(&mut self, node: &Node, sessions: &[Session]) -> Option<SessionId> {
         let word = self.word(node, "a session's name")?;
         self.session_named(&word.text, &word.place, sessions)
@@ -463,6 +460,21 @@ impl Checker<'_> {
             self.unknown("unknown-session", place, message, written, names);
         }
         found.map(super::index)
+    }
+}
+
+/// `0..9` is no ramp of rates, but one of users.
+fn ramp_of_users(text: &str, error: UnitError) -> UnitError {
+    let mut ends = text.split("..").map(str::trim);
+    match ends.all(|end| units::parse::count(end).is_ok()) {
+        true => UnitError {
+            hint: format!(
+                "{}; for a number of users write `users: {text}`",
+                error.hint
+            ),
+            ..error
+        },
+        false => error,
     }
 }
 
@@ -495,17 +507,12 @@ impl<'s> Timeline<'s> {
 
     /// The first session that a closed phase would start over and over without any wait.
     fn spinning(&self) -> Option<&Session> {
-        let closed = |phase: &&Phase| matches!(phase.kind, PhaseKind::Closed { .. });
-        self.phases.iter().filter(closed).find_map(|phase| {
-            let mut candidates = self.sessions.iter().enumerate().filter(|(index, session)| {
-                phase
-                    .session
-                    .map_or(session.weight > 0.0, |id| id.index() == *index)
-            });
-            candidates
-                .find(|(_, session)| !wait_in(&session.ops))
-                .map(|(_, session)| session)
-        })
+        let closed = |phase: &&Phase| matches!(phase.kind, PhaseKind::Closed(_));
+        self.phases
+            .iter()
+            .filter(closed)
+            .flat_map(|phase| self.sessions_of(phase))
+            .find(|session| !wait_in(&session.ops))
     }
 
     /// `hold`, `hold-2`, …: the first `bare_count` of a name are not numbered.

@@ -10,7 +10,7 @@ use super::fields::Fields;
 use super::headers::add_absent;
 use super::program::Program;
 use crate::keys::{AUTH, CREDENTIALS};
-use crate::node::Node;
+use document::node::Node;
 
 /// How a request says who the user is.
 #[derive(Debug, Clone)]

@@ -1,14 +1,14 @@
 //! Protocols of channels: what a WebSocket speaks, joining, pushing and leaving.
 
 use plan::expr::{Escape, Part, Template};
-use plan::{ChannelOp, ChannelVerb, ChannelsReconnect, MeasureId, MeasureKind, Op, Protocol};
+use plan::{ChannelOp, ChannelVerb, MeasureId, MeasureKind, Op, Protocol};
 
 use super::Checker;
 use super::fields::Fields;
 use super::headers::add_absent;
 use super::program::Program;
 use crate::keys::{EMITTED, PERFORMED, PROTOCOLS, PUSHED, VSNS};
-use crate::node::{Entry, Node, NodeKind, Place, Scalar};
+use document::node::{Entry, Node, NodeKind, Place, Scalar};
 
 /// What Rails' own client offers.
 const CABLE_SUBPROTOCOLS: &str = "actioncable-v1-json, actioncable-unsupported";
@@ -46,25 +46,6 @@ impl Checker<'_> {
             self.diagnostics
                 .error("misplaced-key", place, "this needs `protocol: phoenix`");
         }
-    }
-
-    /// Whether a lost WebSocket reconnects.
-    pub(super) fn reconnect_channels(
-        &mut self,
-        fields: &Fields<'_>,
-        protocol: Option<Protocol>,
-    ) -> Option<ChannelsReconnect> {
-        let place = fields.key_place("reconnect")?;
-        if protocol.is_none() {
-            self.diagnostics
-                .error("misplaced-key", place, "this needs a `protocol`")
-                .hint("only channels can be joined again");
-        }
-        let wanted = fields.get("reconnect").and_then(|node| self.bool(node));
-        wanted.filter(|&wanted| wanted).map(|_| ChannelsReconnect {
-            measure: self.measure("reconnect", MeasureKind::Handshake, place),
-            rejoin: self.measure("rejoin", MeasureKind::Handshake, place),
-        })
     }
 
     /// The header that offers subprotocols: those written, or those of the protocol.

@@ -9,9 +9,9 @@ use super::Checker;
 use super::fields::Fields;
 use super::files::{File, shortened};
 use super::program::Program;
-use crate::expression::parse::is_name;
+use crate::expression::parse::{is_name, reserved_as};
 use crate::keys::DATA;
-use crate::node::{Entry, Node, Place};
+use document::node::{Entry, Node, Place};
 
 /// A table that was declared.
 pub(super) struct Declared {
@@ -198,19 +198,21 @@ impl Checker<'_> {
         at: usize,
         program: &mut Program,
     ) -> Vec<(Slot, usize)> {
-        let mut columns = Vec::new();
-        for (index, name) in self.data[at].columns.clone().iter().enumerate() {
-            if !is_name(name) {
-                let message = format!("the column `{}` cannot be a variable", shortened(name));
-                self.diagnostics
-                    .error("bad-name", place, message)
-                    .hint("choose the columns: `as: { variable: \"the column\" }`");
-                continue;
-            }
-            let slot = self.variable(name, place, program);
-            columns.extend(slot.map(|slot| (slot, index)));
+        let names = self.data[at].columns.clone();
+        if let Some(name) = names.iter().find(|name| !is_name(name)) {
+            let why = reserved_as(name).map(|(meaning, _)| format!(": {meaning}"));
+            let why = why.unwrap_or_default();
+            let message = format!("the column `{}` cannot be a variable{why}", shortened(name));
+            self.diagnostics
+                .error("bad-name", place, message)
+                .hint(format!(
+                    "name the variables in this step: {}",
+                    renamed(&names)
+                ));
         }
-        columns
+        let sound = names.iter().enumerate().filter(|(_, name)| is_name(name));
+        let slots = sound.map(|(index, name)| Some((self.variable(name, place, program)?, index)));
+        slots.flatten().collect()
     }
 
     /// The columns that are wanted, under names of the author's.
@@ -271,5 +273,44 @@ impl Checker<'_> {
             }
         }
         declared.into_iter().map(|one| one.data).collect()
+    }
+}
+
+/// Most columns that a hint names.
+const HINTED_MAX: usize = 8;
+
+/// The key `as` that gives each column a variable: its own name where it can be one.
+fn renamed(columns: &[String]) -> String {
+    let quoted = |name: &str| match name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+        true => name.to_owned(),
+        false => format!("{:?}", shortened(name)),
+    };
+    let pairs = columns.iter().take(HINTED_MAX);
+    let mut pairs: Vec<String> = pairs
+        .map(|column| format!("{}: {}", variable_for(column), quoted(column)))
+        .collect();
+    if columns.len() > HINTED_MAX {
+        pairs.push("…".to_owned());
+    }
+    format!("`as: {{ {} }}`", pairs.join(", "))
+}
+
+/// A name for the variable of a column.
+fn variable_for(column: &str) -> String {
+    if is_name(column) {
+        return column.to_owned();
+    }
+    if let Some((_, instead)) = reserved_as(column) {
+        return instead;
+    }
+    let name: String = column
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+        .take(40)
+        .collect();
+    if is_name(&name) {
+        name
+    } else {
+        format!("column_{name}")
     }
 }

@@ -11,7 +11,7 @@ use super::fields::Fields;
 use super::files::File;
 use super::words::DURATION_MAX_S;
 use crate::keys::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, Table, UNIFORM, WEIBULL};
-use crate::node::Node;
+use document::node::Node;
 
 /// Most values of an empirical distribution.
 const VALUES_MAX: usize = 1_000_000;

@@ -1,15 +1,15 @@
 //! The top level, in the order in which its parts depend on each other.
 
 use plan::{
-    Endpoint, Measure, MeasureId, MeasureKind, Phase, Plan, Session, Single, Target, builtin,
+    Endpoint, Measure, MeasureId, MeasureKind, Phase, Plan, Session, Single, Tags, Target, builtin,
 };
 
 use super::fields::Fields;
 use super::program::{may_fail_in, may_lose_in};
 use super::{Checker, SystemPart};
 use crate::keys::{DOCUMENT, TARGET_URL};
-use crate::node::{Node, Place};
-use crate::suggest;
+use document::node::{Node, Place};
+use document::suggest;
 
 /// The systems that Throng itself can start.
 const BUILTIN_TARGETS: &[&str] = &["market", "chat", "ads"];
@@ -54,6 +54,7 @@ impl Checker<'_> {
         let sessions = fields
             .get("sessions")
             .map_or_else(Vec::new, |node| self.sessions(node));
+        self.name_measures_by_tags();
         let faults = self.faults(&sessions);
         let (phases, singles) = self.arrivals_of(&fields, &sessions);
         let thresholds = fields.get("thresholds").map_or_else(Vec::new, |node| {
@@ -103,6 +104,8 @@ impl Checker<'_> {
         self.measures.push(Measure {
             name,
             kind: MeasureKind::Check,
+            tags: Tags::new(),
+            shared_name: None,
         });
         super::index(self.measures.len() - 1)
     }
@@ -217,7 +220,8 @@ impl Checker<'_> {
             return None;
         }
         self.endpoints.push(Endpoint {
-            tls: false,
+            // The flag of `throng serve` that gives a system its certificate.
+            tls: args.iter().any(|(key, _)| key == "tls-cert"),
             host: String::new(),
             port: 0,
             base_path: String::new(),

@@ -2,8 +2,9 @@
 
 use super::Checker;
 use crate::keys::{Default, Key, Table};
-use crate::node::{Entry, Node, NodeKind, Place, Scalar};
-use crate::suggest;
+use crate::other_tools;
+use document::node::{Entry, Node, NodeKind, Place, Scalar};
+use document::suggest;
 
 /// A mapping's entries, known to be keys of its table.
 pub(crate) struct Fields<'n> {
@@ -114,8 +115,12 @@ impl Checker<'_> {
         // Who misspelt a key has not left it out.
         let meant = |name: &str| {
             entries.iter().any(|entry| {
-                table.key(&entry.key).is_none()
-                    && suggest::nearest(&entry.key, table.names()) == Some(name)
+                let written = entry.key.as_str();
+                let meant = || match other_tools::hint_for_key(table, written) {
+                    Some(_) => other_tools::key_meant(table, written),
+                    None => suggest::nearest(written, table.names()),
+                };
+                table.key(written).is_none() && meant() == Some(name)
             })
         };
         self.missing_keys(&fields, called, meant);
@@ -135,14 +140,11 @@ impl Checker<'_> {
                 continue;
             }
             let message = format!("unknown key `{}` in {called}", entry.key);
-            let written = (entry.key.as_str(), "the keys here are");
-            self.unknown(
-                "unknown-key",
-                &entry.key_place,
-                message,
-                written,
-                table.names(),
-            );
+            let hint = other_tools::hint_for_key(table, &entry.key)
+                .or_else(|| suggest::hint(&entry.key, "the keys here are", table.names()));
+            self.diagnostics
+                .error("unknown-key", &entry.key_place, message)
+                .hint_some(hint);
         }
         known
     }

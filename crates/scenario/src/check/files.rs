@@ -3,8 +3,8 @@
 use plan::expr::value::Number;
 
 use super::Checker;
-use crate::csv::{Fault, Rows};
-use crate::node::{Node, Place};
+use document::csv::{Fault, Rows};
+use document::node::{Node, Place};
 
 /// The text of a file, and what messages need.
 pub(super) struct File {

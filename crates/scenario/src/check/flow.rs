@@ -1,13 +1,13 @@
 //! Steps that decide what comes next, and variables.
 
 use plan::expr::{Expr, Value};
-use plan::{MeasureKind, Op};
+use plan::{MeasureId, MeasureKind, Op, Transaction};
 
 use super::Checker;
 use super::fields::Fields;
 use super::program::Program;
 use crate::keys::CHOICE;
-use crate::node::{Node, Place};
+use document::node::{Node, Place};
 
 /// A loop of up to this number of constant rounds needs no wait.
 const ROUNDS_WITHOUT_WAIT_MAX: i64 = 1000;
@@ -29,7 +29,7 @@ impl Checker<'_> {
     }
 
     pub(super) fn check_step(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
-        let conditions = self.expressions(Some(node), program);
+        let conditions = self.conditions(Some(node), program);
         let measure = self.measure_from(fields, "as", "check", MeasureKind::Check);
         for condition in conditions {
             program.push(Op::Check { condition, measure });
@@ -156,19 +156,57 @@ impl Checker<'_> {
         program.ops[choice] = Op::Choose(branches);
     }
 
+    /// A transaction whose steps are also added up by its name.
+    pub(super) fn group(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
+        let around = self.tags.clone();
+        let measure = self.word(node, "the group's name").map(|word| {
+            let name = self.enter_group(&word.text, &word.place);
+            self.measure(&name, MeasureKind::Transaction, &word.place)
+        });
+        self.timed_together(measure, fields.get("steps"), program);
+        self.tags = around;
+    }
+
     pub(super) fn transaction(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
         let measure = self
             .word(node, "the transaction's name")
             .map(|word| self.measure(&word.text, MeasureKind::Transaction, &word.place));
-        let register = program.register();
+        self.timed_together(measure, fields.get("steps"), program);
+    }
+
+    /// Steps with a measure for all of them together.
+    fn timed_together(
+        &mut self,
+        measure: Option<MeasureId>,
+        steps: Option<&Node>,
+        program: &mut Program,
+    ) {
+        let (register, failure) = (program.register(), program.register());
+        let place = program.transactions.len();
         if let Some(measure) = measure {
-            program.push(Op::TransactionStart { register, measure });
+            program.push(Op::TransactionStart {
+                register,
+                failure,
+                measure,
+            });
+            let here = program.pc();
+            program.transactions.push(Transaction {
+                instructions: here..here,
+                register,
+                failure,
+                measure,
+            });
         }
-        if let Some(steps) = fields.get("steps") {
+        if let Some(steps) = steps {
             self.steps(steps, program);
         }
         if let Some(measure) = measure {
-            program.push(Op::TransactionEnd { register, measure });
+            program.push(Op::TransactionEnd {
+                register,
+                failure,
+                measure,
+            });
+            program.transactions[place].instructions.end = program.pc();
         }
     }
 

@@ -13,7 +13,7 @@ use super::location::Location;
 use super::matching::Of;
 use super::program::Program;
 use crate::keys::HTTP_REQUEST;
-use crate::node::{Node, Place};
+use document::node::{Node, Place};
 
 /// What stands before a request's other keys.
 struct Line<'n> {
@@ -164,7 +164,7 @@ impl Checker<'_> {
         }
         let status = self.status_rule(fields.get("status"));
         let save = self.saves(fields.get("save"), Of::Response, program);
-        let check = self.expressions(fields.get("check"), program);
+        let check = self.conditions(fields.get("check"), program);
         let name = line.name.clone();
         let measure = match fields.get("as") {
             Some(_) => self.measure_from(fields, "as", &name, MeasureKind::Request),

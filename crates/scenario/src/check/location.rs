@@ -5,7 +5,7 @@ use plan::{Endpoint, EndpointId, Slot};
 
 use super::Checker;
 use super::program::Program;
-use crate::node::{Node, Place};
+use document::node::{Node, Place};
 
 /// What a URL's beginning says, and the rest of it.
 struct Authority<'t> {

@@ -11,7 +11,7 @@ use stats::dist::Dist;
 use super::Checker;
 use super::program::{Program, wait_in};
 use crate::keys::{MARKOV, STATE, TRANSITION};
-use crate::node::{Entry, Node};
+use document::node::{Entry, Node};
 
 /// The name of the chain's end.
 const EXIT: &str = "exit";
@@ -127,7 +127,7 @@ impl Checker<'_> {
     fn state_named(
         &mut self,
         name: &str,
-        place: &crate::node::Place,
+        place: &document::node::Place,
         states: &[Entry],
     ) -> Option<Option<usize>> {
         if name == EXIT {

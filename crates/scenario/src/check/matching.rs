@@ -5,9 +5,10 @@ use plan::{Match, MatchTest, MeasureId, MeasureKind, Save, Slot, Source};
 
 use super::Checker;
 use super::fields::Fields;
+use super::pointers::{is_place, pointer_meant};
 use super::program::Program;
 use crate::keys::{REGEX_PARTS, SAVE, SAVE_WORDS};
-use crate::node::{Entry, Node, Place};
+use document::node::{Entry, Node, Place};
 
 /// Longest regex program, in bytes.
 const REGEX_BYTES_MAX: usize = 1 << 20;
@@ -115,9 +116,7 @@ impl Checker<'_> {
             "event" => self.only_message(node, of, Source::Event),
             "id" => self.only_message(node, of, Source::EventId),
             "topic" => self.only_message(node, of, Source::Topic),
-            text if text.is_empty() || text.starts_with('/') => {
-                self.pointer(node).map(Source::Pointer)
-            }
+            text if is_place(text) => self.pointer(node).map(Source::Pointer),
             text if text.contains('@') => {
                 let source = self.number_at(text, &word.place)?;
                 self.only_message(node, of, source)
@@ -125,9 +124,9 @@ impl Checker<'_> {
             text => {
                 let message = format!("`{text}` is not something that can be saved");
                 let hint = format!(
-                    "write a JSON pointer like /{}, or one of: status, body, event, id, topic, \
+                    "write a JSON pointer like {}, or one of: status, body, event, id, topic, \
                      {{ regex: … }}, {{ header: … }}",
-                    text.replace('.', "/")
+                    pointer_meant(text)
                 );
                 self.diagnostics
                     .error("bad-save", &word.place, message)
@@ -259,42 +258,6 @@ impl Checker<'_> {
         }
     }
 
-    /// RFC 6901: empty, or tokens that each begin with `/`, in which `~0` is `~` and `~1` is `/`.
-    pub(super) fn pointer(&mut self, node: &Node) -> Option<Vec<String>> {
-        let word = self.word(node, "a JSON pointer")?;
-        self.pointer_tokens(&word.text, &word.place)
-    }
-
-    fn pointer_tokens(&mut self, text: &str, place: &Place) -> Option<Vec<String>> {
-        if text.is_empty() {
-            return Some(Vec::new());
-        }
-        let Some(rest) = text.strip_prefix('/') else {
-            self.diagnostics
-                .error(
-                    "bad-pointer",
-                    place,
-                    format!("`{text}` is not a JSON pointer"),
-                )
-                .hint(format!(
-                    "a pointer starts with a slash: /{}",
-                    text.replace('.', "/")
-                ));
-            return None;
-        };
-        let tokens: Option<Vec<String>> = rest.split('/').map(unescaped).collect();
-        if tokens.is_none() {
-            self.diagnostics
-                .error(
-                    "bad-pointer",
-                    place,
-                    format!("`{text}` is not a JSON pointer"),
-                )
-                .hint("write `~` as ~0, and `/` inside a name as ~1");
-        }
-        tokens
-    }
-
     /// `when`: all conditions, in their order.
     pub(super) fn matches(&mut self, node: Option<&Node>, program: &Program) -> Vec<Match> {
         let Some(node) = node else { return Vec::new() };
@@ -335,12 +298,12 @@ impl Checker<'_> {
                     test: MatchTest::Equals(expected),
                 })
             }
-            key if key.contains('@') && !key.starts_with('/') => {
+            key if key.contains('@') && !is_place(key) => {
                 let from = self.number_at(key, &entry.key_place)?;
                 let test = self.match_test(&entry.value, program)?;
                 Some(Match { from, test })
             }
-            key if key.is_empty() || key.starts_with('/') => {
+            key if is_place(key) => {
                 let tokens = self.pointer_tokens(key, &entry.key_place)?;
                 let test = self.match_test(&entry.value, program)?;
                 Some(Match {
@@ -351,8 +314,9 @@ impl Checker<'_> {
             key => {
                 let message = format!("`{key}` is not a condition on a message");
                 let hint = format!(
-                    "write a JSON pointer like /{key}, or one of: regex, body, event, \
-                     id, topic, u8@0"
+                    "write a JSON pointer like {}, or one of: regex, body, event, \
+                     id, topic, u8@0",
+                    pointer_meant(key)
                 );
                 self.diagnostics
                     .error("unknown-key", &entry.key_place, message)
@@ -380,21 +344,4 @@ impl Checker<'_> {
         self.expected(node, "a single value or `{ exists: true }`");
         None
     }
-}
-
-/// One token of a pointer without its escapes; `None`: a `~` that is none.
-fn unescaped(token: &str) -> Option<String> {
-    let mut out = String::with_capacity(token.len());
-    let mut chars = token.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '~' => match chars.next() {
-                Some('0') => out.push('~'),
-                Some('1') => out.push('/'),
-                _ => return None,
-            },
-            c => out.push(c),
-        }
-    }
-    Some(out)
 }

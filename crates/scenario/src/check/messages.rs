@@ -6,9 +6,10 @@ use plan::{Acknowledgement, MeasureId, MeasureKind, Numbered, Pushed, SentAt, So
 use super::Checker;
 use super::channels::list_of;
 use super::fields::Fields;
+use super::pointers::is_place;
 use super::program::Program;
 use crate::keys::{MESSAGE, STAMPS};
-use crate::node::{Entry, Node, Place};
+use document::node::{Entry, Node, Place};
 
 impl Checker<'_> {
     pub(super) fn messages(&mut self, node: &Node) -> Vec<Pushed> {
@@ -142,7 +143,7 @@ impl Checker<'_> {
 
     fn place_of_number(&mut self, node: &Node) -> Option<Source> {
         match node.text() {
-            Some(text) if text.contains('@') && !text.starts_with('/') => {
+            Some(text) if text.contains('@') && !is_place(text) => {
                 self.number_at(text, &node.place)
             }
             _ => self.pointer(node).map(Source::Pointer),

@@ -6,10 +6,10 @@ use plan::Slot;
 use plan::expr::{Expr, Value};
 
 use super::{Checker, Settings};
-use crate::expression::parse::{RESERVED, Scope, is_name};
+use crate::expression::parse::{Scope, is_name, reserved_as};
 use crate::keys::DOCUMENT;
-use crate::node::{Node, Place};
-use crate::suggest;
+use document::node::{Node, Place};
+use document::suggest;
 
 /// A parameter.
 pub(super) struct Param {
@@ -117,10 +117,9 @@ impl Checker<'_> {
         if is_name(name) {
             return true;
         }
-        let hint = if RESERVED.contains(&name) {
-            "the word is reserved in expressions"
-        } else {
-            "a name starts with a letter and contains letters, digits and _"
+        let hint = match reserved_as(name) {
+            Some((meaning, instead)) => format!("{meaning}; write {instead} or another name"),
+            None => "a name starts with a letter and contains letters, digits and _".to_owned(),
         };
         self.diagnostics
             .error("bad-name", place, format!("`{name}` cannot be a variable"))

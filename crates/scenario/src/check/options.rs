@@ -10,7 +10,7 @@ use super::Checker;
 use super::fields::Fields;
 use super::program::Program;
 use crate::keys::{CONNECT_RETRIES, OPTIONS, TLS, Table};
-use crate::node::{Node, NodeKind, Place};
+use document::node::{Node, NodeKind, Place};
 
 /// Most source addresses.
 const ADDRESSES_MAX: u128 = 65_536;

@@ -6,8 +6,8 @@ use units::parse::{self, UnitError};
 use super::Checker;
 use super::fields::Fields;
 use crate::keys::{PROBES, PROCESS, Table};
-use crate::node::Node;
-use crate::suggest;
+use document::node::Node;
+use document::suggest;
 
 /// Most probes of a run: each is a thread.
 const PROBES_MAX: usize = 64;

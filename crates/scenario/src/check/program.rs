@@ -1,7 +1,7 @@
 //! A session while it is compiled.
 
 use plan::expr::{Expr, Part};
-use plan::{ChannelVerb, DataId, Op, Pc, Protocol, Register, Slot, Visits};
+use plan::{ChannelVerb, DataId, Op, Pc, Protocol, Register, Slot, Transaction, Visits};
 use stats::dist::Dist;
 
 use super::index;
@@ -18,6 +18,8 @@ pub(super) struct Program {
     feeds: Vec<(DataId, Register)>,
     /// Of chains: how often their states are expected to be visited.
     pub(super) visits: Vec<Visits>,
+    /// By where they begin.
+    pub(super) transactions: Vec<Transaction>,
     /// A step before has opened a WebSocket or a TCP connection.
     pub(super) has_ws: bool,
     /// What the WebSocket that was opened last speaks.

@@ -5,7 +5,7 @@
 //! credential, by whatever variables they pass, and those that are named like a secret.
 
 use super::Checker;
-use crate::node::Node;
+use document::node::Node;
 
 /// Parts of the names of headers whose values are secret.
 const HEADERS: &[&str] = &[

@@ -4,7 +4,7 @@ use plan::Target;
 
 use super::Checker;
 use crate::keys::SERVER;
-use crate::node::Node;
+use document::node::Node;
 
 impl Checker<'_> {
     /// `servers`: an endpoint and a weight each. The first is the target's own endpoint; the

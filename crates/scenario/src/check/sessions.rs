@@ -4,10 +4,12 @@ use plan::{Op, Session};
 use stats::dist::Dist;
 
 use super::Checker;
+use super::fields::Fields;
 use super::program::Program;
 use crate::keys::{Kind, SESSION, STEPS, Table};
-use crate::node::{Entry, Node};
-use crate::suggest;
+use crate::other_tools;
+use document::node::{Entry, Node};
+use document::suggest;
 
 impl Checker<'_> {
     pub(super) fn sessions(&mut self, node: &Node) -> Vec<Session> {
@@ -36,9 +38,11 @@ impl Checker<'_> {
                 if let Some(node) = fields.get("cookies") {
                     cookies = self.bool(node).unwrap_or(cookies);
                 }
+                let tags = self.enter_tags(fields.get("tags"));
                 if let Some(steps) = fields.get("steps") {
                     self.steps(steps, &mut program);
                 }
+                self.tags = tags;
             }
         } else {
             self.steps(&entry.value, &mut program);
@@ -51,6 +55,7 @@ impl Checker<'_> {
             registers_count: program.registers_count(),
             slot_names: program.slot_names,
             visits: program.visits,
+            transactions: program.transactions,
             ops: program.ops,
         }
     }
@@ -91,20 +96,36 @@ impl Checker<'_> {
         let Some(value) = fields.get(table.verb()) else {
             return;
         };
-        match table.verb() {
+        let tags = match table.key("tags") {
+            Some(_) => fields.get("tags"),
+            None => None,
+        };
+        let tags = self.enter_tags(tags);
+        self.compile_step(table.verb(), value, &fields, program);
+        self.tags = tags;
+    }
+
+    fn compile_step(
+        &mut self,
+        verb: &str,
+        value: &Node,
+        fields: &Fields<'_>,
+        program: &mut Program,
+    ) {
+        match verb {
             "http" | "get" | "head" | "post" | "put" | "patch" | "delete" => {
-                self.http(table.verb(), value, &fields, program);
+                self.http(verb, value, fields, program);
             }
-            "ws" => self.ws(value, &fields, program),
-            "sse" => self.sse(value, &fields, program),
-            "poll" => self.poll(value, &fields, program),
-            "join" => self.join(value, &fields, program),
-            "push" => self.push(value, &fields, program),
-            "perform" => self.perform(value, &fields, program),
-            "emit" => self.emit(value, &fields, program),
-            "leave" => self.leave(value, &fields, program),
-            "tcp" => self.tcp(value, &fields, program),
-            "send" => self.send(value, &fields, program),
+            "ws" => self.ws(value, fields, program),
+            "sse" => self.sse(value, fields, program),
+            "poll" => self.poll(value, fields, program),
+            "join" => self.join(value, fields, program),
+            "push" => self.push(value, fields, program),
+            "perform" => self.perform(value, fields, program),
+            "emit" => self.emit(value, fields, program),
+            "leave" => self.leave(value, fields, program),
+            "tcp" => self.tcp(value, fields, program),
+            "send" => self.send(value, fields, program),
             "expect" => self.expect_step(value, program),
             "close" => self.close(value, program),
             "think" => {
@@ -124,15 +145,16 @@ impl Checker<'_> {
                 }
             }
             "set" => self.set(value, program),
-            "feed" => self.feed(value, &fields, program),
+            "feed" => self.feed(value, fields, program),
             "markov" => self.markov(value, program),
-            "check" => self.check_step(value, &fields, program),
-            "loop" => self.loop_step(value, &fields, program),
+            "check" => self.check_step(value, fields, program),
+            "loop" => self.loop_step(value, fields, program),
             "forever" => self.forever(value, program),
-            "while" => self.while_step(value, &fields, program),
-            "if" => self.if_step(value, &fields, program),
+            "while" => self.while_step(value, fields, program),
+            "if" => self.if_step(value, fields, program),
             "choose" => self.choose(value, program),
-            "transaction" => self.transaction(value, &fields, program),
+            "group" => self.group(value, fields, program),
+            "transaction" => self.transaction(value, fields, program),
             "stop" => self.stop(value, program),
             "restart" => {
                 if let Some(times_max) = self.count(value) {
@@ -173,7 +195,9 @@ impl Checker<'_> {
             match entries.first() {
                 Some(entry) => {
                     let names = STEPS.iter().map(Table::verb);
-                    let hint = suggest::hint(&entry.key, "the steps are", names);
+                    let hint = other_tools::hint_for_step(&entry.key)
+                        .map(str::to_owned)
+                        .or_else(|| suggest::hint(&entry.key, "the steps are", names));
                     let message = format!("there is no step `{}`", entry.key);
                     self.diagnostics
                         .error("unknown-step", &entry.key_place, message)

@@ -7,7 +7,7 @@ use super::Checker;
 use super::fields::Fields;
 use super::headers::add_absent;
 use super::program::Program;
-use crate::node::Node;
+use document::node::Node;
 
 impl Checker<'_> {
     pub(super) fn sse(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {

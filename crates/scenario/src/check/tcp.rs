@@ -10,8 +10,8 @@ use super::Checker;
 use super::fields::Fields;
 use super::program::Program;
 use crate::keys::FRAMING;
-use crate::node::{Entry, Node, Place};
-use crate::suggest;
+use document::node::{Entry, Node, Place};
+use document::suggest;
 
 /// Longest header, and most that may stand before a length field, in bytes.
 const HEADER_BYTES_MAX: u64 = 1024;

@@ -2,14 +2,14 @@
 
 use plan::expr::template::Builder;
 use plan::expr::value::{Number, write_json_text};
-use plan::expr::{Escape, Expr, Part, Template, Value};
+use plan::expr::{Condition, Escape, Expr, Part, Template, Value};
 
 use super::Checker;
 use super::names::Names;
 use super::program::Program;
 use crate::expression::lex::ExprError;
 use crate::expression::parse::{expression, lone_expression, template};
-use crate::node::{Node, NodeKind, Scalar};
+use document::node::{Node, NodeKind, Scalar};
 
 impl Checker<'_> {
     /// Reports an error inside a scalar's expression.
@@ -31,13 +31,15 @@ impl Checker<'_> {
             .ok()
     }
 
-    /// One expression or a list of them.
-    pub(super) fn expressions(&mut self, node: Option<&Node>, program: &Program) -> Vec<Expr> {
+    /// One condition or a list of them.
+    pub(super) fn conditions(&mut self, node: Option<&Node>, program: &Program) -> Vec<Condition> {
         let nodes = node.map_or(&[][..], |node| self.one_or_more(node));
-        nodes
-            .iter()
-            .filter_map(|node| self.expression(node, program))
-            .collect()
+        let condition = |node: &Node| {
+            let expr = self.expression(node, program)?;
+            let text = node.text().unwrap_or_default().into();
+            Some(Condition { expr, text })
+        };
+        nodes.iter().filter_map(condition).collect()
     }
 
     /// Text with `${…}` in it. Nothing written is empty text.

@@ -1,11 +1,11 @@
 //! Conditions that decide whether the run passes.
 
-use plan::thresholds::{FigureError, Names, UNKNOWN_MEASURE};
-use plan::{Figure, Phase, Threshold};
+use plan::thresholds::{FigureError, Names, Tagged, UNKNOWN_MEASURE};
+use plan::{Figure, Measure, MeasureKind, Phase, Plan, Threshold};
 
 use super::Checker;
-use crate::node::Node;
-use crate::suggest;
+use document::node::Node;
+use document::suggest;
 
 impl Checker<'_> {
     /// `measured`: whether there are sessions to measure anything. Where they are missing, that is reported,
@@ -31,6 +31,7 @@ impl Checker<'_> {
         let word = self.word(node, "a condition")?;
         let names = Names {
             measures: &self.measures.iter().map(|m| &*m.name).collect::<Vec<_>>(),
+            tags: &self.measures.iter().map(tagged).collect::<Vec<_>>(),
             phases: &phases.iter().map(|p| &*p.name).collect::<Vec<_>>(),
         };
         match names.threshold(&word.text) {
@@ -54,6 +55,15 @@ impl Checker<'_> {
     }
 }
 
+/// What thresholds call a measure besides its name.
+fn tagged(measure: &Measure) -> Tagged<'_> {
+    Tagged {
+        shared_name: measure.shared_name.as_deref(),
+        tags: &measure.tags,
+        is_request: matches!(measure.kind, MeasureKind::Request | MeasureKind::Handshake),
+    }
+}
+
 /// What to write instead: the nearest known name, or all of them.
 fn hint(error: &FigureError) -> Option<String> {
     match &error.unknown {
@@ -65,10 +75,14 @@ fn hint(error: &FigureError) -> Option<String> {
     }
 }
 
-/// Compiles a figure, `p98(request)` or `rate in hold`, with the names of measures and phases in
-/// their order. The error says what is wrong with it, and what to write instead.
-pub fn figure(text: &str, measures: &[&str], phases: &[&str]) -> Result<Figure, String> {
-    let names = Names { measures, phases };
+/// Compiles a figure, `p98(request)` or `rate in hold`, of a run of a plan. The error says what is wrong with it, and
+/// what to write instead.
+pub fn figure(text: &str, plan: &Plan) -> Result<Figure, String> {
+    let names = Names {
+        measures: &plan.measures.iter().map(|m| &*m.name).collect::<Vec<_>>(),
+        tags: &plan.measures.iter().map(tagged).collect::<Vec<_>>(),
+        phases: &plan.phases.iter().map(|p| &*p.name).collect::<Vec<_>>(),
+    };
     names.figure(text).map_err(|error| match hint(&error) {
         Some(hint) => format!("{}; {hint}", error.message),
         None => error.message,

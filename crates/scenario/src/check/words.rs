@@ -6,7 +6,7 @@ use units::parse::{self, UnitError};
 use super::Checker;
 use super::names::Names;
 use crate::expression::parse::template;
-use crate::node::{Node, Place};
+use document::node::{Node, Place};
 
 /// A scalar with its parameters filled in.
 #[derive(Debug)]
@@ -21,7 +21,12 @@ impl Checker<'_> {
     /// Reports that something else was expected.
     pub(crate) fn expected(&mut self, node: &Node, what: &str) {
         let message = format!("expected {what}, found {}", node.described());
-        self.diagnostics.error("wrong-kind", &node.place, message);
+        let holds_others = what.starts_with("a mapping") || what.starts_with("a list");
+        let hint = (node.is_null() && holds_others)
+            .then(|| "indent what belongs to the key deeper than the key".to_owned());
+        self.diagnostics
+            .error("wrong-kind", &node.place, message)
+            .hint_some(hint);
     }
 
     /// A scalar's text with parameters and the environment filled in. `what`: what is expected,

@@ -10,7 +10,7 @@ use super::headers::add_absent;
 use super::matching::Of;
 use super::program::Program;
 use crate::keys::{COMPRESS, EXPECT, WEBSOCKET};
-use crate::node::{Node, NodeKind, Place};
+use document::node::{Node, NodeKind, Place};
 
 impl Checker<'_> {
     pub(super) fn ws(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
@@ -53,7 +53,7 @@ impl Checker<'_> {
                 headers,
                 compress: self.compress(fields),
                 protocol,
-                reconnect: self.reconnect_channels(fields, protocol),
+                reconnect: self.reconnect_websocket(fields, protocol, program),
                 measure,
                 timeout_ns,
             };
@@ -132,7 +132,7 @@ impl Checker<'_> {
     }
 
     /// A mapping or list as JSON, text as it is.
-    fn payload(&mut self, node: &Node, program: &Program) -> Option<Template> {
+    pub(super) fn payload(&mut self, node: &Node, program: &Program) -> Option<Template> {
         match node.kind {
             NodeKind::Scalar(_) if node.is_null() => {
                 self.expected(node, "a message");
@@ -175,7 +175,7 @@ impl Checker<'_> {
         program: &mut Program,
     ) -> Expect {
         let save = self.saves(fields.get("save"), Of::Message, program);
-        let check = self.expressions(fields.get("check"), program);
+        let check = self.conditions(fields.get("check"), program);
         let timeout_ns = self.timeout(fields.get("within"));
         Expect {
             when,

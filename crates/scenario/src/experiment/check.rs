@@ -10,7 +10,7 @@ use super::{
 };
 use crate::check::{Checker, Fields, stem};
 use crate::keys::{COMPARE, DESIGNS, EXPERIMENT, FACTOR, RESPONSE};
-use crate::node::{Entry, Node, Place};
+use document::node::{Entry, Node, Place};
 
 /// Longest name of a factor, in bytes.
 const NAME_MAX: usize = 100;

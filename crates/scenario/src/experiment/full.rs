@@ -1,9 +1,9 @@
 //! An experiment in full: its key `full` says what is then otherwise, as `--set` says it of a
 //! scenario. The file stays one, and what is run every day is its short form.
 
-use crate::diagnostic::Collector;
-use crate::node::{Entry, Node, NodeKind};
-use crate::suggest;
+use document::diagnostic::Collector;
+use document::node::{Entry, Node, NodeKind};
+use document::suggest;
 
 /// Puts the values of `full` where their names say: keys on the way, joined by dots, of which the
 /// last may be new.

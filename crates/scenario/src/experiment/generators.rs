@@ -4,7 +4,7 @@ use stats::factorial::factor_letter;
 
 use super::{FACTORS_MAX, Factor, Generator};
 use crate::check::Checker;
-use crate::node::{Node, Place};
+use document::node::{Node, Place};
 
 impl Checker<'_> {
     /// Reads the generators. They must leave every main effect a column of its own.

@@ -5,7 +5,7 @@
 //! `#` are skipped.
 
 use super::FACTORS_MAX;
-use crate::csv::{Fault, Row, Rows};
+use document::csv::{Fault, Row, Rows};
 
 /// Most lines of a table.
 const ROWS_MAX: usize = 100_000;

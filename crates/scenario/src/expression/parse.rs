@@ -7,9 +7,11 @@ use std::ops::Range;
 use plan::expr::eval;
 use plan::expr::template::Builder;
 use plan::expr::{Binary, Escape, Expr, Func, Template, Unary, Value};
+use plan::pointer_text;
 
 use super::lex::{ExprError, Spanned, Token, is_name_char, tokens};
-use crate::suggest;
+use crate::json_path;
+use document::suggest;
 
 /// What names mean where an expression stands.
 pub(crate) trait Scope {
@@ -27,7 +29,7 @@ pub(crate) trait Scope {
 const DEPTH_MAX: usize = 64;
 
 /// Words that cannot be variables.
-pub(crate) const RESERVED: &[&str] = &[
+const RESERVED: &[&str] = &[
     "user",
     "iteration",
     "true",
@@ -37,6 +39,22 @@ pub(crate) const RESERVED: &[&str] = &[
     "or",
     "not",
 ];
+
+/// What a word means in expressions that cannot be a variable, and a name for a variable instead.
+pub(crate) fn reserved_as(word: &str) -> Option<(String, String)> {
+    let meaning = match word {
+        "user" => "`user` is the user's number in expressions",
+        "iteration" => "`iteration` counts the user's sessions in expressions",
+        _ => "the word is part of expressions",
+    };
+    let instead = match word {
+        "user" => "user_name".to_owned(),
+        _ => format!("{word}_value"),
+    };
+    RESERVED
+        .contains(&word)
+        .then(|| (meaning.to_owned(), instead))
+}
 
 struct Function {
     name: &'static str,
@@ -396,7 +414,7 @@ impl Parser<'_> {
     fn function(
         &self,
         name: &str,
-        arguments: Vec<Expr>,
+        mut arguments: Vec<Expr>,
         whole: Range<usize>,
         span: &Range<usize>,
     ) -> Result<Expr, ExprError> {
@@ -418,6 +436,9 @@ impl Parser<'_> {
                 count => format!("`{name}` does not take {count} arguments"),
             };
             return Err(ExprError::new(whole, message).hint(format!("write {}", function.form)));
+        }
+        if let (Func::Json, Some(Expr::Const(path))) = (function.func, arguments.get_mut(1)) {
+            *path = Value::text(&pointer(&path.to_text(), &whole)?);
         }
         let constants: Option<Vec<Value>> = arguments
             .iter()
@@ -449,6 +470,21 @@ impl Parser<'_> {
                 Err(ExprError::new(whole, message).code("missing-env"))
             }
         }
+    }
+}
+
+/// A constant pointer, also from JSONPath that names one place.
+fn pointer(text: &str, span: &Range<usize>) -> Result<String, ExprError> {
+    if text.is_empty() || text.starts_with('/') {
+        return Ok(text.to_owned());
+    }
+    if !json_path::is_path(text) {
+        let error = ExprError::new(span.clone(), format!("`{text}` is not a JSON pointer"));
+        return Err(error.hint("a pointer starts with a slash: json(text, '/items/0/id')"));
+    }
+    match json_path::tokens(text) {
+        Ok(tokens) => Ok(pointer_text(&tokens)),
+        Err(refused) => Err(ExprError::new(span.clone(), refused.message).hint(refused.hint)),
     }
 }
 

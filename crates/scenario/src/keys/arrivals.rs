@@ -128,10 +128,11 @@ pub(crate) static PHASES: &[Table] = &[
         groups: &[
             &[Key {
                 name: "users",
-                kind: Kind::Count,
+                kind: Kind::Any(&[Kind::Count, Kind::CountRange]),
                 default: Required,
                 doc: "A closed population of this many users; each restarts its session \
-                      when it ends",
+                      when it ends. `0..500`: their number changes linearly, and users stay \
+                      from phase to phase",
             }],
             FOR,
             COMMON,

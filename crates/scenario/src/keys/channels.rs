@@ -2,6 +2,7 @@
 
 use super::Default::{Absent, Required, Said, Text};
 use super::matching::{AS, EXPECT};
+use super::tags::TAGS;
 use super::{Default, Key, Kind, Table};
 
 const fn key(name: &'static str, kind: Kind, default: Default, doc: &'static str) -> Key {
@@ -19,6 +20,8 @@ pub(crate) const VSNS: &[&str] = &["2.0.0", "1.0.0"];
 
 /// How messages may be compressed.
 pub(crate) const COMPRESS: &[&str] = &["none", "shared", "separate"];
+
+const RECONNECTS: Kind = Kind::Any(&[Kind::Bool, Kind::Mapping(&RECONNECT)]);
 
 /// What a step that opens a WebSocket says of its protocol.
 pub(super) const OPENING: &[Key] = &[
@@ -43,11 +46,11 @@ pub(super) const OPENING: &[Key] = &[
     ),
     key(
         "reconnect",
-        Kind::Bool,
+        RECONNECTS,
         Text("false"),
-        "With a `protocol`: a lost WebSocket reconnects and joins its channels again, at \
-         [the times](scenario.md#lost-connections) of the protocol's own client. Each \
-         attempt is an operation of the measure `reconnect`, each join of `rejoin`",
+        "A lost WebSocket [reconnects](scenario.md#lost-connections). With a `protocol`: \
+         at the times of its own client, and joins its channels again. Each attempt is an \
+         operation of the measure `reconnect`, each join of `rejoin`",
     ),
     key(
         "compress",
@@ -64,6 +67,47 @@ pub(super) const OPENING: &[Key] = &[
         "Offered to the server, which may choose one of them; any other choice is an error",
     ),
 ];
+
+/// How pauses are drawn.
+pub(crate) const JITTERS: &[&str] = &["full", "equal", "none"];
+
+pub(crate) static RECONNECT: Table = Table {
+    name: "reconnect",
+    groups: &[&[
+        key(
+            "pause",
+            Kind::Duration,
+            Text("1s"),
+            "Pause before the first attempt; it doubles with each further one",
+        ),
+        key(
+            "pause_max",
+            Kind::Duration,
+            Text("30s"),
+            "The longest pause",
+        ),
+        key(
+            "jitter",
+            Kind::Word(JITTERS),
+            Text("full"),
+            "`full`: a pause is drawn from 0 to its length; `equal`: from half of its length; \
+             `none`: it is not drawn",
+        ),
+        key(
+            "attempts",
+            Kind::Count,
+            Said("any number"),
+            "Attempts after one loss; if the last one fails, the session ends",
+        ),
+        key(
+            "send",
+            Kind::OneOrMore(&Kind::Json),
+            Absent,
+            "Messages to send as soon as the WebSocket is open again, such as subscriptions: \
+             a mapping as JSON, text literally",
+        ),
+    ]],
+};
 
 const PARAMS: Key = key(
     "params",
@@ -113,6 +157,7 @@ pub(crate) const JOIN: Table = Table {
         ),
         AS,
         TIMEOUT,
+        TAGS,
     ]],
 };
 
@@ -127,6 +172,7 @@ pub(crate) const PUSH: Table = Table {
         ),
         REPLY,
         AS,
+        TAGS,
     ]],
 };
 
@@ -155,6 +201,7 @@ pub(crate) const PERFORM: Table = Table {
         ),
         REPLY,
         AS,
+        TAGS,
     ]],
 };
 
@@ -189,6 +236,7 @@ pub(crate) const EMIT: Table = Table {
         ),
         REPLY,
         AS,
+        TAGS,
     ]],
 };
 
@@ -223,5 +271,6 @@ pub(crate) const LEAVE: Table = Table {
         PARAMS,
         AS,
         TIMEOUT,
+        TAGS,
     ]],
 };

@@ -150,8 +150,8 @@ pub(crate) static TLS: Table = Table {
             name: "ca",
             kind: Kind::OneOrMore(&Kind::Text),
             default: Absent,
-            doc: "PEM files with additional trusted root certificates, relative to the scenario's \
-                  directory",
+            doc: "PEM files with additional trusted certificates: those of authorities, or of the servers \
+                  themselves; relative to the scenario's directory",
         },
         Key {
             name: "cert",
@@ -419,6 +419,7 @@ pub(crate) static SESSION: Table = Table {
             default: Said("`options.cookies`"),
             doc: "Whether its users store cookies",
         },
+        super::tags::SESSION_TAGS,
         Key {
             name: "steps",
             kind: Kind::Steps,

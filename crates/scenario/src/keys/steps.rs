@@ -4,6 +4,7 @@ use super::Default::{Absent, Required, Said, Text};
 use super::auth::STEP_AUTH;
 use super::data::FEED;
 use super::matching::{CHECKS, EXPECT, SAVES, TEMPLATES, key};
+use super::tags::TAGS;
 use super::{Key, Kind, Table, markov};
 
 const STREAM_AUTH: Key = key(
@@ -134,31 +135,40 @@ pub(crate) static STEPS: &[Table] = &[
                 "Sends a request and waits for its response: `GET /path`, or a mapping",
             )],
             HTTP,
+            &[TAGS],
         ],
     },
     Table {
         name: "get",
-        groups: &[&[key("get", Kind::Template, Required, URL)], HTTP],
+        groups: &[&[key("get", Kind::Template, Required, URL)], HTTP, &[TAGS]],
     },
     Table {
         name: "head",
-        groups: &[&[key("head", Kind::Template, Required, URL)], HTTP],
+        groups: &[&[key("head", Kind::Template, Required, URL)], HTTP, &[TAGS]],
     },
     Table {
         name: "post",
-        groups: &[&[key("post", Kind::Template, Required, URL)], HTTP],
+        groups: &[&[key("post", Kind::Template, Required, URL)], HTTP, &[TAGS]],
     },
     Table {
         name: "put",
-        groups: &[&[key("put", Kind::Template, Required, URL)], HTTP],
+        groups: &[&[key("put", Kind::Template, Required, URL)], HTTP, &[TAGS]],
     },
     Table {
         name: "patch",
-        groups: &[&[key("patch", Kind::Template, Required, URL)], HTTP],
+        groups: &[
+            &[key("patch", Kind::Template, Required, URL)],
+            HTTP,
+            &[TAGS],
+        ],
     },
     Table {
         name: "delete",
-        groups: &[&[key("delete", Kind::Template, Required, URL)], HTTP],
+        groups: &[
+            &[key("delete", Kind::Template, Required, URL)],
+            HTTP,
+            &[TAGS],
+        ],
     },
     Table {
         name: "ws",
@@ -172,6 +182,7 @@ pub(crate) static STEPS: &[Table] = &[
             )],
             WS,
             super::channels::OPENING,
+            &[TAGS],
         ],
     },
     Table {
@@ -206,6 +217,7 @@ pub(crate) static STEPS: &[Table] = &[
                 Said("`options.timeout`"),
                 "Limit for connecting and receiving the response head",
             ),
+            TAGS,
         ]],
     },
     Table {
@@ -263,6 +275,7 @@ pub(crate) static STEPS: &[Table] = &[
                 Said("`options.timeout`"),
                 "Limit from sending a request to the end of its response",
             ),
+            TAGS,
         ]],
     },
     super::channels::JOIN,
@@ -307,16 +320,20 @@ pub(crate) static STEPS: &[Table] = &[
                 Said("the first pair of the message (`op=games`), else `send`"),
                 "Name of the measure",
             ),
+            TAGS,
         ]],
     },
     Table {
         name: "expect",
-        groups: &[&[key(
-            "expect",
-            Kind::Any(&[Kind::Nothing, Kind::Mapping(&EXPECT)]),
-            Required,
-            "Waits for a message",
-        )]],
+        groups: &[&[
+            key(
+                "expect",
+                Kind::Any(&[Kind::Nothing, Kind::Mapping(&EXPECT)]),
+                Required,
+                "Waits for a message",
+            ),
+            TAGS,
+        ]],
     },
     Table {
         name: "close",
@@ -374,6 +391,7 @@ pub(crate) static STEPS: &[Table] = &[
                 Text("check"),
                 "Name of the measure that counts failures",
             ),
+            TAGS,
         ]],
     },
     Table {
@@ -444,6 +462,20 @@ pub(crate) static STEPS: &[Table] = &[
     markov::STEP,
     FEED,
     Table {
+        name: "group",
+        groups: &[&[
+            key(
+                "group",
+                Kind::Text,
+                Required,
+                "Name of the group, by which figures of its steps are added up, and of the measure for \
+                 the steps as a whole. In another group, the names of both with a `/` between them",
+            ),
+            key("steps", Kind::Steps, Required, "The steps of the group"),
+            TAGS,
+        ]],
+    },
+    Table {
         name: "transaction",
         groups: &[&[
             key(
@@ -458,6 +490,7 @@ pub(crate) static STEPS: &[Table] = &[
                 Required,
                 "The steps of the transaction",
             ),
+            TAGS,
         ]],
     },
     Table {

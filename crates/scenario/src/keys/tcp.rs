@@ -1,6 +1,7 @@
 //! The step `tcp`.
 
 use super::Default::{Absent, Required, Said, Text};
+use super::tags::TAGS;
 use super::{Key, Kind, Table};
 
 pub(crate) const TCP: Table = Table {
@@ -30,6 +31,7 @@ pub(crate) const TCP: Table = Table {
             default: Said("`options.timeout`"),
             doc: "Limit for connecting",
         },
+        TAGS,
     ]],
 };
 

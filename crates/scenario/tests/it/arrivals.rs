@@ -1,8 +1,8 @@
 //! Phases of the arrival process.
 
-use plan::{PhaseKind, SessionId, Spacing};
+use plan::{PhaseKind, Population, SessionId, Spacing};
 
-use crate::{plan, rendered, with_arrivals};
+use crate::{compile_with, plan, rendered, with_arrivals};
 
 fn rate(from_per_s: f64, to_per_s: f64, spacing: Spacing) -> PhaseKind {
     PhaseKind::Rate {
@@ -43,7 +43,10 @@ fn every_kind_of_phase() {
     assert_eq!(plan.phases[1].kind, rate(120.0, 120.0, Spacing::Even));
     assert_eq!(plan.phases[1].session, Some(SessionId(1)));
     assert_eq!(plan.phases[3].kind, rate(0.5, 0.5, Spacing::Poisson));
-    assert_eq!(plan.phases[5].kind, PhaseKind::Closed { users_count: 64 });
+    assert_eq!(
+        plan.phases[5].kind,
+        PhaseKind::Closed(Population::fixed(64))
+    );
     for pair in plan.phases.windows(2) {
         assert_eq!(pair[0].end_ns(), pair[1].start_ns);
     }
@@ -51,6 +54,73 @@ fn every_kind_of_phase() {
         plan.end_ns(),
         (60 + 200 + 10 + 1800 + 10 + 30 + 60 + 4) * 1_000_000_000
     );
+}
+
+/// The closed phases' users: kept from the phase before, at the beginning and at the end; and those that start.
+fn populations(phases: &str) -> Vec<(u64, u64, u64, f64)> {
+    let plan = plan(&with_arrivals(phases));
+    let found = plan.phases.iter().filter_map(|phase| match phase.kind {
+        PhaseKind::Closed(Population {
+            kept_count,
+            from_count,
+            to_count,
+        }) => Some((kept_count, from_count, to_count, phase.users_planned())),
+        _ => None,
+    });
+    found.collect()
+}
+
+#[test]
+fn a_ramp_makes_one_population_of_the_closed_phases_beside_it() {
+    let stages = "
+- { users: 0..500, for: 2m }
+- { users: 500, for: 5m }
+- { users: 500 .. 20, for: 1m }
+- { users: 50, for: 1m }
+- { users: 50, for: 1m }
+";
+    let expected = [
+        (0, 0, 500, 500.0),
+        (500, 500, 500, 0.0),
+        (500, 500, 20, 0.0),
+        (20, 50, 50, 30.0),
+        (50, 50, 50, 0.0),
+    ];
+    assert_eq!(populations(stages), expected);
+    // Fixed numbers, other sessions and other phases between them begin again.
+    let fixed = "- { users: 4, for: 1s }\n- { users: 6..6, for: 1s }";
+    assert_eq!(populations(fixed), [(0, 4, 4, 4.0), (0, 6, 6, 6.0)]);
+    let others = "
+- { users: 0..4, for: 1s, session: s }
+- { users: 4, for: 1s, session: t }
+- { hold: 1s }
+- { users: 4..0, for: 1s, session: t }
+";
+    let expected = [(0, 0, 4, 4.0), (0, 4, 4, 4.0), (0, 4, 0, 4.0)];
+    assert_eq!(populations(others), expected);
+}
+
+#[test]
+fn users_who_never_leave_are_warned_of_in_a_falling_ramp() {
+    let scenario = |steps: &str, phases: &str| {
+        format!("target: http://h/\nsessions: {{ s: [ {steps} ] }}\narrivals: [ {phases} ]\n")
+    };
+    let said = |steps: &str, phases: &str| {
+        let (plan, diagnostics) = compile_with(&scenario(steps, phases), &[]);
+        assert!(plan.is_some(), "{steps} {phases}");
+        let messages = diagnostics.into_iter().map(|found| found.message);
+        messages.collect::<Vec<_>>()
+    };
+    let forever = "{ forever: [ { get: / } ] }";
+    let found = said(forever, "{ users: 5..0, for: 1s, name: down }");
+    let expected = "the number of users falls in phase `down`, but users of session `s` leave only when it ends";
+    assert!(
+        found.len() == 1 && found[0].starts_with(expected),
+        "{found:?}"
+    );
+    let once = "{ loop: 3, steps: [ { get: / } ] }";
+    assert_eq!(said(forever, "{ users: 0..5, for: 1s }"), [""; 0]);
+    assert_eq!(said(once, "{ users: 5..0, for: 1s }"), [""; 0]);
 }
 
 #[test]
@@ -68,6 +138,27 @@ fn what_cannot_be_planned_is_refused() {
         (
             "- { users: 60000000, for: 1s }",
             "these phases start 60000000 users",
+        ),
+        (
+            "- { users: 0, for: 1s }",
+            "a population needs at least one user",
+        ),
+        (
+            "- { users: 0..0, for: 1s }",
+            "a population needs at least one user",
+        ),
+        (
+            "- { users: 0..9.5, for: 1s }",
+            "`9.5` is not a whole number",
+        ),
+        ("- { users: 9.., for: 1s }", "`9..` lacks a number"),
+        (
+            "- { users: 0/s..9/s, for: 1s }",
+            "for a rate write `constant: 10/s` or `ramp: 0/s..10/s`",
+        ),
+        (
+            "- { ramp: 0..9, for: 1s }",
+            "for a number of users write `users: 0..9`",
         ),
         ("- { hold: 300d }\n- { hold: 300d }", "longer than 366 days"),
         ("- { hold: 0s }", "`0s` is out of range"),

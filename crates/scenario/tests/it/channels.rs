@@ -1,6 +1,6 @@
 //! Protocols of channels become instructions.
 
-use plan::{Acknowledgement, ChannelVerb, Op, Protocol, WsOpen};
+use plan::{Acknowledgement, Backoff, ChannelVerb, Jitter, Op, Pauses, Protocol, WsOpen};
 
 use crate::{plan, rendered, with_steps};
 
@@ -148,10 +148,8 @@ fn acknowledgements_are_lists_of_arguments() {
 }
 
 #[test]
-fn only_protocols_of_channels_reconnect() {
+fn websockets_reconnect_at_times_of_their_own() {
     let steps = |more: &str| with_steps(&format!("- ws: {{ path: /, reconnect: true{more} }}"));
-    let said = rendered(&steps(""), &[]);
-    assert!(said.contains("this needs a `protocol`"), "{said}");
     for protocol in ["phoenix", "actioncable", "socket.io"] {
         let plan = plan(&steps(&format!(", protocol: {protocol}")));
         let names: Vec<_> = plan.measures.iter().map(|m| m.name.as_str()).collect();
@@ -160,4 +158,19 @@ fn only_protocols_of_channels_reconnect() {
             ["connect", "handshake", "reconnect", "rejoin", "steps"]
         );
     }
+    let plain = plan(&steps(""));
+    let names: Vec<_> = plain.measures.iter().map(|m| m.name.as_str()).collect();
+    assert_eq!(names, ["connect", "handshake", "reconnect", "steps"]);
+    let Op::WsOpen(open) = &plain.sessions[0].ops[0] else {
+        panic!("{:?}", plain.sessions[0].ops);
+    };
+    let backoff = Backoff {
+        pause_ns: 1_000_000_000,
+        pause_max_ns: 30_000_000_000,
+        jitter: Jitter::Full,
+        attempts_max: None,
+        send: Vec::new(),
+    };
+    let pauses = open.reconnect.as_ref().map(|reconnect| &reconnect.pauses);
+    assert_eq!(pauses, Some(&Pauses::Backoff(backoff)));
 }

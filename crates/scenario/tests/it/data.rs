@@ -4,7 +4,7 @@ use plan::expr::Value;
 use plan::{Data, DataId, End, Found, Op, Order, Register, Slot};
 use stats::rng::{Purpose, Rng};
 
-use crate::{compile_with, plan};
+use crate::{compile_with, plan, rendered};
 
 fn data(settings: &str) -> Data {
     let text = format!(
@@ -103,6 +103,32 @@ fn a_step_sets_the_columns_that_are_wanted() {
         ]
     );
     assert_eq!(session.registers_count, 2);
+}
+
+/// `user` is the user's number in expressions: such a column gets another name in the step.
+#[test]
+fn a_column_named_user_can_be_renamed_as_the_hint_says() {
+    let text = |step: &str| {
+        format!(
+            "target: http://127.0.0.1/\ndata: {{ members: {{ file: members.csv }} }}\nsessions:\n  s:\n    \
+             - feed: members\n{step}    - get: /\narrivals: [ {{ hold: 1s }} ]\n"
+        )
+    };
+    let said = rendered(&text(""), &[]);
+    assert!(
+        said.contains("the column `user` cannot be a variable: `user` is the user's number"),
+        "{said}"
+    );
+    let hint = said.split("name the variables in this step: `").nth(1);
+    let renamed = hint.and_then(|hint| hint.split('`').next()).unwrap();
+    assert_eq!(
+        renamed,
+        "as: { user_name: user, password: password, e_mail: \"e-mail\" }"
+    );
+    let session = plan(&text(&format!("      {renamed}\n")))
+        .sessions
+        .remove(0);
+    assert_eq!(session.slot_names, ["user_name", "password", "e_mail"]);
 }
 
 #[test]

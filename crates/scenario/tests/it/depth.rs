@@ -1,6 +1,7 @@
 //! Texts that are nested more deeply than a stack holds are reported, not followed.
 
-use scenario::{Settings, Source, compile, meters, prices, render};
+use document::{meters, prices};
+use scenario::{Settings, Source, compile, render};
 
 use crate::with_steps;
 

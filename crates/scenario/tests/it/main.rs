@@ -10,11 +10,14 @@ mod documents;
 mod experiments;
 mod expressions;
 mod identity;
+mod layout;
 mod markov;
+mod other_tools;
 mod plans;
 mod programs;
 mod properties;
 mod recorded;
+mod tags;
 mod tcp;
 mod thresholds;
 
@@ -54,6 +57,7 @@ const FILES: &[(&str, &str)] = &[
     ("users.csv", "ann;\"o;x\nbob;\"h\n"),
     ("short.csv", "a,b\n1,2\n3\n"),
     ("logins.csv", "login,password\nann,a\nbob,b\n"),
+    ("members.csv", "user,password,e-mail\nann,a,x\n"),
     ("open.csv", "a,b\n1,\"2\n"),
     ("twice.csv", "a,a\n1,2\n"),
     ("empty.csv", "a,b\n"),

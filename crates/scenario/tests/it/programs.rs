@@ -6,7 +6,7 @@ use plan::{
 };
 use stats::dist::Dist;
 
-use crate::{plan, rendered, with_steps};
+use crate::{compile_with, plan, rendered, with_steps};
 
 #[track_caller]
 fn compiled(steps: &str) -> (Plan, Session) {
@@ -312,8 +312,12 @@ fn outline(session: &Session) -> Vec<String> {
         Op::LoopStart { register, end, .. } => format!("loop r{register} end {end}"),
         Op::LoopEnd { register, body } => format!("round r{register} body {body}"),
         Op::Choose(branches) => format!("choose {branches:?}"),
-        Op::TransactionStart { register, measure } => format!("begin r{register} m{measure}"),
-        Op::TransactionEnd { register, measure } => format!("end r{register} m{measure}"),
+        Op::TransactionStart {
+            register, measure, ..
+        } => format!("begin r{register} m{measure}"),
+        Op::TransactionEnd {
+            register, measure, ..
+        } => format!("end r{register} m{measure}"),
         other => format!("{other:?}"),
     };
     session.ops.iter().map(word).collect()
@@ -371,7 +375,8 @@ fn control_flow_is_flat() {
             "jump 19",
         ]
     );
-    assert_eq!((session.registers_count, session.slots_count), (3, 1));
+    assert_eq!((session.registers_count, session.slots_count), (4, 1));
+    assert_eq!(session.transactions[0].instructions, 17..19);
     assert_eq!(plan.measures[1].kind, MeasureKind::Check);
     assert_eq!(plan.measures[2].name, "both");
 }
@@ -493,4 +498,37 @@ fn variables_are_defined_by_the_steps_before() {
     compiled("- if: user == 1\n  then: [ { set: { a: 1 } } ]\n- set: { b: \"${a}\" }");
     let said = rendered(&with_steps("- set: { b: \"${a}\" }\n- set: { a: 1 }"), &[]);
     assert!(said.contains("`a` is not defined"), "{said}");
+}
+
+/// `$.items[0].id` names one place, as `/items/0/id` does.
+#[test]
+fn plain_json_path_is_a_pointer() {
+    let steps = |path: &str, pointer: &str| {
+        let text = format!(
+            "- get: /\n  save: {{ a: {path}, b: {{ pointer: {path} }} }}\n- ws: /\n\
+             - expect: {{ when: {{ {path}: x }} }}\n- set: {{ c: \"${{json(a, '{pointer}')}}\" }}\n"
+        );
+        plan(&with_steps(&text)).sessions.remove(0).ops
+    };
+    let pointer = steps("/items/0/id", "/items/0/id");
+    for path in ["\"$.items[0].id\"", "\"$['items'][0]['id']\""] {
+        let found = steps(path, "$.items[0].id");
+        assert_eq!(found[0].saves(), pointer[0].saves());
+        assert_eq!(found[2..], pointer[2..], "{path}");
+    }
+}
+
+#[test]
+fn brackets_in_a_pointer_are_warned_of() {
+    for (pointer, expected) in [
+        ("/$/items[0]/id", "/items/0/id"),
+        ("/items[12]", "/items/12"),
+    ] {
+        let text = with_steps(&format!("- get: /\n  save:\n    a: {pointer}\n"));
+        let (plan, diagnostics) = compile_with(&text, &[]);
+        assert!(plan.is_some());
+        assert_eq!(diagnostics[0].code, "brackets");
+        let hint = format!("for an item of a list write {expected}");
+        assert_eq!(diagnostics[0].hint.as_deref(), Some(&*hint));
+    }
 }

@@ -221,7 +221,7 @@ fn exceeded_limits_are_reported() {
 fn many_problems_are_counted() {
     let text: String = (0..5000).map(|index| format!("key{index}: 1\n")).collect();
     let (_, diagnostics) = compile_with(&text, &[]);
-    assert_eq!(diagnostics.len(), scenario::DIAGNOSTICS_MAX + 1);
+    assert_eq!(diagnostics.len(), document::DIAGNOSTICS_MAX + 1);
     assert_eq!(
         diagnostics.last().unwrap().message,
         "and 4903 more problems"

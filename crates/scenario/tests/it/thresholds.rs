@@ -85,6 +85,35 @@ fn figures_of_every_kind() {
             0.01,
         ),
         (
+            "p95 < 300ms",
+            of(Stat::Quantile(0.95), None, Basis::Response, None),
+            Comparison::Less,
+            300e6,
+        ),
+        (
+            "p99.9.succeeded <= 1s in hold",
+            of(
+                Stat::Quantile(99.9 / 100.0),
+                None,
+                Basis::Succeeded,
+                Some(1),
+            ),
+            Comparison::LessEqual,
+            1e9,
+        ),
+        (
+            "mean.service < 1ms",
+            of(Stat::Mean, None, Basis::Service, None),
+            Comparison::Less,
+            1e6,
+        ),
+        (
+            "max.lag != 5us",
+            of(Stat::Max, None, Basis::Lag, None),
+            Comparison::NotEqual,
+            5e3,
+        ),
+        (
             "rate > 30/min in hold",
             of(Stat::Rate, None, Basis::Response, Some(1)),
             Comparison::Greater,
@@ -111,8 +140,38 @@ fn wrong_thresholds_say_what_they_lack() {
         ("p98(requst) < 250ms", "did you mean `request`?"),
         ("p98(request) < 250", "write 250s or 250ms"),
         ("connected >= 99", "write 99%"),
+        (
+            "error_rate < 0.01",
+            "write 1%, which k6 and other tools write as 0.01",
+        ),
+        (
+            "rate < 0.01",
+            "the share of failed operations is error_rate < 1%",
+        ),
+        ("rate < 5", "write 5/s"),
+        (
+            "p(95) < 200ms",
+            "write p95(request), or p95 for all requests together",
+        ),
+        (
+            "p95() < 200ms",
+            "write p95(request), or p95 for all requests together",
+        ),
         ("errors < 1%", "`1%` is not a whole number"),
-        ("p98 < 1s", "`p98` needs a measure"),
+        ("p98 < 250", "write 250s or 250ms"),
+        (
+            "p98.sucess < 1s",
+            "write p98.succeeded, p98.service or p98.lag",
+        ),
+        ("p0.lag < 1s", "`p0` is not a percentile"),
+        (
+            "errors.lag == 0",
+            "only durations have `.succeeded`, `.service` and `.lag`",
+        ),
+        (
+            "p98.succeeded(request) < 1s",
+            "write it like p98(request.succeeded)",
+        ),
         ("p0(request) < 1s", "`p0` is not a percentile"),
         ("p98(request) < 1s in hodl", "did you mean `hold`?"),
         ("connected >= 99% in hold", "is a figure of the whole run"),

@@ -2,6 +2,9 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use trust::ClientConfig;
 
 /// Replaces the password wherever an address is shown.
 const HIDDEN: &str = "***";
@@ -27,11 +30,22 @@ pub enum DatabaseKind {
 }
 
 /// A server's URL.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct ServerAddress {
     kind: DatabaseKind,
     url: String,
+    /// The TLS that the URL wants, for clients that take it.
+    tls: Option<Arc<ClientConfig>>,
 }
+
+impl PartialEq for ServerAddress {
+    fn eq(&self, other: &Self) -> bool {
+        // The URL says everything.
+        (self.kind, &self.url) == (other.kind, &other.url)
+    }
+}
+
+impl Eq for ServerAddress {}
 
 /// Why an address was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -41,7 +55,7 @@ pub enum AddressError {
     #[error("{0:?} is not a supported store: give the path of a file, mysql://… or postgres://…")]
     Store(String),
     /// The URL's scheme is not that of Redis.
-    #[error("{0:?} is not a supported cache: give redis://…, without TLS")]
+    #[error("{0:?} is not a supported cache: give redis://… or rediss://…")]
     Cache(String),
     /// The client cannot read the URL.
     #[error("{shown} is not the address of a {kind}: {problem}")]
@@ -67,7 +81,19 @@ impl fmt::Display for StoreAddress {
 impl ServerAddress {
     /// An address that was not checked.
     pub(super) fn new(kind: DatabaseKind, url: String) -> Self {
-        Self { kind, url }
+        Self {
+            kind,
+            url,
+            tls: None,
+        }
+    }
+
+    pub(super) fn with_tls(self, tls: Option<Arc<ClientConfig>>) -> Self {
+        Self { tls, ..self }
+    }
+
+    pub(super) fn tls(&self) -> Option<&Arc<ClientConfig>> {
+        self.tls.as_ref()
     }
 
     /// What kind of server it is.

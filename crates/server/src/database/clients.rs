@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::address::{AddressError, DatabaseKind, ServerAddress, StoreAddress, without_secrets};
 use super::sql::{Sql, SqlError};
-use super::{mysql, postgres};
+use super::{mysql, postgres, tls};
 
 impl StoreAddress {
     /// `mysql://…`, `mariadb://…`, `postgres://…` and `postgresql://…` are servers; a text without `://`
@@ -32,26 +32,37 @@ impl StoreAddress {
             DatabaseKind::Postgres => postgres::config(&address).map(drop)?,
             DatabaseKind::Redis => {}
         }
-        Ok(StoreAddress::Server(address))
+        Ok(StoreAddress::Server(tls::load(address)?))
     }
 }
 
 impl ServerAddress {
-    /// A cache: `redis://…`.
+    /// A cache: `redis://…`, or `rediss://…` for TLS.
     ///
     /// # Errors
     /// On other schemes, and on URLs that the client cannot read.
     pub fn cache(text: &str) -> Result<ServerAddress, AddressError> {
         match text.split_once("://") {
-            Some(("redis", _)) => {}
+            Some(("redis" | "rediss", _)) => {}
             Some((scheme, _)) => return Err(AddressError::Cache(scheme.to_owned())),
             None => return Err(AddressError::Cache(without_secrets(text))),
         }
         let address = ServerAddress::new(DatabaseKind::Redis, text.to_owned());
-        match redis::Client::open(address.reveal()) {
-            Ok(_) => Ok(address),
-            Err(error) => Err(address.invalid(&error.to_string())),
-        }
+        address.redis_client().map(|_| address)
+    }
+
+    /// The client of a cache.
+    ///
+    /// # Errors
+    /// As [`ServerAddress::cache`].
+    pub fn redis_client(&self) -> Result<redis::Client, AddressError> {
+        tls::redis_client(self)
+    }
+
+    /// What an error of that client says, without the password.
+    #[must_use]
+    pub fn redis_problem(&self, error: &redis::RedisError) -> String {
+        self.redact(&tls::redis_problem(error).unwrap_or_else(|| error.to_string()))
     }
 }
 
@@ -112,7 +123,8 @@ mod tests {
             assert!(matches!(error, AddressError::Store(_)), "{error}");
         }
         assert!(ServerAddress::cache("redis://:p@h:6379/2").is_ok());
-        for text in ["", "rediss://h/", "h:6379", "mysql://h/db"] {
+        assert!(ServerAddress::cache("rediss://:p@h:6379/2").is_ok());
+        for text in ["", "h:6379", "mysql://h/db"] {
             let error = ServerAddress::cache(text).unwrap_err();
             assert!(matches!(error, AddressError::Cache(_)), "{error}");
         }
@@ -126,7 +138,11 @@ mod tests {
             "mysql://me:hunter2@host/db?no_such_option=hunter2",
             "postgres://me:hunter2@host:notaport/db",
             "postgres://me:hunter2@host/",
-            "postgres://me:hunter2@host/db?sslmode=require",
+            "postgres://me:hunter2@host/db?sslmode=allow",
+            "postgres://me:hunter2@host/db?sslrootcert=ca.pem",
+            "postgres://me:hunter2@host/db?sslmode=require&sslrootcert=/no/such/ca.pem",
+            "mysql://me:hunter2@host/db?ssl_ca=/no/such/ca.pem",
+            "mysql://me:hunter2@host/db?require_ssl=hunter2",
         ] {
             let error = StoreAddress::parse(text).unwrap_err().to_string();
             assert!(!error.contains("hunter2"), "{error}");

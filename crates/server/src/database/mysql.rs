@@ -7,16 +7,19 @@ use mysql::{Conn, Opts, OptsBuilder, Params, ServerError};
 
 use super::address::{AddressError, DatabaseKind, ServerAddress};
 use super::sql::{Sql, SqlError, Value};
+use super::tls;
 
 /// No transaction here reads twice, so none needs gap locks.
 const BEGIN: &str = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
+
+/// MariaDB's error of a connection that was killed.
+const CONNECTION_KILLED: u16 = 1927;
 
 /// One connection.
 struct MySql(Conn);
 
 pub(super) fn options(address: &ServerAddress) -> Result<Opts, AddressError> {
-    let options =
-        Opts::from_url(address.reveal()).map_err(|error| address.invalid(&error.to_string()))?;
+    let options = tls::mysql_options(address)?;
     match options.get_db_name() {
         Some(name) if !name.is_empty() => Ok(options),
         _ => Err(address.invalid("give the name of a database after the last /")),
@@ -40,17 +43,21 @@ pub(super) fn connect(
 
 fn sql_error(error: mysql::Error) -> SqlError {
     let mysql::Error::MySqlError(reported) = &error else {
-        return match error {
-            mysql::Error::IoError(error) => SqlError::Lost(error.to_string()),
-            other => SqlError::Lost(other.to_string()),
-        };
+        return SqlError::Lost(match (tls::mysql_problem(&error), error) {
+            (Some(problem), _) => problem,
+            (None, mysql::Error::IoError(error)) => error.to_string(),
+            (None, other) => other.to_string(),
+        });
     };
     let is = |known: ServerError| reported.code == known as u16;
     if is(ServerError::ER_DUP_ENTRY) {
         SqlError::Duplicate
     } else if is(ServerError::ER_LOCK_DEADLOCK) || is(ServerError::ER_LOCK_WAIT_TIMEOUT) {
         SqlError::Contended
-    } else if is(ServerError::ER_SERVER_SHUTDOWN) || reported.state.starts_with("08") {
+    } else if is(ServerError::ER_SERVER_SHUTDOWN)
+        || reported.code == CONNECTION_KILLED
+        || reported.state.starts_with("08")
+    {
         SqlError::Lost(reported.message.clone())
     } else {
         SqlError::Refused(reported.message.clone())
@@ -65,6 +72,7 @@ fn params(values: &[Value]) -> Params {
         Value::Int(number) => mysql::Value::Int(*number),
         Value::Float(number) => mysql::Value::Double(*number),
         Value::Text(text) => mysql::Value::Bytes(text.clone().into_bytes()),
+        Value::Bytes(bytes) => mysql::Value::Bytes(bytes.clone()),
         Value::Null => mysql::Value::NULL,
     });
     Params::Positional(values.collect())

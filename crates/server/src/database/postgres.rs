@@ -5,24 +5,27 @@ use std::error::Error;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use tokio::runtime::{Builder, Runtime};
-use tokio_postgres::config::SslMode;
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
-use tokio_postgres::{Client, Config, NoTls, Row, Statement};
+use tokio_postgres::{Client, Config, Row, Statement};
 
 use super::address::{AddressError, DatabaseKind, ServerAddress};
 use super::sql::{Sql, SqlError, Value};
+use super::tls;
 
 /// Most statements that a connection keeps prepared; further ones are prepared each time.
-const PREPARED_MAX: usize = 32;
+const PREPARED_MAX: usize = 64;
 
 /// How long a statement may run in the server after its client timed out.
 const CANCEL_AFTER: Duration = Duration::from_secs(1);
 
+/// A runtime that may be dropped on a thread that drives another.
+struct Driver(Option<Runtime>);
+
 /// One connection, with the runtime that drives it.
 struct Postgres {
-    runtime: Runtime,
+    runtime: Driver,
     client: Client,
     /// How long an answer may take.
     limit: Duration,
@@ -30,16 +33,10 @@ struct Postgres {
 }
 
 pub(super) fn config(address: &ServerAddress) -> Result<Config, AddressError> {
-    let config: Config = address
-        .reveal()
-        .parse()
-        .map_err(|error: tokio_postgres::Error| address.invalid(&message(&error)))?;
-    match (config.get_dbname(), config.get_ssl_mode()) {
-        (None | Some(""), _) => {
-            Err(address.invalid("give the name of a database after the last /"))
-        }
-        (_, SslMode::Disable | SslMode::Prefer) => Ok(config),
-        _ => Err(address.invalid("TLS is not supported; omit sslmode")),
+    let config = tls::postgres_config(address)?;
+    match config.get_dbname() {
+        None | Some("") => Err(address.invalid("give the name of a database after the last /")),
+        Some(_) => Ok(config),
     }
 }
 
@@ -53,14 +50,16 @@ pub(super) fn connect(
     let runtime = Builder::new_current_thread()
         .enable_all()
         .build()
+        .map(|runtime| Driver(Some(runtime)))
         .map_err(|error| SqlError::Lost(error.to_string()))?;
-    let connecting = async { tokio::time::timeout(limit, config.connect(NoTls)).await };
+    let connecting = tls::connect_postgres(&config, address.tls());
+    let connecting = async { tokio::time::timeout(limit, connecting).await };
     let (client, connection) = runtime
         .block_on(connecting)
         .map_err(|_| timed_out())?
         .map_err(|error| sql_error(&error))?;
     // The next statement reports how it ended.
-    runtime.spawn(async move { drop(connection.await) });
+    runtime.runtime().spawn(connection);
     let mut new = Postgres {
         runtime,
         client,
@@ -73,12 +72,41 @@ pub(super) fn connect(
     Ok(new)
 }
 
+impl Driver {
+    fn runtime(&self) -> &Runtime {
+        self.0.as_ref().expect("it is only taken by `drop`")
+    }
+
+    /// Blocks this thread until `future` is done. A thread that already drives a runtime waits for another thread
+    /// that drives this one: tokio forbids it to drive two.
+    fn block_on<F: Future<Output: Send> + Send>(&self, future: F) -> F::Output {
+        let runtime = self.runtime();
+        if Handle::try_current().is_err() {
+            return runtime.block_on(future);
+        }
+        let driven = std::thread::scope(|scope| scope.spawn(|| runtime.block_on(future)).join());
+        driven.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        // Does not wait, which tokio forbids on a thread of a runtime.
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
 fn timed_out() -> SqlError {
     SqlError::Lost("no answer in time".to_owned())
 }
 
 /// The message of the server, or of the client with its cause.
-fn message(error: &tokio_postgres::Error) -> String {
+pub(super) fn message(error: &tokio_postgres::Error) -> String {
+    if let Some(problem) = tls::postgres_problem(error) {
+        return problem;
+    }
     match (error.as_db_error(), error.source()) {
         (Some(reported), _) => reported.message().to_owned(),
         (None, Some(cause)) => format!("{error}: {cause}"),
@@ -94,6 +122,7 @@ fn sql_error(error: &tokio_postgres::Error) -> SqlError {
         SqlError::Duplicate
     } else if *code == SqlState::T_R_DEADLOCK_DETECTED
         || *code == SqlState::T_R_SERIALIZATION_FAILURE
+        || *code == SqlState::LOCK_NOT_AVAILABLE
     {
         SqlError::Contended
     } else if code.code().starts_with("57") || code.code().starts_with("08") {
@@ -126,6 +155,7 @@ impl ToSql for Value {
             Value::Int(number) if *to == Type::INT8 => number.to_sql(to, out),
             Value::Float(number) if *to == Type::FLOAT8 => number.to_sql(to, out),
             Value::Text(text) if <&str as ToSql>::accepts(to) => text.to_sql(to, out),
+            Value::Bytes(bytes) if *to == Type::BYTEA => bytes.to_sql(to, out),
             Value::Null => Ok(IsNull::Yes),
             other => Err(format!("{other:?} is not a {to}").into()),
         }
@@ -188,8 +218,9 @@ impl Postgres {
             };
             client.query(&statement, &given).await
         };
+        let limited = async { tokio::time::timeout(*limit, querying).await };
         runtime
-            .block_on(async { tokio::time::timeout(*limit, querying).await })
+            .block_on(limited)
             .map_err(|_| timed_out())?
             .map_err(|error| sql_error(&error))
     }
@@ -208,8 +239,9 @@ impl Sql for Postgres {
 
     fn plain(&mut self, sql: &str) -> Result<(), SqlError> {
         let (limit, client) = (self.limit, &self.client);
+        let limited = async { tokio::time::timeout(limit, client.batch_execute(sql)).await };
         self.runtime
-            .block_on(async { tokio::time::timeout(limit, client.batch_execute(sql)).await })
+            .block_on(limited)
             .map_err(|_| timed_out())?
             .map_err(|error| sql_error(&error))
     }

@@ -11,6 +11,8 @@ pub enum Value {
     Float(f64),
     /// A text.
     Text(String),
+    /// Any bytes, for a binary column. Rows have them as texts, so that only those of UTF-8 can be read.
+    Bytes(Vec<u8>),
     /// No value.
     Null,
 }
@@ -34,7 +36,8 @@ pub enum SqlError {
 
 /// One connection.
 pub trait Sql {
-    /// The rows of a query. Placeholders of values are written as `?`.
+    /// The rows of a query, or the first rows that a called procedure selects. Placeholders of values are written
+    /// as `?`.
     ///
     /// # Errors
     /// When the statement or the connection fails.

@@ -47,7 +47,9 @@ pub async fn serve_connections(
     counts: Arc<HttpConnections>,
     router: Router,
 ) {
-    let ThreadContext { listener, mut stop } = context;
+    let ThreadContext {
+        listener, mut stop, ..
+    } = context;
     let (alive, mut all_gone) = mpsc::channel(1);
     let stopping = stop.clone();
     let permits = Arc::new(Semaphore::new(limits.connections_max));

@@ -7,24 +7,26 @@ use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 
 use super::deadlines::Progress;
 
 /// Reads `head` first and the stream after it; writes go straight through.
 #[derive(Debug)]
-pub(super) struct Rewind {
+pub(super) struct Rewind<T> {
     head: Bytes,
-    stream: TcpStream,
+    stream: T,
     progress: Rc<Progress>,
+    /// What the stream took waits in it.
+    is_flushing: bool,
 }
 
-impl Rewind {
-    pub(super) fn new(head: Bytes, stream: TcpStream, progress: Rc<Progress>) -> Self {
+impl<T> Rewind<T> {
+    pub(super) fn new(head: Bytes, stream: T, progress: Rc<Progress>) -> Self {
         Self {
             head,
             stream,
             progress,
+            is_flushing: false,
         }
     }
 
@@ -34,7 +36,7 @@ impl Rewind {
     }
 }
 
-impl AsyncRead for Rewind {
+impl<T: AsyncRead + Unpin> AsyncRead for Rewind<T> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -56,7 +58,7 @@ impl AsyncRead for Rewind {
     }
 }
 
-impl AsyncWrite for Rewind {
+impl<T: AsyncWrite + Unpin> AsyncWrite for Rewind<T> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -80,7 +82,12 @@ impl AsyncWrite for Rewind {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        if flushed.is_pending() || self.is_flushing {
+            self.is_flushing = flushed.is_pending();
+            self.progress.on_sending(flushed.is_ready());
+        }
+        flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

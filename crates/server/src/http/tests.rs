@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use axum::routing::{get, post};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
 use super::*;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 use super::row::{Row, Stage};
@@ -14,6 +15,7 @@ use super::table::Key;
 use super::{BATCH, Reactor};
 use crate::accept::BREATH;
 use crate::http::{Route, Served, route, serve_http, upgrade_response};
+use crate::tls::TlsStream;
 
 impl<S: Service> Reactor<S> {
     /// Accepts a batch of waiting connections.
@@ -50,8 +52,10 @@ impl<S: Service> Reactor<S> {
     fn insert(&mut self, row: Row<S::Connection>) {
         self.transitional += 1;
         let key = self.rows.insert(row);
+        let encryption = self.encryption.as_mut();
+        let is_begun = encryption.is_none_or(|encryption| encryption.begin(key.place()));
         if let Some(row) = self.rows.get_mut(key)
-            && self.poller.watch(&row.socket, key.to_bits()).is_err()
+            && (!is_begun || self.poller.watch(&row.socket, key.to_bits()).is_err())
         {
             self.service.connections().accept_errors.add(1);
             self.close(key);
@@ -126,20 +130,35 @@ impl<S: Service> Reactor<S> {
         if self.poller.forget(&row.socket).is_ok()
             && let Ok(stream) = TcpStream::from_std(StdStream::from(row.socket))
         {
-            let serve = serve_http(
-                stream,
-                bytes.to_vec(),
-                self.router.clone(),
-                self.stop.clone(),
-            );
-            let (alive, service) = (self.alive.clone(), Arc::clone(&self.service));
-            tokio::task::spawn_local(async move {
-                if serve.await == Served::TimedOut {
-                    service.connections().opening_timeouts.add(1);
+            let flight = row.outbox.map(|outbox| outbox.into_flight());
+            let session = self
+                .encryption
+                .as_mut()
+                .and_then(|encryption| encryption.end(key.place()));
+            match session {
+                Some(session) => {
+                    let sealed = flight.unwrap_or_default();
+                    self.serve_http(TlsStream::new(stream, session, &sealed), bytes);
                 }
-                drop(alive);
-            });
+                None => self.serve_http(stream, bytes),
+            }
         }
         self.release_if_empty();
+    }
+
+    fn serve_http(&self, stream: impl AsyncRead + AsyncWrite + Unpin + 'static, head: &[u8]) {
+        let serve = serve_http(
+            stream,
+            head.to_vec(),
+            self.router.clone(),
+            self.stop.clone(),
+        );
+        let (alive, service) = (self.alive.clone(), Arc::clone(&self.service));
+        tokio::task::spawn_local(async move {
+            if serve.await == Served::TimedOut {
+                service.connections().opening_timeouts.add(1);
+            }
+            drop(alive);
+        });
     }
 }

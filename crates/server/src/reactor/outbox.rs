@@ -97,16 +97,35 @@ impl Outbox {
     /// What shall be sent now, if anything waits. Replies come before events, events before
     /// states, and `ping` last. `begun` is called when that is a frame of which nothing was sent
     /// before, other than a reply.
-    pub(crate) fn next(&mut self, ping: Bytes, begun: impl FnOnce()) -> Option<&Bytes> {
+    ///
+    /// `seal` makes of a frame what goes out.
+    pub(crate) fn next(
+        &mut self,
+        ping: Bytes,
+        begun: impl FnOnce(),
+        seal: impl FnOnce(Bytes) -> Bytes,
+    ) -> Option<&Bytes> {
         if self.flight.is_empty() {
-            if self.replies.is_empty() {
-                self.flight = self.take_waiting(ping)?;
+            let frame = if self.replies.is_empty() {
+                let waiting = self.take_waiting(ping)?;
                 begun();
+                waiting
             } else {
-                self.flight = std::mem::take(&mut self.replies);
-            }
+                std::mem::take(&mut self.replies)
+            };
+            self.flight = seal(frame);
         }
         Some(&self.flight)
+    }
+
+    /// Appends to what is being sent, which goes out as it is.
+    pub(crate) fn lengthen_flight(&mut self, bytes: &[u8]) {
+        self.flight = [&self.flight[..], bytes].concat().into();
+    }
+
+    /// What is being sent.
+    pub(crate) fn into_flight(self) -> Bytes {
+        self.flight
     }
 
     fn take_waiting(&mut self, ping: Bytes) -> Option<Bytes> {
@@ -148,7 +167,7 @@ mod tests {
 
     /// Sends the next frame whole.
     fn send(outbox: &mut Outbox) -> Option<Bytes> {
-        let frame = outbox.next("ping".into(), || {})?.clone();
+        let frame = outbox.next("ping".into(), || {}, |frame| frame)?.clone();
         outbox.sent(frame.len());
         Some(frame)
     }
@@ -176,11 +195,13 @@ mod tests {
         let mut outbox = Outbox::default();
         leave(&mut outbox, Kind::State, "first");
         let mut begun = 0;
-        assert_eq!(outbox.next("ping".into(), || begun += 1).unwrap(), "first");
+        let next = outbox.next("ping".into(), || begun += 1, |frame| frame);
+        assert_eq!(next.unwrap(), "first");
         outbox.sent(2);
         leave(&mut outbox, Kind::Event, "goal");
         leave(&mut outbox, Kind::State, "second");
-        assert_eq!(outbox.next("ping".into(), || begun += 1).unwrap(), "rst");
+        let next = outbox.next("ping".into(), || begun += 1, |frame| frame);
+        assert_eq!(next.unwrap(), "rst");
         assert_eq!(begun, 1);
         assert_eq!(send_all(outbox), ["rst", "goal", "second"]);
     }

@@ -83,7 +83,8 @@ impl<G> Row<G> {
     /// while a request is being answered, so that replies come in order.
     pub(crate) fn is_read(&self) -> bool {
         match self.stage {
-            Stage::Opening => true,
+            // Only a TLS handshake is sent anything.
+            Stage::Opening => self.outbox.is_none(),
             Stage::Open => self.connection.is_some() && self.outbox.is_none(),
             // To be thrown away.
             Stage::Closing => self.outbox.is_none(),

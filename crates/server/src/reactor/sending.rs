@@ -1,10 +1,11 @@
 //! Sending: straight to the kernel, and what that does not take into the connection's outbox.
 
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use bytes::Bytes;
 use rustix::io::Errno;
-use rustix::net::{SendFlags, send, sockopt};
+use rustix::net::{SendFlags, Shutdown, send, shutdown, sockopt};
 
 use super::notice::Notice;
 use super::outbox::{Left, Outbox};
@@ -12,11 +13,36 @@ use super::row::Stage;
 use super::service::{KeepAlive, Service};
 use super::subscribers::Subscribers;
 use super::table::Key;
-use super::{BATCH, Reactor, shut_down_sending};
+use super::{BATCH, Reactor};
 use crate::sse;
 use crate::websocket::frames;
 
 const FLAGS: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
+
+/// What became of bytes that were to be sent.
+pub(super) enum Sent {
+    All,
+    /// The kernel did not take this of what goes out.
+    Part(Bytes),
+    /// The kernel took nothing, and nothing else has to go out next.
+    Nothing,
+    /// The connection is broken.
+    Failed,
+}
+
+/// Sends bytes as they are; `rest` makes what is kept of those that the kernel does not take.
+pub(super) fn transmit_plain(
+    socket: &OwnedFd,
+    bytes: &[u8],
+    rest: impl FnOnce(&[u8]) -> Bytes,
+) -> Sent {
+    match send(socket, bytes, FLAGS) {
+        Ok(count) if count == bytes.len() => Sent::All,
+        Ok(count) => Sent::Part(rest(&bytes[count..])),
+        Err(Errno::AGAIN) => Sent::Nothing,
+        Err(_) => Sent::Failed,
+    }
+}
 
 /// Results of a broadcast, counted once per batch.
 #[derive(Debug, Default)]
@@ -58,20 +84,18 @@ impl<S: Service> Reactor<S> {
             return;
         };
         if row.outbox.is_none() {
-            match send(&row.socket, &notice.frame, FLAGS) {
-                Ok(count) if count == notice.frame.len() => tally.sent += 1,
-                Ok(count) => {
-                    tally.sent += 1;
-                    self.wait_for_room(key, Outbox::with_rest(notice.frame.slice(count..)));
-                }
-                Err(Errno::AGAIN) => {
-                    let mut outbox = Outbox::default();
-                    outbox.leave(notice, self.options.queue_limits);
-                    self.wait_for_room(key, outbox);
-                }
-                Err(_) => self.close(key),
+            let frame = &notice.frame;
+            let sent = match &mut self.encryption {
+                None => transmit_plain(&row.socket, frame, |rest| frame.slice_ref(rest)),
+                Some(encryption) => encryption.transmit(&row.socket, listener, frame),
+            };
+            if let Sent::Nothing = sent {
+                let mut outbox = Outbox::default();
+                outbox.leave(notice, self.options.queue_limits);
+                return self.wait_for_room(key, outbox);
             }
-            return;
+            tally.sent += u64::from(!matches!(sent, Sent::Failed));
+            return self.on_sent(key, sent);
         }
         match row
             .outbox
@@ -104,7 +128,7 @@ impl<S: Service> Reactor<S> {
         let mut replies = std::mem::take(&mut self.replies);
         match self.rows.get_mut(key).map(|row| row.outbox.as_mut()) {
             Some(Some(outbox)) => outbox.reply(Bytes::copy_from_slice(&replies)),
-            Some(None) => self.send(key, &replies, Bytes::copy_from_slice),
+            Some(None) => self.send(key, &replies),
             None => {}
         }
         replies.clear();
@@ -112,16 +136,27 @@ impl<S: Service> Reactor<S> {
     }
 
     /// Sends bytes to a connection without an outbox. It gets one for what the kernel does not
-    /// take, of which `rest` makes a copy.
-    fn send(&mut self, key: Key, bytes: &[u8], rest: impl FnOnce(&[u8]) -> Bytes) {
+    /// take, of which this makes a copy.
+    fn send(&mut self, key: Key, bytes: &[u8]) {
         let Some(row) = self.rows.get_mut(key) else {
             return;
         };
-        match send(&row.socket, bytes, FLAGS) {
-            Ok(count) if count == bytes.len() => {}
-            Ok(count) => self.wait_for_room(key, Outbox::with_rest(rest(&bytes[count..]))),
-            Err(Errno::AGAIN) => self.wait_for_room(key, Outbox::with_rest(rest(bytes))),
-            Err(_) => self.close(key),
+        let sent = match &mut self.encryption {
+            None => transmit_plain(&row.socket, bytes, Bytes::copy_from_slice),
+            Some(encryption) => encryption.transmit(&row.socket, key.place(), bytes),
+        };
+        match sent {
+            Sent::Nothing => self.on_sent(key, Sent::Part(Bytes::copy_from_slice(bytes))),
+            sent => self.on_sent(key, sent),
+        }
+    }
+
+    /// Keeps what was not sent.
+    pub(super) fn on_sent(&mut self, key: Key, sent: Sent) {
+        match sent {
+            Sent::All | Sent::Nothing => {}
+            Sent::Part(rest) => self.wait_for_room(key, Outbox::with_rest(rest)),
+            Sent::Failed => self.close(key),
         }
     }
 
@@ -149,8 +184,20 @@ impl<S: Service> Reactor<S> {
         };
         let messages = &self.service.connections().messages_sent;
         let ping = ping_of(row.keep_alive);
-        while let Some(bytes) = outbox.next(ping.clone(), || messages.add(1)) {
+        let encryption = &mut self.encryption;
+        loop {
+            let seal = |frame: Bytes| match encryption {
+                Some(encryption) => encryption.seal(key.place(), &frame),
+                None => frame,
+            };
+            let Some(bytes) = outbox.next(ping.clone(), || messages.add(1), seal) else {
+                break;
+            };
             let length = bytes.len();
+            if length == 0 {
+                // It could not be sealed.
+                return self.close(key);
+            }
             match send(&row.socket, bytes, FLAGS) {
                 Ok(count) => {
                     outbox.sent(count);
@@ -178,7 +225,7 @@ impl<S: Service> Reactor<S> {
             None => {
                 self.service.connections().messages_sent.add(1);
                 let ping = ping_of(row.keep_alive);
-                self.send(key, &ping, Bytes::copy_from_slice);
+                self.send(key, &ping);
             }
         }
     }
@@ -200,7 +247,9 @@ impl<S: Service> Reactor<S> {
         match &mut row.outbox {
             Some(outbox) => outbox.end(last),
             None => {
-                self.send(key, &last, Bytes::copy_from_slice);
+                if !last.is_empty() {
+                    self.send(key, &last);
+                }
                 self.all_sent(key);
             }
         }
@@ -214,11 +263,18 @@ impl<S: Service> Reactor<S> {
         let Some(row) = self.rows.get_mut(key).filter(|row| row.outbox.is_none()) else {
             return;
         };
-        match row.stage {
+        let stage = row.stage;
+        if matches!(stage, Stage::Closing | Stage::Closed) && self.say_end(key) {
+            return;
+        }
+        let Some(row) = self.rows.get_mut(key) else {
+            return;
+        };
+        match stage {
             Stage::Opening | Stage::Open => {}
             // What the peer still sends is read and thrown away: a socket closed with bytes
             // unread is reset, and the reset can overtake the last word.
-            Stage::Closing => match shut_down_sending(&row.socket) {
+            Stage::Closing => match shutdown(&row.socket, Shutdown::Write) {
                 Ok(()) => self.schedule(key),
                 Err(_) => self.close(key),
             },

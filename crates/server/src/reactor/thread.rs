@@ -19,11 +19,15 @@ use crate::{ThreadContext, stopped};
 /// Serves on one thread until it is stopped, and then until the last connection has ended or the
 /// time for stopping is over. Ends at once when the kernel has no room to serve at all.
 pub async fn serve<S: Service>(service: Arc<S>, options: ReactorOptions, context: ThreadContext) {
-    let ThreadContext { listener, mut stop } = context;
+    let ThreadContext {
+        listener,
+        mut stop,
+        tls,
+    } = context;
     let stop_within = options.stop_within;
     let (alive, mut last_gone) = mpsc::channel(1);
     let reactor = unregistered(listener)
-        .and_then(|listener| Reactor::new(&service, options, listener, stop.clone(), alive));
+        .and_then(|listener| Reactor::new(&service, options, listener, tls, stop.clone(), alive));
     // An end before the stop is taken for what it is: a crash.
     let Ok(reactor) = reactor else { return };
     service.start(&reactor);

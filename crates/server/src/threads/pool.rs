@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use futures_util::future::select_all;
+use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{oneshot, watch};
@@ -22,6 +23,7 @@ use tokio::task::LocalSet;
 use super::files::own_files;
 use crate::error::ServerError;
 use crate::options::ServerOptions;
+use crate::tls::TlsFiles;
 
 /// What one serving thread is given.
 #[derive(Debug)]
@@ -30,6 +32,8 @@ pub struct ThreadContext {
     pub listener: TcpListener,
     /// Turns true when serving shall end.
     pub stop: watch::Receiver<bool>,
+    /// The TLS that is spoken on its connections.
+    pub tls: Option<Arc<ServerConfig>>,
 }
 
 /// Serves a system: starts the threads of `options`, each of which runs `work`; calls `ready` with the
@@ -37,7 +41,7 @@ pub struct ThreadContext {
 /// thread and waits for all of them.
 ///
 /// # Errors
-/// When the address cannot be listened on, or a thread crashed.
+/// When certificate or key cannot be used, when the address cannot be listened on, or a thread crashed.
 pub async fn serve<F, W>(
     options: &ServerOptions,
     work: F,
@@ -49,7 +53,8 @@ where
     F: Fn(ThreadContext) -> W + Send + Sync + 'static,
     W: Future<Output = ()>,
 {
-    let pool = ThreadPool::start(options, work).await;
+    let tls = options.tls.as_ref().map(TlsFiles::load).transpose()?;
+    let pool = ThreadPool::start(options, tls, work).await;
     let pool = pool.map_err(|source| match source.kind() {
         // It is a thread that cannot be started: another address would not help.
         io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory => ServerError::Process(source),
@@ -68,6 +73,7 @@ where
 struct ThreadPool {
     address: SocketAddr,
     stop: watch::Sender<bool>,
+    tls: Option<Arc<ServerConfig>>,
     threads: Vec<JoinHandle<ThreadRuntime>>,
     ended: Vec<oneshot::Receiver<()>>,
 }
@@ -78,7 +84,11 @@ impl ThreadPool {
     ///
     /// # Errors
     /// When the address cannot be bound, or a thread or its runtime cannot be made.
-    async fn start<F, W>(options: &ServerOptions, work: F) -> io::Result<Self>
+    async fn start<F, W>(
+        options: &ServerOptions,
+        tls: Option<Arc<ServerConfig>>,
+        work: F,
+    ) -> io::Result<Self>
     where
         F: Fn(ThreadContext) -> W + Send + Sync + 'static,
         W: Future<Output = ()>,
@@ -91,6 +101,7 @@ impl ThreadPool {
         let mut pool = Self {
             address: options.listen,
             stop,
+            tls,
             threads: Vec::new(),
             ended: Vec::new(),
         };
@@ -125,10 +136,15 @@ impl ThreadPool {
     {
         let (up, is_up) = oneshot::channel();
         let (end, ended) = oneshot::channel();
-        let stop = self.stop.subscribe();
+        let (stop, tls) = (self.stop.subscribe(), self.tls.clone());
+        let context = move |listener| ThreadContext {
+            listener,
+            stop,
+            tls,
+        };
         let thread = std::thread::Builder::new().name("serve".to_owned());
         self.threads.push(thread.spawn(move || {
-            run_thread(listening, runtime.get(), stop, up, &*work);
+            run_thread(listening, runtime.get(), context, up, &*work);
             // Nobody waits for it when the pool itself was dropped.
             let _ = end.send(());
             runtime
@@ -249,7 +265,7 @@ fn runtimes(count: usize) -> io::Result<Vec<ThreadRuntime>> {
 fn run_thread<W: Future<Output = ()>>(
     listening: Listening,
     runtime: &Runtime,
-    stop: watch::Receiver<bool>,
+    context: impl FnOnce(TcpListener) -> ThreadContext,
     up: oneshot::Sender<io::Result<SocketAddr>>,
     work: &impl Fn(ThreadContext) -> W,
 ) {
@@ -266,7 +282,7 @@ fn run_thread<W: Future<Output = ()>>(
         match begin() {
             Ok((address, listener)) => {
                 if up.send(Ok(address)).is_ok() {
-                    work(ThreadContext { listener, stop }).await;
+                    work(context(listener)).await;
                 }
             }
             Err(error) => drop(up.send(Err(error))),

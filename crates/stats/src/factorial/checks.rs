@@ -2,6 +2,8 @@
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 
+use crate::order::{median, ranks};
+
 /// A test's statistic and the probability of one as extreme by chance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Test {
@@ -121,7 +123,8 @@ pub fn brown_forsythe(groups: &[Vec<f64>]) -> Option<Test> {
     let away: Vec<Vec<f64>> = groups
         .iter()
         .map(|group| {
-            let middle = median(group);
+            // No group is empty.
+            let middle = median(group).unwrap_or_default();
             group.iter().map(|x| (x - middle).abs()).collect()
         })
         .collect();
@@ -146,17 +149,6 @@ pub fn brown_forsythe(groups: &[Vec<f64>]) -> Option<Test> {
     let statistic = (between / df) / (within / error_df);
     let p = FisherSnedecor::new(df, error_df).ok()?.sf(statistic);
     Some(Test { statistic, p })
-}
-
-fn median(numbers: &[f64]) -> f64 {
-    let mut sorted = numbers.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    if sorted.len() % 2 == 1 {
-        sorted[middle]
-    } else {
-        (sorted[middle - 1] + sorted[middle]) / 2.0
-    }
 }
 
 /// Most pairs of which [`spearman`] looks at every pairing: 9! are looked at in a moment.
@@ -217,21 +209,6 @@ fn each_pairing(x: &[i64], y: &mut [i64], sum: i64, found: &mut impl FnMut(i64))
         each_pairing(others, &mut y[1..], so_far, found);
         y.swap(0, place);
     }
-}
-
-/// From 1; those of equal numbers are their mean.
-fn ranks(numbers: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..numbers.len()).collect();
-    order.sort_by(|&a, &b| numbers[a].total_cmp(&numbers[b]));
-    let mut ranks = vec![0.0; numbers.len()];
-    for tied in order.chunk_by(|&a, &b| numbers[a] == numbers[b]) {
-        let before = order.partition_point(|&at| numbers[at] < numbers[tied[0]]);
-        let rank = before as f64 + (tied.len() + 1) as f64 / 2.0;
-        for &at in tied {
-            ranks[at] = rank;
-        }
-    }
-    ranks
 }
 
 fn correlation(x: &[f64], y: &[f64]) -> Option<f64> {

@@ -19,7 +19,7 @@ use tokio_tungstenite::client_async;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::handshake::client::Response;
 
-use crate::support::{Client, get, raw, soon};
+use crate::client::{Client, get, raw, soon};
 
 /// Options for a test: one thread without files of its own.
 fn options() -> ChatOptions {

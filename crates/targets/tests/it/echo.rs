@@ -8,7 +8,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::{Client, get, soon};
+use crate::client::{Client, get, soon};
 
 #[tokio::test]
 async fn messages_come_back_as_they_went() {

@@ -4,15 +4,10 @@
     reason = "the tests' helpers fail tests by panicking, too"
 )]
 
-mod bad_input;
 mod chat;
+#[path = "../../../../tests/client.rs"]
+mod client;
 mod echo;
-mod framing;
-mod market;
-mod opening;
-mod process;
-mod rest;
-mod slow;
+#[path = "../../../../tests/http.rs"]
+mod http;
 mod stall;
-mod stopping;
-mod support;

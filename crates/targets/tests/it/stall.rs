@@ -7,7 +7,7 @@ use targets::stall::{self, StallOptions};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::support::{get, soon};
+use crate::client::{get, soon};
 
 #[tokio::test]
 async fn answers_wait_for_the_end_of_a_stall() {

@@ -230,7 +230,11 @@ impl Draft {
             measures.extend((told.count > 0).then_some(told));
         }
         let failed = head("failed").unwrap_or(0);
-        if self.errors.values().sum::<u64>() != failed {
+        let errors = self
+            .errors
+            .values()
+            .fold(0, |sum: u64, &n| sum.saturating_add(n));
+        if errors != failed {
             repairs.add(Kind::FailedDisagrees, place);
         }
         let connected = head("connected").unwrap_or(0);

@@ -208,10 +208,9 @@ fn info(
         let last = probes.rows.last().map_or(0, |row| row.at_ns);
         last.saturating_add(STEP_NS).max(0).cast_unsigned()
     });
-    let measures = MEASURES.iter().map(|(_, name, kind)| MeasureInfo {
-        name: (*name).to_owned(),
-        kind: (*kind).to_owned(),
-    });
+    let measures = MEASURES
+        .iter()
+        .map(|(_, name, kind)| MeasureInfo::new(name, kind));
     RunInfo {
         format: FORMAT_VERSION,
         id: record::run_id(

@@ -26,10 +26,7 @@ fn info() -> RunInfo {
         clock: String::new(),
         generator: GeneratorInfo::imported(),
         host: BTreeMap::new(),
-        measures: vec![MeasureInfo {
-            name: "connect".into(),
-            kind: "handshake".into(),
-        }],
+        measures: vec![MeasureInfo::new("connect", "handshake")],
         steps: Vec::new(),
         expects_overload: false,
         sessions: Vec::new(),

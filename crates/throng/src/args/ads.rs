@@ -1,12 +1,11 @@
 //! The command line of `throng serve ads`.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum};
 
-use super::ListenArgs;
+use super::serve::{ListenArgs, ProcessArgs};
 use crate::settings::{parse_duration, parse_part};
 
 #[derive(Debug, ClapArgs)]
@@ -45,9 +44,8 @@ pub(crate) struct AdsArgs {
     /// cache [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) processes: Option<u16>,
-    /// For one of several processes: their group and address.
-    #[arg(long, hide = true, value_parser = parse_process)]
-    pub(crate) process_of: Option<(String, SocketAddr)>,
+    #[command(flatten)]
+    pub(crate) process: ProcessArgs,
     /// Keep records in this SQLite file, in mysql://USER:PASSWORD@HOST:PORT/DATABASE or in postgres://…;
     /// env:NAME reads the address from an environment variable [default: nothing is recorded]
     #[arg(long, value_name = "PATH|URL")]
@@ -74,13 +72,6 @@ pub(crate) struct AdsArgs {
     /// Random seed of the ads and of the publishers with long lists [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-}
-
-/// `GROUP@ADDR`.
-fn parse_process(text: &str) -> Result<(String, SocketAddr), String> {
-    let parts = text.split_once('@');
-    let parts = parts.and_then(|(group, address)| Some((group.to_owned(), address.parse().ok()?)));
-    parts.ok_or_else(|| "only throng itself starts processes with this option".to_owned())
 }
 
 /// How a probability above 1 is treated.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum};
 
-use crate::settings::{parse_duration, parse_share};
+use crate::settings::{parse_duration, parse_run, parse_share};
 
 pub(super) const EXIT_CODES: &str = "\
 With a baseline, several runs per side, made with `throng run --runs runs/old` and `--runs runs/new`:
@@ -23,11 +23,11 @@ Exit codes:
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct CompareArgs {
-    /// Run directories of the candidate
-    #[arg(value_name = "RUN", required = true)]
+    /// Run directories of the candidate; `last` is the newest one in runs
+    #[arg(value_name = "RUN", required = true, value_parser = parse_run)]
     pub(crate) runs: Vec<PathBuf>,
     /// Run directories of the baseline
-    #[arg(long, value_name = "RUN", num_args = 1..)]
+    #[arg(long, value_name = "RUN", num_args = 1.., value_parser = parse_run)]
     pub(crate) baseline: Vec<PathBuf>,
     /// Write a JUnit report with a test case per measure
     #[arg(long, value_name = "FILE")]

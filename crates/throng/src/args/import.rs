@@ -1,10 +1,8 @@
-//! Arguments of `throng import`.
+//! Arguments of `throng import` and `throng reproduce`.
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, ValueEnum};
-
-use super::{Layout, Statics};
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ImportArgs {
@@ -20,6 +18,24 @@ pub(crate) struct ImportArgs {
     pub(crate) results: ResultsArgs,
 }
 
+impl ImportArgs {
+    /// True if errors only are to be printed.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.results.quiet
+    }
+}
+
+/// What to do with a page's static resources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Statics {
+    /// Keep them as ordinary steps
+    Keep,
+    /// Group consecutive ones into one transaction
+    Group,
+    /// Skip them
+    Skip,
+}
+
 /// Options for a file that becomes a scenario.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "With a file that becomes a scenario")]
@@ -28,13 +44,16 @@ pub(crate) struct FileArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) foreign: super::ForeignArgs,
+    pub(crate) tsung: super::TsungArgs,
     /// In a recording: what to do with images, styles, scripts and fonts [default: group]
     #[arg(long = "static", value_name = "HOW")]
     pub(crate) statics: Option<Statics>,
     /// In a recording: keep requests to hosts other than the first one
     #[arg(long)]
     pub(crate) third_parties: bool,
+    /// In a recording: keep requests that the browser answered from its cache
+    #[arg(long)]
+    pub(crate) cached: bool,
 }
 
 impl FileArgs {
@@ -42,15 +61,17 @@ impl FileArgs {
     pub(crate) fn given(&self) -> Option<&'static str> {
         let FileArgs {
             output,
-            foreign: super::ForeignArgs { lenient },
+            tsung: super::TsungArgs { lenient },
             statics,
             third_parties,
+            cached,
         } = self;
         first_given(&[
             (output.is_some(), "--output"),
             (*lenient, "--lenient"),
             (statics.is_some(), "--static"),
             (*third_parties, "--third-parties"),
+            (*cached, "--cached"),
         ])
     }
 }
@@ -123,6 +144,13 @@ fn name(text: &str) -> Result<String, String> {
     }
 }
 
+/// Known layouts of published results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Layout {
+    /// Client reports and server CSVs, by role, region and machine
+    Thesis,
+}
+
 /// Options for a directory of results that become run directories.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "With a directory, or with samples")]
@@ -157,6 +185,21 @@ impl ResultsArgs {
             (*quiet, "--quiet"),
         ])
     }
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ReproduceArgs {
+    #[command(subcommand)]
+    pub(crate) publication: Publication,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Publication {
+    /// Scaling a geographically distributed WebSocket platform, chapter 8
+    Thesis {
+        /// Directory of the results, with baseline, proposed_1 and proposed_2
+        dir: PathBuf,
+    },
 }
 
 fn first_given(options: &[(bool, &'static str)]) -> Option<&'static str> {

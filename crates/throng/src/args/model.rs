@@ -6,7 +6,7 @@ use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use model::{LinePart, Rule};
 
 use super::ads::AboveOneArg;
-use crate::settings::{parse_duration, parse_load, parse_part, parse_rate};
+use crate::settings::{parse_duration, parse_load, parse_part};
 
 pub(super) const EXIT_CODES: &str = "\
 Exit codes:
@@ -96,6 +96,13 @@ pub(crate) struct ModelArgs {
     /// Print model.json instead of text
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl ModelArgs {
+    /// True if errors only are to be printed.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -211,6 +218,14 @@ fn parse_field(text: &str) -> Result<(String, String), String> {
         ));
     }
     Ok((meaning.to_owned(), name.to_owned()))
+}
+
+/// A rate as scenarios write it, a second.
+fn parse_rate(text: &str) -> Result<f64, String> {
+    match scenario::parse_rate(text)? {
+        rate if rate > 0.0 => Ok(rate),
+        _ => Err("expected a rate above 0".to_owned()),
+    }
 }
 
 /// At most the longest think time of a scenario.

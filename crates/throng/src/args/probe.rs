@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 
-use crate::settings::{parse_address, parse_duration};
+use crate::settings::{parse_address, parse_duration, parse_run};
 
 pub(super) const EXIT_CODES: &str = "\
 Exit codes:
@@ -36,7 +36,8 @@ pub(crate) struct ExportArgs {
 #[derive(Debug, ClapArgs)]
 #[command(group(clap::ArgGroup::new("forms").required(true).multiple(true)))]
 pub(crate) struct ExportRunArgs {
-    /// The run directory
+    /// The run directory; `last` is the newest one in runs
+    #[arg(value_parser = parse_run)]
     pub(crate) run: PathBuf,
     /// Write measures.csv, series.csv and, if the run had probes, probes.csv to this directory
     #[arg(long, value_name = "DIR", group = "forms")]
@@ -47,6 +48,9 @@ pub(crate) struct ExportRunArgs {
     /// Write JUnit XML: a test case per threshold, and one for whether the run can be trusted
     #[arg(long, value_name = "FILE", group = "forms")]
     pub(crate) junit: Option<PathBuf>,
+    /// Write the verdict and its table as Markdown, for a pull request
+    #[arg(long, value_name = "FILE", group = "forms")]
+    pub(crate) markdown: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -3,18 +3,18 @@
 use std::io::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use compare::capacity::{Bounds, Ending};
 use controller::{
     CapacityError, CapacityProgress, CapacityRequest, LoadedPlan, ScenarioText, Search,
     SearchError, SearchResult, search_capacity,
 };
-use convert::Leniency;
-use judge::capacity::{Bounds, Ending};
 use plan::{LoadSetting, Plan, Session};
 use report::{Page, Style};
 use scenario::{LoadSettingError, load_setting};
 
 use crate::args::CapacityArgs;
 use crate::exit::{Exit, Failure, written};
+use crate::imports::Leniency;
 use crate::page;
 use crate::source::{self, Compiled, Text};
 use crate::terminal::{self, View};

@@ -10,7 +10,7 @@ use crate::exit::{Exit, Failure, written};
 use crate::source::{self, Compiled};
 
 pub(crate) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
-    let text = source::scenario(&args.file, args.foreign.leniency())?;
+    let text = source::scenario(&args.file, args.tsung.leniency())?;
     let Compiled { plan, .. } = source::compile(&text, &args.sets.sets)?;
     let description = describe(&text.name, &plan);
     written(write!(

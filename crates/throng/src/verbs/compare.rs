@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use judge::compare::{
+use compare::{
     Acceptance, CompareError, Comparison, Correction, Options, Published, Time,
     compare as compare_runs,
 };

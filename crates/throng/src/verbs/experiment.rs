@@ -6,11 +6,11 @@ mod progress;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use compare::experiment::Analysis;
 use controller::experiment::{
     ExperimentError, ExperimentRequest, ExperimentState, Lock, LockError, RunStage, STATE_FILE,
     analyze_runs, conduct_experiment,
 };
-use judge::experiment::Analysis;
 use record::RecordError;
 use report::Page;
 use scenario::experiment::Table;

@@ -10,18 +10,26 @@ use crate::exit::{Exit, Failure, written};
 use crate::verbs::show::{is_of_probes, judged};
 
 pub(crate) fn export(args: &ExportRunArgs) -> Result<Exit, Failure> {
-    let to_output = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
-    if to_output(&args.json) && to_output(&args.junit) {
+    let forms = [
+        ("--json", &args.json),
+        ("--junit", &args.junit),
+        ("--markdown", &args.markdown),
+    ];
+    let is_output = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+    let printed = forms.iter().filter(|(_, path)| is_output(path));
+    let printed: Vec<String> = printed.map(|(name, _)| format!("{name} -")).collect();
+    if printed.len() > 1 {
         return Err(Failure::hinted(
             Exit::Usage,
-            "--json - and --junit - both write to standard output".to_owned(),
-            "give one of them a file",
+            format!("{} write to standard output", printed.join(" and ")),
+            "give all but one of them a file",
         ));
     }
     let refuse = |error| Failure::new(Exit::NoInput, error);
     let run = Run::open(&args.run).map_err(refuse)?;
     // A recording of probes has values and no verdict.
-    let values_only = is_of_probes(&run) && args.json.is_none() && args.junit.is_none();
+    let wants_verdict = forms.iter().any(|(_, path)| path.is_some());
+    let values_only = is_of_probes(&run) && !wants_verdict;
     let summary = match values_only {
         true => None,
         false => Some(judged(&run, false)?),
@@ -32,6 +40,9 @@ pub(crate) fn export(args: &ExportRunArgs) -> Result<Exit, Failure> {
     if let (Some(path), Some(summary)) = (&args.junit, &summary) {
         write(path, &report::run_junit(summary))?;
     }
+    if let (Some(path), Some(summary)) = (&args.markdown, &summary) {
+        write(path, &report::run_markdown(summary, run.info()))?;
+    }
     let Some(folder) = &args.csv else {
         return Ok(Exit::Passed);
     };
@@ -41,7 +52,8 @@ pub(crate) fn export(args: &ExportRunArgs) -> Result<Exit, Failure> {
     };
     std::fs::create_dir_all(folder).map_err(cannot)?;
     if let Some(summary) = &summary {
-        write(&folder.join("measures.csv"), &report::measures_csv(summary))?;
+        let measures = report::measures_csv(summary, run.info());
+        write(&folder.join("measures.csv"), &measures)?;
         let series = run.series().map_err(refuse)?;
         write(&folder.join("series.csv"), &report::series_csv(&series))?;
     }
@@ -53,7 +65,7 @@ pub(crate) fn export(args: &ExportRunArgs) -> Result<Exit, Failure> {
 }
 
 /// Writes a complete file; `-` is standard output.
-fn write(path: &Path, text: &str) -> Result<Exit, Failure> {
+pub(crate) fn write(path: &Path, text: &str) -> Result<Exit, Failure> {
     if path == Path::new("-") {
         return written(write!(std::io::stdout(), "{text}"));
     }

@@ -11,9 +11,6 @@ use crate::exit::{Exit, Failure};
 
 pub(crate) use results::{NO_RUN, failure, note_skipped, settings};
 
-/// Where run directories are made unless it is said.
-const RUNS: &str = "runs";
-
 pub(crate) fn import(args: &ImportArgs) -> Result<Exit, Failure> {
     for what in &args.what {
         if what != "-" && !Path::new(what).exists() {

@@ -14,6 +14,7 @@ use probe::{Clock, Newest, News, Pool, ProbeError, TargetLocation};
 
 use crate::args::ProbeArgs;
 use crate::exit::{Exit, Failure, print_error, written};
+use crate::settings::RUNS;
 use crate::source::{self, Text};
 use crate::verbs::run::interrupt;
 
@@ -41,7 +42,7 @@ pub(crate) fn probe(args: &ProbeArgs) -> Result<Exit, Failure> {
     match (args.serve, args.duration) {
         (Some(address), _) => serve(&request, address),
         (None, Some(time)) => {
-            let output = args.output.as_deref().unwrap_or(Path::new("runs"));
+            let output = args.output.as_deref().unwrap_or(Path::new(RUNS));
             record(&request, time, output)
         }
         (None, None) => print(&request),
@@ -208,6 +209,7 @@ fn failure(error: ProbeError) -> Failure {
     let exit = match error {
         ProbeError::Url { .. } | ProbeError::Target { .. } => Exit::Data,
         ProbeError::Thread { .. } => Exit::System,
+        ProbeError::NotBuilt { .. } => Exit::Usage,
     };
     Failure::new(exit, error)
 }

@@ -9,21 +9,26 @@ use std::sync::Arc;
 use controller::{ConductError, Conducted, Interrupt, Pause, PoolError, RunRequest, ScenarioText};
 use record::RecordError;
 use record::schema::Verdict;
+use report::Page;
 use signal_hook::consts::{SIGUSR1, SIGUSR2};
 
-use crate::args::RunArgs;
+use crate::args::{ResultFiles, RunArgs};
 use crate::exit::{Exit, Failure, written};
 use crate::exports;
+use crate::imports;
 use crate::live_page::LivePage;
 use crate::page;
 use crate::source::{self, Compiled, Text};
 use crate::terminal::{self, View};
+use crate::verbs::export::write;
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    check_results(&args.results)?;
     let text = scenario_text(args)?;
     let overrides = [&text.sets[..], &args.sets.sets].concat();
     let Compiled { plan, inputs } = source::compile(&text, &overrides)?;
-    let requests = text.original.map(|(_, converted)| converted.requests);
+    let requests = text.original;
+    let requests = requests.map(|(_, converted)| imports::tsung_requests(&converted));
     let program = std::env::current_exe().map_err(|error| Failure::new(Exit::System, error))?;
     let (interrupt, pause) = (interrupt()?, pause()?);
     let thresholds = plan.thresholds.clone();
@@ -70,8 +75,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         live.end(page.as_ref().map(|(page, _)| page));
     }
     let conducted = conducted.map_err(failure)?;
+    write_results(
+        &args.results,
+        &conducted,
+        page.as_ref().map(|(page, _)| page),
+    )?;
     if let Some(path) = &args.tsung_log {
-        tsung_log::write(path, &conducted.directory, requests.as_deref())?;
+        tsung_log::write(path, &conducted.directory, requests)?;
     }
     print(
         args,
@@ -83,6 +93,50 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         Verdict::Failed => Exit::Failed,
         Verdict::Untrusted => Exit::Untrusted,
     })
+}
+
+/// Writes the files that were requested beside the record.
+fn write_results(
+    files: &ResultFiles,
+    conducted: &Conducted,
+    page: Option<&Page>,
+) -> Result<(), Failure> {
+    let summary = &conducted.summary;
+    if let Some(path) = &files.junit {
+        write(path, &report::run_junit(summary))?;
+    }
+    if let Some(path) = &files.markdown {
+        write(path, &report::run_markdown(summary, &conducted.info))?;
+    }
+    match (&files.html, page) {
+        (Some(path), Some(page)) => page::write(page, path),
+        // The report failed, and said why.
+        _ => Ok(()),
+    }
+}
+
+/// Refuses files that could not be written after the run.
+fn check_results(files: &ResultFiles) -> Result<(), Failure> {
+    if files.html.is_some() && !cfg!(feature = "web") {
+        return Err(page::none());
+    }
+    let all = [&files.junit, &files.markdown, &files.html];
+    for path in all.into_iter().flatten() {
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        if folder.is_some_and(|folder| !folder.is_dir()) {
+            return Err(Failure::hinted(
+                Exit::CannotCreate,
+                format!(
+                    "{} cannot be written: its directory does not exist",
+                    path.display()
+                ),
+                "create the directory first",
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn scenario_text(args: &RunArgs) -> Result<Text, Failure> {
@@ -111,7 +165,7 @@ fn scenario_text(args: &RunArgs) -> Result<Text, Failure> {
             "a scenario has keys for them; --set overrides any of its values",
         ));
     }
-    source::scenario(&args.what, args.foreign.leniency())
+    source::scenario(&args.what, args.tsung.leniency())
 }
 
 /// The URL that a missing file name with a missing or mistyped scheme probably stands for.
@@ -165,7 +219,7 @@ fn print(args: &RunArgs, conducted: &Conducted, page: Option<&Path>) -> Result<E
         summary,
     } = conducted;
     let text = if args.json {
-        report::json(summary)
+        report::run_json(summary, &shown(directory))
     } else if args.quiet {
         return Ok(Exit::Passed);
     } else {

@@ -1,63 +1,33 @@
 //! `throng serve SYSTEM`: one of the built-in systems, until it is told to stop.
 
 mod ads;
+mod market;
 mod processes;
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
-use server::{ServerError, ServerOptions, Stop};
+use server::{ServerError, ServerOptions, Stop, TlsError};
 use targets::chat::{self, ChatError, ChatOptions};
 use targets::echo::{self, EchoOptions};
 use targets::hello;
-use targets::market::{self, MarketOptions};
 use targets::stall::{self, StallOptions};
 
-use crate::args::{ChatArgs, EchoArgs, ListenArgs, MarketArgs, SmallArgs, StallArgs, System};
+use crate::args::serve::{ChatArgs, EchoArgs, ListenArgs, SmallArgs, StallArgs, System};
 use crate::exit::{Exit, Failure};
 
 pub(crate) fn serve(system: System) -> Result<Exit, Failure> {
     match system {
-        System::Market(args) => market(&args),
+        System::Market(args) => market::market(&args),
         System::Chat(args) => chat(&args),
         System::Ads(args) => ads::ads(&args),
         System::Stall(args) => stall(&args),
         System::Echo(args) => echo(&args),
         System::Hello(args) => hello(&args),
     }
-}
-
-fn market(args: &MarketArgs) -> Result<Exit, Failure> {
-    let mut options = MarketOptions::default();
-    options.server = server_options(options.server, &args.listen, args.threads);
-    options.server.connections = args.connections.unwrap_or(0);
-    options.games = args.games.unwrap_or(options.games);
-    options.batch = args.batch.unwrap_or(options.batch);
-    options.broadcast_size = args.broadcast_size.unwrap_or(options.broadcast_size);
-    options.delay = args.delay.unwrap_or(options.delay);
-    options.delay_share = args.delay_share.unwrap_or(options.delay_share);
-    options.goal_every = args.goal_every.unwrap_or(options.goal_every);
-    options.starting_balance = args.starting_balance.unwrap_or(options.starting_balance);
-    options.seed = args.seed.unwrap_or(options.seed);
-    options.ping_after = or_never(args.ping_after, options.ping_after);
-    let report = market::run(options, stop(&args.listen), listening).map_err(failed)?;
-    if args.listen.until_stdin_closes {
-        return Ok(Exit::Passed);
-    }
-    // The last line is for people; nobody may read it.
-    let _ = writeln!(
-        std::io::stderr(),
-        "market stopped: {} predictions, {} pools settled, money {}",
-        report.predictions,
-        report.pools_settled,
-        if report.balanced {
-            "balanced"
-        } else {
-            "NOT balanced"
-        },
-    );
-    Ok(Exit::Passed)
 }
 
 fn chat(args: &ChatArgs) -> Result<Exit, Failure> {
@@ -136,6 +106,8 @@ fn server_options(
 fn failed(error: ServerError) -> Failure {
     match error {
         ServerError::Options(_) => Failure::new(Exit::Usage, error),
+        ServerError::Tls(TlsError::Read { .. }) => Failure::new(Exit::NoInput, error),
+        ServerError::Tls(_) => Failure::new(Exit::Data, error),
         ServerError::Listen { address, source } => Failure::hinted(
             Exit::Unavailable,
             format!("cannot listen on {address}: {source}"),
@@ -163,4 +135,43 @@ fn listening_as(scheme: &str, address: SocketAddr) {
     // Nobody may read it.
     let _ =
         writeln!(out, "{}{scheme}://{address}", controller::LISTENING).and_then(|()| out.flush());
+}
+
+/// The text of a file of at most `bytes_max` bytes.
+fn read_text(path: &Path, bytes_max: usize, hint: &str) -> Result<String, Failure> {
+    let read = || {
+        let mut text = String::new();
+        let most = bytes_max as u64 + 1;
+        // What a file says of its length may mean nothing: devices and pipes have none.
+        let length = File::open(path)?.take(most).read_to_string(&mut text)?;
+        if length > bytes_max {
+            let problem = format!("it has more than {bytes_max} bytes");
+            return Err(std::io::Error::other(problem));
+        }
+        Ok(text)
+    };
+    read().map_err(|error| {
+        let message = format!("cannot read {}: {error}", path.display());
+        Failure::hinted(Exit::NoInput, message, hint)
+    })
+}
+
+/// An address, or with `env:` what a variable of the environment says: command lines can be read by all
+/// users of a machine.
+fn given(text: &str) -> Result<String, Failure> {
+    let Some(name) = text.strip_prefix("env:") else {
+        return Ok(text.to_owned());
+    };
+    let wrong = |why: &dyn std::fmt::Display| {
+        Failure::hinted(
+            Exit::Usage,
+            format!("{text}: {why}"),
+            "set the variable to the address of the server",
+        )
+    };
+    let address = std::env::var(name).map_err(|error| wrong(&error))?;
+    match address.is_empty() {
+        true => Err(wrong(&"environment variable is empty")),
+        false => Ok(address),
+    }
 }

@@ -1,5 +1,11 @@
 //! `throng show RUN`: the verdict of a finished run, or the results of a killed one.
 
+#[cfg(feature = "imports")]
+mod imported;
+#[cfg(not(feature = "imports"))]
+#[path = "show/no_imported.rs"]
+mod imported;
+
 use std::io::Write;
 
 use judge::course::Course;
@@ -11,6 +17,7 @@ use crate::args::ShowArgs;
 use crate::exit::{Exit, Failure, written};
 use crate::page;
 use crate::terminal;
+use crate::verbs::note;
 
 pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let refuse = |error: RecordError| Failure::new(Exit::NoInput, error);
@@ -20,7 +27,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         let text = if args.json {
             report::probes_json(&probes, run.info())
         } else {
-            report::probes(&probes, run.info(), terminal::style())
+            report::probes(&probes, run.info(), terminal::style()) + &note::line(&run)
         };
         return written(write!(std::io::stdout(), "{text}"));
     }
@@ -42,9 +49,9 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     };
     let directory = args.run.display().to_string();
     let mut text = if args.json {
-        report::json(&summary)
+        report::run_json(&summary, &directory)
     } else if let Some(import) = published(&run)? {
-        thesis::render_results(&summary, run.info(), &import, &directory, terminal::style())
+        imported::results(&summary, run.info(), &import, &directory)?
     } else {
         report::verdict(&summary, run.info(), &directory, terminal::style())
             + &over_time(course.as_ref().filter(|_| run.info().clock != NO_CLOCK))
@@ -54,6 +61,9 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     }
     if let Some(path) = page.filter(|_| !args.json) {
         text += &page::line(&path);
+    }
+    if !args.json {
+        text += &note::line(&run);
     }
     written(write!(std::io::stdout(), "{text}"))
 }
@@ -103,7 +113,7 @@ pub(crate) fn judge_again(run: &Run, allow_lost_workers: bool) -> Result<Summary
     let refuse = |error: RecordError| Failure::new(Exit::NoInput, error);
     if let Some(import) = published(run)? {
         let tally = run.tally().map_err(refuse)?.unwrap_or_default();
-        return Ok(thesis::judge(run.info(), &import, &tally));
+        return imported::judge(run.info(), &import, &tally);
     }
     judge::judge_again(run, allow_lost_workers).map_err(|error| Failure::new(Exit::NoInput, error))
 }

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
 
-use judge::compare::{Options, Step, compare_with_progress};
-use judge::index::{Entry, Index, Kind, Listing};
-use live::{Comparison, ComparisonRequest, Progress, Results, ResultsPages};
-use record::Run;
+use compare::index::{self, Entry, Index, Kind, Listing};
+use compare::{Options, Step, compare_with_progress};
+use live::{Comparison, ComparisonRequest, NoteRefusal, Progress, Results, ResultsPages};
+use record::{Note, Run};
 use report::Page;
 
 use crate::args::UiArgs;
@@ -119,7 +119,11 @@ impl Results for Directory {
             Kind::Page => entry.location.clone(),
             _ => entry.location.join(page::FILE),
         };
-        Some(match std::fs::symlink_metadata(&file) {
+        let note = match entry.kind {
+            Kind::Run => Note::read(&entry.location),
+            _ => Note::default(),
+        };
+        let made = match std::fs::symlink_metadata(&file) {
             Ok(about) if about.is_file() && about.len() <= REPORT_BYTES_MAX => {
                 std::fs::read(&file).map_err(|error| error.to_string())
             }
@@ -128,6 +132,32 @@ impl Results for Directory {
                 Ok(page) => Ok(page.html().into_bytes()),
                 Err(failure) => Err(failure.one_line()),
             },
+        };
+        Some(made.map(|html| match note.text() {
+            Some(note) => report::with_note(&html, note),
+            None => html,
+        }))
+    }
+
+    fn trend(&self, id: &str) -> Option<String> {
+        let entries: Vec<Entry> = {
+            let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+            entries.values().cloned().collect()
+        };
+        let trend = index::trend(&entries, id)?;
+        Some(Page::trend(&trend, page::VERSION).json().to_owned())
+    }
+
+    fn write_note(&self, id: &str, text: &str) -> Option<Result<Option<String>, NoteRefusal>> {
+        let entry = self.entry(id).filter(|entry| entry.kind == Kind::Run)?;
+        let note = match Note::of(text) {
+            Ok(note) => note,
+            Err(error) => return Some(Err(NoteRefusal::Text(error.to_string()))),
+        };
+        let written = note.write(&entry.location);
+        Some(match written {
+            Ok(()) => Ok(note.text().map(str::to_owned)),
+            Err(error) => Err(NoteRefusal::Disk(Failure::new(Exit::Io, error).one_line())),
         })
     }
 

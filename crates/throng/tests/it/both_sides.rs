@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 
 use record::Run;
 
-use crate::support::{Ended, Space};
+use crate::support::{Ended, Space, server, websocket};
 use ledger::{Counts, Ledger, Load};
 
 /// The transports.
@@ -79,6 +79,75 @@ fn steps(name: &str) -> String {
         ),
         _ => unreachable!("no transport {name}"),
     }
+}
+
+/// A server that closes each connection after its third message counts connections, and what it received after them.
+#[test]
+fn both_sides_count_the_same_connections_of_users_who_reconnect() {
+    let counts = std::sync::Arc::new(std::sync::Mutex::new([0_u64; 3]));
+    let own = std::sync::Arc::clone(&counts);
+    let address = server(move |stream| {
+        let mut socket = websocket(stream)?;
+        let note = |what: usize| own.lock().unwrap()[what] += 1;
+        note(0);
+        for said in 0.. {
+            let Ok(tungstenite::Message::Text(text)) = socket.read() else {
+                break;
+            };
+            let is_step = text.as_str() != "again";
+            note(1 + usize::from(is_step));
+            if said == 2 {
+                break;
+            }
+            if !is_step {
+                continue;
+            }
+            let answered = socket.send(tungstenite::Message::text("yes"));
+            answered.map_err(|error| std::io::Error::other(error.to_string()))?;
+        }
+        Ok(())
+    });
+    let text = format!(
+        "
+target: http://{address}
+sessions:
+  mobile:
+    - ws: {{ path: /, reconnect: {{ pause: 20ms, pause_max: 100ms, send: again }} }}
+    - loop: 12
+      steps:
+        - send: hello
+          reply: {{ within: 20s, as: said }}
+    - close:
+arrivals: [ {{ constant: 20/s, for: 500ms }} ]
+thresholds: [ users == 10, error_rate(reconnect) == 0% ]
+"
+    );
+    let space = Space::new();
+    Ended::of(&mut space.run_text(&text, &[])).with(0);
+    let run = space.only();
+    let mut ended = BTreeMap::<(String, &str), u64>::new();
+    run.requests(|batch| {
+        for row in batch {
+            let name = run.info().measures[row.measure as usize].name.clone();
+            *ended.entry((name, row.outcome.name())).or_default() += 1;
+        }
+    })
+    .unwrap();
+    let of = |name: &str, outcome: &'static str| {
+        ended.get(&(name.to_owned(), outcome)).copied().unwrap_or(0)
+    };
+    let [connections, again, said] = *counts.lock().unwrap();
+    let (opened, reconnected) = (of("handshake", "ok"), of("reconnect", "ok"));
+    assert_eq!(opened, 10);
+    assert!(reconnected >= 30, "{ended:?}");
+    assert_eq!(connections, opened + reconnected, "{ended:?}");
+    assert_eq!(of("connect", "ok"), connections);
+    assert_eq!(again, reconnected);
+    // Each third message of a connection was the last, and had no reply.
+    let lost = of("said", "closed") + of("said", "reset");
+    assert_eq!(of("said", "ok") + lost, 120, "{ended:?}");
+    assert_eq!(said, 120);
+    assert_eq!(space.summary().users.finished, 10);
 }
 
 /// Messages that want answers, of which the third has none if the server is overloaded, those that want

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use record::schema::{Summary, Verdict};
 use serde_json::Value;
 
-use crate::support::{Ended, Served, Space, golden, root, skip, throng, with_files};
+use crate::support::{Ended, Served, Space, golden, root, skip, throng, with_files, yaml};
 
 /// The program run in the project's directory, so that messages hold no path of this machine.
 fn at_root(args: &[&str]) -> Ended {
@@ -264,7 +264,7 @@ fn the_schema_describes_the_examples() {
         if path.extension().is_none_or(|extension| extension != "yaml") {
             continue;
         }
-        let scenario = json(&std::fs::read_to_string(&path).unwrap());
+        let scenario = yaml(&std::fs::read_to_string(&path).unwrap());
         let errors: Vec<_> = validator
             .iter_errors(&scenario)
             .map(|e| e.to_string())
@@ -279,33 +279,12 @@ fn the_schema_describes_the_examples() {
     let schema = at_root(&["schema", "experiment"]).with(0).out;
     let of_experiments = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap());
     let path = root().join("examples/experiments/market.yaml");
-    let experiment = json(&std::fs::read_to_string(path).unwrap());
+    let experiment = yaml(&std::fs::read_to_string(path).unwrap());
     let error = of_experiments.unwrap().validate(&experiment).err();
     assert!(error.is_none(), "{error:?}");
     let wrong =
-        json("{ target: 'http://localhost/', sessions: { a: [ { gett: / } ] }, arrivals: [] }");
+        yaml("{ target: 'http://localhost/', sessions: { a: [ { gett: / } ] }, arrivals: [] }");
     assert!(!validator.is_valid(&wrong));
-}
-
-/// YAML as the JSON that an editor holds against the schema.
-fn json(text: &str) -> Value {
-    use saphyr::{LoadableYamlNode, Scalar, Yaml};
-    fn value(yaml: &Yaml<'_>) -> Value {
-        match yaml {
-            Yaml::Value(Scalar::Null) => Value::Null,
-            Yaml::Value(Scalar::Boolean(is)) => (*is).into(),
-            Yaml::Value(Scalar::Integer(n)) => (*n).into(),
-            Yaml::Value(Scalar::FloatingPoint(n)) => n.into_inner().into(),
-            Yaml::Value(Scalar::String(text)) => text.as_ref().into(),
-            Yaml::Sequence(items) => items.iter().map(value).collect(),
-            Yaml::Mapping(pairs) => pairs
-                .iter()
-                .map(|(k, v)| (k.as_str().unwrap().to_owned(), value(v)))
-                .collect(),
-            other => panic!("no example has {other:?}"),
-        }
-    }
-    value(&Yaml::load_from_str(text).unwrap()[0])
 }
 
 #[test]
@@ -328,6 +307,30 @@ fn completions_know_every_verb() {
             assert!(text.contains(verb), "{shell} does not know {verb}");
         }
     }
+}
+
+#[test]
+fn manual_pages_exist_for_every_verb_that_help_lists() {
+    let space = Space::new();
+    let folder = space.path("man");
+    Ended::of(throng(["man"]).arg(&folder)).with(0);
+    let help = at_root(&["help"]).with(0).out;
+    let (_, verbs) = help.split_once("Commands:\n").unwrap();
+    let verbs = verbs.lines().take_while(|line| !line.is_empty());
+    let verbs = verbs.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let verbs: Vec<&str> = verbs.filter_map(|l| l.split_whitespace().next()).collect();
+    assert!(verbs.len() > 15, "{verbs:?}");
+    for verb in verbs.iter().filter(|verb| **verb != "help") {
+        let page = std::fs::read_to_string(folder.join(format!("throng-{verb}.1")));
+        assert!(
+            page.is_ok_and(|text| text.contains(".SH SYNOPSIS")),
+            "{verb}"
+        );
+    }
+    let first = std::fs::read_to_string(folder.join("throng.1")).unwrap();
+    assert!(first.contains(env!("CARGO_PKG_VERSION")), "{first}");
+    assert!(!folder.join("throng-worker.1").exists());
+    Ended::of(throng(["man", "/dev/null/man"]).current_dir(&folder)).with(74);
 }
 
 #[test]

@@ -31,7 +31,7 @@ const HTTPS: &str = "localhost:8443";
 fn every_recipe_runs_as_written() {
     let text = std::fs::read_to_string(root().join("docs/cookbook.md")).unwrap();
     let recipes: Vec<Recipe> = text.split("\n### ").skip(1).map(Recipe::parse).collect();
-    assert!(recipes.len() >= 30, "only {} recipes", recipes.len());
+    assert!(recipes.len() >= 31, "only {} recipes", recipes.len());
     // The last ones take the longest time.
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
@@ -147,28 +147,8 @@ impl Recipe {
 
     /// Runs a command, which must end with its exit code.
     fn execute(&self, space: &Space, command: &str) {
-        // That the machine is busy with other tests must not make a run untrusted.
-        let mut command = command.replace("--prometheus 9979", "--prometheus 0");
-        for verb in ["throng run ", "throng capacity "] {
-            let tolerant = format!("{verb}--set options.lag_max=5s ");
-            command = command.replace(verb, &tolerant);
-        }
-        let code: i32 = command.split_once("# exit code ").map_or(0, |(_, rest)| {
-            let digits = rest.split(|c: char| !c.is_ascii_digit()).next();
-            digits.unwrap_or_default().parse().unwrap()
-        });
-        let mut shell = plain(Command::new("sh"));
-        shell.args(["-e", "-c", &command]);
-        shell.current_dir(space.path("")).env("PATH", path());
-        let ended = Ended::of(&mut shell);
-        assert!(
-            ended.code == Some(code),
-            "{:?}: exit code {:?}, expected {code}, of {command}\n{}{}",
-            self.title,
-            ended.code,
-            ended.out,
-            ended.err
-        );
+        let command = command.replace("--prometheus 9979", "--prometheus 0");
+        run_script(&self.title, space, &command);
     }
 }
 
@@ -230,7 +210,7 @@ fn shortened(text: &str) -> String {
 }
 
 /// The text with this duration in place of each one that follows `before`.
-fn with_time(text: &str, before: &str, time: &str) -> String {
+pub(crate) fn with_time(text: &str, before: &str, time: &str) -> String {
     let mut parts = text.split(before);
     let mut changed = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -242,6 +222,36 @@ fn with_time(text: &str, before: &str, time: &str) -> String {
         changed += rest;
     }
     changed
+}
+
+/// The exit code that a comment in these commands states; 0 otherwise.
+pub(crate) fn stated_code(commands: &str) -> i32 {
+    commands.split_once("# exit code ").map_or(0, |(_, rest)| {
+        let digits = rest.split(|c: char| !c.is_ascii_digit()).next();
+        digits.unwrap_or_default().parse().unwrap()
+    })
+}
+
+/// Runs the commands of a document, which must end with their exit code.
+#[track_caller]
+pub(crate) fn run_script(document: &str, space: &Space, commands: &str) -> Ended {
+    let code = stated_code(commands);
+    // That the machine is busy with other tests must not make a run untrusted.
+    let mut script = commands.to_owned();
+    for verb in ["throng run ", "throng capacity "] {
+        script = script.replace(verb, &format!("{verb}--set options.lag_max=5s "));
+    }
+    let mut shell = plain(Command::new("sh"));
+    shell.args(["-e", "-c", &script]).env("PATH", path());
+    let ended = Ended::of(shell.current_dir(space.path("")));
+    assert!(
+        ended.code == Some(code),
+        "{document}: exit code {:?}, expected {code}, of\n{script}\n{}{}",
+        ended.code,
+        ended.out,
+        ended.err
+    );
+    ended
 }
 
 /// Where commands are looked up: this build first.

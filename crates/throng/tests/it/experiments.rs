@@ -479,6 +479,17 @@ fn tables_from_elsewhere_are_analysed() {
     }
 }
 
+#[test]
+fn the_lessons_of_the_market_are_planned() {
+    let mut command = throng([
+        "experiment",
+        "examples/market/lessons-experiment.yaml",
+        "--plan",
+    ]);
+    let ended = Ended::of(command.current_dir(root())).with(0);
+    ended.stdout_contains("48 runs");
+}
+
 /// The example, each of its runs cut to a moment and made once.
 #[test]
 fn the_example_runs() {

@@ -3,9 +3,11 @@
 
 mod ads;
 mod analyze;
+mod attempt;
 mod both_sides;
 mod capacity;
 mod channels;
+mod ci;
 mod cli;
 mod compare;
 mod cookbook;
@@ -16,6 +18,7 @@ mod exports;
 mod faults;
 mod hostile;
 mod kill;
+mod market;
 mod model;
 #[cfg(feature = "web")]
 mod pages;
@@ -27,12 +30,15 @@ mod round_trip;
 mod runs;
 mod samples;
 mod secrets;
+mod secure_market;
 mod stores;
 mod support;
+mod tags;
 mod tcp;
 mod thesis;
 mod tidy;
 mod tsung;
+mod tutorial;
 #[cfg(feature = "web")]
 mod ui;
 mod workers;

@@ -86,10 +86,7 @@ fn hour(space: &Space) -> PathBuf {
     info.ended_ns = SECONDS * SECOND;
     info.phases[0].end_ns = SECONDS * SECOND;
     info.measures = (0..3)
-        .map(|n| MeasureInfo {
-            name: format!("step {n}"),
-            kind: "request".to_owned(),
-        })
+        .map(|n| MeasureInfo::new(&format!("step {n}"), "request"))
         .collect();
     let dir = RunDir::create(&space.path("runs"), &info, "name: hour\n").unwrap();
     let mut latency = dir.latency(&info).unwrap();

@@ -97,6 +97,59 @@ fn real_servers_are_probed() {
     }
 }
 
+/// Databases by TLS: by the right authority they answer, by another they do not.
+#[test]
+fn databases_are_probed_by_tls() {
+    let Some(services) = Services::start(&["postgres", "mysql"]) else {
+        return;
+    };
+    let Some(ca) = services.ca() else { return };
+    let hello = Served::start(&["hello"]);
+    let space = Space::new();
+    let params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let other = params.self_signed(&rcgen::KeyPair::generate().unwrap());
+    let other = space.file("other.pem", &other.unwrap().pem());
+    let (mut probes, mut urls) = (String::new(), Vec::new());
+    for (kind, query) in [
+        ("postgres", "sslmode=verify-full&sslrootcert"),
+        ("mysql", "ssl_ca"),
+    ] {
+        let Some(url) = services.url(kind) else {
+            return;
+        };
+        for (role, ca) in [("right", ca), ("wrong", other.to_str().unwrap())] {
+            let name = format!("{kind}_{role}");
+            probes += &format!(
+                "  - {kind}: \"${{env('{name}')}}\"\n    role: {name}\n    name: {name}\n"
+            );
+            urls.push((name, format!("{url}?{query}={ca}")));
+        }
+    }
+    let mut command = space.run_text(&scenario(&hello.url, &probes), &[]);
+    command.envs(urls);
+    judged(&mut command);
+    let run = space.only();
+    assert_eq!(missed(&run, "postgres_right"), Some(0));
+    assert_eq!(missed(&run, "mysql_right"), Some(0));
+    let mut lost: Vec<(String, String)> = run
+        .events()
+        .unwrap()
+        .into_iter()
+        .filter_map(|event| match event.what {
+            EventKind::ProbeLost { role, why, .. } => Some((role, why)),
+            _ => None,
+        })
+        .collect();
+    lost.sort();
+    let untrusted = "cannot be reached: invalid certificate: signed by nobody that is trusted";
+    assert_eq!(lost.len(), 2, "{lost:?}");
+    for ((role, why), expected) in lost.iter().zip(["mysql_wrong", "postgres_wrong"]) {
+        assert_eq!(role, expected);
+        assert!(why.starts_with(untrusted), "{role}: {why}");
+    }
+    assert_eq!(holding(&space.path("runs"), PASSWORD), [""; 0]);
+}
+
 /// Questions to a source that had no answer.
 fn missed(run: &Run, wanted: &str) -> Option<u64> {
     let events = run.events().unwrap();

@@ -162,6 +162,38 @@ fn a_failed_threshold_fails_the_run() {
     );
 }
 
+/// The percentile of all requests is that of their rows; connections and pushed messages are none of them.
+#[test]
+fn a_threshold_without_a_measure_is_of_all_requests() {
+    let space = Space::new();
+    let text = format!(
+        "{FANS}thresholds: [ p95 < 10s, 'p95.succeeded < 10s in come', max < 1us, mean.service < 10s ]\n"
+    );
+    let ended = Ended::of(&mut space.run_text(&text, &[])).with(1);
+    ended.stdout_contains("max < 1us");
+    let (run, summary) = (space.only(), space.summary());
+    let passed: Vec<_> = summary.thresholds.iter().map(|t| t.passed).collect();
+    assert_eq!(passed, [true, true, false, true]);
+    let mut times = Vec::new();
+    run.requests(|batch| {
+        let ended = batch.iter().filter(|row| {
+            let kind = &run.info().measures[row.measure as usize].kind;
+            matches!(kind.as_str(), "request" | "handshake") && row.outcome == Outcome::Ok
+        });
+        times.extend(ended.map(|row| row.done_ns - row.due_ns));
+    })
+    .unwrap();
+    times.sort_unstable();
+    let near = |found: Option<f64>, time_ns: u64| {
+        let found = found.unwrap();
+        (found / time_ns as f64 - 1.0).abs() < 0.01
+    };
+    let p95 = times[(times.len() * 95).div_ceil(100) - 1];
+    assert!(near(summary.thresholds[0].value, p95), "{p95} {summary:#?}");
+    let max = *times.last().unwrap();
+    assert!(near(summary.thresholds[2].value, max), "{max} {summary:#?}");
+}
+
 #[test]
 fn more_connections_than_one_loop_has_files() {
     let (space, echo) = (Space::new(), Served::start(&["echo"]));
@@ -215,6 +247,35 @@ thresholds: [ connected >= 99.9%, users == 10 ]
     let sum = |of: fn(&SeriesRow) -> u64| series.iter().map(of).sum::<u64>();
     assert_eq!(sum(|row| row.users_repeated), users.sessions - 10);
     assert_eq!(sum(|row| row.users_due), users.sessions);
+}
+
+/// The number of users goes up, stays, and goes down; they are the same users.
+#[test]
+fn users_of_a_ramp_stay_from_phase_to_phase() {
+    let (space, echo) = (Space::new(), Served::start(&["echo"]));
+    let text = format!(
+        "
+target: {}
+sessions: {{ visitor: [ {{ get: /hello }}, {{ think: 20ms }} ] }}
+arrivals:
+  - {{ users: 0..8, for: 2s, name: up }}
+  - {{ users: 8, for: 2s, name: stay }}
+  - {{ users: 8..0, for: 2s, name: down }}
+thresholds: [ connected >= 99.9%, users == 8, errors == 0 ]
+",
+        echo.url
+    );
+    let ended = Ended::of(&mut space.run_text(&text, &[])).with(0);
+    ended.stdout_contains("8 of 8 planned started, 8 connected, 0 refused, ");
+    let (run, summary) = (space.only(), space.summary());
+    assert_eq!((summary.users.started, summary.users.peak), (8, 8));
+    let kinds: Vec<_> = run.info().phases.iter().map(|p| p.kind.as_str()).collect();
+    assert_eq!(kinds, ["closed-ramp", "closed", "closed-ramp"]);
+    let series = run.series().unwrap();
+    let present: Vec<u64> = series.iter().map(|row| row.users).take(5).collect();
+    // Sessions of 20 ms end a moment after their users are to leave.
+    assert_eq!(present[..4], [4, 8, 8, 8], "{present:?}");
+    assert!((4..=5).contains(&present[4]), "{present:?}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! when one of them is lost.
 
 mod outages;
+mod tls;
 
 use std::collections::HashSet;
 use std::io::{Read, Write};
@@ -10,73 +11,14 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use mysql::prelude::Queryable;
 use serde_json::Value;
 
-use crate::support::{Ended, Relay, Running, Served, Services, Space, root, skip, throng};
+use crate::support::{
+    Database, Ended, Relay, Running, Served, Services, Space, root, skip, throng,
+};
 
 /// What the servers of `scripts/services` are protected by.
 const PASSWORD: &str = "open-sesame";
-
-/// A database of a test's own on a server.
-struct Database {
-    kind: &'static str,
-    url: String,
-}
-
-impl Database {
-    /// On each database server that there is, empty.
-    fn each(services: &Services, name: &str) -> Vec<Database> {
-        let mut all = Vec::new();
-        if let Some(url) = services.url("mysql") {
-            let mut client = mysql::Conn::new(url).unwrap();
-            client
-                .query_drop(format!("CREATE DATABASE {name}"))
-                .unwrap();
-            all.push(Database {
-                kind: "mysql",
-                url: format!("{url}{name}"),
-            });
-        }
-        if let Some(url) = services.url("postgres") {
-            let mut client = postgres::Client::connect(url, postgres::NoTls).unwrap();
-            client
-                .batch_execute(&format!("CREATE DATABASE {name}"))
-                .unwrap();
-            let (server, _) = url.rsplit_once('/').unwrap();
-            all.push(Database {
-                kind: "postgres",
-                url: format!("{server}/{name}"),
-            });
-        }
-        all
-    }
-
-    fn run(&self, sql: &str) {
-        match self.kind {
-            "mysql" => mysql::Conn::new(&*self.url)
-                .unwrap()
-                .query_drop(sql)
-                .unwrap(),
-            _ => self.postgres().batch_execute(sql).unwrap(),
-        }
-    }
-
-    /// The number that a query answers.
-    fn number(&self, sql: &str) -> i64 {
-        match self.kind {
-            "mysql" => {
-                let mut client = mysql::Conn::new(&*self.url).unwrap();
-                client.query_first(sql).unwrap().unwrap()
-            }
-            _ => self.postgres().query_one(sql, &[]).unwrap().get(0),
-        }
-    }
-
-    fn postgres(&self) -> postgres::Client {
-        postgres::Client::connect(&self.url, postgres::NoTls).unwrap()
-    }
-}
 
 /// The URL with another address.
 fn through(url: &str, relay: &Relay) -> String {

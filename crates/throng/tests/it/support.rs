@@ -1,17 +1,22 @@
 //! What the tests share: the program and what it said, places that go away afterwards, goldens,
 //! and servers that are no program of ours.
 
+mod databases;
 #[path = "../../../../tests/needs.rs"]
 mod needs;
 mod program;
 mod relay;
 mod servers;
+#[path = "../../../../tests/services.rs"]
 mod services;
 mod space;
+mod yaml;
 
+pub(crate) use databases::Database;
 pub(crate) use needs::{shared_data, skip};
 pub(crate) use program::{Ended, Running, Served, plain, throng, with_files};
 pub(crate) use relay::Relay;
 pub(crate) use servers::{Nobody, Tls, pass, read_head, server, websocket};
 pub(crate) use services::Services;
 pub(crate) use space::{Space, golden, holding, root};
+pub(crate) use yaml::yaml;

@@ -135,6 +135,26 @@ fn results_are_listed_opened_and_compared() {
         refused.body
     );
 
+    // Both runs are of one scenario: its trend has them in the order of their start.
+    let trend = ui.get(&format!("/trend/{a}"));
+    let trend: Value = serde_json::from_str(&trend.body).unwrap();
+    let of: Vec<_> = trend["runs"].as_array().unwrap().iter().collect();
+    assert_eq!(of.len(), 2, "{trend}");
+    assert_eq!(
+        (&of[0]["path"], &of[1]["path"]),
+        (&names[0].as_str().into(), &names[1].as_str().into())
+    );
+    for figure in trend["figures"].as_array().unwrap() {
+        let values = figure["values"].as_array().unwrap();
+        assert_eq!(values.len(), 2, "{figure}");
+        // What no run has, such as a percentile of nothing, has no parts.
+        let known = values.iter().any(|value| !value.is_null());
+        let parts = figure["parts"].as_array().unwrap().len();
+        assert_eq!(parts, usize::from(known), "{figure}");
+    }
+    assert_eq!(ui.get(&format!("/trend/{}", ui.id("cut"))).status, 404);
+    assert_eq!(ui.get("/trend/..%2f..%2fetc").status, 404);
+
     let outcome = ui.compare(&format!("runs={b}&baseline={a}"));
     assert_eq!(outcome["stage"], "done", "{outcome}");
     assert_eq!(outcome["document"]["kind"], "comparison");
@@ -189,6 +209,87 @@ fn nothing_outside_the_directory_is_served() {
     }
 }
 
+#[test]
+fn notes_are_written_shown_and_removed() {
+    let space = Space::new();
+    let runs = space.path("runs");
+    let run = Recorded::new(1).write(&runs);
+    let name = run.file_name().unwrap().to_str().unwrap();
+    let ui = Ui::start(&runs, None);
+    let id = ui.id(name);
+    let own = format!("http://{}", ui.address);
+    let post = |query: &str, origin: &str| {
+        let line = format!("POST /note/{id}?{query}");
+        ui.request(&line, &[("Origin", origin)])
+    };
+    let listed = || ui.entries()[0]["note"].clone();
+    assert_eq!(listed(), Value::Null);
+    // Other pages cannot write notes, and nothing is written by opening an address.
+    assert_eq!(post("text=theirs", "http://evil.test").status, 403);
+    assert_eq!(ui.get(&format!("/note/{id}?text=theirs")).status, 404);
+    for (query, status) in [
+        (format!("text={}", "a".repeat(281)), 400),
+        ("text=%zz".to_owned(), 400),
+        ("text=a&b".to_owned(), 400),
+        ("words=a".to_owned(), 400),
+    ] {
+        assert_eq!(post(&query, &own).status, status, "{query}");
+    }
+    let unknown = ui.request("POST /note/0000000000000000?text=a", &[("Origin", &own)]);
+    assert_eq!(unknown.status, 404);
+    assert!(!run.join("note.txt").exists());
+
+    let saved = post("text=%20new%0Apool%20%3Cb%3E%20%22x%22", &own);
+    assert_eq!(
+        (saved.status, saved.body.as_str()),
+        (200, r#"{"note":"new pool <b> \"x\""}"#)
+    );
+    assert_eq!(listed(), "new pool <b> \"x\"");
+    let kept = std::fs::read_to_string(run.join("note.txt")).unwrap();
+    assert_eq!(kept, "new pool <b> \"x\"\n");
+    let report = ui.get(&format!("/report/{id}")).body;
+    assert!(report.contains("<q>new pool &lt;b&gt;"), "{report}");
+    let trend: Value = serde_json::from_str(&ui.get(&format!("/trend/{id}")).body).unwrap();
+    assert_eq!(trend["runs"][0]["note"], "new pool <b> \"x\"");
+
+    // The terminal shows, changes and removes the same note.
+    let note = |text: Option<&str>| Ended::of(throng(["note"]).arg(&run).args(text));
+    assert_eq!(note(None).with(0).out, "new pool <b> \"x\"\n");
+    note(Some("ä: \u{1b}[31mlarger heap")).with(0);
+    let shown = Ended::of(throng(["show"]).arg(&run)).with(0);
+    shown.stdout_contains("note ä: [31mlarger heap");
+    assert_eq!(listed(), "ä: [31mlarger heap");
+    note(Some(&"a".repeat(281)))
+        .with(64)
+        .stderr_contains("at most 280 characters");
+    assert_eq!(post("text=", &own).body, r#"{"note":null}"#);
+    assert_eq!(
+        (listed(), run.join("note.txt").exists()),
+        (Value::Null, false)
+    );
+    let nothing = Ended::of(throng(["note"]).arg(space.path(".")).arg("a")).with(66);
+    nothing.stderr_contains("is not a run directory");
+}
+
+#[test]
+fn a_note_that_cannot_be_written_is_an_error() {
+    let space = Space::new();
+    let runs = space.path("runs");
+    let run = Recorded::new(1).write(&runs);
+    // A directory in its place can be neither replaced nor removed.
+    std::fs::create_dir(run.join("note.txt")).unwrap();
+    let ui = Ui::start(&runs, None);
+    let id = ui.id(run.file_name().unwrap().to_str().unwrap());
+    let own = format!("http://{}", ui.address);
+    for text in ["a", ""] {
+        let line = format!("POST /note/{id}?text={text}");
+        let answer = ui.request(&line, &[("Origin", &own)]);
+        assert_eq!(answer.status, 500, "{}", answer.body);
+        assert!(answer.body.contains("note.txt"), "{}", answer.body);
+    }
+    assert_eq!(ui.get("/list").status, 200);
+}
+
 /// A pipe without a writer, and an endless device, in place of each file.
 #[test]
 fn pipes_and_devices_are_not_read() {
@@ -212,6 +313,7 @@ fn pipes_and_devices_are_not_read() {
         "series.parquet",
         "probes.parquet",
         "import.json",
+        "note.txt",
     ] {
         let (path, aside) = (run.join(file), space.path("aside"));
         let is_there = path.exists();

@@ -5,7 +5,7 @@ import type { ComparedMeasure, ComparisonDocument, Side } from '../../document/c
 import type { Share } from '../../document/run';
 import { type FigureSpec, figure } from '../../figure';
 import { each } from '../../frame';
-import { shareFrame } from '../curves';
+import { shareFrame, timesAxis } from '../curves';
 
 type Curves = NonNullable<ComparedMeasure['curves']>;
 
@@ -22,6 +22,7 @@ export function distributionFigure(
       id: `distributions-${place}`,
       note: runsNote(doc, curves, 'The share of operations that took at most this long.'),
       tail: false,
+      axis: `times-${place}`,
     }),
   );
 }
@@ -33,6 +34,7 @@ export function tailFigure(doc: ComparisonDocument, curves: Curves, place: numbe
       id: `tails-${place}`,
       note: 'The share that took longer, on a logarithmic axis.',
       tail: true,
+      axis: `times-${place}`,
     }),
   );
 }
@@ -75,7 +77,7 @@ function all(doc: ComparisonDocument, curves: Curves): Curve[] {
 function spec(
   doc: ComparisonDocument,
   curves: Curves,
-  words: { title: string; id: string; note: string; tail: boolean },
+  words: { title: string; id: string; note: string; tail: boolean; axis: string },
 ): FigureSpec {
   const drawn = all(doc, curves);
   const positive = drawn
@@ -90,13 +92,14 @@ function spec(
     title: words.title,
     id: words.id,
     note: words.note,
+    zoom: timesAxis(words.axis, [min, max]),
     height: 280,
     legend: drawn.filter((curve) => !curve.thin).map(({ name, style }) => ({ name, style })),
     frame: () => shareFrame(drawn),
-    option: (theme, hidden) =>
+    option: (theme, hidden, [from, to] = [min, max]) =>
       lines(
         {
-          x: { unit: 'ns', name: doc.time, log: true, min, max },
+          x: { unit: 'ns', name: doc.time, log: true, min: from, max: to },
           y: words.tail
             ? { unit: 'share', name: 'took longer', log: true, max: 1 }
             : { unit: 'share', name: 'took at most this long', min: 0, max: 1 },

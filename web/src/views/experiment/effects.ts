@@ -5,7 +5,7 @@ import type { ExperimentDocument, Response } from '../../document/experiment';
 import { type Child, el } from '../../dom';
 import { figure } from '../../figure';
 import { column, each } from '../../frame';
-import { effectUnit } from './terms';
+import { asValue, logarithmic, valueUnit } from './effect';
 
 /** Most interactions that are drawn; analysis.json has all. */
 const PAIRS_MAX = 15;
@@ -13,7 +13,8 @@ const PAIRS_MAX = 15;
 /** The mean at each level of each factor. */
 export function mainEffects(doc: ExperimentDocument, response: Response, place: number): Child {
   const terms = (response.fit?.terms ?? []).filter((term) => term.factors.length === 1);
-  const unit = effectUnit(response);
+  const unit = valueUnit(response);
+  const of = (value: number | null) => (value === null ? null : asValue(response, value));
   const levels = terms.flatMap((term) => {
     const factor = doc.factors[term.factors[0] ?? -1];
     return term.levels.map((level) => ({
@@ -25,11 +26,14 @@ export function mainEffects(doc: ExperimentDocument, response: Response, place: 
   if (levels.length === 0) return null;
   let at = 0;
   const drawn = terms.map((term, style) => {
-    const points = term.levels.map((level): [number, number] => [at++, level.mean.value]);
+    const points = term.levels.map((level): [number, number] => [
+      at++,
+      asValue(response, level.mean.value),
+    ]);
     const intervals = term.levels.map((level, n): [number, number | null, number | null] => [
       points[n]?.[0] ?? 0,
-      level.mean.low,
-      level.mean.high,
+      of(level.mean.low),
+      of(level.mean.high),
     ]);
     const name = doc.factors[term.factors[0] ?? -1]?.name ?? term.name;
     return { name, unit, style, points, intervals };
@@ -43,9 +47,9 @@ export function mainEffects(doc: ExperimentDocument, response: Response, place: 
     frame: () => [
       each(levels, 'factor', '', (one) => one.factor),
       each(levels, 'level', '', (one) => one.level),
-      each(levels, 'mean', unit, (one) => one.mean.value),
-      each(levels, 'low', unit, (one) => one.mean.low),
-      each(levels, 'high', unit, (one) => one.mean.high),
+      each(levels, 'mean', unit, (one) => of(one.mean.value)),
+      each(levels, 'low', unit, (one) => of(one.mean.low)),
+      each(levels, 'high', unit, (one) => of(one.mean.high)),
     ],
     option: (theme, hidden) =>
       lines(
@@ -55,7 +59,14 @@ export function mainEffects(doc: ExperimentDocument, response: Response, place: 
             name: 'level',
             categories: levels.map((one) => `${one.letter}=${one.level}`),
           },
-          y: { unit, name: 'mean', free: true },
+          y: {
+            unit,
+            name: 'mean',
+            ...logarithmic(
+              response,
+              levels.flatMap(({ mean }) => [mean.value, mean.low, mean.high].map(of)),
+            ),
+          },
           lines: drawn.filter((line) => !hidden.has(line.name)),
         },
         theme,
@@ -71,7 +82,7 @@ export function interactions(doc: ExperimentDocument, response: Response, place:
     const rows = first?.levels ?? [];
     const columns = second?.levels ?? [];
     const name = (level: string) => `${second?.name} = ${level}`;
-    const { unit } = response;
+    const unit = valueUnit(response);
     return figure({
       title: `${first?.name} and ${second?.name}`,
       id: `interaction-${place}-${n}`,

@@ -5,54 +5,63 @@ import { lines } from '../../chart/lines';
 import type { ExperimentDocument, Response } from '../../document/experiment';
 import type { Child } from '../../dom';
 import { figure } from '../../figure';
+import { formatUnit } from '../../format';
 import { column, each } from '../../frame';
+import { asChange, asValue, changeUnit, isMultiplicative, logarithmic, valueUnit } from './effect';
 
 /** Half the width of a bar where bars stand one apart. */
 const HALF = 0.32;
 /** Most terms in a figure; its table has all. */
 const DRAWN_MAX = 24;
 
-/** Effects of factors with two levels, with intervals. */
+/** Changes from the low to the high level of factors with two levels, with intervals. */
 export function effects(doc: ExperimentDocument, response: Response, place: number): Child {
   const all = (response.fit?.terms ?? []).filter((term) => term.effect !== null);
   if (all.length === 0) return null;
   const drawn = all.slice(0, DRAWN_MAX);
-  const unit = effectUnit(response);
+  const unit = changeUnit(response);
+  const none = isMultiplicative(response) ? 1 : 0;
   const intervals = drawn.some((term) => term.effect?.low != null);
+  // An effect of the model is half of the change.
+  const change = (half: number | null | undefined) =>
+    half === null || half === undefined ? null : asChange(response, 2 * half);
+  const ends = drawn.flatMap(({ effect }) =>
+    [effect?.value, effect?.low, effect?.high].map(change),
+  );
   return figure({
     title: 'Effects',
     id: `effects-${place}`,
-    note: `Half the difference between the low and the high level${intervals ? `, with ${Number((100 * doc.confidence).toFixed(3))} % intervals: an interval that includes zero is no evidence of an effect` : '; there are no intervals without repetitions'}. ${letters(doc)}`,
+    note: `How ${response.name} changes from the low to the high level; of an interaction, how much more it changes if the other factor is high${intervals ? `. With ${Number((100 * doc.confidence).toFixed(3))} % intervals: one that includes ${formatUnit(none, unit)} is no evidence of an effect` : '; there are no intervals without repetitions'}. ${letters(doc)}`,
     height: 280,
     frame: () => [
       each(all, 'term', '', (term) => term.name),
-      each(all, 'effect', unit, (term) => term.effect?.value ?? null),
-      each(all, 'low', unit, (term) => term.effect?.low ?? null),
-      each(all, 'high', unit, (term) => term.effect?.high ?? null),
+      each(all, 'change', unit, (term) => change(term.effect?.value)),
+      each(all, 'from', unit, (term) => change(term.effect?.low)),
+      each(all, 'to', unit, (term) => change(term.effect?.high)),
       each(all, 'aliases', '', (term) => term.aliases.join(', ')),
     ],
     option: (theme) =>
       lines(
         {
           x: { unit: '', name: 'term', categories: drawn.map((term) => term.name) },
-          y: { unit, name: 'effect' },
+          y: { unit, name: 'change', ...logarithmic(response, [...ends, none]) },
           lines: [
             {
-              name: 'effect',
+              name: 'change',
               unit,
               dots: true,
               points: drawn.map((term, n): [number, number | null] => [
                 n,
-                term.effect?.value ?? null,
+                change(term.effect?.value),
               ]),
               intervals: drawn.map((term, n): [number, number | null, number | null] => [
                 n,
-                term.effect?.low ?? null,
-                term.effect?.high ?? null,
+                change(term.effect?.low),
+                change(term.effect?.high),
               ]),
             },
           ],
-          limits: [{ at: 0, name: '' }],
+          limits: [{ at: none, name: '' }],
         },
         theme,
       ),
@@ -102,39 +111,33 @@ export function variation(response: Response, place: number): Child {
 export function residuals(response: Response, place: number): Child {
   const { fit } = response;
   if (!fit?.error || fit.residuals.length === 0) return null;
-  const unit = effectUnit(response);
+  const unit = valueUnit(response);
   const left = fit.observations_left_out;
+  const fitted = fit.fitted.map((value) => asValue(response, value));
+  const rest = fit.residuals.map((value) => asChange(response, value));
   return figure({
     title: 'Residuals',
     id: `residuals-${place}`,
     note: `Residuals by fitted value: a pattern indicates a poor fit.${left > 0 ? ` ${left} more observations are in analysis.json.` : ''}`,
-    frame: () => [column('fitted', unit, fit.fitted), column('residual', unit, fit.residuals)],
+    frame: () => [column('fitted', unit, fitted), column('residual', changeUnit(response), rest)],
     option: (theme) =>
       lines(
         {
-          x: { unit, name: 'fitted' },
-          y: { unit, name: 'residual' },
+          x: { unit, name: 'fitted', ...logarithmic(response, fitted) },
+          y: { unit: changeUnit(response), name: 'residual', ...logarithmic(response, rest) },
           lines: [
             {
               name: 'residual',
-              unit,
+              unit: changeUnit(response),
               dots: true,
-              points: fit.fitted.map((x, n): [number, number | null] => [
-                x,
-                fit.residuals[n] ?? null,
-              ]),
+              points: fitted.map((x, n): [number, number | null] => [x, rest[n] ?? null]),
             },
           ],
-          limits: [{ at: 0, name: '' }],
+          limits: [{ at: isMultiplicative(response) ? 1 : 0, name: '' }],
         },
         theme,
       ),
   });
-}
-
-/** Effects of a multiplicative model are of logarithms, which have no unit. */
-export function effectUnit(response: Response): string {
-  return response.model === 'multiplicative' ? '' : response.unit;
 }
 
 function letters(doc: ExperimentDocument): string {

@@ -110,7 +110,7 @@ function byClock(of: Arrivals): Child {
       option: (theme) =>
         bars(
           {
-            x: { unit: '', name: 'hour', categories: hours.map(name) },
+            x: { unit: '', name: 'hour', categories: hours.map(name), ordered: true },
             y: { unit: 'count', name: 'users', min: 0 },
             bars: of.by_hour.map((users, hour) => [hour - 0.4, hour + 0.4, users]),
             names: hours.map(name),
@@ -134,7 +134,7 @@ function byClock(of: Arrivals): Child {
     option: (theme, hidden) =>
       lines(
         {
-          x: { unit: '', name: 'hour', categories: hours.map(name) },
+          x: { unit: '', name: 'hour', categories: hours.map(name), ordered: true },
           y: { unit: '1/s', name: 'users a second', min: 0 },
           lines: days
             .map((day, n) => ({
@@ -187,7 +187,7 @@ function counts(of: Arrivals, scale: Scale, n: number): Child {
     option: (theme) =>
       lines(
         {
-          x: { unit: '', name: 'lag', min: 0, max: lags.length + 1 },
+          x: { unit: '', name: `lag in windows of ${seconds}`, min: 0, max: lags.length + 1 },
           y: { unit: '', name: 'correlation' },
           lines: [
             {
@@ -228,6 +228,7 @@ function counts(of: Arrivals, scale: Scale, n: number): Child {
           x: {
             unit: '',
             name: 'users in a window',
+            whole: true,
             free: true,
             min: (all[0]?.from ?? 0) - 0.5,
             max: (all.at(-1)?.upto ?? 0) + 0.5,
@@ -277,6 +278,7 @@ function hurst(of: Arrivals): Child {
   return figure({
     title: 'Self-similarity: Hurst’s H',
     id: 'hurst',
+    height: 320,
     note: 'Each estimate with its 95 % interval, if its method has one. H near 0.5 is a load without memory; the nearer to 1, the longer bursts last. A cycle biases estimates of the counts upwards.',
     frame: () => [
       each(all, 'method', '', (one) => one.method),

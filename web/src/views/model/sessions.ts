@@ -110,7 +110,7 @@ function lengths(doc: ModelDocument): Child {
     option: (theme) =>
       bars(
         {
-          x: { unit: '', name: 'requests', min: 0.5, max: Math.min(most, 60) + 0.5 },
+          x: { unit: '', name: 'requests', whole: true, min: 0.5, max: Math.min(most, 60) + 0.5 },
           y: { unit: 'count', name: 'sessions', min: 0 },
           bars: all
             .filter(([requests]) => requests <= 60)

@@ -6,8 +6,17 @@ import type { MeasureCourse, RunDocument } from '../../document/run';
 import { type Child, el } from '../../dom';
 import { type FigureSpec, figure } from '../../figure';
 import { each } from '../../frame';
-import { curveSpec } from '../curves';
-import { extent, marks, type Series, slots, TIME_GROUP, timeline } from '../timeline';
+import { curveSpec, timesAxis } from '../curves';
+import {
+  extent,
+  marks,
+  measured,
+  type Series,
+  slots,
+  TIME_GROUP,
+  timeAxis,
+  timeline,
+} from '../timeline';
 
 /** Rows of a heat map per decade. */
 const ROWS_PER_DECADE = 10;
@@ -16,7 +25,7 @@ const ROWS_PER_DECADE = 10;
 let chosen: string | undefined;
 
 export function latency(doc: RunDocument): Child[] {
-  const measures = doc.course.measures.filter((measure) => measure.count > 0);
+  const measures = measured(doc);
   const first = mostMeasured(measures);
   if (!first) return [];
   // A figure with this id is updated, not added.
@@ -80,7 +89,7 @@ function percentiles(doc: RunDocument, measure: MeasureCourse) {
   return {
     title: 'Response over time',
     id: 'percentiles',
-    note: `${measure.name}: from due to success.`,
+    note: `${measure.name}: from due to done, of all operations.`,
     unit: 'ns',
     yName: 'response',
     log: true,
@@ -111,6 +120,7 @@ function heatSpec(doc: RunDocument, measure: MeasureCourse): FigureSpec {
     id: 'heat',
     note: `${measure.name}: the darker a cell (the lighter on a dark page), the more operations of that response time completed at that time. The colour scale is logarithmic.`,
     group: TIME_GROUP,
+    zoom: timeAxis(doc),
     height: 280,
     frame: () => [
       each(cells, 'from', 's', (cell) => cell[0]),
@@ -119,10 +129,10 @@ function heatSpec(doc: RunDocument, measure: MeasureCourse): FigureSpec {
       each(cells, 'response to', 'ns', (cell) => cell[3]),
       each(cells, 'operations', 'count', (cell) => cell[4]),
     ],
-    option: (theme) =>
+    option: (theme, _, [from, to] = [min, max]) =>
       heat(
         {
-          x: { unit: 's', name: 'time since the start', min, max },
+          x: { unit: 's', name: 'time since the start', min: from, max: to },
           y: {
             unit: 'ns',
             name: 'response',
@@ -140,26 +150,24 @@ function heatSpec(doc: RunDocument, measure: MeasureCourse): FigureSpec {
 
 function binsSpec(measure: MeasureCourse): FigureSpec {
   const { bins } = measure;
+  const [min, max] = [bins[0]?.from_ns ?? 1, bins.at(-1)?.to_ns ?? 1];
   return {
     title: 'Histogram',
+    zoom: timesAxis('response', [min, max]),
     note: `${measure.name}, complete run; both axes are logarithmic.`,
     frame: () => [
       each(bins, 'from', 'ns', (bin) => bin.from_ns),
       each(bins, 'to', 'ns', (bin) => bin.to_ns),
       each(bins, 'operations', 'count', (bin) => bin.count),
     ],
-    option: (theme) =>
+    option: (theme, _, [from, to] = [min, max]) =>
       bars(
         {
-          x: {
-            unit: 'ns',
-            name: 'response',
-            log: true,
-            min: bins[0]?.from_ns,
-            max: bins.at(-1)?.to_ns,
-          },
+          x: { unit: 'ns', name: 'response', log: true, min: from, max: to },
           y: { unit: 'count', name: 'operations', log: true, min: 0.5 },
-          bars: bins.map((bin) => [bin.from_ns, bin.to_ns, bin.count]),
+          bars: bins
+            .filter((bin) => bin.from_ns < to && bin.to_ns > from)
+            .map((bin) => [bin.from_ns, bin.to_ns, bin.count]),
           unit: 'count',
         },
         theme,
@@ -176,6 +184,7 @@ function ecdfSpec(measures: MeasureCourse[]): FigureSpec {
     title: 'Distribution',
     note: 'The share of operations that took at most this long, complete run.',
     tail: false,
+    axis: 'response',
   });
 }
 
@@ -184,5 +193,6 @@ function tailSpec(measures: MeasureCourse[]): FigureSpec {
     title: 'Tail',
     note: 'The share of operations that took longer, on a logarithmic axis.',
     tail: true,
+    axis: 'response',
   });
 }

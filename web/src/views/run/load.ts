@@ -136,15 +136,16 @@ export function errors(doc: RunDocument): Child[] {
         each(kinds, 'share', 'share', (one) => one.n / Math.max(1, one.step.count)),
       ],
     });
+  const ordered = [...examples].sort((a, b) => a.at_s - b.at_s);
   const first =
     examples.length > 0 &&
     table({
       title: 'First errors of each kind',
       frame: [
-        each(examples, 'step', '', (one) => one.measure),
-        each(examples, 'kind', '', (one) => one.outcome),
-        each(examples, 'at', 's', (one) => one.at_s),
-        each(examples, 'detail', '', (one) => one.detail),
+        each(ordered, 'step', '', (one) => one.measure),
+        each(ordered, 'kind', '', (one) => one.outcome),
+        each(ordered, 'at', 's', (one) => one.at_s),
+        each(ordered, 'detail', '', (one) => one.detail),
       ],
     });
   return [over, byStep, first];

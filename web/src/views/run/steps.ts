@@ -44,6 +44,7 @@ export function steps(doc: RunDocument): Child[] {
         el('summary', {}, '95 % intervals of the percentiles'),
         intervalTable(whole),
       ),
+    doc.tags.length > 0 && stepTable('Requests by group and tag, complete run', doc.tags, 'tag'),
     ...phases.map(({ phase, steps: all }) =>
       el(
         'details',
@@ -56,7 +57,7 @@ export function steps(doc: RunDocument): Child[] {
   ];
 }
 
-function stepTable(title: string, all: Step[]): HTMLElement {
+function stepTable(title: string, all: Step[], first = 'step'): HTMLElement {
   // Imported results have no percentiles of all clients.
   const names = Object.keys(TIMES) as (keyof typeof TIMES)[];
   const times = all.some((step) => step.response) ? names : [];
@@ -65,7 +66,7 @@ function stepTable(title: string, all: Step[]): HTMLElement {
   return table({
     title,
     frame: [
-      each(all, 'step', '', (step) => step.name),
+      each(all, first, '', (step) => step.name),
       each(all, 'count', 'count', (step) => step.count),
       each(all, 'rate', '1/s', (step) => step.rate_per_s),
       each(all, 'errors', 'count', (step) => step.errors),

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use judge::capacity::crossing;
+use compare::capacity::crossing;
 use stats::rng::{Purpose, Rng};
 
 use super::*;

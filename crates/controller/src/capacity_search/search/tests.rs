@@ -1,4 +1,4 @@
-use judge::capacity::{Outcome, TrialFigures};
+use compare::capacity::{Outcome, TrialFigures};
 
 use super::*;
 

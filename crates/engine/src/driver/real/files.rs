@@ -18,8 +18,15 @@ pub(super) fn leave_shared_table() -> Result<(), LoopError> {
             what: "leave the shared file table",
             source,
         })?;
-        // A kernel without close_range leaves copies open, which costs files but does no harm.
-        libc::close_range(3, libc::c_uint::MAX, 0);
+        // musl has no function for it. A kernel without close_range leaves copies open, which costs files but
+        // does no harm.
+        let last = libc::c_long::from(libc::c_uint::MAX);
+        libc::syscall(
+            libc::SYS_close_range,
+            3 as libc::c_long,
+            last,
+            0 as libc::c_long,
+        );
     }
     Ok(())
 }

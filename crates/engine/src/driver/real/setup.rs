@@ -9,6 +9,7 @@ use super::barrier::StartBarrier;
 use super::stop::StopFlag;
 use crate::measure::Delta;
 use crate::shard::{Setup, SetupError};
+use crate::trace::TraceRequest;
 
 /// How a loop waits for due times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +37,8 @@ pub struct LoopSetup {
     /// Where the loop waits for the run's zero once it is ready.
     pub barrier: Arc<StartBarrier>,
     pub stop: Arc<StopFlag>,
+    /// A user that is run instead of the plan's, which then has none.
+    pub trace: Option<TraceRequest>,
 }
 
 /// What a loop reports while it runs.

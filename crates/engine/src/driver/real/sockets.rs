@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use plan::EndpointId;
 use record::Outcome;
+use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
@@ -83,6 +84,15 @@ impl Sockets {
                 what: "create an epoll instance",
                 source,
             })?;
+        // Without events to wait for: an older kernel, or an emulator, does not know the call and would never
+        // report any.
+        let mut none = [const { std::mem::MaybeUninit::uninit() }];
+        epoll::wait(&epoll, &mut none, Some(&Timespec::default())).map_err(|source| {
+            LoopError::System {
+                what: "wait for sockets (epoll_pwait2 needs Linux 5.11 or newer)",
+                source,
+            }
+        })?;
         let share = setup.shard.share;
         Ok(Sockets {
             epoll,

@@ -8,7 +8,7 @@ use plan::{PhaseKind, Spacing};
 use super::{FLIGHT_MAX, Piece};
 use crate::check::Checker;
 use crate::check::fields::Fields;
-use crate::node::Node;
+use document::node::Node;
 
 /// The rate at a time of every day.
 struct Knot {

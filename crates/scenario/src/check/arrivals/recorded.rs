@@ -9,7 +9,7 @@ use crate::check::Checker;
 use crate::check::fields::Fields;
 use crate::check::files::plain_number;
 use crate::check::words::DURATION_MAX_S;
-use crate::node::Node;
+use document::node::Node;
 
 /// Beyond the last recorded start, so that it lies within the phase.
 const AFTER_LAST_NS: u64 = 1_000;

@@ -16,7 +16,7 @@ use super::Piece;
 use crate::check::Checker;
 use crate::check::fields::Fields;
 use crate::keys::{PARETO, SOURCES};
-use crate::node::Node;
+use document::node::Node;
 
 /// Most sources of a phase.
 const SOURCES_MAX: u64 = 100_000;

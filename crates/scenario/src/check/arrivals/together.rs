@@ -5,7 +5,7 @@ use plan::PhaseKind;
 use super::{Limits, Timeline};
 use crate::check::Checker;
 use crate::check::fields::Fields;
-use crate::node::Node;
+use document::node::Node;
 
 /// Most concurrent phases: every start looks for the earliest of them.
 const STREAMS_MAX: usize = 256;

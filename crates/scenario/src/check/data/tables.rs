@@ -4,7 +4,7 @@ use plan::Table;
 use serde_json::Value as Json;
 
 use crate::check::files::shortened;
-use crate::csv::{Fault, Rows};
+use document::csv::{Fault, Rows};
 
 /// Most columns of a table.
 const COLUMNS_MAX: usize = 256;

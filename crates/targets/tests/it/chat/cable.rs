@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Chat, options};
-use crate::support::{Client, soon};
+use crate::client::{Client, soon};
 
 const LOBBY: &str = r#"{"channel":"ChatChannel"}"#;
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
 use super::{Chat, options};
-use crate::support::{Client, get, raw};
+use crate::client::{Client, get, raw};
 
 /// Sends a message and returns what comes next.
 async fn ask(client: &mut Client, message: Value) -> Value {
@@ -158,7 +158,7 @@ async fn who_is_silent_is_closed() {
 #[tokio::test]
 async fn versions_that_nobody_speaks_are_refused() {
     let chat = Chat::start(options()).await;
-    let handshake = crate::support::HANDSHAKE;
+    let handshake = crate::client::HANDSHAKE;
     let bad = handshake.replace("/v1/stream", "/socket/websocket?vsn=3.0.0");
     let answer = raw(chat.address, bad.as_bytes()).await;
     assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Chat, ids, options};
-use crate::support::{get, raw, soon};
+use crate::client::{get, raw, soon};
 
 #[tokio::test]
 async fn what_is_said_is_found_after_a_cursor() {

@@ -6,7 +6,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use super::{Chat, options};
-use crate::support::{read_until, soon};
+use crate::client::{read_until, soon};
 
 #[tokio::test]
 async fn slow_readers_are_cut_and_others_are_not_held_up() {

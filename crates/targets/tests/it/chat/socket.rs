@@ -4,7 +4,7 @@ use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
 use super::{Chat, options};
-use crate::support::soon;
+use crate::client::soon;
 
 #[tokio::test]
 async fn everybody_in_the_room_gets_what_is_said_there() {

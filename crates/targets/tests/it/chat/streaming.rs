@@ -6,7 +6,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 
 use super::{Chat, options};
-use crate::support::{read_until, soon};
+use crate::client::{read_until, soon};
 
 /// A stream that is read to the byte.
 struct Stream(BufReader<TcpStream>);

@@ -6,13 +6,13 @@ use std::path::Path;
 
 use controller::ScenarioText;
 use controller::experiment::{ExperimentState, PlannedRun, order, time_ns};
-use convert::Leniency;
 use miette::MietteDiagnostic;
 use plan::Plan;
 use scenario::{Experiment, Severity};
 
 use crate::excerpt;
 use crate::exit::{Exit, Failure};
+use crate::imports::Leniency;
 use crate::source::{self, Compiled, Text};
 
 /// An experiment that can be run.
@@ -165,9 +165,8 @@ impl Opened {
 
     fn check_responses(&self, plan: &Plan) -> Result<(), Failure> {
         let measures: Vec<&str> = plan.measures.iter().map(|m| m.name.as_str()).collect();
-        let phases: Vec<&str> = plan.phases.iter().map(|p| p.name.as_str()).collect();
         for response in &self.experiment.responses {
-            if let Err(problem) = scenario::figure(&response.figure, &measures, &phases) {
+            if let Err(problem) = scenario::figure(&response.figure, plan) {
                 let message = format!("the runs have no figure `{}`", response.figure);
                 return Err(self.at(&response.place, message, problem));
             }
@@ -189,13 +188,13 @@ impl Opened {
             return Ok(());
         };
         let repetitions = self.experiment.repetitions as usize;
-        if repetitions > judge::compare::RUNS_MAX {
+        if repetitions > compare::RUNS_MAX {
             return Err(Failure::hinted(
                 Exit::Data,
                 format!(
                     "`compare` accepts at most {} runs per combination, and `repetitions` is \
                      {repetitions}",
-                    judge::compare::RUNS_MAX
+                    compare::RUNS_MAX
                 ),
                 "lower `repetitions`, or remove `compare`",
             ));

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 
 use controller::experiment::{ExperimentState, PlannedRun, Progress, RunRecord, RunStage};
-use judge::experiment::run_values;
+use judge::responses::run_values;
 use record::Run;
 use record::schema::Verdict;
 use scenario::Experiment;
@@ -15,7 +15,7 @@ use stats::factorial::factor_letter;
 use super::open::Opened;
 use crate::page;
 use crate::terminal::{self, View};
-use judge::experiment::figure_units;
+use judge::responses::figure_units;
 
 /// Significant digits of responses.
 const DIGITS: usize = 3;

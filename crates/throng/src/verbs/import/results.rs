@@ -6,9 +6,9 @@ use std::path::Path;
 use record::RecordError;
 use thesis::{Detected, ImportError, Imported, Settings};
 
-use super::RUNS;
 use crate::args::{Layout, ResultsArgs};
 use crate::exit::{Exit, Failure, print_note, written};
+use crate::settings::RUNS;
 use crate::terminal;
 
 /// What a directory without `clients/` is not.

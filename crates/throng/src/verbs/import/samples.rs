@@ -6,16 +6,16 @@ use std::path::Path;
 use record::samples::{Format, Imported, SAMPLES_MAX, Samples, Unit, parse};
 use record::{RecordError, Run};
 
-use super::RUNS;
 use crate::args::{ResultsArgs, SamplesArgs, UnitArg};
 use crate::exit::{Exit, Failure, written};
+use crate::settings::RUNS;
 use crate::source;
 use crate::terminal;
 
 /// Largest file, in bytes.
 const BYTES_MAX: u64 = 1 << 30;
 /// Runs of one import at most, as many as can be compared.
-const RUNS_MAX: usize = judge::compare::RUNS_MAX;
+const RUNS_MAX: usize = compare::RUNS_MAX;
 /// The name of runs unless one is given.
 const NAME: &str = "samples";
 

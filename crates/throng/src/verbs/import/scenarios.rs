@@ -6,13 +6,13 @@ use convert::har;
 
 use crate::args::{FileArgs, Statics};
 use crate::exit::{Exit, Failure, written};
-use crate::source;
+use crate::{imports, source};
 
 /// Converts a file to a scenario.
 pub(super) fn import(file: &str, args: &FileArgs) -> Result<Exit, Failure> {
     let bytes = source::read_bytes(file, har::TEXT_BYTES_MAX as u64)?;
-    let text = if convert::is_xml(&bytes) {
-        source::from_tsung(file, &bytes, args.foreign.leniency())?
+    let text = if imports::is_xml(&bytes) {
+        source::from_tsung(file, &bytes, args.tsung.leniency())?
     } else if bytes.trim_ascii_start().starts_with(b"{") {
         source::from_har(file, bytes, &recording(args))?
     } else {
@@ -51,5 +51,6 @@ fn recording(args: &FileArgs) -> har::Settings {
             Statics::Skip => har::Statics::Skip,
         },
         third_parties: args.third_parties,
+        cached: args.cached,
     }
 }

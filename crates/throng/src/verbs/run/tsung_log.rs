@@ -4,9 +4,8 @@ use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use convert::tsung::Request;
 use record::{Measurement, Run};
-use report::TsungLog;
+use report::{TsungLog, TsungRequest};
 
 use crate::exit::{Exit, Failure};
 
@@ -15,19 +14,10 @@ use crate::exit::{Exit, Failure};
 pub(super) fn write(
     path: &Path,
     directory: &Path,
-    requests: Option<&[Request]>,
+    requests: Option<Vec<TsungRequest>>,
 ) -> Result<(), Failure> {
     let run = Run::open(directory).map_err(|error| Failure::new(Exit::Io, error))?;
-    let known = requests.map(|requests| {
-        let known = requests.iter().map(|request| report::TsungRequest {
-            measure: request.measure.clone(),
-            tag: request.tag.clone(),
-            transaction: request.transaction.clone(),
-            acts_on_match: request.acts_on_match,
-        });
-        known.collect()
-    });
-    let log = TsungLog::new(run.info(), known);
+    let log = TsungLog::new(run.info(), requests);
     let mut rows: Vec<Measurement> = Vec::new();
     run.requests(|some| rows.extend(some.iter().filter(|row| log.has(row))))
         .map_err(|error| Failure::new(Exit::Io, error))?;

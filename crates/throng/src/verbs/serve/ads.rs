@@ -1,7 +1,6 @@
 //! `throng serve ads`.
 
-use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
 
 use ads::{
@@ -11,7 +10,7 @@ use ads::{
 
 use server::{ServerError, Stop};
 
-use super::{listening, processes, server_options, stop};
+use super::{given, listening, processes, read_text, server_options, stop};
 use crate::args::ads::{AboveOneArg, AdsArgs, LogFormatArg, WritesArg};
 use crate::exit::{Exit, Failure};
 
@@ -20,7 +19,7 @@ const PROCESSES_OVER: u16 = 257;
 
 pub(super) fn ads(args: &AdsArgs) -> Result<Exit, Failure> {
     let mut options = options(args)?;
-    if let Some((group, address)) = &args.process_of {
+    if let Some((group, address)) = &args.process.process_of {
         options.server.listen = *address;
         options.group = Some(group.clone());
         let report = ads::run(options, Stop::SignalOrStdin, listening).map_err(failed)?;
@@ -42,6 +41,7 @@ pub(super) fn ads(args: &AdsArgs) -> Result<Exit, Failure> {
                 count.into(),
                 options.server.listen,
                 stop(&args.listen),
+                processes::OnCrash::Stop,
                 listening,
             )?
         }
@@ -122,46 +122,9 @@ fn figures(report: Report) -> Vec<u64> {
     ]
 }
 
-/// An address, or with `env:` what a variable of the environment says: command lines can be read by all
-/// users of a machine.
-fn given(text: &str) -> Result<String, Failure> {
-    let Some(name) = text.strip_prefix("env:") else {
-        return Ok(text.to_owned());
-    };
-    let wrong = |why: &dyn std::fmt::Display| {
-        Failure::hinted(
-            Exit::Usage,
-            format!("{text}: {why}"),
-            "set the variable to the address of the server",
-        )
-    };
-    let address = std::env::var(name).map_err(|error| wrong(&error))?;
-    match address.is_empty() {
-        true => Err(wrong(&"environment variable is empty")),
-        false => Ok(address),
-    }
-}
-
 fn publishers(path: &Path, above_one: AboveOneArg) -> Result<Vec<Publisher>, Failure> {
-    let read = || {
-        let mut text = String::new();
-        let most = PUBLISHERS_FILE_MAX as u64 + 1;
-        // What a file says of its length may mean nothing: devices and pipes have none.
-        let length = File::open(path)?.take(most).read_to_string(&mut text)?;
-        if length > PUBLISHERS_FILE_MAX {
-            let problem = format!("it has more than {PUBLISHERS_FILE_MAX} bytes");
-            return Err(std::io::Error::other(problem));
-        }
-        Ok(text)
-    };
     let name = path.display();
-    let text = read().map_err(|error| {
-        Failure::hinted(
-            Exit::NoInput,
-            format!("cannot read {name}: {error}"),
-            "--publishers expects a CSV file",
-        )
-    })?;
+    let text = read_text(path, PUBLISHERS_FILE_MAX, "--publishers expects a CSV file")?;
     let above_one = match above_one {
         AboveOneArg::Refuse => AboveOne::Refuse,
         AboveOneArg::TakeAsOne => AboveOne::TakeAsOne,

@@ -23,6 +23,9 @@ pub(super) const ENDED: &str = "ended ";
 /// sooner.
 const STOP_MAX: Duration = Duration::from_secs(60);
 
+/// Pause before a process that ended by itself is started again.
+const RESTART_AFTER: Duration = Duration::from_millis(500);
+
 /// A process.
 struct Process {
     child: Child,
@@ -30,6 +33,15 @@ struct Process {
     leash: Option<ChildStdin>,
     figures: Vec<u64>,
     ended_well: bool,
+}
+
+/// What is done when a process ends by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OnCrash {
+    /// The others are stopped.
+    Stop,
+    /// It is started again, once all listened.
+    Restart,
 }
 
 /// What happens.
@@ -55,6 +67,7 @@ pub(super) fn run(
     count: usize,
     listen: SocketAddr,
     stop: Stop,
+    on_crash: OnCrash,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<Vec<u64>, Failure> {
     let unavailable = |what: String| Failure::new(Exit::Unavailable, std::io::Error::other(what));
@@ -68,7 +81,13 @@ pub(super) fn run(
         processes.push(process);
     }
     watch(stop, &sender).map_err(|error| Failure::new(Exit::Unavailable, error))?;
-    let crashed = wait_for_end(&news, count, || ready(port.address()));
+    let restart = |number: usize| {
+        std::thread::park_timeout(RESTART_AFTER);
+        start(group, number, port.address(), &sender)
+    };
+    let crashed = wait_for_end(&news, &mut processes, on_crash, restart, || {
+        ready(port.address());
+    });
     stop_all(&mut processes, &news, crashed);
     match sum_figures(&mut processes, crashed) {
         Ok(sums) => Ok(sums),
@@ -76,18 +95,34 @@ pub(super) fn run(
     }
 }
 
-/// Calls `ready` once all of `count` processes listen; returns when this process is to stop, or with the
-/// number of a process that ended by itself.
-fn wait_for_end(news: &Receiver<News>, count: usize, ready: impl FnOnce()) -> Option<usize> {
+/// Calls `ready` once all processes listen; returns when this process is to stop, or with the number of a
+/// process that ended by itself and is not restarted.
+fn wait_for_end(
+    news: &Receiver<News>,
+    processes: &mut [Process],
+    on_crash: OnCrash,
+    restart: impl Fn(usize) -> std::io::Result<Process>,
+    ready: impl FnOnce(),
+) -> Option<usize> {
     let mut listening = 0;
     let mut ready = Some(ready);
     loop {
         match next(news) {
             News::Stop => return None,
-            News::Silent(number) => return Some(number),
+            News::Silent(number) => {
+                // One that never came up would not come up the next time either.
+                if on_crash == OnCrash::Stop || ready.is_some() {
+                    return Some(number);
+                }
+                let Ok(again) = restart(number) else {
+                    return Some(number);
+                };
+                let mut before = std::mem::replace(&mut processes[number], again);
+                report_crash(number, &mut before.child);
+            }
             News::Said(_, line) if line.starts_with(LISTENING) => {
                 listening += 1;
-                if listening == count
+                if listening == processes.len()
                     && let Some(ready) = ready.take()
                 {
                     ready();
@@ -96,6 +131,19 @@ fn wait_for_end(news: &Receiver<News>, count: usize, ready: impl FnOnce()) -> Op
             News::Said(..) => {}
         }
     }
+}
+
+fn report_crash(number: usize, child: &mut Child) {
+    let how = match child.wait() {
+        Ok(status) => status.to_string(),
+        Err(error) => error.to_string(),
+    };
+    // Nobody may read it.
+    let _ = writeln!(
+        std::io::stderr(),
+        "process {} ended unexpectedly ({how}) and was restarted",
+        number + 1
+    );
 }
 
 /// Stops all processes gracefully and reads their figures; kills those that take too long.
@@ -173,6 +221,7 @@ fn start(
     let mut child = Command::new(std::env::current_exe()?)
         .args(std::env::args_os().skip(1))
         .arg(format!("--process-of={group}@{address}"))
+        .arg(format!("--process-number={number}"))
         // Ctrl-C is told to this one alone, which ends the others in good order.
         .process_group(0)
         .stdin(Stdio::piped())

@@ -131,10 +131,7 @@ impl Recorded {
             workers: Vec::new(),
             host: Default::default(),
             measures: measures
-                .map(|(name, kind)| MeasureInfo {
-                    name: name.to_owned(),
-                    kind: kind.to_owned(),
-                })
+                .map(|(name, kind)| MeasureInfo::new(name, kind))
                 .to_vec(),
             steps: Vec::new(),
             expects_overload: false,
@@ -185,6 +182,7 @@ impl Recorded {
             traffic: None,
             clocks: Vec::new(),
             measures: Vec::new(),
+            tags: Vec::new(),
             phases: Vec::new(),
         }
     }

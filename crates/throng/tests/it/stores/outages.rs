@@ -5,6 +5,7 @@ use std::any::Any;
 use std::net::Ipv4Addr;
 use std::process::{Child, Command};
 
+use mysql::prelude::Queryable;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::*;

@@ -280,6 +280,11 @@ impl Served {
         Served { running, url }
     }
 
+    /// Ends it with SIGKILL.
+    pub(crate) fn kill(mut self) {
+        self.running.kill();
+    }
+
     /// Stops it in good order, so that what it has still to do is done.
     #[track_caller]
     pub(crate) fn stop(mut self) {

@@ -1,12 +1,21 @@
 //! What the sources themselves must hold to: absences, and lengths.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use super::{ROOT, files_below, none, read, relative};
 
 /// What the sources of some crates must not name, so that they stay without input and output.
-const PURE: &[&str] = &["proto", "stats", "scenario", "judge"];
+const PURE: &[&str] = &[
+    "proto",
+    "stats",
+    "document",
+    "scenario",
+    "judge",
+    "compare",
+    "identity",
+    "sequences",
+];
 const IMPURE: &[&str] = &[
     "Instant::now",
     "SystemTime",
@@ -26,6 +35,8 @@ const IMPURE: &[&str] = &[
 const FILE_LINES_MAX: usize = 700;
 /// A function of more lines than this does more than one thing.
 const FUNCTION_LINES_MAX: usize = 70;
+/// A crate of more lines of `src` than this, tests beside the code included, is more than one.
+const CRATE_LINES_MAX: usize = 15_000;
 /// Functions that may be longer, and why.
 const LONG_FUNCTIONS: &[(&str, &str)] = &[];
 /// How many of the longest files and functions are printed.
@@ -176,6 +187,28 @@ fn nothing_unwraps_outside_tests() {
     none("unwrap() outside tests", instead, &found);
 }
 
+/// `scripts/test.sh` does not look for tests in documentation.
+#[test]
+fn code_in_documentation_is_no_test() {
+    let block = |line: &str| {
+        let text = line.trim_start();
+        let text = text.strip_prefix("///").or(text.strip_prefix("//!"))?;
+        text.trim().strip_prefix("```").map(str::to_owned)
+    };
+    let mut tests = Vec::new();
+    for source in SOURCES.iter() {
+        let blocks = source.whole.lines().filter_map(block);
+        // Every second line ends a block.
+        let tested = blocks.step_by(2).filter(|language| language != "text");
+        tests.extend(tested.map(|language| format!("{}: ```{language}", source.path)));
+    }
+    none(
+        "code in documentation that cargo would run",
+        "Write ```text, and make the code a test or an example.",
+        &tests,
+    );
+}
+
 #[test]
 fn no_mod_rs_files() {
     let old: Vec<_> = SOURCES
@@ -259,4 +292,23 @@ fn files_stay_short() {
     let instead =
         "Move pure parts out and keep the control flow, or give the reason in LONG_FUNCTIONS.";
     none("functions too long to be read in one go", instead, &long);
+}
+
+#[test]
+fn crates_stay_small() {
+    let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
+    let in_src = |source: &&Source| source.path.split('/').nth(2) == Some("src");
+    for source in SOURCES.iter().filter(in_src) {
+        *sizes.entry(&source.krate).or_default() += source.whole.lines().count();
+    }
+    assert!(sizes.len() > 20, "the crates are not found: {sizes:?}");
+    let large = sizes.iter().filter(|(_, lines)| **lines > CRATE_LINES_MAX);
+    let large: Vec<_> = large
+        .map(|(name, lines)| format!("{name} has {lines} lines of src"))
+        .collect();
+    let instead = format!(
+        "Give a part that stands by itself a crate of its own, and docs/architecture.md the new sizes: \
+         no crate has more than {CRATE_LINES_MAX} lines."
+    );
+    none("crates too large to be known", &instead, &large);
 }

@@ -33,6 +33,7 @@ fn connected_within(buffers: Arc<Budget>) -> (Sockets, TcpStream) {
         core: None,
         barrier: Arc::default(),
         stop: Arc::default(),
+        trace: None,
     };
     let mut sockets = Sockets::new(&setup).unwrap();
     sockets.connect(ID, EndpointId(0)).unwrap();

@@ -1,0 +1,285 @@
+//! What a search comes to, in sentences with their evidence.
+
+use plan::LoadSetting;
+use record::schema::{Finding, Severity};
+
+use super::Ending;
+use super::bend::{Bend, Sign};
+use super::conclusion::Conclusion;
+use super::level::{Level, Verdict};
+use super::trial::{Outcome, Trial};
+use judge::finding;
+
+/// All of them, the answer first.
+pub(super) fn findings(
+    conclusion: &Conclusion,
+    setting: &LoadSetting,
+    trials: &[Trial],
+    good: Option<&Level>,
+    bad: Option<&Level>,
+) -> Vec<Finding> {
+    let mut findings = vec![answer(conclusion, setting, good, bad)];
+    findings.extend(crossing(conclusion, setting));
+    findings.extend(bad.and_then(|bad| why(setting, trials, bad)));
+    findings.extend(
+        conclusion
+            .bend
+            .as_ref()
+            .map(|bend| bent(setting, good, bend)),
+    );
+    findings.push(law(conclusion));
+    findings
+}
+
+/// The sentence that was requested.
+fn answer(
+    conclusion: &Conclusion,
+    setting: &LoadSetting,
+    good: Option<&Level>,
+    bad: Option<&Level>,
+) -> Finding {
+    let (severity, code, text) = result(conclusion.ending, setting, good, bad);
+    let text = text + unfinished(conclusion.ending);
+    let severity = match conclusion.ending {
+        Ending::Down | Ending::OutOfSteps | Ending::OutOfTime | Ending::Interrupted => {
+            severity.max(Severity::Warning)
+        }
+        _ => severity,
+    };
+    let mut draft = finding(severity, code, text);
+    for (name, load) in [("holds", conclusion.holds), ("breaks", conclusion.breaks)] {
+        if let Some(load) = load {
+            draft = draft.with(name, load);
+        }
+    }
+    draft.done()
+}
+
+/// Where the first threshold reaches its limit.
+fn crossing(conclusion: &Conclusion, setting: &LoadSetting) -> Option<Finding> {
+    let (load, low, high) = conclusion.crossing?;
+    let text = format!(
+        "the first threshold reaches its limit at {} ({} to {}, 95 % confidence)",
+        setting.shown(load),
+        setting.shown(low),
+        setting.shown(high)
+    );
+    let draft = finding(Severity::Note, "capacity-interval", text);
+    Some(
+        draft
+            .with("load", load)
+            .with("low", low)
+            .with("high", high)
+            .done(),
+    )
+}
+
+/// Severity, code and text of what the runs show about the load.
+fn result(
+    ending: Ending,
+    setting: &LoadSetting,
+    good: Option<&Level>,
+    bad: Option<&Level>,
+) -> (Severity, &'static str, String) {
+    let trials = |level: &Level| {
+        let trusted = level.holds + level.breaks;
+        format!("{} of {trusted} runs kept the thresholds", level.holds)
+    };
+    let shown = |level: &Level| setting.shown(level.load);
+    let generator = |bad: &Level| bad.verdict == Verdict::Untrusted || bad.verdict == Verdict::Open;
+    match (ending, good, bad) {
+        (Ending::AllHold, Some(good), _) => (
+            Severity::Good,
+            "capacity-above",
+            format!(
+                "holds {}, the highest load of the search: {}",
+                shown(good),
+                trials(good)
+            ),
+        ),
+        (_, Some(good), Some(bad)) if generator(bad) => (
+            Severity::Fatal,
+            "generator-limit",
+            format!(
+                "holds {} ({}); every run at {} was untrusted, so the capacity above is unknown",
+                shown(good),
+                trials(good),
+                shown(bad)
+            ),
+        ),
+        (_, Some(good), Some(bad)) => (
+            Severity::Good,
+            "capacity",
+            format!(
+                "holds {} ({}), but not {} ({})",
+                shown(good),
+                trials(good),
+                shown(bad),
+                trials(bad)
+            ),
+        ),
+        (_, Some(good), None) => (
+            Severity::Note,
+            "capacity-above",
+            format!(
+                "holds {} ({}); higher loads were not tried",
+                shown(good),
+                trials(good)
+            ),
+        ),
+        (_, None, Some(bad)) if generator(bad) => (
+            Severity::Fatal,
+            "generator-limit",
+            format!("every run at {} was untrusted", shown(bad)),
+        ),
+        (_, None, Some(bad)) => (
+            Severity::Warning,
+            "capacity-below",
+            format!("not even {} holds: {}", shown(bad), trials(bad)),
+        ),
+        (_, None, None) => (
+            Severity::Note,
+            "capacity-unknown",
+            "no run completed".to_owned(),
+        ),
+    }
+}
+
+/// Why a search ended before it reached its precision, if it did.
+fn unfinished(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Down => {
+            "; the target then answered nothing more, not even at a load that had held: restart it, and \
+             --resume continues the search"
+        }
+        Ending::OutOfSteps => {
+            "; the search ran out of steps (--steps) before it reached its precision; --resume \
+             continues it"
+        }
+        Ending::OutOfTime => {
+            "; the search ran out of time (--time-limit) before it reached its precision; \
+             --resume continues it"
+        }
+        Ending::Interrupted => "; the search was interrupted; --resume continues it",
+        _ => "",
+    }
+}
+
+/// What the runs above the knee say of themselves.
+fn why(setting: &LoadSetting, trials: &[Trial], bad: &Level) -> Option<Finding> {
+    let own = |trial: &&Trial| trial.load == bad.load && !trial.why.is_empty();
+    let last = trials.iter().rev().find(own)?;
+    let code = match last.outcome {
+        Outcome::Untrusted => "untrusted",
+        _ => "threshold-failed",
+    };
+    let text = format!("at {}: {}", setting.shown(bad.load), last.why.join("; "));
+    Some(
+        finding(Severity::Note, code, text)
+            .with("load", bad.load)
+            .done(),
+    )
+}
+
+fn bent(setting: &LoadSetting, good: Option<&Level>, bend: &Bend) -> Finding {
+    let load = setting.shown(bend.load);
+    let against = good.map_or(String::new(), |good| {
+        format!(" compared with {}", setting.shown(good.load))
+    });
+    let name = |sign: Sign| match sign {
+        Sign::GeneratorLag => "the generator's lag",
+        Sign::GeneratorCpu => "the generator's CPU",
+        Sign::Errors => "errors",
+        Sign::Responses => "response times",
+        Sign::Backlog => "operations in flight (throughput below the offered load)",
+    };
+    let Some(&(_, first_ns)) = bend.signs.first() else {
+        let text = format!(
+            "no single figure degraded at {load}{against}: the load is just beyond the thresholds"
+        );
+        return finding(Severity::Note, "bend", text)
+            .with("load", bend.load)
+            .done();
+    };
+    let told = |signs: &[(Sign, u64)]| {
+        let names: Vec<_> = signs.iter().map(|&(sign, _)| name(sign)).collect();
+        names.join(" and ")
+    };
+    let split = bend.signs.partition_point(|&(_, at_ns)| at_ns == first_ns);
+    let (first, later) = bend.signs.split_at(split);
+    let mut text = format!(
+        "first to degrade at {load}{against}: {}, from {} on",
+        told(first),
+        units::span(first_ns)
+    );
+    for &(sign, at_ns) in later {
+        text += &format!("; then {}, from {} on", name(sign), units::span(at_ns));
+    }
+    let by_generator = first.iter().any(|(sign, _)| *sign <= Sign::GeneratorCpu);
+    if by_generator {
+        text += "; the generator was the limit, not the target";
+    }
+    let mut draft = finding(Severity::Note, "bend", text).with("load", bend.load);
+    for (sign, at_ns) in &bend.signs {
+        let key = match sign {
+            Sign::GeneratorLag => "generator_lag_s",
+            Sign::GeneratorCpu => "generator_cpu_s",
+            Sign::Errors => "errors_s",
+            Sign::Responses => "responses_s",
+            Sign::Backlog => "backlog_s",
+        };
+        draft = draft.with(key, *at_ns as f64 / 1e9);
+    }
+    draft.done()
+}
+
+fn law(conclusion: &Conclusion) -> Finding {
+    let Some(law) = &conclusion.law else {
+        let problem = conclusion.law_problem.as_deref().unwrap_or_default();
+        let text = format!("no scalability law was fitted: {problem}");
+        return finding(Severity::Note, "no-law", text).done();
+    };
+    let number = |x: f64| match x.abs() < 0.001 && x != 0.0 {
+        true => format!("{x:.2e}"),
+        false => units::significant(x, 3),
+    };
+    let estimate = |(value, low, high): (f64, f64, Option<f64>)| match high {
+        Some(high) => format!("{} ({} to {})", number(value), number(low), number(high)),
+        None => format!("{} ({} or more)", number(value), number(low)),
+    };
+    let limit = match (law.peak_in_flight, law.limit_per_s) {
+        (Some(peak), Some(limit)) => format!(
+            "throughput peaks at {} with {} in flight{}",
+            units::rate(limit),
+            number(peak),
+            if peak > law.in_flight_max {
+                ", beyond the measured range"
+            } else {
+                ""
+            }
+        ),
+        (_, Some(limit)) => format!(
+            "throughput approaches {} and never falls",
+            units::rate(limit)
+        ),
+        _ => "throughput grows with concurrency throughout the measured range".to_owned(),
+    };
+    let text = format!(
+        "scalability law over {} runs: {}/s at concurrency 1, contention σ {}, coherency κ {}; \
+         {limit}; it explains {} of the variation",
+        law.trials,
+        estimate(law.lambda),
+        estimate(law.sigma),
+        estimate(law.kappa),
+        units::share(law.r_squared.max(0.0))
+    );
+    let mut draft = finding(Severity::Note, "scalability-law", text)
+        .with("lambda", law.lambda.0)
+        .with("sigma", law.sigma.0)
+        .with("kappa", law.kappa.0)
+        .with("r_squared", law.r_squared);
+    if let Some(limit) = law.limit_per_s {
+        draft = draft.with("limit_per_s", limit);
+    }
+    draft.done()
+}

@@ -1,0 +1,254 @@
+//! The stated error rate is true, and what is planted is found. Operations are drawn as a market's
+//! are: most short, some long; and each run has a drift of its own, as machines do.
+
+use stats::ks;
+
+use stats::sample::Sample;
+
+use super::*;
+use crate::Verdict;
+use crate::verdict::of_changes;
+
+/// Operations of a run.
+const OPERATIONS: usize = 200;
+
+/// Drift of a run: the deviation of the logarithm of all its times.
+const DRIFT: f64 = 0.05;
+
+fn rng(number: u64) -> Rng {
+    Rng::new(20_261_121, number, Purpose::Value)
+}
+
+/// Two uniform numbers to a normal one: Box and Muller (1958).
+fn normal(rng: &mut Rng) -> f64 {
+    let (u, v) = (1.0 - rng.unit(), rng.unit());
+    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+}
+
+/// A run whose times have the median 1 ms; one in ten takes `extra_ns` longer.
+fn run(rng: &mut Rng, operations: usize, extra_ns: f64) -> Unit {
+    let drift = DRIFT * normal(rng);
+    let times = (0..operations).map(|_| {
+        let time = 1e6 * (drift + 0.4 * normal(rng)).exp();
+        time + if rng.below(10) == 0 { extra_ns } else { 0.0 }
+    });
+    let times: Vec<f64> = times.collect();
+    let failed = (0..operations).filter(|_| rng.below(100) == 0).count();
+    Unit {
+        sample: Sample::new(times).unwrap(),
+        rate: Some((operations - failed) as f64),
+        error_rate: Some(failed as f64 / operations as f64),
+    }
+}
+
+/// Two sides with the distances between their units.
+fn sides(baseline: Vec<Unit>, candidate: Vec<Unit>) -> Sides {
+    let units: Vec<&Unit> = baseline.iter().chain(&candidate).collect();
+    let apart = |a: &Unit, b: &Unit| ks::distance_bounds(&a.sample, &b.sample).0;
+    let row = |a: &Unit| units.iter().map(|b| apart(a, b)).collect();
+    Sides {
+        distances: units.iter().map(|a| row(a)).collect(),
+        baseline,
+        candidate,
+        runs: None,
+    }
+}
+
+fn side(rng: &mut Rng, runs: usize, extra_ns: f64) -> Vec<Unit> {
+    (0..runs).map(|_| run(rng, OPERATIONS, extra_ns)).collect()
+}
+
+/// A comparison of this many measures, each with this many runs a side.
+fn compared(
+    rng: &mut Rng,
+    measures: usize,
+    runs: (usize, usize),
+    extra_ns: f64,
+) -> Vec<Vec<Change>> {
+    let options = Options::default();
+    let rule = Rule::of(runs.0, runs.1, options.alpha);
+    let all = (0..measures).map(|_| sides(side(rng, runs.0, 0.0), side(rng, runs.1, extra_ns)));
+    let tested = all.map(|sides| components(&sides, rule, &options));
+    decide(tested.collect(), runs, rule, &options)
+}
+
+fn any_seen(measures: &[Vec<Change>]) -> bool {
+    measures.iter().flatten().any(|change| change.seen)
+}
+
+/// Of this many comparisons of alike sides, how many find anything: binomial with (n, α) at most, so
+/// not above its 99.9 % quantile.
+fn assert_true_to_its_level(measures: usize, runs: (usize, usize), repetitions: u64) {
+    let mut rng = rng(1);
+    let found = (0..repetitions)
+        .filter(|_| any_seen(&compared(&mut rng, measures, runs, 0.0)))
+        .count() as f64;
+    let expected = 0.05 * repetitions as f64;
+    let most = expected + 3.1 * (expected * 0.95).sqrt();
+    assert!(
+        found <= most,
+        "{found} of {repetitions}, expected {expected}"
+    );
+    assert!(
+        found > 0.0,
+        "never is too good: does the test see anything?"
+    );
+}
+
+#[test]
+fn identical_ensembles_differ_no_more_often_than_stated() {
+    assert_true_to_its_level(3, (5, 5), 300);
+}
+
+#[test]
+fn so_it_is_with_too_few_runs_for_permutations() {
+    assert_true_to_its_level(2, (3, 3), 300);
+}
+
+#[test]
+fn so_it_is_with_many_runs_against_one() {
+    assert_true_to_its_level(2, (6, 1), 300);
+}
+
+#[test]
+fn three_milliseconds_on_one_in_ten_are_found() {
+    let mut rng = rng(2);
+    let options = Options::default();
+    let repetitions = 100;
+    let (mut found, mut elsewhere) = (0, 0);
+    for _ in 0..repetitions {
+        let all = [3e6, 0.0, 0.0]
+            .map(|extra_ns| sides(side(&mut rng, 5, 0.0), side(&mut rng, 5, extra_ns)));
+        let tested = all.map(|sides| components(&sides, Rule::Permutation, &options));
+        let changes = decide(tested.into(), (5, 5), Rule::Permutation, &options);
+        let verdicts: Vec<Verdict> = changes.iter().map(|c| of_changes(c).0).collect();
+        found += u32::from(verdicts[0] == Verdict::Slower);
+        elsewhere += u32::from(verdicts[1..].iter().any(|v| *v != Verdict::NoDifference));
+    }
+    assert!(
+        found >= 90 && elsewhere <= 12,
+        "{found} and {elsewhere} of {repetitions}"
+    );
+}
+
+/// What pooling would do: runs that drift by 5 % are seen to differ nearly always.
+#[test]
+fn pooled_operations_would_find_what_is_not_there() {
+    let mut rng = rng(3);
+    let wrong = (0..50).filter(|_| {
+        let pool = |units: Vec<Unit>| {
+            let values = units.iter().flat_map(|u| u.sample.values().to_vec());
+            Sample::new(values.collect()).unwrap()
+        };
+        let (a, b) = (pool(side(&mut rng, 5, 0.0)), pool(side(&mut rng, 5, 0.0)));
+        ks::two_samples(&a, &b).p <= 0.05
+    });
+    // At its level it would be two or three.
+    assert!(wrong.count() > 8);
+}
+
+#[test]
+fn the_rule_follows_the_number_of_runs() {
+    let check = |b, c, rule| assert_eq!(Rule::of(b, c, 0.05), rule, "{b} and {c}");
+    check(1, 1, Rule::Windows);
+    check(1, 2, Rule::Student);
+    check(3, 3, Rule::Student);
+    check(3, 4, Rule::Permutation);
+    check(4, 4, Rule::Permutation);
+    check(5, 5, Rule::Permutation);
+    check(1, 19, Rule::Permutation);
+    check(1, 18, Rule::Student);
+    assert_eq!(Rule::of(4, 4, 0.01), Rule::Student);
+}
+
+#[test]
+fn constant_samples_are_not_different_and_shifted_ones_are() {
+    let unit = |ns: f64| Unit {
+        sample: Sample::new(vec![ns; 50]).unwrap(),
+        rate: Some(50.0),
+        error_rate: Some(0.0),
+    };
+    let options = Options::default();
+    for (runs, ns, seen) in [
+        (5, 10.0, false),
+        (5, 11.0, true),
+        (3, 11.0, true),
+        (1, 11.0, true),
+    ] {
+        let units = if runs == 1 { 10 } else { runs };
+        let sides = sides(vec![unit(10.0); units], vec![unit(ns); units]);
+        let rule = Rule::of(runs, runs, options.alpha);
+        let tested = components(&sides, rule, &options);
+        let changes = decide(vec![tested], (units, units), rule, &options);
+        assert_eq!(any_seen(&changes), seen, "{runs} runs at {ns}: {changes:?}");
+        for change in &changes[0] {
+            assert!(!change.p.is_nan() && !change.t.is_nan(), "{change:?}");
+        }
+    }
+}
+
+#[test]
+fn a_difference_within_the_tolerance_is_seen_and_does_not_count() {
+    let unit = |ns: f64| Unit {
+        sample: Sample::new((0..200).map(|i| ns + f64::from(i) / 100.0).collect()).unwrap(),
+        rate: Some(1.0),
+        error_rate: None,
+    };
+    let options = Options::default();
+    let units = |from: f64| (0..5).map(|i| unit(from + f64::from(i))).collect();
+    let sides = sides(units(100_000.0), units(100_500.0));
+    let tested = components(&sides, Rule::Permutation, &options);
+    let changes = decide(vec![tested], (5, 5), Rule::Permutation, &options);
+    let mean = &changes[0][0];
+    assert!(mean.seen && !mean.counts, "{mean:?}");
+    assert!((mean.difference - 500.0).abs() < 1e-6);
+    let (low, high) = mean.interval.unwrap();
+    assert!(low < 500.0 && high > 500.0 && low > 490.0 && high < 510.0);
+    let figures: Vec<String> = changes[0].iter().map(|c| c.figure.name()).collect();
+    assert_eq!(
+        figures,
+        ["mean", "p50", "p90", "p95", "p99", "rate", "shape"]
+    );
+}
+
+/// A run whose times are 1 ms, and in one window of ten `peak_ns` for half of the operations.
+fn with_peak(peak_ns: f64) -> (Vec<Unit>, Unit) {
+    let unit = |times: Vec<f64>| Unit {
+        rate: Some(times.len() as f64),
+        sample: Sample::new(times).unwrap(),
+        error_rate: Some(0.0),
+    };
+    let window = |number: usize| -> Vec<f64> {
+        let time = |i: usize| match number == 3 && i < 50 {
+            true => peak_ns,
+            false => 1e6,
+        };
+        (0..100).map(time).collect()
+    };
+    let windows: Vec<Vec<f64>> = (0..10).map(window).collect();
+    let all = unit(windows.concat());
+    (windows.into_iter().map(unit).collect(), all)
+}
+
+#[test]
+fn single_runs_show_their_own_quantiles_beside_those_of_windows() {
+    let ((baseline, first), (candidate, second)) = (with_peak(10e6), with_peak(30e6));
+    let sides = Sides {
+        baseline,
+        candidate,
+        runs: Some([vec![first], vec![second]]),
+        distances: Vec::new(),
+    };
+    let options = Options::default();
+    let found = components(&sides, Rule::Windows, &options);
+    let found = decide(vec![found], (10, 10), Rule::Windows, &options);
+    let is_p95 = |change: &&Change| change.figure == Figure::Quantile(0.95);
+    let p95 = found[0].iter().find(is_p95).unwrap();
+    // 50 of 1,000 operations are longer: the 950th is not one of them.
+    assert_eq!((p95.baseline, p95.candidate), (Some(1e6), Some(1e6)));
+    // In one window of ten, the 95th percentile is the peak.
+    let windows = p95.windows.unwrap();
+    assert_eq!((windows.baseline, windows.candidate), (1.9e6, 3.9e6));
+    assert!((p95.difference - 2e6).abs() < 1e-3);
+    assert!((p95.relative.unwrap() - 2.0 / 1.9).abs() < 1e-9);
+}

@@ -1,0 +1,151 @@
+//! Experiments: what factors do to responses.
+//!
+//! [`analyze`] takes rows of levels and values, from the runs of an experiment ([`judge::responses::run_values`]) or
+//! from a table of results that were measured elsewhere, and tells effects with intervals, the
+//! allocation of variation, and whether what is left over looks like errors: Jain, "The Art of
+//! Computer Systems Performance Analysis" (1991), chapters 17 to 23. The mathematics is
+//! [`stats::factorial`]'s. Nothing is made up for what is missing.
+
+mod analysis;
+mod ensembles;
+mod findings;
+mod response;
+mod values;
+
+pub use analysis::{
+    Analysis, CellFigures, ErrorFigures, EstimateFigures, FactorFigures, FitFigures,
+    InteractionTable, LeftOut, LevelFigures, MissingCell, ResponseAnalysis, TermFigures,
+};
+pub use ensembles::{
+    Ensemble, EnsembleMeasure, EnsembleOptions, EnsembleRun, Histogram, Mode, TestedModes,
+    ensemble, wide_bins,
+};
+
+use stats::factorial::factor_letter;
+
+use findings::{left_out, missing};
+use units::Unit;
+
+/// What was measured, in the order in which it was measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Data {
+    /// What it is called.
+    pub name: String,
+    /// The factors and their levels' names.
+    pub factors: Vec<(String, Vec<String>)>,
+    /// What was looked at.
+    pub responses: Vec<ResponseData>,
+    /// The observations.
+    pub rows: Vec<Row>,
+    /// The combinations of levels that there should be; none: as many as were seen.
+    pub planned: Vec<Vec<usize>>,
+    /// How often each of them should be there.
+    pub repetitions: usize,
+    /// Runs that do not count.
+    pub left_out: Vec<LeftOut>,
+    /// Of the intervals, strictly between 0 and 1.
+    pub confidence: f64,
+}
+
+/// A response.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResponseData {
+    /// The figure, or the column.
+    pub name: String,
+    /// How it is written.
+    pub unit: Unit,
+    /// Whether effects are factors instead of sums.
+    pub multiplicative: bool,
+}
+
+/// An observation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// By factor, from 0.
+    pub levels: Vec<usize>,
+    /// By response; `None` where nothing was measured.
+    pub values: Vec<Option<f64>>,
+}
+
+/// Analyses an experiment.
+///
+/// # Panics
+/// Where the confidence does not lie strictly between 0 and 1.
+pub fn analyze(data: &Data) -> Analysis {
+    let responses: Vec<ResponseAnalysis> = (0..data.responses.len())
+        .map(|number| response::analyze(data, number))
+        .collect();
+    let confounded = confounded(&responses);
+    let missing_cells = missing_cells(data);
+    let mut findings = Vec::new();
+    findings.extend(missing(data, &missing_cells));
+    findings.extend(left_out(data));
+    Analysis {
+        format: analysis::FORMAT,
+        name: data.name.clone(),
+        confidence: data.confidence,
+        factors: data
+            .factors
+            .iter()
+            .enumerate()
+            .map(|(number, (name, levels))| FactorFigures {
+                letter: factor_letter(number),
+                name: name.clone(),
+                levels: levels.clone(),
+            })
+            .collect(),
+        observations: data.rows.len(),
+        confounded,
+        missing: missing_cells,
+        left_out: data.left_out.clone(),
+        findings,
+        responses,
+        ensembles: Vec::new(),
+    }
+}
+
+/// A term by its factors' letters: `ABC`.
+fn word(factors: &[usize]) -> String {
+    factors
+        .iter()
+        .map(|&factor| factor_letter(factor))
+        .collect()
+}
+
+/// The words that mean I, of which all other confounding follows; each response tells the same
+/// unless values of one are missing.
+fn confounded(responses: &[ResponseAnalysis]) -> Vec<String> {
+    let fits = responses
+        .iter()
+        .filter_map(|response| response.fit.as_ref());
+    fits.map(|fit| fit.mean_aliases.clone())
+        .min_by_key(Vec::len)
+        .unwrap_or_default()
+}
+
+/// Combinations that were to be measured and were not, or not as often.
+fn missing_cells(data: &Data) -> Vec<MissingCell> {
+    let short = data.planned.iter().filter_map(|cell| {
+        let rows = data.rows.iter().filter(|row| row.levels == *cell);
+        let found = rows
+            .filter(|row| row.values.iter().any(Option::is_some))
+            .count();
+        (found < data.repetitions).then(|| MissingCell {
+            levels: level_names(data, cell),
+            planned: data.repetitions,
+            found,
+        })
+    });
+    short.collect()
+}
+
+/// A combination as text.
+fn level_names(data: &Data, cell: &[usize]) -> Vec<String> {
+    let levels = data.factors.iter().zip(cell);
+    levels
+        .map(|((_, names), &level)| names.get(level).cloned().unwrap_or_default())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,28 @@
+//! Texts that people write: trees that keep places, diagnostics, and the smaller documents.
+//!
+//! [`yaml`] makes a tree ([`node`]) of a text, each value with its place; [`diagnostic`] says what is wrong where, and
+//! [`suggest`] what was probably meant. [`csv`] reads rows of data in the same way. [`mod@meters`] and [`mod@prices`]
+//! are documents that need no more than that; scenarios and experiments are read by `scenario`. The crate does no I/O.
+
+pub mod csv;
+pub mod diagnostic;
+pub mod meters;
+pub mod node;
+pub mod prices;
+mod reader;
+pub mod suggest;
+pub mod yaml;
+
+pub use diagnostic::{Collector, DIAGNOSTICS_MAX, Diagnostic, Origin, Severity, render};
+pub use meters::meters;
+pub use node::Place;
+pub use prices::prices;
+
+/// A text and what to call it in messages.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    /// The file's name.
+    pub name: &'a str,
+    /// What is in it.
+    pub text: &'a str,
+}

@@ -1,0 +1,127 @@
+//! The scenario's text as a tree that remembers where everything stands.
+
+use std::ops::Range;
+
+/// Where something stands: bytes of the scenario's text, or of an override's `key=value`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Bytes.
+    pub span: Range<usize>,
+    /// The override's number; `None`: the scenario's own text.
+    pub set: Option<usize>,
+}
+
+impl Place {
+    /// A place in the scenario's own text.
+    pub fn at(span: Range<usize>) -> Place {
+        Place { span, set: None }
+    }
+}
+
+/// A value with its place.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// Where it stands.
+    pub place: Place,
+    /// What it is.
+    pub kind: NodeKind,
+}
+
+/// What a value is.
+#[derive(Debug, Clone)]
+pub enum NodeKind {
+    /// A single value.
+    Scalar(Scalar),
+    /// A list.
+    Sequence(Vec<Node>),
+    /// Keys with values, in their order.
+    Mapping(Vec<Entry>),
+}
+
+/// One pair of a mapping.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// Where it stands.
+    pub key_place: Place,
+    /// What stands behind it.
+    pub value: Node,
+}
+
+/// A word, number or text.
+#[derive(Debug, Clone)]
+pub struct Scalar {
+    /// Without quotes and escapes.
+    pub text: String,
+    /// True where quotes or a block style make it text, whatever it looks like.
+    pub quoted: bool,
+    /// Where its first byte stands, if the source shows it byte by byte.
+    pub verbatim: Option<usize>,
+}
+
+impl Node {
+    /// The single value, if it is one.
+    pub fn scalar(&self) -> Option<&Scalar> {
+        match &self.kind {
+            NodeKind::Scalar(scalar) => Some(scalar),
+            NodeKind::Sequence(_) | NodeKind::Mapping(_) => None,
+        }
+    }
+
+    /// Its text, if it is a scalar.
+    pub fn text(&self) -> Option<&str> {
+        self.scalar().map(|s| s.text.as_str())
+    }
+
+    /// Its items, if it is a list.
+    pub fn sequence(&self) -> Option<&[Node]> {
+        match &self.kind {
+            NodeKind::Sequence(items) => Some(items),
+            NodeKind::Scalar(_) | NodeKind::Mapping(_) => None,
+        }
+    }
+
+    /// Its pairs, if it is a mapping.
+    pub fn mapping(&self) -> Option<&[Entry]> {
+        match &self.kind {
+            NodeKind::Mapping(entries) => Some(entries),
+            NodeKind::Scalar(_) | NodeKind::Sequence(_) => None,
+        }
+    }
+
+    /// The value of a key, if it is a mapping that has it.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.mapping()?
+            .iter()
+            .find(|e| e.key == key)
+            .map(|e| &e.value)
+    }
+
+    /// Nothing was written: `key:`, `~` or `null`.
+    pub fn is_null(&self) -> bool {
+        self.scalar()
+            .is_some_and(|s| !s.quoted && matches!(&*s.text, "" | "~" | "null"))
+    }
+
+    /// What kind of thing it is, for messages.
+    pub fn described(&self) -> &'static str {
+        match &self.kind {
+            NodeKind::Scalar(_) if self.is_null() => "nothing",
+            NodeKind::Scalar(_) => "a single value",
+            NodeKind::Sequence(_) => "a list",
+            NodeKind::Mapping(_) => "a mapping",
+        }
+    }
+
+    /// The place of some bytes of its text; the whole scalar where the source does not show them.
+    pub fn part(&self, range: &Range<usize>) -> Place {
+        match self.scalar().and_then(|s| s.verbatim) {
+            Some(first) => Place {
+                span: first + range.start..first + range.end,
+                set: self.place.set,
+            },
+            None => self.place.clone(),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What a traced user does, added to its trace. Nothing is done for users that are not traced.
+
+use plan::Slot;
+use plan::expr::{Condition, Value};
+use proto::http1::Head;
+use proto::ws::Event;
+
+use super::state::Interpreter;
+use crate::conn::{Protocol, Stage};
+use crate::received::Received;
+use crate::slots::{ConnSlot, UserKey};
+use crate::trace::TraceEvent;
+
+impl Interpreter<'_> {
+    /// The user is about to begin an instruction. False: it has done as many steps as were requested.
+    pub(super) fn trace_step(&mut self, key: UserKey) -> bool {
+        let (session, pc) = (self.users[key].session, self.users[key].pc);
+        let Some(op) = self.users.op(key) else {
+            return true;
+        };
+        let trace = self.recorder.trace.as_mut();
+        trace.is_none_or(|trace| trace.step(session, pc, op.measure().is_some()))
+    }
+
+    /// What was appended to the command bytes since `start` is about to be sent.
+    pub(super) fn trace_sent(&mut self, slot: ConnSlot, start: usize) {
+        let (Some(trace), Some(payload)) = (&self.recorder.trace, &mut self.conns.payload) else {
+            return;
+        };
+        if !payload.is_empty() {
+            trace.sent_message(payload);
+            payload.clear();
+            return;
+        }
+        let conn = &self.conns.table[slot];
+        let sends_frames = conn.protocol.is_websocket() && conn.stage != Stage::Upgrading;
+        // A control frame is no news.
+        if !sends_frames {
+            trace.sent(conn.endpoint, &self.conns.commands.bytes[start..]);
+        }
+    }
+
+    pub(super) fn trace_response(&self, head: &Head<'_>, body: &[u8]) {
+        if let Some(trace) = &self.recorder.trace {
+            trace.response(head.raw, body);
+        }
+    }
+
+    /// A message arrived that is no part of what was shown before: a poll's is in its response, a
+    /// channel's in its frame.
+    pub(super) fn trace_message(&self, slot: ConnSlot, received: &Received<'_>) {
+        let Some(trace) = &self.recorder.trace else {
+            return;
+        };
+        match self.conns[slot].protocol {
+            Protocol::Poll(_) | Protocol::Channels(_) => {}
+            _ => trace.message(received.event(), received.bytes()),
+        }
+    }
+
+    /// A frame of a protocol of channels arrived.
+    pub(super) fn trace_channel_frame(&self, frame: &Event<'_>) {
+        let Some(trace) = &self.recorder.trace else {
+            return;
+        };
+        match frame {
+            Event::Text(text) => trace.message(None, text.as_bytes()),
+            Event::Binary(bytes) => trace.message(None, bytes),
+            Event::Ping(_) | Event::Pong(_) | Event::Close { .. } => {}
+        }
+    }
+
+    /// A condition was evaluated.
+    pub(super) fn trace_check(
+        &mut self,
+        now_ns: u64,
+        key: UserKey,
+        condition: &Condition,
+        holds: bool,
+    ) {
+        let names = &self.users.session(key).slot_names;
+        self.recorder.trace(|| TraceEvent::Checked {
+            holds,
+            text: condition.explain(&mut self.users.scope(now_ns, key), names),
+        });
+    }
+
+    /// A variable has a new value.
+    pub(super) fn trace_set(&self, slot: Slot, value: &Value) {
+        self.recorder.trace(|| TraceEvent::Set {
+            slot,
+            value: value.clone(),
+        });
+    }
+}

@@ -1,0 +1,68 @@
+//! Transactions and groups: how they end.
+//!
+//! A step that fails fails the transactions and groups that it is in, also if its user continues. They end as the
+//! first of their steps that failed did.
+
+use plan::{MeasureId, Register};
+use record::{Measurement, Outcome};
+
+use super::state::Interpreter;
+use crate::slots::UserKey;
+use crate::users::User;
+
+impl Interpreter<'_> {
+    /// The user's current step ended in this way.
+    pub(super) fn fail_transactions(&mut self, key: UserKey, outcome: Outcome) {
+        if !outcome.is_error() {
+            return;
+        }
+        let session = self.users.session(key);
+        let user = &mut self.users[key];
+        for transaction in session.open_transactions(user.pc) {
+            if failure(user, transaction.failure) == Outcome::Ok {
+                user.registers[transaction.failure.index()] = u64::from(u8::from(outcome));
+            }
+        }
+    }
+
+    /// The session ends in this way, and what it had in progress with it.
+    pub(super) fn end_transactions(&mut self, now_ns: u64, key: UserKey, outcome: Outcome) {
+        self.fail_transactions(key, outcome);
+        let session = self.users.session(key);
+        for transaction in session.open_transactions(self.users[key].pc) {
+            let user = &self.users[key];
+            let start_ns = user.registers[transaction.register.index()];
+            // What was interrupted has no result, even if one of its steps failed.
+            let ended = match outcome {
+                Outcome::Unfinished => outcome,
+                _ => failure(user, transaction.failure),
+            };
+            let times = (start_ns, now_ns.max(start_ns));
+            self.record_transaction(key, transaction.measure, times, ended);
+        }
+    }
+
+    /// Records a transaction with the times at which it was due and done.
+    pub(super) fn record_transaction(
+        &mut self,
+        key: UserKey,
+        measure: MeasureId,
+        (start_ns, done_ns): (u64, u64),
+        outcome: Outcome,
+    ) {
+        let row = Measurement {
+            due_ns: start_ns,
+            sent_ns: start_ns,
+            done_ns,
+            outcome,
+            ..self.users[key].row(measure)
+        };
+        self.recorder.operation(row, 0);
+    }
+}
+
+/// How the first operation of a transaction that failed did; [`Outcome::Ok`]: none has.
+pub(super) fn failure(user: &User, register: Register) -> Outcome {
+    let code = u8::try_from(user.registers[register.index()]).ok();
+    code.and_then(Outcome::from_code).unwrap_or(Outcome::Ok)
+}

@@ -1,0 +1,174 @@
+//! Runs that are made by hand, so that what is in them is known.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use record::schema::{
+    FORMAT_VERSION, GeneratorInfo, MeasureInfo, PhaseInfo, RunInfo, RunStatus, SeriesRow,
+};
+use record::{Measurement, Outcome, Run, RunDir};
+use stats::hist::LogHistogram;
+use tempfile::TempDir;
+
+pub(crate) const SECOND: u64 = 1_000_000_000;
+pub(crate) const MS: u64 = 1_000_000;
+
+pub(crate) fn info() -> RunInfo {
+    let phase = |name: &str, start_s: u64, end_s: u64| PhaseInfo {
+        name: name.to_owned(),
+        kind: "rate".to_owned(),
+        start_ns: start_s * SECOND,
+        end_ns: end_s * SECOND,
+        users_planned: 10.0 * (end_s - start_s) as f64,
+    };
+    RunInfo {
+        format: FORMAT_VERSION,
+        id: "20261121T101500-judged-3f2a".to_owned(),
+        name: "judged".to_owned(),
+        throng: "0.0.0".to_owned(),
+        status: RunStatus::Running,
+        seed: 1,
+        scenario_hash: String::new(),
+        overrides: Vec::new(),
+        target: "http://127.0.0.1:8080".to_owned(),
+        started_unix_ns: 1_800_000_000 * SECOND,
+        ended_ns: 0,
+        clock: "monotonic".to_owned(),
+        generator: GeneratorInfo {
+            mode: "precise".to_owned(),
+            loops: 1,
+            cores: 2,
+            files_per_loop: 20_000,
+            lag_max_ns: 50 * MS,
+        },
+        host: BTreeMap::new(),
+        measures: vec![MeasureInfo::new("request", "request")],
+        steps: Vec::new(),
+        expects_overload: false,
+        sessions: vec!["visitor".to_owned()],
+        phases: vec![phase("warm-up", 0, 2), phase("measured", 2, 6)],
+        tls_unverified: false,
+        workers: Vec::new(),
+    }
+}
+
+/// A run combined second by second.
+pub(crate) struct Made {
+    pub(crate) root: TempDir,
+    pub(crate) seconds: u64,
+    pub(crate) rows: Vec<Measurement>,
+    pub(crate) series: Vec<SeriesRow>,
+}
+
+/// An operation: its user, when it was due and sent, how long it took, how it ended.
+pub(crate) fn operation(user: u64, due_ns: u64, time_ns: u64, outcome: Outcome) -> Measurement {
+    Measurement {
+        due_ns,
+        sent_ns: due_ns,
+        done_ns: due_ns + time_ns,
+        user,
+        measure: 0,
+        session: 0,
+        loop_id: 0,
+        outcome,
+        status: 200,
+        weight: 1,
+        bytes_out: 100,
+        bytes_in: 400,
+    }
+}
+
+/// Numbers in 0..1 that look like chance and never change.
+fn noise(seed: u64) -> impl FnMut() -> f64 {
+    let mut rng = stats::rng::Rng::new(seed, 0, stats::rng::Purpose::Value);
+    move || rng.unit()
+}
+
+impl Made {
+    /// A run in which nothing happens yet.
+    pub(crate) fn of(seconds: u64) -> Made {
+        let row = |second: u64| SeriesRow {
+            start_ns: second * SECOND,
+            end_ns: (second + 1) * SECOND,
+            users: 5,
+            connections: 5,
+            cpu_loops_ns: SECOND / 10,
+            rss_bytes: 50 << 20,
+            ..SeriesRow::default()
+        };
+        Made {
+            root: tempfile::tempdir().unwrap(),
+            seconds,
+            rows: Vec::new(),
+            series: (0..seconds).map(row).collect(),
+        }
+    }
+
+    /// Twenty operations a second that take about this many milliseconds, by second.
+    pub(crate) fn answering(seconds: u64, time_ms: impl Fn(f64) -> f64) -> Made {
+        let mut made = Made::of(seconds);
+        let mut noise = noise(seconds);
+        for second in 0..seconds {
+            for n in 0..20 {
+                let due_ns = second * SECOND + n * 40 * MS;
+                let time_ms = time_ms(second as f64) * (0.8 + 0.4 * noise());
+                let time_ns = (time_ms * 1e6) as u64;
+                made.rows.push(operation(n, due_ns, time_ns, Outcome::Ok));
+            }
+        }
+        made
+    }
+
+    pub(crate) fn write(&self, change: impl Fn(&mut RunInfo)) -> Run {
+        self.write_into(self.root.path(), change)
+    }
+
+    /// Writes the run below this directory.
+    pub(crate) fn write_into(&self, root: &Path, change: impl Fn(&mut RunInfo)) -> Run {
+        let mut info = RunInfo {
+            phases: vec![PhaseInfo {
+                name: "all".to_owned(),
+                kind: "rate".to_owned(),
+                start_ns: 0,
+                end_ns: self.seconds * SECOND,
+                users_planned: 5.0,
+            }],
+            ..info()
+        };
+        change(&mut info);
+        let dir = RunDir::create(root, &info, "name: made\n").unwrap();
+        let mut rows = self.rows.clone();
+        rows.sort_by_key(|row| row.done_ns);
+        let mut requests = dir.requests(&info).unwrap();
+        requests.write(&rows).unwrap();
+        requests.finish().unwrap();
+        let mut series = dir.series(&info);
+        self.series.iter().for_each(|row| series.push(row));
+        series.finish().unwrap();
+        let mut latency = dir.latency(&info).unwrap();
+        for second in 0..self.seconds {
+            let mut hist = LogHistogram::new();
+            let ended = rows.iter().filter(|row| row.done_ns / SECOND == second);
+            ended
+                .filter(|row| row.outcome == Outcome::Ok)
+                .for_each(|row| hist.record(row.response_ns()));
+            if !hist.is_empty() {
+                latency
+                    .interval(second * SECOND, SECOND, "request", &hist)
+                    .unwrap();
+                // Everything is sent when it is due.
+                latency
+                    .interval(second * SECOND, SECOND, "request.service", &hist)
+                    .unwrap();
+            }
+        }
+        latency.finish().unwrap();
+        info.status = RunStatus::Complete;
+        info.ended_ns = self.seconds * SECOND;
+        dir.update_info(&info).unwrap();
+        let run = Run::open(dir.path()).unwrap();
+        dir.write_summary(&judge::judge(&run, &[], false).unwrap())
+            .unwrap();
+        run
+    }
+}

@@ -1,0 +1,78 @@
+//! How messages reach every serving thread: publish and subscribe, one channel a game.
+//!
+//! The seam behind which a message broker can stand. As with one, a subscriber that falls too
+//! far behind loses messages, and learns how many. Whoever publishes, a channel's messages are numbered without
+//! gaps, and a distribution goes out at most once in each batch time.
+
+mod channels;
+mod memory;
+pub(crate) mod redis;
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use super::model::GameId;
+use super::protocol::Update;
+use server::reactor::Notice;
+
+pub(crate) use memory::Memory;
+pub use redis::{ClaimSet, Claims};
+pub(crate) use redis::{RedisBus, RedisBusOptions};
+
+/// What a bus's calls return.
+pub(crate) type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, BusError>> + Send + 'a>>;
+
+/// Why a bus could not do something.
+#[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
+pub(crate) enum BusError {
+    /// It cannot be reached, or did not answer in time.
+    #[error("{0}")]
+    Unavailable(String),
+    /// Another process took the batch over, because this one took longer than a batch time.
+    #[error("another process took the batch over")]
+    Overtaken,
+}
+
+/// What a subscription yields.
+#[derive(Debug, Clone)]
+pub(crate) enum Delivery {
+    Notice(Notice),
+    /// The number of notices that were lost: the subscriber was too slow, or the bus away.
+    Lost(u64),
+}
+
+/// What is published at once.
+#[derive(Debug)]
+pub(crate) enum Publication {
+    /// How things stand. Its text has at least this number of bytes.
+    State { update: Update, bytes_min: usize },
+    /// What an event brought about, by the event's number.
+    Event { number: u64, updates: Vec<Update> },
+}
+
+/// Whether this process may publish the distribution of a game now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Claim {
+    Won,
+    /// Another did so within the batch time, which is over after this.
+    Held(Duration),
+}
+
+/// Publish and subscribe.
+pub(crate) trait Bus: Send + Sync {
+    /// Claims the right to publish the distribution of `game` once in the time of a batch.
+    fn claim(&self, game: GameId, batch: Duration) -> Answer<'_, Claim>;
+
+    /// Numbers and stamps messages, and sends them to every subscription of `game`. `false` if they were published
+    /// before: the event, or the same state last.
+    fn publish(&self, game: GameId, publication: Publication) -> Answer<'_, bool>;
+
+    /// Everything published for `game` from now on.
+    fn subscribe(&self, game: GameId) -> Box<dyn Subscription>;
+}
+
+/// One subscriber's end of a channel.
+pub(crate) trait Subscription: Send {
+    /// The next delivery; `None` once the bus is gone.
+    fn next(&mut self) -> Pin<Box<dyn Future<Output = Option<Delivery>> + Send + '_>>;
+}

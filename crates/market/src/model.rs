@@ -1,0 +1,238 @@
+//! The market's words: games, pools, outcomes, users.
+
+use std::fmt;
+use std::iter::Sum;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// A game, counted from 1; written `g1`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct GameId(pub(crate) u32);
+
+impl GameId {
+    /// The game's channel, counted from 0.
+    pub(crate) fn channel(self) -> u32 {
+        self.0 - 1
+    }
+
+    /// The game's place in a list of all games; `None` for the number 0, which no game has.
+    pub(crate) fn index(self) -> Option<usize> {
+        (self.0 as usize).checked_sub(1)
+    }
+
+    /// Games 1 to `count`.
+    pub(crate) fn all(count: usize) -> impl Iterator<Item = GameId> {
+        (1..=count).map(|number| GameId(number as u32))
+    }
+}
+
+/// A pool, counted from 1; written `p1`.
+///
+/// With G games, pool n belongs to game `(n − 1) mod G + 1`, and the pool after it in the same
+/// game is n + G: so any pool's game is known for ever, however long ago it was settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct PoolId(pub(crate) u64);
+
+impl PoolId {
+    /// The game that the pool belongs to, given the number of games; `None` for the number 0, which no pool has.
+    pub(crate) fn game(self, games: u64) -> Option<GameId> {
+        let place = self.0.checked_sub(1)?.checked_rem(games)?;
+        Some(GameId(u32::try_from(place + 1).ok()?))
+    }
+}
+
+/// Defines how an id is written, read and serialised: a letter and a number.
+macro_rules! id_as_text {
+    ($id:ident, $letter:literal) => {
+        impl fmt::Display for $id {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($letter, "{}"), self.0)
+            }
+        }
+
+        impl FromStr for $id {
+            type Err = ();
+
+            fn from_str(text: &str) -> Result<Self, ()> {
+                let digits = text.strip_prefix($letter).ok_or(())?;
+                // One spelling an id: no sign, no leading zero.
+                if !digits.starts_with(|c: char| matches!(c, '1'..='9')) {
+                    return Err(());
+                }
+                digits.parse().map(Self).map_err(|_| ())
+            }
+        }
+
+        impl Serialize for $id {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+    };
+}
+
+id_as_text!(GameId, "g");
+id_as_text!(PoolId, "p");
+
+/// What can happen next in a game, which is also what can be predicted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Outcome {
+    /// The home side scores.
+    Home,
+    /// The away side scores.
+    Away,
+    /// Nobody scores before the match ends.
+    None,
+}
+
+impl Outcome {
+    /// All outcomes, in the order of every list.
+    pub(crate) const ALL: [Self; 3] = [Self::Home, Self::Away, Self::None];
+
+    /// The outcome that `text` names.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        match text {
+            "home" => Some(Self::Home),
+            "away" => Some(Self::Away),
+            "none" => Some(Self::None),
+            _ => None,
+        }
+    }
+}
+
+/// Money on each outcome, in cents: a pool's distribution, or one user's stakes in it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Shares {
+    pub(crate) home: u64,
+    pub(crate) away: u64,
+    pub(crate) none: u64,
+}
+
+impl Shares {
+    /// The money on `outcome`.
+    pub(crate) fn on(&self, outcome: Outcome) -> u64 {
+        match outcome {
+            Outcome::Home => self.home,
+            Outcome::Away => self.away,
+            Outcome::None => self.none,
+        }
+    }
+
+    /// Puts `amount` more on `outcome`.
+    pub(crate) fn add(&mut self, outcome: Outcome, amount: u64) {
+        match outcome {
+            Outcome::Home => self.home += amount,
+            Outcome::Away => self.away += amount,
+            Outcome::None => self.none += amount,
+        }
+    }
+
+    /// The money on all outcomes together.
+    pub(crate) fn total(&self) -> u64 {
+        self.home + self.away + self.none
+    }
+}
+
+impl Sum for Shares {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            home: sum.home + one.home,
+            away: sum.away + one.away,
+            none: sum.none + one.none,
+        })
+    }
+}
+
+/// Goals so far in the present match.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Score {
+    pub(crate) home: u32,
+    pub(crate) away: u32,
+}
+
+impl Score {
+    /// Counts a goal, or begins a new match.
+    pub(crate) fn count(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Home => self.home += 1,
+            Outcome::Away => self.away += 1,
+            Outcome::None => *self = Self::default(),
+        }
+    }
+}
+
+/// A game: two sides that play match after match.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Game {
+    pub(crate) id: GameId,
+    pub(crate) home: &'static str,
+    pub(crate) away: &'static str,
+    pub(crate) score: Score,
+}
+
+/// A pool as anyone may see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pool {
+    pub(crate) id: PoolId,
+    pub(crate) game: GameId,
+    pub(crate) shares: Shares,
+    /// How it was settled; `None` while it is open.
+    pub(crate) outcome: Option<Outcome>,
+}
+
+/// Who owns an account.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum User {
+    /// A connection without a name; its account goes with it.
+    Connection(u64),
+    /// Someone who gave a name, on however many connections.
+    Named(Arc<str>),
+}
+
+impl fmt::Display for User {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // No user can choose such a name.
+            Self::Connection(number) => write!(f, "#{number}"),
+            Self::Named(name) => f.write_str(name),
+        }
+    }
+}
+
+/// What the feed says happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Event {
+    pub(crate) game: GameId,
+    /// Counts the game's events from 1.
+    pub(crate) number: u64,
+    /// The side that scored; [`Outcome::None`] when the match ended and a new one begins.
+    pub(crate) outcome: Outcome,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_have_one_spelling() {
+        assert_eq!("g12".parse(), Ok(GameId(12)));
+        assert_eq!(PoolId(7).to_string(), "p7");
+        for bad in [
+            "",
+            "g",
+            "g0",
+            "g01",
+            "g+1",
+            "g-1",
+            "p1",
+            "g1 ",
+            "G1",
+            "g4294967296",
+        ] {
+            assert_eq!(bad.parse::<GameId>(), Err(()), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What of a market is outside of its process, and what is counted of it.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::bus::RedisBus;
+use super::store::{Cached, Sql};
+use server::metrics::Page;
+
+/// Stores, cache and bus outside of this process.
+#[derive(Default)]
+pub(crate) struct Outside {
+    pub(crate) sql: Option<Arc<Sql>>,
+    pub(crate) cache: Option<Arc<Cached>>,
+    pub(crate) bus: Option<Arc<RedisBus>>,
+}
+
+impl Outside {
+    /// Adds what they count to a page.
+    pub(crate) fn write(&self, page: &mut Page) {
+        if let Some(sql) = &self.sql {
+            sql.metrics().write(page);
+            page.gauge(
+                "store_waiting",
+                "Calls that wait for a connection",
+                sql.waiting(),
+            );
+        }
+        if let Some(cache) = &self.cache {
+            cache.metrics().write(page);
+        }
+        if let Some(bus) = &self.bus {
+            bus.metrics().write(page);
+            let queued = bus.queued_max();
+            page.gauge(
+                "bus_queued",
+                "Messages that wait for the slowest thread",
+                queued,
+            );
+        }
+    }
+
+    /// Changes whenever a bus is back that was away.
+    pub(crate) fn bus_returned(&self) -> Option<watch::Receiver<u64>> {
+        Some(self.bus.as_ref()?.returned())
+    }
+}

@@ -1,0 +1,199 @@
+//! What all parts of a running market share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::sync::Notify;
+
+use super::MarketError;
+use super::bus::{self, Bus, RedisBus, RedisBusOptions};
+use super::delay::Delay;
+use super::metrics::Metrics;
+use super::model::GameId;
+use super::options::{Broadcast, Listing, MarketOptions};
+use super::outside::Outside;
+use super::store::{self, Cached, CachedOptions, Sql, SqlOptions, Store};
+use server::Drain;
+use server::database::ServerAddress;
+
+/// Store, bus, counters, and the state of the games' channels.
+pub(crate) struct MarketState {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) bus: Arc<dyn Bus>,
+    /// What of these is outside of this process.
+    pub(crate) outside: Outside,
+    /// Whether all money is counted for the metrics and at the end.
+    pub(crate) audits: bool,
+    pub(crate) metrics: Metrics,
+    pub(crate) delay: Delay,
+    /// When distributions are published.
+    pub(crate) broadcast: Broadcast,
+    /// What the reply to `pools` lists.
+    pub(crate) pools: Listing,
+    /// What distributions list.
+    pub(crate) distribution: Listing,
+    /// Least bytes of a distribution's text.
+    pub(crate) broadcast_bytes_min: usize,
+    pub(crate) drain: Drain,
+    connections: AtomicU64,
+    /// By game: holds a permit when the distribution may have changed since it was last looked at.
+    touched: Vec<Notify>,
+    /// Holds a permit when an event was recorded since the resolver last looked.
+    pub(crate) recorded: Notify,
+}
+
+impl MarketState {
+    /// A market with all that the options name. Blocks until everything is reached.
+    pub(crate) fn open(options: &MarketOptions) -> Result<Self, MarketError> {
+        let backing = &options.backing;
+        let Some(address) = &backing.store else {
+            return Ok(Self::new(options));
+        };
+        let sql = Arc::new(open_store(address, options)?);
+        let mut outside = Outside {
+            sql: Some(Arc::clone(&sql)),
+            ..Outside::default()
+        };
+        let market = sql.id();
+        let mut store: Arc<dyn Store> = sql;
+        if let Some(address) = &backing.cache {
+            let cached = Arc::new(open_cache(address, &market, Arc::clone(&store), options)?);
+            outside.cache = Some(Arc::clone(&cached));
+            store = cached;
+        }
+        let bus: Arc<dyn Bus> = match &backing.bus {
+            None => Arc::new(bus::Memory::new(options.games)),
+            Some(address) => {
+                let bus = Arc::new(open_bus(address, market, options)?);
+                outside.bus = Some(Arc::clone(&bus));
+                bus
+            }
+        };
+        Ok(Self::with(options, store, bus, outside))
+    }
+
+    /// A market in memory.
+    pub(crate) fn new(options: &MarketOptions) -> Self {
+        let store = store::Memory::new(
+            options.games,
+            options.starting_balance,
+            options.server.connections,
+        );
+        let store = Arc::new(store.keeping_predictions(options.lists_predictions()));
+        let bus = Arc::new(bus::Memory::new(options.games));
+        Self::with(options, store, bus, Outside::default())
+    }
+
+    fn with(
+        options: &MarketOptions,
+        store: Arc<dyn Store>,
+        bus: Arc<dyn Bus>,
+        outside: Outside,
+    ) -> Self {
+        Self {
+            store,
+            bus,
+            outside,
+            // Whoever pays counts the money.
+            audits: options.part.has_resolver(),
+            metrics: Metrics::default(),
+            delay: Delay::new(options),
+            broadcast: options.broadcast,
+            pools: options.pools,
+            distribution: options.distribution,
+            broadcast_bytes_min: options.broadcast_size,
+            drain: Drain::default(),
+            connections: AtomicU64::new(0),
+            touched: (0..options.games).map(|_| Notify::new()).collect(),
+            recorded: Notify::new(),
+        }
+    }
+
+    /// All games.
+    pub(crate) fn games(&self) -> impl Iterator<Item = GameId> {
+        GameId::all(self.touched.len())
+    }
+
+    /// Whether `game` is played here.
+    pub(crate) fn plays(&self, game: GameId) -> bool {
+        game.index().is_some_and(|index| index < self.touched.len())
+    }
+
+    /// Says that the distribution of `game` has changed.
+    pub(crate) fn touch(&self, game: GameId) {
+        self.touched_in(game).notify_one();
+    }
+
+    /// Resolves when the distribution of `game` was touched since the last time.
+    pub(crate) async fn touched(&self, game: GameId) {
+        self.touched_in(game).notified().await;
+    }
+
+    fn touched_in(&self, game: GameId) -> &Notify {
+        // Ids come from the store, which plays the same games.
+        &self.touched[game.0 as usize - 1]
+    }
+
+    /// A number that no other connection has.
+    pub(crate) fn next_connection(&self) -> u64 {
+        self.connections.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+fn open_store(address: &ServerAddress, options: &MarketOptions) -> Result<Sql, MarketError> {
+    let backing = &options.backing;
+    let sql = Sql::open(&SqlOptions {
+        master: address.clone(),
+        replica: backing.store_read.clone(),
+        connections: backing.store_connections,
+        wait: backing.wait,
+        queries: backing.queries,
+        driver: backing.driver,
+        games: options.games,
+        starting_balance: options.starting_balance,
+    });
+    sql.map_err(|source| MarketError::Store {
+        at: address.to_string(),
+        source,
+    })
+}
+
+fn open_cache(
+    address: &ServerAddress,
+    market: &str,
+    inner: Arc<dyn Store>,
+    options: &MarketOptions,
+) -> Result<Cached, MarketError> {
+    let backing = &options.backing;
+    let cached = Cached::open(CachedOptions {
+        address: address.clone(),
+        read_address: backing.cache_read.clone(),
+        market: market.to_owned(),
+        games: options.games,
+        wait: backing.wait,
+        queries: backing.queries,
+        inner,
+    });
+    cached.map_err(|error| MarketError::Cache {
+        at: address.to_string(),
+        problem: error.to_string(),
+    })
+}
+
+fn open_bus(
+    address: &ServerAddress,
+    market: String,
+    options: &MarketOptions,
+) -> Result<RedisBus, MarketError> {
+    let bus = RedisBus::open(&RedisBusOptions {
+        address: address.clone(),
+        market,
+        games: options.games,
+        wait: options.backing.wait,
+        claims: options.backing.claims,
+    });
+    bus.map_err(|error| MarketError::Bus {
+        at: address.to_string(),
+        problem: error.to_string(),
+    })
+}

@@ -1,0 +1,107 @@
+//! What happens when the cache is lost, empty or behind.
+
+use rustix::process::Signal;
+use tokio::time::Instant;
+
+use super::*;
+
+/// Reads until the cache answers.
+async fn until_hit(store: &Cached, expected: (u64, u64)) {
+    let start = Instant::now();
+    let hits = store.metrics().pool_hits.get();
+    while store.metrics().pool_hits.get() == hits {
+        assert_eq!(current(store).await, expected);
+        assert!(start.elapsed() < LONG);
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn an_empty_redis_is_filled_again() {
+    let Some(mut redis) = Redis::start() else {
+        return;
+    };
+    let inner = Counting::new(2);
+    let store = open(&redis, &inner);
+    store.games().await.unwrap();
+    predict(&store, 1, 3).await;
+    assert_eq!(published(&store).await, (1, 3));
+    let flush = redis::cmd("FLUSHALL");
+    flush.exec(&mut redis.connection()).unwrap();
+    inner.reads();
+    assert_eq!(current(&store).await, (1, 3));
+    assert_eq!(store.games().await.unwrap().len(), 2);
+    assert_eq!(inner.reads(), 2);
+    assert_eq!(current(&store).await, (1, 3));
+    store.games().await.unwrap();
+    assert_eq!(inner.reads(), 0);
+    // And after a restart without data.
+    redis.restart(|| ());
+    until_hit(&store, (1, 3)).await;
+    let mut page = Page::new("market");
+    store.metrics().write(&mut page);
+    let line = "market_cache_reconnects_total 1";
+    assert!(page.finish().lines().any(|found| found == line));
+}
+
+#[tokio::test]
+async fn a_frozen_redis_costs_its_wait_and_then_nothing() {
+    let Some(redis) = Redis::start() else { return };
+    let inner = Counting::new(2);
+    let wait = Duration::from_millis(200);
+    let store = Cached::open(CachedOptions {
+        wait,
+        ..options(&redis, &inner, Queries::Pipelined)
+    })
+    .unwrap();
+    assert_eq!(current(&store).await, (1, 0));
+    redis.signal(Signal::STOP);
+    let mut late = 0;
+    for number in 1..=10 {
+        let start = Instant::now();
+        let settlement = store.settle(goal(number)).await.unwrap();
+        let next = settlement.next.0;
+        assert_eq!(current(&store).await, (next, 0));
+        predict(&store, next, 1).await;
+        assert_eq!(published(&store).await, (next, 1));
+        assert!(start.elapsed() < wait * 5, "{:?}", start.elapsed());
+        late += u32::from(start.elapsed() >= wait);
+    }
+    // Once it is given up, nobody waits for it.
+    assert!(late <= 2, "{late}");
+    assert!(store.metrics().unwritten.get() >= 20);
+    redis.signal(Signal::CONT);
+    until_hit(&store, (21, 1)).await;
+}
+
+#[tokio::test]
+async fn a_replica_that_is_behind_is_not_believed() {
+    let (Some(redis), Some(behind)) = (Redis::start(), Redis::start()) else {
+        return;
+    };
+    let inner = Counting::new(2);
+    let store = Cached::open(CachedOptions {
+        read_address: Some(behind.address()),
+        ..options(&redis, &inner, Queries::Pipelined)
+    })
+    .unwrap();
+    let old = open(&behind, &inner);
+    assert_eq!(current(&old).await, (1, 0));
+    assert_eq!(current(&store).await, (1, 0));
+    assert_eq!(store.metrics().pool_hits.get(), 1);
+    store.settle(goal(1)).await.unwrap();
+    assert_eq!(current(&store).await, (3, 0));
+    assert_eq!(store.metrics().older.get(), 1);
+    // The master has it.
+    assert_eq!(current(&open(&redis, &inner)).await, (3, 0));
+}
+
+#[test]
+fn a_cache_that_cannot_be_reached_is_refused_at_the_start() {
+    let Some(redis) = Redis::start() else { return };
+    let inner = Counting::new(2);
+    let mut bad = options(&redis, &inner, Queries::Pipelined);
+    let url = redis.url.replace("open-sesame", "shut");
+    bad.read_address = Some(ServerAddress::cache(&url).unwrap());
+    assert!(Cached::open(bad).is_err());
+}

@@ -1,0 +1,190 @@
+//! Accounts: opened, closed, and looked up by their names.
+//!
+//! An account whose owner has left is closed as soon as nothing of it is staked; no statement is needed for that. Its
+//! row stays, for the predictions that name it, and is used again if its owner returns.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use super::dialect::Dialect;
+use super::link::{Failure, Session};
+use super::open::{Row, Rules, number};
+use super::reads::count;
+use crate::books::ACCOUNTS_MAX;
+use crate::model::User;
+use crate::transactions::StoreError;
+use server::database::{SqlError, Value};
+
+/// Accounts that a process may open before it counts those of all processes again.
+const ROOM_MAX: i64 = 65_536;
+/// How often an account is looked up that others open or close at the same time.
+const TRIES: usize = 4;
+/// The verdict of a procedure if no account may be opened.
+pub(super) const FULL: i64 = 4;
+
+/// How accounts are named and opened.
+#[derive(Debug)]
+pub(super) struct Accounts {
+    pub(super) dialect: &'static Dialect,
+    pub(super) rules: Rules,
+    /// The number of this process.
+    process: i64,
+    /// Accounts that may be opened before all are counted again.
+    room: AtomicI64,
+}
+
+/// An account as it was found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Account {
+    pub(super) id: i64,
+    pub(super) balance: i64,
+}
+
+impl Accounts {
+    pub(super) fn new(dialect: &'static Dialect, rules: Rules, process: i64) -> Self {
+        Self {
+            dialect,
+            rules,
+            process,
+            room: AtomicI64::new(0),
+        }
+    }
+
+    /// The name of a user in the store as clients see it.
+    pub(super) fn shown(name: Option<&Value>) -> String {
+        let name = match name {
+            Some(Value::Bytes(name)) => String::from_utf8_lossy(name),
+            Some(Value::Text(name)) => name.into(),
+            _ => Default::default(),
+        };
+        match name.strip_prefix('n') {
+            Some(chosen) => chosen.to_owned(),
+            None => format!("#{}", name.trim_start_matches('c')),
+        }
+    }
+
+    /// The name of a user in the store. Names that users choose begin with another letter than those of
+    /// connections, which name their process.
+    pub(super) fn name(&self, user: &User) -> Value {
+        Value::Bytes(match user {
+            User::Named(name) => format!("n{name}").into_bytes(),
+            User::Connection(number) => format!("c{}.{number}", self.process).into_bytes(),
+        })
+    }
+
+    /// Whether another account may be opened. The accounts of all processes are counted now and then: there may be a
+    /// little more than the maximum.
+    pub(super) fn has_room(&self, session: &mut Session<'_>) -> Result<bool, Failure> {
+        if self.room.load(Ordering::Relaxed) > 0 {
+            return Ok(true);
+        }
+        let open = "SELECT count(*) FROM market_accounts WHERE NOT (closing = 1 AND staked = 0)";
+        let open: i64 = count(&session.row(open, &[])?, 0)?;
+        let max = i64::try_from(ACCOUNTS_MAX).unwrap_or(i64::MAX);
+        let room = (max - open).min(ROOM_MAX);
+        self.room.store(room, Ordering::Relaxed);
+        Ok(room > 0)
+    }
+
+    /// This number of accounts was opened.
+    pub(super) fn count_opened(&self, opened: i64) {
+        self.room.fetch_sub(opened, Ordering::Relaxed);
+    }
+
+    /// What procedures take about opening an account.
+    pub(super) fn opening(&self, session: &mut Session<'_>) -> Result<[Value; 2], Failure> {
+        let room = self.has_room(session)?;
+        let start = Value::Int(self.rules.starting_balance);
+        Ok([start, Value::Int(room.into())])
+    }
+
+    /// The balance of an account, which is opened if there was none.
+    pub(super) fn open(
+        &self,
+        session: &mut Session<'_>,
+        name: &Value,
+        pipelined: bool,
+    ) -> Result<u64, Failure> {
+        if !pipelined {
+            let account = self.find(session, name, "")?;
+            return Ok(account.balance.max(0).cast_unsigned());
+        }
+        let [start, room] = self.opening(session)?;
+        let row = session.row(self.dialect.call_open, &[name.clone(), start, room])?;
+        self.count_opened(number(&row, 2)?);
+        match number(&row, 0)? {
+            FULL => Err(full()),
+            _ => Ok(count(&row, 1)?),
+        }
+    }
+
+    /// Finds, opens or reopens an account, statement by statement. `locking` ends the query of a transaction that
+    /// needs it unchanged.
+    pub(super) fn find(
+        &self,
+        session: &mut Session<'_>,
+        name: &Value,
+        locking: &str,
+    ) -> Result<Account, Failure> {
+        let start = Value::Int(self.rules.starting_balance);
+        let query = format!(
+            "SELECT id, balance, staked, closing FROM market_accounts WHERE name = ?{locking}"
+        );
+        for _ in 0..TRIES {
+            let rows = session.rows(&query, std::slice::from_ref(name))?;
+            let Some(row) = rows.first() else {
+                self.insert(session, name, &start)?;
+                continue;
+            };
+            if !is_closed(row)? {
+                return Ok(Account {
+                    id: number(row, 0)?,
+                    balance: number(row, 1)?,
+                });
+            }
+            let reopen = "UPDATE market_accounts SET withdrawn = withdrawn + balance, \
+                 deposited = deposited + ?, balance = ?, closing = 0 \
+                 WHERE id = ? AND closing = 1 AND staked = 0";
+            let values = [start.clone(), start.clone(), Value::Int(number(row, 0)?)];
+            session.change(reopen, &values)?;
+        }
+        Err(SqlError::Contended.into())
+    }
+
+    fn insert(
+        &self,
+        session: &mut Session<'_>,
+        name: &Value,
+        start: &Value,
+    ) -> Result<(), Failure> {
+        if !self.has_room(session)? {
+            return Err(full());
+        }
+        let insert = format!(
+            "INSERT INTO market_accounts (name, balance, staked, deposited, withdrawn, closing) \
+             VALUES (?, ?, 0, ?, 0, 0) {}",
+            self.dialect.keep
+        );
+        session.change(&insert, &[name.clone(), start.clone(), start.clone()])?;
+        self.count_opened(1);
+        Ok(())
+    }
+}
+
+fn is_closed(row: &Row) -> Result<bool, SqlError> {
+    Ok(number(row, 2)? == 0 && number(row, 3)? == 1)
+}
+
+/// The error if no account may be opened.
+pub(super) fn full() -> Failure {
+    Failure::Store(StoreError::Full {
+        accounts_max: ACCOUNTS_MAX,
+    })
+}
+
+/// Has an account closed, now or as soon as its last stake has ended.
+pub(super) fn close(session: &mut Session<'_>, name: &Value) -> Result<(), Failure> {
+    session.change(
+        "UPDATE market_accounts SET closing = 1 WHERE name = ?",
+        std::slice::from_ref(name),
+    )
+}

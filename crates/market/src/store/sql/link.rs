@@ -1,0 +1,291 @@
+//! One connection to a database server, and how a call runs on it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::metrics::{Call, CallMetrics, ServerMetrics, SqlMetrics};
+use super::now;
+use super::open::Row;
+use crate::transactions::StoreError;
+use server::database::{ServerAddress, Sql, SqlError, Value};
+
+/// How connections introduce themselves.
+const APPLICATION: &str = "throng-market";
+/// Pauses between attempts to connect: the first, and the longest.
+const PAUSE_FIRST: Duration = Duration::from_millis(100);
+const PAUSE_MAX: Duration = Duration::from_secs(2);
+/// How often a transaction is repeated because of others.
+const RETRIES_MAX: u32 = 10;
+
+/// Which of the servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Master,
+    Replica,
+}
+
+impl Role {
+    /// What it counts.
+    pub(super) fn metrics(self, all: &SqlMetrics) -> &ServerMetrics {
+        match self {
+            Self::Master => &all.master,
+            Self::Replica => &all.replica,
+        }
+    }
+}
+
+/// Why a transaction did not succeed.
+#[derive(Debug)]
+pub(super) enum Failure {
+    Sql(SqlError),
+    /// Its time is over.
+    Late,
+    Store(StoreError),
+}
+
+impl From<SqlError> for Failure {
+    fn from(error: SqlError) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// The answer to a call that came too late.
+pub(super) fn late() -> StoreError {
+    StoreError::Unavailable("the store did not answer in time".to_owned())
+}
+
+/// Where a connection leads.
+#[derive(Debug, Clone)]
+pub(super) struct Target {
+    pub(super) address: ServerAddress,
+    pub(super) role: Role,
+    pub(super) wait: Duration,
+    pub(super) metrics: Arc<SqlMetrics>,
+}
+
+impl Target {
+    /// Opens a connection.
+    pub(super) fn connect(&self) -> Result<Box<dyn Sql + Send>, SqlError> {
+        let mut sql = server::database::connect(&self.address, APPLICATION, self.wait)?;
+        super::dialect::prepare(&mut *sql, self.wait)?;
+        self.counts().connected.add(1);
+        Ok(sql)
+    }
+
+    fn counts(&self) -> &ServerMetrics {
+        self.role.metrics(&self.metrics)
+    }
+}
+
+/// A connection that is renewed when it was lost, at once and then ever more seldom.
+pub(super) struct Link {
+    target: Target,
+    sql: Option<Box<dyn Sql + Send>>,
+    pause: Duration,
+    /// Not before this is it tried again.
+    again: Instant,
+}
+
+impl Link {
+    pub(super) fn new(target: Target, sql: Box<dyn Sql + Send>) -> Self {
+        Self {
+            target,
+            sql: Some(sql),
+            pause: PAUSE_FIRST,
+            again: now(),
+        }
+    }
+
+    /// Whether there is a connection, which is made where it is time to try.
+    pub(super) fn restore(&mut self) -> bool {
+        if self.sql.is_some() {
+            return true;
+        }
+        if now() < self.again {
+            return false;
+        }
+        match self.target.connect() {
+            Ok(sql) => {
+                self.sql = Some(sql);
+                self.pause = PAUSE_FIRST;
+                self.target.counts().renewed.add(1);
+                true
+            }
+            Err(_) => {
+                self.again = now() + self.pause;
+                self.pause = (self.pause * 2).min(PAUSE_MAX);
+                false
+            }
+        }
+    }
+
+    /// Whether a call has a connection, or would try to make one.
+    pub(super) fn is_able(&self) -> bool {
+        self.sql.is_some() || self.until_again().is_zero()
+    }
+
+    /// How long until it is time to try.
+    pub(super) fn until_again(&self) -> Duration {
+        self.again.saturating_duration_since(now())
+    }
+
+    fn lose(&mut self) {
+        if self.sql.take().is_some() {
+            self.target.counts().lost.add(1);
+            self.again = now();
+        }
+    }
+
+    /// Looks whether the connection is still there.
+    pub(super) fn check(&mut self) {
+        if let Some(sql) = &mut self.sql
+            && sql.rows("SELECT 1", &[]).is_err()
+        {
+            self.lose();
+        }
+    }
+
+    /// Runs a transaction until it succeeds, fails for good, or its time is over. It is repeated only if nothing of
+    /// it can have been done.
+    pub(super) fn run<T>(
+        &mut self,
+        call: Call,
+        deadline: Instant,
+        work: &mut dyn FnMut(&mut Session<'_>) -> Result<T, Failure>,
+    ) -> Result<T, StoreError> {
+        let (mut retries, mut renewed) = (0, false);
+        loop {
+            let time_left = deadline.saturating_duration_since(now());
+            if time_left.is_zero() {
+                return Err(late());
+            }
+            if !self.restore() {
+                return Err(unavailable("there is no connection to the store"));
+            }
+            let Some(sql) = &mut self.sql else {
+                return Err(unavailable("there is no connection to the store"));
+            };
+            let mut session = Session {
+                sql: &mut **sql,
+                deadline,
+                counts: self.target.role.metrics(&self.target.metrics).of(call),
+                open: false,
+                sent: false,
+            };
+            let done = work(&mut session);
+            let (open, sent) = (session.open, session.sent);
+            let failure = match done {
+                Ok(answer) => return Ok(answer),
+                Err(failure) => failure,
+            };
+            match &failure {
+                Failure::Sql(SqlError::Lost(_)) => self.lose(),
+                _ if open => self.roll_back(),
+                _ => {}
+            }
+            match failure {
+                Failure::Store(error) => return Err(error),
+                Failure::Late => return Err(late()),
+                Failure::Sql(SqlError::Contended) if retries < RETRIES_MAX => {
+                    retries += 1;
+                    self.target.metrics.retried.add(1);
+                }
+                // A connection that was idle may have been lost long before.
+                Failure::Sql(SqlError::Lost(_))
+                    if !sent && !renewed && time_left > self.target.wait / 2 =>
+                {
+                    renewed = true;
+                }
+                Failure::Sql(error) => return Err(unavailable(&error.to_string())),
+            }
+        }
+    }
+
+    fn roll_back(&mut self) {
+        if let Some(sql) = &mut self.sql
+            && sql.plain("ROLLBACK").is_err()
+        {
+            self.lose();
+        }
+    }
+}
+
+/// An error of the store's.
+pub(super) fn unavailable(why: &str) -> StoreError {
+    StoreError::Unavailable(why.to_owned())
+}
+
+/// What a call does on a connection. No statement begins after the call's deadline.
+pub(super) struct Session<'a> {
+    sql: &'a mut dyn Sql,
+    deadline: Instant,
+    counts: &'a CallMetrics,
+    /// Whether a transaction was begun and not ended.
+    open: bool,
+    /// Whether something was sent that must not be done twice, and may have been done.
+    sent: bool,
+}
+
+impl Session<'_> {
+    pub(super) fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, Failure> {
+        self.begin_statement()?;
+        Ok(self.sql.rows(sql, values)?)
+    }
+
+    /// The only row of a result.
+    pub(super) fn row(&mut self, sql: &str, values: &[Value]) -> Result<Row, Failure> {
+        let first = self.rows(sql, values)?.into_iter().next();
+        first.ok_or_else(|| SqlError::Refused("a row is missing in the store".to_owned()).into())
+    }
+
+    pub(super) fn change(&mut self, sql: &str, values: &[Value]) -> Result<(), Failure> {
+        self.begin_statement()?;
+        Ok(self.sql.change(sql, values)?)
+    }
+
+    /// The row of a statement that is a transaction by itself and must not be repeated.
+    pub(super) fn once(&mut self, sql: &str, values: &[Value]) -> Result<Row, Failure> {
+        // What was not sent was not done.
+        if now() < self.deadline {
+            self.sent = true;
+        }
+        self.row(sql, values)
+    }
+
+    pub(super) fn begin(&mut self) -> Result<(), Failure> {
+        self.begin_statement()?;
+        self.sql.plain("BEGIN")?;
+        self.open = true;
+        Ok(())
+    }
+
+    pub(super) fn commit(&mut self) -> Result<(), Failure> {
+        self.begin_statement()?;
+        self.sent = true;
+        self.sql.plain("COMMIT")?;
+        self.open = false;
+        Ok(())
+    }
+
+    /// Ends a transaction that changed nothing.
+    pub(super) fn roll_back(&mut self) -> Result<(), Failure> {
+        self.begin_statement()?;
+        self.sql.plain("ROLLBACK")?;
+        self.open = false;
+        Ok(())
+    }
+
+    fn begin_statement(&mut self) -> Result<(), Failure> {
+        if now() >= self.deadline {
+            return Err(Failure::Late);
+        }
+        self.counts.statements.add(1);
+        Ok(())
+    }
+}

@@ -1,0 +1,104 @@
+//! Measures by their tags, as thresholds and figures write them: `area=checkout, group=pay`.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::parse::{FigureError, Tagged, UNKNOWN_TAG};
+use crate::measures::{all_tags, has_tag};
+
+/// The text without quotes around it.
+pub(super) fn unquoted(text: &str) -> &str {
+    let inner = text
+        .strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'));
+    inner.unwrap_or(text)
+}
+
+/// The places of those that are wanted; `None`: there are none.
+pub(super) fn places(
+    all: &[Tagged<'_>],
+    wanted: impl Fn(&Tagged<'_>) -> bool,
+) -> Option<Vec<usize>> {
+    let found = all.iter().enumerate().filter(|(_, tagged)| wanted(tagged));
+    let found: Vec<usize> = found.map(|(place, _)| place).collect();
+    (!found.is_empty()).then_some(found)
+}
+
+/// The places of the requests that have all these tags; `None`: there are none, or no tags are written.
+pub(super) fn find(all: &[Tagged<'_>], written: &str) -> Option<Vec<usize>> {
+    let pairs = pairs(written)?;
+    places(all, |tagged| tagged.is_request && has_all(tagged, &pairs))
+}
+
+fn has_all(tagged: &Tagged<'_>, pairs: &[(&str, &str)]) -> bool {
+    pairs
+        .iter()
+        .all(|(key, value)| has_tag(tagged.tags, key, value))
+}
+
+/// Keys and values; `None`: something else is written.
+fn pairs(written: &str) -> Option<Vec<(&str, &str)>> {
+    let pairs = written.split(',').map(|pair| {
+        let (key, value) = pair.split_once('=')?;
+        Some((key.trim(), unquoted(value.trim())))
+    });
+    pairs.collect()
+}
+
+/// What is wrong with tags that no request has; `None` if no tags are written, or there are none at all.
+pub(super) fn unknown(
+    all: &[Tagged<'_>],
+    written: &str,
+    span: &Range<usize>,
+) -> Option<FigureError> {
+    let pairs = pairs(written)?;
+    let known = known(all);
+    if known.is_empty() {
+        return None;
+    }
+    let exists = |(key, value): (&str, &str)| {
+        let has_it = |tagged: &Tagged<'_>| has_tag(tagged.tags, key, value);
+        all.iter().any(has_it)
+    };
+    let Some((key, value)) = pairs.iter().copied().find(|&pair| !exists(pair)) else {
+        let message = match pairs.len() {
+            1 => format!("no request has the tag `{written}`"),
+            _ => format!("no request has all of the tags `{written}`"),
+        };
+        let error = FigureError::new(span.clone(), message);
+        return Some(FigureError {
+            code: UNKNOWN_TAG,
+            ..error
+        });
+    };
+    let of_key: Vec<String> = known
+        .iter()
+        .filter(|(known, _)| *known == key)
+        .map(|(_, value)| format!("{key}={value}"))
+        .collect();
+    let names = match of_key.is_empty() {
+        false => of_key,
+        true => known
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect(),
+    };
+    let name = format!("{key}={value}");
+    let message = format!("no step has the tag `{name}`");
+    let written_as = (name.as_str(), "the tags are");
+    let names = names.iter().map(String::as_str);
+    Some(FigureError::unknown(
+        UNKNOWN_TAG,
+        span.clone(),
+        message,
+        written_as,
+        names,
+    ))
+}
+
+/// The tags of all, each once.
+fn known<'t>(all: &[Tagged<'t>]) -> BTreeSet<(&'t str, &'t str)> {
+    all.iter()
+        .flat_map(|tagged| all_tags(tagged.tags))
+        .collect()
+}

@@ -1,0 +1,173 @@
+//! JSONPath (RFC 9535) as far as it names one place, which is what a JSON pointer can do.
+
+/// Why a path is no pointer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refused {
+    /// What is wrong.
+    pub(crate) message: String,
+    /// What to write instead.
+    pub(crate) hint: String,
+}
+
+/// True if the text is meant as JSONPath: `$` alone, or followed by a segment.
+pub(crate) fn is_path(text: &str) -> bool {
+    text.strip_prefix('$')
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
+/// The tokens of the pointer that leads to the same place.
+pub(crate) fn tokens(path: &str) -> Result<Vec<String>, Refused> {
+    let refused = |what: &str| Refused {
+        message: format!("`{path}` {what}"),
+        hint: "name one place, like $.items[0].id or /items/0/id".to_owned(),
+    };
+    let mut rest = path
+        .strip_prefix('$')
+        .ok_or_else(|| refused("is not JSONPath"))?;
+    let mut tokens = Vec::new();
+    while !rest.is_empty() {
+        let (token, after) = segment(rest).map_err(&refused)?;
+        tokens.push(token);
+        rest = after;
+    }
+    Ok(tokens)
+}
+
+/// The first segment, and what follows it. The error says what it is instead.
+fn segment(text: &str) -> Result<(String, &str), &'static str> {
+    if text.starts_with("..") {
+        return Err("searches all levels (`..`), and a JSON pointer names one place");
+    }
+    if let Some(after) = text.strip_prefix('.') {
+        let end = after.find(['.', '[']).unwrap_or(after.len());
+        let (name, after) = after.split_at(end);
+        return match name {
+            "" => Err("has a dot without a name behind it"),
+            "*" => Err(WILDCARD),
+            name if name.contains(['(', ')']) => {
+                Err("calls a function, which a JSON pointer cannot")
+            }
+            name if name.contains(['\'', '"', ']', '*', '?', ' ']) => {
+                Err("has a name that must be in quotes: ['…']")
+            }
+            name => Ok((name.to_owned(), after)),
+        };
+    }
+    let inner = text
+        .strip_prefix('[')
+        .ok_or("has a dot or a bracket missing")?;
+    let inner = inner.trim_start();
+    if let Some(quote) = inner.chars().next().filter(|c| matches!(c, '\'' | '"')) {
+        return quoted(&inner[1..], quote);
+    }
+    let end = inner.find(']').ok_or("has a bracket that is not closed")?;
+    let (index, after) = (inner[..end].trim_end(), &inner[end + 1..]);
+    match index {
+        "*" => Err(WILDCARD),
+        index if index.starts_with('?') => {
+            Err("has a filter (`?`), and a JSON pointer names one place")
+        }
+        index if index.contains(':') => {
+            Err("has a slice (`:`), and a JSON pointer names one place")
+        }
+        index if index.contains(',') => Err("names several places, and a JSON pointer names one"),
+        index if index.starts_with('-') => {
+            Err("counts from the end of a list, which a JSON pointer cannot")
+        }
+        index if !index.is_empty() && index.bytes().all(|b| b.is_ascii_digit()) => {
+            let plain = index.trim_start_matches('0');
+            let plain = if plain.is_empty() { "0" } else { plain };
+            Ok((plain.to_owned(), after))
+        }
+        _ => Err("has neither a number nor a name in quotes in its brackets"),
+    }
+}
+
+const WILDCARD: &str = "has a wildcard (`*`), and a JSON pointer names one place";
+
+/// A name up to its closing quote and bracket.
+fn quoted(text: &str, quote: char) -> Result<(String, &str), &'static str> {
+    let mut name = String::new();
+    let mut chars = text.char_indices();
+    while let Some((at, c)) = chars.next() {
+        if c == '\\' {
+            match chars.next() {
+                Some((_, escaped @ ('\\' | '\'' | '"' | '/'))) => name.push(escaped),
+                _ => {
+                    return Err(
+                        "has an escape that is not known; only quotes and backslashes need one",
+                    );
+                }
+            }
+        } else if c == quote {
+            let after = text[at + 1..].trim_start();
+            return match after.strip_prefix(']') {
+                Some(after) => Ok((name, after)),
+                None if after.starts_with(',') => {
+                    Err("names several places, and a JSON pointer names one")
+                }
+                None => Err("has a bracket that is not closed"),
+            };
+        } else {
+            name.push(c);
+        }
+    }
+    Err("has a quote that is not closed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_paths_become_tokens() {
+        for (path, expected) in [
+            ("$", ""),
+            ("$.items[0].id", "items|0|id"),
+            ("$['items'][ 12 ][\"a b\"]", "items|12|a b"),
+            ("$[0]", "0"),
+            ("$['it\\'s'].x-y", "it's|x-y"),
+            ("$['a/b']['~']", "a/b|~"),
+            ("$['a.b[0]']", "a.b[0]"),
+            ("$.größe", "größe"),
+            ("$.items.0", "items|0"),
+        ] {
+            assert!(is_path(path), "{path}");
+            assert_eq!(tokens(path).unwrap().join("|"), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn paths_to_several_places_are_refused() {
+        for (path, expected) in [
+            ("$..id", "searches all levels"),
+            ("$.items[*].id", "wildcard"),
+            ("$.*", "wildcard"),
+            ("$.items[?(@.id == 1)]", "filter"),
+            ("$.items[0:2]", "slice"),
+            ("$.items[0,1]", "several places"),
+            ("$['a','b']", "several places"),
+            ("$.items[-1]", "from the end"),
+            ("$.items.length()", "function"),
+            ("$.items[0", "not closed"),
+            ("$['a", "quote that is not closed"),
+            ("$['a'", "bracket that is not closed"),
+            ("$.", "without a name"),
+            ("$.a b", "must be in quotes"),
+            ("$[]", "neither a number"),
+            ("$[a]", "neither a number"),
+            ("$['\\x']", "escape"),
+            ("$.a[0]b", "missing"),
+        ] {
+            let refused = tokens(path).unwrap_err();
+            assert!(refused.message.contains(expected), "{path}: {refused:?}");
+        }
+    }
+
+    #[test]
+    fn names_with_a_dollar_sign_are_no_paths() {
+        for text in ["$ref", "items", "/$/a", ""] {
+            assert!(!is_path(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! The words, by where they are written.
+
+use super::{Words, form, key};
+
+/// Steps that wait; they are also written into other steps.
+pub(super) const WAITS: &[Words] = &[
+    form(
+        "sleep pause wait delay timer thinktime waittime",
+        "write `think: 1s`, or `think: 1s..5s` for a random time",
+    ),
+    form(
+        "pacing constantpacing constantthroughput",
+        "write `pace: 10s`",
+    ),
+];
+
+/// Other steps.
+pub(super) const STEP: &[Words] = &[
+    form(
+        "foreach",
+        "write `loop: 10` with `steps`; `feed: NAME` takes the next row of a file under `data`",
+    ),
+    form(
+        "repeat for times iterate iterations rounds count loopcount",
+        "write `loop: 10` with `steps`",
+    ),
+    form(
+        "during duration",
+        "write `loop: 10` or `forever`; how long users come is `for` of a phase in `arrivals`",
+    ),
+    form(
+        "aslongas dowhile until whiletrue",
+        "write `while: CONDITION` with `steps`",
+    ),
+    form(
+        "doif doiforelse iftrue condition",
+        "write `if: CONDITION` with `then` and `else`",
+    ),
+    form(
+        "switch doswitch randomswitch uniformrandomswitch roundrobinswitch random oneof weighted",
+        "write `choose: [ { weight: 3, steps: […] }, … ]`",
+    ),
+    form(
+        "flow tasks scenario scenarios exec",
+        "the steps of a session stand in a list under its name in `sessions`",
+    ),
+    form(
+        "parallel batch resources",
+        "a user does one step at a time: there are no parallel requests",
+    ),
+    form(
+        "request requests url uri path fetch visit goto navigate",
+        "write `get: /path`, or `http: METHOD /path`",
+    ),
+    form("options", "write `http: OPTIONS /path`"),
+    form("websocket wsconnect connect", "write `ws: /path`"),
+    form("eventsource events", "write `sse: /path`"),
+    form(
+        "receive recv await waitfor waitformessage",
+        "write `expect: { when: … }`",
+    ),
+    form("message sendmessage sendtext sendbytes", "write `send: …`"),
+    form("subscribe", "write `join: TOPIC`"),
+    form("disconnect", "write `close:`"),
+    form(
+        "assert asserts assertion assertions verify validate checks",
+        "write `check: CONDITION`, also as a key of a request",
+    ),
+    form(
+        "capture captures extract extractor store saveas",
+        "`save` is a key of a request: `save: { id: /id }`",
+    ),
+    form(
+        "variables vars var let define assign setvariable setvariables",
+        "write `set: { name: value }`",
+    ),
+    form(
+        "csv feeder dataset data",
+        "write `feed: NAME`, with the file under `data`",
+    ),
+    form(
+        "exit exithere exithereiffailed break return end abort",
+        "write `stop:`",
+    ),
+    form(
+        "function script code javascript python groovy",
+        "there are no scripts: `set`, `if` and expressions compute values",
+    ),
+    form(
+        "auth login",
+        "`auth` is a key of a request, and of `options` for all of them",
+    ),
+];
+
+/// Requests.
+pub(super) const REQUEST: &[Words] = &[
+    key(
+        "status",
+        "statuscode statuscodes expectedstatus expectedstatuses expectstatus responsecode code",
+        "write `status: 200`",
+    ),
+    key(
+        "check",
+        "expect assert asserts assertion assertions checks validate validations verify",
+        "write `status: 200` for the status, and `check: CONDITION` for values that `save` took",
+    ),
+    key(
+        "save",
+        "capture captures extract extractor extractors store saveas jsonpath regex variables",
+        "write `save: { name: /pointer }`, or for a place that is no JSON `{ regex: … }` or `{ header: … }`",
+    ),
+    key(
+        "as",
+        "name label alias title requestname",
+        "write `as: NAME` for the name of the measure",
+    ),
+    key("json", "jsonbody bodyjson", "write `json: { … }`"),
+    key(
+        "body",
+        "data payload content text rawbody bodytext postdata",
+        "write `json: { … }`, `form: { … }` or `body: TEXT`",
+    ),
+    key(
+        "form",
+        "formdata formparams formparam urlencoded fields",
+        "write `form: { … }`",
+    ),
+    form(
+        "query qs params queryparams queryparam parameters querystring args",
+        "write the query into the path: `/search?q=${q}`",
+    ),
+    form(
+        "followredirect followredirects allowredirects maxredirects redirects redirect",
+        "redirects are not followed: save the header `location`, and request `${raw(location)}`",
+    ),
+    form(
+        "iftrue when condition",
+        "put the request into the steps of an `if`",
+    ),
+    form(
+        "repeat count times foreach",
+        "put the request into the steps of a `loop`",
+    ),
+];
+
+/// What requests have in their own key.
+pub(super) const ADDRESS: &[Words] = &[form(
+    "method url uri path",
+    "the step's own key has both: `post: /path`, or `http: METHOD /path`",
+)];
+
+/// The top level.
+pub(super) const TOP: &[Words] = &[
+    key(
+        "sessions",
+        "scenarios scenario flow flows tasks steps requests journeys populations threadgroups threadgroup",
+        "write `sessions: { visitor: [ { get: / }, … ] }`",
+    ),
+    key(
+        "arrivals",
+        "stages phases load executor executors injection loadprofile arrivalrate rate rampup spawnrate",
+        "write `arrivals: [ { ramp: 0/s..50/s, for: 1m }, … ]`",
+    ),
+    key(
+        "arrivals",
+        "vus maxvus users usercount concurrency threads connections iterations",
+        "write `arrivals: [ { users: 50, for: 5m } ]` for a fixed number of users",
+    ),
+    form(
+        "duration for runtime time maxduration",
+        "each phase of `arrivals` has its own: `{ constant: 10/s, for: 5m }`",
+    ),
+    key(
+        "target",
+        "baseurl url host hostname server servers endpoint site address",
+        "write `target: http://HOST:PORT/`",
+    ),
+    key(
+        "params",
+        "variables vars env environment",
+        "write `params: { name: value }`, and `${name}` where it is used",
+    ),
+    key(
+        "options",
+        "config settings defaults http",
+        "the server is `target`, users come by `arrivals`, and all else that holds for the run is in `options`",
+    ),
+    key(
+        "thresholds",
+        "assertions assertion assert checks check ensure slo slos criteria",
+        "write `thresholds: [ p95 < 300ms, error_rate < 1% ]`",
+    ),
+    key(
+        "data",
+        "csv feeder feeders payload dataset datasets files",
+        "write `data: { accounts: { file: accounts.csv } }`, and `feed: accounts` as a step",
+    ),
+    form(
+        "think thinktime waittime sleep pause",
+        "write it as a step of a session: `- think: 1s..5s`",
+    ),
+    form(
+        "setup teardown before after",
+        "there is no set-up step: log in within the session, or prepare rows of a data file",
+    ),
+];
+
+/// A session that is a mapping.
+pub(super) const SESSION: &[Words] = &[
+    key(
+        "weight",
+        "probability percentage share",
+        "write `weight: 3`",
+    ),
+    form("name", "the session's name is its key under `sessions`"),
+    form(
+        "users vus duration rate stages executor arrivals iterations rampup",
+        "how users arrive stands in `arrivals` at the top level",
+    ),
+    form(
+        "thinktime waittime think sleep pause",
+        "write it as a step of the session: `- think: 1s..5s`",
+    ),
+];
+
+/// Mappings whose `steps` are a body.
+pub(super) const BODY: &[Words] = &[key(
+    "steps",
+    "flow tasks requests actions exec do body then each",
+    "write `steps: [ … ]`",
+)];
+
+/// `if`.
+pub(super) const BRANCHES: &[Words] = &[
+    key("then", "steps do body flow", "write `then: [ … ]`"),
+    key("else", "otherwise elsesteps", "write `else: [ … ]`"),
+];
+
+/// Run-wide settings.
+pub(super) const OPTIONS: &[Words] = &[
+    key(
+        "tls",
+        "insecure insecureskiptlsverify skiptlsverify verify verifyssl rejectunauthorized",
+        "write `tls: { verify: false }`",
+    ),
+    key("headers", "useragent", "write `headers: { user-agent: … }`"),
+    form(
+        "stages vus users duration rate scenarios executor iterations",
+        "how users arrive stands in `arrivals` at the top level",
+    ),
+    form(
+        "baseurl url host",
+        "write `target: http://HOST:PORT/` at the top level",
+    ),
+    form(
+        "followredirects followredirect maxredirects redirects",
+        "redirects are not followed: save the header `location`, and request `${raw(location)}`",
+    ),
+];
+
+/// Files.
+pub(super) const DATA: &[Words] = &[
+    key(
+        "file",
+        "path filename csv source src",
+        "write `file: NAME.csv`",
+    ),
+    key(
+        "columns",
+        "fields variablenames names header headers columnnames",
+        "write `columns: [a, b]`, which is only needed if the file has no header row",
+    ),
+    key("separator", "delimiter sep", "write `separator: \";\"`"),
+    key(
+        "order",
+        "strategy mode sharing random shuffle unique circular queue",
+        "write `order: sequential`, `random` or `unique`",
+    ),
+    key(
+        "end",
+        "recycle loop wrap stopthread onend",
+        "write `end: wrap`, `stop` or `error` for what follows the last row",
+    ),
+];
+
+/// `save` as a mapping.
+pub(super) const SAVE: &[Words] = &[
+    key(
+        "pointer",
+        "jsonpath json path jsonpointer jmespath",
+        "write `pointer: /items/0/id`; `$.items[0].id` means the same",
+    ),
+    key(
+        "regex",
+        "xpath css selector boundary pattern regexp",
+        "write `regex: \"name=\\\"([^\\\"]*)\"`: documents that are no JSON are searched by regular expressions",
+    ),
+    form(
+        "name var variable",
+        "the variable's name is the key: `save: { id: /id }`",
+    ),
+];
+
+/// What a step waits for.
+pub(super) const REPLY: &[Words] = &[
+    key("within", "timeout wait for duration", "write `within: 5s`"),
+    key(
+        "when",
+        "match matches where pattern contains",
+        "write `when: { /type: hello }`, or `when: { regex: … }`",
+    ),
+];
+
+/// Kinds of phases.
+pub(super) const PHASE: &[Words] = &[
+    form(
+        "vus virtualusers usercount threads concurrency population constantvus constantconcurrentusers",
+        "write `users: 50` for a fixed number of users",
+    ),
+    form(
+        "arrivalrate rate rps qps tps constantarrivalrate constantuserspersec spawnrate requestspersecond",
+        "write `constant: 10/s`, or `poisson: 10/s`",
+    ),
+    form(
+        "rampto ramping rampup rampusers ramprate rampuserspersec rampingarrivalrate target stages",
+        "write `ramp: 0/s..50/s`",
+    ),
+    form(
+        "rampingvus rampconcurrentusers",
+        "write phases like `{ users: 0..50, for: 1m }` and `{ users: 50, for: 5m }`",
+    ),
+    form(
+        "pause nothingfor wait sleep idle",
+        "write `hold: 30s` for a time in which no user starts",
+    ),
+    form(
+        "duration for time",
+        "begin with the kind of phase: `{ constant: 10/s, for: 1m }`",
+    ),
+    form(
+        "atonceusers atonce iterations",
+        "write `{ constant: 100/s, for: 1s }` for many users at once",
+    ),
+];
+
+/// Keys of phases.
+pub(super) const PHASE_KEYS: &[Words] = &[
+    key("for", "duration time during length", "write `for: 1m`"),
+    key(
+        "users_max",
+        "maxvusers maxvus maxusers arrivalcount limit",
+        "write `users_max: 1000` for the number of users that the phase starts",
+    ),
+    key(
+        "session",
+        "scenario exec task flow",
+        "write `session: NAME`",
+    ),
+    key(
+        "sessions",
+        "scenarios weights",
+        "write `sessions: { NAME: 3, OTHER: 1 }`",
+    ),
+    form("rampto to", "write `ramp: 10/s..50/s`"),
+];

@@ -1,0 +1,124 @@
+//! The command line of `throng serve`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args as ClapArgs, Subcommand};
+
+use super::{ads, market};
+use crate::settings::{parse_address, parse_duration};
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ServeArgs {
+    #[command(subcommand)]
+    pub(crate) system: System,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum System {
+    /// Prediction market: WebSocket API, broadcasts, REST reads
+    Market(Box<market::MarketArgs>),
+    /// Chat: polling, server-sent events, WebSocket, ActionCable and Phoenix channels
+    Chat(ChatArgs),
+    /// Ad network: ad selection by performance, events, records, access log
+    Ads(Box<ads::AdsArgs>),
+    /// HTTP server that freezes on a schedule
+    Stall(StallArgs),
+    /// Minimal WebSocket and HTTP echo server
+    Echo(EchoArgs),
+    /// Minimal HTTP responder for measuring clients
+    Hello(SmallArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ListenArgs {
+    /// Address to listen on; a port alone means loopback, port 0 any free port
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080", value_parser = parse_address)]
+    pub(crate) listen: SocketAddr,
+    /// Stop when standard input closes, so that the server cannot outlive its parent
+    #[arg(long)]
+    pub(crate) until_stdin_closes: bool,
+}
+
+/// What Throng says to the processes that it starts for `--processes`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ProcessArgs {
+    /// For one of several processes: their group and address.
+    #[arg(long, hide = true, value_parser = parse_process)]
+    pub(crate) process_of: Option<(String, SocketAddr)>,
+    /// For one of several processes: its number, counted from 0.
+    #[arg(long, hide = true, requires = "process_of")]
+    pub(crate) process_number: Option<u16>,
+}
+
+/// `GROUP@ADDR`.
+fn parse_process(text: &str) -> Result<(String, SocketAddr), String> {
+    let parts = text.split_once('@');
+    let parts = parts.and_then(|(group, address)| Some((group.to_owned(), address.parse().ok()?)));
+    parts.ok_or_else(|| "only throng itself starts processes with this option".to_owned())
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ChatArgs {
+    #[command(flatten)]
+    pub(crate) listen: ListenArgs,
+    /// Minimum number of serving threads [default: one per core, at least 2]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Expected concurrent connections; starts as many threads as their open files require
+    #[arg(long, value_name = "N")]
+    pub(crate) connections: Option<usize>,
+    /// Limit on open files, to act as a small server; further connections wait [default: the system's
+    /// limit]
+    #[arg(long, value_name = "N", conflicts_with = "connections")]
+    pub(crate) files: Option<u32>,
+    /// Keep the history in this SQLite database [default: in memory]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) store: Option<PathBuf>,
+    /// Messages kept per room [default: 1000]
+    #[arg(long, value_name = "N")]
+    pub(crate) history: Option<usize>,
+    /// Maximum number of rooms [default: 100]
+    #[arg(long, value_name = "N")]
+    pub(crate) rooms: Option<usize>,
+    /// Interval of heartbeats on streams and pings on idle sockets; 0s disables them [default: 30s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) heartbeat: Option<Duration>,
+    /// Close Phoenix connections that were idle for this long; 0s disables it [default: 60s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) phoenix_timeout: Option<Duration>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct StallArgs {
+    #[command(flatten)]
+    pub(crate) listen: ListenArgs,
+    /// Response delay [default: 1ms]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) delay: Option<Duration>,
+    /// Length of a stall [default: 1s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) stall: Option<Duration>,
+    /// Interval from the end of one stall to the end of the next [default: 10s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) every: Option<Duration>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct EchoArgs {
+    #[command(flatten)]
+    pub(crate) small: SmallArgs,
+    /// Echo raw bytes without any protocol
+    #[arg(long)]
+    pub(crate) raw: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SmallArgs {
+    #[command(flatten)]
+    pub(crate) listen: ListenArgs,
+    /// Serving threads [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+}

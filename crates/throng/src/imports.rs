@@ -1,0 +1,17 @@
+//! What is imported from other tools.
+
+use report::TsungRequest;
+
+pub(crate) use convert::{Converted, Leniency, is_xml};
+
+/// What Tsung's log says of the requests of a Tsung file.
+pub(crate) fn tsung_requests(converted: &Converted) -> Vec<TsungRequest> {
+    let requests = converted.requests.iter();
+    let described = requests.map(|request| TsungRequest {
+        measure: request.measure.clone(),
+        tag: request.tag.clone(),
+        transaction: request.transaction.clone(),
+        acts_on_match: request.acts_on_match,
+    });
+    described.collect()
+}

@@ -1,0 +1,43 @@
+//! What would be imported from other tools, in a program that was built without imports.
+
+use std::ops::Range;
+
+use report::TsungRequest;
+
+use crate::exit::{Exit, Failure};
+
+/// What to do with parts of a Tsung file that have no counterpart.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Leniency {
+    Strict,
+    Lenient,
+}
+
+/// A value of this type never exists.
+#[derive(Debug)]
+pub(crate) enum Converted {}
+
+impl Converted {
+    pub(crate) fn origin(&self, _line: usize) -> Option<Range<usize>> {
+        match *self {}
+    }
+}
+
+/// True if the file is not YAML but perhaps XML: no scenario begins like that.
+pub(crate) fn is_xml(bytes: &[u8]) -> bool {
+    bytes.trim_ascii_start().starts_with(b"<")
+}
+
+pub(crate) fn tsung_requests(converted: &Converted) -> Vec<TsungRequest> {
+    match *converted {}
+}
+
+/// The error of a program without imports.
+pub(crate) fn none() -> Failure {
+    Failure::hinted(
+        Exit::Usage,
+        "this program was built without imports: other tools' files, and published results"
+            .to_owned(),
+        "build it with its default features, or with --features imports",
+    )
+}

@@ -1,0 +1,122 @@
+//! The steps of a user as JSON, one object for each event.
+
+use controller::{TraceEvent, Traced};
+use plan::expr::Value as Variable;
+use plan::{MeasureId, Plan, SessionId};
+use serde_json::{Value, json};
+
+use super::body::plain as text;
+use super::text::header;
+use super::{View, ending, measure_name, variable_name, word};
+
+/// Prints each event as a line.
+#[derive(Debug, Default)]
+pub(super) struct JsonView {
+    session: Option<SessionId>,
+    /// Measured steps so far.
+    steps: u64,
+}
+
+impl View for JsonView {
+    fn show(&mut self, plan: &Plan, traced: &Traced) -> String {
+        let mut object = json!({ "at_ns": traced.at_ns });
+        let event = self.event(plan, &traced.event);
+        if let (Some(object), Value::Object(event)) = (object.as_object_mut(), event) {
+            object.extend(event);
+            object.insert("step".to_owned(), self.steps.into());
+        }
+        format!("{object}\n")
+    }
+
+    fn end(&mut self) -> String {
+        String::new()
+    }
+}
+
+impl JsonView {
+    fn step(&mut self, plan: &Plan, session: SessionId, pc: u32) -> Value {
+        self.session = Some(session);
+        let program = &plan.sessions[session.index()];
+        let op = program.ops.get(pc as usize);
+        let measure = op.and_then(plan::Op::measure);
+        self.steps += u64::from(measure.is_some());
+        json!({
+            "event": "step",
+            "session": program.name,
+            "instruction": pc,
+            "does": op.map(word),
+            "name": measure.map(|id| measure_name(plan, id)),
+        })
+    }
+
+    fn event(&mut self, plan: &Plan, event: &TraceEvent) -> Value {
+        match event {
+            TraceEvent::Step { session, pc } => self.step(plan, *session, *pc),
+            TraceEvent::Sent {
+                endpoint,
+                bytes,
+                len,
+            } => {
+                let to = plan.endpoints.get(endpoint.index());
+                let to = to.map(|to| format!("{}:{}", to.host, to.port));
+                json!({ "event": "sent", "to": to, "bytes": len, "text": text(bytes, None) })
+            }
+            TraceEvent::SentMessage { bytes, len } => {
+                json!({ "event": "sent_message", "bytes": len, "text": text(bytes, None) })
+            }
+            TraceEvent::Response { head, body, len } => {
+                let encoding = header(head, "content-encoding");
+                json!({
+                    "event": "response",
+                    "head": String::from_utf8_lossy(head),
+                    "bytes": len,
+                    "body": text(body, encoding.as_deref()),
+                })
+            }
+            TraceEvent::Message { event, bytes, len } => json!({
+                "event": "message",
+                "name": event,
+                "bytes": len,
+                "text": text(bytes, None),
+            }),
+            TraceEvent::Set { slot, value } => {
+                let name = variable_name(plan, self.session, *slot);
+                json!({ "event": "set", "variable": name, "value": variable(value) })
+            }
+            TraceEvent::Checked { holds, text } => {
+                json!({ "event": "check", "holds": holds, "text": text })
+            }
+            TraceEvent::Operation(row) => json!({
+                "event": "operation",
+                "name": measure_name(plan, MeasureId(row.measure)),
+                "outcome": row.outcome.name(),
+                "status": row.status,
+                "service_ns": row.service_ns(),
+                "bytes_out": row.bytes_out,
+                "bytes_in": row.bytes_in,
+            }),
+            TraceEvent::Error {
+                measure,
+                outcome,
+                detail,
+            } => json!({
+                "event": "error",
+                "name": measure_name(plan, *measure),
+                "outcome": outcome.name(),
+                "detail": detail,
+            }),
+            TraceEvent::Enough => json!({ "event": "stopped" }),
+            TraceEvent::Ended { end } => json!({ "event": "ended", "how": ending(*end) }),
+        }
+    }
+}
+
+fn variable(value: &Variable) -> Value {
+    match value {
+        Variable::Nothing => Value::Null,
+        Variable::Bool(truth) => (*truth).into(),
+        Variable::Int(int) => (*int).into(),
+        Variable::Float(float) => (*float).into(),
+        Variable::Text(text) => (&**text).into(),
+    }
+}

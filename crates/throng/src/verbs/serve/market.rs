@@ -1,0 +1,197 @@
+//! `throng serve market`.
+
+use std::io::Write;
+use std::path::Path;
+
+use market::{
+    Backing, Broadcast, ClaimSet, Claims, Driver, Listing, MarketError, MarketOptions, Part,
+    Queries, REPLAY_FILE_MAX, Replay, Report,
+};
+use server::database::{ServerAddress, StoreAddress};
+use server::{ServerError, Stop, TlsFiles};
+
+use super::{given, listening_as, or_never, processes, read_text, server_options, stop};
+use crate::args::market::{
+    BackingArgs, BatchClaimArg, BroadcastArg, ClaimSetArg, DriverArg, ListingArg, MarketArgs,
+    PartArg, QueriesArg,
+};
+use crate::exit::{Exit, Failure};
+
+/// One more than there may be.
+const PROCESSES_OVER: u16 = 257;
+
+pub(super) fn market(args: &MarketArgs) -> Result<Exit, Failure> {
+    let mut options = options(args)?;
+    let scheme = match options.server.tls {
+        Some(_) => "https",
+        None => "http",
+    };
+    let listening = |address| listening_as(scheme, address);
+    if let Some((_, address)) = &args.process.process_of {
+        options.server.listen = *address;
+        options.server.shared_port = true;
+        if args.process.process_number != Some(0) && options.part == Part::All {
+            // One feed and one resolver are enough.
+            options.part = Part::Api;
+        }
+        let report = market::run(options, Stop::SignalOrStdin, listening).map_err(failed)?;
+        processes::tell_end(&figures(report));
+        return Ok(Exit::Passed);
+    }
+    let figures = match args.processes.unwrap_or(1) {
+        0 | PROCESSES_OVER.. => {
+            return Err(failed(
+                ServerError::Options("processes must be 1 to 256").into(),
+            ));
+        }
+        1 => figures(market::run(options, stop(&args.listen), listening).map_err(failed)?),
+        count => {
+            options.server.shared_port = true;
+            options.check().map_err(|error| failed(error.into()))?;
+            processes::run(
+                &processes::group(),
+                count.into(),
+                options.server.listen,
+                stop(&args.listen),
+                processes::OnCrash::Restart,
+                listening,
+            )?
+        }
+    };
+    let [predictions, pools_settled, unbalanced] = figures[..] else {
+        return Ok(Exit::Passed);
+    };
+    if !args.listen.until_stdin_closes {
+        let money = match unbalanced {
+            0 => "balanced",
+            _ => "NOT balanced",
+        };
+        // The last line is for people; nobody may read it.
+        let _ = writeln!(
+            std::io::stderr(),
+            "market stopped: {predictions} predictions, {pools_settled} pools settled, money {money}",
+        );
+    }
+    Ok(Exit::Passed)
+}
+
+/// What a market ends with; those of several processes are added up.
+fn figures(report: Report) -> Vec<u64> {
+    vec![
+        report.predictions,
+        report.pools_settled,
+        u64::from(!report.balanced),
+    ]
+}
+
+fn options(args: &MarketArgs) -> Result<MarketOptions, Failure> {
+    let mut options = MarketOptions::default();
+    options.server = server_options(options.server, &args.listen, args.threads);
+    options.server.connections = args.connections.unwrap_or(0);
+    options.part = match args.part {
+        None => Part::All,
+        Some(PartArg::Api) => Part::Api,
+        Some(PartArg::Events) => Part::Events,
+        Some(PartArg::Resolver) => Part::Resolver,
+    };
+    let files = args.tls_cert.clone().zip(args.tls_key.clone());
+    options.server.tls = files.map(|(certificate, key)| TlsFiles { certificate, key });
+    options.backing = backing(&args.backing)?;
+    if options.backing.driver == Driver::Blocking && args.threads.is_none() {
+        options.server.threads = 1;
+    }
+    options.games = args.games.unwrap_or(options.games);
+    options.batch = args.batch.unwrap_or(options.batch);
+    options.broadcast_size = args.broadcast_size.unwrap_or(options.broadcast_size);
+    options.broadcast = match args.broadcast {
+        BroadcastArg::Batched => Broadcast::Batched,
+        BroadcastArg::Each => Broadcast::Each,
+    };
+    options.pools = listing(args.pools);
+    options.distribution = listing(args.distribution);
+    options.delay = args.delay.unwrap_or(options.delay);
+    options.delay_share = args.delay_share.unwrap_or(options.delay_share);
+    options.goal_every = args.goal_every.unwrap_or(options.goal_every);
+    options.starting_balance = args.starting_balance.unwrap_or(options.starting_balance);
+    options.seed = args.seed.unwrap_or(options.seed);
+    options.speed = args.speed.unwrap_or(options.speed);
+    options.ping_after = or_never(args.ping_after, options.ping_after);
+    if let Some(path) = &args.replay {
+        options.replay = Some(replay(path, options.games)?);
+    }
+    Ok(options)
+}
+
+fn backing(args: &BackingArgs) -> Result<Backing, Failure> {
+    let mut backing = Backing::default();
+    backing.store = args.store.as_deref().map(store).transpose()?.flatten();
+    backing.store_read = args.store_read.as_deref().map(store).transpose()?.flatten();
+    backing.store_connections = args.store_connections.unwrap_or(backing.store_connections);
+    backing.wait = args.store_wait.unwrap_or(backing.wait);
+    backing.driver = match args.driver {
+        DriverArg::Async => Driver::Async,
+        DriverArg::Blocking => Driver::Blocking,
+    };
+    backing.queries = match args.queries {
+        QueriesArg::Pipelined => Queries::Pipelined,
+        QueriesArg::Sequential => Queries::Sequential,
+    };
+    backing.cache = args.cache.as_deref().map(redis).transpose()?;
+    backing.cache_read = args.cache_read.as_deref().map(redis).transpose()?;
+    backing.bus = args.bus.as_deref().map(redis).transpose()?;
+    backing.claims = match (args.batch_claim, args.claim_set) {
+        (BatchClaimArg::Atomic, _) => Claims::Atomic,
+        (BatchClaimArg::Racing, ClaimSetArg::Early) => Claims::Racing(ClaimSet::Early),
+        (BatchClaimArg::Racing, ClaimSetArg::Late) => Claims::Racing(ClaimSet::Late),
+    };
+    Ok(backing)
+}
+
+/// A database server; `memory` is none.
+fn store(text: &str) -> Result<Option<ServerAddress>, Failure> {
+    let text = given(text)?;
+    if text == "memory" {
+        return Ok(None);
+    }
+    match StoreAddress::parse(&text).map_err(|error| Failure::new(Exit::Usage, error))? {
+        StoreAddress::Server(address) => Ok(Some(address)),
+        StoreAddress::File(path) => Err(Failure::hinted(
+            Exit::Usage,
+            format!("{} is not the address of a database server", path.display()),
+            "--store expects mysql://…, postgres://… or memory",
+        )),
+    }
+}
+
+fn redis(text: &str) -> Result<ServerAddress, Failure> {
+    ServerAddress::cache(&given(text)?).map_err(|error| Failure::new(Exit::Usage, error))
+}
+
+fn failed(error: MarketError) -> Failure {
+    match error {
+        MarketError::Server(error) => super::failed(error),
+        error => Failure::new(Exit::Unavailable, error),
+    }
+}
+
+fn listing(arg: ListingArg) -> Listing {
+    match arg {
+        ListingArg::Lean => Listing::Lean,
+        ListingArg::Full => Listing::Full,
+    }
+}
+
+fn replay(path: &Path, games: u32) -> Result<Replay, Failure> {
+    let text = read_text(
+        path,
+        REPLAY_FILE_MAX,
+        "--replay expects a file of JSON lines",
+    )?;
+    Replay::read(&text, games).map_err(|error| {
+        Failure::hinted(
+            Exit::Data,
+            format!("{}, {error}", path.display()),
+            "docs/market.md describes the file",
+        )
+    })
+}

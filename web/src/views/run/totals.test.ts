@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import type { RunDocument } from '../../document/run';
+import { held, totals } from './totals';
+
+function doc(change: Partial<RunDocument['totals']> = {}, verdict = 'passed'): RunDocument {
+  const all: RunDocument['totals'] = {
+    operations: 12_000,
+    errors: 30,
+    error_share: 0.0025,
+    offered_per_s: 200,
+    completed_per_s: 198.7,
+    step: { name: 'predict', p50_ns: 2e6, p95_ns: 8e6, p99_ns: 31e6, bound_above: null },
+    ...change,
+  };
+  const users = { started: 990, planned: 1000, peak: 400 };
+  return { verdict, users, totals: all } as unknown as RunDocument;
+}
+
+describe('the totals of a run', () => {
+  const names = (all: { name: string }[]) => all.map(({ name }) => name);
+
+  test('are users, rates, errors and percentiles', () => {
+    const all = totals(doc());
+    expect(all.map(({ name, value, note }) => [name, value, note])).toEqual([
+      ['Users', '990', 'started of 1,000 planned, peak 400'],
+      ['Offered', '200/s', 'operations of steps that began'],
+      ['Completed', '199/s', 'those that ended'],
+      ['Errors', '0.250 %', '30 of 12,000 operations'],
+      ['p50', '2.00 ms', 'predict'],
+      ['p95', '8.00 ms', 'predict'],
+      ['p99', '31.0 ms', 'predict'],
+    ]);
+    expect(all[3]?.tone).toBe('bad');
+  });
+
+  test('say that a percentile is a lower bound', () => {
+    const step = { name: 'a', p50_ns: 1e6, p95_ns: 2e6, p99_ns: 3e6, bound_above: 0.95 };
+    const shown = totals(doc({ step })).slice(-3);
+    expect(shown.map(({ value }) => value)).toEqual(['1.00 ms', '2.00 ms', '≥ 3.00 ms']);
+  });
+
+  test('leave out what the record lacks', () => {
+    const lacking = doc({ offered_per_s: null, completed_per_s: null, step: null }, 'imported');
+    lacking.users = { ...lacking.users, started: 0 };
+    expect(names(totals(lacking))).toEqual(['Errors']);
+  });
+});
+
+test('a verdict says what it comes from', () => {
+  const of = (verdict: RunDocument['verdict'], passed: boolean[], code = '') =>
+    held({
+      verdict,
+      thresholds: passed.map((one) => ({ passed: one })),
+      findings: [{ code }],
+    } as unknown as RunDocument);
+  expect(of('passed', [true, true])).toBe('2 of 2 thresholds hold');
+  expect(of('failed', [true, false])).toBe('1 of 2 thresholds hold');
+  expect(of('running', [true])).toBe('1 of 1 thresholds hold so far');
+  expect(of('measured', [])).toBe('no thresholds');
+  // All thresholds hold, and it failed none the less.
+  expect(of('failed', [true], 'steps-never-succeeded')).toBe('a step never succeeded');
+  expect(of('failed', [], 'nothing-succeeded')).toBe('nothing succeeded');
+});

@@ -1,0 +1,73 @@
+/** The first figures of a run: what was offered and completed, what failed, how long it took. */
+
+import type { RunDocument, RunVerdict, Totals } from '../../document/run';
+import { count, duration, share, significant } from '../../format';
+import type { Tile } from '../../tiles';
+
+/** Verdicts of a run in progress. */
+export const IN_PROGRESS: readonly RunVerdict[] = ['running', 'paused', 'stopping'];
+
+/** How many thresholds hold; or what else failed the run. */
+export function held(doc: Pick<RunDocument, 'thresholds' | 'verdict' | 'findings'>): string {
+  const { thresholds: all, verdict } = doc;
+  const holding = all.filter((one) => one.passed).length;
+  const has = (code: string) => doc.findings.some((one) => one.code === code);
+  if (verdict === 'failed' && holding === all.length) {
+    if (has('nothing-succeeded')) return 'nothing succeeded';
+    if (has('steps-never-succeeded')) return 'a step never succeeded';
+  }
+  if (all.length === 0) return 'no thresholds';
+  return `${holding} of ${all.length} thresholds hold${IN_PROGRESS.includes(verdict) ? ' so far' : ''}`;
+}
+
+/** The tiles of a run, without its verdict. */
+export function totals(doc: RunDocument): Tile[] {
+  const { users, totals: all } = doc;
+  const isImported = doc.verdict === 'imported';
+  return [
+    ...(isImported && users.started === 0 ? [] : [usersTile(doc)]),
+    ...rates(all),
+    {
+      name: 'Errors',
+      value: all.error_share === null ? '–' : share(all.error_share),
+      note: `${count(all.errors)} of ${count(all.operations)} operations`,
+      tone: all.errors > 0 ? 'bad' : 'plain',
+    },
+    ...percentiles(all),
+  ];
+}
+
+function usersTile({ users }: RunDocument): Tile {
+  // The plan of random arrivals has an expected number.
+  const planned = Math.round(users.planned);
+  const of = planned > 0 && planned !== users.started ? ` of ${count(planned)} planned` : '';
+  return {
+    name: 'Users',
+    value: count(users.started),
+    // Published results do not say how many were there at once.
+    note: `started${of}${users.peak > 0 ? `, peak ${count(users.peak)}` : ''}`,
+  };
+}
+
+function rates(all: Totals): Tile[] {
+  const tile = (name: string, rate: number | null, note: string): Tile[] =>
+    rate === null ? [] : [{ name, value: `${significant(rate)}/s`, note }];
+  return [
+    ...tile('Offered', all.offered_per_s, 'operations of steps that began'),
+    ...tile('Completed', all.completed_per_s, 'those that ended'),
+  ];
+}
+
+function percentiles(all: Totals): Tile[] {
+  const { step } = all;
+  if (!step) return [];
+  const tile = (name: string, of: number, ns: number): Tile => {
+    const isBound = step.bound_above !== null && of > step.bound_above + 1e-12;
+    return { name, value: (isBound ? '≥ ' : '') + duration(ns), note: step.name };
+  };
+  return [
+    tile('p50', 0.5, step.p50_ns),
+    tile('p95', 0.95, step.p95_ns),
+    tile('p99', 0.99, step.p99_ns),
+  ];
+}

@@ -1,0 +1,40 @@
+/** The runs and results that several tests read: made once, at the same time. */
+
+import type { TestProject } from 'vitest/node';
+import { crowd, scratch, throng } from './support';
+
+/** Where the results are. */
+export interface Made {
+  /** Four runs of the crowd with different seeds. */
+  runs: string[];
+  /** The directories of an experiment and of a search, and their pages. */
+  ensembles: string;
+  ensemblesPage: string;
+  capacityPage: string;
+}
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    made: Made;
+  }
+}
+
+export default async function setup(project: TestProject): Promise<() => void> {
+  const dir = scratch();
+  const at = (name: string) => `${dir.path}/${name}`;
+  const experiment = ['experiment', 'web/tests/ensembles.yaml', '--dir', at('ensembles')];
+  const search = ['--of', 'rate', '--at-most', '60/s', '--repeat', '1', '--steps', '3'];
+  const capacity = ['capacity', 'web/tests/crowd.yaml', ...search, '--runs', at('search')];
+  const [runs] = await Promise.all([
+    Promise.all([1, 2, 3, 4].map((seed) => crowd(at(`runs-${seed}`), '--set', `seed=${seed}`))),
+    throng([...experiment, '--html', at('ensembles.html')], [0, 2]),
+    throng([...capacity, '--html', at('capacity.html')], [0, 1, 2]),
+  ]);
+  project.provide('made', {
+    runs,
+    ensembles: at('ensembles'),
+    ensemblesPage: at('ensembles.html'),
+    capacityPage: at('capacity.html'),
+  });
+  return () => dir.remove();
+}
