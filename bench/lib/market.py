@@ -4,6 +4,8 @@ import argparse
 import contextlib
 import importlib.machinery
 import importlib.util
+import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -13,7 +15,10 @@ from lib import machine
 from lib.process import TARGET, THRONG, BenchError, Server, measure, throng
 
 PREDICTIONS = machine.BENCH / "scenarios" / "predictions.yaml"
+BENDS = machine.BENCH / "scenarios" / "market-bends.yaml"
 FINAL = machine.ROOT / "examples" / "market" / "final.yaml"
+# What `op` of the scenario asks, and what is expected to bend under it.
+BENDING = {"api": "predict", "redis": "pools", "mysql": "predict", "postgres": "predict"}
 CONNECTIONS = 16
 # Long enough for a run on a busy machine.
 RUN_MAX_S = 120
@@ -112,21 +117,109 @@ def distances(delays_ms: list[float], seconds: int) -> list[dict]:
     return rows
 
 
+def bends(seconds: int) -> list[dict]:
+    """The highest load that one process with each store holds, and what the CPU was used for there."""
+    return [bend(what, op, seconds) for what, op in BENDING.items()]
+
+
+def bend(what: str, op: str, seconds: int) -> dict:
+    """A search for capacity, and a run at the load that holds."""
+    with tempfile.TemporaryDirectory(prefix="throng-bench-") as folder, tempfile.TemporaryDirectory() as runs:
+        pathlib.Path(folder).chmod(0o711)
+        servers = load_example().Market(folder, argparse.Namespace())
+        try:
+            options = []
+            if what != "api":
+                options.append(f"--store={servers.store('postgres' if what == 'postgres' else 'mysql')}")
+                options.append(f"--store-connections={CONNECTIONS}")
+            if what == "redis":
+                options.append(f"--cache={servers.redis()['url']}")
+            with Server("market", "--threads=1", "--goal-every=20s", *options, core=None) as one:
+                row = {"what": what, "op": op, **search(one.url, op, seconds, runs)}
+                pids = {"market": one.process.pid} | {name: process.pid for name, process in servers.running}
+                before = {name: cpu_s(pid) for name, pid in pids.items()}
+                summary, cost = throng(pathlib.Path(runs), str(BENDS), "--set", f"target={one.url}/", "--set",
+                                       f"op={op}", "--set", f"players={row['players']}", "--set",
+                                       f"window={seconds}s", "--force", seconds_max=RUN_MAX_S)
+                row["cpu_cores"] = {name: (cpu_s(pid) - before[name]) / cost["wall_s"] for name, pid in pids.items()}
+                row["cpu_cores"]["generator"] = (cost["user_s"] + cost["system_s"]) / cost["wall_s"]
+        finally:
+            servers.stop()
+    phase = next(phase for phase in summary["phases"] if phase["name"] == "window")
+    row["per_s"] = measure(phase, "asked")["count"] / seconds
+    print(row, flush=True)
+    return row
+
+
+def search(url: str, op: str, seconds: int, runs: str) -> dict:
+    """What `throng capacity` says of the number of players, 20 requests a second each."""
+    command = [str(THRONG), "capacity", str(BENDS), "--of", "players", "--runs", runs, "--json", "--set",
+               f"target={url}/", "--set", f"op={op}", "--set", f"window={seconds}s", "--time-limit", "20m", "--force"]
+    done = subprocess.run(command, text=True, capture_output=True, timeout=30 * 60, check=False)
+    if done.returncode != 0:
+        raise BenchError(f"throng capacity ended with {done.returncode}: {done.stderr[-300:]}")
+    found = json.loads(done.stdout)
+    return {"players": int(found["holds"]), "found": found}
+
+
+def cpu_s(pid: int) -> float:
+    """CPU time that a process and its children that ended have used, in seconds."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def compared(turns: int, seconds: int) -> list[dict]:
+    """What `throng compare` says of the same scenario on two stores: 2,000 predictions a second."""
+    with (tempfile.TemporaryDirectory() as runs, contextlib.ExitStack() as open_ones,
+          database("mysql") as mysql, database("postgres") as postgres):
+        one_of = {"mysql": market(mysql), "postgres": market(postgres),
+                  "memory": Server("market", "--threads=1", "--goal-every=20s", core=None)}
+        for one in one_of.values():
+            open_ones.enter_context(one)
+        kept = {name: [] for name in one_of}
+        for _ in range(turns):
+            for name, one in one_of.items():
+                summary, _ = throng(pathlib.Path(runs), str(BENDS), "--set", f"target={one.url}/", "--set", "players=100",
+                                    "--set", f"window={seconds}s", "--force", seconds_max=RUN_MAX_S)
+                newest = max(pathlib.Path(runs).iterdir(), key=lambda path: path.stat().st_mtime_ns)
+                kept[name].append(str(newest))
+                print(name, measure(summary, "asked")["response"], flush=True)
+        return [compare(kept, baseline, candidate) for baseline, candidate in
+                (("memory", "mysql"), ("memory", "postgres"), ("mysql", "postgres"))]
+
+
+def compare(kept: dict[str, list[str]], baseline: str, candidate: str) -> dict:
+    """The verdict, as JSON."""
+    command = [str(THRONG), "compare", *kept[candidate], "--baseline", *kept[baseline], "--phase", "window", "--json",
+               "--force"]
+    done = subprocess.run(command, text=True, capture_output=True, timeout=RUN_MAX_S, check=False)
+    if done.returncode not in (0, 1, 2):
+        raise BenchError(f"throng compare ended with {done.returncode}: {done.stderr[-300:]}")
+    measures = [{name: measure[name] for name in ("name", "verdict", "text", "changes")}
+                for measure in json.loads(done.stdout)["measures"]]
+    return {"baseline": baseline, "candidate": candidate, "code": done.returncode, "measures": measures}
+
+
 def final(front: str, hold: str) -> dict:
     """24,000 fans on the whole system: behind nginx, or on two API processes that share an address."""
-    args = argparse.Namespace(throng=str(THRONG), store="mysql", apis=2, tls=False, options=[])
+    tls = front.endswith("-tls")
+    args = argparse.Namespace(throng=str(THRONG), store="mysql", apis=2, tls=tls, options=[])
     with tempfile.TemporaryDirectory(prefix="throng-bench-") as folder, tempfile.TemporaryDirectory() as runs:
         pathlib.Path(folder).chmod(0o711)
         system = load_example().Market(folder, args)
         try:
             urls = system.all()
             target, shared = urls["MARKET_URL"], contextlib.nullcontext()
-            if front == "shared":
+            if front.startswith("shared"):
                 both = (f"--store={urls['MARKET_STORE']}", f"--bus={urls['MARKET_BUS']}",
-                        f"--cache={urls['MARKET_BUS']}", "--processes=2", "--connections=24000")
+                        f"--cache={urls['MARKET_BUS']}", "--processes=2", "--connections=24000",
+                        *([f"--tls-cert={system.tls['certificate']}", f"--tls-key={system.tls['key']}"] if tls else []))
                 shared = Server("market", "api", *both, core=None)
             with shared as one:
                 target = one.url + "/" if one else target
+                if tls:
+                    target = target.replace("http:", "https:")
+                    target = f"{{ url: '{target}', tls: {{ ca: '{urls['MARKET_CA']}' }} }}"
                 command = ["--set", f"target={target}", "--set", f"hold={hold}", "--set", "options.lag_max=1s"]
                 summary, _ = throng(pathlib.Path(runs), str(FINAL), *command, seconds_max=1200, variables=urls)
         finally:

@@ -3,7 +3,13 @@
 import statistics
 
 NAMES = {"mysql": "MariaDB", "postgres": "PostgreSQL", "memory": "memory"}
-FRONTS = {"shared": "two API processes that share an address", "nginx": "two API processes behind nginx"}
+FRONTS = {"shared": "two API processes that share an address", "nginx": "two API processes behind nginx",
+          "shared-tls": "the same, TLS in the API processes", "nginx-tls": "the same, TLS at nginx"}
+BENDING = {"api": ("an API process, in memory", "predictions"), "redis": ("with Redis as cache, MariaDB behind it", "pools"),
+           "mysql": ("with MariaDB", "predictions"), "postgres": ("with PostgreSQL", "predictions")}
+
+# Requests a second of each player of market-bends.yaml.
+PER_PLAYER = 20
 
 
 def spread(values: list[float], digits: int = 0) -> str:
@@ -52,8 +58,42 @@ def distances_section(raw: dict) -> list[str]:
         paper = f"{connections * 1e3 / (trips * distance):,.0f}" if distance else "–"
         lines.append(f"| {distance} ms | {row['driver']} | {row['queries']} | {rate(row['per_s'])} | {paper} | "
                      f"{shown(row['p50_ms'])} | {shown(row['p98_ms'])} | {row['errors']} |")
-    return [*lines, "", "On paper: connections ÷ (round trips × distance), without the time of the store itself. The relay adds one to "
-            "two milliseconds of its own to each round trip."]
+    return [*lines, "", "On paper: connections ÷ (round trips × distance), of predictions that are accepted, without the time of the store "
+            "itself; a refused one has two round trips less. The relay adds one to two milliseconds of its own to each round trip."]
+
+
+def compared_section(raw: dict) -> list[str]:
+    """The verdicts of `throng compare` on the stores."""
+    lines = ["| baseline | candidate | predictions |", "|---|---|---|"]
+    for row in raw["rows"]:
+        text = next(measure["text"] for measure in row["measures"] if measure["name"] == "asked")
+        lines.append(f"| {NAMES[row['baseline']]} | {NAMES[row['candidate']]} | {text} |")
+    return [*lines, "", "`throng compare --phase window` of the runs of `bench/scenarios/market-bends.yaml` with 100 players, 2,000 "
+            "predictions a second, whose runs take turns."]
+
+
+def law(found: dict) -> str:
+    """Contention and coherency of the scalability law, if it was fitted."""
+    fitted = found["law"]
+    if fitted is None:
+        return "–"
+    return f"σ {fitted['sigma'][0]:.2g}, κ {fitted['kappa'][0]:.2g}, R² {fitted['r_squared']:.2f}"
+
+
+def bends_section(raw: dict) -> list[str]:
+    """Where each of the parts bends."""
+    lines = ["| what | requests | load that holds | load that fails | limit reached at (95 %) | law | CPU where it holds, cores |",
+             "|---|---|--:|--:|--:|---|---|"]
+    for row in raw["rows"]:
+        name, asked = BENDING[row["what"]]
+        found = row["found"]
+        crossing = found["crossing"]
+        interval = "–" if crossing is None else "{:,.0f} ({:,.0f}–{:,.0f})/s".format(*(PER_PLAYER * load for load in crossing))
+        fails = "–" if found["breaks"] is None else f"{PER_PLAYER * found['breaks']:,.0f}/s"
+        cores = ", ".join(f"{process} {used:.2f}" for process, used in row["cpu_cores"].items())
+        lines.append(f"| {name} | {asked} | {PER_PLAYER * found['holds']:,.0f}/s | {fails} | {interval} | {law(found)} | {cores} |")
+    return [*lines, "", "Found by `throng capacity`: p98 below 50 ms and no errors, with players who make 20 requests a second each; one "
+            "serving thread, 16 connections to the store. All processes share the machine's cores."]
 
 
 def final_section(raw: dict) -> list[str]:
@@ -67,4 +107,6 @@ def final_section(raw: dict) -> list[str]:
     return lines
 
 
-BENCHES = {"stores": stores_section, "distances": distances_section, "final": final_section}
+BENCHES = {"stores": stores_section, "distances": distances_section, "bends": bends_section,
+           "compared": compared_section,
+           "final": final_section}

@@ -17,6 +17,8 @@ use processes::Processes;
 
 /// Requests of the players, on each database. `MARKET_REQUESTS` sets it.
 const REQUESTS: u64 = 20_000;
+/// What they do follows from it. `MARKET_SEED` sets it.
+const SEED: u64 = 1;
 /// Time of a batch.
 const BATCH: Duration = Duration::from_millis(200);
 /// Between two processes that are killed.
@@ -29,11 +31,16 @@ fn money_is_kept_while_processes_are_killed() {
     let Some(redis) = services.url("redis") else {
         return;
     };
-    let requests = std::env::var("MARKET_REQUESTS").map_or(REQUESTS, |text| text.parse().unwrap());
+    let number_of =
+        |name, default| std::env::var(name).map_or(default, |text| text.parse().unwrap());
+    let (requests, seed) = (
+        number_of("MARKET_REQUESTS", REQUESTS),
+        number_of("MARKET_SEED", SEED),
+    );
     for (number, database) in (0..).zip(Database::each(&services, "ads_market_money")) {
         let redis = format!("{redis}{number}");
         let mut processes = Processes::start(&database.url, &redis);
-        let players = Players::start(&processes.addresses(), requests);
+        let players = Players::start(&processes.addresses(), requests, seed);
         let mut killed = 0;
         while !players.have_finished() {
             pass(KILL_EVERY);
@@ -49,7 +56,7 @@ fn money_is_kept_while_processes_are_killed() {
         // For whoever wants to know what the test did; nobody may read it.
         let _ = writeln!(
             std::io::stderr(),
-            "{}: {} requests, {} predictions accepted, {} refused, {} unknown of which {} were kept, {} pools \
+            "{}: seed {seed}, {} requests, {} predictions accepted, {} refused, {} unknown of which {} were kept, {} pools \
              settled, {} payouts, {killed} processes killed",
             database.kind,
             played.requests,
@@ -78,7 +85,7 @@ fn every_subscriber_gets_every_message_once_and_in_order() {
     let mut processes = Processes::start(&database.url, redis);
     let urls = processes.addresses().lock().unwrap().clone();
     let subscribers = publication::subscribe(&urls);
-    Players::start(&processes.addresses(), 4_000).end();
+    Players::start(&processes.addresses(), 4_000, SEED).end();
     // The last change is published within the time of a batch.
     pass(BATCH * 3);
     processes.end_feed();
@@ -137,12 +144,12 @@ fn a_bus_that_was_away_is_reported_and_the_newest_state_follows() {
     let mut processes = Processes::start(&database.url, redis);
     let cut_off = processes.add_api(&format!("{before}@{}/{path}", relay.address));
     let subscribers = publication::subscribe(std::slice::from_ref(&cut_off));
-    Players::start(&processes.addresses(), 1_000).end();
+    Players::start(&processes.addresses(), 1_000, SEED).end();
     // What is lost before somebody's first message is no gap.
     until(&true, || subscribers.iter().all(|(_, one)| one.got_some()));
     pass(BATCH * 3);
     relay.cut();
-    Players::start(&processes.addresses(), 2_000).end();
+    Players::start(&processes.addresses(), 2_000, SEED).end();
     pass(BATCH * 3);
     assert_eq!(
         metric(&cut_off, "market_bus_gaps_total"),

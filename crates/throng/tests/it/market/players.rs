@@ -62,15 +62,15 @@ pub(super) fn name(player: u64) -> String {
 pub(super) struct Players(Vec<JoinHandle<Played>>);
 
 impl Players {
-    /// All players together send this number of requests.
-    pub(super) fn start(addresses: &Addresses, requests: u64) -> Players {
+    /// All players together send this number of requests, which follow from the seed.
+    pub(super) fn start(addresses: &Addresses, requests: u64, seed: u64) -> Players {
         let left = Arc::new(AtomicU64::new(requests));
         let start = |number| {
             let player = Player {
                 number,
                 addresses: Arc::clone(addresses),
                 left: Arc::clone(&left),
-                random: 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(number + 1),
+                random: 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed * PLAYERS + number + 1),
                 pools: HashMap::new(),
                 played: Played::default(),
             };
