@@ -16,6 +16,7 @@ from lib.process import TARGET, THRONG, BenchError, Server, measure, throng
 
 PREDICTIONS = machine.BENCH / "scenarios" / "predictions.yaml"
 BENDS = machine.BENCH / "scenarios" / "market-bends.yaml"
+LESSONS = machine.ROOT / "examples" / "market" / "lessons-experiment.yaml"
 FINAL = machine.ROOT / "examples" / "market" / "final.yaml"
 # What `op` of the scenario asks, and what is expected to bend under it.
 BENDING = {"api": "predict", "redis": "pools", "mysql": "predict", "postgres": "predict"}
@@ -198,6 +199,29 @@ def compare(kept: dict[str, list[str]], baseline: str, candidate: str) -> dict:
     measures = [{name: measure[name] for name in ("name", "verdict", "text", "changes")}
                 for measure in json.loads(done.stdout)["measures"]]
     return {"baseline": baseline, "candidate": candidate, "code": done.returncode, "measures": measures}
+
+
+def lessons() -> list[dict]:
+    """The experiment on four of the mistakes: the effects on each response, and the mean of each combination."""
+    args = argparse.Namespace(throng=str(THRONG), store="mysql", apis=1, tls=False, options=[])
+    with tempfile.TemporaryDirectory(prefix="throng-bench-") as folder, tempfile.TemporaryDirectory() as runs:
+        pathlib.Path(folder).chmod(0o711)
+        system = load_example().Market(folder, args)
+        try:
+            urls = {"MARKET_STORE": system.store("mysql"), "MARKET_BUS": system.redis()["url"]}
+            command = [str(THRONG), "experiment", str(LESSONS), "--runs", runs, "--json", "--force"]
+            done = subprocess.run(command, text=True, capture_output=True, timeout=60 * 60, check=False,
+                                  env={**os.environ, **urls})
+        finally:
+            system.stop()
+    if done.returncode not in (0, 2):
+        raise BenchError(f"throng experiment ended with {done.returncode}: {done.stderr[-500:]}")
+    analysis = json.loads(done.stdout)
+    factors = [{name: factor[name] for name in ("letter", "name", "levels")} for factor in analysis["factors"]]
+    left_out = len(analysis["left_out"])
+    return [{"response": response["name"], "factors": factors, "left_out": left_out,
+             **{name: response[name] for name in ("unit", "model", "cells", "fit")}}
+            for response in analysis["responses"]]
 
 
 def final(front: str, hold: str) -> dict:

@@ -10,6 +10,8 @@ BENDING = {"api": ("an API process, in memory", "predictions"), "redis": ("with 
 
 # Requests a second of each player of market-bends.yaml.
 PER_PLAYER = 20
+# Share of the variation from which on an interaction is shown.
+SHARE_MIN = 0.05
 
 
 def spread(values: list[float], digits: int = 0) -> str:
@@ -72,6 +74,37 @@ def compared_section(raw: dict) -> list[str]:
             "predictions a second, whose runs take turns."]
 
 
+def effect(term: dict, share: float, model: str) -> str:
+    """An effect with its interval, and what share of the variation it explains."""
+    found, times = term["effect"], model == "multiplicative"
+    # Half of the effect, of the logarithms of a multiplicative model: from the lower to the higher level.
+    low, middle, high = (10 ** (2 * value) if times else 2 * value
+                         for value in (found["low"], found["value"], found["high"]))
+    form = (lambda value: f"×{value:.2f}") if times else (lambda value: f"{value:+,.1f}")
+    return f"{form(middle)} ({form(low)} to {form(high)}), {share:.0%}"
+
+
+def lessons_section(raw: dict) -> list[str]:
+    """What each mistake does to each response."""
+    rows = raw["rows"]
+    names = [f"`{row['response']}`" for row in rows]
+    lines = [f"| from, to | {' | '.join(names)} |", "|---|" + "---|" * len(rows)]
+    for number, first in enumerate(rows[0]["fit"]["terms"]):
+        cells = [effect(row["fit"]["terms"][number], row["fit"]["terms"][number]["ss"] / row["fit"]["total_ss"], row["model"])
+                 for row in rows]
+        main = len(first["factors"]) == 1
+        if main:
+            factor = rows[0]["factors"][first["factors"][0]]
+            name = f"{factor['name']}: {' → '.join(factor['levels'])}"
+        elif max(row["fit"]["terms"][number]["ss"] / row["fit"]["total_ss"] for row in rows) >= SHARE_MIN:
+            name = " × ".join(rows[0]["factors"][place]["name"] for place in first["factors"])
+        else:
+            continue
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return [*lines, "", "`throng experiment examples/market/lessons-experiment.yaml`: effects with 95 % intervals, and the share of the "
+            f"variation that they explain; of interactions, those that explain {SHARE_MIN:.0%} of one response."]
+
+
 def law(found: dict) -> str:
     """Contention and coherency of the scalability law, if it was fitted."""
     fitted = found["law"]
@@ -108,5 +141,5 @@ def final_section(raw: dict) -> list[str]:
 
 
 BENCHES = {"stores": stores_section, "distances": distances_section, "bends": bends_section,
-           "compared": compared_section,
+           "compared": compared_section, "lessons": lessons_section,
            "final": final_section}

@@ -18,7 +18,7 @@ const GET_ANY: &str = "[ { get: AT, save: { seen: body } } ]";
 /// One that has no body.
 const GET_NOTHING: &str = "[ { get: AT, save: { seen: body }, check: \"seen == ''\" } ]";
 /// One that the server leaves without an answer.
-const GET_IN_TIME: &str = "[ { get: AT, timeout: 1s } ]";
+const GET_IN_TIME: &str = "[ { get: AT, timeout: 3s } ]";
 
 pub(super) fn cases() -> Vec<Case> {
     [

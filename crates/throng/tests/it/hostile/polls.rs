@@ -10,7 +10,7 @@ const POLL: &str = "[ { poll: AT, pause: 50ms }, { expect: { save: { seen: body 
 const LIST: &str = "[ { poll: AT, pause: 50ms, each: /list }, { expect: { save: { seen: body }, \
                     check: \"seen == '1'\" } }, { close: } ]";
 /// A request that is not answered.
-const IN_TIME: &str = "[ { poll: AT, pause: 50ms, timeout: 1s }, { expect: } , { close: } ]";
+const IN_TIME: &str = "[ { poll: AT, pause: 50ms, timeout: 3s }, { expect: } , { close: } ]";
 /// What saves a part of each answer.
 const SAVES: &str = "[ { poll: AT, pause: 50ms, save: { next: /next } }, { expect: }, { close: } ]";
 

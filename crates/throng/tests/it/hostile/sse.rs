@@ -7,7 +7,7 @@ const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
 const IN_TIME: &str =
     "[ { sse: AT, reconnect: false }, { expect: { when: { body: never }, within: 1s } } ]";
 /// A stream that does not begin.
-const UNANSWERED: &str = "[ { sse: AT, reconnect: false, timeout: 1s } ]";
+const UNANSWERED: &str = "[ { sse: AT, reconnect: false, timeout: 3s } ]";
 /// A stream that comes back.
 const AGAIN: &str = "[ { sse: AT, reconnect: 50ms }, \
                      { expect: { save: { seen: body }, check: \"seen == 'ok'\" } } ]";

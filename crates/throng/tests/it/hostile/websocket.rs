@@ -15,7 +15,7 @@ const OPEN_ANY: &str = "[ { ws: AT }, { expect: } ]";
 /// Waits for a message that never comes.
 const OPEN_IN_TIME: &str = "[ { ws: AT }, { expect: { when: { /never: 1 }, within: 1s } } ]";
 /// Opens a WebSocket that is not answered.
-const OPEN_UNANSWERED: &str = "[ { ws: { path: AT, timeout: 1s } } ]";
+const OPEN_UNANSWERED: &str = "[ { ws: { path: AT, timeout: 3s } } ]";
 
 /// The server's answer to the handshake, without the empty line that ends it.
 const SWITCH: &str = "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\n\

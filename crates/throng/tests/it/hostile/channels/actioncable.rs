@@ -8,7 +8,7 @@ use super::{after_accept, text};
 const JOIN: &str = "[ { ws: { path: AT, protocol: actioncable } }, { join: C } ]";
 /// As above, in little time.
 const IN_TIME: &str =
-    "[ { ws: { path: AT, protocol: actioncable, timeout: 1s } }, { join: C, timeout: 1s } ]";
+    "[ { ws: { path: AT, protocol: actioncable, timeout: 3s } }, { join: C, timeout: 3s } ]";
 
 const WELCOME: &str = r#"{"type":"welcome"}"#;
 const CONFIRMED: &str = r#"{"identifier":"{\"channel\":\"C\"}","type":"confirm_subscription"}"#;

@@ -9,7 +9,7 @@ const JOIN: &str = "[ { ws: { path: AT, protocol: phoenix } }, { join: t } ]";
 /// As above, in the older form.
 const JOIN_1: &str = "[ { ws: { path: AT, protocol: phoenix, vsn: 1.0.0 } }, { join: t } ]";
 /// A join that is not answered.
-const IN_TIME: &str = "[ { ws: { path: AT, protocol: phoenix } }, { join: t, timeout: 1s } ]";
+const IN_TIME: &str = "[ { ws: { path: AT, protocol: phoenix } }, { join: t, timeout: 3s } ]";
 /// Joins, and sends the channel a message that it answers.
 const PUSH: &str = "[ { ws: { path: AT, protocol: phoenix } }, { join: t }, \
                     { push: { event: e }, reply: { within: 20s } } ]";

@@ -8,9 +8,9 @@ use super::{after_accept, text};
 /// Joins the main namespace.
 const JOIN: &str = "[ { ws: { path: AT, protocol: socket.io } }, { join: / } ]";
 /// A join that is not answered.
-const IN_TIME: &str = "[ { ws: { path: AT, protocol: socket.io } }, { join: /, timeout: 1s } ]";
+const IN_TIME: &str = "[ { ws: { path: AT, protocol: socket.io } }, { join: /, timeout: 3s } ]";
 /// A greeting that does not come.
-const UNANSWERED: &str = "[ { ws: { path: AT, protocol: socket.io, timeout: 1s } } ]";
+const UNANSWERED: &str = "[ { ws: { path: AT, protocol: socket.io, timeout: 3s } } ]";
 /// Joins and waits for an acknowledgement.
 const EMIT: &str = "[ { ws: { path: AT, protocol: socket.io } }, { join: / }, \
                     { emit: { event: e }, reply: { within: 20s } } ]";
