@@ -209,7 +209,7 @@ def lessons() -> list[dict]:
         system = load_example().Market(folder, args)
         try:
             urls = {"MARKET_STORE": system.store("mysql"), "MARKET_BUS": system.redis()["url"]}
-            command = [str(THRONG), "experiment", str(LESSONS), "--runs", runs, "--json", "--force"]
+            command = [str(THRONG), "experiment", str(LESSONS), "--dir", f"{runs}/experiment", "--json"]
             done = subprocess.run(command, text=True, capture_output=True, timeout=60 * 60, check=False,
                                   env={**os.environ, **urls})
         finally:

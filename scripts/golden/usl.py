@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy
 import scipy
-from scipy.optimize import brentq, curve_fit, least_squares
+from scipy.optimize import brentq, curve_fit, least_squares, minimize_scalar
 from scipy.stats import t as student
 
 OUT = Path(__file__).parents[2] / "testdata/golden/usl.json"
@@ -92,6 +92,38 @@ def profile(n, x, best, least, which, confidence=0.95):
     return [float(value), float(low), float(brentq(over, value, value + step, xtol=1e-14, rtol=1e-10))]
 
 
+def squares_at(n, x, peak):
+    """Least squares with the greatest throughput at this load: κ = (1 − σ)/p², λ linear."""
+
+    def of(sigma):
+        shape = law(n, 1.0, sigma, (1 - sigma) / peak**2)
+        return float((((x @ shape) / (shape @ shape) * shape - x) ** 2).sum())
+
+    pieces = numpy.linspace(0, 1, 41)
+    return min(
+        minimize_scalar(of, bounds=piece, method="bounded", options={"xatol": 1e-14}).fun
+        for piece in zip(pieces, pieces[1:])
+    )
+
+
+def peak_profile(n, x, best, least, confidence=0.95):
+    """The load of greatest throughput with its interval; None stands for infinity."""
+    freedom = len(n) - 3
+    limit = least * (1 + student.ppf(0.5 + confidence / 2, freedom) ** 2 / freedom)
+    over = lambda peak: squares_at(n, x, peak) - limit
+    _, sigma, kappa = best
+    loads = numpy.geomspace(1, 1e7, 400)
+    within = [load for load in loads if over(load) <= 0]
+    value = None if kappa == 0 else float(((1 - sigma) / kappa) ** 0.5)
+    if value is not None:
+        within = sorted([*within, value])
+    below = [load for load in loads if load < within[0]]
+    above = [load for load in loads if load > within[-1]]
+    low = brentq(over, below[-1], within[0], xtol=1e-12) if below else 1.0
+    high = None if over(numpy.inf) <= 0 else brentq(over, within[-1], above[0], xtol=1e-12)
+    return [value, float(low), high and float(high)]
+
+
 for case in CASES:
     n, x = numpy.array(case["n"], float), numpy.array(case["x"], float)
     fits = []
@@ -116,6 +148,7 @@ for case in CASES:
     case["squares"] = squares
     for which, key in enumerate(["lambda", "sigma", "kappa"]):
         case[key] = profile(n, x, best, squares, which)
+    case["peak"] = peak_profile(n, x, best, squares)
 
 OUT.write_text(
     json.dumps(

@@ -10,6 +10,7 @@ mod analysis;
 mod ensembles;
 mod findings;
 mod response;
+mod scaling;
 mod values;
 
 pub use analysis::{
@@ -20,6 +21,8 @@ pub use ensembles::{
     Ensemble, EnsembleMeasure, EnsembleOptions, EnsembleRun, Histogram, Mode, TestedModes,
     ensemble, wide_bins,
 };
+
+pub use scaling::Scaling;
 
 use stats::factorial::factor_letter;
 

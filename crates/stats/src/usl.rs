@@ -4,6 +4,7 @@
 //! with the throughput of one as the parameter λ. σ is the share of work that waits for its turn, κ
 //! the price of keeping each informed of all others; neither is negative.
 
+mod peak;
 mod squares;
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -14,6 +15,8 @@ use squares::{Fixed, LAMBDA, PARAMETERS, fit_bounded};
 pub const POINTS_MIN: usize = 4;
 /// Bisections of a bound: more than a `f64` has digits.
 const HALVINGS_MAX: u32 = 80;
+/// A peak at a higher load is none.
+const PEAK_MAX: f64 = 1e9;
 /// How often the distance from an estimate is doubled in search of a bound before there is none.
 const DOUBLINGS_MAX: u32 = 60;
 
@@ -48,6 +51,8 @@ pub struct Usl {
     pub sigma: Estimate,
     /// κ: coherency delay.
     pub kappa: Estimate,
+    /// The load of greatest throughput, √((1 − σ)/κ), 1 at least; infinite where throughput never falls.
+    pub peak: Estimate,
     /// Sum of squared differences between data and law.
     pub squares: f64,
     /// Share of the scatter of the throughputs that the law explains; at most 1.
@@ -106,12 +111,23 @@ impl Usl {
                 high: upper_bound(value, &within),
             }
         };
+        let peak = peak_of(best.parameters);
+        let peaks_there = |load: f64| peak::squares_with(points, load) <= limit;
         let mean = points.iter().map(|point| point.1).sum::<f64>() / points.len() as f64;
         let scatter: f64 = points.iter().map(|point| (point.1 - mean).powi(2)).sum();
         Ok(Usl {
             lambda: estimate(0),
             sigma: estimate(1),
             kappa: estimate(2),
+            peak: Estimate {
+                value: peak,
+                low: lowest_peak(peak, &peaks_there),
+                high: if peak.is_infinite() || peaks_there(f64::INFINITY) {
+                    f64::INFINITY
+                } else {
+                    upper_bound(peak, &peaks_there)
+                },
+            },
             squares: best.squares,
             r_squared: if scatter > 0.0 {
                 1.0 - best.squares / scatter
@@ -129,7 +145,7 @@ impl Usl {
     /// The load of greatest throughput, √((1 − σ)/κ); `None` where throughput never falls.
     pub fn peak(&self) -> Option<f64> {
         let (sigma, kappa) = (self.sigma.value, self.kappa.value);
-        (kappa > 0.0 && sigma < 1.0).then(|| ((1.0 - sigma) / kappa).sqrt().max(1.0))
+        (kappa > 0.0 && sigma < 1.0).then_some(self.peak.value)
     }
 
     /// The throughput that is never passed: at the peak, or λ/σ, which is come near to only; `None`
@@ -141,6 +157,32 @@ impl Usl {
             None => (self.sigma.value > 0.0).then(|| self.lambda.value / self.sigma.value),
         }
     }
+}
+
+fn peak_of([_, sigma, kappa]: [f64; PARAMETERS]) -> f64 {
+    match (kappa > 0.0, sigma < 1.0) {
+        (false, _) => f64::INFINITY,
+        (true, true) => ((1.0 - sigma) / kappa).sqrt().max(1.0),
+        (true, false) => 1.0,
+    }
+}
+
+/// The least load that is within, from `peak` down to 1.
+fn lowest_peak(peak: f64, within: &dyn Fn(f64) -> bool) -> f64 {
+    if peak <= 1.0 || within(1.0) {
+        return 1.0;
+    }
+    let mut inside = peak;
+    if peak.is_infinite() {
+        inside = 2.0;
+        while !within(inside) {
+            if inside > PEAK_MAX {
+                return f64::INFINITY;
+            }
+            inside *= 2.0;
+        }
+    }
+    between(1.0, inside, within)
 }
 
 /// The least value that is within, from `value` down to 0.

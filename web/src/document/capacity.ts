@@ -38,7 +38,7 @@ export interface CapacityDocument {
     trials: number;
     in_flight_max: number;
     r_squared: number;
-    peak_in_flight: number | null;
+    peak_in_flight: Bounded | null;
     limit_per_s: number | null;
   } | null;
   law_problem: string | null;

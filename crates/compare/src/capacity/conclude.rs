@@ -154,7 +154,12 @@ fn law(trials: &[Trial]) -> Result<Law, String> {
         trials: points.len(),
         in_flight_max: most,
         r_squared: found.r_squared,
-        peak_in_flight: found.peak(),
+        peak_in_flight: found.peak().map(|peak| {
+            told(Estimate {
+                value: peak,
+                ..found.peak
+            })
+        }),
         limit_per_s: found.limit(),
     })
 }

@@ -74,8 +74,8 @@ pub struct Law {
     pub in_flight_max: f64,
     /// Share of the throughputs' scatter that it explains.
     pub r_squared: f64,
-    /// In flight where throughput is greatest; `None`: it never falls.
-    pub peak_in_flight: Option<f64>,
+    /// In flight where throughput is greatest, lower and upper bound; `None`: it never falls.
+    pub peak_in_flight: Option<(f64, f64, Option<f64>)>,
     /// The throughput that is never passed; `None`: there is none.
     pub limit_per_s: Option<f64>,
 }

@@ -251,8 +251,8 @@ fn law(conclusion: &Conclusion) -> Finding {
         (Some(peak), Some(limit)) => format!(
             "throughput peaks at {} with {} in flight{}",
             units::rate(limit),
-            number(peak),
-            if peak > law.in_flight_max {
+            estimate(peak),
+            if peak.0 > law.in_flight_max {
                 ", beyond the measured range"
             } else {
                 ""

@@ -83,6 +83,9 @@ pub struct ResponseAnalysis {
     pub findings: Vec<Finding>,
     /// `None` where a finding says why.
     pub fit: Option<FitFigures>,
+    /// The scalability law by factors that count something.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scaling: Vec<super::Scaling>,
 }
 
 /// The values of one combination, as they were measured.

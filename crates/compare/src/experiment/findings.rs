@@ -32,7 +32,12 @@ pub(super) struct Seen<'a> {
     pub(super) trend: Option<Test>,
 }
 
-fn finding(severity: Severity, code: &str, text: String, evidence: &[(&str, f64)]) -> Finding {
+pub(super) fn finding(
+    severity: Severity,
+    code: &str,
+    text: String,
+    evidence: &[(&str, f64)],
+) -> Finding {
     let draft = draft(severity, code, text);
     let told = evidence
         .iter()

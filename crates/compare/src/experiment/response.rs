@@ -9,6 +9,7 @@ use super::analysis::{
     ResponseAnalysis, TermFigures,
 };
 use super::findings::{self, Seen};
+use super::scaling;
 use super::values::{deviation, mean};
 use super::{Data, word};
 
@@ -39,7 +40,7 @@ pub(super) fn analyze(data: &Data, number: usize) -> ResponseAnalysis {
         .ok()
         .map(|fit| fit_figures(data, &measured, &reduced, fit));
     let cells = cells(&measured);
-    let findings = findings::of_response(&Seen {
+    let mut findings = findings::of_response(&Seen {
         data,
         response,
         cells: &cells,
@@ -52,6 +53,8 @@ pub(super) fn analyze(data: &Data, number: usize) -> ResponseAnalysis {
         fit: fit.as_ref(),
         trend: fitted.as_ref().ok().and_then(|fit| fit.trend),
     });
+    let scaling = scaling::laws(data, number);
+    findings.extend(scaling.iter().map(|law| scaling::told(data, law)));
     ResponseAnalysis {
         name: response.name.clone(),
         unit: response.unit,
@@ -63,6 +66,7 @@ pub(super) fn analyze(data: &Data, number: usize) -> ResponseAnalysis {
         cells,
         findings,
         fit,
+        scaling,
     }
 }
 

@@ -422,3 +422,36 @@ fn fractions_report_what_is_confounded() {
         ]
     );
 }
+
+/// Throughput of SPEC SDM91 by users (Gunther 2007, chapter 5) and the coefficients printed there; twice as much by the
+/// second level of the other factor.
+#[test]
+fn throughput_by_a_factor_that_counts_has_a_scalability_law() {
+    const USERS: [&str; 7] = ["1", "18", "36", "72", "108", "144", "216"];
+    const PER_S: [f64; 7] = [64.9, 995.9, 1652.4, 1853.2, 1828.9, 1775.0, 1702.2];
+    let mut data = data(&[7, 2], 1, |cell, _| {
+        Some(PER_S[cell[0]] * (1 + cell[1]) as f64)
+    });
+    assert_eq!(analyze(&data).responses[0].scaling, []);
+    data.factors[0].1 = USERS.map(str::to_owned).to_vec();
+    assert_eq!(analyze(&data).responses[0].scaling, []);
+    data.responses[0].unit = Unit::PerSecond;
+    let analysis = analyze(&data);
+    let [once, twice] = &analysis.responses[0].scaling[..] else {
+        panic!("{:?}", analysis.responses[0].scaling);
+    };
+    assert_eq!((once.factor, &once.others[..]), (0, &[None, Some(0)][..]));
+    assert!((once.sigma - 0.0277).abs() < 1e-4 && (once.kappa - 0.000_104).abs() < 1e-6);
+    assert!((twice.lambda / once.lambda - 2.0).abs() < 1e-6);
+    let peak = [once.peak, once.peak_low, once.peak_high].map(Option::unwrap);
+    for (found, expected) in peak.into_iter().zip([96.5, 77.9, 156.7]) {
+        assert!((found - expected).abs() < 0.1, "{peak:?}");
+    }
+    let text = text(&analysis, "scalability");
+    assert!(
+        text.starts_with(
+            "throughput is greatest at 96.5 (77.9 to 157), 1,884/s, by factor 0 (factor 1 l0)"
+        ),
+        "{text}"
+    );
+}

@@ -206,11 +206,11 @@ fn a_law_is_fitted_to_what_was_in_flight() {
     let found = concluded(root.path(), &trials, Ending::AllHold);
     let fitted = found.law.as_ref().unwrap();
     assert!((fitted.sigma.0 - 0.05).abs() < 1e-5 && (fitted.kappa.0 - 0.001).abs() < 1e-6);
-    assert!((fitted.peak_in_flight.unwrap() - 30.82).abs() < 0.01);
+    assert!((fitted.peak_in_flight.unwrap().0 - 30.82).abs() < 0.01);
     assert!(
         finding(&found, "scalability-law")
             .text
-            .contains("with 30.8 in flight")
+            .contains("with 30.8 (30.8 to 30.8) in flight")
     );
     assert_eq!(found.findings[0].code, "capacity-above");
 

@@ -38,6 +38,15 @@ fn fits_and_intervals_agree_with_scipy() {
             close(found.low, expected[1], 1e-4, &format!("{what} low"));
             close(found.high, expected[2], 1e-4, &format!("{what} high"));
         }
+        let bound = |value: &Value| value.as_f64().unwrap_or(f64::INFINITY);
+        let found = [fit.peak.value, fit.peak.low, fit.peak.high];
+        for (found, expected) in found.into_iter().zip(case["peak"].as_array().unwrap()) {
+            if bound(expected).is_finite() {
+                close(found, bound(expected), 1e-4, &format!("{name} peak"));
+            } else {
+                assert!(found.is_infinite(), "{name}: peak {found}");
+            }
+        }
         close(fit.squares, case["squares"].as_f64().unwrap(), 1e-6, name);
     }
 }
