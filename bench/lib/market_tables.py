@@ -6,10 +6,12 @@ NAMES = {"mysql": "MariaDB", "postgres": "PostgreSQL", "memory": "memory"}
 FRONTS = {"shared": "two API processes that share an address", "nginx": "two API processes behind nginx",
           "shared-tls": "the same, TLS in the API processes", "nginx-tls": "the same, TLS at nginx"}
 BENDING = {"api": ("an API process, in memory", "predictions"), "redis": ("with Redis as cache, MariaDB behind it", "pools"),
-           "mysql": ("with MariaDB", "predictions"), "postgres": ("with PostgreSQL", "predictions")}
+           "mysql": ("with MariaDB", "predictions")}
 
 # Requests a second of each player of market-bends.yaml.
 PER_PLAYER = 20
+# Subscribers in examples/market/lessons.yaml.
+LESSONS_USERS = 200
 # Share of the variation from which on an interaction is shown.
 SHARE_MIN = 0.05
 
@@ -70,7 +72,7 @@ def compared_section(raw: dict) -> list[str]:
     for row in raw["rows"]:
         text = next(measure["text"] for measure in row["measures"] if measure["name"] == "asked")
         lines.append(f"| {NAMES[row['baseline']]} | {NAMES[row['candidate']]} | {text} |")
-    return [*lines, "", "`throng compare --phase window` of the runs of `bench/scenarios/market-bends.yaml` with 100 players, 2,000 "
+    return [*lines, "", "`throng compare --phase hold` of the runs of `bench/scenarios/market-bends.yaml` with 100 players, 2,000 "
             "predictions a second, whose runs take turns."]
 
 
@@ -82,6 +84,23 @@ def effect(term: dict, share: float, model: str) -> str:
                          for value in (found["low"], found["value"], found["high"]))
     form = (lambda value: f"×{value:.2f}") if times else (lambda value: f"{value:+,.1f}")
     return f"{form(middle)} ({form(low)} to {form(high)}), {share:.0%}"
+
+
+def races(raw: dict) -> list[str]:
+    """Distributions in each batch time, which is a second, for each of the 200 subscribers."""
+    row = next(row for row in raw["rows"] if "broadcast" in row["response"])
+    places = {factor["name"]: place for place, factor in enumerate(row["factors"])}
+    claim, processes = (row["factors"][places[name]]["levels"] for name in ("claim", "processes"))
+    lines = [f"| distributions a batch and subscriber | {' | '.join(f'{count} API process(es)' for count in processes)} |",
+             "|---|" + "--:|" * len(processes)]
+    for number, name in enumerate(claim):
+        cells = []
+        for other in range(len(processes)):
+            values = [value / LESSONS_USERS for cell in row["cells"] for value in cell["values"]
+                      if cell["levels"][places["claim"]] == number and cell["levels"][places["processes"]] == other]
+            cells.append(spread(values, 2))
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return [*lines, "", "Median (lowest–highest) of twelve runs; `claim-set: late`. Above 1, a batch had duplicates."]
 
 
 def lessons_section(raw: dict) -> list[str]:
@@ -102,7 +121,7 @@ def lessons_section(raw: dict) -> list[str]:
             continue
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return [*lines, "", "`throng experiment examples/market/lessons-experiment.yaml`: effects with 95 % intervals, and the share of the "
-            f"variation that they explain; of interactions, those that explain {SHARE_MIN:.0%} of one response."]
+            f"variation that they explain; of interactions, those that explain {SHARE_MIN:.0%} of one response.", "", *races(raw)]
 
 
 def law(found: dict) -> str:
