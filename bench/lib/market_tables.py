@@ -4,7 +4,8 @@ import statistics
 
 NAMES = {"mysql": "MariaDB", "postgres": "PostgreSQL", "memory": "memory"}
 FRONTS = {"shared": "two API processes that share an address", "nginx": "two API processes behind nginx",
-          "shared-tls": "the same, TLS in the API processes", "nginx-tls": "the same, TLS at nginx"}
+          "shared-tls": "two API processes that share an address and speak TLS",
+          "nginx-tls": "two API processes behind nginx, which speaks TLS"}
 BENDING = {"api": ("an API process, in memory", "predictions"), "redis": ("with Redis as cache, MariaDB behind it", "pools"),
            "mysql": ("with MariaDB", "predictions")}
 
@@ -91,7 +92,8 @@ def races(raw: dict) -> list[str]:
     row = next(row for row in raw["rows"] if "broadcast" in row["response"])
     places = {factor["name"]: place for place, factor in enumerate(row["factors"])}
     claim, processes = (row["factors"][places[name]]["levels"] for name in ("claim", "processes"))
-    lines = [f"| distributions a batch and subscriber | {' | '.join(f'{count} API process(es)' for count in processes)} |",
+    heads = [f"{count} API {'process' if count == '1' else 'processes'}" for count in processes]
+    lines = [f"| distributions a batch and subscriber | {' | '.join(heads)} |",
              "|---|" + "--:|" * len(processes)]
     for number, name in enumerate(claim):
         cells = []
@@ -161,4 +163,4 @@ def final_section(raw: dict) -> list[str]:
 
 BENCHES = {"stores": stores_section, "distances": distances_section, "bends": bends_section,
            "compared": compared_section, "lessons": lessons_section,
-           "final": final_section}
+           **{f"final_{front}": final_section for front in FRONTS}}

@@ -305,6 +305,12 @@ impl Names<'_> {
         }
         let (stat, unit) = stat(&text[name_span.clone()], name_span)?;
         let Some(inner) = written[open + 1..].strip_suffix(')') else {
+            if let Some((figure, phase)) = written.rsplit_once(") in ") {
+                let place = span.start + figure.len() + 2..span.end;
+                let message = "`in …` stands at the end";
+                let hint = format!("write {figure}) < 1s in {}, with your limit", phase.trim());
+                return Err(FigureError::new(place, message).hint(hint));
+            }
             let end = span.end;
             return Err(FigureError::new(end - 1..end, "the closing ) is missing"));
         };
