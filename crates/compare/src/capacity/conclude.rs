@@ -143,19 +143,19 @@ fn law(trials: &[Trial]) -> Result<Law, String> {
             "{least} to {most} operations in flight are too close together to fit a law"
         ));
     }
-    let told = |estimate: Estimate| {
+    let bounded = |estimate: Estimate| {
         let high = estimate.high.is_finite().then_some(estimate.high);
         (estimate.value, estimate.low, high)
     };
     Ok(Law {
-        lambda: told(found.lambda),
-        sigma: told(found.sigma),
-        kappa: told(found.kappa),
+        lambda: bounded(found.lambda),
+        sigma: bounded(found.sigma),
+        kappa: bounded(found.kappa),
         trials: points.len(),
         in_flight_max: most,
         r_squared: found.r_squared,
         peak_in_flight: found.peak().map(|peak| {
-            told(Estimate {
+            bounded(Estimate {
                 value: peak,
                 ..found.peak
             })

@@ -54,7 +54,7 @@ pub(super) fn analyze(data: &Data, number: usize) -> ResponseAnalysis {
         trend: fitted.as_ref().ok().and_then(|fit| fit.trend),
     });
     let scaling = scaling::laws(data, number);
-    findings.extend(scaling.iter().map(|law| scaling::told(data, law)));
+    findings.extend(scaling.iter().map(|law| scaling::in_words(data, law)));
     ResponseAnalysis {
         name: response.name.clone(),
         unit: response.unit,

@@ -93,7 +93,7 @@ fn of_factor(data: &Data, response: usize, factor: usize, loads: &[f64]) -> Vec<
 }
 
 /// A law in words.
-pub(super) fn told(data: &Data, law: &Scaling) -> Finding {
+pub(super) fn in_words(data: &Data, law: &Scaling) -> Finding {
     let (name, _) = &data.factors[law.factor];
     let levels = law.others.iter().enumerate();
     let others: Vec<String> = levels
