@@ -5,19 +5,30 @@
 //! gaps, and a distribution goes out at most once in each batch time.
 
 mod channels;
+mod claims;
+mod hub;
+mod link;
 mod memory;
+mod metrics;
+mod order;
 pub(crate) mod redis;
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::model::GameId;
 use super::protocol::Update;
+use server::database::ServerAddress;
 use server::reactor::Notice;
 
+pub use claims::{ClaimSet, Claims};
+pub(crate) use hub::Hub;
 pub(crate) use memory::Memory;
-pub use redis::{ClaimSet, Claims};
-pub(crate) use redis::{RedisBus, RedisBusOptions};
+use redis::RedisBus;
+
+/// Longest name of a market.
+const NAME_MAX: usize = 64;
 
 /// What a bus's calls return.
 pub(crate) type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, BusError>> + Send + 'a>>;
@@ -71,8 +82,47 @@ pub(crate) trait Bus: Send + Sync {
     fn subscribe(&self, game: GameId) -> Box<dyn Subscription>;
 }
 
+/// A bus outside of this process.
+pub(crate) trait Remote: Bus {
+    /// What this process keeps of it.
+    fn hub(&self) -> &Hub;
+}
+
+/// How a bus outside of this process is used.
+#[derive(Debug, Clone)]
+pub(crate) struct BusOptions {
+    /// The market in its store: what another market left on the same server means nothing to this one.
+    /// 1 to 64 letters, digits, `-` or `_`.
+    pub(crate) market: String,
+    /// Games 1 to this one.
+    pub(crate) games: u32,
+    /// How long any call and any attempt to connect may take.
+    pub(crate) wait: Duration,
+    pub(crate) claims: Claims,
+}
+
+/// Connects and subscribes. Blocks until both are done, a few times the wait at most.
+///
+/// # Errors
+/// When the server cannot be reached or refuses, and on a bad name of the market.
+pub(crate) fn open(
+    address: &ServerAddress,
+    options: &BusOptions,
+) -> Result<Arc<dyn Remote>, BusError> {
+    let name = &options.market;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    if !(1..=NAME_MAX).contains(&name.len()) || !name.bytes().all(plain) {
+        let problem = format!("{name:?} is no name of a market");
+        return Err(BusError::Unavailable(problem));
+    }
+    Ok(Arc::new(RedisBus::open(address, options)?))
+}
+
 /// One subscriber's end of a channel.
 pub(crate) trait Subscription: Send {
     /// The next delivery; `None` once the bus is gone.
     fn next(&mut self) -> Pin<Box<dyn Future<Output = Option<Delivery>> + Send + '_>>;
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::bus::RedisBus;
+use super::bus::Remote;
 use super::store::{Cached, Sql};
 use server::metrics::Page;
 
@@ -13,7 +13,7 @@ use server::metrics::Page;
 pub(crate) struct Outside {
     pub(crate) sql: Option<Arc<Sql>>,
     pub(crate) cache: Option<Arc<Cached>>,
-    pub(crate) bus: Option<Arc<RedisBus>>,
+    pub(crate) bus: Option<Arc<dyn Remote>>,
 }
 
 impl Outside {
@@ -31,8 +31,8 @@ impl Outside {
             cache.metrics().write(page);
         }
         if let Some(bus) = &self.bus {
-            bus.metrics().write(page);
-            let queued = bus.queued_max();
+            bus.hub().metrics().write(page);
+            let queued = bus.hub().queued_max();
             page.gauge(
                 "bus_queued",
                 "Messages that wait for the slowest thread",
@@ -43,6 +43,6 @@ impl Outside {
 
     /// Changes whenever a bus is back that was away.
     pub(crate) fn bus_returned(&self) -> Option<watch::Receiver<u64>> {
-        Some(self.bus.as_ref()?.returned())
+        Some(self.bus.as_ref()?.hub().returned())
     }
 }

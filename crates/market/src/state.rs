@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::Notify;
 
 use super::MarketError;
-use super::bus::{self, Bus, RedisBus, RedisBusOptions};
+use super::bus::{self, Bus, BusOptions, Remote};
 use super::delay::Delay;
 use super::metrics::Metrics;
 use super::model::GameId;
@@ -64,7 +64,7 @@ impl MarketState {
         let bus: Arc<dyn Bus> = match &backing.bus {
             None => Arc::new(bus::Memory::new(options.games)),
             Some(address) => {
-                let bus = Arc::new(open_bus(address, market, options)?);
+                let bus = open_bus(address, market, options)?;
                 outside.bus = Some(Arc::clone(&bus));
                 bus
             }
@@ -184,15 +184,14 @@ fn open_bus(
     address: &ServerAddress,
     market: String,
     options: &MarketOptions,
-) -> Result<RedisBus, MarketError> {
-    let bus = RedisBus::open(&RedisBusOptions {
-        address: address.clone(),
+) -> Result<Arc<dyn Remote>, MarketError> {
+    let options = BusOptions {
         market,
         games: options.games,
         wait: options.backing.wait,
         claims: options.backing.claims,
-    });
-    bus.map_err(|error| MarketError::Bus {
+    };
+    bus::open(address, &options).map_err(|error| MarketError::Bus {
         at: address.to_string(),
         problem: error.to_string(),
     })

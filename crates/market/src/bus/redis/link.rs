@@ -2,9 +2,7 @@
 //!
 //! Requests come from any runtime. The connection belongs to a thread of its own, which outlives them.
 
-use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 use std::time::Duration;
 
 use redis::aio::{AsyncPushSender, MultiplexedConnection};
@@ -13,16 +11,12 @@ use redis::{
     RedisResult, cmd,
 };
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
-use tokio::sync::{Notify, oneshot};
 use tokio::time::{sleep, timeout};
 
+use crate::bus::link::{Attempts, LOOK, Slot};
 use server::database::ServerAddress;
-use server::metrics::{Counter, Page};
 
-/// How often an idle connection is tried.
-pub(super) const LOOK: Duration = Duration::from_secs(1);
-/// The first pause between two attempts to connect, and the longest.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(250));
+pub(crate) use crate::bus::link::{LinkMetrics, Thread};
 
 /// Why Redis did not do something.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
@@ -38,59 +32,10 @@ pub(crate) enum LinkError {
     Refused { address: String, problem: String },
 }
 
-/// What happened on the connections to one Redis.
-#[derive(Debug, Default)]
-pub(crate) struct LinkMetrics {
-    /// Messages with one or more commands that callers sent; those of the link itself are not among them.
-    pub(crate) round_trips: Counter,
-    /// Commands that failed, those that were late among them.
-    pub(crate) errors: Counter,
-    /// Commands without an answer in time.
-    pub(crate) late: Counter,
-    /// Connections that were lost and restored.
-    pub(crate) reconnects: Counter,
-}
-
-impl LinkMetrics {
-    /// Adds the figures to a metrics page; their names begin with `what`.
-    pub(crate) fn write(&self, page: &mut Page, what: &str) {
-        let figures = [
-            (
-                "round_trips",
-                "Commands sent to Redis together",
-                &self.round_trips,
-            ),
-            ("failures", "Commands that Redis failed", &self.errors),
-            ("late", "Commands not answered in time", &self.late),
-            ("reconnects", "Connections restored", &self.reconnects),
-        ];
-        for (name, help, counter) in figures {
-            page.counter(&format!("{what}_{name}_total"), help, counter.get());
-        }
-    }
-}
-
 /// The connection, for whoever sends commands.
-#[derive(Debug)]
 pub(crate) struct Link {
     dialer: Dialer,
-    live: Mutex<Option<Live>>,
-    /// The connection was given up.
-    lost: Notify,
-}
-
-/// A connection that works as far as is known.
-#[derive(Clone)]
-struct Live {
-    connection: MultiplexedConnection,
-    /// Counts the connections of a link.
-    number: u64,
-}
-
-impl std::fmt::Debug for Live {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "connection {}", self.number)
-    }
+    slot: Slot<MultiplexedConnection>,
 }
 
 /// Opens connections to one Redis, and bounds what is done on them.
@@ -100,8 +45,7 @@ pub(crate) struct Dialer {
     address: ServerAddress,
     wait: Duration,
     pub(crate) figures: Arc<LinkMetrics>,
-    /// Why the last attempt that was repeated failed.
-    problem: Arc<Mutex<Option<LinkError>>>,
+    attempts: Arc<Attempts<LinkError>>,
 }
 
 impl Dialer {
@@ -124,7 +68,7 @@ impl Dialer {
         Ok(Self {
             client: client().map_err(|error| refused(&address, &error))?,
             figures: Arc::default(),
-            problem: Arc::default(),
+            attempts: Arc::default(),
             address,
             wait,
         })
@@ -188,28 +132,13 @@ impl Dialer {
 
     /// Why Redis cannot be used, as far as is known.
     pub(crate) fn last_problem(&self) -> LinkError {
-        let problem = self.problem().clone();
+        let problem = self.attempts.last_problem();
         problem.unwrap_or_else(|| self.unreachable())
     }
 
-    fn problem(&self) -> MutexGuard<'_, Option<LinkError>> {
-        self.problem.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Repeats `attempt` until it succeeds, with growing pauses.
-    pub(crate) async fn until<T>(
-        &self,
-        mut attempt: impl AsyncFnMut() -> Result<T, LinkError>,
-    ) -> T {
-        let mut pause = PAUSES.0;
-        loop {
-            match attempt().await {
-                Ok(done) => return done,
-                Err(error) => *self.problem() = Some(error),
-            }
-            sleep(pause).await;
-            pause = (pause * 2).min(PAUSES.1);
-        }
+    pub(crate) async fn until<T>(&self, attempt: impl AsyncFnMut() -> Result<T, LinkError>) -> T {
+        self.attempts.until(attempt).await
     }
 
     /// Tries the connection now and then, and returns when it no longer answers.
@@ -225,8 +154,7 @@ impl Link {
     pub(crate) fn new(dialer: Dialer) -> Self {
         Self {
             dialer,
-            live: Mutex::default(),
-            lost: Notify::new(),
+            slot: Slot::default(),
         }
     }
 
@@ -253,38 +181,35 @@ impl Link {
             if number > 1 {
                 self.figures().reconnects.add(1);
             }
-            *self.slot() = Some(Live {
-                connection: connection.clone(),
-                number,
-            });
+            self.slot.fill(number, connection.clone());
             ready(number);
             let silent = self.dialer.until_silent(&connection);
             tokio::select! {
                 () = silent => {}
-                () = self.given_up(number) => {}
+                () = self.slot.given_up(number) => {}
                 // Nothing else is pushed than the end of the connection.
                 _ = pushes.recv() => {}
             }
-            *self.slot() = None;
+            self.slot.clear();
         }
     }
 
     /// Whether there is a connection.
     pub(crate) fn is_up(&self) -> bool {
-        self.slot().is_some()
+        !self.slot.is_empty()
     }
 
     /// The connection, if there is one, for what is bounded by the caller.
     pub(crate) fn connection(&self) -> Result<MultiplexedConnection, LinkError> {
-        Ok(self.live()?.connection)
+        Ok(self.live()?.1)
     }
 
     /// Sends a command.
     pub(crate) async fn command<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, LinkError> {
-        let mut live = self.live()?;
+        let (number, mut connection) = self.live()?;
         self.figures().round_trips.add(1);
-        let call = command.query_async(&mut live.connection);
-        self.kept(live.number, self.dialer.bounded(call).await)
+        let call = command.query_async(&mut connection);
+        self.kept(number, self.dialer.bounded(call).await)
     }
 
     /// Sends several commands as one message.
@@ -292,14 +217,14 @@ impl Link {
         &self,
         commands: &Pipeline,
     ) -> Result<T, LinkError> {
-        let mut live = self.live()?;
+        let (number, mut connection) = self.live()?;
         self.figures().round_trips.add(1);
-        let call = commands.query_async(&mut live.connection);
-        self.kept(live.number, self.dialer.bounded(call).await)
+        let call = commands.query_async(&mut connection);
+        self.kept(number, self.dialer.bounded(call).await)
     }
 
-    fn live(&self) -> Result<Live, LinkError> {
-        let live = self.slot().clone();
+    fn live(&self) -> Result<(u64, MultiplexedConnection), LinkError> {
+        let live = self.slot.get();
         if live.is_none() {
             self.figures().errors.add(1);
         }
@@ -309,25 +234,9 @@ impl Link {
     /// The answer. A connection that does not answer is given up: whoever comes next must not wait for it.
     fn kept<T>(&self, number: u64, answer: Result<T, LinkError>) -> Result<T, LinkError> {
         if let Err(LinkError::Away(_) | LinkError::Late(_)) = answer {
-            self.slot().take_if(|live| live.number == number);
-            self.lost.notify_one();
+            self.slot.give_up(number);
         }
         answer
-    }
-
-    /// Resolves when the connection of this number is given up.
-    async fn given_up(&self, number: u64) {
-        while self
-            .slot()
-            .as_ref()
-            .is_some_and(|live| live.number == number)
-        {
-            self.lost.notified().await;
-        }
-    }
-
-    fn slot(&self) -> MutexGuard<'_, Option<Live>> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -343,53 +252,5 @@ fn refused(address: &ServerAddress, error: &RedisError) -> LinkError {
     LinkError::Refused {
         address: address.to_string(),
         problem: address.redact(&error.to_string()),
-    }
-}
-
-/// A thread with a runtime of its own. It ends when this is dropped.
-#[derive(Debug)]
-pub(crate) struct Thread {
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Thread {
-    /// Runs what `work` makes, until it is done or the thread is dropped.
-    ///
-    /// # Errors
-    /// When the thread or its runtime cannot be made.
-    pub(crate) fn spawn<F: Future<Output = ()>>(
-        name: &str,
-        work: impl FnOnce() -> F + Send + 'static,
-    ) -> io::Result<Self> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        let (stop, stopped) = oneshot::channel();
-        let thread = std::thread::Builder::new().name(name.to_owned());
-        let thread = thread.spawn(move || {
-            runtime.block_on(async {
-                tokio::select! {
-                    () = work() => {}
-                    _ = stopped => {}
-                }
-            });
-            // A name that is being resolved is not waited for.
-            runtime.shutdown_background();
-        })?;
-        Ok(Self {
-            stop: Some(stop),
-            thread: Some(thread),
-        })
-    }
-}
-
-impl Drop for Thread {
-    fn drop(&mut self) {
-        self.stop.take();
-        if let Some(thread) = self.thread.take() {
-            // A panic there was reported when it happened.
-            let _ = thread.join();
-        }
     }
 }

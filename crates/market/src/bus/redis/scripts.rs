@@ -5,11 +5,10 @@
 //! the number `text_seq`; `event`, the number of the last event. Numbers are compared as decimal text: a total may
 //! exceed what a number of Lua holds.
 
-use std::time::Duration;
-
 use redis::{Cmd, cmd};
 use serde::Serialize;
 
+use crate::bus::claims::Token;
 use crate::model::GameId;
 use crate::protocol::{Stamped, Update};
 
@@ -158,24 +157,6 @@ impl Names {
     pub(super) fn game_of(&self, channel: &str) -> Option<GameId> {
         let game = channel.strip_prefix(&self.prefix)?.strip_prefix("bus:")?;
         game.parse().ok()
-    }
-}
-
-/// A right to publish in a batch time.
-#[derive(Debug, Clone)]
-pub(super) struct Token {
-    /// Who has it.
-    pub(super) text: String,
-    /// How long it lasts.
-    pub(super) batch: Duration,
-}
-
-impl Token {
-    /// In milliseconds, at least one.
-    pub(super) fn batch_ms(&self) -> u64 {
-        u64::try_from(self.batch.as_millis())
-            .unwrap_or(u64::MAX)
-            .max(1)
     }
 }
 

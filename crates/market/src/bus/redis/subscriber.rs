@@ -10,10 +10,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::sleep;
 
 use super::Shared;
-use super::link::{LOOK, LinkError};
-use super::order::{Order, Place};
+use super::link::LinkError;
 use super::scripts;
-use crate::bus::Delivery;
+use crate::bus::hub::Inbox;
+use crate::bus::link::LOOK;
 use crate::model::GameId;
 use server::reactor::{Kind, Notice};
 use server::websocket::frames;
@@ -38,13 +38,13 @@ struct Subscribed {
 /// Passes messages on until its task ends.
 pub(super) struct Subscriber {
     shared: Arc<Shared>,
-    order: Order,
+    inbox: Inbox,
 }
 
 impl Subscriber {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        let order = Order::new(shared.seen.len());
-        Self { shared, order }
+        let inbox = Inbox::new(Arc::clone(&shared.hub));
+        Self { shared, inbox }
     }
 
     /// Subscribes and receives, for ever. `ready` is called when the first subscription is complete.
@@ -57,7 +57,7 @@ impl Subscriber {
             self.shared.subscribed.store(false, Ordering::Relaxed);
             subscribed = self.subscribe(false).await;
             self.shared.subscribed.store(true, Ordering::Relaxed);
-            self.shared.metrics.resubscribed.add(1);
+            self.shared.hub.metrics.resubscribed.add(1);
             self.shared.announce_return();
         }
     }
@@ -86,12 +86,12 @@ impl Subscriber {
         }
         for standing in standings {
             // So that they can be raised to these, if Redis loses them.
-            self.shared.saw(standing.game, standing.seq);
-            self.shared.saw_event(standing.game, standing.event);
+            self.shared.hub.saw(standing.game, standing.seq);
+            self.shared.hub.saw_event(standing.game, standing.event);
             let held = held.remove(&standing.game).unwrap_or_default();
             if first {
                 // Nobody missed what was published before.
-                self.order.advance(standing.game, standing.seq);
+                self.inbox.skip_to(standing.game, standing.seq);
                 let newer = |message: &Message| message.seq > standing.seq;
                 for message in held.into_iter().filter(newer) {
                     self.deliver(message);
@@ -123,10 +123,7 @@ impl Subscriber {
         for message in held {
             self.deliver(message);
         }
-        let before = self.order.last(game);
-        if let Place::Next { .. } = self.order.advance(game, seq) {
-            self.lose(game, seq - before);
-        }
+        self.inbox.lose_to(game, seq);
     }
 
     async fn standings(
@@ -134,10 +131,8 @@ impl Subscriber {
         connection: &mut MultiplexedConnection,
     ) -> Result<Vec<Standing>, LinkError> {
         let shared = &self.shared;
-        let games: Vec<(GameId, u64)> = shared
-            .games()
-            .map(|game| (game, self.order.last(game)))
-            .collect();
+        let games = shared.hub.games();
+        let games: Vec<(GameId, u64)> = games.map(|game| (game, self.inbox.last(game))).collect();
         let mut standings = Vec::with_capacity(games.len());
         for games in games.chunks(GAMES_EACH) {
             let command = scripts::standing(&shared.names, games);
@@ -179,35 +174,20 @@ impl Subscriber {
         if push.kind != PushKind::PMessage {
             return None;
         }
-        self.shared.metrics.received.add(1);
+        self.shared.hub.metrics.received.add(1);
         let message = parse(&self.shared, &push.data);
         if message.is_none() {
-            self.shared.metrics.dropped.add(1);
+            self.shared.hub.metrics.dropped.add(1);
         }
         message
     }
 
     fn deliver(&mut self, message: Message) {
         let Message { game, seq, notice } = message;
-        match self.order.advance(game, seq) {
-            Place::Next { missing } => {
-                self.shared.saw(game, seq);
-                if missing > 0 {
-                    self.lose(game, missing);
-                }
-                self.shared.channels.send(game, Delivery::Notice(notice));
-            }
-            Place::Behind => {
-                self.shared.metrics.dropped.add(1);
-                // Redis has lost its data under a connection that stayed.
-                self.shared.numbers_are_low();
-            }
+        if !self.inbox.deliver(game, seq, notice) {
+            // Redis has lost its data under a connection that stayed.
+            self.shared.numbers_are_low();
         }
-    }
-
-    fn lose(&self, game: GameId, count: u64) {
-        self.shared.metrics.lost.add(count);
-        self.shared.channels.send(game, Delivery::Lost(count));
     }
 }
 
@@ -264,7 +244,7 @@ fn parse(shared: &Shared, data: &[Value]) -> Option<Message> {
     let seq = field()?.parse().ok()?;
     let event = field()?.parse().ok()?;
     let text = field()?;
-    shared.saw_event(game, event);
+    shared.hub.saw_event(game, event);
     Some(Message {
         game,
         seq,

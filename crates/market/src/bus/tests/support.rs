@@ -1,14 +1,17 @@
-//! A Redis for one test, and what is sent and received through it.
+//! Servers for one test, and what is sent and received through them.
 
+use std::ops::{Deref, DerefMut};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use redis::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::timeout;
 
-use crate::bus::{Delivery, Publication, Subscription};
-use crate::model::{Outcome, PoolId, Shares};
+use crate::bus::{self, BusError, BusOptions, Claims, Delivery};
+use crate::bus::{Publication, Remote, Subscription};
+use crate::model::{GameId, Outcome, PoolId, Shares};
 use crate::protocol::{Update, text_of};
 use crate::services::Services;
 use server::database::ServerAddress;
@@ -16,38 +19,54 @@ use server::database::ServerAddress;
 /// How long anything may take before a test fails.
 pub(crate) const LONG: Duration = Duration::from_secs(20);
 
-/// A Redis of `scripts/services`, which can be restarted.
-pub(crate) struct Redis {
+/// How a bus of a test is used.
+pub(crate) fn options(claims: Claims) -> BusOptions {
+    BusOptions {
+        market: "test".to_owned(),
+        games: 2,
+        wait: Duration::from_secs(5),
+        claims,
+    }
+}
+
+/// A server of `scripts/services` that can carry a bus, and can be restarted.
+pub(crate) struct Server {
+    name: &'static str,
     services: Services,
     pub(crate) url: String,
     /// It was killed, and this one started in its place.
     restarted: Option<Child>,
 }
 
-impl Redis {
+impl Server {
     /// `None`, reported as skipped, if it is not installed.
-    pub(crate) fn start() -> Option<Self> {
-        let services = Services::start(&["redis"])?;
-        let url = services.url("redis")?.to_owned();
+    pub(crate) fn start(name: &'static str) -> Option<Self> {
+        let services = Services::start(&[name])?;
+        let url = services.url(name)?.to_owned();
         Some(Self {
+            name,
             services,
             url,
             restarted: None,
         })
     }
 
-    pub(crate) fn address(&self) -> ServerAddress {
-        ServerAddress::cache(&self.url).unwrap()
+    /// One of each kind; those that are not installed are reported as skipped.
+    pub(crate) fn each() -> impl Iterator<Item = Self> {
+        ["redis"].into_iter().filter_map(Self::start)
     }
 
-    /// A connection of the test's own.
-    pub(crate) fn connection(&self) -> Connection {
-        let client = redis::Client::open(&*self.url).unwrap();
-        client.get_connection().unwrap()
+    /// A bus of one process of the market.
+    pub(crate) fn open(&self) -> Arc<dyn Remote> {
+        self.open_with(&options(Claims::Atomic)).unwrap()
+    }
+
+    pub(crate) fn open_with(&self, options: &BusOptions) -> Result<Arc<dyn Remote>, BusError> {
+        bus::open(&ServerAddress::cache(&self.url).unwrap(), options)
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
-        let started = || self.services.pid("redis");
+        let started = || self.services.pid(self.name);
         let pid = self.restarted.as_ref().map_or_else(started, Child::id);
         let pid = Pid::from_raw(pid.cast_signed()).unwrap();
         kill_process(pid, signal).unwrap();
@@ -60,32 +79,86 @@ impl Redis {
             killed.wait().unwrap();
         }
         meanwhile();
-        let (_, address) = self.url.rsplit_once('@').unwrap();
+        let (login, address) = self.url.rsplit_once('@').unwrap();
         let port = address.trim_end_matches('/').rsplit(':').next().unwrap();
-        let password = self
-            .url
-            .split(':')
-            .nth(2)
-            .unwrap()
-            .split('@')
-            .next()
-            .unwrap();
+        let (_, password) = login.split_once("://").unwrap().1.split_once(':').unwrap();
         let options = ["--save", "", "--bind", "127.0.0.1", "--port", port];
         let mut command = Command::new("redis-server");
         command.args(options).args(["--requirepass", password]);
-        command.stdout(Stdio::null()).stdin(Stdio::null());
-        self.restarted = Some(command.spawn().unwrap());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        self.restarted = Some(command.stdin(Stdio::null()).spawn().unwrap());
+    }
+
+    /// Everything in it is gone, and connections stay.
+    pub(crate) fn flush(&self) {
+        let client = redis::Client::open(&*self.url).unwrap();
+        let mut connection = client.get_connection().unwrap();
+        redis::cmd("FLUSHALL").exec(&mut connection).unwrap();
     }
 }
 
-impl Drop for Redis {
+impl Drop for Server {
     fn drop(&mut self) {
-        // One that cannot save refuses to end in any other way.
+        // A Redis that cannot save refuses to end in any other way.
         self.signal(Signal::KILL);
         if let Some(mut restarted) = self.restarted.take() {
             restarted.wait().unwrap();
         }
     }
+}
+
+/// A Redis for one test.
+pub(crate) struct Redis(Server);
+
+impl Redis {
+    /// `None`, reported as skipped, if it is not installed.
+    pub(crate) fn start() -> Option<Self> {
+        Server::start("redis").map(Self)
+    }
+
+    pub(crate) fn address(&self) -> ServerAddress {
+        ServerAddress::cache(&self.url).unwrap()
+    }
+
+    /// A connection of the test's own.
+    pub(crate) fn connection(&self) -> Connection {
+        let client = redis::Client::open(&*self.url).unwrap();
+        client.get_connection().unwrap()
+    }
+}
+
+impl Deref for Redis {
+    type Target = Server;
+
+    fn deref(&self) -> &Server {
+        &self.0
+    }
+}
+
+impl DerefMut for Redis {
+    fn deref_mut(&mut self) -> &mut Server {
+        &mut self.0
+    }
+}
+
+/// Publishes until the bus is there.
+pub(crate) async fn publish(
+    bus: &dyn Remote,
+    game: GameId,
+    mut publication: impl FnMut() -> Publication,
+) -> bool {
+    let publishing = async {
+        loop {
+            match bus.publish(game, publication()).await {
+                Ok(published) => return published,
+                Err(BusError::Unavailable(_)) => {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    };
+    timeout(LONG, publishing).await.expect("the bus returns")
 }
 
 /// The distribution of a pool with `total` cents, all on one option.

@@ -24,9 +24,9 @@ pub(crate) struct BusMetrics {
     pub(crate) dropped: Counter,
     /// Subscriptions that were lost and restored.
     pub(crate) resubscribed: Counter,
-    /// Games whose numbers were raised, because Redis had lost them.
+    /// Games whose numbers were raised, because the bus had lost them.
     pub(crate) raised: Counter,
-    /// The connection of commands, and that of the subscription.
+    /// What happened on its connections.
     pub(crate) link: Arc<LinkMetrics>,
 }
 
