@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::bus::Claims;
+use super::bus::{BusAddress, Claims};
 use super::store::{Driver, Queries};
 use server::database::ServerAddress;
 use server::{ServerError, ServerOptions, check_rules};
@@ -62,8 +62,8 @@ pub struct Backing {
     /// A replica of it.
     pub cache_read: Option<ServerAddress>,
     /// What carries messages between processes; `None`: there is one process only.
-    pub bus: Option<ServerAddress>,
-    /// How processes agree on who publishes a distribution.
+    pub bus: Option<BusAddress>,
+    /// How processes agree on who publishes a distribution; over NATS atomically only.
     pub claims: Claims,
 }
 
@@ -105,6 +105,10 @@ impl Backing {
             (
                 self.cache.is_some() || self.cache_read.is_none(),
                 "a replica of the cache needs a cache (--cache)",
+            ),
+            (
+                self.claims == Claims::Atomic || !matches!(self.bus, Some(BusAddress::Nats(_))),
+                "racing claims need a bus in Redis (--bus redis://… or --batch-claim atomic)",
             ),
             (
                 !server.shared_port || self.bus.is_some(),

@@ -4,12 +4,14 @@
 //! far behind loses messages, and learns how many. Whoever publishes, a channel's messages are numbered without
 //! gaps, and a distribution goes out at most once in each batch time.
 
+mod address;
 mod channels;
 mod claims;
 mod hub;
 mod link;
 mod memory;
 mod metrics;
+mod nats;
 mod order;
 pub(crate) mod redis;
 
@@ -19,12 +21,13 @@ use std::time::Duration;
 
 use super::model::GameId;
 use super::protocol::Update;
-use server::database::ServerAddress;
 use server::reactor::Notice;
 
+pub use address::{BusAddress, BusAddressError};
 pub use claims::{ClaimSet, Claims};
 pub(crate) use hub::Hub;
 pub(crate) use memory::Memory;
+use nats::NatsBus;
 use redis::RedisBus;
 
 /// Longest name of a market.
@@ -106,7 +109,7 @@ pub(crate) struct BusOptions {
 /// # Errors
 /// When the server cannot be reached or refuses, and on a bad name of the market.
 pub(crate) fn open(
-    address: &ServerAddress,
+    address: &BusAddress,
     options: &BusOptions,
 ) -> Result<Arc<dyn Remote>, BusError> {
     let name = &options.market;
@@ -115,7 +118,10 @@ pub(crate) fn open(
         let problem = format!("{name:?} is no name of a market");
         return Err(BusError::Unavailable(problem));
     }
-    Ok(Arc::new(RedisBus::open(address, options)?))
+    Ok(match address {
+        BusAddress::Redis(address) => Arc::new(RedisBus::open(address, options)?),
+        BusAddress::Nats(address) => Arc::new(NatsBus::open(address, options)?),
+    })
 }
 
 /// One subscriber's end of a channel.

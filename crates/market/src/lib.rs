@@ -47,7 +47,7 @@ use feed::Story;
 use state::MarketState;
 
 pub use backing::{Backing, Part};
-pub use bus::{ClaimSet, Claims};
+pub use bus::{BusAddress, BusAddressError, ClaimSet, Claims};
 pub use options::{Broadcast, Listing, MarketOptions};
 pub use replay::{REPLAY_FILE_MAX, Replay, ReplayError};
 pub use store::{Driver, OpenError, Queries};
@@ -239,7 +239,6 @@ async fn report(state: &MarketState) -> Report {
 mod needs;
 #[cfg(test)]
 #[path = "../../../tests/services.rs"]
-#[expect(dead_code, reason = "TLS of servers is for other tests")]
 mod services;
 #[cfg(test)]
 mod tests;

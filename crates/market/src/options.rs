@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::backing::{Backing, Part};
+use super::protocol::BROADCAST_SIZE_MAX;
 use super::replay::Replay;
 use super::store::Driver;
 use server::reactor::{QueueLimits, ReactorOptions};
@@ -13,8 +14,6 @@ use server::{ServerError, ServerOptions, check_rules, connections_each};
 const GAMES_MAX: u32 = 10_000;
 /// Largest starting balance in cents: with all accounts taken, money still fits 64 bits.
 const BALANCE_MAX: u64 = 1_000_000_000_000;
-/// Longest distribution that can be asked for.
-const BROADCAST_SIZE_MAX: usize = 1 << 20;
 /// How fast a record can be replayed.
 const SPEEDS: RangeInclusive<f64> = 0.001..=1_000.0;
 /// Longest fault that can be planted.

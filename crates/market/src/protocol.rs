@@ -13,6 +13,8 @@ use server::websocket::frames;
 
 /// The path on which WebSockets are opened.
 pub(crate) const STREAM: &str = "/v1/stream";
+/// Longest distribution that can be requested.
+pub(crate) const BROADCAST_SIZE_MAX: usize = 1 << 20;
 /// The question of every pool.
 const QUESTION: &str = "who scores next?";
 

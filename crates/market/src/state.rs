@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::Notify;
 
 use super::MarketError;
-use super::bus::{self, Bus, BusOptions, Remote};
+use super::bus::{self, Bus, BusAddress, BusOptions, Remote};
 use super::delay::Delay;
 use super::metrics::Metrics;
 use super::model::GameId;
@@ -181,7 +181,7 @@ fn open_cache(
 }
 
 fn open_bus(
-    address: &ServerAddress,
+    address: &BusAddress,
     market: String,
     options: &MarketOptions,
 ) -> Result<Arc<dyn Remote>, MarketError> {

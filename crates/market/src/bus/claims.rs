@@ -14,7 +14,7 @@ pub enum Claims {
     #[default]
     Atomic,
     /// The claim is read and then set, and the last distribution is read and then replaced: another process may
-    /// do the same in between, and both publish.
+    /// do the same in between, and both publish. Redis only.
     Racing(ClaimSet),
 }
 

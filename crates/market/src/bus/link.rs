@@ -1,4 +1,4 @@
-//! What connections to servers have in common: attempts with growing pauses, a place where all callers find
+//! What connections to Redis and NATS have in common: attempts with growing pauses, a place where all callers find
 //! the connection, figures, and a thread that it belongs to.
 
 use std::io;

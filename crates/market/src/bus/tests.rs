@@ -12,7 +12,6 @@ use tokio::time::Instant;
 
 use super::{BusError, BusOptions, Claim, Claims, Delivery, Publication, Remote};
 use crate::model::GameId;
-use server::database::ServerAddress;
 use server::wall_ms;
 use support::{Got, LONG, Server, distribution, event, options, state, up_to};
 
@@ -341,7 +340,7 @@ fn what_cannot_be_opened_is_refused_with_a_reason() {
         };
         assert!(server.open_with(&bad).is_err());
         let url = server.url.replace("open-sesame", "shut");
-        let address = ServerAddress::cache(&url).unwrap();
+        let address = super::BusAddress::parse(&url).unwrap();
         let opened = super::open(&address, &options(Claims::Atomic));
         let Err(BusError::Unavailable(why)) = opened else {
             panic!("opened with a wrong password");

@@ -107,10 +107,11 @@ pub(crate) struct BackingArgs {
     /// Replica of the cache
     #[arg(long, value_name = "URL", requires = "cache")]
     pub(crate) cache_read: Option<String>,
-    /// Pass messages between processes through redis://:PASSWORD@HOST:PORT/NUMBER, or env:NAME
+    /// Pass messages between processes through redis://:PASSWORD@HOST:PORT/NUMBER or
+    /// nats://USER:PASSWORD@HOST:PORT, or env:NAME
     #[arg(long, value_name = "URL", requires = "store")]
     pub(crate) bus: Option<String>,
-    /// How API processes agree on who publishes a distribution
+    /// How API processes agree on who publishes a distribution; racing needs a bus in Redis
     #[arg(long, value_enum, default_value_t = BatchClaimArg::Atomic)]
     pub(crate) batch_claim: BatchClaimArg,
     /// When a racing claim is set: before the message is made, or after

@@ -72,6 +72,11 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
         "other tools' files are converted to scenarios there",
     ),
     (
+        &["async-nats"],
+        &["market"],
+        "systems under test have their own brokers",
+    ),
+    (
         &["mysql", "redis"],
         &["ads", "market", "probe", "server"],
         "the server's side is queried by `probe`; systems under test have their own stores",
@@ -339,7 +344,7 @@ fn assert_compiles(name: &str, text: &str, folder: &Path) {
     // What `examples/market/up` sets, and servers of the kind that a variable is named after.
     let server = |name: &str| match name.strip_prefix("MARKET_") {
         Some("STORE") => Some("mysql://127.0.0.1/market".to_owned()),
-        Some("BUS") => Some("redis://127.0.0.1/".to_owned()),
+        Some("BUS" | "CACHE") => Some("redis://127.0.0.1/".to_owned()),
         Some(pid) if pid.starts_with("PID_") => Some("1".to_owned()),
         Some(_) => Some("http://127.0.0.1/".to_owned()),
         None => {

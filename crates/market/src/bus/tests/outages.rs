@@ -71,7 +71,7 @@ async fn a_flushed_server_does_not_lower_numbers() {
         }
         assert_eq!(old.publish(GAME, event(7, 1, 3)).await, Ok(true));
         up_to(&mut *channel, 7).await;
-        server.flush();
+        server.flush().await;
         // A process that began after that knows of nothing.
         let new = server.open();
         let mut new_channel = new.subscribe(GAME);
@@ -109,7 +109,7 @@ async fn a_process_that_only_read_the_numbers_keeps_them_too() {
         let bus = server.open();
         drop(first);
         let mut channel = bus.subscribe(GAME);
-        server.flush();
+        server.flush().await;
         assert!(!publish(&*bus, GAME, || event(1, 1, 3)).await);
         assert!(publish(&*bus, GAME, || state(3, 1)).await);
         assert_eq!(next(&mut *channel).await, got(8, "distribution", Some(1)));

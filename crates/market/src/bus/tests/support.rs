@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use redis::Connection;
 use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
 use tokio::time::timeout;
 
-use crate::bus::{self, BusError, BusOptions, Claims, Delivery};
+use crate::bus::{self, BusAddress, BusError, BusOptions, Claims, Delivery};
 use crate::bus::{Publication, Remote, Subscription};
 use crate::model::{GameId, Outcome, PoolId, Shares};
 use crate::protocol::{Update, text_of};
@@ -36,6 +37,7 @@ pub(crate) struct Server {
     pub(crate) url: String,
     /// It was killed, and this one started in its place.
     restarted: Option<Child>,
+    files: TempDir,
 }
 
 impl Server {
@@ -48,12 +50,13 @@ impl Server {
             services,
             url,
             restarted: None,
+            files: tempfile::tempdir().unwrap(),
         })
     }
 
     /// One of each kind; those that are not installed are reported as skipped.
     pub(crate) fn each() -> impl Iterator<Item = Self> {
-        ["redis"].into_iter().filter_map(Self::start)
+        ["redis", "nats"].into_iter().filter_map(Self::start)
     }
 
     /// A bus of one process of the market.
@@ -62,7 +65,7 @@ impl Server {
     }
 
     pub(crate) fn open_with(&self, options: &BusOptions) -> Result<Arc<dyn Remote>, BusError> {
-        bus::open(&ServerAddress::cache(&self.url).unwrap(), options)
+        bus::open(&BusAddress::parse(&self.url).unwrap(), options)
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
@@ -81,20 +84,51 @@ impl Server {
         meanwhile();
         let (login, address) = self.url.rsplit_once('@').unwrap();
         let port = address.trim_end_matches('/').rsplit(':').next().unwrap();
-        let (_, password) = login.split_once("://").unwrap().1.split_once(':').unwrap();
-        let options = ["--save", "", "--bind", "127.0.0.1", "--port", port];
-        let mut command = Command::new("redis-server");
-        command.args(options).args(["--requirepass", password]);
+        let (user, password) = login.split_once("://").unwrap().1.split_once(':').unwrap();
+        let mut command = if self.name == "redis" {
+            let options = ["--save", "", "--bind", "127.0.0.1", "--port", port];
+            let mut command = Command::new("redis-server");
+            command.args(options).args(["--requirepass", password]);
+            command
+        } else {
+            let options = ["--addr", "127.0.0.1", "--port", port, "--jetstream"];
+            let mut command = Command::new("nats-server");
+            command
+                .args(options)
+                .args(["--user", user, "--pass", password]);
+            command.arg("--store_dir").arg(self.files.path());
+            command
+        };
         command.stdout(Stdio::null()).stderr(Stdio::null());
         self.restarted = Some(command.stdin(Stdio::null()).spawn().unwrap());
     }
 
     /// Everything in it is gone, and connections stay.
-    pub(crate) fn flush(&self) {
-        let client = redis::Client::open(&*self.url).unwrap();
-        let mut connection = client.get_connection().unwrap();
-        redis::cmd("FLUSHALL").exec(&mut connection).unwrap();
+    pub(crate) async fn flush(&self) {
+        if self.name == "redis" {
+            let client = redis::Client::open(&*self.url).unwrap();
+            let mut connection = client.get_connection().unwrap();
+            return redis::cmd("FLUSHALL").exec(&mut connection).unwrap();
+        }
+        let client = nats_client(&self.url).await;
+        let ask = async |api: String| {
+            let request = client.request(format!("$JS.API.STREAM.{api}"), "".into());
+            let answer = request.await.unwrap();
+            serde_json::from_slice::<serde_json::Value>(&answer.payload).unwrap()
+        };
+        for name in ask("NAMES".to_owned()).await["streams"].as_array().unwrap() {
+            let deleted = ask(format!("DELETE.{}", name.as_str().unwrap())).await;
+            assert_eq!(deleted["success"], true, "{deleted}");
+        }
     }
+}
+
+/// A client of the test's own.
+pub(crate) async fn nats_client(url: &str) -> async_nats::Client {
+    let (login, _) = url.split_once("://").unwrap().1.rsplit_once('@').unwrap();
+    let (user, password) = login.split_once(':').unwrap();
+    let options = async_nats::ConnectOptions::with_user_and_password(user.into(), password.into());
+    options.connect(url).await.unwrap()
 }
 
 impl Drop for Server {

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use market::{
-    Backing, Broadcast, ClaimSet, Claims, Driver, Listing, MarketError, MarketOptions, Part,
-    Queries, REPLAY_FILE_MAX, Replay, Report,
+    Backing, Broadcast, BusAddress, ClaimSet, Claims, Driver, Listing, MarketError, MarketOptions,
+    Part, Queries, REPLAY_FILE_MAX, Replay, Report,
 };
 use server::database::{ServerAddress, StoreAddress};
 use server::{ServerError, Stop, TlsFiles};
@@ -138,7 +138,7 @@ fn backing(args: &BackingArgs) -> Result<Backing, Failure> {
     };
     backing.cache = args.cache.as_deref().map(redis).transpose()?;
     backing.cache_read = args.cache_read.as_deref().map(redis).transpose()?;
-    backing.bus = args.bus.as_deref().map(redis).transpose()?;
+    backing.bus = args.bus.as_deref().map(bus).transpose()?;
     backing.claims = match (args.batch_claim, args.claim_set) {
         (BatchClaimArg::Atomic, _) => Claims::Atomic,
         (BatchClaimArg::Racing, ClaimSetArg::Early) => Claims::Racing(ClaimSet::Early),
@@ -165,6 +165,10 @@ fn store(text: &str) -> Result<Option<ServerAddress>, Failure> {
 
 fn redis(text: &str) -> Result<ServerAddress, Failure> {
     ServerAddress::cache(&given(text)?).map_err(|error| Failure::new(Exit::Usage, error))
+}
+
+fn bus(text: &str) -> Result<BusAddress, Failure> {
+    BusAddress::parse(&given(text)?).map_err(|error| Failure::new(Exit::Usage, error))
 }
 
 fn failed(error: MarketError) -> Failure {
