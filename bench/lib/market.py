@@ -203,12 +203,12 @@ def compare(kept: dict[str, list[str]], baseline: str, candidate: str) -> dict:
 
 def lessons() -> list[dict]:
     """The experiment on four of the mistakes: the effects on each response, and the mean of each combination."""
-    args = argparse.Namespace(throng=str(THRONG), store="mysql", apis=1, tls=False, options=[])
+    args = argparse.Namespace(throng=str(THRONG), store="mysql", bus="redis", apis=1, tls=False, options=[])
     with tempfile.TemporaryDirectory(prefix="throng-bench-") as folder, tempfile.TemporaryDirectory() as runs:
         pathlib.Path(folder).chmod(0o711)
         system = load_example().Market(folder, args)
         try:
-            urls = {"MARKET_STORE": system.store("mysql"), "MARKET_BUS": system.redis()["url"]}
+            urls = {"MARKET_STORE": system.store("mysql"), "MARKET_CACHE": system.redis()["url"]}
             command = [str(THRONG), "experiment", str(LESSONS), "--dir", f"{runs}/experiment", "--json"]
             done = subprocess.run(command, text=True, capture_output=True, timeout=60 * 60, check=False,
                                   env={**os.environ, **urls})
@@ -227,7 +227,7 @@ def lessons() -> list[dict]:
 def final(front: str, hold: str) -> dict:
     """24,000 fans on the whole system: behind nginx, or on two API processes that share an address."""
     tls = front.endswith("-tls")
-    args = argparse.Namespace(throng=str(THRONG), store="mysql", apis=2, tls=tls, options=[])
+    args = argparse.Namespace(throng=str(THRONG), store="mysql", bus="redis", apis=2, tls=tls, options=[])
     with tempfile.TemporaryDirectory(prefix="throng-bench-") as folder, tempfile.TemporaryDirectory() as runs:
         pathlib.Path(folder).chmod(0o711)
         system = load_example().Market(folder, args)
@@ -236,7 +236,7 @@ def final(front: str, hold: str) -> dict:
             target, shared = urls["MARKET_URL"], contextlib.nullcontext()
             if front.startswith("shared"):
                 both = (f"--store={urls['MARKET_STORE']}", f"--bus={urls['MARKET_BUS']}",
-                        f"--cache={urls['MARKET_BUS']}", "--processes=2", "--connections=24000",
+                        f"--cache={urls['MARKET_CACHE']}", "--processes=2", "--connections=24000",
                         *([f"--tls-cert={system.tls['certificate']}", f"--tls-key={system.tls['key']}"] if tls else []))
                 shared = Server("market", "api", *both, core=None)
             with shared as one:

@@ -1,6 +1,7 @@
 //! The market as processes of their own on real stores: what they keep while they are killed.
 
 mod books;
+mod nats;
 mod players;
 mod processes;
 mod publication;
@@ -114,16 +115,20 @@ fn every_subscriber_gets_every_message_once_and_in_order() {
         let last = distributions.next_back().unwrap();
         last_total += last["total"].as_u64().unwrap();
     }
-    let open = format!(
-        "SELECT {} FROM market_predictions p JOIN market_pools q ON p.pool = q.id WHERE q.outcome IS NULL",
-        database.whole("COALESCE(SUM(p.amount), 0)")
-    );
     assert_eq!(
         last_total as i64,
-        database.number(&open),
+        open_money(&database),
         "the last distributions are the newest"
     );
     processes.stop();
+}
+
+/// Cents in open pools.
+fn open_money(database: &Database) -> i64 {
+    database.number(&format!(
+        "SELECT {} FROM market_predictions p JOIN market_pools q ON p.pool = q.id WHERE q.outcome IS NULL",
+        database.whole("COALESCE(SUM(p.amount), 0)")
+    ))
 }
 
 #[test]

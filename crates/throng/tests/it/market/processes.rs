@@ -41,7 +41,13 @@ pub(super) struct Processes {
 }
 
 impl Processes {
+    /// With bus and cache in one Redis.
     pub(super) fn start(store: &str, redis: &str) -> Processes {
+        Processes::start_with(store, &["--bus", redis, "--cache", redis])
+    }
+
+    /// `backing`: options of all but the feed.
+    pub(super) fn start_with(store: &str, backing: &[&str]) -> Processes {
         // Few connections, for processes that start again and again.
         let shared = [
             "--store",
@@ -53,12 +59,11 @@ impl Processes {
             "--games",
             "4",
         ];
-        let redis = ["--bus", redis, "--cache", redis];
         let with = |part: &'static str, more: &[&'static str]| {
             [&["market", part][..], &shared[..], more].concat()
         };
-        let api = [&with("api", &["--batch", "200ms"])[..], &redis[..]].concat();
-        let resolver = [&with("resolver", &[])[..], &redis[..]].concat();
+        let api = [&with("api", &["--batch", "200ms"])[..], backing].concat();
+        let resolver = [&with("resolver", &[])[..], backing].concat();
         // One that was started twice pays nobody twice.
         let resolvers = vec![Process::start(&resolver), Process::start(&resolver)];
         let apis: Vec<Process> = (0..3).map(|_| Process::start(&api)).collect();
