@@ -68,9 +68,10 @@ impl Subscriber {
 
     /// Connects once, and delivers what was missed.
     #[cfg(test)]
-    pub(super) async fn catch_up(&mut self) {
-        drop(self.subscribe().await.unwrap());
+    pub(super) async fn catch_up(&mut self) -> Result<(), NatsError> {
+        drop(self.subscribe().await?);
         self.has_begun = true;
+        Ok(())
     }
 
     /// Subscribes, and delivers what was published since the last message, as far as it can still be had.

@@ -39,7 +39,7 @@ async fn whoever_was_away_gets_the_last_of_each_kind_and_reports_the_rest() {
     let mut subscriber = Subscriber::new(Arc::clone(&shared));
     bus.publish(GAME, state(1, 1)).await.unwrap();
     // It begins behind the first message.
-    subscriber.catch_up().await;
+    subscriber.catch_up().await.unwrap();
     for publication in [
         state(1, 2),
         event(1, 1, 1),
@@ -49,7 +49,7 @@ async fn whoever_was_away_gets_the_last_of_each_kind_and_reports_the_rest() {
     ] {
         assert_eq!(bus.publish(GAME, publication).await, Ok(true));
     }
-    subscriber.catch_up().await;
+    subscriber.catch_up().await.unwrap();
     let expected = [
         // A distribution, an event and another distribution.
         Got::Lost(4),
@@ -58,9 +58,9 @@ async fn whoever_was_away_gets_the_last_of_each_kind_and_reports_the_rest() {
         got(8, "settled", None),
     ];
     assert_eq!(up_to(&mut *channel, 8).await, expected);
-    subscriber.catch_up().await;
+    subscriber.catch_up().await.unwrap();
     bus.publish(GAME, state(1, 5)).await.unwrap();
-    subscriber.catch_up().await;
+    subscriber.catch_up().await.unwrap();
     assert_eq!(next(&mut *channel).await, got(9, "distribution", Some(5)));
     assert_eq!(shared.hub.metrics.lost.get(), 4);
 }

@@ -11,7 +11,7 @@ use super::{ROOT, files_below, none, read, relative};
 /// tests) still has them. Users' texts have none. The numbers only shrink.
 const BANNED: &[(&str, usize)] = &[
     ("anew", 7),
-    ("asked", 61),
+    ("asked", 60),
     ("asks", 18),
     ("audience", 40),
     ("broken off", 1),
