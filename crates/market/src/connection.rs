@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::batch;
 use super::model::{GameId, Outcome, PoolId, User};
 use super::options::{Broadcast, Listing};
-use super::protocol::{PoolView, Reply, Request, RequestError};
+use super::protocol::{PoolView, Reply, Request, RequestError, UNAVAILABLE};
 use super::state::MarketState;
 use super::transactions::{Prediction, StoreError, Verdict};
 use server::reactor::{Response, SubscriptionChange};
@@ -70,7 +70,12 @@ impl Connection {
             "predict" => self.predict(state, &request).await,
             _ => Err(RequestError::new("unknown_op", "no such operation")),
         };
-        let good = result.is_ok();
+        // A client is not to blame for a store that is away, and stays connected.
+        let unavailable = matches!(&result, Err(error) if error.is_unavailable());
+        if unavailable {
+            state.metrics.unavailable.add(1);
+        }
+        let good = result.is_ok() || unavailable;
         let reply = result.unwrap_or_else(|error| Reply::Failed { error });
         self.response(reply.encode(Some(&request.op), request.id), good)
     }
@@ -199,6 +204,6 @@ fn needed<T>(value: Option<T>, name: &str) -> Result<T, RequestError> {
 
 impl From<StoreError> for RequestError {
     fn from(error: StoreError) -> Self {
-        Self::new("unavailable", error.to_string())
+        Self::new(UNAVAILABLE, error.to_string())
     }
 }

@@ -15,6 +15,7 @@ pub(crate) struct Metrics {
     pub(crate) bus_lost: Counter,
     pub(crate) bus_errors: Counter,
     pub(crate) store_errors: Counter,
+    pub(crate) unavailable: Counter,
 }
 
 impl Metrics {
@@ -62,6 +63,11 @@ impl Metrics {
                 "store_errors_total",
                 "Failures of the store",
                 self.store_errors.get(),
+            ),
+            (
+                "unavailable_total",
+                "Requests over WebSocket that the store could not answer",
+                self.unavailable.get(),
             ),
         ];
         for (name, help, value) in counters {

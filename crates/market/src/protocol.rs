@@ -15,6 +15,8 @@ use server::websocket::frames;
 pub(crate) const STREAM: &str = "/v1/stream";
 /// Longest distribution that can be requested.
 pub(crate) const BROADCAST_SIZE_MAX: usize = 1 << 20;
+/// The code of an error that is not the client's.
+pub(crate) const UNAVAILABLE: &str = "unavailable";
 /// The question of every pool.
 const QUESTION: &str = "who scores next?";
 
@@ -53,6 +55,11 @@ impl RequestError {
             code,
             message: message.into(),
         }
+    }
+
+    /// Whether the request was good, and could not be answered now.
+    pub(crate) fn is_unavailable(&self) -> bool {
+        self.code == UNAVAILABLE
     }
 }
 

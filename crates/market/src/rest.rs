@@ -136,12 +136,14 @@ impl Operations for MarketState {
     }
 
     async fn metrics(self: Arc<Self>) -> Result<String, Response> {
-        let money = match self.audits {
-            true => Some(self.store.audit().await),
-            false => None,
-        };
-        let money = money.transpose();
-        let money = money.map_err(|error| Problem::from(error).into_response())?;
+        let mut money = None;
+        if self.audits {
+            // A store that is away takes its figures with it, not all others.
+            match self.store.audit().await {
+                Ok(counted) => money = Some(counted),
+                Err(_) => self.metrics.store_errors.add(1),
+            }
+        }
         Ok(self.metrics.render(money, &self.outside))
     }
 }
