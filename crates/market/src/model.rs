@@ -77,7 +77,7 @@ id_as_text!(GameId, "g");
 id_as_text!(PoolId, "p");
 
 /// What can happen next in a game, which is also what can be predicted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Outcome {
     /// The home side scores.
@@ -203,7 +203,7 @@ impl fmt::Display for User {
 }
 
 /// What the feed says happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Event {
     pub(crate) game: GameId,
     /// Counts the game's events from 1.

@@ -1,5 +1,7 @@
 //! The resolver: turns events into settled pools, and announces them.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,10 +35,14 @@ impl From<BusError> for Failure {
     }
 }
 
+/// Events that were settled and not announced yet, and what that came to.
+type Settled = HashMap<Event, Settlement>;
+
 /// Settles one event after the other, for ever. What fails stays pending, and is tried again.
 pub(crate) async fn resolve(state: Arc<MarketState>) {
+    let mut settled = Settled::new();
     loop {
-        match resolve_pending(&state).await {
+        match resolve_pending(&state, &mut settled).await {
             Ok(0) => drop(tokio::time::timeout(LOOK, state.recorded.notified()).await),
             Ok(_) => {}
             Err(failure) => {
@@ -51,12 +57,19 @@ pub(crate) async fn resolve(state: Arc<MarketState>) {
     }
 }
 
-/// Settles and announces the events that are pending, and returns their number.
-async fn resolve_pending(state: &MarketState) -> Result<usize, Failure> {
+/// Settles the events that are pending, then announces them, and returns their number. No settlement waits for the
+/// bus: until it is settled, a pool takes predictions of what has happened already.
+async fn resolve_pending(state: &MarketState, settled: &mut Settled) -> Result<usize, Failure> {
     let events = state.store.pending().await?;
+    // Another process may have announced the rest.
+    settled.retain(|event, _| events.contains(event));
     for &event in &events {
-        let settlement = state.store.settle(event).await?;
-        announce(state, event, settlement).await?;
+        if let Entry::Vacant(new) = settled.entry(event) {
+            new.insert(state.store.settle(event).await?);
+        }
+    }
+    for &event in &events {
+        announce(state, event, settled[&event]).await?;
         state.store.announced(event).await?;
     }
     Ok(events.len())
@@ -113,8 +126,9 @@ mod tests {
             };
             state.store.record(event).await.unwrap();
         }
-        assert_eq!(resolve_pending(&state).await, Ok(2));
-        assert_eq!(resolve_pending(&state).await, Ok(0));
+        let mut settled = Settled::new();
+        assert_eq!(resolve_pending(&state, &mut settled).await, Ok(2));
+        assert_eq!(resolve_pending(&state, &mut settled).await, Ok(0));
         let mut types = Vec::new();
         for seq in 1..=4 {
             let Some(Delivery::Notice(notice)) = channel.next().await else {
