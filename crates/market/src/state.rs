@@ -171,6 +171,7 @@ fn open_cache(
         market: market.to_owned(),
         games: options.games,
         wait: backing.wait,
+        driver: backing.driver,
         queries: backing.queries,
         inner,
     });

@@ -2,10 +2,11 @@
 //! the connection, figures, and a thread that it belongs to.
 
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::sleep;
 
@@ -143,6 +144,7 @@ impl<C: Clone> Slot<C> {
 /// A thread with a runtime of its own. It ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Thread {
+    runtime: Handle,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -159,6 +161,7 @@ impl Thread {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
+        let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::Builder::new().name(name.to_owned());
         let thread = thread.spawn(move || {
@@ -172,9 +175,22 @@ impl Thread {
             runtime.shutdown_background();
         })?;
         Ok(Self {
+            runtime: handle,
             stop: Some(stop),
             thread: Some(thread),
         })
+    }
+
+    /// Has something done on the thread, and blocks the caller's until it is; `None` if the thread has ended.
+    pub(crate) fn wait_for<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
+        let (done, answer) = mpsc::channel();
+        // Whoever waits is still there.
+        self.runtime
+            .spawn(async move { drop(done.send(work.await)) });
+        answer.recv().ok()
     }
 }
 

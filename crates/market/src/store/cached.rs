@@ -7,6 +7,8 @@
 //! be written is not read for long. A Redis that is lost or empty costs time, never an answer.
 //!
 //! Accounts are not cached: what a request needs of one is its balance, which only the store knows.
+//!
+//! With a blocking driver whoever calls waits for Redis itself, as for the store ([`Driver`]).
 
 mod metrics;
 mod records;
@@ -14,10 +16,10 @@ mod records;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
-use redis::FromRedisValue;
+use redis::{Cmd, FromRedisValue};
 use tokio::sync::OnceCell;
 
-use super::{Answer, Queries, Store};
+use super::{Answer, Driver, Queries, Store};
 use crate::bus::redis::link::{Dialer, Link, LinkError, Thread};
 use crate::ledger::Money;
 use crate::model::{Event, Game, GameId, Pool, PoolId, User};
@@ -42,6 +44,7 @@ pub(crate) struct CachedOptions {
     pub(crate) games: u32,
     /// How long any command and any attempt to connect may take.
     pub(crate) wait: Duration,
+    pub(crate) driver: Driver,
     pub(crate) queries: Queries,
     /// Where everything is.
     pub(crate) inner: Arc<dyn Store>,
@@ -51,6 +54,7 @@ pub(crate) struct CachedOptions {
 pub(crate) struct Cached {
     inner: Arc<dyn Store>,
     names: Names,
+    driver: Driver,
     queries: Queries,
     links: Arc<Links>,
     /// The games as the store has them; only their scores ever change.
@@ -58,13 +62,30 @@ pub(crate) struct Cached {
     /// By game: the newest version of its open pool that this process knows.
     known: Vec<Mutex<Version>>,
     metrics: Arc<CacheMetrics>,
-    _thread: Thread,
+    thread: Thread,
 }
 
 /// The connections to the cache.
 struct Links {
     master: Link,
     replica: Option<Link>,
+}
+
+/// What a command is for.
+#[derive(Debug, Clone, Copy)]
+enum Purpose {
+    Read,
+    Write,
+}
+
+impl Links {
+    /// The connection for a purpose.
+    fn link(&self, purpose: Purpose) -> &Link {
+        match (purpose, &self.replica) {
+            (Purpose::Read, Some(replica)) => replica,
+            _ => &self.master,
+        }
+    }
 }
 
 impl Cached {
@@ -103,12 +124,13 @@ impl Cached {
         Ok(Self {
             inner: options.inner,
             names: Names::new(&options.market),
+            driver: options.driver,
             queries: options.queries,
             links,
             games: OnceCell::new(),
             known: (0..options.games).map(|_| Mutex::default()).collect(),
             metrics: Arc::new(metrics),
-            _thread: thread,
+            thread,
         })
     }
 
@@ -133,21 +155,22 @@ impl Cached {
 
     /// Reads records; each that is missing or cannot be had is `None`.
     async fn read<R: Record>(&self, games: &[GameId]) -> Vec<Option<R>> {
-        let link = self.links.replica.as_ref().unwrap_or(&self.links.master);
         let keys: Vec<String> = games
             .iter()
             .map(|game| R::key(&self.names, *game))
             .collect();
+        let get = |name, keys: &[String]| {
+            let mut get = redis::cmd(name);
+            get.arg(keys);
+            get
+        };
         let texts = match self.queries {
-            Queries::Pipelined => self.values(link, redis::cmd("MGET").arg(&keys)).await,
+            Queries::Pipelined => self.answer(Purpose::Read, get("MGET", &keys)).await,
             Queries::Sequential => {
                 let mut texts = Vec::with_capacity(keys.len());
-                for key in &keys {
-                    texts.push(
-                        self.values(link, redis::cmd("GET").arg(key))
-                            .await
-                            .flatten(),
-                    );
+                for key in keys.chunks(1) {
+                    let text = self.answer(Purpose::Read, get("GET", key)).await;
+                    texts.push(text.flatten());
                 }
                 Some(texts)
             }
@@ -157,26 +180,44 @@ impl Cached {
         records.collect()
     }
 
-    async fn values<T: FromRedisValue>(&self, link: &Link, command: &redis::Cmd) -> Option<T> {
-        link.command(command).await.ok()
+    /// What Redis answers to a command, if it does.
+    async fn answer<T>(&self, purpose: Purpose, command: Cmd) -> Option<T>
+    where
+        T: FromRedisValue + Send + 'static,
+    {
+        let links = Arc::clone(&self.links);
+        let work = async move { links.link(purpose).command(&command).await.ok() };
+        self.wait_for(work).await
+    }
+
+    /// Awaits what is done on the connections, or blocks until it is done there.
+    async fn wait_for<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Option<T>> + Send + 'static,
+    ) -> Option<T> {
+        match self.driver {
+            Driver::Async => work.await,
+            Driver::Blocking => self.thread.wait_for(work).flatten(),
+        }
     }
 
     /// Sends commands that keep records, whose answers say whether they did. What fails expires soon.
-    async fn write(&self, commands: &[redis::Cmd]) {
-        let master = &self.links.master;
-        let mut kept = Vec::with_capacity(commands.len());
+    async fn write(&self, commands: &[Cmd]) {
+        let mut kept: Vec<bool> = Vec::with_capacity(commands.len());
         match self.queries {
             Queries::Pipelined => {
                 let mut all = redis::pipe();
                 for command in commands {
                     all.add_command(command.clone());
                 }
-                let answers: Result<Vec<bool>, LinkError> = master.commands(&all).await;
+                let links = Arc::clone(&self.links);
+                let work = async move { links.link(Purpose::Write).commands(&all).await.ok() };
+                let answers: Option<Vec<bool>> = self.wait_for(work).await;
                 kept.extend(answers.into_iter().flatten());
             }
             Queries::Sequential => {
                 for command in commands {
-                    kept.extend(self.values::<bool>(master, command).await);
+                    kept.extend(self.answer::<bool>(Purpose::Write, command.clone()).await);
                 }
             }
         }
@@ -223,7 +264,7 @@ impl Cached {
         let fill = games
             .iter()
             .map(|game| ScoreRecord::fill(&self.names, game));
-        let fill: Vec<redis::Cmd> = fill.collect();
+        let fill: Vec<Cmd> = fill.collect();
         self.write(&fill).await;
     }
 

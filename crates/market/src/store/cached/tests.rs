@@ -20,6 +20,7 @@ fn options(redis: &Redis, inner: &Arc<Counting>, queries: Queries) -> CachedOpti
         market: "test".to_owned(),
         games: 2,
         wait: Duration::from_secs(5),
+        driver: Driver::Async,
         queries,
         inner: inner.clone(),
     }
@@ -242,7 +243,7 @@ async fn older_records_are_refused_and_the_same_one_kept_longer() {
             outcome: None,
         };
         let command = OpenRecord::from(&pool).put(&store.names, GAME);
-        store.values::<bool>(&store.links.master, &command).await
+        store.answer::<bool>(Purpose::Write, command).await
     };
     let large = u64::MAX;
     for (pool, away, kept) in [

@@ -1,5 +1,7 @@
 //! What happens when the cache is lost, empty or behind.
 
+use std::task::{Context, Poll, Waker};
+
 use rustix::process::Signal;
 use tokio::time::Instant;
 
@@ -72,6 +74,50 @@ async fn a_frozen_redis_costs_its_wait_and_then_nothing() {
     assert!(store.metrics().unwritten.get() >= 20);
     redis.signal(Signal::CONT);
     until_hit(&store, (21, 1)).await;
+}
+
+/// What a call answers when it is polled once: one that blocks never has to be polled again.
+fn at_once<T>(mut answer: Answer<'_, T>) -> T {
+    let mut context = Context::from_waker(Waker::noop());
+    match answer.as_mut().poll(&mut context) {
+        Poll::Ready(answer) => answer.unwrap(),
+        Poll::Pending => panic!("it does not block"),
+    }
+}
+
+#[tokio::test]
+async fn a_blocking_driver_waits_for_the_cache_itself() {
+    let Some(redis) = Redis::start() else { return };
+    let wait = Duration::from_millis(500);
+    for queries in [Queries::Pipelined, Queries::Sequential] {
+        let inner = Counting::new(2);
+        let options = |market: &str, driver| CachedOptions {
+            market: format!("{market}{queries:?}"),
+            driver,
+            wait,
+            ..options(&redis, &inner, queries)
+        };
+        let awaiting = Cached::open(options("awaiting", Driver::Async)).unwrap();
+        let mut answer = awaiting.current_pool(GAME);
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(answer.as_mut().poll(&mut context).is_pending());
+        drop(answer);
+        let store = Cached::open(options("blocking", Driver::Blocking)).unwrap();
+        for _ in 0..2 {
+            assert_eq!(at_once(store.games()).len(), 2);
+            assert_eq!(at_once(store.current_pool(GAME)).unwrap().id, PoolId(1));
+        }
+        let metrics = store.metrics();
+        let hits = (metrics.games_hits.get(), metrics.pool_hits.get());
+        assert_eq!(hits, (1, 1), "{queries:?}");
+        // This thread drives no timer meanwhile, and still waits no longer than is allowed.
+        redis.signal(Signal::STOP);
+        let start = Instant::now();
+        assert_eq!(at_once(store.current_pool(GAME)).unwrap().id, PoolId(1));
+        let took = start.elapsed();
+        redis.signal(Signal::CONT);
+        assert!(took >= wait && took < wait * 4, "{queries:?}: {took:?}");
+    }
 }
 
 #[tokio::test]
