@@ -1,17 +1,19 @@
 //! The market as processes of their own on real stores: what they keep while they are killed.
 
 mod books;
+mod faults;
 mod nats;
 mod players;
 mod processes;
 mod publication;
 mod whole;
+mod witness;
 
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
-use crate::stores::{metric, until};
+use crate::stores::{address, metric, through, until};
 use crate::support::{Database, Relay, Services, pass};
 use players::Players;
 use processes::Processes;
@@ -142,12 +144,10 @@ fn a_bus_that_was_away_is_reported_and_the_newest_state_follows() {
     ) else {
         return;
     };
-    let (before, rest) = redis.rsplit_once('@').unwrap();
-    let (address, path) = rest.split_once('/').unwrap();
-    let relay = Relay::to(address.parse().unwrap());
+    let relay = Relay::to(address(redis));
     // One process is cut off; the others go on.
     let mut processes = Processes::start(&database.url, redis);
-    let cut_off = processes.add_api(&format!("{before}@{}/{path}", relay.address));
+    let cut_off = processes.add_api(&through(redis, &relay));
     let subscribers = publication::subscribe(std::slice::from_ref(&cut_off));
     Players::start(&processes.addresses(), 1_000, SEED).end();
     // What is lost before somebody's first message is no gap.

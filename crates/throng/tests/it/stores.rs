@@ -21,13 +21,13 @@ use crate::support::{
 const PASSWORD: &str = "open-sesame";
 
 /// The URL with another address.
-fn through(url: &str, relay: &Relay) -> String {
+pub(crate) fn through(url: &str, relay: &Relay) -> String {
     let (before, rest) = url.rsplit_once('@').unwrap();
     let (_, path) = rest.split_once('/').unwrap();
     format!("{before}@{}/{path}", relay.address)
 }
 
-fn address(url: &str) -> SocketAddr {
+pub(crate) fn address(url: &str) -> SocketAddr {
     let (_, rest) = url.rsplit_once('@').unwrap();
     rest.split('/').next().unwrap().parse().unwrap()
 }

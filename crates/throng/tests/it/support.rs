@@ -15,7 +15,7 @@ mod yaml;
 pub(crate) use databases::Database;
 pub(crate) use needs::{shared_data, skip};
 pub(crate) use program::{Ended, Running, Served, plain, throng, with_files};
-pub(crate) use relay::Relay;
+pub(crate) use relay::{Direction, Fault, Relay};
 pub(crate) use servers::{Nobody, Tls, pass, read_head, server, websocket};
 pub(crate) use services::Services;
 pub(crate) use space::{Space, golden, holding, root};

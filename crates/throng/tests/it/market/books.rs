@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::players::{PLAYERS, Played, Stake, name};
+use super::players::{Played, Stake, name};
 use crate::support::Database;
 
 /// What a new account holds.
@@ -96,7 +96,7 @@ fn pools(database: &Database) -> HashMap<i64, i64> {
 
 /// Every prediction that was accepted is there, every refused one is not; one without a reply may be.
 fn check_players(database: &Database, played: &Played, stakes: &Stakes) -> i64 {
-    let accounts: HashMap<u64, i64> = (0..PLAYERS)
+    let accounts: HashMap<u64, i64> = (0..played.players)
         .map(|player| {
             let sql = format!(
                 "SELECT {} FROM market_accounts WHERE name = 'n{}'",

@@ -1,11 +1,15 @@
 //! Players who put money on everything, and remember the replies.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "players look at the clock while they wait for a reply"
+)]
 
 use std::collections::HashMap;
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tungstenite::{Message, WebSocket};
@@ -13,8 +17,11 @@ use tungstenite::{Message, WebSocket};
 use super::processes::Addresses;
 use crate::support::pass;
 
-/// How many there are; they are numbered from 0.
-pub(super) const PLAYERS: u64 = 64;
+/// How many there are in a crowd; they are numbered from 0.
+const CROWD: u64 = 64;
+/// How many there are of few, and the pause of each before a request.
+const FEW: u64 = 8;
+const FEW_PAUSE: Duration = Duration::from_millis(10);
 /// How long a player waits for a reply.
 const REPLY_MAX: Duration = Duration::from_secs(20);
 const OPTIONS: [&str; 3] = ["home", "away", "none"];
@@ -31,6 +38,7 @@ pub(super) struct Stake {
 /// What the players know.
 #[derive(Debug, Default)]
 pub(super) struct Played {
+    pub(super) players: u64,
     pub(super) requests: u64,
     /// Predictions that were accepted: their amounts.
     pub(super) accepted: HashMap<Stake, Vec<i64>>,
@@ -45,6 +53,7 @@ impl Played {
     }
 
     fn add(&mut self, other: Played) {
+        self.players += 1;
         self.requests += other.requests;
         self.refused += other.refused;
         self.unknown.extend(other.unknown);
@@ -59,36 +68,120 @@ pub(super) fn name(player: u64) -> String {
     format!("player-{player}")
 }
 
-pub(super) struct Players(Vec<JoinHandle<Played>>);
+/// What the players are seen to get, while they play.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub(super) accepted: AtomicU64,
+    /// Requests of any kind that were refused because something was not available.
+    pub(super) unavailable: AtomicU64,
+    /// Requests without a reply: it took too long, or the connection was lost.
+    pub(super) lost: AtomicU64,
+    /// Of all requests that ended.
+    slowest_us: AtomicU64,
+}
+
+impl Seen {
+    /// What was seen until now; it begins again with nothing.
+    pub(super) fn take(&self) -> Seen {
+        let take = |count: &AtomicU64| AtomicU64::new(count.swap(0, Ordering::Relaxed));
+        Seen {
+            accepted: take(&self.accepted),
+            unavailable: take(&self.unavailable),
+            lost: take(&self.lost),
+            slowest_us: take(&self.slowest_us),
+        }
+    }
+
+    pub(super) fn slowest(&self) -> Duration {
+        Duration::from_micros(self.slowest_us.load(Ordering::Relaxed))
+    }
+
+    fn add(&self, reply: Option<&Value>, took: Duration) {
+        let count = match reply {
+            None => Some(&self.lost),
+            Some(reply) if reply["accepted"] == true => Some(&self.accepted),
+            Some(reply) if reply["error"]["code"] == "unavailable" => Some(&self.unavailable),
+            Some(_) => None,
+        };
+        if let Some(count) = count {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        let micros = u64::try_from(took.as_micros()).unwrap();
+        self.slowest_us.fetch_max(micros, Ordering::Relaxed);
+    }
+}
+
+pub(super) struct Players {
+    threads: Vec<JoinHandle<Played>>,
+    left: Left,
+    pub(super) seen: Arc<Seen>,
+}
+
+/// Requests that are left for all players: none if this is dropped, so that no player outlives a test that failed.
+struct Left(Arc<AtomicU64>);
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+}
 
 impl Players {
-    /// All players together send this number of requests, which follow from the seed.
+    /// A crowd that together sends this number of requests, which follow from the seed.
     pub(super) fn start(addresses: &Addresses, requests: u64, seed: u64) -> Players {
+        Players::number(CROWD, addresses, (requests, seed), Duration::ZERO)
+    }
+
+    /// A few players, who play until they are ended.
+    pub(super) fn few(addresses: &Addresses) -> Players {
+        Players::number(FEW, addresses, (u64::MAX, 0), FEW_PAUSE)
+    }
+
+    fn number(
+        count: u64,
+        addresses: &Addresses,
+        (requests, seed): (u64, u64),
+        pause: Duration,
+    ) -> Players {
         let left = Arc::new(AtomicU64::new(requests));
+        let seen = Arc::<Seen>::default();
         let start = |number| {
             let player = Player {
                 number,
                 addresses: Arc::clone(addresses),
                 left: Arc::clone(&left),
-                random: 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed * PLAYERS + number + 1),
+                pause,
+                random: 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed * count + number + 1),
                 pools: HashMap::new(),
                 played: Played::default(),
+                seen: Arc::clone(&seen),
             };
             std::thread::spawn(|| player.play())
         };
-        Players((0..PLAYERS).map(start).collect())
+        Players {
+            threads: (0..count).map(start).collect(),
+            left: Left(left),
+            seen,
+        }
     }
 
     pub(super) fn have_finished(&self) -> bool {
-        self.0.iter().all(JoinHandle::is_finished)
+        self.threads.iter().all(JoinHandle::is_finished)
     }
 
+    /// Waits until nothing is left.
     pub(super) fn end(self) -> Played {
         let mut all = Played::default();
-        for player in self.0 {
+        for player in self.threads {
             all.add(player.join().unwrap());
         }
         all
+    }
+
+    /// Ends players who would play for ever.
+    pub(super) fn stop(self) -> Played {
+        self.left.0.store(0, Ordering::Relaxed);
+        self.end()
     }
 }
 
@@ -97,10 +190,12 @@ struct Player {
     addresses: Addresses,
     /// Requests that are left for all players.
     left: Arc<AtomicU64>,
+    pause: Duration,
     random: u64,
     /// By game: the pool that was open when last heard of.
     pools: HashMap<u64, i64>,
     played: Played,
+    seen: Arc<Seen>,
 }
 
 impl Player {
@@ -116,7 +211,8 @@ impl Player {
     }
 
     fn connect(&mut self) -> Option<WebSocket<TcpStream>> {
-        let draw = self.draw(3) as usize;
+        let count = self.addresses.lock().unwrap().len() as u64;
+        let draw = self.draw(count) as usize;
         let url = self.addresses.lock().unwrap()[draw].clone();
         let address = url.strip_prefix("http://").unwrap();
         let stream = TcpStream::connect(address).ok()?;
@@ -131,16 +227,19 @@ impl Player {
         self.left
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
             .ok()?;
+        if !self.pause.is_zero() {
+            pass(self.pause);
+        }
         self.played.requests += 1;
         let game = 1 + self.draw(4);
         match (self.draw(20), self.pools.get(&game)) {
             (0, _) => {
                 let join = json!({"op": "join", "game": format!("g{game}")});
-                ask(socket, &join).map(drop)
+                self.ask(socket, &join).map(drop)
             }
             (1 | 2, _) | (_, None) => {
                 let pools = json!({"op": "pools", "game": format!("g{game}")});
-                let reply = ask(socket, &pools)?;
+                let reply = self.ask(socket, &pools)?;
                 if let Some(pool) = pool_of(&reply["pools"][0]["id"]) {
                     self.pools.insert(game, pool);
                 }
@@ -160,7 +259,7 @@ impl Player {
         let predict = json!({
             "op": "predict", "pool": format!("p{pool}"), "option": OPTIONS[outcome as usize], "amount": amount,
         });
-        let reply = ask(socket, &predict);
+        let reply = self.ask(socket, &predict);
         match reply.as_ref().map(|reply| &reply["accepted"]) {
             Some(Value::Bool(true)) => {
                 self.played.accepted.entry(stake).or_default().push(amount);
@@ -178,6 +277,13 @@ impl Player {
             Some(_) => panic!("{predict}: {reply}"),
         }
         Some(())
+    }
+
+    fn ask(&self, socket: &mut WebSocket<TcpStream>, request: &Value) -> Option<Value> {
+        let start = Instant::now();
+        let reply = ask(socket, request);
+        self.seen.add(reply.as_ref(), start.elapsed());
+        reply
     }
 
     /// A number below `below` (Marsaglia 2003, xorshift).
