@@ -2,10 +2,13 @@
 //!
 //! Crates include this file by its path, beside `needs.rs`.
 
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::needs::skip;
@@ -14,24 +17,69 @@ use super::needs::skip;
 pub(crate) struct Services {
     script: Child,
     services: Value,
+    orders: Mutex<Orders>,
+}
+
+/// What the script is to do with its servers, and what it answers.
+struct Orders {
+    given: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+    /// Processes of servers that were started again.
+    pids: HashMap<String, u32>,
 }
 
 impl Services {
     /// Starts these. A test is reported as skipped where the script cannot be run.
     pub(crate) fn start(names: &[&str]) -> Option<Self> {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/services");
-        let mut command = Command::new(script);
-        command.args(names).stdin(Stdio::piped());
-        let Ok(mut script) = command.stdout(Stdio::piped()).spawn() else {
+        let mut command = Command::new(Self::script());
+        command.args(names);
+        Self::start_by(&mut command)
+    }
+
+    /// Starts these with their files on a disk of this size in memory, which only they see. A test is reported as
+    /// skipped where nothing can be mounted.
+    pub(crate) fn start_on_disk(names: &[&str], size: &str) -> Option<Self> {
+        let mount = "mount -t tmpfs -o \"size=$1,mode=755\" tmpfs /mnt && ";
+        let unshare = |script: &str| {
+            let mut command = Command::new("unshare");
+            command.args(["-m", "sh", "-c", &format!("{mount}{script}"), "sh", size]);
+            command
+        };
+        let tried = unshare("true").output();
+        if !tried.is_ok_and(|output| output.status.success()) {
+            skip("no file system can be mounted here, so no disk can be full");
+            return None;
+        }
+        let mut command = unshare("shift && TMPDIR=/mnt exec \"$@\"");
+        command.arg(Self::script()).args(names);
+        Self::start_by(&mut command)
+    }
+
+    fn script() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/services")
+    }
+
+    fn start_by(command: &mut Command) -> Option<Self> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let Ok(mut script) = command.spawn() else {
             skip("scripts/services needs python3");
             return None;
         };
         let mut line = String::new();
-        let output = script.stdout.take().unwrap();
-        BufReader::new(output).read_line(&mut line).unwrap();
+        let mut answers = BufReader::new(script.stdout.take().unwrap());
+        answers.read_line(&mut line).unwrap();
         let services =
             serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line}: {error}"));
-        Some(Self { script, services })
+        let orders = Orders {
+            given: script.stdin.take(),
+            answers,
+            pids: HashMap::new(),
+        };
+        Some(Self {
+            script,
+            services,
+            orders: Mutex::new(orders),
+        })
     }
 
     /// Where a server is. The test is reported as skipped where it is not installed.
@@ -61,16 +109,80 @@ impl Services {
 
     /// The process of a server that there is.
     pub(crate) fn pid(&self, name: &str) -> u32 {
+        if let Some(pid) = self.orders.lock().unwrap().pids.get(name) {
+            return *pid;
+        }
         let pid = self.services[name]["pid"].as_u64();
         pid.and_then(|pid| u32::try_from(pid).ok())
             .unwrap_or_else(|| panic!("no process of {name} in {}", self.services))
+    }
+
+    /// The disk of servers that have one of their own, by a path that everybody sees.
+    pub(crate) fn disk(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/root/mnt", self.script.id()))
+    }
+
+    /// Stops a server in good order.
+    pub(crate) fn stop(&self, name: &str) {
+        self.order("stop", name);
+    }
+
+    /// Kills all processes of a server at once.
+    pub(crate) fn kill(&self, name: &str) {
+        self.order("kill", name);
+    }
+
+    /// Stops a server's processes where they are, until what is returned is dropped.
+    pub(crate) fn freeze(&self, name: &str) -> Frozen {
+        let pid = self.pid(name);
+        // PostgreSQL has a process for each connection.
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+        let children = children.unwrap_or_default();
+        let children = children.split_whitespace().map(|pid| pid.parse().unwrap());
+        let all = std::iter::once(pid.cast_signed()).chain(children);
+        let all: Vec<Pid> = all.filter_map(Pid::from_raw).collect();
+        for pid in &all {
+            // A connection may end just now.
+            let _ = kill_process(*pid, Signal::STOP);
+        }
+        Frozen(all)
+    }
+
+    /// Starts a server again that was stopped or killed, with its data.
+    pub(crate) fn start_again(&self, name: &str) {
+        self.order("start", name);
+    }
+
+    fn order(&self, verb: &str, name: &str) {
+        let mut orders = self.orders.lock().unwrap();
+        let given = orders.given.as_mut().unwrap();
+        writeln!(given, "{verb} {name}").unwrap();
+        let mut line = String::new();
+        orders.answers.read_line(&mut line).unwrap();
+        let pid = line.trim_end().parse();
+        let pid = pid.unwrap_or_else(|_| panic!("{verb} {name}: {line:?}"));
+        orders.pids.insert(name.to_owned(), pid);
+    }
+}
+
+/// A server's processes, stopped until this is dropped.
+pub(crate) struct Frozen(Vec<Pid>);
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        for pid in &self.0 {
+            // It may have ended by itself.
+            let _ = kill_process(*pid, Signal::CONT);
+        }
     }
 }
 
 impl Drop for Services {
     fn drop(&mut self) {
         // The end of its input ends the script, which stops its servers and removes their files.
-        drop(self.script.stdin.take());
+        let orders = self.orders.get_mut();
+        let orders = orders.unwrap_or_else(PoisonError::into_inner);
+        drop(orders.given.take());
         drop(self.script.wait());
     }
 }

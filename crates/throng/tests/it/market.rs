@@ -6,6 +6,7 @@ mod nats;
 mod players;
 mod processes;
 mod publication;
+mod replica;
 mod whole;
 mod witness;
 

@@ -1,7 +1,10 @@
 //! A market while what is behind it fails: every request is answered in time, no cent is lost, and it recovers by
 //! itself.
 
+mod disk;
+mod refusing;
 mod relays;
+mod servers;
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -87,6 +90,18 @@ impl Market {
         let slowest = seen.slowest();
         assert!(slowest < ANSWERED_WITHIN, "{what}: {slowest:?}");
         seen
+    }
+
+    /// The same of something that no answer needs. On a machine that is too busy, the store itself may be late.
+    fn needs_nothing_of(&self, what: &str, begin: impl FnOnce(), end: impl FnOnce()) {
+        let late = || self.metric("market_store_late_total");
+        let before = late();
+        let seen = self.survives(what, begin, end);
+        let late = late() - before;
+        assert!(
+            unavailable(&seen) as f64 <= late,
+            "{what}: {late}, {seen:?}"
+        );
     }
 
     /// Ends the market and holds its books against what the players know, and what its subscribers got against what

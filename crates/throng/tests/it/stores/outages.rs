@@ -6,7 +6,6 @@ use std::net::Ipv4Addr;
 use std::process::{Child, Command};
 
 use mysql::prelude::Queryable;
-use rustix::process::{Pid, Signal, kill_process};
 
 use super::*;
 
@@ -44,30 +43,6 @@ impl Database {
 
     fn events(&self) -> i64 {
         self.number("SELECT count(*) FROM ads_events")
-    }
-}
-
-/// A server's processes, stopped until this is dropped.
-struct Frozen(Vec<Pid>);
-
-impl Frozen {
-    fn now(services: &Services, name: &str) -> Frozen {
-        let pid = services.pid(name);
-        // PostgreSQL has a process for each connection.
-        let all = [pid.cast_signed()].into_iter().chain(children(pid));
-        let all: Vec<Pid> = all.filter_map(Pid::from_raw).collect();
-        all.iter()
-            .for_each(|pid| kill_process(*pid, Signal::STOP).unwrap());
-        Frozen(all)
-    }
-}
-
-impl Drop for Frozen {
-    fn drop(&mut self) {
-        for pid in &self.0 {
-            // It may have ended by itself.
-            let _ = kill_process(*pid, Signal::CONT);
-        }
     }
 }
 
@@ -222,7 +197,7 @@ fn a_frozen_database_uses_up_no_campaign() {
             more.extend(cache.iter().flat_map(|cache| ["--cache", cache]));
             let server = Served::start(&small(&database.url, &more));
             let offer = ad(&server.url).unwrap();
-            let frozen = Frozen::now(&services, database.kind);
+            let frozen = services.freeze(database.kind);
             std::thread::scope(|scope| {
                 for _ in 0..4 {
                     scope.spawn(|| assert_eq!(ad(&server.url), None));
@@ -251,7 +226,7 @@ fn an_event_refused_by_a_frozen_cache_has_no_effect() {
         let more = [&more[..], &["--store-wait", "2s"]].concat();
         let server = Served::start(&small(&database.url, &more));
         let steps = events(&ad(&server.url).unwrap());
-        let frozen = Frozen::now(&services, "redis");
+        let frozen = services.freeze("redis");
         std::thread::scope(|scope| {
             scope.spawn(|| assert_eq!(ask(&server.url, "GET", &steps[0].1).0, 503));
             for _ in 0..4 {

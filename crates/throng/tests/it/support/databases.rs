@@ -38,6 +38,43 @@ impl Database {
         Some(Database { kind, url })
     }
 
+    /// The same on the replica of its server; `None`, said aloud, where there is none.
+    pub(crate) fn replica(&self, services: &Services) -> Option<Database> {
+        let server = services.url(&format!("{}-replica", self.kind))?;
+        let (server, _) = server.rsplit_once('/').unwrap();
+        let (_, name) = self.url.rsplit_once('/').unwrap();
+        Some(Database {
+            kind: self.kind,
+            url: format!("{server}/{name}"),
+        })
+    }
+
+    /// Whether it is there: a replica gets it a little later than its master.
+    pub(crate) fn exists(&self) -> bool {
+        match self.kind {
+            "mysql" => mysql::Conn::new(&*self.url).is_ok(),
+            _ => postgres::Client::connect(&self.url, postgres::NoTls).is_ok(),
+        }
+    }
+
+    /// Has a replica apply what its master does with a delay.
+    pub(crate) fn delay(&self, seconds: u32) {
+        let statements: &[String] = match self.kind {
+            "mysql" => &[
+                "STOP SLAVE".to_owned(),
+                format!("CHANGE MASTER TO MASTER_DELAY = {seconds}"),
+                "START SLAVE".to_owned(),
+            ],
+            _ => &[
+                format!("ALTER SYSTEM SET recovery_min_apply_delay = '{seconds}s'"),
+                "SELECT pg_reload_conf()".to_owned(),
+            ],
+        };
+        for statement in statements {
+            self.run(statement);
+        }
+    }
+
     pub(crate) fn run(&self, sql: &str) {
         match self.kind {
             "mysql" => mysql::Conn::new(&*self.url)

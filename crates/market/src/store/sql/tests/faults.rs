@@ -1,36 +1,6 @@
 //! Servers that hang or are away.
 
-use rustix::process::{Pid, Signal, kill_process};
-
 use super::*;
-
-/// A server's processes, stopped until this is dropped.
-struct Frozen(Vec<Pid>);
-
-impl Frozen {
-    fn new(services: &Services, kind: &str) -> Self {
-        let pid = services.pid(kind).cast_signed();
-        // PostgreSQL has a process for each connection.
-        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
-        let children = children.unwrap_or_default();
-        let children = children.split_whitespace().map(|pid| pid.parse().unwrap());
-        let all = std::iter::once(pid).chain(children);
-        let all: Vec<Pid> = all.filter_map(Pid::from_raw).collect();
-        for pid in &all {
-            kill_process(*pid, Signal::STOP).unwrap();
-        }
-        Self(all)
-    }
-}
-
-impl Drop for Frozen {
-    fn drop(&mut self) {
-        for pid in &self.0 {
-            // It may have ended by itself.
-            let _ = kill_process(*pid, Signal::CONT);
-        }
-    }
-}
 
 #[test]
 fn a_server_that_hangs_is_unavailable_within_the_wait() {
@@ -55,7 +25,7 @@ fn a_server_that_hangs_is_unavailable_within_the_wait() {
             let first = prediction(&user, 1, Outcome::Home, 1);
             run(async {
                 assert!(store.predict(&first).await.is_ok());
-                let frozen = Frozen::new(&services, database.kind);
+                let frozen = services.freeze(database.kind);
                 for _ in 0..3 {
                     let start = now();
                     let refused = store.predict(&first).await;
@@ -204,7 +174,7 @@ fn reads_go_to_the_master_while_the_replica_is_away() {
             let store = Sql::open(&options(driver)).unwrap();
             run(async {
                 store.games().await.unwrap();
-                let frozen = Frozen::new(&replicas, kind);
+                let frozen = replicas.freeze(kind);
                 let diverted = || store.metrics().diverted.get();
                 for _ in 0..50 {
                     if diverted() > 0 {

@@ -70,9 +70,7 @@ fn redis_is_disturbed(is_bus: bool) {
     let market = Market::start(&database.url, both, &[]);
     for fault in FAULTS {
         let what = format!("bus: {is_bus}, {fault:?}");
-        let seen = market.survives(&what, || relay.disturb(fault), || relay.restore());
-        // Neither is needed for an answer.
-        assert_eq!(unavailable(&seen), 0, "{what}");
+        market.needs_nothing_of(&what, || relay.disturb(fault), || relay.restore());
     }
     let missed = market.end(&database, Some(witness));
     assert_eq!(missed > 0, is_bus, "{missed}");
@@ -108,7 +106,9 @@ fn a_blocking_driver_behind_a_bad_line_recovers() {
         let what = format!("blocking, {fault:?}");
         let begin = || relays.iter().for_each(|relay| relay.disturb(fault));
         let seen = market.survives(&what, begin, || relays.iter().for_each(Relay::restore));
-        assert!(fault == LATE || unavailable(&seen) > 0, "{what}: {seen:?}");
+        // What waited in the thread's queue may be answered when the line is good again.
+        let noticed = unavailable(&seen) > 0 || seen.slowest() >= WAIT;
+        assert!(fault == LATE || noticed, "{what}: {seen:?}");
     }
     assert_eq!(market.end(&database, Some(witness)), 0);
 }
