@@ -239,6 +239,7 @@ async fn report(state: &MarketState) -> Report {
 mod needs;
 #[cfg(test)]
 #[path = "../../../tests/services.rs"]
+#[expect(dead_code, reason = "servers are stopped and started in other tests")]
 mod services;
 #[cfg(test)]
 mod tests;
