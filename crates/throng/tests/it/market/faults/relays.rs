@@ -73,7 +73,8 @@ fn redis_is_disturbed(is_bus: bool) {
         market.needs_nothing_of(&what, || relay.disturb(fault), || relay.restore());
     }
     let missed = market.end(&database, Some(witness));
-    assert_eq!(missed > 0, is_bus, "{missed}");
+    // Only what is under way when the bus goes is lost, if anything is: nobody else publishes.
+    assert!(is_bus || missed == 0, "{missed}");
 }
 
 #[test]
