@@ -6,6 +6,7 @@
 //! What was taken is republished to all processes, each of which has one connection, on a thread of its own.
 
 mod address;
+mod held;
 mod link;
 mod record;
 mod stream;

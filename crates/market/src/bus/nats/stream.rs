@@ -93,6 +93,8 @@ pub(super) struct Placed {
 pub(super) struct News {
     pub(super) game: GameId,
     pub(super) placed: Placed,
+    /// The place of the record that it replaced; 0 if there was none.
+    pub(super) previous: u64,
 }
 
 /// Why news could not be used.
@@ -218,6 +220,9 @@ impl Stream {
             (Some(game), Some(at), Some(record)) => Ok(News {
                 game,
                 placed: Placed { at, record },
+                previous: header("Nats-Last-Sequence")
+                    .and_then(|previous| previous.parse().ok())
+                    .unwrap_or_default(),
             }),
             _ => Err(Unusable::Malformed),
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::Shared;
+use super::held::Held;
 use super::link::NatsError;
 use super::stream::{News, Placed, Stream, Unusable};
 use crate::bus::hub::Inbox;
@@ -126,17 +127,27 @@ impl Subscriber {
     /// Delivers until the connection is lost, or what the stream held.
     async fn receive(&mut self, subscribed: &mut Subscribed) {
         let Subscribed { stream, news, at } = subscribed;
+        let mut held = Held::default();
         loop {
             let message = tokio::select! {
                 biased;
                 _ = stream.session.end() => return,
                 message = news.next() => message,
+                () = held.is_over() => {
+                    if !held.all().all(|news| self.take(stream, news, at)) {
+                        return;
+                    }
+                    continue;
+                }
             };
             let Some(message) = message else { return };
             match stream.news(&message) {
                 Ok(news) => {
-                    if !self.take(stream, news, at) {
-                        return;
+                    held.add(news);
+                    while let Some(news) = held.next(at) {
+                        if !self.take(stream, news, at) {
+                            return;
+                        }
                     }
                 }
                 Err(Unusable::Malformed) => self.shared.hub.metrics.dropped.add(1),
@@ -147,7 +158,7 @@ impl Subscriber {
 
     /// Whether the numbers go on from those before.
     fn take(&mut self, stream: &Stream, news: News, at: &mut [u64]) -> bool {
-        let News { game, placed } = news;
+        let News { game, placed, .. } = news;
         let Some(last_at) = game.index().and_then(|index| at.get_mut(index)) else {
             return true;
         };
