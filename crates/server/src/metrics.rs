@@ -17,6 +17,29 @@ impl Counter {
     }
 }
 
+/// Upper bounds of the bins of times, in microseconds.
+const TIME_BOUNDS_US: [u32; 19] = [
+    10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000,
+    500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000,
+];
+
+/// Times by size, that any thread may add to.
+#[derive(Debug, Default)]
+pub struct TimeHistogram {
+    /// One more than there are bounds.
+    bins: [Counter; TIME_BOUNDS_US.len() + 1],
+    sum_us: Counter,
+}
+
+impl TimeHistogram {
+    /// Adds this time `count` times.
+    pub fn add(&self, time_us: u64, count: u64) {
+        let bin = TIME_BOUNDS_US.partition_point(|&bound| u64::from(bound) < time_us);
+        self.bins[bin].add(count);
+        self.sum_us.add(time_us.saturating_mul(count));
+    }
+}
+
 /// What a server of plain HTTP counts.
 #[derive(Debug, Default)]
 pub struct HttpConnections {
@@ -141,6 +164,53 @@ impl Page {
         }
     }
 
+    /// A figure for each of several labels, such as `operation="send"`; counters only rise.
+    pub fn labelled(
+        &mut self,
+        name: &str,
+        is_counter: bool,
+        help: &str,
+        values: impl IntoIterator<Item = (String, u64)>,
+    ) {
+        let name = format!("{}_{name}", self.system);
+        let kind = if is_counter { "counter" } else { "gauge" };
+        self.head(&name, kind, help);
+        for (labels, value) in values {
+            writeln!(self.text, "{name}{{{labels}}} {value}").expect("a string takes any text");
+        }
+    }
+
+    /// Histograms of times in seconds, one for each label.
+    pub fn histograms<'a>(
+        &mut self,
+        name: &str,
+        help: &str,
+        histograms: impl IntoIterator<Item = (&'a str, &'a TimeHistogram)>,
+    ) {
+        let name = format!("{}_{name}", self.system);
+        self.head(&name, "histogram", help);
+        for (labels, histogram) in histograms {
+            let mut count = 0;
+            let bounds = TIME_BOUNDS_US.iter().map(|&us| f64::from(us) / 1e6);
+            let bounds = bounds.map(|bound| bound.to_string());
+            let bounds = bounds.chain(["+Inf".to_owned()]);
+            for (bound, bin) in bounds.zip(&histogram.bins) {
+                count += bin.get();
+                writeln!(
+                    self.text,
+                    "{name}_bucket{{{labels},le=\"{bound}\"}} {count}"
+                )
+                .expect("a string takes any text");
+            }
+            let sum = histogram.sum_us.get() as f64 / 1e6;
+            writeln!(
+                self.text,
+                "{name}_sum{{{labels}}} {sum}\n{name}_count{{{labels}}} {count}"
+            )
+            .expect("a string takes any text");
+        }
+    }
+
     /// The page, with memory and CPU of this process; they are left out where `/proc` does not
     /// tell.
     pub fn finish(mut self) -> String {
@@ -156,11 +226,13 @@ impl Page {
     }
 
     fn sample(&mut self, name: &str, kind: &str, help: &str, value: impl Display) {
-        writeln!(
-            self.text,
-            "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}"
-        )
-        .expect("a string takes any text");
+        self.head(name, kind, help);
+        writeln!(self.text, "{name} {value}").expect("a string takes any text");
+    }
+
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}")
+            .expect("a string takes any text");
     }
 }
 
