@@ -98,7 +98,7 @@ impl Drop for Driver {
     }
 }
 
-fn timed_out() -> SqlError {
+pub(super) fn timed_out() -> SqlError {
     SqlError::Lost("no answer in time".to_owned())
 }
 
@@ -114,7 +114,7 @@ pub(super) fn message(error: &tokio_postgres::Error) -> String {
     }
 }
 
-fn sql_error(error: &tokio_postgres::Error) -> SqlError {
+pub(super) fn sql_error(error: &tokio_postgres::Error) -> SqlError {
     let Some(code) = error.code() else {
         return SqlError::Lost(message(error));
     };

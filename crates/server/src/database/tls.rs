@@ -3,7 +3,6 @@
 
 use std::error::Error;
 use std::path::Path;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use mysql::{Opts, OptsBuilder};
@@ -13,10 +12,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use trust::{ClientConfig, MysqlUrl, PostgresUrl, Verify};
 
 use super::address::{AddressError, DatabaseKind, ServerAddress};
+use super::asynchronous::PostgresConnection;
 use super::postgres;
-
-/// Whatever keeps a connection going.
-type Driving = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The address with the TLS that it wants: its file is read once, and reported now if there is something wrong with it.
 pub(super) fn load(address: ServerAddress) -> Result<ServerAddress, AddressError> {
@@ -74,16 +71,16 @@ pub(super) fn postgres_config(address: &ServerAddress) -> Result<Config, Address
 pub(super) async fn connect_postgres(
     config: &Config,
     tls: Option<&Arc<ClientConfig>>,
-) -> Result<(Client, Driving), tokio_postgres::Error> {
+) -> Result<(Client, PostgresConnection), tokio_postgres::Error> {
     match tls {
         None => {
             let (client, connection) = config.connect(NoTls).await?;
-            Ok((client, Box::pin(async { drop(connection.await) })))
+            Ok((client, PostgresConnection::new(connection)))
         }
         Some(tls) => {
             let connector = MakeRustlsConnect::new(ClientConfig::clone(tls));
             let (client, connection) = config.connect(connector).await?;
-            Ok((client, Box::pin(async { drop(connection.await) })))
+            Ok((client, PostgresConnection::new(connection)))
         }
     }
 }
