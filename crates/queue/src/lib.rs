@@ -1,3 +1,7 @@
 //! A message queue in front of PostgreSQL: frames in, stored functions out.
 
+mod clock;
+mod jobs;
+mod options;
+mod waiters;
 mod wire;
