@@ -3,5 +3,6 @@
 mod clock;
 mod jobs;
 mod options;
+mod store;
 mod waiters;
 mod wire;

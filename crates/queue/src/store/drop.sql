@@ -1,0 +1,10 @@
+DROP FUNCTION IF EXISTS queue_create(int);
+DROP FUNCTION IF EXISTS queue_delete(int);
+DROP FUNCTION IF EXISTS queue_send(int, int, int, text, boolean);
+DROP FUNCTION IF EXISTS queue_peek(int, int);
+DROP FUNCTION IF EXISTS queue_pop_skip(int, int);
+DROP FUNCTION IF EXISTS queue_pop_lock(int, int);
+DROP FUNCTION IF EXISTS queue_waiting(int, int);
+DROP FUNCTION IF EXISTS queue_sent(int, int, int, bigint);
+DROP FUNCTION IF EXISTS queue_must_exist(int);
+DROP TABLE message, queue, queue_schema;
