@@ -2,7 +2,11 @@
 
 mod clock;
 mod jobs;
+mod listener;
+mod metrics;
 mod options;
+mod state;
 mod store;
 mod waiters;
 mod wire;
+mod workers;
