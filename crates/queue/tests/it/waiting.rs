@@ -1,0 +1,111 @@
+//! Pops that wait for a message.
+
+use std::net::Shutdown;
+use std::time::{Duration, Instant};
+
+use queue::{QueueOptions, Wait};
+
+use crate::queue_client::*;
+use crate::support::{Queue, on_each_store, small};
+
+const LONG_MS: u32 = 30_000;
+
+/// On each store, and with each way to learn of messages.
+fn each() -> Vec<QueueOptions> {
+    let mut notified = small();
+    notified.wait = Wait::Notify;
+    notified.poll_every = Duration::from_secs(3_600);
+    let mut polling = small();
+    polling.poll_every = Duration::from_millis(5);
+    // In memory the two are the same.
+    let mut each = on_each_store(&notified);
+    each.extend(on_each_store(&polling).into_iter().skip(1));
+    each
+}
+
+/// A pop in progress: the client, once it is known to wait.
+fn waiting(queue: &Queue, id: u32, receiver: u32) -> Client {
+    let mut client = queue.client();
+    client.write(&frame(ECHO, b"")).unwrap();
+    let pop = frame(POP, &fields(&[id, receiver, LONG_MS], ""));
+    client.write(&pop).unwrap();
+    client.answer(ECHO).unwrap();
+    client
+}
+
+#[test]
+fn a_pop_waits_for_its_message() {
+    for options in each() {
+        // The single worker serves others while pops wait.
+        let mut options = options;
+        options.connections = 1;
+        let queue = Queue::start(options);
+        let mut sender = queue.client();
+        let id = sender.create(1).unwrap();
+        let begin = now();
+        let (mut seven, mut eight) = (waiting(&queue, id, 7), waiting(&queue, id, 8));
+        sender.send((id, 1, 8), "for eight").unwrap();
+        assert_eq!(eight.answer(POP).unwrap()[28..], *b"for eight");
+        sender.send((id, 1, 0), "for anybody").unwrap();
+        assert_eq!(seven.answer(POP).unwrap()[28..], *b"for anybody");
+        assert!(begin.elapsed() < Duration::from_millis(LONG_MS.into()));
+        assert_eq!(sender.peek(id, 7).unwrap(), None);
+    }
+}
+
+#[test]
+fn each_of_many_waiting_pops_gets_one_message() {
+    for options in each() {
+        let queue = Queue::start(options);
+        let mut sender = queue.client();
+        let id = sender.create(1).unwrap();
+        let mut clients: Vec<Client> = (1..=20).map(|number| waiting(&queue, id, number)).collect();
+        let mut sent: Vec<u64> = (0..20)
+            .map(|_| sender.send((id, 1, 0), "text").unwrap())
+            .collect();
+        let mut got: Vec<u64> = clients
+            .iter_mut()
+            .map(|client| u64::from_be_bytes(client.answer(POP).unwrap()[..8].try_into().unwrap()))
+            .collect();
+        sent.sort_unstable();
+        got.sort_unstable();
+        assert_eq!(got, sent);
+    }
+}
+
+#[test]
+fn a_pop_waits_no_longer_than_it_says() {
+    for options in each() {
+        let queue = Queue::start(options);
+        let mut client = queue.client();
+        let id = client.create(1).unwrap();
+        let begin = now();
+        assert_eq!(client.pop(id, 1, 40).unwrap(), None);
+        assert!(begin.elapsed() >= Duration::from_millis(40));
+        assert!(begin.elapsed() < Duration::from_secs(20));
+    }
+}
+
+#[test]
+fn who_leaves_while_waiting_takes_no_message() {
+    for options in each() {
+        let queue = Queue::start(options);
+        let mut sender = queue.client();
+        let id = sender.create(1).unwrap();
+        let gone = waiting(&queue, id, 1);
+        gone.stream.shutdown(Shutdown::Write).unwrap();
+        let mut gone = gone;
+        // The answer says that it does not wait any more.
+        assert_eq!(gone.answer(POP).unwrap(), [0; 28]);
+        let sent = sender.send((id, 1, 0), "text").unwrap();
+        assert_eq!(sender.pop(id, 1, 0).unwrap().unwrap().id, sent);
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long an answer takes is what is tested"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
