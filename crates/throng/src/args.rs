@@ -12,6 +12,7 @@ pub(crate) mod market;
 mod model;
 mod new;
 mod probe;
+pub(crate) mod queue;
 pub(crate) mod serve;
 mod ui;
 

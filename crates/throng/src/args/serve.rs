@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args as ClapArgs, Subcommand};
 
-use super::{ads, market};
+use super::{ads, market, queue};
 use crate::settings::{parse_address, parse_duration};
 
 #[derive(Debug, ClapArgs)]
@@ -23,6 +23,8 @@ pub(crate) enum System {
     Chat(ChatArgs),
     /// Ad network: ad selection by performance, events, records, access log
     Ads(Box<ads::AdsArgs>),
+    /// Message queue in front of PostgreSQL: framed requests over TCP, stored functions
+    Queue(Box<queue::QueueArgs>),
     /// HTTP server that freezes on a schedule
     Stall(StallArgs),
     /// Minimal WebSocket and HTTP echo server

@@ -3,6 +3,7 @@
 mod ads;
 mod market;
 mod processes;
+mod queue;
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -24,6 +25,7 @@ pub(crate) fn serve(system: System) -> Result<Exit, Failure> {
         System::Market(args) => market::market(&args),
         System::Chat(args) => chat(&args),
         System::Ads(args) => ads::ads(&args),
+        System::Queue(args) => queue::queue(&args),
         System::Stall(args) => stall(&args),
         System::Echo(args) => echo(&args),
         System::Hello(args) => hello(&args),

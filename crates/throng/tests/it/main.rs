@@ -26,6 +26,7 @@ mod pages;
 mod pauses;
 mod people;
 mod probes;
+mod queue;
 mod round_trip;
 mod runs;
 mod samples;
