@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test test-deps check fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-market bench-docs site model-truth truth hostile-truth kill blame-truth capacity-truth percentile-truth picture dist toolchain
+.PHONY: help run test test-deps check fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-market bench-queue bench-docs site model-truth truth hostile-truth kill blame-truth capacity-truth percentile-truth picture dist toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # rustup installs cargo there; a fresh shell may not know it yet.
@@ -26,6 +26,7 @@ help:
 	@echo "make bench-model    how fast 1 GB of log and a trace of two months are modelled, a few minutes"
 	@echo "make bench-chat     the cost of the chat's transports and the capacity of its server, 25 minutes"
 	@echo "make bench-market   the market on MariaDB, PostgreSQL and Redis, half an hour"
+	@echo "make bench-queue    the queue beside an echo server and pgbench, ten minutes"
 	@echo "make bench-ui       what a live page with viewers costs a run, five minutes"
 	@echo "make bench-docs     write docs/benchmarks.md, and tables of docs/chat.md, from the newest raw data"
 	@echo "make site           build the documentation as a site with search"
@@ -91,6 +92,9 @@ bench-ui: toolchain web
 
 bench-market: toolchain web
 	@bench/market
+
+bench-queue: toolchain web
+	@bench/queue
 
 dist: toolchain
 	@REBUILD=$(REBUILD) scripts/dist.sh
