@@ -403,5 +403,5 @@ async fn read_ahead(
         }
     }
     // Who has sent this much is taken to be there.
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }

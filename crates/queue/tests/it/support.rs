@@ -131,7 +131,7 @@ pub(crate) fn with_sql<T>(url: &str, work: impl AsyncFnOnce(Sql) -> T) -> T {
 
 pub(crate) fn sql(url: &str, statements: &str) {
     with_sql(url, async |client: Sql| {
-        client.batch_execute(statements).await.unwrap()
+        client.batch_execute(statements).await.unwrap();
     });
 }
 
