@@ -56,6 +56,27 @@ fn football_million() {
 }
 
 #[test]
+fn queue_quick() {
+    passes(
+        "queue/quick.yaml",
+        &["arrivals.1.for=1s", "thresholds.1=p99(pop) < 10s"],
+        8,
+    );
+}
+
+#[test]
+fn queue_clients() {
+    for mix in ["read", "write", "mixed", "pop-send", "equal", "echo"] {
+        let mix = format!("mix={mix}");
+        passes(
+            "queue/clients.yaml",
+            &[&mix, "clients=4", "arrive=100ms", "hold=400ms"],
+            4,
+        );
+    }
+}
+
+#[test]
 fn market_probes() {
     let sets = ["arrivals.0.constant=40/s", "arrivals.0.for=2s", "hold=1s"];
     let space = passes("market-probes.yaml", &[&sets, &HURRY[..]].concat(), 80);

@@ -490,6 +490,21 @@ fn the_lessons_of_the_market_are_planned() {
     ended.stdout_contains("48 runs");
 }
 
+#[test]
+fn the_experiments_on_the_queue_are_planned() {
+    for (example, runs) in [
+        ("examples/queue/database.yaml", "90 runs"),
+        ("examples/queue/echo.yaml", "24 runs"),
+        ("examples/queue/maximum.yaml", "24 runs"),
+        ("examples/queue/choices.yaml", "24 runs"),
+    ] {
+        let mut command = throng(["experiment", example, "--plan"]);
+        command.env("QUEUE_STORE", "postgres://me@127.0.0.1:5432/queue");
+        let ended = Ended::of(command.current_dir(root())).with(0);
+        ended.stdout_contains(runs);
+    }
+}
+
 /// The example, each of its runs cut to a moment and made once.
 #[test]
 fn the_example_runs() {
