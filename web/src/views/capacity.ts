@@ -221,7 +221,9 @@ function law(doc: CapacityDocument): HTMLElement | null {
     ['R²', significant(fitted.r_squared)],
     [
       'maximum at',
-      fitted.peak_in_flight === null ? 'never falls' : `${bounded(fitted.peak_in_flight)} in flight`,
+      fitted.peak_in_flight === null
+        ? 'never falls'
+        : `${bounded(fitted.peak_in_flight)} in flight`,
     ],
     [
       'upper limit',
