@@ -25,7 +25,7 @@ help:
 	@echo "                    settings of this machine, FANS=1 plays the complete final"
 	@echo "make bench-model    how fast 1 GB of log and a trace of two months are modelled, a few minutes"
 	@echo "make bench-chat     the cost of the chat's transports and the capacity of its server, 25 minutes"
-	@echo "make bench-market   the market on MariaDB, PostgreSQL and Redis, half an hour"
+	@echo "make bench-market   the market on MariaDB, PostgreSQL and Redis, an hour and a half"
 	@echo "make bench-queue    the queue beside an echo server and pgbench, ten minutes"
 	@echo "make bench-ui       what a live page with viewers costs a run, five minutes"
 	@echo "make bench-docs     write docs/benchmarks.md, and tables of docs/chat.md, from the newest raw data"
