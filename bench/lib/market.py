@@ -42,15 +42,23 @@ def build_examples() -> None:
 
 
 @contextlib.contextmanager
-def database(kind: str):
-    """A database server of its own, empty: its URL."""
+def system(**args):
+    """The servers of the example, none of them started yet, in a folder of their own."""
     with tempfile.TemporaryDirectory(prefix="throng-bench-") as folder:
+        # PostgreSQL's user has to pass through.
         pathlib.Path(folder).chmod(0o711)
-        servers = load_example().Market(folder, argparse.Namespace())
+        servers = load_example().Market(folder, argparse.Namespace(**args))
         try:
-            yield servers.store(kind)
+            yield servers
         finally:
             servers.stop()
+
+
+@contextlib.contextmanager
+def database(kind: str):
+    """A database server of its own, empty: its URL."""
+    with system() as servers:
+        yield servers.store(kind)
 
 
 def predictions(url: str, runs: str, seconds: int, program: pathlib.Path = THRONG) -> dict:
@@ -62,8 +70,8 @@ def predictions(url: str, runs: str, seconds: int, program: pathlib.Path = THRON
     # Far from its store, a process may answer none in the time.
     response = found["response"] or {"p50_ns": None, "p98_ns": None}
     ms = {name: value and value / 1e6 for name, value in response.items() if name in ("p50_ns", "p98_ns")}
-    return {"per_s": found["count"] / seconds, "all": measure(summary, "predict")["count"], "p50_ms": ms["p50_ns"], "p98_ms": ms["p98_ns"],
-            "errors": found["errors"]}
+    return {"per_s": found["count"] / seconds, "all": measure(summary, "predict")["count"],
+            "p50_ms": ms["p50_ns"], "p98_ms": ms["p98_ns"], "errors": found["errors"]}
 
 
 def bare(url: str, seconds: int) -> float:
@@ -125,27 +133,22 @@ def bends(seconds: int) -> list[dict]:
 
 def bend(what: str, op: str, seconds: int) -> dict:
     """A search for capacity, and a run at the load that holds."""
-    with tempfile.TemporaryDirectory(prefix="throng-bench-") as folder, tempfile.TemporaryDirectory() as runs:
-        pathlib.Path(folder).chmod(0o711)
-        servers = load_example().Market(folder, argparse.Namespace())
-        try:
-            options = []
-            if what != "api":
-                options.append(f"--store={servers.store('postgres' if what == 'postgres' else 'mysql')}")
-                options.append(f"--store-connections={CONNECTIONS}")
-            if what == "redis":
-                options.append(f"--cache={servers.redis()['url']}")
-            with Server("market", "--threads=1", "--goal-every=20s", *options, core=None) as one:
-                row = {"what": what, "op": op, **search(one.url, op, seconds, runs)}
-                pids = {"market": one.process.pid} | {name: process.pid for name, process in servers.running}
-                before = {name: cpu_s(pid) for name, pid in pids.items()}
-                summary, cost = throng(pathlib.Path(runs), str(BENDS), "--set", f"target={one.url}/", "--set",
-                                       f"op={op}", "--set", f"players={row['players']}", "--set",
-                                       f"window={seconds}s", "--force", seconds_max=RUN_MAX_S)
-                row["cpu_cores"] = {name: (cpu_s(pid) - before[name]) / cost["wall_s"] for name, pid in pids.items()}
-                row["cpu_cores"]["generator"] = (cost["user_s"] + cost["system_s"]) / cost["wall_s"]
-        finally:
-            servers.stop()
+    with system() as servers, tempfile.TemporaryDirectory() as runs:
+        options = []
+        if what != "api":
+            options.append(f"--store={servers.store('mysql')}")
+            options.append(f"--store-connections={CONNECTIONS}")
+        if what == "redis":
+            options.append(f"--cache={servers.redis()['url']}")
+        with Server("market", "--threads=1", "--goal-every=20s", *options, core=None) as one:
+            row = {"what": what, "op": op, **search(one.url, op, seconds, runs)}
+            pids = {"market": one.process.pid} | {name: process.pid for name, process in servers.running}
+            before = {name: cpu_s(pid) for name, pid in pids.items()}
+            summary, cost = throng(pathlib.Path(runs), str(BENDS), "--set", f"target={one.url}/", "--set",
+                                   f"op={op}", "--set", f"players={row['players']}", "--set",
+                                   f"window={seconds}s", "--force", seconds_max=RUN_MAX_S)
+            row["cpu_cores"] = {name: (cpu_s(pid) - before[name]) / cost["wall_s"] for name, pid in pids.items()}
+            row["cpu_cores"]["generator"] = (cost["user_s"] + cost["system_s"]) / cost["wall_s"]
     phase = next(phase for phase in summary["phases"] if phase["name"] == "hold")
     row["per_s"] = measure(phase, "asked")["count"] / seconds
     print(row, flush=True)
@@ -180,8 +183,8 @@ def compared(turns: int, seconds: int) -> list[dict]:
         kept = {name: [] for name in one_of}
         for _ in range(turns):
             for name, one in one_of.items():
-                summary, _ = throng(pathlib.Path(runs), str(BENDS), "--set", f"target={one.url}/", "--set", "players=100",
-                                    "--set", f"window={seconds}s", "--force", seconds_max=RUN_MAX_S)
+                summary, _ = throng(pathlib.Path(runs), str(BENDS), "--set", f"target={one.url}/",
+                                    "--set", "players=100", "--set", f"window={seconds}s", "--force", seconds_max=RUN_MAX_S)
                 newest = max(pathlib.Path(runs).iterdir(), key=lambda path: path.stat().st_mtime_ns)
                 kept[name].append(str(newest))
                 print(name, measure(summary, "asked")["response"], flush=True)
@@ -203,17 +206,11 @@ def compare(kept: dict[str, list[str]], baseline: str, candidate: str) -> dict:
 
 def lessons() -> list[dict]:
     """The experiment on four of the mistakes: the effects on each response, and the mean of each combination."""
-    args = argparse.Namespace(throng=str(THRONG), store="mysql", bus="redis", apis=1, tls=False, options=[])
-    with tempfile.TemporaryDirectory(prefix="throng-bench-") as folder, tempfile.TemporaryDirectory() as runs:
-        pathlib.Path(folder).chmod(0o711)
-        system = load_example().Market(folder, args)
-        try:
-            urls = {"MARKET_STORE": system.store("mysql"), "MARKET_CACHE": system.redis()["url"]}
-            command = [str(THRONG), "experiment", str(LESSONS), "--dir", f"{runs}/experiment", "--json"]
-            done = subprocess.run(command, text=True, capture_output=True, timeout=60 * 60, check=False,
-                                  env={**os.environ, **urls})
-        finally:
-            system.stop()
+    with system() as servers, tempfile.TemporaryDirectory() as runs:
+        urls = {"MARKET_STORE": servers.store("mysql"), "MARKET_CACHE": servers.redis()["url"]}
+        command = [str(THRONG), "experiment", str(LESSONS), "--dir", f"{runs}/experiment", "--json"]
+        done = subprocess.run(command, text=True, capture_output=True, timeout=60 * 60, check=False,
+                              env={**os.environ, **urls})
     if done.returncode not in (0, 2):
         raise BenchError(f"throng experiment ended with {done.returncode}: {done.stderr[-500:]}")
     analysis = json.loads(done.stdout)
@@ -227,27 +224,22 @@ def lessons() -> list[dict]:
 def final(front: str, hold: str) -> dict:
     """24,000 fans on the whole system: behind nginx, or on two API processes that share an address."""
     tls = front.endswith("-tls")
-    args = argparse.Namespace(throng=str(THRONG), store="mysql", bus="redis", apis=2, tls=tls, options=[])
-    with tempfile.TemporaryDirectory(prefix="throng-bench-") as folder, tempfile.TemporaryDirectory() as runs:
-        pathlib.Path(folder).chmod(0o711)
-        system = load_example().Market(folder, args)
-        try:
-            urls = system.all()
-            target, shared = urls["MARKET_URL"], contextlib.nullcontext()
-            if front.startswith("shared"):
-                both = (f"--store={urls['MARKET_STORE']}", f"--bus={urls['MARKET_BUS']}",
-                        f"--cache={urls['MARKET_CACHE']}", "--processes=2", "--connections=24000",
-                        *([f"--tls-cert={system.tls['certificate']}", f"--tls-key={system.tls['key']}"] if tls else []))
-                shared = Server("market", "api", *both, core=None)
-            with shared as one:
-                target = one.url + "/" if one else target
-                if tls:
-                    target = target.replace("http:", "https:")
-                    target = f"{{ url: '{target}', tls: {{ ca: '{urls['MARKET_CA']}' }} }}"
-                command = ["--set", f"target={target}", "--set", f"hold={hold}", "--set", "options.lag_max=1s"]
-                summary, _ = throng(pathlib.Path(runs), str(FINAL), *command, seconds_max=1200, variables=urls)
-        finally:
-            system.stop()
+    options = {"throng": str(THRONG), "store": "mysql", "bus": "redis", "apis": 2, "tls": tls, "options": []}
+    with system(**options) as servers, tempfile.TemporaryDirectory() as runs:
+        urls = servers.all()
+        target, shared = urls["MARKET_URL"], contextlib.nullcontext()
+        if front.startswith("shared"):
+            both = (f"--store={urls['MARKET_STORE']}", f"--bus={urls['MARKET_BUS']}",
+                    f"--cache={urls['MARKET_CACHE']}", "--processes=2", "--connections=24000",
+                    *([f"--tls-cert={servers.tls['certificate']}", f"--tls-key={servers.tls['key']}"] if tls else []))
+            shared = Server("market", "api", *both, core=None)
+        with shared as one:
+            target = one.url + "/" if one else target
+            if tls:
+                target = target.replace("http:", "https:")
+                target = f"{{ url: '{target}', tls: {{ ca: '{urls['MARKET_CA']}' }} }}"
+            command = ["--set", f"target={target}", "--set", f"hold={hold}", "--set", "options.lag_max=1s"]
+            summary, _ = throng(pathlib.Path(runs), str(FINAL), *command, seconds_max=1200, variables=urls)
     row = {"front": front, "hold": hold, "connected": summary["users"]["connected"]}
     for name in ("predict", "request", "broadcast"):
         found = measure(summary, name)
