@@ -154,12 +154,7 @@ fn law(trials: &[Trial]) -> Result<Law, String> {
         trials: points.len(),
         in_flight_max: most,
         r_squared: found.r_squared,
-        peak_in_flight: found.peak().map(|peak| {
-            bounded(Estimate {
-                value: peak,
-                ..found.peak
-            })
-        }),
+        peak_in_flight: found.peak().map(|_| bounded(found.peak)),
         limit_per_s: found.limit(),
     })
 }
