@@ -148,7 +148,7 @@ impl<'p> Messages<'p> {
         let (now_ns, received) = (delivery.now_ns, delivery.received);
         let times = (users.zero_unix_ns, now_ns);
         let (kind, counts) = ((place, message), &mut recorder.counts);
-        let sent = self.clocks.sent(kind, received.body, times, counts);
+        let sent = self.clocks.sent(kind, received, times, counts);
         let is_numbered = self.account(recorder, delivery, (place, message), user.number, sent);
         if sent == Sent::Missing {
             recorder.example(now_ns, measure, Outcome::Save, user.number, || {
@@ -196,11 +196,11 @@ impl<'p> Messages<'p> {
         let Some((place, message)) = self.find_pushed(users, delivery) else {
             return;
         };
-        let (now_ns, body) = (delivery.now_ns, delivery.received.body);
+        let (now_ns, received) = (delivery.now_ns, delivery.received);
         let (kind, zero_ns) = ((place, message), users.zero_unix_ns);
         if let Some(request_ns) = request_ns {
             let times = (request_ns, now_ns);
-            if let Some(reading) = self.clocks.compare(kind, body, zero_ns, times) {
+            if let Some(reading) = self.clocks.compare(kind, received, zero_ns, times) {
                 recorder.compare_clock(&reading);
             }
         }
@@ -208,7 +208,7 @@ impl<'p> Messages<'p> {
             return;
         }
         let counts = &mut recorder.counts;
-        let sent = self.clocks.sent(kind, body, (zero_ns, now_ns), counts);
+        let sent = self.clocks.sent(kind, received, (zero_ns, now_ns), counts);
         let user = users[delivery.user].number;
         if !self.account(recorder, delivery, (place, message), user, sent) {
             recorder.check(message.measure, Outcome::Save);

@@ -6,7 +6,7 @@ use plan::expr::{Template, Value};
 use plan::{Match, MatchTest, Source};
 use proto::http1;
 
-use crate::json::{depth_note, number, pointer, unquoted};
+use crate::json::{depth_note, json_number, number, pointer, unquoted};
 use crate::users::Scope;
 
 /// A response or message, as steps see it.
@@ -104,6 +104,15 @@ impl<'a> Received<'a> {
             Source::EventId => Some(text_value(self.event_id()?)),
             Source::Number { form, at } => form.read(self.bytes().get(*at as usize..)?),
         }
+    }
+
+    /// A finite number at a place.
+    pub(crate) fn real(&self, source: &Source) -> Option<f64> {
+        let number = match source {
+            Source::Pointer(tokens) => json_number(pointer(self.body, tokens)?)?,
+            _ => self.value(source)?.number()?.as_f64(),
+        };
+        Some(number).filter(|number| number.is_finite())
     }
 
     /// How the body begins, for error messages. `read`: whether something in it was looked for.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::expr::{Condition, Template};
 use crate::ids::MeasureId;
-use crate::matching::{Match, Save};
+use crate::matching::{Match, Save, Source};
 use crate::numbered::Numbered;
 use crate::tcp::Payload;
 
@@ -60,8 +60,8 @@ pub enum Acknowledgement {
 /// A timestamp inside a message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SentAt {
-    /// JSON pointer tokens.
-    pub pointer: Vec<String>,
+    /// A JSON pointer or a number at a position.
+    pub from: Source,
     /// Nanoseconds per unit of the number found: 1e9 for seconds since the epoch, 1e6 for ms, …
     pub unit_ns: f64,
     /// Whether stamps are corrected by the offset of their sender's clock, which replies show.

@@ -3,8 +3,8 @@
 use plan::{MessageId, Plan, Pushed, SentAt};
 
 use crate::clocks::ClockReading;
-use crate::json::{json_number, pointer};
 use crate::measure::Counts;
+use crate::received::Received;
 
 /// A stamp further ahead counts as this far ahead: one day.
 const AHEAD_MAX_NS: u64 = 86_400_000_000_000;
@@ -40,11 +40,8 @@ struct Stamp {
     resolution_ns: u64,
 }
 
-fn stamp(sent_at: &SentAt, body: &[u8], zero_unix_ns: u64) -> Option<Stamp> {
-    let number = pointer(body, &sent_at.pointer).and_then(json_number)?;
-    if !number.is_finite() {
-        return None;
-    }
+fn stamp(sent_at: &SentAt, received: &Received<'_>, zero_unix_ns: u64) -> Option<Stamp> {
+    let number = received.real(&sent_at.from)?;
     let whole = number.fract() == 0.0;
     Some(Stamp {
         // Relative to the run's zero first: an f64 of nanoseconds since 1970 is 256 ns coarse,
@@ -62,19 +59,19 @@ impl Clocks {
         }
     }
 
-    /// When the message `body` was sent. `times`: the run's zero since the Unix epoch, and now. Stamps
+    /// When a message was sent. `times`: the run's zero since the Unix epoch, and now. Stamps
     /// from before the run are counted.
     pub(super) fn sent(
         &self,
         (place, message): (MessageId, &Pushed),
-        body: &[u8],
+        received: &Received<'_>,
         (zero_unix_ns, now_ns): (u64, u64),
         counts: &mut Counts,
     ) -> Sent {
         let Some(sent_at) = &message.sent_at else {
             return Sent::Unstamped;
         };
-        let Some(stamp) = stamp(sent_at, body, zero_unix_ns) else {
+        let Some(stamp) = stamp(sent_at, received, zero_unix_ns) else {
             return Sent::Missing;
         };
         let mut at_ns = stamp.at_ns;
@@ -104,12 +101,12 @@ impl Clocks {
     pub(super) fn compare(
         &mut self,
         (place, message): (MessageId, &Pushed),
-        body: &[u8],
+        received: &Received<'_>,
         zero_unix_ns: u64,
         (sent_ns, received_ns): (u64, u64),
     ) -> Option<ClockReading> {
         let sent_at = message.sent_at.as_ref()?;
-        let stamp = stamp(sent_at, body, zero_unix_ns)?;
+        let stamp = stamp(sent_at, received, zero_unix_ns)?;
         let round_trip_ns = received_ns.saturating_sub(sent_ns);
         let middle_ns = sent_ns as f64 + round_trip_ns as f64 / 2.0;
         let reading = ClockReading {

@@ -98,6 +98,23 @@ fn typed_bytes_are_sent_and_matched() {
     assert_eq!(ran.total(|counts| counts.users_finished), 1);
 }
 
+#[test]
+fn stamps_may_be_binary_fields() {
+    let steps = "
+    - send: hello
+    - think: 1s
+";
+    let text = scenario(TYPED, steps);
+    let text = text.replace("9 } }", "9 }, sent_at: u64be@1, unit: us }");
+    // The request arrives after 3 ms, and the message is stamped then; another one is too short for a stamp.
+    let stamped = b"\0\0\0\x08\x09\0\0\0\0\0\0\x0b\xb8";
+    let mut peer = answers(1, &[stamped, b"\0\0\0\x04\x09\0\0\0\0"]);
+    let ran = run_over(&text, &mut peer, Link::new(MS));
+    assert_eq!(ran.rows("tick")[0].response_ns(), MS, "{:?}", ran.details());
+    assert_eq!(ran.counted("tick", Outcome::Ok), 1);
+    assert_eq!(ran.counted("tick", Outcome::Save), 1);
+}
+
 fn outcome(ran: &Ran, measure: &str) -> Vec<(Outcome, u64)> {
     let rows = ran.rows(measure).into_iter();
     rows.map(|row: Measurement| (row.outcome, row.response_ns()))

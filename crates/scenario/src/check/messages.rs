@@ -45,11 +45,13 @@ impl Checker<'_> {
             None => None,
         };
         let unit_ns = [1e9, 1e6, 1e3, 1.0][unit_ns.unwrap_or(1)];
-        let pointer = fields.get("sent_at").and_then(|node| self.pointer(node));
-        let correct = self.corrects(&fields, pointer.is_some());
+        let from = fields
+            .get("sent_at")
+            .and_then(|node| self.place_of_number(node));
+        let correct = self.corrects(&fields, from.is_some());
         let measure = self.measure_from(&fields, "as", &entry.key, MeasureKind::Message);
-        let sent_at = pointer.map(|pointer| SentAt {
-            pointer,
+        let sent_at = from.map(|from| SentAt {
+            from,
             unit_ns,
             correct,
             ahead: self.part(measure, "ahead", &entry.value.place),

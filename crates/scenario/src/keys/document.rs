@@ -334,9 +334,9 @@ pub(crate) static MESSAGE: Table = Table {
             name: "sent_at",
             kind: Kind::Text,
             default: Said("the message is only counted"),
-            doc: "JSON pointer to the sender's timestamp, a number since the Unix \
-                  epoch. The message's latency is the time from this timestamp to \
-                  receipt",
+            doc: "Where the sender's timestamp is, a number since the Unix epoch: a JSON \
+                  pointer, or a binary field (`u64be@4`). The message's latency is the \
+                  time from this timestamp to receipt",
         },
         Key {
             name: "unit",

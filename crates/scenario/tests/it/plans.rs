@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use plan::{HttpConnections, MeasureKind, Mode, Target};
+use plan::{HttpConnections, MeasureKind, Mode, Source, Target};
 
 use crate::{plan, plan_with, rendered};
 
@@ -204,9 +204,10 @@ fn messages_are_read() {
     };
     assert_eq!(update.when.len(), 2);
     let sent_at = update.sent_at.as_ref().unwrap();
+    let pointer = ["a/b", "sent"].map(str::to_owned).to_vec();
     assert_eq!(
-        (sent_at.pointer.join("|").as_str(), sent_at.unit_ns),
-        ("a/b|sent", 1e3)
+        (&sent_at.from, sent_at.unit_ns),
+        (&Source::Pointer(pointer), 1e3)
     );
     assert_eq!(plan.measures[update.measure.index()].name, "broadcast");
     assert_eq!(plan.measures[other.measure.index()].name, "other");
