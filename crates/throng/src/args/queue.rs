@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum};
 
-use super::serve::ListenArgs;
+use super::serve::{ListenArgs, ProcessArgs};
 use crate::settings::{parse_address, parse_duration, parse_size};
 
 #[derive(Debug, ClapArgs)]
@@ -18,6 +18,12 @@ pub(crate) struct QueueArgs {
     /// Threads that read requests and write answers [default: one per core, at least 2]
     #[arg(long, value_name = "N")]
     pub(crate) frontends: Option<usize>,
+    /// Middlewares on the address, each a process with --frontends threads and --connections workers; more than
+    /// one need a store [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) processes: Option<u16>,
+    #[command(flatten)]
+    pub(crate) process: ProcessArgs,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
     #[command(flatten)]
@@ -70,7 +76,7 @@ pub(crate) struct StoreArgs {
     /// Address the messages of --fill to the receivers 1 to N in turn; 0: to anybody [default: 0]
     #[arg(long, value_name = "N", requires = "fill")]
     pub(crate) receivers: Option<u32>,
-    /// Leave out an index of the table of messages
+    /// Leave out an index of the table of messages, or none
     #[arg(long, value_enum, value_name = "INDEX", requires = "fill")]
     pub(crate) without_index: Option<IndexArg>,
 }
@@ -119,6 +125,7 @@ pub(crate) enum SwitchArg {
 /// An index of the table of messages.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum IndexArg {
+    None,
     Queue,
     Receiver,
     Sender,

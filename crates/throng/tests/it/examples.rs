@@ -66,7 +66,9 @@ fn queue_quick() {
 
 #[test]
 fn queue_clients() {
-    for mix in ["read", "write", "mixed", "pop-send", "equal", "echo"] {
+    for mix in [
+        "read", "write", "mixed", "pop-send", "equal", "queries", "echo",
+    ] {
         let mix = format!("mix={mix}");
         passes(
             "queue/clients.yaml",
@@ -74,6 +76,23 @@ fn queue_clients() {
             4,
         );
     }
+}
+
+#[test]
+fn queue_stability() {
+    let sets = [
+        "target.queue.store=memory",
+        "target.queue.processes=1",
+        "clients=4",
+        "hold=1s",
+    ];
+    passes("queue/stability.yaml", &sets, 4);
+}
+
+#[test]
+fn queue_delivery() {
+    let sets = ["hold=3s", "thresholds.1=p99(delivery) < 10s"];
+    passes("queue/delivery.yaml", &sets, 67);
 }
 
 #[test]

@@ -496,7 +496,11 @@ fn the_experiments_on_the_queue_are_planned() {
         ("examples/queue/database.yaml", "90 runs"),
         ("examples/queue/echo.yaml", "24 runs"),
         ("examples/queue/maximum.yaml", "24 runs"),
-        ("examples/queue/choices.yaml", "24 runs"),
+        ("examples/queue/choices.yaml", "48 runs"),
+        ("examples/queue/factorial.yaml", "24 runs"),
+        ("examples/queue/scalability.yaml", "18 runs"),
+        ("examples/queue/waits.yaml", "9 runs"),
+        ("examples/queue/indexes.yaml", "36 runs"),
     ] {
         let mut command = throng(["experiment", example, "--plan"]);
         command.env("QUEUE_STORE", "postgres://me@127.0.0.1:5432/queue");

@@ -4,6 +4,7 @@ mod accounts;
 #[path = "../../../../tests/queue_client.rs"]
 #[expect(dead_code, reason = "the crate of the queue uses all of it")]
 mod client;
+mod processes;
 mod soak;
 
 use std::net::SocketAddr;
@@ -99,6 +100,8 @@ fn what_cannot_be_served_is_said() {
             "memory has no indexes to leave out",
         ),
         (&["--init"], 64, "--store"),
+        (&["--processes", "2"], 64, "processes need a store"),
+        (&["--processes", "257"], 64, "processes must be 1 to 256"),
         (
             // Nobody listens on this port of loopback.
             &["--store", "postgres://me:hunter2@127.0.0.1:1/queue"],

@@ -402,7 +402,7 @@ fn processes_share_campaigns_and_a_log() {
     let pid = rustix::process::Pid::from_raw(first).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     let ended = running.end().with(69);
-    ended.stderr_contains(&format!("(process {first}) ended unexpectedly: signal: 9"));
+    ended.stderr_contains(&format!("(pid {first}) ended unexpectedly: signal: 9"));
     let (running, url) = several(&database.url, &["--cache", redis]);
     drop(running);
     // Who started them died without a word: they end by themselves.

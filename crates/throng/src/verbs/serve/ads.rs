@@ -23,7 +23,7 @@ pub(super) fn ads(args: &AdsArgs) -> Result<Exit, Failure> {
         options.server.listen = *address;
         options.group = Some(group.clone());
         let report = ads::run(options, Stop::SignalOrStdin, listening).map_err(failed)?;
-        processes::tell_end(&figures(report));
+        processes::report_end(&figures(report));
         return Ok(Exit::Passed);
     }
     let figures = match args.processes.unwrap_or(1) {

@@ -35,7 +35,7 @@ pub(super) fn market(args: &MarketArgs) -> Result<Exit, Failure> {
             options.part = Part::Api;
         }
         let report = market::run(options, Stop::SignalOrStdin, listening).map_err(failed)?;
-        processes::tell_end(&figures(report));
+        processes::report_end(&figures(report));
         return Ok(Exit::Passed);
     }
     let figures = match args.processes.unwrap_or(1) {

@@ -77,7 +77,7 @@ pub(super) fn run(
     let mut processes = Vec::new();
     for number in 0..count {
         let process = start(group, number, port.address(), &sender)
-            .map_err(|error| unavailable(format!("cannot start an app server: {error}")))?;
+            .map_err(|error| unavailable(format!("cannot start a process: {error}")))?;
         processes.push(process);
     }
     watch(stop, &sender).map_err(|error| Failure::new(Exit::Unavailable, error))?;
@@ -184,8 +184,7 @@ fn sum_figures(processes: &mut [Process], crashed: Option<usize>) -> Result<Vec<
         };
         if let Some(how) = how.filter(|_| fault.is_none() || crashed == Some(number)) {
             fault = Some(format!(
-                "app server {} of {count} (process {pid}) ended unexpectedly: {how}; the others were \
-                 stopped",
+                "process {} of {count} (pid {pid}) ended unexpectedly: {how}; the others were stopped",
                 number + 1
             ));
         }
@@ -265,7 +264,7 @@ fn watch(stop: Stop, news: &Sender<News>) -> std::io::Result<()> {
 }
 
 /// One of several tells how it ended.
-pub(super) fn tell_end(figures: &[u64]) {
+pub(super) fn report_end(figures: &[u64]) {
     let figures: Vec<String> = figures.iter().map(u64::to_string).collect();
     let _ = writeln!(std::io::stdout(), "{ENDED}{}", figures.join(" "));
 }

@@ -2,12 +2,16 @@
 
 use std::io::Write;
 
-use queue::{Fill, Index, PopLocking, QueueError, QueueOptions, SetUp, Wait};
+use queue::{Fill, Index, PopLocking, QueueError, QueueOptions, Report, SetUp, Wait};
 use server::database::{DatabaseKind, ServerAddress, StoreAddress};
+use server::{ServerError, Stop};
 
-use super::{given, listening_as, server_options, stop};
+use super::{given, listening_as, processes, server_options, stop};
 use crate::args::queue::{IndexArg, LimitArgs, PopArg, QueueArgs, StoreArgs, SwitchArg, WaitArg};
 use crate::exit::{Exit, Failure};
+
+/// One more than there may be.
+const PROCESSES_OVER: u16 = 257;
 
 pub(super) fn queue(args: &QueueArgs) -> Result<Exit, Failure> {
     let options = options(args)?;
@@ -19,19 +23,69 @@ pub(super) fn queue(args: &QueueArgs) -> Result<Exit, Failure> {
         queue::set_up(&options, set_up, stop(&args.listen)).map_err(failed)?;
         return Ok(Exit::Passed);
     }
-    let listening = |address| listening_as("tcp", address);
-    let report = queue::run(options, stop(&args.listen), listening).map_err(failed)?;
+    let figures = serve(args, options)?;
+    let [connections, done, errors] = figures[..] else {
+        return Ok(Exit::Passed);
+    };
     if !args.listen.until_stdin_closes {
         // The last line is for people; nobody may read it.
         let _ = writeln!(
             std::io::stderr(),
-            "queue stopped: {} connections, {} requests answered, {} with an error",
-            report.connections,
-            report.done + report.failed,
-            report.failed,
+            "queue stopped: {connections} connections, {} requests answered, {errors} with an error",
+            done + errors,
         );
     }
     Ok(Exit::Passed)
+}
+
+/// Serves in this process, or in several that share the address; the figures are those of all.
+fn serve(args: &QueueArgs, mut options: QueueOptions) -> Result<Vec<u64>, Failure> {
+    let listening = |address| listening_as("tcp", address);
+    if let Some((_, address)) = &args.process.process_of {
+        options.server.listen = *address;
+        options.server.shared_port = true;
+        // The process that started this one has filled the store.
+        options.fill = None;
+        let report = queue::run(options, Stop::SignalOrStdin, listening).map_err(failed)?;
+        let figures = figures(report);
+        processes::report_end(&figures);
+        return Ok(Vec::new());
+    }
+    let refused = |rule| Err(failed(ServerError::Options(rule).into()));
+    match args.processes.unwrap_or(1) {
+        0 | PROCESSES_OVER.. => refused("processes must be 1 to 256"),
+        1 => {
+            let report = queue::run(options, stop(&args.listen), listening).map_err(failed)?;
+            Ok(figures(report))
+        }
+        _ if options.store.is_none() => {
+            refused("processes need a store: in memory each would have messages of its own")
+        }
+        _ if options.metrics.is_some() => {
+            refused("metrics are of one process: start several with an address of their own each")
+        }
+        count => {
+            options.check().map_err(|error| failed(error.into()))?;
+            let inits = SetUp {
+                drops: false,
+                inits: true,
+            };
+            queue::set_up(&options, inits, stop(&args.listen)).map_err(failed)?;
+            processes::run(
+                &processes::group(),
+                count.into(),
+                options.server.listen,
+                stop(&args.listen),
+                processes::OnCrash::Restart,
+                listening,
+            )
+        }
+    }
+}
+
+/// What a middleware ends with; those of several processes are added up.
+fn figures(report: Report) -> Vec<u64> {
+    vec![report.connections, report.done, report.failed]
 }
 
 fn options(args: &QueueArgs) -> Result<QueueOptions, Failure> {
@@ -65,10 +119,11 @@ fn store_options(options: &mut QueueOptions, args: &StoreArgs) -> Result<(), Fai
             queues: args.queues.unwrap_or(fill.queues),
             length: args.length.unwrap_or(fill.length),
             receivers: args.receivers.unwrap_or(fill.receivers),
-            without: args.without_index.map(|index| match index {
-                IndexArg::Queue => Index::Queue,
-                IndexArg::Receiver => Index::Receiver,
-                IndexArg::Sender => Index::Sender,
+            without: args.without_index.and_then(|index| match index {
+                IndexArg::None => None,
+                IndexArg::Queue => Some(Index::Queue),
+                IndexArg::Receiver => Some(Index::Receiver),
+                IndexArg::Sender => Some(Index::Sender),
             }),
         }
     });

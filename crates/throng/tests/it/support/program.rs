@@ -280,6 +280,11 @@ impl Served {
         Served { running, url }
     }
 
+    /// The process ids of its children.
+    pub(crate) fn children(&self) -> Vec<Pid> {
+        self.running.children()
+    }
+
     /// Ends it with SIGKILL.
     pub(crate) fn kill(mut self) {
         self.running.kill();
