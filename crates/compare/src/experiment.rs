@@ -9,13 +9,15 @@
 mod analysis;
 mod ensembles;
 mod findings;
+mod published;
 mod response;
 mod scaling;
 mod values;
 
 pub use analysis::{
     Analysis, CellFigures, ErrorFigures, EstimateFigures, FactorFigures, FitFigures,
-    InteractionTable, LeftOut, LevelFigures, MissingCell, ResponseAnalysis, TermFigures,
+    InteractionTable, LeftOut, LevelFigures, MissingCell, PublishedFigures, PublishedTerm,
+    ResponseAnalysis, TermFigures,
 };
 pub use ensembles::{
     Ensemble, EnsembleMeasure, EnsembleOptions, EnsembleRun, Histogram, Mode, TestedModes,
@@ -59,6 +61,8 @@ pub struct ResponseData {
     pub unit: Unit,
     /// Whether effects are factors instead of sums.
     pub multiplicative: bool,
+    /// Values that others measured, one for each of [`Data::planned`]; or none.
+    pub published: Vec<f64>,
 }
 
 /// An observation.

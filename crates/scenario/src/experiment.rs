@@ -112,11 +112,13 @@ pub struct Generator {
 }
 
 /// A figure that is looked at.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Response {
     /// As thresholds write it.
     pub figure: String,
     pub multiplicative: bool,
+    /// What others measured, for each of [`Experiment::cells`]; durations in nanoseconds. Empty: nothing to show.
+    pub published: Vec<f64>,
     pub place: Range<usize>,
 }
 

@@ -42,6 +42,12 @@ export interface Response {
     observations_left_out: number;
     interactions: { factors: [number, number]; means: (number | null)[][] }[];
   } | null;
+  /** The same model of values that others measured. */
+  published?: {
+    mean: number;
+    terms: { name: string; effect: number | null; share: number }[];
+    cells: [number[], number][];
+  };
 }
 
 /** A group of runs that are all alike. */

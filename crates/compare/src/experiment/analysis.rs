@@ -86,6 +86,31 @@ pub struct ResponseAnalysis {
     /// The scalability law by factors that count something.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scaling: Vec<super::Scaling>,
+    /// What others measured, where the experiment lists it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<PublishedFigures>,
+}
+
+/// The same model, fitted to values that others measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PublishedFigures {
+    /// Their mean.
+    pub mean: f64,
+    /// Main effects and interactions.
+    pub terms: Vec<PublishedTerm>,
+    /// The values: levels by factor, and what was measured.
+    pub cells: Vec<(Vec<usize>, f64)>,
+}
+
+/// A main effect or an interaction of values that others measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PublishedTerm {
+    /// Its factors' letters.
+    pub name: String,
+    /// Jain's q; of factors with two levels.
+    pub effect: Option<f64>,
+    /// Its share of the total variation.
+    pub share: f64,
 }
 
 /// The values of one combination, as they were measured.

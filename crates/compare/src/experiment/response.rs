@@ -9,6 +9,7 @@ use super::analysis::{
     ResponseAnalysis, TermFigures,
 };
 use super::findings::{self, Seen};
+use super::published;
 use super::scaling;
 use super::values::{deviation, mean};
 use super::{Data, word};
@@ -67,6 +68,7 @@ pub(super) fn analyze(data: &Data, number: usize) -> ResponseAnalysis {
         findings,
         fit,
         scaling,
+        published: published::figures(data, number),
     }
 }
 

@@ -34,6 +34,7 @@ fn data(levels: &[usize], times: usize, value: impl Fn(&[usize], usize) -> Optio
             name: "p99(request)".to_owned(),
             unit: Unit::Nanoseconds,
             multiplicative: false,
+            published: Vec::new(),
         }],
         rows: rows.collect(),
         planned: cells.clone(),
@@ -131,6 +132,30 @@ fn the_published_throughput_comes_out_to_the_printed_digits() {
             term.name
         );
     }
+}
+
+#[test]
+fn what_others_measured_is_fitted_by_the_same_model() {
+    let theirs = [
+        3909.3, 4040.9, 4851.8, 4784.0, 3896.6, 3966.2, 2174.6, 2301.5,
+    ];
+    let mut data = data(&[2, 2, 2], 3, |cell, time| Some(noise(cell, time)));
+    data.responses[0].published = theirs.to_vec();
+    let analysis = analyze(&data);
+    let figures = analysis.responses[0].published.as_ref().unwrap();
+    let effects = figures.terms.iter().map(|term| term.effect.unwrap());
+    let rounded: Vec<String> = effects.map(|q| format!("{q:.2}")).collect();
+    assert_eq!(
+        rounded,
+        [
+            "32.54", "-212.64", "-655.89", "-17.76", "16.59", "-634.04", "32.09"
+        ]
+    );
+    assert!((figures.mean - 3740.6125).abs() < 1e-9);
+    assert_eq!(figures.cells[1], (vec![1, 0, 0], 4040.9));
+    // Half a design has no place for them.
+    data.planned.truncate(4);
+    assert_eq!(analyze(&data).responses[0].published, None);
 }
 
 #[test]

@@ -42,6 +42,7 @@ pub fn analyze_table(
         name,
         unit: Unit::Plain,
         multiplicative,
+        published: Vec::new(),
     };
     let row = |row: TableRow| Row {
         levels: row.levels,
@@ -111,6 +112,7 @@ fn data(experiment: &Experiment, state: &ExperimentState, directory: &Path) -> D
             name: response.figure.clone(),
             unit: units.get(number).copied().unwrap_or(Unit::Plain),
             multiplicative: response.multiplicative,
+            published: response.published.clone(),
         })
         .collect();
     data

@@ -1,6 +1,8 @@
 //! The tables of one response.
 
-use compare::experiment::{Analysis, EstimateFigures, FitFigures, ResponseAnalysis, TermFigures};
+use compare::experiment::{
+    Analysis, EstimateFigures, FitFigures, PublishedTerm, ResponseAnalysis, TermFigures,
+};
 
 use super::numbers::{Numbers, chance, share};
 use super::{INDENT, term_name};
@@ -25,7 +27,7 @@ fn plain(text: impl Into<String>) -> Cell {
 /// Effects and the allocation of variation.
 pub(super) fn effects(analysis: &Analysis, response: &ResponseAnalysis, fit: &FitFigures) -> Table {
     let numbers = Numbers::new(response);
-    let mut table = Table::new(&[
+    let mut header = vec![
         "effect",
         "q",
         "interval",
@@ -33,19 +35,33 @@ pub(super) fn effects(analysis: &Analysis, response: &ResponseAnalysis, fit: &Fi
         "variation",
         "F",
         "p",
-    ]);
-    table.row(vec![
+    ];
+    if response.published.is_some() {
+        header.extend(["published q", "variation"]);
+    }
+    let mut table = Table::new(&header);
+    let mut row = vec![
         plain(format!("{INDENT}mean")),
         plain(numbers.mean(fit.mean.value)),
         plain(numbers.interval(&fit.mean, Numbers::mean)),
-    ]);
+    ];
+    if let Some(published) = &response.published {
+        row.extend(["", "", "", ""].map(plain));
+        row.push(plain(numbers.mean(published.mean)));
+    }
+    table.row(row);
     let mut shown: Vec<&TermFigures> = fit.terms.iter().collect();
     if shown.len() > TERMS_MAX {
         shown.sort_by(|a, b| b.share.total_cmp(&a.share));
         shown.truncate(TERMS_MAX);
     }
     for term in &shown {
-        table.row(term_row(analysis, term, numbers));
+        let mut row = term_row(analysis, term, numbers);
+        if let Some(published) = published_term(response, term) {
+            row.push(plain(effect_text(published.effect, numbers)));
+            row.push(plain(share(published.share)));
+        }
+        table.row(row);
     }
     if let Some(error) = &fit.error {
         let mut row = vec![plain(format!("{INDENT}errors"))];
@@ -59,6 +75,19 @@ pub(super) fn effects(analysis: &Analysis, response: &ResponseAnalysis, fit: &Fi
         table.section(Line::default().tone(Tone::Dim, text));
     }
     table
+}
+
+/// The same term of what others measured.
+fn published_term<'r>(
+    response: &'r ResponseAnalysis,
+    term: &TermFigures,
+) -> Option<&'r PublishedTerm> {
+    let terms = &response.published.as_ref()?.terms;
+    terms.iter().find(|other| other.name == term.name)
+}
+
+fn effect_text(effect: Option<f64>, numbers: Numbers) -> String {
+    effect.map_or_else(String::new, |effect| numbers.effect(effect))
 }
 
 fn term_row(analysis: &Analysis, term: &TermFigures, numbers: Numbers) -> Vec<Cell> {
@@ -136,6 +165,8 @@ pub(super) fn signs(
     let mut header = vec!["sign table", "I"];
     header.extend(fit.terms.iter().map(|term| term.name.as_str()));
     header.push("mean");
+    let published = response.published.as_ref();
+    header.extend(published.map(|_| "published"));
     let mut table = Table::new(&header);
     for cell in &response.cells {
         let names = analysis.factors.iter().zip(&cell.levels);
@@ -152,6 +183,8 @@ pub(super) fn signs(
             plain(if low % 2 == 1 { "−1" } else { "1" })
         }));
         row.push(plain(numbers.value(cell.mean)));
+        let theirs = published.and_then(|them| them.cells.iter().find(|it| it.0 == cell.levels));
+        row.extend(theirs.map(|(_, value)| plain(numbers.value(*value))));
         table.row(row);
     }
     let mut row = vec![
@@ -159,12 +192,21 @@ pub(super) fn signs(
         plain(numbers.mean(fit.mean.value)),
     ];
     row.extend(fit.terms.iter().map(|term| {
-        plain(
-            term.effect
-                .map_or_else(String::new, |q| numbers.effect(q.value)),
-        )
+        let q = term.effect.map(|effect| effect.value);
+        plain(effect_text(q, numbers))
     }));
     table.row(row);
+    if let Some(published) = published {
+        let mut row = vec![
+            plain(format!("{INDENT}published q")),
+            plain(numbers.mean(published.mean)),
+        ];
+        row.extend(fit.terms.iter().map(|term| {
+            let q = published_term(response, term).and_then(|term| term.effect);
+            plain(effect_text(q, numbers))
+        }));
+        table.row(row);
+    }
     Some(table)
 }
 

@@ -37,9 +37,9 @@ impl Checker<'_> {
             .get("factors")
             .map_or_else(Vec::new, |node| self.factors(node, &sets));
         let design = self.design(&fields, &factors);
-        let responses = fields
-            .get("responses")
-            .map_or_else(Vec::new, |node| self.responses(node));
+        let responses = fields.get("responses").map_or_else(Vec::new, |node| {
+            self.responses(node, combinations(&design, &factors))
+        });
         let found = Experiment {
             name: name.map_or_else(|| stem(source_name).to_owned(), |word| word.text),
             scenario: scenario?.text,
@@ -300,7 +300,7 @@ impl Checker<'_> {
         }
     }
 
-    fn responses(&mut self, node: &Node) -> Vec<Response> {
+    fn responses(&mut self, node: &Node, cells: usize) -> Vec<Response> {
         let items = self.one_or_more(node);
         if items.is_empty() {
             self.diagnostics
@@ -309,7 +309,7 @@ impl Checker<'_> {
         }
         let mut found: Vec<Response> = Vec::new();
         for item in items {
-            let Some(response) = self.response(item) else {
+            let Some(response) = self.response(item, cells) else {
                 continue;
             };
             if found.iter().any(|other| other.figure == response.figure) {
@@ -322,12 +322,13 @@ impl Checker<'_> {
         found
     }
 
-    fn response(&mut self, node: &Node) -> Option<Response> {
+    fn response(&mut self, node: &Node, cells: usize) -> Option<Response> {
         if node.mapping().is_none() {
             let word = self.word(node, "a figure, such as `p99(request)`")?;
             return Some(Response {
                 figure: word.text,
                 multiplicative: false,
+                published: Vec::new(),
                 place: word.place.span,
             });
         }
@@ -336,8 +337,34 @@ impl Checker<'_> {
         Some(Response {
             figure: word.text,
             multiplicative: self.option_choice(&RESPONSE, &fields, "model") == 1,
+            published: self.published(fields.get("published"), cells),
             place: word.place.span,
         })
+    }
+
+    /// Values that others measured, one for each of `cells` combinations.
+    fn published(&mut self, node: Option<&Node>, cells: usize) -> Vec<f64> {
+        let Some(node) = node else {
+            return Vec::new();
+        };
+        let items = self.one_or_more(node);
+        if items.len() != cells {
+            let message = format!(
+                "{} values were published for {cells} combinations",
+                items.len()
+            );
+            self.diagnostics
+                .error("published-values", &node.place, message)
+                .hint("list one for each combination of levels, the first factor changing fastest");
+            return Vec::new();
+        }
+        let values = items.iter().filter_map(|item| {
+            let what = ("bad-value", "a number or a duration");
+            self.unit(item, what, |text| {
+                parse::number(text).or_else(|_| parse::duration(text).map(|seconds| 1e9 * seconds))
+            })
+        });
+        values.collect()
     }
 
     fn compare(&mut self, node: &Node) -> Option<Compare> {
@@ -436,14 +463,7 @@ impl Checker<'_> {
 
     /// The number of runs must be bounded before combinations are listed.
     fn runs(&mut self, experiment: &Experiment, place: &Place) {
-        let free = match &experiment.design {
-            Design::Fraction(generators) => {
-                experiment.factors.len() - generators.len().min(experiment.factors.len())
-            }
-            Design::Full | Design::TwoLevel | Design::Sweep => experiment.factors.len(),
-        };
-        let levels = experiment.factors.iter().take(free).map(|f| f.levels.len());
-        let cells = levels.fold(1_usize, usize::saturating_mul);
+        let cells = combinations(&experiment.design, &experiment.factors);
         let runs = cells.saturating_mul(experiment.repetitions as usize);
         if runs > RUNS_MAX {
             let message =
@@ -453,4 +473,14 @@ impl Checker<'_> {
                 .hint("use two levels each, a fraction (`2^(k-r)`) or fewer repetitions");
         }
     }
+}
+
+/// How many combinations of levels a design has, without listing them.
+fn combinations(design: &Design, factors: &[Factor]) -> usize {
+    let free = match design {
+        Design::Fraction(generators) => factors.len() - generators.len().min(factors.len()),
+        Design::Full | Design::TwoLevel | Design::Sweep => factors.len(),
+    };
+    let levels = factors.iter().take(free).map(|factor| factor.levels.len());
+    levels.fold(1, usize::saturating_mul)
 }

@@ -190,5 +190,12 @@ pub(crate) static RESPONSE: Table = Table {
             default: Text("additive"),
             doc: "`multiplicative`: effects are factors, computed on logarithms",
         },
+        Key {
+            name: "published",
+            kind: Kind::List(&Kind::Any(&[Kind::Number, Kind::Duration])),
+            default: Absent,
+            doc: "Values that others measured, one for each combination, the first factor changing \
+                  fastest: their effects are shown beside those of the runs",
+        },
     ]],
 };

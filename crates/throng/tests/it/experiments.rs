@@ -73,10 +73,18 @@ fn stages(space: &Space) -> (Vec<String>, Vec<String>) {
 #[test]
 fn an_experiment_runs_and_is_analysed() {
     let space = Space::new();
-    let file = written(&space, as_it_is);
+    let response = "{ figure: min(request), published: [2ms, 32ms, 4ms, 34ms] }";
+    let file = written(&space, |text| text.replace("min(request)", response));
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
     ended.stdout_contains("run 8 of 8");
     ended.stdout_contains("A (delay) explains");
+    // Half of the way from 2 and 4 ms to 32 and 34 ms; 15² of 15² + 1² is explained by it.
+    let line = ended
+        .out
+        .lines()
+        .find(|line| line.contains("  A delay") && line.contains('%'));
+    let words: Vec<&str> = line.unwrap().split_whitespace().collect();
+    assert_eq!(words[words.len() - 4..], ["15.00", "ms", "99.5575", "%"]);
     let (stages, directories) = stages(&space);
     assert_eq!(stages, ["done"; 8]);
     let analysis = json(&space.path("out/analysis.json"));

@@ -2,7 +2,7 @@
 
 import { bars } from '../../chart/bars';
 import { lines } from '../../chart/lines';
-import type { ExperimentDocument, Response } from '../../document/experiment';
+import type { ExperimentDocument, Response, Term } from '../../document/experiment';
 import type { Child } from '../../dom';
 import { figure } from '../../figure';
 import { formatUnit } from '../../format';
@@ -13,6 +13,11 @@ import { asChange, asValue, changeUnit, isMultiplicative, logarithmic, valueUnit
 const HALF = 0.32;
 /** Most terms in a figure; its table has all. */
 const DRAWN_MAX = 24;
+
+/** The same term of what others measured. */
+function theirs(response: Response, term: Term) {
+  return response.published?.terms.find((other) => other.name === term.name);
+}
 
 /** Changes from the low to the high level of factors with two levels, with intervals. */
 export function effects(doc: ExperimentDocument, response: Response, place: number): Child {
@@ -25,9 +30,11 @@ export function effects(doc: ExperimentDocument, response: Response, place: numb
   // An effect of the model is half of the change.
   const change = (half: number | null | undefined) =>
     half === null || half === undefined ? null : asChange(response, 2 * half);
-  const ends = drawn.flatMap(({ effect }) =>
-    [effect?.value, effect?.low, effect?.high].map(change),
-  );
+  const published = (term: Term) => change(theirs(response, term)?.effect);
+  const ends = drawn.flatMap((term) => [
+    ...[term.effect?.value, term.effect?.low, term.effect?.high].map(change),
+    published(term),
+  ]);
   return figure({
     title: 'Effects',
     id: `effects-${place}`,
@@ -39,6 +46,7 @@ export function effects(doc: ExperimentDocument, response: Response, place: numb
       each(all, 'from', unit, (term) => change(term.effect?.low)),
       each(all, 'to', unit, (term) => change(term.effect?.high)),
       each(all, 'aliases', '', (term) => term.aliases.join(', ')),
+      ...(response.published ? [each(all, 'published', unit, published)] : []),
     ],
     option: (theme) =>
       lines(
@@ -60,6 +68,16 @@ export function effects(doc: ExperimentDocument, response: Response, place: numb
                 change(term.effect?.high),
               ]),
             },
+            ...(response.published
+              ? [
+                  {
+                    name: 'published',
+                    unit,
+                    dots: true,
+                    points: drawn.map((term, n): [number, number | null] => [n, published(term)]),
+                  },
+                ]
+              : []),
           ],
           limits: [{ at: none, name: '' }],
         },
@@ -92,6 +110,15 @@ export function variation(response: Response, place: number): Child {
       column('degrees of freedom', 'count', freedom),
       column('F', '', [...fit.terms.map((term) => term.f)]),
       column('p', 'p', [...fit.terms.map((term) => term.p)]),
+      ...(response.published
+        ? [
+            column(
+              'published share',
+              'share',
+              fit.terms.map((term) => theirs(response, term)?.share ?? null),
+            ),
+          ]
+        : []),
     ],
     option: (theme) =>
       bars(
