@@ -85,7 +85,10 @@ impl Checker<'_> {
                     .hint("leave `send:` empty if there are `bytes`");
                 None
             }
-            None => self.payload(node, program).map(Payload::Text),
+            None => {
+                self.warn_of_inner_bytes(node);
+                self.payload(node, program).map(Payload::Text)
+            }
         };
         let binary = fields
             .get("binary")
@@ -99,6 +102,19 @@ impl Checker<'_> {
                 reply,
                 measure,
             })));
+        }
+    }
+
+    /// `send: { bytes: [u8: 1] }` is JSON, which hardly anybody means.
+    fn warn_of_inner_bytes(&mut self, node: &Node) {
+        let Some([only]) = node.mapping() else { return };
+        let is_part = |item: &Node| item.mapping().is_some_and(|part| part.len() == 1);
+        let parts = only.value.sequence().unwrap_or_default();
+        if only.key == "bytes" && !parts.is_empty() && parts.iter().all(is_part) {
+            let message = "this is sent as JSON, with a key `bytes`";
+            self.diagnostics
+                .warning("bytes-as-json", &only.key_place, message)
+                .hint("for binary, leave `send:` empty and write `bytes` beside it");
         }
     }
 

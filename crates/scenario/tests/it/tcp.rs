@@ -4,7 +4,7 @@ use plan::expr::binary::BytesPart;
 use plan::{Endpoint, EndpointId, MeasureKind, Op, Payload, Source};
 use proto::frame::{Counts, LengthField, Marks, Width};
 
-use crate::plan;
+use crate::{compile_with, plan, with_steps};
 
 #[test]
 fn a_conversation_over_tcp() {
@@ -73,4 +73,23 @@ arrivals: [ { constant: 1/s, for: 1s } ]
     };
     assert_eq!(second.endpoint, EndpointId(1));
     assert!(matches!(&second.framing.marks, Marks::Delimiter(d) if d.bytes() == b"\r\n"));
+}
+
+#[test]
+fn bytes_inside_a_send_are_warned_of() {
+    let codes = |send: &str| {
+        let steps = format!("- tcp: tcp://queue.test:5672\n  framing: {{ length: 4 }}\n- {send}");
+        let (plan, diagnostics) = compile_with(&with_steps(&steps), &[]);
+        assert!(plan.is_some(), "{send}");
+        let codes = diagnostics.into_iter().map(|found| found.code.to_string());
+        codes.collect::<Vec<_>>()
+    };
+    assert_eq!(codes("send: { bytes: [u8: 1] }"), ["bytes-as-json"]);
+    for meant in [
+        "send: { bytes: [1, 2] }",
+        "send: { bytes: [u8: 1], op: write }",
+        "send:\n  bytes: [u8: 1]",
+    ] {
+        assert!(codes(meant).is_empty(), "{meant}");
+    }
 }
