@@ -102,7 +102,14 @@ impl<'a> Received<'a> {
             Source::Event => Some(text_value(self.event()?)),
             Source::Topic => Some(text_value(self.topic()?)),
             Source::EventId => Some(text_value(self.event_id()?)),
-            Source::Number { form, at } => form.read(self.bytes().get(*at as usize..)?),
+            Source::Number { form, at } => {
+                let bytes = self.bytes();
+                let start = match usize::try_from(*at) {
+                    Ok(start) => start,
+                    Err(_) => bytes.len().checked_sub(at.unsigned_abs() as usize)?,
+                };
+                form.read(bytes.get(start..)?)
+            }
         }
     }
 

@@ -56,8 +56,8 @@ pub enum Source {
     Topic,
     /// The last id that the event stream said.
     EventId,
-    /// A number at this byte offset in a message.
-    Number { form: NumberForm, at: u32 },
+    /// A number at this byte offset in a message; a negative one counts from the message's end.
+    Number { form: NumberForm, at: i32 },
 }
 
 /// A JSON pointer of these tokens (RFC 6901 §3).

@@ -66,8 +66,8 @@ fn typed_bytes_are_sent_and_matched() {
     let steps = r#"
     - send:
       bytes: [u8: 2, u32be: "${user + 7}", text: "n=${user}", hex: 00ff]
-      reply: { when: { "u8@0": 3, "u16be@1": 258, regex: "^..ok" }, save: { n: i8@3, t: { regex: "ok(.)" } }, as: ask }
-    - check: n == 111 and t == '!'
+      reply: { when: { "u8@0": 3, "u16be@1": 258, regex: "^..ok" }, save: { n: i8@3, end: u16be@-2, t: { regex: "ok(.)" } }, as: ask }
+    - check: n == 111 and end == 27425 and t == '!'
       as: saved
     - send: { op: json }
       as: json

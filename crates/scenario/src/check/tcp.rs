@@ -233,7 +233,7 @@ impl Checker<'_> {
             .hint_some(hint);
     }
 
-    /// `u32be@4`: a number in a message, counted from its first byte.
+    /// `u32be@4`: a number in a message, counted from its first byte; `u32be@-4`: from its end.
     pub(super) fn number_at(&mut self, text: &str, place: &Place) -> Option<Source> {
         let (name, at) = text.split_once('@').unwrap_or((text, ""));
         let Some(form) = NumberForm::of(name) else {
@@ -247,7 +247,7 @@ impl Checker<'_> {
                 .hint_some(hint);
             return None;
         };
-        match at.parse::<u32>() {
+        match at.parse::<i32>() {
             Ok(at) => Some(Source::Number { form, at }),
             Err(_) => {
                 self.diagnostics
@@ -256,7 +256,9 @@ impl Checker<'_> {
                         place,
                         format!("`{at}` is not a position in a message"),
                     )
-                    .hint(format!("write the number of bytes before it: {name}@4"));
+                    .hint(format!(
+                        "write the number of bytes before it, {name}@4, or from it to the end: {name}@-4"
+                    ));
                 None
             }
         }

@@ -83,7 +83,7 @@ pub(crate) static WHEN: Table = Table {
             Kind::Any(&[Kind::Scalar, Kind::Template]),
             Absent,
             "The binary number at this byte offset must equal this; other forms: \
-             `u16be@1`, `f64le@8`",
+             `u16be@1`, `f64le@8`, `u32be@-4` from the end",
         ),
         key("regex", Kind::Text, Absent, "The message's text must match"),
         key(

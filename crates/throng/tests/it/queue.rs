@@ -37,8 +37,13 @@ sessions:
     - check: id > 20
     - send:
       bytes: [u8: 5, u32be: 2, u32be: 7, u32be: 0]
-      reply: { when: { \"u8@0\": 133 }, save: { id: u64be@1, queue: u32be@9 }, as: pop }
+      reply:
+        when: { \"u8@0\": 133 }
+        # The trailer has four times in microseconds.
+        save: { id: u64be@1, queue: u32be@9, queued: u32be@-12, database: u32be@-8 }
+        as: pop
     - check: id % 2 == 0 && queue == 2
+    - check: queued < 10000000 && database < 10000000
     - send:
       bytes: [u8: 9]
       reply: { when: { \"u8@0\": 255, \"u8@1\": 9, \"u16be@2\": 2 }, as: unknown }
