@@ -27,6 +27,17 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def database_seconds() -> float:
+    """CPU time of all processes of PostgreSQL, with those of its connections that have ended."""
+    def ticks(stat: pathlib.Path) -> int:
+        with contextlib.suppress(OSError):
+            name, _, rest = stat.read_text().partition(" (")[2].rpartition(")")
+            if name == "postgres":
+                return sum(int(field) for field in rest.split()[11:15])
+        return 0
+    return sum(map(ticks, pathlib.Path("/proc").glob("[0-9]*/stat"))) / os.sysconf("SC_CLK_TCK")
+
+
 def load(scenario: str, port: int, runs: str, seconds: int, *options: str) -> dict:
     """A run of a scenario against a server: its summary."""
     name = "echo" if scenario == "queue-echo" else "queue"
@@ -98,10 +109,18 @@ def operations(turns: int, seconds: int, connections: tuple[int, ...]) -> list[d
                     options = (f"--store={url}", f"--connections={count}", f"--durable={durable}", *fill)
                     with Server("queue", *options, core=None):
                         # It fills the database for both.
+                        before = database_seconds()
                         bare = pgbench(url, count, seconds, durable)
+                        bare_cpu_s = database_seconds() - before
                     with Server("queue", *options, core=None) as server:
+                        before, own_before = database_seconds(), cpu_seconds(server.process.pid)
                         summary = load("queue-mix", server.port, runs, seconds)
+                        cpu_s, own_cpu_s = (database_seconds() - before,
+                                            cpu_seconds(server.process.pid) - own_before)
+                    whole = measure(summary, "operation")["count"]
                     rows.append({"durable": durable, "connections": count, "pgbench_per_s": bare,
+                                 "pgbench_database_us": 1e6 * bare_cpu_s / (bare * seconds),
+                                 "database_us": 1e6 * cpu_s / whole, "queue_us": 1e6 * own_cpu_s / whole,
                                  **window(summary, "operation", seconds)})
                     print(rows[-1], flush=True)
     return rows

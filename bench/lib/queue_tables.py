@@ -20,13 +20,16 @@ def echoes_section(raw: dict) -> list[str]:
 
 def operations_section(raw: dict) -> list[str]:
     """Operations per second beside pgbench, by connections."""
-    lines = ["| `--durable` | connections | operations/s | pgbench, the same functions | ratio | p50 | p98 | errors |",
-             "|---|--:|--:|--:|--:|--:|--:|--:|"]
+    lines = ["| `--durable` | connections | operations/s | pgbench, the same functions | ratio | database's CPU per operation | "
+             "the same under pgbench | middleware's CPU | p50 | p98 | errors |",
+             "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"]
     for durable, connections in dict.fromkeys((row["durable"], row["connections"]) for row in raw["rows"]):
         rows = [row for row in raw["rows"] if (row["durable"], row["connections"]) == (durable, connections)]
         ratio = spread([row["per_s"] / row["pgbench_per_s"] for row in rows], 2)
+        cpu = " | ".join(f"{spread([row[name] for row in rows], 0)} µs"
+                         for name in ("database_us", "pgbench_database_us", "queue_us"))
         lines.append(f"| {durable} | {connections} | {spread([row['per_s'] for row in rows])} | "
-                     f"{spread([row['pgbench_per_s'] for row in rows])} | {ratio} | "
+                     f"{spread([row['pgbench_per_s'] for row in rows])} | {ratio} | {cpu} | "
                      f"{spread([row['p50_ms'] for row in rows], 1)} ms | {spread([row['p98_ms'] for row in rows], 1)} ms | "
                      f"{sum(row['errors'] for row in rows)} |")
     return [*lines, "", "Median (lowest–highest); sends and pops in equal parts over 20 queues, 64 clients without think time, "
