@@ -58,6 +58,7 @@ use plan::probes::Probe;
 use plan::{Endpoint, EndpointId, Measure, MeasureId, MeasureKind, Plan, Tags};
 use secrets::Secrets;
 pub(crate) use secrets::is_secret_header;
+use stats::dist::Dist;
 
 /// What else a scenario depends on.
 #[derive(Clone, Copy)]
@@ -128,6 +129,17 @@ pub fn probes(source: Source<'_>, settings: &Settings<'_>) -> (Vec<Probe>, Vec<D
     let mut checker = Checker::new(diagnostics, settings);
     let probes = checker.probes(&root);
     (probes, checker.diagnostics.finish())
+}
+
+/// Checks a distribution of durations that stands by itself.
+pub(crate) fn distribution(text: &str, settings: &Settings<'_>) -> (Option<Dist>, Vec<Diagnostic>) {
+    let mut diagnostics = Collector::new(text, settings.overrides);
+    let Some(root) = yaml::parse(text, &mut diagnostics) else {
+        return (None, diagnostics.finish());
+    };
+    let mut checker = Checker::new(diagnostics, settings);
+    let dist = checker.dist(&root);
+    (dist, checker.diagnostics.finish())
 }
 
 /// A checker for an experiment, which has no overrides and no parameters of its own.

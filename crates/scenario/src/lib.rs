@@ -51,6 +51,28 @@ pub fn parse_rate(text: &str) -> Result<f64, String> {
     parse::rate(text).map_err(|error| error.to_string())
 }
 
+/// A distribution of durations as scenarios write it (`20ms`, `10ms..30ms`, `exponential: 20ms`), in seconds. The
+/// error says what was expected.
+pub fn parse_distribution(text: &str) -> Result<stats::dist::Dist, String> {
+    let settings = Settings {
+        overrides: &[],
+        env: &|_| None,
+        files: &|_| Err("values must be written out here".to_owned()),
+    };
+    let (dist, diagnostics) = check::distribution(text, &settings);
+    let problem = diagnostics
+        .into_iter()
+        .find(|diagnostic| diagnostic.severity == Severity::Error);
+    match (dist, problem) {
+        (Some(dist), None) => Ok(dist),
+        (_, Some(problem)) => Err(match problem.hint {
+            Some(hint) => format!("{}; {hint}", problem.message),
+            None => problem.message,
+        }),
+        (None, None) => Err("expected a duration or a distribution".to_owned()),
+    }
+}
+
 /// A duration as scenarios write it (`250ms`, `1h30m`), in nanoseconds. The error says what was
 /// expected.
 pub fn parse_duration(text: &str) -> Result<u64, String> {

@@ -38,6 +38,10 @@ pub enum Purpose {
     Source = 8,
     /// Which of several servers a user belongs to.
     Server = 9,
+    /// Service times of a server (a request's number in the user's place).
+    Service = 10,
+    /// Choices of a load balancer.
+    Balance = 11,
 }
 
 /// A stream of draws. 16 bytes; the n-th draw depends on (key, n) alone.

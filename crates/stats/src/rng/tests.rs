@@ -95,13 +95,15 @@ fn purposes_and_users_have_streams_of_their_own() {
         Purpose::Choice,
         Purpose::Value,
         Purpose::Wire,
+        Purpose::Service,
+        Purpose::Balance,
     ];
     let mut keys: Vec<u64> = (0..10_000)
         .flat_map(|user| purposes.map(|purpose| Rng::new(3, user, purpose).key))
         .collect();
     keys.sort_unstable();
     keys.dedup();
-    assert_eq!(keys.len(), 60_000);
+    assert_eq!(keys.len(), 80_000);
 }
 
 #[test]
