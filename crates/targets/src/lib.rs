@@ -5,8 +5,11 @@
 //! - [`echo`]: the smallest WebSocket and HTTP server.
 //! - [`hello`]: the barest HTTP responder, faster than what measures it.
 //! - [`stall`]: an HTTP server that freezes on a schedule, whose latencies are known on paper.
+//! - [`worker`]: a station with a queue and servers, for balancers to balance.
 
+mod alarm;
 pub mod chat;
 pub mod echo;
 pub mod hello;
 pub mod stall;
+pub mod worker;

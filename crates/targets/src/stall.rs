@@ -3,15 +3,13 @@
 //! Every request is answered a fixed delay after it came. In the last part of every period the
 //! server stalls: requests that come then are treated as if they had come when the stall ends.
 
-mod alarm;
-
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
 
-use alarm::Alarm;
+use crate::alarm::{Alarm, now};
 use server::http::serve_http;
 use server::{ServerError, ServerOptions, Stop, ThreadContext, accept_all, check_rules, stopped};
 
@@ -97,14 +95,6 @@ pub fn run(
 ) -> Result<(), ServerError> {
     let server = options.server.clone();
     server::run(&server, stop, |shutdown| serve(options, ready, shutdown))
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a server that stands alone has its own clock"
-)]
-fn now() -> Instant {
-    Instant::now()
 }
 
 async fn answer(options: Arc<StallOptions>, start: Instant, alarm: Arc<Alarm>) -> &'static str {

@@ -11,3 +11,4 @@ mod echo;
 #[path = "../../../../tests/http.rs"]
 mod http;
 mod stall;
+mod worker;

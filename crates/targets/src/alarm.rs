@@ -11,13 +11,20 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use super::now;
-
 /// How long to spin: more than a sleeping thread usually oversleeps.
 const SPIN: Duration = Duration::from_micros(150);
 
+/// The clock of systems that stand alone.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a server that stands alone has its own clock"
+)]
+pub(crate) fn now() -> Instant {
+    Instant::now()
+}
+
 /// The alarm clock; its thread ends when it is dropped.
-pub(super) struct Alarm {
+pub(crate) struct Alarm {
     shared: Arc<Shared>,
 }
 
@@ -47,7 +54,7 @@ impl Shared {
 
 impl Alarm {
     /// Starts the thread.
-    pub(super) fn start() -> io::Result<Self> {
+    pub(crate) fn start() -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let keeper = Arc::clone(&shared);
         std::thread::Builder::new()
@@ -57,7 +64,7 @@ impl Alarm {
     }
 
     /// Resolves at `at`, or at once if that has passed.
-    pub(super) async fn wait_until(&self, at: Instant) {
+    pub(crate) async fn wait_until(&self, at: Instant) {
         let (ring, rung) = oneshot::channel();
         self.shared.queue().entries.push(Entry { at, ring });
         self.shared.changed.notify_one();

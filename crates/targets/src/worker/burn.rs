@@ -1,0 +1,114 @@
+//! Threads that burn CPU, one for each request that is worked on at once.
+
+use std::io;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+use tokio::sync::oneshot;
+
+use super::pace::Pace;
+use crate::alarm::now;
+
+/// CPU time burned between looks at the clock.
+const SLICE: Duration = Duration::from_micros(50);
+
+/// A piece of work.
+struct Job {
+    work_s: f64,
+    done: oneshot::Sender<()>,
+}
+
+/// The threads; they end when it is dropped.
+#[derive(Debug)]
+pub(super) struct Burners {
+    jobs: Sender<Job>,
+}
+
+impl Burners {
+    /// Starts `count` threads that work at this pace, of which time began at `start`.
+    ///
+    /// # Errors
+    /// When a thread cannot be started.
+    pub(super) fn start(count: usize, pace: Pace, start: Instant) -> io::Result<Self> {
+        let (jobs, waiting) = channel();
+        let waiting = Arc::new(Mutex::new(waiting));
+        for _ in 0..count {
+            let waiting = Arc::clone(&waiting);
+            let thread = std::thread::Builder::new().name("burn".to_owned());
+            thread.spawn(move || work(&waiting, &pace, start))?;
+        }
+        Ok(Self { jobs })
+    }
+
+    /// Resolves when `work_s` seconds of work at speed 1 are done.
+    pub(super) async fn burn(&self, work_s: f64) {
+        let (done, is_done) = oneshot::channel();
+        // The threads outlive this; one that is gone anyway answers at once.
+        let _ = self.jobs.send(Job { work_s, done });
+        let _ = is_done.await;
+    }
+}
+
+/// The body of a thread.
+fn work(waiting: &Mutex<Receiver<Job>>, pace: &Pace, start: Instant) {
+    loop {
+        // Receiving leaves no half-made state behind.
+        let job = waiting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .recv();
+        let Ok(Job { work_s, done }) = job else {
+            return;
+        };
+        // A request whose client left is not worked on any further.
+        burn(work_s, pace, start, || done.is_closed());
+        let _ = done.send(());
+    }
+}
+
+fn burn(work_s: f64, pace: &Pace, start: Instant, is_given_up: impl Fn() -> bool) {
+    let mut left = work_s;
+    let mut burned = cpu_time();
+    while left > 0.0 && !is_given_up() {
+        let at = now().duration_since(start).as_secs_f64();
+        if let Some(thaw) = pace.thaw(at) {
+            std::thread::park_timeout(Duration::from_secs_f64(thaw - at));
+            continue;
+        }
+        let until = burned + SLICE;
+        let mut reached = cpu_time();
+        while reached < until {
+            std::hint::spin_loop();
+            reached = cpu_time();
+        }
+        left -= (reached - burned).as_secs_f64() * pace.speed_at(at);
+        burned = reached;
+    }
+}
+
+/// CPU time of this thread.
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    // The kernel counts from 0, and nanoseconds are below a second.
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_is_cpu_time_at_the_speed() {
+        let (start, before) = (now(), cpu_time());
+        let pace = Pace {
+            speed: 2.0,
+            ..Pace::default()
+        };
+        burn(0.02, &pace, start, || false);
+        let burned = (cpu_time() - before).as_secs_f64();
+        assert!((0.01..0.015).contains(&burned), "{burned} s");
+        burn(1e9, &pace, start, || true);
+    }
+}

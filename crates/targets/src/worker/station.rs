@@ -1,0 +1,183 @@
+//! Where requests wait and are worked on: a station of a queueing network with `concurrency` servers.
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use server::Recent;
+use stats::rng::{Purpose, Rng};
+use tokio::sync::Semaphore;
+
+use super::burn::Burners;
+use super::options::{Cpu, WorkerOptions};
+use crate::alarm::{Alarm, now};
+
+/// How a request went.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Outcome {
+    /// It was worked on.
+    Done(Times),
+    /// It failed by the error rate.
+    Failed,
+    /// The queue was full.
+    Refused,
+}
+
+/// What a request's time was made of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Times {
+    /// Between its arrival and the begin of work.
+    pub(super) queue: Duration,
+    /// From then to the end of work.
+    pub(super) work: Duration,
+}
+
+/// The load at one moment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Load {
+    /// Requests that wait or are worked on.
+    pub(super) in_flight: usize,
+    /// Those that wait.
+    pub(super) waiting: usize,
+    /// The recent latency at about this load, in seconds.
+    pub(super) latency_s: Option<f64>,
+}
+
+enum Engine {
+    Burn(Burners),
+    Wait,
+}
+
+/// A station.
+pub(super) struct Station {
+    options: WorkerOptions,
+    start: Instant,
+    /// Places for requests that wait or are worked on.
+    places: Semaphore,
+    /// Turns to be worked on, given in the order of arrival.
+    turns: Semaphore,
+    engine: Engine,
+    /// Exact to some microseconds: the runtime's timers count milliseconds.
+    alarm: Alarm,
+    /// Requests that ever came.
+    count: AtomicU64,
+    recent: Mutex<Recent>,
+}
+
+impl Station {
+    /// A station, whose time begins now.
+    ///
+    /// # Errors
+    /// When a thread cannot be started.
+    pub(super) fn start(options: WorkerOptions) -> io::Result<Self> {
+        let start = now();
+        let engine = match options.cpu {
+            Cpu::Burn => Engine::Burn(Burners::start(options.concurrency, options.pace, start)?),
+            Cpu::Wait => Engine::Wait,
+        };
+        Ok(Self {
+            start,
+            places: Semaphore::new(options.concurrency + options.queue),
+            turns: Semaphore::new(options.concurrency),
+            engine,
+            alarm: Alarm::start()?,
+            count: AtomicU64::new(0),
+            recent: Mutex::default(),
+            options,
+        })
+    }
+
+    pub(super) fn options(&self) -> &WorkerOptions {
+        &self.options
+    }
+
+    /// Seconds since the start.
+    fn at(&self) -> f64 {
+        self.since_start().as_secs_f64()
+    }
+
+    fn since_start(&self) -> Duration {
+        now().duration_since(self.start)
+    }
+
+    /// Waits until the worker is not frozen.
+    pub(super) async fn thawed(&self) {
+        if let Some(thaw) = self.options.pace.thaw(self.at()) {
+            self.wait_until(thaw).await;
+        }
+    }
+
+    async fn wait_until(&self, at: f64) {
+        let at = Duration::try_from_secs_f64(at).unwrap_or(Duration::MAX);
+        match self.start.checked_add(at) {
+            Some(at) => self.alarm.wait_until(at).await,
+            // Later than any clock goes.
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Works on a request. If this is dropped, its client has left and its place is free.
+    pub(super) async fn work(&self) -> Outcome {
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        let came = now();
+        if self.fails(number) {
+            return Outcome::Failed;
+        }
+        let Ok(_place) = self.places.try_acquire() else {
+            return Outcome::Refused;
+        };
+        let in_flight = self.in_flight();
+        // It is never closed.
+        let _turn = self.turns.acquire().await.ok();
+        let begun = now();
+        let mut rng = Rng::new(self.options.seed, number, Purpose::Service);
+        let work_s = self.options.service_time.sample(&mut rng).max(0.0);
+        match &self.engine {
+            Engine::Burn(burners) => burners.burn(work_s).await,
+            Engine::Wait => {
+                let begin = begun.duration_since(self.start).as_secs_f64();
+                let end = self.options.pace.finish(begin, work_s);
+                self.wait_until(end).await;
+            }
+        }
+        let done = now();
+        self.recent().add(
+            u32::try_from(in_flight).unwrap_or(u32::MAX),
+            done.duration_since(came).as_secs_f64(),
+        );
+        Outcome::Done(Times {
+            queue: begun.duration_since(came),
+            work: done.duration_since(begun),
+        })
+    }
+
+    fn fails(&self, number: u64) -> bool {
+        let options = &self.options;
+        options.error_rate > 0.0
+            && self.since_start() >= options.errors_from
+            && Rng::new(options.seed, number, Purpose::Choice).unit() < options.error_rate
+    }
+
+    fn in_flight(&self) -> usize {
+        let all = self.options.concurrency + self.options.queue;
+        all - self.places.available_permits()
+    }
+
+    fn recent(&self) -> std::sync::MutexGuard<'_, Recent> {
+        // Adding leaves no half-made state behind.
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The load now.
+    pub(super) fn load(&self) -> Load {
+        let in_flight = self.in_flight();
+        let working = self.options.concurrency - self.turns.available_permits();
+        let at = u32::try_from(in_flight).unwrap_or(u32::MAX);
+        Load {
+            in_flight,
+            waiting: in_flight.saturating_sub(working),
+            latency_s: self.recent().latency_at(at.saturating_add(1)),
+        }
+    }
+}
