@@ -1,1 +1,20 @@
 //! A load balancer for HTTP/1.1, its policies, and a simulator of both.
+//!
+//! `docs/balancing.md` describes it.
+//!
+//! ```text
+//!                 ┌──────────────── no clock, no socket ───────────────┐
+//!                 │ fleet ─► policy ─► backend      draws by the seed  │
+//!                 └──▲──────────────────▲──────────────────────────────┘
+//!                 sim: virtual time     the forwarder: sockets
+//! ```
+
+pub mod fleet;
+pub mod hash;
+pub mod policy;
+
+mod balance;
+mod latency;
+
+pub use balance::Balancer;
+pub use latency::PeakEwma;
