@@ -12,6 +12,7 @@
 pub mod fleet;
 pub mod hash;
 pub mod policy;
+pub mod sim;
 
 mod balance;
 mod latency;

@@ -6,3 +6,4 @@
 )]
 
 mod policies;
+mod simulation;

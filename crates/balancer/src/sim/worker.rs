@@ -1,0 +1,93 @@
+//! A worker in virtual time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use server::Recent;
+
+use crate::policy::Probe;
+
+/// A worker as it is simulated.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkerModel {
+    /// The weight that balancers give it.
+    pub weight: f64,
+    /// Service times are divided by this; above 0.
+    pub speed: f64,
+    /// Requests that it works on at once, 1 or more.
+    pub concurrency: usize,
+    /// Share of requests that fail at once.
+    pub error_rate: f64,
+    /// From this second on, service times are multiplied by the factor.
+    pub slow: Option<(f64, f64)>,
+}
+
+impl Default for WorkerModel {
+    fn default() -> Self {
+        Self {
+            weight: 1.0,
+            speed: 1.0,
+            concurrency: 1,
+            error_rate: 0.0,
+            slow: None,
+        }
+    }
+}
+
+/// A queue in the order of arrival: when a request will leave is known as soon as it comes.
+#[derive(Debug)]
+pub(super) struct Worker {
+    model: WorkerModel,
+    /// When each of its servers has worked off what it has been given.
+    free_ns: BinaryHeap<Reverse<u64>>,
+    in_flight: u32,
+    recent: Recent,
+}
+
+impl Worker {
+    pub(super) fn new(model: &WorkerModel) -> Self {
+        Self {
+            free_ns: (0..model.concurrency).map(|_| Reverse(0)).collect(),
+            model: model.clone(),
+            in_flight: 0,
+            recent: Recent::default(),
+        }
+    }
+
+    pub(super) fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// Takes a request; when it will leave, and whether it fails. `chance` is uniform on [0, 1).
+    pub(super) fn arrive(&mut self, now_ns: u64, service_s: f64, chance: f64) -> (u64, bool) {
+        self.in_flight += 1;
+        if chance < self.model.error_rate {
+            return (now_ns, true);
+        }
+        let free = self.free_ns.pop().map_or(0, |Reverse(free)| free);
+        let begin = free.max(now_ns);
+        let slow = match self.model.slow {
+            Some((from_s, factor)) if begin as f64 / 1e9 >= from_s => factor,
+            _ => 1.0,
+        };
+        let end = begin + (service_s * slow / self.model.speed * 1e9) as u64;
+        self.free_ns.push(Reverse(end));
+        (end, false)
+    }
+
+    /// A request left; with its place in the queue when it came, and its latency in seconds, if it was served.
+    pub(super) fn depart(&mut self, served: Option<(u32, f64)>) {
+        self.in_flight -= 1;
+        if let Some((then, latency_s)) = served {
+            self.recent.add(then, latency_s);
+        }
+    }
+
+    /// What it answers when it is queried for its load.
+    pub(super) fn probe(&self) -> Probe {
+        Probe {
+            in_flight: self.in_flight,
+            latency_s: self.recent.latency_at(self.in_flight + 1).unwrap_or(0.0),
+        }
+    }
+}
