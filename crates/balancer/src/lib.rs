@@ -11,6 +11,7 @@
 
 pub mod fleet;
 pub mod hash;
+pub mod http;
 pub mod policy;
 pub mod sim;
 
