@@ -15,8 +15,14 @@ pub mod http;
 pub mod policy;
 pub mod sim;
 
+mod backends;
 mod balance;
+mod health;
 mod latency;
+mod options;
 
+pub use backends::{BACKENDS_MAX, Backend, BackendsError, Source};
 pub use balance::Balancer;
+pub use health::{Health, HealthOptions, Sign};
 pub use latency::PeakEwma;
+pub use options::{BalancerOptions, Timeouts};

@@ -1,0 +1,233 @@
+//! Where the backends are listed: on the command line, or in a file that is read again on request.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::Read;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+
+use crate::fleet::Member;
+
+/// Largest file of backends, in bytes.
+const FILE_MAX: u64 = 1 << 20;
+/// Most backends.
+pub const BACKENDS_MAX: usize = 10_000;
+/// Least and greatest weight.
+const WEIGHTS: std::ops::RangeInclusive<f64> = 1e-3..=1e6;
+
+/// Where the backends are listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// One text a backend, as a line of a file.
+    Listed(Vec<String>),
+    /// A line a backend: `http://HOST:PORT weight=2 limit=100`. What follows `#` is a comment.
+    File(PathBuf),
+}
+
+/// A backend and where it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Backend {
+    /// Its address.
+    pub address: SocketAddr,
+    /// As policies see it; the name is the host and port that were written.
+    pub member: Member,
+}
+
+/// Why the backends cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BackendsError {
+    /// The file cannot be read.
+    #[error("cannot read {}: {reason}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+    /// A backend is not written as it should be.
+    #[error("{place}: {reason}")]
+    Line {
+        /// The file and line, or the argument.
+        place: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// There is none.
+    #[error("there are no backends: list at least one as http://HOST:PORT")]
+    Empty,
+    /// There are too many.
+    #[error("there are more than 10,000 backends")]
+    TooMany,
+}
+
+impl Source {
+    /// The backends as they are listed now. Looks up the names of hosts, and may wait for that.
+    ///
+    /// # Errors
+    /// If they cannot be read, or one of them is not a backend.
+    pub fn load(&self) -> Result<Vec<Backend>, BackendsError> {
+        let lines: Vec<(String, String)> = match self {
+            Source::Listed(texts) => {
+                let numbered = texts.iter().map(|text| (text.clone(), text.clone()));
+                numbered.collect()
+            }
+            Source::File(path) => {
+                let text = read(path)?;
+                let lines = text.lines().zip(1..);
+                let placed = lines.map(|(line, number)| {
+                    (
+                        format!("{}:{number}", path.display()),
+                        line.split('#').next().unwrap_or_default().trim().to_owned(),
+                    )
+                });
+                placed.filter(|(_, line)| !line.is_empty()).collect()
+            }
+        };
+        if lines.is_empty() {
+            return Err(BackendsError::Empty);
+        }
+        if lines.len() > BACKENDS_MAX {
+            return Err(BackendsError::TooMany);
+        }
+        let mut names = HashSet::new();
+        let parsed = lines.into_iter().map(|(place, line)| {
+            let backend =
+                parse(&line).and_then(|backend| match names.insert(backend.member.name.clone()) {
+                    true => Ok(backend),
+                    false => Err("it is listed twice".to_owned()),
+                });
+            backend.map_err(|reason| BackendsError::Line { place, reason })
+        });
+        parsed.collect()
+    }
+}
+
+fn read(path: &PathBuf) -> Result<String, BackendsError> {
+    let read = || {
+        let mut text = String::new();
+        File::open(path)?
+            .take(FILE_MAX + 1)
+            .read_to_string(&mut text)?;
+        match text.len() as u64 > FILE_MAX {
+            true => Err(std::io::Error::other("it has more than 1 MiB")),
+            false => Ok(text),
+        }
+    };
+    read().map_err(|error| BackendsError::Read {
+        path: path.clone(),
+        reason: error.to_string(),
+    })
+}
+
+fn parse(line: &str) -> Result<Backend, String> {
+    let mut words = line.split_whitespace();
+    let url = words.next().unwrap_or_default();
+    let Some(authority) = url.strip_prefix("http://") else {
+        return Err(format!(
+            "`{url}` must be a URL such as http://127.0.0.1:8081"
+        ));
+    };
+    let authority = authority.strip_suffix('/').unwrap_or(authority);
+    if authority.contains(['/', '?', '#', '@']) || authority.is_empty() {
+        return Err(format!(
+            "`{url}` must be a host and a port alone, without a path"
+        ));
+    }
+    let name = match authority.rsplit_once(':') {
+        Some((_, port)) if port.parse::<u16>().is_ok_and(|port| port > 0) => authority.to_owned(),
+        _ if !authority.contains(':') || authority.ends_with(']') => format!("{authority}:80"),
+        _ => return Err(format!("`{url}` must have a port from 1 to 65535")),
+    };
+    let addresses = name.to_socket_addrs();
+    let found = addresses.map_err(|error| format!("`{authority}` cannot be looked up: {error}"))?;
+    let mut found: Vec<SocketAddr> = found.collect();
+    // The same choice every time, and the family that most servers on this machine listen on.
+    found.sort_by_key(SocketAddr::is_ipv6);
+    let address = found.first().copied();
+    let address = address.ok_or_else(|| format!("`{authority}` has no address"))?;
+    let mut member = Member::new(name);
+    for word in words {
+        set(&mut member, word)?;
+    }
+    Ok(Backend { address, member })
+}
+
+fn set(member: &mut Member, word: &str) -> Result<(), String> {
+    let (key, value) = word.split_once('=').unwrap_or((word, ""));
+    match key {
+        "weight" => {
+            let weight = value.parse().ok().filter(|weight| WEIGHTS.contains(weight));
+            member.weight = weight.ok_or("weight must be a number from 0.001 to 1,000,000")?;
+        }
+        "limit" => {
+            let limit = value.parse().ok().filter(|limit| *limit > 0);
+            member.limit = limit.ok_or("limit must be a whole number of requests above 0")?;
+        }
+        _ => {
+            return Err(format!(
+                "`{word}` is unknown; there are weight=N and limit=N"
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(texts: &[&str]) -> Result<Vec<Backend>, BackendsError> {
+        Source::Listed(texts.iter().map(|text| (*text).to_owned()).collect()).load()
+    }
+
+    #[test]
+    fn backends_have_weights_and_limits() {
+        let all = listed(&[
+            "http://127.0.0.1:81/ weight=2.5 limit=7",
+            "http://[::1]:82",
+            "http://127.0.0.2",
+        ]);
+        let all = all.unwrap();
+        assert_eq!(all[0].address, "127.0.0.1:81".parse().unwrap());
+        assert_eq!((all[0].member.weight, all[0].member.limit), (2.5, 7));
+        assert_eq!(all[0].member.name, "127.0.0.1:81");
+        assert_eq!(all[1].address, "[::1]:82".parse().unwrap());
+        assert_eq!(all[2].address.port(), 80);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("backends");
+        std::fs::write(
+            &path,
+            "# all\nhttp://127.0.0.1:81 # one\n\nhttp://127.0.0.1:82 wieght=2\n",
+        )
+        .unwrap();
+        let error = Source::File(path.clone()).load().unwrap_err().to_string();
+        assert!(
+            error.ends_with("backends:4: `wieght=2` is unknown; there are weight=N and limit=N"),
+            "{error}"
+        );
+        for wrong in [
+            "127.0.0.1:81",
+            "https://127.0.0.1:81",
+            "http://127.0.0.1:81/path",
+            "http://127.0.0.1:0",
+            "http://127.0.0.1:81 weight=0",
+            "http://127.0.0.1:81 weight=NaN",
+            "http://127.0.0.1:81 limit=0",
+            "http://",
+        ] {
+            assert!(listed(&[wrong]).is_err(), "{wrong}");
+        }
+        assert!(listed(&["http://127.0.0.1:81", "http://127.0.0.1:81"]).is_err());
+        assert!(matches!(listed(&[]), Err(BackendsError::Empty)));
+        std::fs::remove_file(&path).unwrap();
+        assert!(matches!(
+            Source::File(path).load(),
+            Err(BackendsError::Read { .. })
+        ));
+    }
+}

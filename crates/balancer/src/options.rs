@@ -1,0 +1,136 @@
+//! How a balancer is run.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use server::access_log::LogFormat;
+use server::{ServerError, ServerOptions, check_rules};
+
+use crate::backends::Source;
+use crate::health::HealthOptions;
+use crate::policy::Kind;
+
+/// Most attempts beside the first.
+const RETRIES_MAX: u32 = 10;
+
+/// Times after which something is given up. All are above 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Timeouts {
+    /// A connection to a backend.
+    pub connect: Duration,
+    /// From a request's last byte to the first of its response's head, and between two bytes of the response.
+    pub response: Duration,
+    /// A head of a client, from its first byte.
+    pub head: Duration,
+    /// A connection of a client without a request.
+    pub idle: Duration,
+    /// A client's body of which nothing comes, or a client that takes nothing of a response. Those slower than 500 bytes a
+    /// second are also given up.
+    pub stall: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(2),
+            response: Duration::from_secs(60),
+            head: Duration::from_secs(10),
+            idle: Duration::from_secs(75),
+            stall: Duration::from_secs(30),
+        }
+    }
+}
+
+/// How a balancer is run.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct BalancerOptions {
+    /// Where it listens and which threads serve it.
+    pub server: ServerOptions,
+    /// The backends.
+    pub backends: Source,
+    /// How they are chosen.
+    pub policy: Kind,
+    /// The header field by whose value hashing policies know a client; `None`, the default: by its address.
+    pub hash_field: Option<String>,
+    /// Where `/metrics`, `/healthz` and `/backends` are; `None`, the default: nowhere.
+    pub metrics_listen: Option<SocketAddr>,
+    /// Most connections of clients at once, for each thread; further ones are dropped.
+    pub connections_max: usize,
+    /// Longest body of a request, in bytes.
+    pub body_max: u64,
+    /// Idle connections that are kept to each backend, for each thread.
+    pub pool: usize,
+    /// When what is given up.
+    pub timeouts: Timeouts,
+    /// Attempts beside the first, at most 10: only of idempotent requests without a body, and as far as the
+    /// budget goes. 0, the default: none.
+    pub retries: u32,
+    /// Retries as a share of requests, 0 to 1.
+    pub retry_budget: f64,
+    /// How backends are checked and ejected.
+    pub health: HealthOptions,
+    /// The access log; `None`, the default: there is none.
+    pub access_log: Option<PathBuf>,
+    /// How its lines are written.
+    pub log_format: LogFormat,
+    /// What the draws of policies follow from.
+    pub seed: u64,
+}
+
+impl BalancerOptions {
+    /// The defaults in front of these backends.
+    #[must_use]
+    pub fn new(backends: Source) -> Self {
+        Self {
+            server: ServerOptions::default(),
+            backends,
+            policy: Kind::RoundRobin,
+            hash_field: None,
+            metrics_listen: None,
+            connections_max: 20_000,
+            body_max: 64 << 20,
+            pool: 64,
+            timeouts: Timeouts::default(),
+            retries: 0,
+            retry_budget: 0.2,
+            health: HealthOptions::default(),
+            access_log: None,
+            log_format: LogFormat::Combined,
+            seed: 1,
+        }
+    }
+
+    /// Checks what the types do not.
+    ///
+    /// # Errors
+    /// On the first rule that does not hold.
+    pub fn check(&self) -> Result<(), ServerError> {
+        self.server.check()?;
+        let Timeouts {
+            connect,
+            response,
+            head,
+            idle,
+            stall,
+        } = self.timeouts;
+        check_rules([
+            (
+                self.connections_max >= 1,
+                "at least one connection must be allowed",
+            ),
+            (
+                ![connect, response, head, idle, stall].contains(&Duration::ZERO),
+                "timeouts must be above 0",
+            ),
+            (self.retries <= RETRIES_MAX, "retries must be at most 10"),
+            (
+                (0.0..=1.0).contains(&self.retry_budget),
+                "retry-budget must be 0 to 100%",
+            ),
+        ])?;
+        self.health.check().map_err(ServerError::Options)
+    }
+}
