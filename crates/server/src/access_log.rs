@@ -4,6 +4,6 @@ mod entry;
 mod file;
 mod layer;
 
-pub use entry::LogFormat;
+pub use entry::{Entry, Label, LogFormat};
 pub use file::{AccessLog, LogCounts};
 pub use layer::{LogSubject, logged};

@@ -21,28 +21,36 @@ pub enum LogFormat {
 
 /// A request and its response.
 #[derive(Debug, Clone)]
-pub(super) struct Entry<'a> {
+pub struct Entry<'a> {
     /// When the request came, in milliseconds since 1970.
-    pub(super) at_ms: f64,
-    pub(super) took: Duration,
-    pub(super) peer: SocketAddr,
-    pub(super) method: &'a str,
+    pub at_ms: f64,
+    /// From then to the end of the response.
+    pub took: Duration,
+    /// Who sent it.
+    pub peer: SocketAddr,
+    /// Its method.
+    pub method: &'a str,
     /// Path and query.
-    pub(super) uri: &'a str,
-    pub(super) version: &'static str,
-    pub(super) status: u16,
-    /// Of the body.
-    pub(super) bytes: u64,
-    pub(super) referer: Option<&'a str>,
-    pub(super) agent: Option<&'a str>,
+    pub uri: &'a str,
+    /// `HTTP/1.1` or `HTTP/1.0`.
+    pub version: &'static str,
+    /// Of the response.
+    pub status: u16,
+    /// Of the response's body.
+    pub bytes: u64,
+    /// `Referer`.
+    pub referer: Option<&'a str>,
+    /// `User-Agent`.
+    pub agent: Option<&'a str>,
     /// A field of the system's own, only in JSON.
-    pub(super) label: Label<'a>,
-    pub(super) user: Option<&'a str>,
+    pub label: Label<'a>,
+    /// Who is known to have sent it.
+    pub user: Option<&'a str>,
 }
 
 /// A field with its name; without a name there is no such field.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Label<'a>(pub(super) Option<(&'static str, Option<&'a str>)>);
+pub struct Label<'a>(pub Option<(&'static str, Option<&'a str>)>);
 
 impl Serialize for Label<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

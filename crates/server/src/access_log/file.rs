@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use super::entry::LogFormat;
+use super::entry::{Entry, LogFormat};
 use crate::metrics::Counter;
 
 /// Lines that may wait for the disk.
@@ -79,6 +79,11 @@ impl AccessLog {
     #[must_use]
     pub fn counts(&self) -> &LogCounts {
         &self.counts
+    }
+
+    /// Has the line of a request written, or drops it if too many wait.
+    pub fn log(&self, entry: &Entry<'_>) {
+        self.write(entry.line(self.format));
     }
 
     /// Has a line written, or drops it if too many wait.

@@ -1,0 +1,135 @@
+//! Requests of the balancer's own to backends: checks whether they are up, and queries for their load.
+
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::connection::Local;
+use super::shared::Shared;
+use crate::http::{Framing, read_response};
+use crate::policy::Probe;
+
+/// Longest body of an answer that is read, in bytes.
+const BODY_MAX: u64 = 64 << 10;
+/// How long a backend may take to answer how loaded it is: later, the answer would mislead.
+const PROBE_WITHIN: Duration = Duration::from_millis(500);
+/// Where backends answer that.
+const LOAD_PATH: &str = "/load";
+
+/// A request on a connection; the status and body of its answer, and whether the connection can serve another.
+async fn get(
+    stream: &mut TcpStream,
+    (name, path): (&str, &str),
+    with_body: bool,
+) -> io::Result<(u16, Vec<u8>, bool)> {
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {name}\r\n\r\n");
+    stream.write_all(request.as_bytes()).await?;
+    let invalid = |what: &'static str| io::Error::new(io::ErrorKind::InvalidData, what);
+    let mut inbox = Vec::with_capacity(1 << 10);
+    let head = loop {
+        if stream.read_buf(&mut inbox).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let head = read_response(&inbox, false).map_err(|bad| invalid(bad.0))?;
+        if let Some(head) = head {
+            break head;
+        }
+    };
+    inbox.drain(..head.length);
+    let length = match head.framing {
+        Framing::Length(length) if length <= BODY_MAX => length as usize,
+        Framing::None => 0,
+        _ if !with_body => return Ok((head.status, Vec::new(), false)),
+        _ => return Err(invalid("the body has no length, or is too long")),
+    };
+    while inbox.len() < length {
+        if stream.read_buf(&mut inbox).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+    let keep = head.keep_alive && inbox.len() == length;
+    Ok((head.status, inbox, keep))
+}
+
+/// Whether a backend answers the path with a status below 400 in time.
+pub(super) async fn is_healthy(
+    address: SocketAddr,
+    name: &str,
+    path: &str,
+    within: Duration,
+) -> bool {
+    let check = async {
+        let mut stream = TcpStream::connect(address).await?;
+        get(&mut stream, (name, path), false).await
+    };
+    matches!(timeout(within, check).await, Ok(Ok((200..=399, ..))))
+}
+
+/// Queries a backend for its load. One that does not answer is not known.
+pub(super) async fn probe(local: Rc<Local>, shared: Arc<Shared>, at: usize) {
+    let backend = &shared.backends[at];
+    let query = async {
+        let upstream = match local.pool.take(backend.address) {
+            Some(upstream) => upstream,
+            None => local.pool.connect(backend.address, PROBE_WITHIN).await?,
+        };
+        let mut stream = upstream.stream;
+        let name = &backend.member.name;
+        let (status, body, keep) = get(&mut stream, (name, LOAD_PATH), true).await?;
+        if keep {
+            local.pool.put(backend.address, stream);
+        }
+        io::Result::Ok((status, body))
+    };
+    let Ok(Ok((200, body))) = timeout(PROBE_WITHIN, query).await else {
+        return;
+    };
+    if let Some(answer) = read_load(&body) {
+        local.router.metrics.probes.add(1);
+        shared.probed(at, answer, local.router.now_ns());
+    }
+}
+
+/// `{"in_flight": 3, "latency_ms": 20.5}`; a latency that is not known yet is 0.
+fn read_load(body: &[u8]) -> Option<Probe> {
+    let value: Value = serde_json::from_slice(body).ok()?;
+    let in_flight = u32::try_from(value.get("in_flight")?.as_u64()?).ok()?;
+    let latency_ms = value.get("latency_ms").and_then(Value::as_f64);
+    Some(Probe {
+        in_flight,
+        latency_s: latency_ms.unwrap_or(0.0) / 1e3,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_are_read_leniently() {
+        let probe = |in_flight, latency_s| {
+            Some(Probe {
+                in_flight,
+                latency_s,
+            })
+        };
+        assert_eq!(
+            read_load(br#"{"in_flight":3,"latency_ms":20,"x":1}"#),
+            probe(3, 0.02)
+        );
+        assert_eq!(
+            read_load(br#"{"in_flight":3,"latency_ms":null}"#),
+            probe(3, 0.0)
+        );
+        assert_eq!(read_load(b"{}"), None);
+        assert_eq!(read_load(br#"{"in_flight":-3}"#), None);
+        assert_eq!(read_load(b"ready"), None);
+    }
+}
