@@ -5,5 +5,11 @@
     reason = "the tests' helpers fail tests by panicking, too"
 )]
 
+mod faults;
+mod forwarding;
+#[path = "../../../../tests/http.rs"]
+mod http;
 mod policies;
+mod requests;
 mod simulation;
+mod support;
