@@ -4,6 +4,7 @@
 mod absent;
 pub(crate) mod ads;
 mod attempt;
+pub(crate) mod balancer;
 mod compare;
 #[cfg(feature = "imports")]
 mod import;
@@ -15,6 +16,7 @@ mod probe;
 pub(crate) mod queue;
 pub(crate) mod serve;
 mod ui;
+pub(crate) mod worker;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -87,6 +87,11 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     scenario::parse_duration(text).map(Duration::from_nanos)
 }
 
+/// A distribution of durations as scenarios write it.
+pub(crate) fn parse_distribution(text: &str) -> Result<stats::dist::Dist, String> {
+    scenario::parse_distribution(text)
+}
+
 /// A size as scenarios write it, in bytes.
 pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
     scenario::parse_size(text).map(|bytes| bytes as usize)

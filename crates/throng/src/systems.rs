@@ -8,7 +8,11 @@ use crate::args::Args;
 use crate::exit::message_of;
 
 /// Settings that name a file which the system reads, each behind the system's name.
-const READ: &[(&str, &str)] = &[("ads", "publishers"), ("market", "replay")];
+const READ: &[(&str, &str)] = &[
+    ("ads", "publishers"),
+    ("balancer", "workers"),
+    ("market", "replay"),
+];
 /// What the run itself sets.
 const OURS: &[&str] = &["listen", "until-stdin-closes"];
 

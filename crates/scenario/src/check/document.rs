@@ -12,7 +12,7 @@ use document::node::{Node, Place};
 use document::suggest;
 
 /// The systems that Throng itself can start.
-const BUILTIN_TARGETS: &[&str] = &["market", "chat", "ads", "queue"];
+const BUILTIN_TARGETS: &[&str] = &["market", "chat", "ads", "queue", "balancer", "worker"];
 
 impl Checker<'_> {
     /// The whole plan; sound where no error was reported.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args as ClapArgs, Subcommand};
 
-use super::{ads, market, queue};
+use super::{ads, balancer, market, queue, worker};
 use crate::settings::{parse_address, parse_duration};
 
 #[derive(Debug, ClapArgs)]
@@ -25,6 +25,10 @@ pub(crate) enum System {
     Ads(Box<ads::AdsArgs>),
     /// Message queue in front of PostgreSQL: framed requests over TCP, stored functions
     Queue(Box<queue::QueueArgs>),
+    /// Load balancer for HTTP/1.1, with policies old and new
+    Balancer(Box<balancer::BalancerArgs>),
+    /// Worker with a service time, a queue and faults, for balancers to balance
+    Worker(Box<worker::WorkerArgs>),
     /// HTTP server that freezes on a schedule
     Stall(StallArgs),
     /// Minimal WebSocket and HTTP echo server

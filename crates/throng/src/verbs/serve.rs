@@ -1,9 +1,12 @@
 //! `throng serve SYSTEM`: one of the built-in systems, until it is told to stop.
 
 mod ads;
+mod balancer;
+mod fleet;
 mod market;
 mod processes;
 mod queue;
+mod worker;
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -26,6 +29,8 @@ pub(crate) fn serve(system: System) -> Result<Exit, Failure> {
         System::Chat(args) => chat(&args),
         System::Ads(args) => ads::ads(&args),
         System::Queue(args) => queue::queue(&args),
+        System::Balancer(args) => balancer::balancer(&args),
+        System::Worker(args) => worker::worker(&args),
         System::Stall(args) => stall(&args),
         System::Echo(args) => echo(&args),
         System::Hello(args) => hello(&args),

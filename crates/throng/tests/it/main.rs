@@ -4,6 +4,7 @@
 mod ads;
 mod analyze;
 mod attempt;
+mod balancer;
 mod both_sides;
 mod capacity;
 mod channels;
