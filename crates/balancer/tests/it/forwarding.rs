@@ -179,7 +179,7 @@ async fn websockets_pass() {
     let echo = soon(address).await.unwrap();
     let balancer = Running::start(&[echo], |_| {}).await;
     let stream = balancer.connect().await;
-    let url = format!("ws://{}/", balancer.address);
+    let url = format!("ws://{}/echo", balancer.address);
     let (mut socket, _) = soon(client_async(url, stream)).await.unwrap();
     for size in [1, 100, 1_000_000] {
         let message = Message::text("x".repeat(size));

@@ -80,7 +80,8 @@ fn turns_are_exact() {
 /// Clients' backends, each alone.
 fn places(kind: Kind, balancer: &mut Balancer, clients: u64) -> Vec<usize> {
     let mut place = |client| {
-        let at = balancer.begin(&request(client), &[]).expect(kind.name());
+        let at = balancer.begin(&request(client), &[]);
+        let at = at.unwrap_or_else(|| panic!("{}", kind.name()));
         balancer.end(at, None, 0);
         at
     };

@@ -25,13 +25,25 @@ fn simulation(workers: usize, load: f64, policy: fn() -> Box<dyn Policy>) -> Sim
     }
 }
 
-/// The figure of each replication.
-fn replicate(mut simulation: Simulation, figure: impl Fn(&Outcome) -> f64) -> Vec<f64> {
+/// The outcome of each replication.
+fn replicate(mut simulation: Simulation) -> Vec<Outcome> {
     let run = |seed| {
         simulation.seed = seed;
-        figure(&simulation.run())
+        simulation.run()
     };
     (1..=REPLICATIONS).map(run).collect()
+}
+
+fn figures(outcomes: &[Outcome], figure: impl Fn(&Outcome) -> f64) -> Vec<f64> {
+    outcomes.iter().map(figure).collect()
+}
+
+fn mean_latency(outcome: &Outcome) -> f64 {
+    seconds(outcome.latency.mean())
+}
+
+fn p99(outcome: &Outcome) -> f64 {
+    seconds(outcome.latency.quantile(0.99) as f64)
 }
 
 #[track_caller]
@@ -60,16 +72,14 @@ fn seconds(ns: f64) -> f64 {
 fn random_split_is_m_m_1() {
     // Response times are exponential with rate μ − λ.
     let load = 0.7;
-    let run = || simulation(10, load, random);
-    let mean = replicate(run(), |outcome| seconds(outcome.latency.mean()));
+    let outcomes = replicate(simulation(10, load, random));
+    let mean = figures(&outcomes, mean_latency);
     holds("mean", &mean, 1.0 / (1.0 - load), 0.0);
-    let p99 = replicate(run(), |outcome| {
-        seconds(outcome.latency.quantile(0.99) as f64)
-    });
     // Bins of the histogram are 2⁻⁷ wide, at most.
+    let p99 = figures(&outcomes, p99);
     holds("p99", &p99, 100.0_f64.ln() / (1.0 - load), 0.1);
     for length in 1..=4 {
-        let tail = replicate(run(), |outcome| outcome.tails[length]);
+        let tail = figures(&outcomes, |outcome| outcome.tails[length]);
         holds("tail", &tail, load.powi(length as i32), 0.0);
     }
 }
@@ -79,7 +89,7 @@ fn one_worker_of_several_servers_is_m_m_c() {
     let (servers, load) = (4_u32, 0.8);
     let mut run = simulation(1, load * f64::from(servers), random);
     run.workers[0].concurrency = servers as usize;
-    let mean = replicate(run, |outcome| seconds(outcome.latency.mean()));
+    let mean = figures(&replicate(run), mean_latency);
     // Erlang's C formula.
     let offered = load * f64::from(servers);
     let term = |n: u32| offered.powi(n as i32) / (1..=n).map(f64::from).product::<f64>();
@@ -102,14 +112,9 @@ fn two_choices_have_mitzenmachers_tails() {
             Box::new(TwoChoices::new(2, Load::InFlight))
         });
         run.warm_up = 100_000;
-        let tails: Vec<Vec<f64>> = (1..=REPLICATIONS)
-            .map(|seed| {
-                run.seed = seed;
-                run.run().tails
-            })
-            .collect();
+        let outcomes = replicate(run);
         for length in 1..=4_u32 {
-            let values: Vec<f64> = tails.iter().map(|tails| tails[length as usize]).collect();
+            let values = figures(&outcomes, |outcome| outcome.tails[length as usize]);
             let expected = f64::powi(load, 2_i32.pow(length) - 1);
             if expected < 0.01 {
                 continue;
@@ -122,20 +127,18 @@ fn two_choices_have_mitzenmachers_tails() {
 
 #[test]
 fn more_knowledge_means_shorter_queues() {
-    let p99 = |kind: Kind| {
+    let interval = |kind: Kind| {
         let make: fn() -> Box<dyn Policy> = match kind {
             Kind::ShortestQueue => || Kind::ShortestQueue.policy(),
             Kind::TwoChoices => || Kind::TwoChoices.policy(),
             Kind::Prequal => || Kind::Prequal.policy(),
             _ => random,
         };
-        let values = replicate(simulation(50, 0.9, make), |outcome| {
-            seconds(outcome.latency.quantile(0.99) as f64)
-        });
-        mean_interval(&values, CONFIDENCE).unwrap()
+        let outcomes = replicate(simulation(50, 0.9, make));
+        mean_interval(&figures(&outcomes, p99), CONFIDENCE).unwrap()
     };
-    let (shortest, two) = (p99(Kind::ShortestQueue), p99(Kind::TwoChoices));
-    let (prequal, random) = (p99(Kind::Prequal), p99(Kind::Random));
+    let (shortest, two) = (interval(Kind::ShortestQueue), interval(Kind::TwoChoices));
+    let (prequal, random) = (interval(Kind::Prequal), interval(Kind::Random));
     assert!(shortest.1 < two.0, "{shortest:?} {two:?}");
     assert!(two.1 < random.0, "{two:?} {random:?}");
     assert!(prequal.1 < random.0, "{prequal:?} {random:?}");
