@@ -402,7 +402,7 @@ fn every_example_is_right_and_run() {
         );
     }
     assert!(!examples.is_empty(), "examples/ is empty");
-    let run = ["examples", "market/whole", "stores"].map(|name| {
+    let run = ["balancer", "examples", "market/whole", "stores"].map(|name| {
         let file = format!("crates/throng/tests/it/{name}.rs");
         read(&ROOT.join(file))
     });
