@@ -165,8 +165,11 @@ fn size(line: &[u8]) -> Result<u64, &'static str> {
 mod tests {
     use super::*;
 
-    /// The body's bytes, and those behind it; offered in pieces of this many bytes.
-    fn read(bytes: &[u8], step: usize) -> Result<Option<(Vec<u8>, Vec<u8>)>, &'static str> {
+    /// The body's bytes, and those behind it.
+    type Whole = (Vec<u8>, Vec<u8>);
+
+    /// What is read of bytes that are offered in pieces of this many.
+    fn read(bytes: &[u8], step: usize) -> Result<Option<Whole>, &'static str> {
         let (mut chunks, mut body, mut kept) = (Chunks::default(), Vec::new(), Vec::new());
         for (number, piece) in bytes.chunks(step).enumerate() {
             kept.extend_from_slice(piece);
