@@ -134,7 +134,9 @@ fn more_knowledge_means_shorter_queues() {
             Kind::Prequal => || Kind::Prequal.policy(),
             _ => random,
         };
-        let outcomes = replicate(simulation(50, 0.9, make));
+        let mut run = simulation(20, 0.9, make);
+        (run.warm_up, run.requests) = (10_000, 50_000);
+        let outcomes = replicate(run);
         mean_interval(&figures(&outcomes, p99), CONFIDENCE).unwrap()
     };
     let (shortest, two) = (interval(Kind::ShortestQueue), interval(Kind::TwoChoices));
