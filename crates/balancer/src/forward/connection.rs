@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -85,12 +86,12 @@ async fn serve(local: &Rc<Local>, mut stream: TcpStream, peer: SocketAddr) {
     loop {
         if inbox.is_empty() {
             let idle = local.router.options.timeouts.idle;
-            let waited = tokio::select! {
+            let begun = tokio::select! {
                 biased;
-                ready = timeout(idle, stream.readable()) => matches!(ready, Ok(Ok(()))),
+                begun = timeout(idle, begin(local, &stream, &mut inbox)) => matches!(begun, Ok(Ok(1..))),
                 () = stopped(&mut stop) => false,
             };
-            if !waited {
+            if !begun {
                 return;
             }
         }
@@ -109,15 +110,27 @@ async fn serve(local: &Rc<Local>, mut stream: TcpStream, peer: SocketAddr) {
     }
 }
 
+/// Waits for the first bytes of a request, and returns their number; 0: the client has ended. It has no buffer before.
+async fn begin(local: &Local, stream: &TcpStream, inbox: &mut Vec<u8>) -> std::io::Result<usize> {
+    loop {
+        stream.readable().await?;
+        *inbox = local.pool.buffer();
+        match stream.try_read_buf(inbox) {
+            // A socket may seem ready without being so.
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                local.pool.give_back(std::mem::take(inbox));
+            }
+            read => return read,
+        }
+    }
+}
+
 async fn one_request(
     local: &Rc<Local>,
     stream: &mut TcpStream,
     inbox: &mut Vec<u8>,
     peer: SocketAddr,
 ) -> Next {
-    if inbox.capacity() == 0 {
-        *inbox = local.pool.buffer();
-    }
     match read_head(local, stream, inbox, peer).await {
         Opening::Head(head) => {
             inbox.drain(..head.length);

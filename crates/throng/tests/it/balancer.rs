@@ -69,8 +69,10 @@ fn a_crowd_is_balanced_over_workers() {
     // The log is one that a model is made of.
     let lines = std::fs::read_to_string(&path).unwrap();
     assert!(lines.lines().count() >= 60);
-    let mut model = throng(["model", "check"]);
-    Ended::of(model.arg(&path)).with(0);
+    let mut model = throng(["model", "--out"]);
+    model.arg(space.path("model")).arg(&path);
+    Ended::of(&mut model).with(0);
+    assert!(space.path("model/scenario.yaml").exists());
 }
 
 #[test]
