@@ -3,10 +3,19 @@
 use super::analysis::{PublishedFigures, PublishedTerm};
 use super::{Data, ResponseData, Row, response};
 
-/// The model of response `number` fitted to the values that were published for it.
-pub(super) fn figures(data: &Data, number: usize) -> Option<PublishedFigures> {
+/// The model of response `number`, multiplicative or not as that of the runs, fitted to the values that were published
+/// for it; `None` if there are none or it does not suit them.
+pub(super) fn figures(
+    data: &Data,
+    number: usize,
+    multiplicative: bool,
+) -> Option<PublishedFigures> {
     let own = &data.responses[number];
     if own.published.is_empty() || own.published.len() != data.planned.len() {
+        return None;
+    }
+    // Without logarithms they would be fitted by another model.
+    if multiplicative && own.published.iter().any(|value| *value <= 0.0) {
         return None;
     }
     let cells: Vec<(Vec<usize>, f64)> = data
@@ -23,6 +32,7 @@ pub(super) fn figures(data: &Data, number: usize) -> Option<PublishedFigures> {
         name: data.name.clone(),
         factors: data.factors.clone(),
         responses: vec![ResponseData {
+            multiplicative,
             published: Vec::new(),
             ..own.clone()
         }],

@@ -68,7 +68,7 @@ pub(super) fn analyze(data: &Data, number: usize) -> ResponseAnalysis {
         findings,
         fit,
         scaling,
-        published: published::figures(data, number),
+        published: published::figures(data, number, multiplicative),
     }
 }
 

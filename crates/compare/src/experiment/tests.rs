@@ -159,6 +159,26 @@ fn what_others_measured_is_fitted_by_the_same_model() {
 }
 
 #[test]
+fn what_others_measured_follows_the_model_of_the_runs() {
+    let mut data = data(&[2, 2], 3, |cell, time| Some(noise(cell, time)));
+    data.responses[0].multiplicative = true;
+    data.responses[0].published = vec![1.0, 10.0, 100.0, 1000.0];
+    // Some values of the runs are negative: both models are additive.
+    let analysis = analyze(&data);
+    assert_eq!(analysis.responses[0].model, "additive");
+    let mean = |analysis: &Analysis| analysis.responses[0].published.as_ref().map(|it| it.mean);
+    assert_eq!(mean(&analysis), Some(277.75));
+    for row in &mut data.rows {
+        row.values = vec![row.values[0].map(|value| value + 1.0)];
+    }
+    let analysis = analyze(&data);
+    assert_eq!(analysis.responses[0].model, "multiplicative");
+    assert!((mean(&analysis).unwrap() - 1.5).abs() < 1e-12);
+    data.responses[0].published[0] = 0.0;
+    assert_eq!(mean(&analyze(&data)), None);
+}
+
+#[test]
 fn the_published_response_times_do_not_sum_to_their_totals() {
     let text = include_str!("../../../../examples/experiments/queue-response.csv");
     assert_eq!(
