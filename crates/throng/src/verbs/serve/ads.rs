@@ -14,9 +14,6 @@ use super::{given, listening, processes, read_text, server_options, stop};
 use crate::args::ads::{AboveOneArg, AdsArgs, LogFormatArg, WritesArg};
 use crate::exit::{Exit, Failure};
 
-/// So many processes are too many.
-const PROCESSES_OVER: u16 = 257;
-
 pub(super) fn ads(args: &AdsArgs) -> Result<Exit, Failure> {
     let mut options = options(args)?;
     if let Some((group, address)) = &args.process.process_of {
@@ -27,9 +24,8 @@ pub(super) fn ads(args: &AdsArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Passed);
     }
     let figures = match args.processes.unwrap_or(1) {
-        0 | PROCESSES_OVER.. => {
-            let rule = "processes must be 1 to 256";
-            return Err(failed(ServerError::Options(rule).into()));
+        0 | processes::OVER.. => {
+            return Err(failed(ServerError::Options(processes::RULE).into()));
         }
         1 => figures(ads::run(options, stop(&args.listen), listening).map_err(failed)?),
         count => {

@@ -17,9 +17,6 @@ use crate::args::market::{
 };
 use crate::exit::{Exit, Failure};
 
-/// One more than there may be.
-const PROCESSES_OVER: u16 = 257;
-
 pub(super) fn market(args: &MarketArgs) -> Result<Exit, Failure> {
     let mut options = options(args)?;
     let scheme = match options.server.tls {
@@ -39,10 +36,8 @@ pub(super) fn market(args: &MarketArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Passed);
     }
     let figures = match args.processes.unwrap_or(1) {
-        0 | PROCESSES_OVER.. => {
-            return Err(failed(
-                ServerError::Options("processes must be 1 to 256").into(),
-            ));
+        0 | processes::OVER.. => {
+            return Err(failed(ServerError::Options(processes::RULE).into()));
         }
         1 => figures(market::run(options, stop(&args.listen), listening).map_err(failed)?),
         count => {

@@ -19,6 +19,10 @@ use crate::exit::{Exit, Failure};
 /// What a process prints before its figures when it has ended well.
 pub(super) const ENDED: &str = "ended ";
 
+/// One more than there may be, and the rule.
+pub(super) const OVER: u16 = 257;
+pub(super) const RULE: &str = "processes must be 1 to 256";
+
 /// How long a process may be silent after it was told to stop, before it is killed; by itself each stops
 /// sooner.
 const STOP_MAX: Duration = Duration::from_secs(60);

@@ -10,9 +10,6 @@ use super::{given, listening_as, processes, server_options, stop};
 use crate::args::queue::{IndexArg, LimitArgs, PopArg, QueueArgs, StoreArgs, SwitchArg, WaitArg};
 use crate::exit::{Exit, Failure};
 
-/// One more than there may be.
-const PROCESSES_OVER: u16 = 257;
-
 pub(super) fn queue(args: &QueueArgs) -> Result<Exit, Failure> {
     let options = options(args)?;
     if args.store.init || args.store.drop {
@@ -53,7 +50,7 @@ fn serve(args: &QueueArgs, mut options: QueueOptions) -> Result<Vec<u64>, Failur
     }
     let refused = |rule| Err(failed(ServerError::Options(rule).into()));
     match args.processes.unwrap_or(1) {
-        0 | PROCESSES_OVER.. => refused("processes must be 1 to 256"),
+        0 | processes::OVER.. => refused(processes::RULE),
         1 => {
             let report = queue::run(options, stop(&args.listen), listening).map_err(failed)?;
             Ok(figures(report))

@@ -52,7 +52,7 @@ const BANNED: &[(&str, usize)] = &[
     ("seat", 0),
     ("seats", 3),
     ("shelf", 0),
-    ("so many", 15),
+    ("so many", 14),
     ("tell", 54),
     ("telling", 3),
     ("tells", 26),
