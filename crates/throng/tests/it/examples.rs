@@ -96,6 +96,21 @@ fn queue_delivery() {
 }
 
 #[test]
+fn batches_through_a_balancer() {
+    for policy in ["source-hash", "prequal"] {
+        let policy = format!("target.balancer.policy={policy}");
+        let space = passes(
+            "balancer/batches.yaml",
+            &[&policy, "users=20", "requests=5"],
+            20,
+        );
+        let measures = space.summary().measures;
+        let work = measures.iter().find(|measure| measure.name == "work");
+        assert_eq!(work.map(|work| (work.count, work.errors)), Some((100, 0)));
+    }
+}
+
+#[test]
 fn market_probes() {
     let sets = ["arrivals.0.constant=40/s", "arrivals.0.for=2s", "hold=1s"];
     let space = passes("market-probes.yaml", &[&sets, &HURRY[..]].concat(), 80);
