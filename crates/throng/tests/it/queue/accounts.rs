@@ -68,6 +68,26 @@ pub(crate) struct Sums {
     pub(crate) pairs_compared: usize,
 }
 
+/// Messages that were acknowledged by some time, and of them the one that was there the longest.
+struct Arrivals<'a> {
+    by: Duration,
+    longest: &'a Sent,
+    /// The latest time at which it can still have been there.
+    gone: Duration,
+}
+
+/// Sorts what stands for one message each; then each stands for all up to it.
+fn accumulate(arrivals: &mut [Arrivals]) {
+    arrivals.sort_by_key(|arrivals| arrivals.by);
+    for at in 1..arrivals.len() {
+        let (longest, gone) = (arrivals[at - 1].longest, arrivals[at - 1].gone);
+        if gone > arrivals[at].gone {
+            arrivals[at].longest = longest;
+            arrivals[at].gone = gone;
+        }
+    }
+}
+
 impl Account {
     /// Checks every rule.
     ///
@@ -147,18 +167,37 @@ impl Account {
         lost.values().sum()
     }
 
-    /// Whoever got a message, got it when every older one that it could have had was taken or being taken.
+    /// Whoever got a message, got it when every older one that it could have had was taken or being taken. How many pairs
+    /// of messages that speaks of.
     fn assert_order(&self, took: &HashMap<&str, &Popped>) -> usize {
+        let left: HashSet<&str> = self.left.iter().map(|(_, text)| text.as_str()).collect();
+        let mut arrivals: HashMap<(u32, u32), Vec<Arrivals>> = HashMap::new();
         let acknowledged = |sent: &&Sent| matches!(sent.ending, Ending::Answered(_));
-        let sent: Vec<&Sent> = self.sent.iter().filter(acknowledged).collect();
+        for sent in self.sent.iter().filter(acknowledged) {
+            let text = sent.text.as_str();
+            let taken = took.get(text).map(|popped| popped.span.start);
+            // Of what is neither taken nor left, nobody knows when it was taken.
+            let unless_taken = match left.contains(text) {
+                true => Duration::MAX,
+                false => Duration::ZERO,
+            };
+            let of_receiver = arrivals.entry((sent.queue, sent.receiver));
+            of_receiver.or_default().push(Arrivals {
+                by: sent.span.end,
+                longest: sent,
+                gone: taken.unwrap_or(unless_taken),
+            });
+        }
+        for of_receiver in arrivals.values_mut() {
+            accumulate(of_receiver);
+        }
         let unknown: Vec<&Popped> = self
             .popped
             .iter()
             .filter(|popped| matches!(popped.ending, Ending::Unknown))
             .collect();
-        let left: HashSet<&str> = self.left.iter().map(|(_, text)| text.as_str()).collect();
         let mut compared = 0;
-        for newer in &sent {
+        for newer in self.sent.iter().filter(acknowledged) {
             let Some(by) = took.get(newer.text.as_str()) else {
                 continue;
             };
@@ -170,17 +209,17 @@ impl Account {
             if is_excused {
                 continue;
             }
-            let older = sent.iter().filter(|older| {
-                older.queue == newer.queue
-                    && (older.receiver == 0 || older.receiver == by.receiver)
-                    && older.span.end < newer.span.start
-            });
-            for older in older {
-                compared += 1;
-                let text = older.text.as_str();
-                let taken = took.get(text).map(|other| other.span.start <= by.span.end);
-                let in_order = taken.unwrap_or_else(|| !left.contains(text));
-                assert!(in_order, "{by:?} came before {older:?}, which is older");
+            for receiver in [0, by.receiver] {
+                let Some(of_receiver) = arrivals.get(&(newer.queue, receiver)) else {
+                    continue;
+                };
+                let older = of_receiver.partition_point(|older| older.by < newer.span.start);
+                compared += older;
+                if let Some(older) = of_receiver[..older].last() {
+                    let in_order = older.gone <= by.span.end;
+                    let longest = older.longest;
+                    assert!(in_order, "{by:?} came before {longest:?}, which is older");
+                }
             }
         }
         compared
