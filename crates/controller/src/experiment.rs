@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::driver::real::monotonic_ns;
 use plan::Plan;
 use record::schema::{RunStatus, Summary};
 use record::{Durability, RecordError};
@@ -67,10 +68,11 @@ pub enum Progress<'a> {
     Begun { run: &'a RunRecord },
     /// A second of it.
     Tick(&'a Tick<'a>),
-    /// It ended.
+    /// It ended, this long after it began.
     Ended {
         directory: &'a Path,
         summary: &'a Summary,
+        took_ns: u64,
     },
     /// It could not be made.
     Failed { run: &'a RunRecord, why: &'a str },
@@ -212,6 +214,7 @@ impl Conductor<'_> {
         while let Some(number) = self.state.pending() {
             let run = self.state.runs[number].clone();
             watch(Progress::Begun { run: &run });
+            let begun_ns = monotonic_ns();
             match self.conduct(&run, &self.runs, watch) {
                 Ok(Conducted {
                     directory, summary, ..
@@ -222,6 +225,7 @@ impl Conductor<'_> {
                     watch(Progress::Ended {
                         directory: &directory,
                         summary: &summary,
+                        took_ns: monotonic_ns().saturating_sub(begun_ns),
                     });
                 }
                 Err(RunError::Interrupted) => return Ok(()),

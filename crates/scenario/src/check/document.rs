@@ -23,6 +23,11 @@ impl Checker<'_> {
                 .hint("it needs `target`, `sessions` and `arrivals`");
             return None;
         }
+        let experiment = "this is an experiment, not a scenario";
+        let hint = "run it with `throng experiment FILE`";
+        if self.is_another_file(root, ("factors", "sessions"), (experiment, hint)) {
+            return None;
+        }
         // Parameters may stand in everything else, so they come first.
         if let Some(params) = root.get("params").filter(|node| !node.is_null()) {
             self.params(params);
@@ -88,6 +93,26 @@ impl Checker<'_> {
             cookie_sets,
             probes,
         })
+    }
+
+    /// Whether a file has a key of another kind of file, and lacks one of its own kind; that is then reported alone.
+    pub(crate) fn is_another_file(
+        &mut self,
+        root: &Node,
+        (others, own): (&str, &str),
+        (problem, hint): (&str, &str),
+    ) -> bool {
+        let mut entries = root.mapping().unwrap_or_default().iter();
+        let Some(entry) = entries.find(|entry| entry.key == others) else {
+            return false;
+        };
+        if root.get(own).is_some() {
+            return false;
+        }
+        self.diagnostics
+            .error("other-file", &entry.key_place, problem)
+            .hint(hint);
+        true
     }
 
     /// Where steps are counted that cannot be done and are no operations, and streams that are lost between steps;

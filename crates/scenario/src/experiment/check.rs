@@ -24,6 +24,11 @@ impl Checker<'_> {
                 .hint("it needs `scenario`, `factors` and `responses`");
             return None;
         }
+        let scenario = "this is a scenario, not an experiment";
+        let hint = "run it with `throng run FILE`";
+        if self.is_another_file(root, ("sessions", "factors"), (scenario, hint)) {
+            return None;
+        }
         let fields = self.fields(root, &EXPERIMENT, "the experiment")?;
         let name = fields
             .get("name")

@@ -26,6 +26,8 @@ pub(super) struct Opened {
     pub(super) runs: Vec<PlannedRun>,
     /// How long a run of each combination takes, in nanoseconds.
     times_ns: HashMap<Vec<usize>, u64>,
+    /// Whether a run may be over sooner: it ends when all users are done.
+    pub(super) ends_early: bool,
     /// What the scenario requested in any combination, each with a digest of the answer.
     inputs: BTreeMap<String, String>,
 }
@@ -47,6 +49,7 @@ impl Opened {
             scenario,
             runs,
             times_ns: HashMap::new(),
+            ends_early: false,
             inputs: BTreeMap::new(),
         };
         opened.check_levels()?;
@@ -159,6 +162,7 @@ impl Opened {
             self.check_compared(&plan)?;
             self.inputs.extend(inputs.digests());
             self.times_ns.insert(cell, plan.end_ns());
+            self.ends_early |= plan.phases.iter().any(|phase| phase.until_done);
         }
         Ok(())
     }

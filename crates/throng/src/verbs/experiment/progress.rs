@@ -25,11 +25,12 @@ pub(super) fn plan(opened: &Opened, directory: &Path, begun: Option<&ExperimentS
     let experiment = &opened.experiment;
     let cells = experiment.cells().len();
     let mut text = format!(
-        "{}: {} × {} = {}, about {} with pauses; seed {}\n",
+        "{}: {} × {} = {}, {} {} with pauses; seed {}\n",
         experiment.name,
         units::counted(cells as u64, "combination"),
         units::counted(u64::from(experiment.repetitions), "repetition"),
         units::counted(opened.runs.len() as u64, "run"),
+        about(opened),
         units::span(opened.time_ns(&opened.runs)),
         experiment.seed,
     );
@@ -106,6 +107,15 @@ fn confounding(experiment: &Experiment) -> String {
     text
 }
 
+/// How exact the planned time is.
+fn about(opened: &Opened) -> &'static str {
+    if opened.ends_early {
+        "at most"
+    } else {
+        "about"
+    }
+}
+
 /// States what continues.
 pub(super) struct Watcher<'a> {
     opened: &'a Opened,
@@ -114,6 +124,10 @@ pub(super) struct Watcher<'a> {
     runs: usize,
     /// Planned time of the runs after this one, warm-up aside, in nanoseconds.
     left_ns: u64,
+    /// Planned time of this run.
+    run_ns: u64,
+    /// Of the runs that ended: what was planned, and what they took.
+    ended_ns: (u64, u64),
     view: View,
 }
 
@@ -135,6 +149,8 @@ impl<'a> Watcher<'a> {
             quiet,
             runs: state.runs.len(),
             left_ns: pending.map(|run| opened.run_ns(&run.cell)).sum(),
+            run_ns: 0,
+            ended_ns: (0, 0),
             view: View::new(true),
         };
         let pending = state.count(RunStage::Pending);
@@ -144,11 +160,12 @@ impl<'a> Watcher<'a> {
             "begins"
         };
         watcher.print_error(&format!(
-            "{} {begins} in {}: {} of {} to make, about {}",
+            "{} {begins} in {}: {} of {} to make, {} {}",
             opened.experiment.name,
             directory.display(),
             pending,
             units::counted(state.runs.len() as u64, "run"),
+            about(opened),
             units::span(watcher.left_ns)
         ));
         watcher
@@ -167,12 +184,19 @@ impl<'a> Watcher<'a> {
                     self.runs,
                     self.levels(run)
                 ));
-                self.left_ns = self.left_ns.saturating_sub(self.opened.run_ns(&run.cell));
+                self.run_ns = self.opened.run_ns(&run.cell);
+                self.left_ns = self.left_ns.saturating_sub(self.run_ns);
                 self.view = self.live();
             }
             Progress::Tick(tick) => self.view.tick(tick, terminal::style()),
-            Progress::Ended { directory, summary } => {
+            Progress::Ended {
+                directory,
+                summary,
+                took_ns,
+            } => {
                 self.view.end();
+                self.ended_ns.0 += self.run_ns;
+                self.ended_ns.1 += took_ns + self.opened.experiment.pause_ns;
                 page::after_run(directory, summary);
                 let verdict = match summary.verdict {
                     Verdict::Measured => "measured",
@@ -180,7 +204,7 @@ impl<'a> Watcher<'a> {
                     Verdict::Failed => "failed",
                     Verdict::Untrusted => "cannot be trusted",
                 };
-                let left = match self.left_ns {
+                let left = match self.expected_ns() {
                     0 => String::new(),
                     left_ns => format!("; about {} left", units::span(left_ns)),
                 };
@@ -189,6 +213,18 @@ impl<'a> Watcher<'a> {
             Progress::Failed { why, .. } => {
                 self.view.end();
                 self.print_error(&format!("  failed: {why}"));
+            }
+        }
+    }
+
+    /// What the runs after this one will take, in nanoseconds: as much of their planned time as those took that ended. A
+    /// load that goes on until all users are done is planned with its time limit, and nothing is planned for what is
+    /// around a load.
+    fn expected_ns(&self) -> u64 {
+        match self.ended_ns {
+            (0, _) => self.left_ns,
+            (planned_ns, took_ns) => {
+                (self.left_ns as f64 * (took_ns as f64 / planned_ns as f64)) as u64
             }
         }
     }
