@@ -53,25 +53,35 @@ struct Shared {
     is_over: AtomicBool,
 }
 
+/// Ends the users when it is dropped, also by a panic.
+struct EndsUsers<'a>(&'a Shared);
+
 impl Middleware {
-    fn start(store: &str, listen: &str) -> Middleware {
+    /// Starts one, unless the database is not there.
+    fn start(store: &str, listen: &str) -> Option<Middleware> {
         let mut command = throng(["serve", "queue", "--until-stdin-closes", "--listen", listen]);
         command.args(["--store", store, "--connections", "6", "--store-wait", "2s"]);
         command.args(["--wait", "notify"]).stdin(Stdio::piped());
         let mut running = Running::start(&mut command);
-        let line = running.line();
+        let line = running.line_unless_ended()?;
         let address = line.trim_end().strip_prefix("listening on tcp://");
-        Middleware {
+        Some(Middleware {
             address: address.unwrap().parse().unwrap(),
             running,
             store: store.to_owned(),
-        }
+        })
     }
 
     fn restart(&mut self) {
         self.running.kill();
         let address = self.address.to_string();
-        *self = Middleware::start(&self.store, &address);
+        *self = eventually(|| Middleware::start(&self.store, &address));
+    }
+}
+
+impl Drop for EndsUsers<'_> {
+    fn drop(&mut self) {
+        self.0.is_over.store(true, Ordering::Relaxed);
     }
 }
 
@@ -266,7 +276,6 @@ fn disturb(
         }
     }
     pause(CALM);
-    shared.is_over.store(true, Ordering::Relaxed);
     faults
 }
 
@@ -290,7 +299,9 @@ fn with_users<T>(
         };
         let users = (0..CLIENTS).map(|number| scope.spawn(move || user(number).run()));
         let users: Vec<_> = users.collect();
+        let over = EndsUsers(shared);
         let done = disturbing();
+        drop(over);
         let mut whole = Account::default();
         for user in users {
             let own = user.join().unwrap();
@@ -319,7 +330,7 @@ fn nothing_is_lost_doubled_or_invented_whatever_dies() {
     let (server, name) = server.split_once('/').unwrap();
     let relay = Relay::to(server.parse().unwrap());
     let store = format!("{account}@{}/{name}", relay.address);
-    let mut middlewares = [0, 1].map(|_| Middleware::start(&store, "127.0.0.1:0"));
+    let mut middlewares = [0, 1].map(|_| Middleware::start(&store, "127.0.0.1:0").unwrap());
     let addresses = [0, 1].map(|number: usize| middlewares[number].address);
     let mut client = Client::connect(addresses[0]).unwrap();
     for number in 1..=QUEUES {

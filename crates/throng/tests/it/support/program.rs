@@ -85,6 +85,15 @@ impl Running {
         }
     }
 
+    /// The next line of standard output, unless the program ended before it.
+    #[track_caller]
+    pub(crate) fn line_unless_ended(&mut self) -> Option<String> {
+        match self.out.recv_timeout(TIMEOUT) {
+            Err(RecvTimeoutError::Disconnected) => None,
+            line => Some(line.unwrap()),
+        }
+    }
+
     /// The next line of standard error; `end` does not return it again.
     #[track_caller]
     pub(crate) fn stderr_line(&mut self) -> String {
