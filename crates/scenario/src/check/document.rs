@@ -24,7 +24,7 @@ impl Checker<'_> {
             return None;
         }
         let experiment = "this is an experiment, not a scenario";
-        let hint = "run it with `throng experiment FILE`";
+        let hint = "run it with `throng experiment FILE`; with --plan it is only checked";
         if self.is_another_file(root, ("factors", "sessions"), (experiment, hint)) {
             return None;
         }
