@@ -17,6 +17,8 @@ pub(crate) struct Received<'a> {
     /// Response body or message.
     pub(crate) body: &'a [u8],
     pub(crate) label: Label<'a>,
+    /// Of a response: the time since its request was due.
+    pub(crate) took_ns: Option<u64>,
 }
 
 /// What a message has besides its body.
@@ -44,6 +46,7 @@ impl<'a> Received<'a> {
             head: None,
             body,
             label: Label::Nothing,
+            took_ns: None,
         }
     }
 
@@ -98,6 +101,7 @@ impl<'a> Received<'a> {
             }
             Source::Header(name) => Some(text_value(&self.head?.header(name)?)),
             Source::Status => Some(Value::Int(i64::from(self.head?.status))),
+            Source::Time => Some(Value::Float(self.took_ns? as f64 / 1e6)),
             Source::Body => Some(text_value(self.body)),
             Source::Event => Some(text_value(self.event()?)),
             Source::Topic => Some(text_value(self.topic()?)),

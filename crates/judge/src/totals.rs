@@ -11,8 +11,8 @@ use crate::summary::per_second;
 const ORDER: [&str; 5] = ["request", "transaction", "message", "handshake", "connect"];
 
 /// Kinds of measures that are no operations of a step's own: a connection is part of one, a pushed message
-/// is begun by the target, and a transaction consists of others.
-const NOT_OFFERED: [&str; 3] = ["connect", "message", "transaction"];
+/// is begun by the target, a transaction consists of others, and a value was computed.
+const NOT_OFFERED: [&str; 4] = ["connect", "message", "transaction", "value"];
 
 /// The first figures of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -48,6 +48,8 @@ pub enum Source {
     Header(String),
     /// The HTTP status as an integer.
     Status,
+    /// The response time so far, from when the request was due, in milliseconds.
+    Time,
     /// The whole body or message as text.
     Body,
     /// The name of a server-sent event, or of a channel's.
@@ -97,6 +99,7 @@ impl PartialEq for Source {
                 (form, at) == (f, a)
             }
             (Source::Status, Source::Status)
+            | (Source::Time, Source::Time)
             | (Source::Body, Source::Body)
             | (Source::Event, Source::Event)
             | (Source::Topic, Source::Topic)
@@ -118,6 +121,7 @@ impl Source {
             },
             Source::Header(name) => format!("no header `{name}`"),
             Source::Status => "no status".to_owned(),
+            Source::Time => "no response time".to_owned(),
             Source::Body => "no text".to_owned(),
             Source::Event => "no event name".to_owned(),
             Source::Topic => "no topic".to_owned(),

@@ -55,6 +55,8 @@ pub enum MeasureKind {
     Transaction,
     /// Conditions; only errors are counted.
     Check,
+    /// Times that the scenario has computed or saved.
+    Value,
 }
 
 /// Measures every plan has, at fixed places.

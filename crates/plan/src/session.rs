@@ -97,6 +97,13 @@ pub enum Op {
         condition: Condition,
         measure: MeasureId,
     },
+    /// Record a time that the scenario has computed or saved, as a measure of its own.
+    Measure {
+        value: Expr,
+        /// Length of the value's unit, in nanoseconds.
+        unit_ns: f64,
+        measure: MeasureId,
+    },
     /// Start a counted loop: evaluate `times`, jump to `end` when it is below 1.
     LoopStart {
         register: Register,

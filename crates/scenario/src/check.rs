@@ -310,5 +310,6 @@ fn kind_name(kind: MeasureKind) -> &'static str {
         MeasureKind::Message => "messages",
         MeasureKind::Transaction => "a transaction",
         MeasureKind::Check => "a check",
+        MeasureKind::Value => "times of a `measure` step",
     }
 }

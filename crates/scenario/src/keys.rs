@@ -37,6 +37,10 @@ pub(crate) use recorded::SOURCES;
 pub(crate) use steps::{CHOICE, HTTP_REQUEST, STEPS, WEBSOCKET};
 pub(crate) use tcp::{COUNTS, FRAMING, WIDTHS};
 
+/// Units of times that are numbers, and their length in nanoseconds.
+pub(crate) const TIME_UNITS: &[&str] = &["s", "ms", "us", "ns"];
+pub(crate) const TIME_UNITS_NS: [f64; 4] = [1e9, 1e6, 1e3, 1.0];
+
 /// One key of a mapping.
 #[derive(Debug)]
 pub(crate) struct Key {

@@ -120,6 +120,7 @@ fn measure(measure: &plan::Measure) -> MeasureInfo {
         MeasureKind::Message => "message",
         MeasureKind::Transaction => "transaction",
         MeasureKind::Check => "check",
+        MeasureKind::Value => "value",
     };
     MeasureInfo {
         name: measure.name.clone(),

@@ -219,6 +219,7 @@ impl<'p> Interpreter<'p> {
             } => {
                 let received = Received {
                     head: None,
+                    took_ns: None,
                     body: &payload,
                     label: Label::Channel {
                         topic: &topic,

@@ -223,6 +223,7 @@ impl<'p> Interpreter<'p> {
             head: Some(head),
             body,
             label: Label::Nothing,
+            took_ns: Some(now_ns.saturating_sub(self.users[key].due_ns)),
         };
         let mut outcome = if http.status.allows(head.status) {
             self.examine(now_ns, key, &http.save, &http.check, &received)

@@ -153,6 +153,7 @@ impl<'p> Interpreter<'p> {
                     head: None,
                     body: frame.payload(),
                     label: Label::Frame(&frame.message),
+                    took_ns: None,
                 };
                 self.take_message(now_ns, slot, len, &received);
             }

@@ -139,6 +139,9 @@ impl<'p> Interpreter<'p> {
             head: Some(head),
             body,
             label: Label::Nothing,
+            took_ns: self.conns[slot]
+                .background()
+                .map(|background| now_ns.saturating_sub(background.planned_ns)),
         };
         let messages = match &poll.each {
             None => vec![body],

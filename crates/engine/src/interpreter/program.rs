@@ -101,6 +101,7 @@ impl Interpreter<'_> {
             } => self.restart_at_first_step(now_ns, key, *register, *times_max),
             Op::Set { .. }
             | Op::Check { .. }
+            | Op::Measure { .. }
             | Op::LoopStart { .. }
             | Op::JumpUnless { .. }
             | Op::ThinkFor(_) => self.compute(now_ns, key, op).unwrap_or_else(|error| {
@@ -113,7 +114,7 @@ impl Interpreter<'_> {
     fn cannot_compute(&mut self, now_ns: u64, key: UserKey, op: &Op, error: &EvalError) {
         let (at, session) = (self.users[key].pc, self.users.session(key));
         let measure = match op {
-            Op::Check { measure, .. } => *measure,
+            Op::Check { measure, .. } | Op::Measure { measure, .. } => *measure,
             _ => self.plan.faults,
         };
         self.fault(now_ns, key, measure, || {
@@ -146,6 +147,19 @@ impl Interpreter<'_> {
                     });
                 }
                 self.recorder.check(*measure, outcome);
+            }
+            Op::Measure {
+                value,
+                unit_ns,
+                measure,
+            } => {
+                let value = value.eval_number(&mut self.users.scope(now_ns, key))?;
+                if value >= 0.0 {
+                    self.recorder.time(*measure, (value * unit_ns) as u64);
+                } else {
+                    let text = || format!("{value} is no time: it is below 0");
+                    self.fault(now_ns, key, *measure, text);
+                }
             }
             Op::LoopStart {
                 register,

@@ -183,6 +183,7 @@ impl<'p> Interpreter<'p> {
         let last_id = std::mem::take(&mut stream.last_id);
         let received = Received {
             head: None,
+            took_ns: None,
             body: &data,
             label: Label::Event {
                 name: event.name,

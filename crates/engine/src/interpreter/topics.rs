@@ -131,6 +131,7 @@ impl<'p> Interpreter<'p> {
             head: None,
             body: b"",
             label: Label::Channel { topic, event },
+            took_ns: None,
         };
         let delivery = Delivery {
             now_ns,

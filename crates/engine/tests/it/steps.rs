@@ -192,6 +192,69 @@ arrivals:
 }
 
 #[test]
+fn times_of_responses_can_be_measured() {
+    let text = "
+name: values
+target: http://target.test/
+sessions:
+  main:
+    - get: /
+      save: { worked: /work_ms, took: time }
+    - measure: worked
+      as: work
+    - measure: (took - worked) / 1000
+      unit: s
+      as: remainder
+    - measure: worked - took
+arrivals:
+  - { constant: 10/s, for: 1s }
+";
+    let ran = run(
+        text,
+        &mut HttpPeer::new(|_| 5 * MS, |_| ok(r#"{"work_ms": 2.5}"#)),
+    );
+    let request = ran.rows("GET /")[0].response_ns();
+    for (measure, expected_ns) in [("work", 5 * MS / 2), ("remainder", request - 5 * MS / 2)] {
+        let times = ran.times(measure);
+        assert_eq!(times.count(), 10, "{measure}");
+        let error = times.quantile(0.5).abs_diff(expected_ns) as f64 / expected_ns as f64;
+        assert!(error < 0.01, "{measure}: {times:?}");
+        assert_eq!(ran.counted(measure, Outcome::Ok), 10);
+    }
+    assert_eq!(ran.times("worked - took").count(), 0);
+    assert_eq!(ran.counted("worked - took", Outcome::Step), 10);
+    assert!(
+        ran.details()[0].contains("is below 0"),
+        "{:?}",
+        ran.details()
+    );
+    assert_eq!(ran.total(|counts| counts.users_finished), 10);
+}
+
+#[test]
+fn a_measured_text_ends_the_session() {
+    let text = "
+name: text
+target: http://target.test/
+sessions:
+  main:
+    - get: /
+      save: { worked: /work_ms }
+    - measure: worked
+    - get: /never
+      as: never
+arrivals:
+  - { constant: 1/s, for: 1s }
+";
+    let ran = run(
+        text,
+        &mut HttpPeer::new(|_| 5 * MS, |_| ok(r#"{"work_ms": "soon"}"#)),
+    );
+    assert_eq!(ran.outcomes("never"), []);
+    assert_eq!(ran.counted("worked", Outcome::Step), 1);
+}
+
+#[test]
 fn an_evaluation_error_ends_the_session_with_its_reason() {
     let text = "
 name: fault

@@ -1,9 +1,11 @@
 //! Plans from texts, and what came out of a run.
 
 use engine::driver::sim::{self, Link, Peer, SimRun};
+use engine::measure::MeasureDelta;
 use plan::Plan;
 use record::{Measurement, Outcome};
 use scenario::{Settings, Source, compile, render};
+use stats::hist::LogHistogram;
 
 pub(crate) const MS: u64 = 1_000_000;
 pub(crate) const S: u64 = 1_000_000_000;
@@ -108,15 +110,24 @@ impl Ran {
 
     /// Outcomes counted without a row, such as checks.
     pub(crate) fn counted(&self, measure: &str, outcome: Outcome) -> u64 {
-        let id = self
-            .plan
-            .measures
-            .iter()
-            .position(|m| m.name == measure)
-            .expect("measure");
-        let all = self.run.deltas.iter().flat_map(|delta| &delta.measures);
-        all.filter(|m| m.measure.index() == id)
+        self.deltas(measure)
             .map(|m| m.outcomes[outcome as usize])
             .sum()
+    }
+
+    /// Times recorded with or without a row.
+    pub(crate) fn times(&self, measure: &str) -> LogHistogram {
+        let mut times = LogHistogram::new();
+        for delta in self.deltas(measure) {
+            times.merge(&delta.response);
+        }
+        times
+    }
+
+    fn deltas(&self, measure: &str) -> impl Iterator<Item = &MeasureDelta> {
+        let mut measures = self.plan.measures.iter();
+        let id = measures.position(|m| m.name == measure).expect("measure");
+        let all = self.run.deltas.iter().flat_map(|delta| &delta.measures);
+        all.filter(move |m| m.measure.index() == id)
     }
 }

@@ -149,7 +149,7 @@ pub(super) fn read(run: &Run, start_ns: u64, end_ns: u64) -> Result<Seconds, Rec
 pub(super) fn places(info: &RunInfo) -> HashMap<String, usize> {
     let measures = info.measures.iter().enumerate();
     measures
-        .filter(|(_, measure)| measure.kind != "check")
+        .filter(|(_, measure)| !matches!(measure.kind.as_str(), "check" | "value"))
         .map(|(number, measure)| (measure.name.clone(), number))
         .collect()
 }

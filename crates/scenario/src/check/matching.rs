@@ -113,6 +113,7 @@ impl Checker<'_> {
         match word.text.as_str() {
             "body" => Some(Source::Body),
             "status" => self.only_response(node, of, Source::Status),
+            "time" => self.only_response(node, of, Source::Time),
             "event" => self.only_message(node, of, Source::Event),
             "id" => self.only_message(node, of, Source::EventId),
             "topic" => self.only_message(node, of, Source::Topic),
@@ -124,7 +125,7 @@ impl Checker<'_> {
             text => {
                 let message = format!("`{text}` is not something that can be saved");
                 let hint = format!(
-                    "write a JSON pointer like {}, or one of: status, body, event, id, topic, \
+                    "write a JSON pointer like {}, or one of: status, time, body, event, id, topic, \
                      {{ regex: … }}, {{ header: … }}",
                     pointer_meant(text)
                 );
@@ -169,7 +170,8 @@ impl Checker<'_> {
                 1 => Some(Source::Body),
                 2 => self.only_message(value, of, Source::Event),
                 3 => self.only_message(value, of, Source::EventId),
-                _ => self.only_message(value, of, Source::Topic),
+                4 => self.only_message(value, of, Source::Topic),
+                _ => self.only_response(value, of, Source::Time),
             },
         }
     }
@@ -180,7 +182,7 @@ impl Checker<'_> {
                 .error(
                     "bad-save",
                     &node.place,
-                    "a message has no status or headers",
+                    "a message has no status, headers or response time",
                 )
                 .hint("save a JSON pointer, a `regex`, `body`, `event` or `id`");
             return None;

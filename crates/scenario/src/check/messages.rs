@@ -8,7 +8,7 @@ use super::channels::list_of;
 use super::fields::Fields;
 use super::pointers::is_place;
 use super::program::Program;
-use crate::keys::{MESSAGE, STAMPS};
+use crate::keys::{MESSAGE, STAMPS, TIME_UNITS_NS};
 use document::node::{Entry, Node, Place};
 
 impl Checker<'_> {
@@ -44,7 +44,7 @@ impl Checker<'_> {
             Some(node) => self.choice(&node, &["s", "ms", "us", "ns"]),
             None => None,
         };
-        let unit_ns = [1e9, 1e6, 1e3, 1.0][unit_ns.unwrap_or(1)];
+        let unit_ns = TIME_UNITS_NS[unit_ns.unwrap_or(1)];
         let from = fields
             .get("sent_at")
             .and_then(|node| self.place_of_number(node));

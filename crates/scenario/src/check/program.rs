@@ -99,6 +99,7 @@ pub(super) fn wait_in(ops: &[Op]) -> bool {
         | Op::Set { .. }
         | Op::Feed(_)
         | Op::Check { .. }
+        | Op::Measure { .. }
         | Op::LoopStart { .. }
         | Op::LoopEnd { .. }
         | Op::Jump(_)

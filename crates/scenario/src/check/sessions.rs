@@ -148,6 +148,7 @@ impl Checker<'_> {
             "feed" => self.feed(value, fields, program),
             "markov" => self.markov(value, program),
             "check" => self.check_step(value, fields, program),
+            "measure" => self.measure_step(value, fields, program),
             "loop" => self.loop_step(value, fields, program),
             "forever" => self.forever(value, program),
             "while" => self.while_step(value, fields, program),

@@ -4,7 +4,7 @@ use super::Default::{Absent, Required, Said, Text};
 use super::auth::AUTH;
 use super::data::DATA;
 use super::matching::WHEN;
-use super::{Key, Kind, Table};
+use super::{Key, Kind, TIME_UNITS, Table};
 
 pub(crate) static DOCUMENT: Table = Table {
     name: "scenario",
@@ -340,7 +340,7 @@ pub(crate) static MESSAGE: Table = Table {
         },
         Key {
             name: "unit",
-            kind: Kind::Word(&["s", "ms", "us", "ns"]),
+            kind: Kind::Word(TIME_UNITS),
             default: Text("ms"),
             doc: "Unit of the timestamp",
         },

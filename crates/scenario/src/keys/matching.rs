@@ -116,7 +116,7 @@ pub(crate) static WHEN: Table = Table {
 };
 
 /// The words that stand for a part of a response or message.
-pub(crate) const SAVE_WORDS: &[&str] = &["status", "body", "event", "id", "topic"];
+pub(crate) const SAVE_WORDS: &[&str] = &["status", "body", "event", "id", "topic", "time"];
 
 /// Where a regex is sought.
 pub(crate) const REGEX_PARTS: &[&str] = &["body", "response"];
@@ -156,7 +156,7 @@ pub(crate) static SAVE: Table = Table {
             Kind::Word(SAVE_WORDS),
             Absent,
             "The HTTP status, the complete body, the event's name, the server-sent \
-             event's id or the channel's topic. Short form: the word itself",
+             event's id, the channel's topic or the response time in milliseconds. Short form: the word itself",
         ),
         key(
             "default",

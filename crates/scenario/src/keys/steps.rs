@@ -5,7 +5,7 @@ use super::auth::STEP_AUTH;
 use super::data::FEED;
 use super::matching::{CHECKS, EXPECT, SAVES, TEMPLATES, key};
 use super::tags::TAGS;
-use super::{Key, Kind, Table, markov};
+use super::{Key, Kind, TIME_UNITS, Table, markov};
 
 const STREAM_AUTH: Key = key(
     "auth",
@@ -390,6 +390,30 @@ pub(crate) static STEPS: &[Table] = &[
                 Kind::Text,
                 Text("check"),
                 "Name of the measure that counts failures",
+            ),
+            TAGS,
+        ]],
+    },
+    Table {
+        name: "measure",
+        groups: &[&[
+            key(
+                "measure",
+                Kind::Expression,
+                Required,
+                "A time to record. Below 0 or not a number it is an error; if it is not a number the session ends",
+            ),
+            key(
+                "unit",
+                Kind::Word(TIME_UNITS),
+                Text("ms"),
+                "Unit of the time",
+            ),
+            key(
+                "as",
+                Kind::Text,
+                Said("the expression, as written"),
+                "Name of the measure",
             ),
             TAGS,
         ]],

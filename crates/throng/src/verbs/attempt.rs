@@ -130,6 +130,7 @@ fn word(op: &Op) -> &'static str {
         Op::Set { .. } => "set",
         Op::Feed(_) => "feed",
         Op::Check { .. } => "check",
+        Op::Measure { .. } => "measure",
         Op::LoopStart { .. } | Op::LoopEnd { .. } => "loop",
         Op::Jump(_) | Op::JumpUnless { .. } => "if",
         Op::Choose(_) => "choice",
