@@ -68,11 +68,17 @@ impl Charges {
     }
 
     /// `slot` now holds this number of bytes. False: there is no memory for that, and what it held counts as before.
+    #[inline]
     pub(crate) fn set(&mut self, slot: u32, bytes: usize) -> bool {
         if bytes < CHARGED_BYTES_MIN {
             self.clear(slot);
             return true;
         }
+        self.set_large(slot, bytes)
+    }
+
+    #[cold]
+    fn set_large(&mut self, slot: u32, bytes: usize) -> bool {
         let now = (bytes as u64).next_multiple_of(STEP_BYTES);
         let before = self.held.get(&slot).copied().unwrap_or(0);
         if now > before && !self.budget.take(now - before) {
@@ -93,10 +99,16 @@ impl Charges {
     }
 
     /// `slot` holds nothing large any more.
+    #[inline]
     pub(crate) fn clear(&mut self, slot: u32) {
-        if !self.held.is_empty()
-            && let Some(bytes) = self.held.remove(&slot)
-        {
+        if !self.held.is_empty() {
+            self.clear_large(slot);
+        }
+    }
+
+    #[cold]
+    fn clear_large(&mut self, slot: u32) {
+        if let Some(bytes) = self.held.remove(&slot) {
             self.budget.give_back(bytes);
         }
     }

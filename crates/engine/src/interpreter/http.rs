@@ -371,6 +371,7 @@ impl<'p> Interpreter<'p> {
 }
 
 /// A server must not switch to a protocol that no header of the request named (RFC 9110 §7.8).
+#[inline]
 pub(super) fn refuse_switch(head: &Head<'_>, headers: &[(String, Template)]) -> Result<(), String> {
     let mut names = headers.iter().map(|(name, _)| name);
     if head.status != SWITCHING || names.any(|name| name.eq_ignore_ascii_case("upgrade")) {
