@@ -80,7 +80,8 @@ def apt(entry: dict, _home: pathlib.Path) -> list[str]:
         if os.geteuid() != 0:
             raise CannotInstall(f"needs root: apt-get install {entry['package']}")
         call(["apt-get", "update", "-qq"])
-        quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        # Packages of servers would start them.
+        quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
         install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends"]
         try:
             call([*install, f"{entry['package']}={entry['version']}"], env=quiet)
