@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test test-deps check fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-market bench-queue bench-docs site model-truth truth hostile-truth kill blame-truth capacity-truth percentile-truth picture dist toolchain
+.PHONY: help run test test-deps check fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-market bench-queue bench-balancer bench-docs site model-truth truth hostile-truth kill blame-truth capacity-truth percentile-truth picture dist toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # rustup installs cargo there; a fresh shell may not know it yet.
@@ -27,6 +27,7 @@ help:
 	@echo "make bench-chat     the cost of the chat's transports and the capacity of its server, 25 minutes"
 	@echo "make bench-market   the market on MariaDB, PostgreSQL and Redis, an hour and a half"
 	@echo "make bench-queue    the queue beside an echo server and pgbench, ten minutes"
+	@echo "make bench-balancer  the balancer beside nginx and HAProxy, and what is lost when a backend fails, half an hour"
 	@echo "make bench-ui       what a live page with viewers costs a run, five minutes"
 	@echo "make bench-docs     write docs/benchmarks.md, and tables of docs/chat.md, from the newest raw data"
 	@echo "make site           build the documentation as a site with search"
@@ -95,6 +96,9 @@ bench-market: toolchain web
 
 bench-queue: toolchain web
 	@bench/queue
+
+bench-balancer: toolchain web
+	@bench/balancer
 
 dist: toolchain
 	@REBUILD=$(REBUILD) scripts/dist.sh
