@@ -53,8 +53,10 @@ def efficiency(turns: int, seconds: int, kinds: dict[str, list[str]]) -> list[di
     for kind, policies in kinds.items():
         with tempfile.TemporaryDirectory() as runs, backends(kind, BACKENDS, *OPTIONS[kind], core=CLIENT_CORE) as servers:
             for policy in policies:
+                # It knows no policy.
+                names = ("direct", *FORWARDERS) if policy == policies[0] else FORWARDERS
                 for turn in range(turns + 1):
-                    for name in turned(("direct", *FORWARDERS), turn):
+                    for name in turned(names, turn):
                         row = {"backends": kind, "policy": policy, "forwarder": name, "turn": turn,
                                **efficient(name, policy, servers, kind, runs, seconds)}
                         if turn > 0:
@@ -73,6 +75,8 @@ def efficient(name: str, policy: str, servers: list[Server], kind: str, runs: st
     found = measure(summary, "request")
     row = {**served(summary, found), "per_s": found["rate_per_s"], "generator_cpu_s": cost["user_s"] + cost["system_s"]}
     if name != "direct":
+        if not spent:
+            raise BenchError(f"{name} took less CPU time than can be measured")
         row |= {"cpu_s": spent, "busy": spent / seconds, "per_cpu_s": found["count"] / spent}
     if counts and name != "direct":
         each = [after - earlier for after, earlier in zip(worked(servers), counts)]
@@ -128,10 +132,12 @@ def limit(seconds: int, users: tuple[int, ...], users_of_workers: tuple[int, ...
     with tempfile.TemporaryDirectory() as runs, backends("hello", BACKENDS, core=CLIENT_CORE) as servers:
         for name in ("direct", *FORWARDERS):
             with through(name, "round-robin", servers) as one:
-                rows += [{"full": "forwarder", "forwarder": name, **thinking(one, runs, seconds, count)} for count in users]
+                rows += [{"full": "forwarder", "forwarder": name, **thinking(one, runs, seconds, count)}
+                         for count in users]
         # S4's machines, which refuse what they cannot queue.
         with Server("balancer", f"--workers={S4_WORKERS}", "--policy=weighted-round-robin", "--threads=1") as one:
-            rows += [{"full": "workers", "forwarder": "throng", **thinking(one, runs, seconds, count)} for count in users_of_workers]
+            rows += [{"full": "workers", "forwarder": "throng", **thinking(one, runs, seconds, count)}
+                     for count in users_of_workers]
     return rows
 
 

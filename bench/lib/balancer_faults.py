@@ -140,7 +140,7 @@ def faulty(one: Server, workers: Fleet, situation: str, seconds: float, runs: st
             "lost_for_s": max(0.0, lossy[-1] - failed_s) if lossy else 0.0,
             "down_s": (restored_ns - failed_ns) / 1e9, "failed_s": failed_s, "verdict": summary["verdict"],
             "unstarted": summary["users"]["unstarted"], "cut_off": summary["users"]["cut_off"],
-            "p50_ms": found["response"]["p50_ns"] / 1e6, "p99_ms": found["response"]["p99_ns"] / 1e6, "slices": slices}
+            **{f"{part}_ms": found["response"][f"{part}_ns"] / 1e6 for part in ("p50", "p99")}, "slices": slices}
 
 
 def started(runs: str, known: set[pathlib.Path]) -> int:
@@ -165,7 +165,8 @@ def storm(users: int, hold_s: int, policies: tuple[str, ...]) -> list[dict]:
     for policy, down_s in itertools.product(policies, DOWN_S):
         with tempfile.TemporaryDirectory() as runs, fleet("echo") as echoes:
             metrics = free_port()
-            options = (f"--policy={policy}", f"--metrics-listen=127.0.0.1:{metrics}", "--hash-by=X-User", "--retries=2", PATIENCE[1])
+            options = (f"--policy={policy}", "--hash-by=X-User", "--retries=2", PATIENCE[1],
+                       f"--metrics-listen=127.0.0.1:{metrics}")
             with Server("balancer", f"--to={echoes.addresses()}", *options, core=None) as one:
                 row = {"policy": policy, "users": users, "down_s": down_s,
                        **stormy(one, f"http://127.0.0.1:{metrics}", echoes, (users, hold_s, down_s), runs)}
@@ -180,7 +181,8 @@ def stormy(one: Server, operator: str, echoes: Fleet, sizes: tuple[int, int, int
         return [state["in_flight"] for state in states(operator)]
 
     users, hold_s, down_s = sizes
-    settings = ("--set", f"params.url={one.url}", "--set", f"params.users={users}", "--set", f"params.hold={hold_s}s")
+    settings = [f"params.url={one.url}", f"params.users={users}", f"params.hold={hold_s}s"]
+    settings = [word for setting in settings for word in ("--set", setting)]
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         running = pool.submit(throng, pathlib.Path(runs), str(STORM), *settings, "--force",
                               seconds_max=hold_s + SLACK_SECONDS)

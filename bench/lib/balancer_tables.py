@@ -7,10 +7,11 @@ from lib.tables import grouped, interval, spread, table
 
 NAMES = {"direct": "no forwarder", "throng": "`serve balancer`", "nginx": "nginx", "haproxy": "HAProxy"}
 BACKENDS = {"hello": "`serve hello`", "worker": "`serve worker`"}
+LATENCIES = ("p50_us", "p99_us")
 CHECKS = {"none": "none", "passive": "passive", "active": "active", "both": "passive and active"}
 FULL = {"forwarder": "Backends that answer at once; the forwarder has a core to itself.",
-        "workers": "The five workers of [s4.workers](../examples/balancer/s4.workers) behind `serve balancer`: four times S4's "
-                   "capacities, 1,515 requests/s in all. What does not fit into their queues is refused."}
+        "workers": "The five workers of [s4.workers](../examples/balancer/s4.workers) behind `serve balancer`, which can do "
+                   "1,515 requests/s together. What does not fit into their queues is refused."}
 
 
 def within(values: Iterable[float], digits: int, sign: str = "") -> str:
@@ -52,7 +53,7 @@ def efficiency_section(raw: dict) -> list[str]:
         by_name = grouped(rows, lambda row: (row["forwarder"],))
         lines += [[BACKENDS[kind], policy, NAMES[name], *efficiency_cells(by_name[(name,)], nginx)]
                   for name in NAMES if name != "direct"]
-    direct = [row["per_s"] for row in raw["rows"] if row["forwarder"] == "direct" and row["backends"] == "hello"]
+    direct = [row["per_s"] for row in raw["rows"] if (row["forwarder"], row["backends"]) == ("direct", "hello")]
     beyond = (f" Without a forwarder, generator and one `serve hello` reach {spread(direct)} requests/s on their core."
               if direct else "")
     return [*table(["backends", "policy", "forwarder", "requests per CPU-second", "relative to nginx", "requests/s",
@@ -79,12 +80,11 @@ def latency_section(raw: dict) -> list[str]:
     lines = []
     for name, turns in by_name.items():
         less = {other: {part: [row[part] - by_name[other][turn][part] for turn, row in turns.items()]
-                        for part in ("p50_us", "p99_us")} for other in ("direct", "haproxy")}
-        added = [within(less["direct"][part], 0, "+") if name != "direct" else "–" for part in ("p50_us", "p99_us")]
+                        for part in LATENCIES} for other in ("direct", "haproxy")}
+        added = [within(less["direct"][part], 0, "+") if name != "direct" else "–" for part in LATENCIES]
         beside = within(less["haproxy"]["p99_us"], 0, "+") if name in ("throng", "nginx") else "–"
         found = list(turns.values())
-        lines.append([NAMES[name], *(spread([row[part] for row in found]) for part in ("p50_us", "p99_us")), *added, beside,
-                      served(found)])
+        lines.append([NAMES[name], *(spread([row[part] for row in found]) for part in LATENCIES), *added, beside, served(found)])
     return [*table(["through", "p50, µs", "p99, µs", "added p50, µs", "added p99, µs", "p99 less HAProxy's, µs", "served"],
                    lines), "",
             f"{rows[0]['rate']:,} requests/s, whether responses come or not, from sending to the last byte. Latencies: median "
@@ -109,8 +109,9 @@ def limit_section(raw: dict) -> list[str]:
                              "answered/s", "served/s", "mean response", "p99", "its CPU, cores"], lines)]
     think_ms = raw["rows"][0]["think_s"] * 1e3
     return [*(line for line in sections if line is not None), "",
-            f"n users, who think for Z = {think_ms:.0f} ms; T is the mean response time, of refusals too. The most that each forwarded: "
-            f"{'; '.join(peaks)}. Where its core is not full, generator and backends on the other core are the limit. {peers(raw)}."]
+            f"n users, who think for Z = {think_ms:.0f} ms; T is the mean response time, of refusals too. The most that each "
+            f"forwarded: {'; '.join(peaks)}. Where its core is not full, generator and backends on the other core are the "
+            f"limit. {peers(raw)}."]
 
 
 def limit_line(name: str, row: dict, light_s: float) -> list[str]:
@@ -131,11 +132,12 @@ def kill_section(raw: dict) -> list[str]:
     down = statistics.median(row["down_s"] for row in raw["rows"])
     return [*table(["policy", "checks", "retries", *(f"{name}: {cell}" for name in ("killed", "stopped")
                                                      for cell in ("lost", "for", "p99"))], lines), "",
-            f"One of five workers is killed (SIGKILL) or stopped (SIGSTOP) in a run of 300 requests/s, each on a connection of "
+            "One of five workers is killed (SIGKILL) or stopped (SIGSTOP) in a run of 300 requests/s, each on a connection of "
             f"its own, and is back after {down:.1f} s. *Lost* are requests that failed, of all of the run; *for* is the time "
-            "from the fault to the last loss, to a quarter of a second. Passive checks alone and active ones alone were "
-            "measured with round robin only. `--response-timeout 500ms --eject-for 1s`, and for active checks `--health-every 250ms "
-            "--health-timeout 250ms --fall 2 --rise 1`; the budget of retries is the default, 20 % of requests."]
+            "from the fault to the last loss, to a quarter of a second; p99 is that of the whole run. Passive checks alone, "
+            "active ones alone, and no retries were measured with round robin only. `--response-timeout 500ms --eject-for 1s`, "
+            "and for active checks `--health-every 250ms --health-timeout 250ms --fall 2 --rise 1`; the budget of retries is "
+            "the default, 20 % of requests."]
 
 
 def kill_cells(row: dict) -> list[str]:
@@ -159,8 +161,8 @@ def storm_section(raw: dict) -> list[str]:
     users = raw["rows"][0]["users"]
     return [*table(["policy", "it is back", "its WebSockets", "came back to it", "came to the others", "missing at the end",
                     "attempts (failed)", "p99 of an attempt", "max / mean before", "and after"], lines), "",
-            f"{users:,} WebSockets over five `serve echo`, of which one is killed; `--hash-by` a header field that names the user. Users "
-            "reconnect after 0.5 to 1 s, and after twice as long for each attempt that fails. Two retries, "
+            f"{users:,} WebSockets over five `serve echo`, of which one is killed; `--hash-by` a header field that names the "
+            "user. Users reconnect after 0.5 to 1 s, and after twice as long for each attempt that fails. Two retries, "
             "`--eject-for 1s`, no active checks."]
 
 
