@@ -41,8 +41,11 @@ def bracket(rows: list[dict]) -> str:
 
 
 def peers(raw: dict) -> str:
-    """Which versions were measured."""
-    return ", ".join(f"{NAMES[name]} {version}" for name, version in raw["versions"].items())
+    """Which versions were measured, and how many runs the generator itself does not trust."""
+    known = ", ".join(f"{NAMES[name]} {version}" for name, version in raw["versions"].items()) + "."
+    rows = raw["rows"]
+    doubtful = sum(row["verdict"] == "untrusted" for row in rows)
+    return f"{known} **{doubtful} of {len(rows)} runs are untrusted: the generator was late.**" if doubtful else known
 
 
 def efficiency_section(raw: dict) -> list[str]:
@@ -60,7 +63,7 @@ def efficiency_section(raw: dict) -> list[str]:
                     "its core was busy", "served", "busiest worker / mean"], lines), "",
             f"{bracket(raw['rows'])}; 64 connections, closed loop, HTTP/1.1 with keep-alive on both sides, three backends, no "
             "access log. CPU time is user and system time of the forwarder's processes. Each has one thread and a core; "
-            f"backends and generator share the other.{beyond} {peers(raw)}."]
+            f"backends and generator share the other.{beyond} {peers(raw)}"]
 
 
 def efficiency_cells(rows: list[dict], nginx: dict[int, float]) -> list[str]:
@@ -89,7 +92,7 @@ def latency_section(raw: dict) -> list[str]:
                    lines), "",
             f"{rows[0]['rate']:,} requests/s, whether responses come or not, from sending to the last byte. Latencies: median "
             f"(lowest–highest). Differences are those of runs of the same turn. {bracket(rows)}. Generator on one core, "
-            f"forwarder and workers on the other. {peers(raw)}."]
+            f"forwarder and workers on the other. {peers(raw)}"]
 
 
 def limit_section(raw: dict) -> list[str]:
@@ -111,7 +114,7 @@ def limit_section(raw: dict) -> list[str]:
     return [*(line for line in sections if line is not None), "",
             f"n users, who think for Z = {think_ms:.0f} ms; T is the mean response time, of refusals too. The most that each "
             f"forwarded: {'; '.join(peaks)}. Where its core is not full, generator and backends on the other core are the "
-            f"limit. {peers(raw)}."]
+            f"limit. {peers(raw)}"]
 
 
 def limit_line(name: str, row: dict, light_s: float) -> list[str]:
