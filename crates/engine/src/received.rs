@@ -42,10 +42,14 @@ pub(crate) enum Label<'a> {
 
 impl<'a> Received<'a> {
     pub(crate) fn message(body: &'a [u8]) -> Received<'a> {
+        Received::labelled(body, Label::Nothing)
+    }
+
+    pub(crate) fn labelled(body: &'a [u8], label: Label<'a>) -> Received<'a> {
         Received {
             head: None,
             body,
-            label: Label::Nothing,
+            label,
             took_ns: None,
         }
     }

@@ -217,15 +217,11 @@ impl<'p> Interpreter<'p> {
                 payload,
                 answer,
             } => {
-                let received = Received {
-                    head: None,
-                    took_ns: None,
-                    body: &payload,
-                    label: Label::Channel {
-                        topic: &topic,
-                        event: &event,
-                    },
+                let label = Label::Channel {
+                    topic: &topic,
+                    event: &event,
                 };
+                let received = Received::labelled(&payload, label);
                 if let Some(number) = answer {
                     self.acknowledge(now_ns, slot, (&*topic, number), &received);
                 }

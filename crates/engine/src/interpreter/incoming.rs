@@ -149,12 +149,7 @@ impl<'p> Interpreter<'p> {
             },
             Event::Sse(event) => self.take_sse(now_ns, slot, len, &event),
             Event::Message(frame) => {
-                let received = Received {
-                    head: None,
-                    body: frame.payload(),
-                    label: Label::Frame(&frame.message),
-                    took_ns: None,
-                };
+                let received = Received::labelled(frame.payload(), Label::Frame(&frame.message));
                 self.take_message(now_ns, slot, len, &received);
             }
         }

@@ -181,15 +181,11 @@ impl<'p> Interpreter<'p> {
         }
         let Some(data) = event.data() else { return };
         let last_id = std::mem::take(&mut stream.last_id);
-        let received = Received {
-            head: None,
-            took_ns: None,
-            body: &data,
-            label: Label::Event {
-                name: event.name,
-                id: &last_id,
-            },
+        let label = Label::Event {
+            name: event.name,
+            id: &last_id,
         };
+        let received = Received::labelled(&data, label);
         self.take_message(now_ns, slot, len, &received);
         if self.conns.live(id).is_some()
             && let Some(stream) = self.conns[slot].event_stream()

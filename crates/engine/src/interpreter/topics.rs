@@ -127,12 +127,7 @@ impl<'p> Interpreter<'p> {
             _ => return false,
         };
         let event = &b""[..];
-        let received = Received {
-            head: None,
-            body: b"",
-            label: Label::Channel { topic, event },
-            took_ns: None,
-        };
+        let received = Received::labelled(b"", Label::Channel { topic, event });
         let delivery = Delivery {
             now_ns,
             user,
