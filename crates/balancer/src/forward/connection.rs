@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
-use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -88,7 +87,7 @@ async fn serve(local: &Rc<Local>, mut stream: TcpStream, peer: SocketAddr) {
             let idle = local.router.options.timeouts.idle;
             let begun = tokio::select! {
                 biased;
-                begun = timeout(idle, begin(local, &stream, &mut inbox)) => matches!(begun, Ok(Ok(1..))),
+                begun = timeout(idle, begin(local, &mut stream, &mut inbox)) => matches!(begun, Ok(Ok(1..))),
                 () = stopped(&mut stop) => false,
             };
             if !begun {
@@ -111,17 +110,23 @@ async fn serve(local: &Rc<Local>, mut stream: TcpStream, peer: SocketAddr) {
 }
 
 /// Waits for the first bytes of a request, and returns their number; 0: the client has ended. It has no buffer before.
-async fn begin(local: &Local, stream: &TcpStream, inbox: &mut Vec<u8>) -> std::io::Result<usize> {
+async fn begin(
+    local: &Local,
+    stream: &mut TcpStream,
+    inbox: &mut Vec<u8>,
+) -> std::io::Result<usize> {
     loop {
         stream.readable().await?;
         *inbox = local.pool.buffer();
-        match stream.try_read_buf(inbox) {
+        // Unlike `try_read_buf`, a read that leaves room makes the socket no longer seem ready, which saves whoever reads
+        // next a read in vain.
+        tokio::select! {
+            biased;
+            read = stream.read_buf(inbox) => return read,
             // A socket may seem ready without being so.
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                local.pool.give_back(std::mem::take(inbox));
-            }
-            read => return read,
+            () = std::future::ready(()) => {}
         }
+        local.pool.give_back(std::mem::take(inbox));
     }
 }
 
