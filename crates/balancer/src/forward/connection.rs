@@ -118,8 +118,8 @@ async fn begin(
     loop {
         stream.readable().await?;
         *inbox = local.pool.buffer();
-        // Unlike `try_read_buf`, a read that leaves room makes the socket no longer seem ready, which saves whoever reads
-        // next a read in vain.
+        // Unlike after `try_read_buf`, the socket no longer seems ready after a read that leaves room: whoever reads next
+        // waits at once.
         tokio::select! {
             biased;
             read = stream.read_buf(inbox) => return read,
