@@ -71,6 +71,7 @@ fn main() {
                 let simulation = Simulation {
                     workers: workers.clone(),
                     balancers,
+                    localities: Vec::new(),
                     policy: policy_of(kind),
                     rate: load * capacity,
                     service: service.clone(),

@@ -26,6 +26,7 @@ fn tails(load: f64) -> Vec<Vec<f64>> {
         let simulation = Simulation {
             workers: vec![WorkerModel::default(); WORKERS],
             balancers: 1,
+            localities: Vec::new(),
             policy: || Box::new(TwoChoices::new(2, Load::InFlight)),
             rate: load * WORKERS as f64,
             service: Dist::Exponential { mean: 1.0 },

@@ -95,7 +95,7 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> Result<Report, BalancerError> {
     options.check()?;
-    let backends = options.backends.load()?;
+    let backends = options.load()?;
     let (log, writing) = match &options.access_log {
         None => (None, None),
         Some(path) => {

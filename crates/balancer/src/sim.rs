@@ -15,7 +15,7 @@ use stats::hist::LogHistogram;
 use stats::rng::{Purpose, Rng};
 
 use crate::balance::Balancer;
-use crate::fleet::Member;
+use crate::fleet::{Locality, Member};
 use crate::policy::{Policy, Request};
 use tails::Tails;
 use worker::Worker;
@@ -29,6 +29,8 @@ pub struct Simulation {
     pub workers: Vec<WorkerModel>,
     /// Number of balancers, 1 or more; requests are spread over them at random.
     pub balancers: usize,
+    /// Where the balancers are, in turn; empty: regions do not matter.
+    pub localities: Vec<Locality>,
     /// A policy in its first state, for each balancer.
     pub policy: fn() -> Box<dyn Policy>,
     /// Arrivals a second.
@@ -59,6 +61,8 @@ pub struct Outcome {
     /// Share of the time, averaged over workers, in which a worker had at least this many requests; the first
     /// is 1.
     pub tails: Vec<f64>,
+    /// Requests that a balancer gave to another region than its own.
+    pub spilled: u64,
 }
 
 impl Outcome {
@@ -133,13 +137,19 @@ impl<'a> State<'a> {
             let models = simulation.workers.iter().enumerate();
             let member = |(at, model): (usize, &WorkerModel)| Member {
                 weight: model.weight,
+                region: model.region.map(str::to_owned),
                 ..Member::new(format!("worker-{at}"))
             };
             models.map(member).collect::<Vec<_>>()
         };
         let balancer = |number| {
             let policy = (simulation.policy)();
-            Balancer::with_policy(members(), policy, simulation.seed, number)
+            let balancer = Balancer::with_policy(members(), policy, simulation.seed, number);
+            let mut localities = simulation.localities.iter().cycle();
+            match localities.nth(number as usize) {
+                Some(locality) => balancer.within(locality),
+                None => balancer,
+            }
         };
         let count = simulation.workers.len();
         Self {
@@ -153,6 +163,7 @@ impl<'a> State<'a> {
                 failed: 0,
                 refused: 0,
                 tails: Vec::new(),
+                spilled: 0,
             },
             simulation,
         }
@@ -177,6 +188,9 @@ impl<'a> State<'a> {
             self.outcome.refused += u64::from(number >= simulation.warm_up);
             return;
         };
+        let is_spilled =
+            !simulation.localities.is_empty() && !self.balancers[balancer].fleet().is_own(at);
+        self.outcome.spilled += u64::from(number >= simulation.warm_up && is_spilled);
         let worker = &mut self.workers[at];
         let before = worker.in_flight();
         let (at_ns, failed) = worker.arrive(now_ns, service_s, chance);

@@ -16,6 +16,8 @@ pub(crate) struct Metrics {
     pub(super) refused: Counter,
     /// Those for which no backend was usable.
     pub(super) unplaced: Counter,
+    /// Requests given to another region than the balancer's.
+    pub(super) spilled: Counter,
     /// Responses by the hundreds of their status.
     pub(super) responses: [Counter; 6],
     pub(super) connect_failures: Counter,
@@ -89,6 +91,8 @@ impl Metrics {
         counter("requests_refused", help, &self.refused);
         let help = "Requests for which no backend was usable";
         counter("requests_unplaced", help, &self.unplaced);
+        let help = "Requests given to a backend of another region";
+        counter("requests_spilled", help, &self.spilled);
         let help = "Requests whose client left before the end of the response";
         counter("client_gone", help, &self.client_gone);
         let help = "Connections that became WebSockets";

@@ -44,6 +44,7 @@ async fn backends(State(router): State<Arc<Router>>) -> Response {
     let rows = states.iter().map(|state| {
         json!({
             "name": state.name,
+            "region": state.region,
             "up": state.up,
             "ejected": state.ejected,
             "in_flight": state.in_flight,

@@ -120,6 +120,7 @@ impl Job<'_> {
                     .own(stream, 503, "no backend can take the request")
                     .await;
             };
+            self.count_place(&flight);
             for at in probes {
                 tokio::task::spawn_local(probe(Rc::clone(self.local), shared.clone(), at));
             }
@@ -154,6 +155,16 @@ impl Job<'_> {
             };
             ended.backend = backend;
             return ended;
+        }
+    }
+
+    /// Counts where the request went.
+    fn count_place(&self, flight: &Flight) {
+        let router = &self.local.router;
+        let region = flight.backend().member.region.as_ref();
+        let locality = router.options.locality.as_ref();
+        if locality.is_some_and(|own| region != Some(&own.region)) {
+            router.metrics.spilled.add(1);
         }
     }
 

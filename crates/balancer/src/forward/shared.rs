@@ -7,8 +7,9 @@ use server::metrics::Counter;
 use crate::backends::Backend;
 use crate::balance::Balancer;
 use crate::fleet::Member;
-use crate::health::{Health, HealthOptions, Sign};
-use crate::policy::{Kind, Probe, Request};
+use crate::health::{Health, Sign};
+use crate::options::BalancerOptions;
+use crate::policy::{Probe, Request};
 
 /// What is counted of a backend.
 #[derive(Debug, Default)]
@@ -37,6 +38,7 @@ struct Core {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct BackendState {
     pub(super) name: String,
+    pub(super) region: Option<String>,
     pub(super) up: bool,
     pub(super) ejected: bool,
     pub(super) in_flight: u32,
@@ -46,18 +48,17 @@ pub(super) struct BackendState {
 }
 
 impl Shared {
-    pub(super) fn new(
-        backends: Vec<Backend>,
-        (kind, seed, number): (Kind, u64, u64),
-        health: HealthOptions,
-    ) -> Self {
+    /// A list in its first state. Those of one process have different numbers.
+    pub(super) fn new(backends: Vec<Backend>, options: &BalancerOptions, number: u64) -> Self {
         let members: Vec<Member> = backends.iter().map(|one| one.member.clone()).collect();
+        let health = Health::new(options.health.clone(), members.len());
+        let mut balancer = Balancer::new(members, options.policy, options.seed, number);
+        if let Some(locality) = &options.locality {
+            balancer = balancer.within(locality);
+        }
         Self {
             counts: backends.iter().map(|_| Arc::default()).collect(),
-            core: Mutex::new(Core {
-                health: Health::new(health, members.len()),
-                balancer: Balancer::new(members, kind, seed, number),
-            }),
+            core: Mutex::new(Core { balancer, health }),
             backends,
         }
     }
@@ -145,6 +146,7 @@ impl Shared {
         let fleet = balancer.fleet();
         let state = |at: usize| BackendState {
             name: self.backends[at].member.name.clone(),
+            region: self.backends[at].member.region.clone(),
             up: fleet.is_up(at),
             ejected: health.is_ejected(at),
             in_flight: fleet.in_flight(at),

@@ -35,11 +35,11 @@ impl RingHash {
         let scale = weights.sum::<f64>().log2().ceil().exp2();
         let each = POINTS.max(count * POINTS_EACH) / scale;
         for (at, backend) in fleet.backends().iter().enumerate() {
-            if !backend.up {
+            if !fleet.is_up(at) {
                 continue;
             }
             // At most a weight's share of the points, rounded up.
-            let points = (each * backend.weight).ceil() as u64;
+            let points = (each * fleet.weight(at)).ceil() as u64;
             let places = (0..points).map(|n| (pair(backend.key, n), at as u32));
             self.ring.extend(places);
         }

@@ -12,6 +12,8 @@ use crate::policy::Probe;
 pub struct WorkerModel {
     /// The weight that balancers give it.
     pub weight: f64,
+    /// Where it is.
+    pub region: Option<&'static str>,
     /// Service times are divided by this; above 0.
     pub speed: f64,
     /// Requests that it works on at once, 1 or more.
@@ -26,6 +28,7 @@ impl Default for WorkerModel {
     fn default() -> Self {
         Self {
             weight: 1.0,
+            region: None,
             speed: 1.0,
             concurrency: 1,
             error_rate: 0.0,

@@ -3,6 +3,7 @@
 //! Every figure is the mean of independent replications, with Student's interval at 99.9 %: of the dozens here, all
 //! hold at once with a probability above 95 %. Seeds are fixed, so a test that passes keeps passing.
 
+use balancer::fleet::Locality;
 use balancer::policy::{Kind, Load, Policy, TwoChoices};
 use balancer::sim::{Outcome, Simulation, WorkerModel};
 use stats::dist::Dist;
@@ -15,6 +16,7 @@ fn simulation(workers: usize, load: f64, policy: fn() -> Box<dyn Policy>) -> Sim
     Simulation {
         workers: vec![WorkerModel::default(); workers],
         balancers: 1,
+        localities: Vec::new(),
         policy,
         rate: load * workers as f64,
         service: Dist::Exponential { mean: 1.0 },
@@ -169,4 +171,35 @@ fn a_worker_that_fails_fast_draws_requests() {
     let (blind, drawn) = (share(random), share(|| Kind::ShortestQueue.policy()));
     assert!((0.79..0.81).contains(&blind), "{blind}");
     assert!(drawn < 0.6, "{drawn}");
+}
+
+#[test]
+fn regions_share_what_one_of_them_cannot_do() {
+    let run = |load, spill_at| {
+        let mut run = simulation(40, load, || Kind::ShortestQueue.policy());
+        for worker in &mut run.workers[..10] {
+            worker.region = Some("small");
+        }
+        for worker in &mut run.workers[10..] {
+            worker.region = Some("large");
+        }
+        run.balancers = 2;
+        run.localities = ["small", "large"]
+            .map(|region| Locality {
+                region: region.to_owned(),
+                spill_at,
+            })
+            .into();
+        (run.warm_up, run.requests) = (5_000, 50_000);
+        let outcome = run.run();
+        (outcome.spilled as f64 / 50_000.0, p99(&outcome))
+    };
+    // Each balancer gets half of the requests, and the small region has a quarter of the workers.
+    let (spilled, _) = run(0.2, 3.0);
+    assert!(spilled < 0.001, "{spilled}");
+    let (spilled, bounded) = run(0.6, 3.0);
+    assert!(spilled > 0.05, "{spilled}");
+    let (spilled, flooded) = run(0.6, f64::INFINITY);
+    assert_eq!(spilled, 0.0);
+    assert!(bounded < flooded / 10.0, "{bounded} {flooded}");
 }

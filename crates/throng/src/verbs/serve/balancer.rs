@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use balancer::fleet::Locality;
 use balancer::policy::Kind;
 use balancer::{
     BackendsError, BalancerError, BalancerOptions, Event, HealthOptions, LogFormat, Source,
@@ -64,6 +65,10 @@ fn options(args: &BalancerArgs) -> Result<BalancerOptions, Failure> {
     let mut options = BalancerOptions::new(source);
     options.server = server_options(options.server, &args.listen, args.threads);
     options.policy = policy(args.policy)?;
+    options.locality = args.region.clone().map(|region| Locality {
+        region,
+        spill_at: args.spill_at.unwrap_or(f64::INFINITY),
+    });
     options.hash_field.clone_from(&args.hash_by);
     options.metrics_listen = args.metrics_listen;
     options.connections_max = args.connections.unwrap_or(options.connections_max);

@@ -1,0 +1,59 @@
+//! Regions over sockets.
+
+use balancer::Source;
+use balancer::fleet::Locality;
+
+use crate::http::{get, soon};
+use crate::support::{Act, Backend, Running};
+
+#[tokio::test]
+async fn a_region_spills_over_at_its_load() {
+    let own = Backend::scripted(|head| match head.starts_with("GET /wait") {
+        true => Act::Wait,
+        false => Act::ok("own"),
+    })
+    .await;
+    let other = Backend::start(Act::ok("other")).await;
+    let balancer = Running::start(&[own.address, other.address], |options| {
+        let listed = [format!("http://{} region=us weight=2", own.address)];
+        let others = [format!("http://{} region=asia", other.address)];
+        options.backends = Source::Listed([listed, others].concat());
+        options.locality = Some(Locality {
+            region: "us".to_owned(),
+            spill_at: 1.0,
+        });
+    })
+    .await;
+    let mut waiting = Vec::new();
+    for in_flight in 0..4 {
+        // Its weight is 2, so it takes two.
+        let expected = if in_flight < 2 { "own" } else { "other" };
+        if in_flight < 3 {
+            assert_eq!(get(balancer.address, "/").await.1, expected);
+        }
+        let address = balancer.address;
+        if in_flight < 2 {
+            waiting.push(tokio::spawn(async move { get(address, "/wait").await }));
+            balancer
+                .until_metric("in_flight", f64::from(in_flight + 1))
+                .await;
+        }
+    }
+    assert_eq!(balancer.metric("requests_spilled_total").await, 1.0);
+    let (_, states) = get(balancer.metrics, "/backends").await;
+    assert!(states.contains(r#""region":"asia""#), "{states}");
+}
+
+#[tokio::test]
+async fn a_region_without_backends_is_refused() {
+    let mut options = balancer::BalancerOptions::new(Source::Listed(vec![
+        "http://127.0.0.1:1 region=us".to_owned(),
+    ]));
+    options.locality = Some(Locality {
+        region: "su".to_owned(),
+        spill_at: f64::INFINITY,
+    });
+    let error = balancer::serve(options, &|_| {}, std::future::pending());
+    let error = soon(error).await.unwrap_err().to_string();
+    assert!(error.contains("no backend is in the region `su`") && error.ends_with("has us"));
+}
