@@ -5,6 +5,7 @@ use stats::rng::{Purpose, Rng};
 
 use crate::fleet::{Fleet, Locality, Member};
 use crate::policy::{Kind, Policy, Probe, Request};
+use crate::weights::{LearnOptions, Learner, WorkReport};
 
 /// Chooses backends, and knows what they have in flight.
 #[derive(Debug)]
@@ -12,6 +13,7 @@ pub struct Balancer {
     fleet: Fleet,
     policy: Box<dyn Policy>,
     rng: Rng,
+    learner: Option<Learner>,
 }
 
 impl Balancer {
@@ -33,6 +35,7 @@ impl Balancer {
             fleet: Fleet::new(members),
             policy,
             rng: Rng::new(seed, number, Purpose::Balance),
+            learner: None,
         }
     }
 
@@ -42,6 +45,13 @@ impl Balancer {
         let backends = self.fleet.backends().iter();
         let members = backends.map(|backend| backend.member.clone());
         self.fleet = Fleet::around(members.collect(), Some(locality));
+        self
+    }
+
+    /// The same with weights that are learned from reports.
+    #[must_use]
+    pub fn learning(mut self, options: LearnOptions) -> Self {
+        self.learner = Some(Learner::new(options, self.fleet.len()));
         self
     }
 
@@ -86,6 +96,30 @@ impl Balancer {
         let probes = self.policy.probes(&self.fleet, &mut self.rng);
         self.fleet.widen();
         probes
+    }
+
+    /// What a backend reported of its work at this time.
+    pub fn reported(&mut self, at: usize, report: WorkReport, now_ns: u64) {
+        if let Some(learner) = &mut self.learner {
+            learner.reported(at, report, now_ns);
+        }
+    }
+
+    /// Puts what was learned into force.
+    pub fn reweigh(&mut self, now_ns: u64) {
+        if let Some(learner) = &self.learner {
+            let backends = self.fleet.backends().iter();
+            let listed: Vec<f64> = backends.map(|backend| backend.member.weight).collect();
+            let weights = learner.weights(&listed, now_ns);
+            self.fleet.set_learned(weights.as_deref());
+        }
+    }
+
+    /// What was learned of a backend in another list is taken over.
+    pub(crate) fn take_over(&mut self, at: usize, other: &Balancer, there: usize) {
+        if let (Some(learner), Some(other)) = (&mut self.learner, &other.learner) {
+            learner.take_over(at, other, there);
+        }
     }
 
     /// What a backend answered at this time.

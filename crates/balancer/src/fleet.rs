@@ -54,6 +54,8 @@ pub(crate) struct Backend {
     /// Hash of its name: the same in every balancer, whatever the other members are.
     pub(crate) key: u64,
     pub(crate) latency: PeakEwma,
+    /// The weight that was learned, instead of its member's.
+    learned: Option<f64>,
     /// The part of its weight that it has in a slow start.
     share: f64,
 }
@@ -111,6 +113,7 @@ impl Fleet {
             key: hash_text(&member.name),
             member,
             latency: PeakEwma::default(),
+            learned: None,
             share: 1.0,
         });
         let mut fleet = Self {
@@ -311,9 +314,27 @@ impl Fleet {
     /// Gives a backend the share of its weight that is between 0 and 1.
     pub(crate) fn set_share(&mut self, at: usize, share: f64) {
         if std::mem::replace(&mut self.backends[at].share, share) != share {
-            self.slots[at].weight = self.backends[at].member.weight * share;
-            self.changed();
+            self.reweigh();
         }
+    }
+
+    /// Gives all backends learned weights; `None`: those of their members.
+    pub(crate) fn set_learned(&mut self, weights: Option<&[f64]>) {
+        let mut is_changed = false;
+        for (at, backend) in self.backends.iter_mut().enumerate() {
+            let learned = weights.map(|weights| weights[at]);
+            is_changed |= std::mem::replace(&mut backend.learned, learned) != learned;
+        }
+        if is_changed {
+            self.reweigh();
+        }
+    }
+
+    fn reweigh(&mut self) {
+        for (slot, backend) in self.slots.iter_mut().zip(&self.backends) {
+            slot.weight = backend.learned.unwrap_or(backend.member.weight) * backend.share;
+        }
+        self.changed();
     }
 
     fn changed(&mut self) {

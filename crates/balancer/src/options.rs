@@ -11,6 +11,7 @@ use crate::backends::{Backend, BackendsError, Source, check_region, is_region};
 use crate::fleet::Locality;
 use crate::health::HealthOptions;
 use crate::policy::Kind;
+use crate::weights::LearnOptions;
 
 /// Most attempts beside the first.
 const RETRIES_MAX: u32 = 10;
@@ -56,6 +57,8 @@ pub struct BalancerOptions {
     pub policy: Kind,
     /// Where the balancer is, and when it uses other regions; `None`, the default: regions do not matter.
     pub locality: Option<Locality>,
+    /// How weights are learned from reports of the backends; `None`, the default: they are as listed.
+    pub learn: Option<LearnOptions>,
     /// The header field by whose value hashing policies know a client; `None`, the default: by its address.
     pub hash_field: Option<String>,
     /// Where `/metrics`, `/healthz` and `/backends` are; `None`, the default: nowhere.
@@ -92,6 +95,7 @@ impl BalancerOptions {
             backends,
             policy: Kind::RoundRobin,
             locality: None,
+            learn: None,
             hash_field: None,
             metrics_listen: None,
             connections_max: 20_000,
@@ -151,6 +155,17 @@ impl BalancerOptions {
                     .as_ref()
                     .is_none_or(|own| is_region(&own.region)),
                 "region must be 1 to 64 letters, digits, '-', '_' or '.'",
+            ),
+            (
+                self.learn.is_none() || self.policy.can_learn(),
+                "learned weights need a policy that goes by weights and not by clients: random, weighted-round-robin, \
+                 least-connections, two-choices or peak-ewma",
+            ),
+            (
+                self.learn
+                    .as_ref()
+                    .is_none_or(|learn| !learn.every.is_zero() && !learn.memory.is_zero()),
+                "times of learning must be above 0",
             ),
             (
                 self.locality.as_ref().is_none_or(|own| own.spill_at > 0.0),

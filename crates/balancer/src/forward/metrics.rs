@@ -33,6 +33,7 @@ pub(crate) struct Metrics {
     pub(super) retries_denied: Counter,
     pub(super) tunnels: Counter,
     pub(super) probes: Counter,
+    pub(super) reports: Counter,
     pub(super) reloads: Counter,
     /// Microseconds from a request's head to its sending.
     in_us: Counter,
@@ -134,6 +135,8 @@ impl Metrics {
         counter("retries_denied", help, self.retries_denied.get());
         let help = "Queries of backends for their load that were answered";
         counter("probes", help, self.probes.get());
+        let help = "Reports of backends on their work";
+        counter("reports", help, self.reports.get());
         let help = "Times that the list of backends was read again";
         counter("reloads", help, self.reloads.get());
     }

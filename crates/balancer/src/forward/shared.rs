@@ -10,6 +10,7 @@ use crate::fleet::Member;
 use crate::health::{Health, Sign};
 use crate::options::BalancerOptions;
 use crate::policy::{Probe, Request};
+use crate::weights::WorkReport;
 
 /// What is counted of a backend.
 #[derive(Debug, Default)]
@@ -56,6 +57,9 @@ impl Shared {
         if let Some(locality) = &options.locality {
             balancer = balancer.within(locality);
         }
+        if let Some(learn) = &options.learn {
+            balancer = balancer.learning(learn.clone());
+        }
         Self {
             counts: backends.iter().map(|_| Arc::default()).collect(),
             core: Mutex::new(Core { balancer, health }),
@@ -72,10 +76,12 @@ impl Shared {
             let mut others = other.backends.iter();
             if let Some(there) = others.position(|other| other.member.name == *name) {
                 core.health.take_over(at, &before.health, there);
+                core.balancer.take_over(at, &before.balancer, there);
                 self.counts[at] = Arc::clone(&other.counts[there]);
             }
         }
         let Core { balancer, health } = &mut *core;
+        balancer.reweigh(now_ns);
         health.tick(balancer.fleet_mut(), now_ns);
     }
 
@@ -132,6 +138,15 @@ impl Shared {
 
     pub(super) fn probed(&self, at: usize, probe: Probe, now_ns: u64) {
         self.core().balancer.probed(at, probe, now_ns);
+    }
+
+    /// Takes reports of backends on their work, and puts what follows from them into force.
+    pub(super) fn reported(&self, reports: &[(usize, WorkReport)], now_ns: u64) {
+        let mut core = self.core();
+        for (at, report) in reports {
+            core.balancer.reported(*at, *report, now_ns);
+        }
+        core.balancer.reweigh(now_ns);
     }
 
     /// Times that a backend was ejected.

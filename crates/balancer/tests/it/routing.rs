@@ -1,10 +1,14 @@
-//! Regions over sockets.
+//! Regions, and weights that are learned, over sockets.
 
-use balancer::Source;
+use std::time::Duration;
+
 use balancer::fleet::Locality;
+use balancer::policy::Kind;
+use balancer::{LearnOptions, Source};
+use stats::dist::Dist;
 
 use crate::http::{get, soon};
-use crate::support::{Act, Backend, Running};
+use crate::support::{Act, Backend, Running, worker};
 
 #[tokio::test]
 async fn a_region_spills_over_at_its_load() {
@@ -56,4 +60,37 @@ async fn a_region_without_backends_is_refused() {
     let error = balancer::serve(options, &|_| {}, std::future::pending());
     let error = soon(error).await.unwrap_err().to_string();
     assert!(error.contains("no backend is in the region `su`") && error.ends_with("has us"));
+}
+
+#[tokio::test]
+async fn weights_are_learned_from_reports() {
+    let with_time =
+        async |seconds| worker(move |options| options.service_time = Dist::Constant(seconds)).await;
+    let (fast, slow) = (with_time(0.002).await, with_time(0.04).await);
+    let balancer = Running::start(&[fast, slow], |options| {
+        options.policy = Kind::WeightedRoundRobin;
+        let mut learn = LearnOptions::default();
+        learn.every = Duration::from_millis(10);
+        learn.blackout = Duration::from_millis(50);
+        options.learn = Some(learn);
+    })
+    .await;
+    // As listed, both get the same; twenty times faster is what the first one is.
+    let learned = async {
+        loop {
+            get(balancer.address, "/work").await;
+            let (_, states) = get(balancer.metrics, "/backends").await;
+            let states: serde_json::Value = serde_json::from_str(&states).unwrap();
+            let weight = |at: usize| states["backends"][at]["weight"].as_f64().unwrap();
+            if weight(0) > 3.0 * weight(1) {
+                return weight(0) + weight(1);
+            }
+        }
+    };
+    let sum = soon(learned).await;
+    assert!(
+        (sum - 2.0).abs() < 1e-9,
+        "the mean stays that of the list: {sum}"
+    );
+    assert!(balancer.metric("reports_total").await > 0.0);
 }

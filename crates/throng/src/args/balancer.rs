@@ -33,6 +33,9 @@ pub(crate) struct BalancerArgs {
     /// How backends are chosen
     #[arg(long, value_enum, default_value_t = PolicyArg::RoundRobin)]
     pub(crate) policy: PolicyArg,
+    /// Where weights come from
+    #[arg(long, value_enum, default_value_t = WeightsArg::Listed)]
+    pub(crate) weights: WeightsArg,
     /// Region of the balancer: backends of other regions are used if none of it can be [default: regions do not matter]
     #[arg(long, value_name = "NAME")]
     pub(crate) region: Option<String>,
@@ -118,6 +121,15 @@ pub(crate) struct HealthArgs {
     /// Time in which the weight of a backend that came back rises [default: 0s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) slow_start: Option<Duration>,
+}
+
+/// Where weights come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WeightsArg {
+    /// The list of backends
+    Listed,
+    /// What backends report of their work at /load
+    Learned,
 }
 
 /// How backends are chosen.

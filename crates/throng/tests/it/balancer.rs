@@ -128,6 +128,8 @@ fn workers_of_the_own_region_are_preferred() {
         "asia",
         "--policy",
         "random",
+        "--weights",
+        "learned",
     ];
     let balancer = Served::start(&args);
     for _ in 0..5 {
@@ -267,6 +269,19 @@ fn invalid_settings_are_refused() {
             ],
             64,
             "spill-at must be a number above 0",
+        ),
+        (
+            &[
+                "balancer",
+                "--to",
+                "http://127.0.0.1:1",
+                "--policy",
+                "maglev",
+                "--weights",
+                "learned",
+            ],
+            64,
+            "learned weights need a policy",
         ),
         (
             &["balancer", "--to", "http://127.0.0.1:1", "--hash-by", "a b"],
