@@ -79,6 +79,16 @@ impl Balancer {
         picked
     }
 
+    /// Gives a request to the backend that its session is on, as [`begin`](Self::begin) does to any; `false` if it cannot
+    /// be given any.
+    pub fn resume(&mut self, at: usize) -> bool {
+        let has_room = self.fleet.has_room(at);
+        if has_room {
+            self.fleet.began(at);
+        }
+        has_room
+    }
+
     /// A request on this backend has ended; with its latency in seconds if that says something of the backend.
     pub fn end(&mut self, at: usize, latency_s: Option<f64>, now_ns: u64) {
         self.fleet.ended(at);

@@ -301,6 +301,11 @@ impl Fleet {
         self.slots[at].is_own
     }
 
+    /// Whether it may be given the request at hand, in whatever scope.
+    pub(crate) fn has_room(&self, at: usize) -> bool {
+        self.slots[at].has_room()
+    }
+
     /// Narrows the choices that follow to where the next request belongs, until [`widen`](Self::widen).
     pub(crate) fn narrow(&mut self) {
         let slots = &self.slots;

@@ -10,6 +10,7 @@ use server::{ServerError, ServerOptions, check_rules};
 use crate::backends::{Backend, BackendsError, Source, check_region, is_region};
 use crate::fleet::Locality;
 use crate::health::HealthOptions;
+use crate::http::is_cookie_name;
 use crate::policy::Kind;
 use crate::weights::LearnOptions;
 
@@ -59,6 +60,8 @@ pub struct BalancerOptions {
     pub locality: Option<Locality>,
     /// How weights are learned from reports of the backends; `None`, the default: they are as listed.
     pub learn: Option<LearnOptions>,
+    /// The cookie that keeps a client's requests on one backend; `None`, the default: there is none.
+    pub sticky: Option<String>,
     /// The header field by whose value hashing policies know a client; `None`, the default: by its address.
     pub hash_field: Option<String>,
     /// Where `/metrics`, `/healthz` and `/backends` are; `None`, the default: nowhere.
@@ -96,6 +99,7 @@ impl BalancerOptions {
             policy: Kind::RoundRobin,
             locality: None,
             learn: None,
+            sticky: None,
             hash_field: None,
             metrics_listen: None,
             connections_max: 20_000,
@@ -166,6 +170,11 @@ impl BalancerOptions {
                     .as_ref()
                     .is_none_or(|learn| !learn.every.is_zero() && !learn.memory.is_zero()),
                 "times of learning must be above 0",
+            ),
+            (
+                self.sticky.as_deref().is_none_or(is_cookie_name),
+                "sticky must be the name of a cookie: letters, digits and '-' or '_', without the prefixes __Host- and \
+                 __Secure-",
             ),
             (
                 self.locality.as_ref().is_none_or(|own| own.spill_at > 0.0),

@@ -18,6 +18,10 @@ pub(crate) struct Metrics {
     pub(super) unplaced: Counter,
     /// Requests given to another region than the balancer's.
     pub(super) spilled: Counter,
+    /// Requests that went to the backend that their cookie names.
+    pub(super) stayed: Counter,
+    /// Those for which it was not usable, or is not known.
+    pub(super) moved: Counter,
     /// Responses by the hundreds of their status.
     pub(super) responses: [Counter; 6],
     pub(super) connect_failures: Counter,
@@ -94,6 +98,10 @@ impl Metrics {
         counter("requests_unplaced", help, &self.unplaced);
         let help = "Requests given to a backend of another region";
         counter("requests_spilled", help, &self.spilled);
+        let help = "Requests given to the backend that their cookie names";
+        counter("sticky_stayed", help, &self.stayed);
+        let help = "Requests whose cookie names no usable backend";
+        counter("sticky_moved", help, &self.moved);
         let help = "Requests whose client left before the end of the response";
         counter("client_gone", help, &self.client_gone);
         let help = "Connections that became WebSockets";

@@ -1,5 +1,6 @@
 //! What all threads know of one list of backends.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use server::metrics::Counter;
@@ -7,6 +8,7 @@ use server::metrics::Counter;
 use crate::backends::Backend;
 use crate::balance::Balancer;
 use crate::fleet::Member;
+use crate::hash::hash_text;
 use crate::health::{Health, Sign};
 use crate::options::BalancerOptions;
 use crate::policy::{Probe, Request};
@@ -26,6 +28,8 @@ pub(super) struct BackendCounts {
 pub(crate) struct Shared {
     pub(super) backends: Vec<Backend>,
     pub(super) counts: Vec<Arc<BackendCounts>>,
+    /// Places by the ids that cookies have.
+    places: HashMap<u64, usize>,
     core: Mutex<Core>,
 }
 
@@ -60,8 +64,10 @@ impl Shared {
         if let Some(learn) = &options.learn {
             balancer = balancer.learning(learn.clone());
         }
+        let ids = backends.iter().map(|one| hash_text(&one.member.name));
         Self {
             counts: backends.iter().map(|_| Arc::default()).collect(),
+            places: ids.zip(0..).collect(),
             core: Mutex::new(Core { balancer, health }),
             backends,
         }
@@ -90,17 +96,20 @@ impl Shared {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The backend for a request, and those to query for their load.
+    /// The backend for a request, that of its session if it can be, and those to query for their load.
     pub(super) fn begin(
         self: &Arc<Self>,
         request: &Request,
+        session: Option<u64>,
         tried: &[usize],
     ) -> Option<(Flight, Vec<usize>)> {
         let mut core = self.core();
         let Core { balancer, health } = &mut *core;
         health.tick(balancer.fleet_mut(), request.now_ns);
         let probes = balancer.probes();
-        let at = balancer.begin(request, tried)?;
+        let session = session.and_then(|id| self.places.get(&id).copied());
+        let stays = session.filter(|at| !tried.contains(at) && balancer.resume(*at));
+        let at = stays.or_else(|| balancer.begin(request, tried))?;
         drop(core);
         self.counts[at].requests.add(1);
         let flight = Flight {
@@ -185,6 +194,11 @@ pub(super) struct Flight {
 impl Flight {
     pub(super) fn backend(&self) -> &Backend {
         &self.shared.backends[self.at]
+    }
+
+    /// What cookies call the backend: a hash of its name, the same in every balancer and after a restart.
+    pub(super) fn id(&self) -> u64 {
+        hash_text(&self.backend().member.name)
     }
 
     /// The backend did its part, or did not.

@@ -43,6 +43,9 @@ pub(crate) struct BalancerArgs {
     /// [default: never]
     #[arg(long, value_name = "N", requires = "region")]
     pub(crate) spill_at: Option<f64>,
+    /// Keep a client's requests on one backend by a cookie of this name [default: no cookie]
+    #[arg(long, value_name = "COOKIE")]
+    pub(crate) sticky: Option<String>,
     /// Header field whose value identifies a client for source-hash, ring-hash and maglev [default: its address]
     #[arg(long, value_name = "NAME", value_parser = parse_field)]
     pub(crate) hash_by: Option<String>,

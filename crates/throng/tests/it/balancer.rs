@@ -116,7 +116,7 @@ fn hangup_reads_the_backends_again() {
 }
 
 #[test]
-fn workers_of_the_own_region_are_preferred() {
+fn workers_of_the_own_region_are_preferred_and_sessions_stay() {
     let space = Space::new();
     let workers = "name=a; region=us; service-time=1ms\nname=b; region=asia; service-time=1ms\n";
     let workers = space.file("workers", workers);
@@ -126,6 +126,8 @@ fn workers_of_the_own_region_are_preferred() {
         workers.to_str().unwrap(),
         "--region",
         "asia",
+        "--sticky",
+        "at",
         "--policy",
         "random",
         "--weights",
@@ -135,6 +137,7 @@ fn workers_of_the_own_region_are_preferred() {
     for _ in 0..5 {
         let answer = get(&balancer.url, "/work");
         assert!(answer.contains("x-worker: b"), "{answer}");
+        assert!(answer.contains("Set-Cookie: at="), "{answer}");
     }
     balancer.stop();
 }
@@ -269,6 +272,11 @@ fn invalid_settings_are_refused() {
             ],
             64,
             "spill-at must be a number above 0",
+        ),
+        (
+            &["balancer", "--to", "http://127.0.0.1:1", "--sticky", "a b"],
+            64,
+            "name of a cookie",
         ),
         (
             &[

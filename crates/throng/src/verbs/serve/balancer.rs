@@ -70,6 +70,7 @@ fn options(args: &BalancerArgs) -> Result<BalancerOptions, Failure> {
         region,
         spill_at: args.spill_at.unwrap_or(f64::INFINITY),
     });
+    options.sticky.clone_from(&args.sticky);
     options.hash_field.clone_from(&args.hash_by);
     options.metrics_listen = args.metrics_listen;
     options.connections_max = args.connections.unwrap_or(options.connections_max);
