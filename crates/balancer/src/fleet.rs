@@ -51,8 +51,6 @@ pub struct Locality {
 #[derive(Debug, Clone)]
 pub(crate) struct Backend {
     pub(crate) member: Member,
-    /// Hash of its name: the same in every balancer, whatever the other members are.
-    pub(crate) key: u64,
     pub(crate) latency: PeakEwma,
     /// The weight that was learned, instead of its member's.
     learned: Option<f64>,
@@ -63,6 +61,8 @@ pub(crate) struct Backend {
 /// What every choice looks at, in few bytes.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
+    /// Hash of its name: the same in every balancer, whatever the other members are.
+    key: u64,
     /// The weight at present: less than its member's in a slow start.
     weight: f64,
     in_flight: u32,
@@ -101,6 +101,7 @@ impl Fleet {
     #[must_use]
     pub fn around(members: Vec<Member>, locality: Option<&Locality>) -> Self {
         let slot = |member: &Member| Slot {
+            key: hash_text(&member.name),
             weight: member.weight,
             in_flight: 0,
             limit: member.limit,
@@ -110,7 +111,6 @@ impl Fleet {
         };
         let slots = members.iter().map(slot).collect();
         let backends = members.into_iter().map(|member| Backend {
-            key: hash_text(&member.name),
             member,
             latency: PeakEwma::default(),
             learned: None,
@@ -156,6 +156,10 @@ impl Fleet {
     #[must_use]
     pub fn is_usable(&self, at: usize) -> bool {
         self.scopes.has(self.slots[at].is_own) && self.slots[at].has_room()
+    }
+
+    pub(crate) fn key(&self, at: usize) -> u64 {
+        self.slots[at].key
     }
 
     /// Its share of requests, in proportion to those of the others.
@@ -218,10 +222,7 @@ impl Fleet {
 
     /// One that is up.
     fn draw_up(&self, rng: &mut Rng) -> Option<usize> {
-        let scoped = self.scopes.now();
-        let sought = rng.unit() * scoped.weights();
-        let nth = scoped.sums.partition_point(|sum| *sum <= sought);
-        scoped.places.get(nth).map(|at| *at as usize)
+        self.scopes.now().at_share(rng.unit())
     }
 
     /// The usable backend of the least cost; of several, each with probability in proportion to its weight.
@@ -232,25 +233,35 @@ impl Fleet {
         weight: impl Fn(usize) -> f64,
     ) -> Option<usize> {
         let mut best: Option<(usize, C)> = None;
-        let mut ties = 0.0;
+        let (mut ties, mut count) = (0.0, 0);
         for at in self.usable() {
             let cost = cost(at);
             match &best {
                 Some((_, least)) if cost > *least => {}
                 Some((_, least)) if cost == *least => {
-                    // Reservoir sampling (Chao 1982): each of the equal ones by its weight.
                     ties += weight(at);
-                    if rng.unit() * ties < weight(at) {
-                        best = Some((at, cost));
-                    }
+                    count += 1;
                 }
                 _ => {
-                    ties = weight(at);
+                    (ties, count) = (weight(at), 1);
                     best = Some((at, cost));
                 }
             }
         }
-        best.map(|(at, _)| at)
+        let (first, least) = best?;
+        if count == 1 {
+            return Some(first);
+        }
+        // One draw for all of them.
+        let mut left = rng.unit() * ties;
+        let mut tied = self.usable().skip_while(|at| *at < first);
+        tied.find(|at| {
+            let is_tied = cost(*at) == least;
+            left -= if is_tied { weight(*at) } else { 0.0 };
+            is_tied && left < 0.0
+        })
+        // Sums are rounded.
+        .or(Some(first))
     }
 
     pub(crate) fn began(&mut self, at: usize) {

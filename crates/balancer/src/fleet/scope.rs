@@ -17,7 +17,9 @@ pub(super) struct Scoped {
     /// Places in the fleet.
     pub(super) places: Vec<u32>,
     /// Their weights, added up.
-    pub(super) sums: Vec<f64>,
+    sums: Vec<f64>,
+    /// For each of as many equal parts of the sum, where the search in it begins.
+    guide: Vec<u32>,
     pub(super) in_flight: u64,
 }
 
@@ -38,9 +40,35 @@ impl Scoped {
         self.in_flight += u64::from(slot.in_flight);
     }
 
+    /// The place that has this share of the sum of weights below it, by indexed search (Chen and Asau 1974): in a step or
+    /// two, however many there are.
+    pub(super) fn at_share(&self, share: f64) -> Option<usize> {
+        let part = (share * self.guide.len() as f64) as usize;
+        let begin = *self.guide.get(part)? as usize;
+        let sought = share * self.weights();
+        let mut rest = self.places.iter().zip(&self.sums).skip(begin);
+        let found = rest.find(|(_, sum)| **sum > sought);
+        // Sums are rounded.
+        let at = found.map(|(at, _)| at).or(self.places.last());
+        at.map(|at| *at as usize)
+    }
+
+    fn fill_guide(&mut self) {
+        let (count, total) = (self.sums.len(), self.weights());
+        let mut nth = 0;
+        for part in 0..count {
+            let sought = total * part as f64 / count as f64;
+            while nth + 1 < count && self.sums[nth] <= sought {
+                nth += 1;
+            }
+            self.guide.push(nth as u32);
+        }
+    }
+
     fn clear(&mut self) {
         self.places.clear();
         self.sums.clear();
+        self.guide.clear();
         self.in_flight = 0;
     }
 }
@@ -70,6 +98,7 @@ impl Scopes {
                 self.each[*scope as usize].add(at, slot);
             }
         }
+        self.each.iter_mut().for_each(Scoped::fill_guide);
     }
 
     /// The scopes that a backend is in.
