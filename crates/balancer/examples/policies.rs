@@ -1,47 +1,123 @@
-//! All policies in several situations, in virtual time: `cargo run --release -p balancer --example policies`.
+//! All policies in several situations, in virtual time, as tables in Markdown:
+//! `cargo run --release -p balancer --example policies -- [requests=500000] [workers=1000] [replications=5]
+//! [policy=NAME] [situation=TEXT]`.
 //!
-//! Prints response times in multiples of the mean service time, with Student's intervals at 95 % over replications.
-#![expect(clippy::print_stdout, reason = "an example shows what it found")]
+//! Response times are multiples of the mean service time at speed 1. Figures are means over replications with half the width
+//! of Student's interval at 95 %. The best of a column is bold only if its interval ends before that of each other policy
+//! begins. How long each cell took is on standard error.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    reason = "an example shows what it found, and how fast"
+)]
 
+use std::time::{Duration, Instant};
+
+use balancer::LearnOptions;
 use balancer::policy::{Kind, Policy};
 use balancer::sim::{Outcome, Simulation, WorkerModel};
 use stats::dist::Dist;
 use stats::student::mean_interval;
 
-const REPLICATIONS: u64 = 5;
+/// Requests before anything is counted, as a share of those that are.
+const WARM_UP: f64 = 1.0;
+/// One worker of this many has a fault.
+const FAULTY_OF: usize = 100;
 
-type Situation = (&'static str, Vec<WorkerModel>, f64, Dist, usize);
+/// What is balanced: workers at a load of their capacity, service times of mean 1.
+struct Situation {
+    name: &'static str,
+    workers: Vec<WorkerModel>,
+    load: f64,
+    service: Dist,
+    balancers: usize,
+    batch: u64,
+    learn: bool,
+}
 
-/// Name, workers, load of their capacity, service times of mean 1, balancers.
-fn situations() -> Vec<Situation> {
-    let equal = || vec![WorkerModel::default(); 100];
-    let exponential = || Dist::Exponential { mean: 1.0 };
-    let speeds = (0..99).map(|n| WorkerModel {
-        speed: f64::from(1 << (n % 3)),
-        ..WorkerModel::default()
-    });
-    let mut erring = equal();
-    erring[0].error_rate = 1.0;
-    let mut slow = equal();
-    slow[0].slow = Some((0.0, 10.0));
-    let heavy = Dist::Pareto {
-        scale: 1.0 / 3.0,
-        shape: 1.5,
+impl Situation {
+    fn new(name: &'static str, load: f64, workers: Vec<WorkerModel>) -> Self {
+        Self {
+            name,
+            workers,
+            load,
+            service: Dist::Exponential { mean: 1.0 },
+            balancers: 1,
+            batch: 1,
+            learn: false,
+        }
+    }
+}
+
+/// Workers of speeds 1, 2 and 4 in turn; of these weights, or all of weight 1.
+fn speeds(count: usize, weighted: bool) -> Vec<WorkerModel> {
+    let worker = |at: usize| {
+        let speed = f64::from(1 << (at % 3));
+        WorkerModel {
+            speed,
+            weight: if weighted { speed } else { 1.0 },
+            ..WorkerModel::default()
+        }
+    };
+    (0..count).map(worker).collect()
+}
+
+/// Equal workers of which one in a hundred is changed.
+fn some(count: usize, change: impl Fn(&mut WorkerModel)) -> Vec<WorkerModel> {
+    let mut workers = vec![WorkerModel::default(); count];
+    workers.iter_mut().step_by(FAULTY_OF).for_each(change);
+    workers
+}
+
+fn situations(count: usize) -> Vec<Situation> {
+    let equal = || vec![WorkerModel::default(); count];
+    let learned = Situation {
+        learn: true,
+        ..Situation::new(
+            "speeds 1:2:4, weights learned, 80 %",
+            0.8,
+            speeds(count, false),
+        )
+    };
+    let heavy = Situation {
+        service: Dist::Pareto {
+            scale: 1.0 / 3.0,
+            shape: 1.5,
+        },
+        ..Situation::new("heavy tail (Pareto, shape 1.5), 80 %", 0.8, equal())
+    };
+    let many = Situation {
+        balancers: 20,
+        ..Situation::new("20 balancers, 80 %", 0.8, equal())
+    };
+    let batches = Situation {
+        batch: 100,
+        ..Situation::new("batches of 100, 80 %", 0.8, equal())
     };
     vec![
-        ("equal workers, 70 %", equal(), 0.7, exponential(), 1),
-        ("equal workers, 95 %", equal(), 0.95, exponential(), 1),
-        (
-            "speeds 1:2:4, unknown",
-            speeds.collect(),
+        Situation::new("speeds 1:2:4 as weights, 50 %", 0.5, speeds(count, true)),
+        Situation::new("speeds 1:2:4 as weights, 80 %", 0.8, speeds(count, true)),
+        Situation::new("speeds 1:2:4 as weights, 95 %", 0.95, speeds(count, true)),
+        Situation::new(
+            "speeds 1:2:4, equal weights, 80 %",
             0.8,
-            exponential(),
-            1,
+            speeds(count, false),
         ),
-        ("one ten times slower", slow, 0.7, exponential(), 1),
-        ("one fails at once", erring, 0.7, exponential(), 1),
-        ("heavy tail", equal(), 0.7, heavy, 1),
-        ("20 balancers", equal(), 0.9, exponential(), 20),
+        learned,
+        Situation::new(
+            "one in 100 ten times slower, 80 %",
+            0.8,
+            some(count, |worker| worker.slow = Some((0.0, 10.0))),
+        ),
+        Situation::new(
+            "one in 100 fails at once, 80 %",
+            0.8,
+            some(count, |worker| worker.error_rate = 1.0),
+        ),
+        heavy,
+        many,
+        batches,
     ]
 }
 
@@ -49,6 +125,7 @@ fn policy_of(kind: Kind) -> fn() -> Box<dyn Policy> {
     match kind {
         Kind::Random => || Kind::Random.policy(),
         Kind::RoundRobin => || Kind::RoundRobin.policy(),
+        Kind::WeightedRoundRobin => || Kind::WeightedRoundRobin.policy(),
         Kind::LeastConnections => || Kind::LeastConnections.policy(),
         Kind::SourceHash => || Kind::SourceHash.policy(),
         Kind::TwoChoices => || Kind::TwoChoices.policy(),
@@ -56,57 +133,181 @@ fn policy_of(kind: Kind) -> fn() -> Box<dyn Policy> {
         Kind::RingHash => || Kind::RingHash.policy(),
         Kind::Maglev => || Kind::Maglev.policy(),
         Kind::Prequal => || Kind::Prequal.policy(),
-        // Weights are all equal here.
-        Kind::WeightedRoundRobin => || Kind::WeightedRoundRobin.policy(),
         _ => || Kind::ShortestQueue.policy(),
     }
 }
 
-fn main() {
-    println!("situation\tpolicy\tp50\tp99\tp99.9\tshare served\timbalance");
-    for (name, workers, load, service, balancers) in situations() {
-        let capacity: f64 = workers.iter().map(|worker| worker.speed).sum();
-        for kind in Kind::all() {
-            let run = |seed| {
-                let simulation = Simulation {
-                    workers: workers.clone(),
-                    balancers,
-                    policy: policy_of(kind),
-                    rate: load * capacity,
-                    service: service.clone(),
-                    clients: 10_000,
-                    warm_up: 100_000,
-                    requests: 400_000,
-                    seed,
-                };
-                simulation.run()
+/// What the command line says.
+struct Args {
+    requests: u64,
+    workers: usize,
+    replications: u64,
+    policy: String,
+    situation: String,
+}
+
+impl Args {
+    fn read() -> Result<Args, String> {
+        let mut args = Args {
+            requests: 500_000,
+            workers: 1000,
+            replications: 5,
+            policy: String::new(),
+            situation: String::new(),
+        };
+        for text in std::env::args().skip(1) {
+            let (key, value) = text.split_once('=').unwrap_or((&text, ""));
+            let number = || {
+                let number = value.parse().ok().filter(|number| *number > 0);
+                number.ok_or_else(|| format!("{key} must be a whole number above 0"))
             };
-            let outcomes: Vec<Outcome> = (1..=REPLICATIONS).map(run).collect();
-            let quantile = |q| {
-                let figure = move |outcome: &Outcome| outcome.latency.quantile(q) as f64 / 1e9;
-                shown(&outcomes, figure, 2)
-            };
-            println!(
-                "{name}\t{}\t{}\t{}\t{}\t{}\t{}",
-                kind.name(),
-                quantile(0.5),
-                quantile(0.99),
-                quantile(0.999),
-                shown(&outcomes, |outcome| 100.0 * outcome.share_served(), 1),
-                shown(&outcomes, Outcome::imbalance, 2),
-            );
+            match key {
+                "requests" => args.requests = number()?,
+                "workers" => args.workers = number()? as usize,
+                "replications" => args.replications = number()?,
+                "policy" => value.clone_into(&mut args.policy),
+                "situation" => value.clone_into(&mut args.situation),
+                _ => {
+                    return Err(format!(
+                        "`{text}` is unknown; there are requests=N, workers=N, replications=N, policy=NAME and \
+                         situation=TEXT"
+                    ));
+                }
+            }
         }
+        Ok(args)
     }
 }
 
-/// The mean, and half the width of its interval.
-fn shown(outcomes: &[Outcome], figure: impl Fn(&Outcome) -> f64, digits: usize) -> String {
-    let values: Vec<f64> = outcomes.iter().map(figure).collect();
-    match mean_interval(&values, 0.95) {
-        Some((low, high)) => {
-            let (middle, half) = (f64::midpoint(low, high), (high - low) / 2.0);
-            format!("{middle:.digits$} ± {half:.digits$}")
+/// All replications of a policy in a situation.
+fn replicate(args: &Args, situation: &Situation, kind: Kind) -> Vec<Outcome> {
+    let capacity: f64 = situation.workers.iter().map(|worker| worker.speed).sum();
+    // In multiples of a service time, as all times here.
+    let mut learn = LearnOptions::default();
+    (learn.memory, learn.blackout) = (Duration::from_secs(100), Duration::from_secs(20));
+    let run = |seed| {
+        let simulation = Simulation {
+            workers: situation.workers.clone(),
+            balancers: situation.balancers,
+            localities: Vec::new(),
+            learn: situation.learn.then(|| learn.clone()),
+            policy: policy_of(kind),
+            rate: situation.load * capacity,
+            batch: situation.batch,
+            service: situation.service.clone(),
+            clients: 100 * args.workers as u64,
+            warm_up: (args.requests as f64 * WARM_UP) as u64,
+            requests: args.requests,
+            seed,
+        };
+        simulation.run()
+    };
+    (1..=args.replications).map(run).collect()
+}
+
+/// Requests for its speed of the worker that got most, over those of all: its utilization over the mean.
+fn imbalance(workers: &[WorkerModel], outcome: &Outcome) -> f64 {
+    let speed = |worker: &WorkerModel| worker.speed / worker.slow.map_or(1.0, |(_, factor)| factor);
+    let each = workers.iter().zip(&outcome.served);
+    let loads = each.map(|(worker, served)| *served as f64 / speed(worker));
+    let speeds: f64 = workers.iter().map(speed).sum();
+    let served: u64 = outcome.served.iter().sum();
+    loads.fold(0.0, f64::max) * speeds / served as f64
+}
+
+/// A figure of a policy: a mean and half its interval's width.
+type Cell = (f64, f64);
+
+/// Figures of a policy, in the order of columns.
+fn figures(workers: &[WorkerModel], outcomes: &[Outcome]) -> [Cell; COLUMNS.len()] {
+    let quantile = |q| move |outcome: &Outcome| outcome.latency.quantile(q) as f64 / 1e9;
+    let of = |figure: &dyn Fn(&Outcome) -> f64| -> Cell {
+        let values: Vec<f64> = outcomes.iter().map(figure).collect();
+        match mean_interval(&values, 0.95) {
+            Some((low, high)) => (f64::midpoint(low, high), (high - low) / 2.0),
+            None => (values[0], f64::INFINITY),
         }
-        None => "-".to_owned(),
+    };
+    [
+        of(&quantile(0.5)),
+        of(&quantile(0.99)),
+        of(&quantile(0.999)),
+        of(&|outcome| 100.0 * outcome.share_served()),
+        of(&|outcome| imbalance(workers, outcome)),
+    ]
+}
+
+/// Heading, digits behind the point, and whether less is better.
+const COLUMNS: [(&str, usize, bool); 5] = [
+    ("p50", 2, true),
+    ("p99", 2, true),
+    ("p99.9", 2, true),
+    ("served, %", 2, false),
+    ("imbalance", 2, true),
+];
+
+/// Whether a figure's interval is beyond those of all others.
+fn wins(rows: &[(Kind, [Cell; COLUMNS.len()])], row: usize, column: usize) -> bool {
+    let (own, half) = rows[row].1[column];
+    let others = rows.iter().enumerate().filter(|(other, _)| *other != row);
+    rows.len() > 1
+        && others
+            .map(|(_, (_, cells))| cells[column])
+            .all(|(other, its)| match COLUMNS[column].2 {
+                true => own + half < other - its,
+                false => own - half > other + its,
+            })
+}
+
+fn print_table(name: &str, rows: &[(Kind, [Cell; COLUMNS.len()])]) {
+    let headings = COLUMNS.map(|(heading, ..)| heading).join(" | ");
+    println!(
+        "\n**{name}**\n\n| policy | {headings} |\n|---|{}",
+        "--:|".repeat(COLUMNS.len())
+    );
+    for (row, (kind, cells)) in rows.iter().enumerate() {
+        let shown = (0..COLUMNS.len()).map(|column| {
+            let ((middle, half), digits) = (cells[column], COLUMNS[column].1);
+            let text = match half.is_finite() {
+                true => format!("{middle:.digits$} ± {half:.digits$}"),
+                false => format!("{middle:.digits$}"),
+            };
+            match wins(rows, row, column) {
+                true => format!("**{text}**"),
+                false => text,
+            }
+        });
+        println!(
+            "| `{}` | {} |",
+            kind.name(),
+            shown.collect::<Vec<_>>().join(" | ")
+        );
     }
+}
+
+fn main() -> Result<(), String> {
+    let args = Args::read()?;
+    let all = situations(args.workers);
+    for situation in all.iter().filter(|one| one.name.contains(&args.situation)) {
+        let mut rows = Vec::new();
+        for kind in Kind::all() {
+            let is_wanted = args.policy.is_empty() || kind.name() == args.policy;
+            if !is_wanted || situation.learn && !kind.can_learn() {
+                continue;
+            }
+            let begin = Instant::now();
+            let outcomes = replicate(&args, situation, kind);
+            let took = begin.elapsed();
+            let requests = args.replications as f64 * args.requests as f64 * (1.0 + WARM_UP);
+            let rate = requests / took.as_secs_f64() / 1e6;
+            eprintln!(
+                "{}, {}: {took:.1?}, {rate:.2} M requests/s",
+                situation.name,
+                kind.name()
+            );
+            rows.push((kind, figures(&situation.workers, &outcomes)));
+        }
+        print_table(situation.name, &rows);
+    }
+    Ok(())
 }

@@ -26,8 +26,11 @@ fn tails(load: f64) -> Vec<Vec<f64>> {
         let simulation = Simulation {
             workers: vec![WorkerModel::default(); WORKERS],
             balancers: 1,
+            localities: Vec::new(),
+            learn: None,
             policy: || Box::new(TwoChoices::new(2, Load::InFlight)),
             rate: load * WORKERS as f64,
+            batch: 1,
             service: Dist::Exponential { mean: 1.0 },
             clients: 1,
             warm_up: REQUESTS.0,

@@ -1,6 +1,6 @@
 //! Where the backends are listed: on the command line, or in a file that is read again on request.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
 use std::io::Read;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -12,6 +12,10 @@ use crate::fleet::Member;
 const FILE_MAX: u64 = 1 << 20;
 /// Most backends.
 pub const BACKENDS_MAX: usize = 10_000;
+/// Regions that a message lists.
+const REGIONS_SHOWN: usize = 20;
+/// Longest name of a region, in bytes.
+const REGION_MAX: usize = 64;
 /// Least and greatest weight.
 const WEIGHTS: std::ops::RangeInclusive<f64> = 1e-3..=1e6;
 
@@ -20,7 +24,7 @@ const WEIGHTS: std::ops::RangeInclusive<f64> = 1e-3..=1e6;
 pub enum Source {
     /// One text a backend, as a line of a file.
     Listed(Vec<String>),
-    /// A line a backend: `http://HOST:PORT weight=2 limit=100`. What follows `#` is a comment.
+    /// A line a backend: `http://HOST:PORT weight=2 limit=100 region=emea`. What follows `#` is a comment.
     File(PathBuf),
 }
 
@@ -56,6 +60,16 @@ pub enum BackendsError {
     /// There is none.
     #[error("there are no backends: list at least one as http://HOST:PORT")]
     Empty,
+    /// None is in the balancer's region.
+    #[error(
+        "no backend is in the region `{own}`: write region={own} behind the backends there; the list has {listed}"
+    )]
+    Region {
+        /// The balancer's region.
+        own: String,
+        /// Those of the backends.
+        listed: String,
+    },
     /// There are too many.
     #[error("there are more than 10,000 backends")]
     TooMany,
@@ -101,6 +115,34 @@ impl Source {
         });
         parsed.collect()
     }
+}
+
+/// Checks that the list has a backend in a region.
+///
+/// # Errors
+/// If it has none.
+pub(crate) fn check_region(backends: &[Backend], own: &str) -> Result<(), BackendsError> {
+    let regions = backends
+        .iter()
+        .map(|backend| backend.member.region.as_deref());
+    if regions.clone().any(|region| region == Some(own)) {
+        return Ok(());
+    }
+    let listed: BTreeSet<&str> = regions.flatten().collect();
+    let listed: Vec<&str> = listed.into_iter().take(REGIONS_SHOWN).collect();
+    Err(BackendsError::Region {
+        own: own.to_owned(),
+        listed: match listed.is_empty() {
+            true => "no regions".to_owned(),
+            false => listed.join(", "),
+        },
+    })
+}
+
+/// Whether this can be the name of a region.
+pub(crate) fn is_region(name: &str) -> bool {
+    let is_one = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    (1..=REGION_MAX).contains(&name.len()) && name.bytes().all(is_one)
 }
 
 fn read(path: &PathBuf) -> Result<String, BackendsError> {
@@ -164,9 +206,14 @@ fn set(member: &mut Member, word: &str) -> Result<(), String> {
             let limit = value.parse().ok().filter(|limit| *limit > 0);
             member.limit = limit.ok_or("limit must be a whole number of requests above 0")?;
         }
+        "region" => {
+            let region = Some(value).filter(|value| is_region(value));
+            let region = region.ok_or("region must be 1 to 64 letters, digits, '-', '_' or '.'")?;
+            member.region = Some(region.to_owned());
+        }
         _ => {
             return Err(format!(
-                "`{word}` is unknown; there are weight=N and limit=N"
+                "`{word}` is unknown; there are weight=N, limit=N and region=NAME"
             ));
         }
     }
@@ -184,7 +231,7 @@ mod tests {
     #[test]
     fn backends_have_weights_and_limits() {
         let all = listed(&[
-            "http://127.0.0.1:81/ weight=2.5 limit=7",
+            "http://127.0.0.1:81/ weight=2.5 limit=7 region=us-1",
             "http://[::1]:82",
             "http://127.0.0.2",
         ]);
@@ -192,6 +239,8 @@ mod tests {
         assert_eq!(all[0].address, "127.0.0.1:81".parse().unwrap());
         assert_eq!((all[0].member.weight, all[0].member.limit), (2.5, 7));
         assert_eq!(all[0].member.name, "127.0.0.1:81");
+        assert_eq!(all[0].member.region.as_deref(), Some("us-1"));
+        assert_eq!(all[1].member.region, None);
         assert_eq!(all[1].address, "[::1]:82".parse().unwrap());
         assert_eq!(all[2].address.port(), 80);
     }
@@ -207,7 +256,9 @@ mod tests {
         .unwrap();
         let error = Source::File(path.clone()).load().unwrap_err().to_string();
         assert!(
-            error.ends_with("backends:4: `wieght=2` is unknown; there are weight=N and limit=N"),
+            error.ends_with(
+                "backends:4: `wieght=2` is unknown; there are weight=N, limit=N and region=NAME"
+            ),
             "{error}"
         );
         for wrong in [
@@ -218,12 +269,22 @@ mod tests {
             "http://127.0.0.1:81 weight=0",
             "http://127.0.0.1:81 weight=NaN",
             "http://127.0.0.1:81 limit=0",
+            "http://127.0.0.1:81 region=",
+            "http://127.0.0.1:81 region=a,b",
             "http://",
         ] {
             assert!(listed(&[wrong]).is_err(), "{wrong}");
         }
         assert!(listed(&["http://127.0.0.1:81", "http://127.0.0.1:81"]).is_err());
         assert!(matches!(listed(&[]), Err(BackendsError::Empty)));
+        let all = [
+            "http://127.0.0.1:81 region=us",
+            "http://127.0.0.1:82 region=asia",
+        ];
+        let all = listed(&all).unwrap();
+        assert!(check_region(&all, "us").is_ok());
+        let error = check_region(&all, "emea").unwrap_err().to_string();
+        assert!(error.ends_with("the list has asia, us"), "{error}");
         std::fs::remove_file(&path).unwrap();
         assert!(matches!(
             Source::File(path).load(),

@@ -1,9 +1,12 @@
 //! The backends as a balancer knows them: what every policy chooses by.
 
+mod scope;
+
 use stats::rng::Rng;
 
 use crate::hash::hash_text;
 use crate::latency::PeakEwma;
+use scope::{Scope, Scopes};
 
 /// Draws before the backends that have room are sought one by one.
 const DRAWS_MAX: usize = 8;
@@ -17,6 +20,8 @@ pub struct Member {
     pub weight: f64,
     /// Most requests that it is given at once.
     pub limit: u32,
+    /// Where it is, if that is known.
+    pub region: Option<String>,
 }
 
 impl Member {
@@ -27,33 +32,61 @@ impl Member {
             name: name.into(),
             weight: 1.0,
             limit: u32::MAX,
+            region: None,
         }
     }
 }
 
-/// A backend in a fleet.
+/// Where a balancer is, and when it uses backends that are elsewhere.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Locality {
+    /// Its region.
+    pub region: String,
+    /// Requests in flight per unit of weight, above 0, at which a region takes no more if another one can. Infinity: a
+    /// region takes all requests as long as one of its backends is usable.
+    pub spill_at: f64,
+}
+
+/// What is rarely looked at of a backend.
 #[derive(Debug, Clone)]
 pub(crate) struct Backend {
     pub(crate) member: Member,
+    pub(crate) latency: PeakEwma,
+    /// The weight that was learned, instead of its member's.
+    learned: Option<f64>,
+    /// The part of its weight that it has in a slow start.
+    share: f64,
+}
+
+/// What every choice looks at, in few bytes.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
     /// Hash of its name: the same in every balancer, whatever the other members are.
-    pub(crate) key: u64,
+    key: u64,
     /// The weight at present: less than its member's in a slow start.
-    pub(crate) weight: f64,
+    weight: f64,
+    in_flight: u32,
+    limit: u32,
     /// Whether it may be given requests: healthy and not ejected.
-    pub(crate) up: bool,
+    up: bool,
     /// Not for the request at hand, which has tried it.
     excluded: bool,
-    pub(crate) in_flight: u32,
-    pub(crate) latency: PeakEwma,
+    /// Whether it is in the balancer's region.
+    is_own: bool,
+}
+
+impl Slot {
+    fn has_room(&self) -> bool {
+        self.up && !self.excluded && self.in_flight < self.limit
+    }
 }
 
 /// The backends that a policy chooses among.
 #[derive(Debug, Clone)]
 pub struct Fleet {
     backends: Vec<Backend>,
-    /// Weights of the backends that are up, added up; of the others, those before them.
-    cumulative: Vec<f64>,
-    in_flight: u64,
+    slots: Vec<Slot>,
+    scopes: Scopes,
     version: u64,
 }
 
@@ -61,19 +94,32 @@ impl Fleet {
     /// A fleet of which every member is up.
     #[must_use]
     pub fn new(members: Vec<Member>) -> Self {
-        let backends = members.into_iter().map(|member| Backend {
+        Self::around(members, None)
+    }
+
+    /// The same around a balancer that prefers its own region.
+    #[must_use]
+    pub fn around(members: Vec<Member>, locality: Option<&Locality>) -> Self {
+        let slot = |member: &Member| Slot {
             key: hash_text(&member.name),
             weight: member.weight,
-            member,
+            in_flight: 0,
+            limit: member.limit,
             up: true,
             excluded: false,
-            in_flight: 0,
+            is_own: locality.is_some_and(|own| member.region.as_ref() == Some(&own.region)),
+        };
+        let slots = members.iter().map(slot).collect();
+        let backends = members.into_iter().map(|member| Backend {
+            member,
             latency: PeakEwma::default(),
+            learned: None,
+            share: 1.0,
         });
         let mut fleet = Self {
             backends: backends.collect(),
-            cumulative: Vec::new(),
-            in_flight: 0,
+            slots,
+            scopes: Scopes::new(locality.map(|own| own.spill_at)),
             version: 0,
         };
         fleet.changed();
@@ -109,37 +155,48 @@ impl Fleet {
     /// Whether a backend may be given the request at hand.
     #[must_use]
     pub fn is_usable(&self, at: usize) -> bool {
-        let backend = &self.backends[at];
-        backend.up && !backend.excluded && backend.in_flight < backend.member.limit
+        self.scopes.has(self.slots[at].is_own) && self.slots[at].has_room()
+    }
+
+    pub(crate) fn key(&self, at: usize) -> u64 {
+        self.slots[at].key
     }
 
     /// Its share of requests, in proportion to those of the others.
     #[must_use]
     pub fn weight(&self, at: usize) -> f64 {
-        self.backends[at].weight
+        self.slots[at].weight
     }
 
-    /// Sum of the weights of what is up.
+    /// Sum of the weights of what is up in the scope of the choice at hand.
     #[must_use]
     pub fn weights(&self) -> f64 {
-        self.cumulative.last().copied().unwrap_or(0.0)
+        self.scopes.now().weights()
+    }
+
+    /// Number of backends that are up in that scope.
+    #[must_use]
+    pub fn up_count(&self) -> usize {
+        self.scopes.now().places.len()
     }
 
     /// Requests that this balancer has given it and that it has not answered.
     #[must_use]
     pub fn in_flight(&self, at: usize) -> u32 {
-        self.backends[at].in_flight
+        self.slots[at].in_flight
     }
 
-    /// The sum over all backends.
+    /// The sum over what is up in the scope of the choice at hand.
     #[must_use]
     pub fn all_in_flight(&self) -> u64 {
-        self.in_flight
+        self.scopes.now().in_flight
     }
 
     /// Places of the backends that may be given the request at hand.
     pub fn usable(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.len()).filter(|at| self.is_usable(*at))
+        let places = self.scopes.now().places.iter();
+        let places = places.map(|at| *at as usize);
+        places.filter(|at| self.slots[*at].has_room())
     }
 
     /// A usable backend, each with probability in proportion to its weight.
@@ -165,14 +222,7 @@ impl Fleet {
 
     /// One that is up.
     fn draw_up(&self, rng: &mut Rng) -> Option<usize> {
-        let total = self.weights();
-        if total <= 0.0 {
-            return None;
-        }
-        let sought = rng.unit() * total;
-        // What is down adds nothing, so the first above the number sought is up.
-        let at = self.cumulative.partition_point(|sum| *sum <= sought);
-        (at < self.len()).then_some(at)
+        self.scopes.now().at_share(rng.unit())
     }
 
     /// The usable backend of the least cost; of several, each with probability in proportion to its weight.
@@ -183,53 +233,69 @@ impl Fleet {
         weight: impl Fn(usize) -> f64,
     ) -> Option<usize> {
         let mut best: Option<(usize, C)> = None;
-        let mut ties = 0.0;
+        let (mut ties, mut count) = (0.0, 0);
         for at in self.usable() {
             let cost = cost(at);
             match &best {
                 Some((_, least)) if cost > *least => {}
                 Some((_, least)) if cost == *least => {
-                    // Reservoir sampling (Chao 1982): each of the equal ones by its weight.
                     ties += weight(at);
-                    if rng.unit() * ties < weight(at) {
-                        best = Some((at, cost));
-                    }
+                    count += 1;
                 }
                 _ => {
-                    ties = weight(at);
+                    (ties, count) = (weight(at), 1);
                     best = Some((at, cost));
                 }
             }
         }
-        best.map(|(at, _)| at)
+        let (first, least) = best?;
+        if count == 1 {
+            return Some(first);
+        }
+        // One draw for all of them.
+        let mut left = rng.unit() * ties;
+        let mut tied = self.usable().skip_while(|at| *at < first);
+        tied.find(|at| {
+            let is_tied = cost(*at) == least;
+            left -= if is_tied { weight(*at) } else { 0.0 };
+            is_tied && left < 0.0
+        })
+        // Sums are rounded.
+        .or(Some(first))
     }
 
     pub(crate) fn began(&mut self, at: usize) {
-        self.backends[at].in_flight += 1;
-        self.in_flight += 1;
+        let slot = &mut self.slots[at];
+        slot.in_flight += 1;
+        if slot.up {
+            self.scopes.began(slot.is_own);
+        }
     }
 
     pub(crate) fn ended(&mut self, at: usize) {
-        self.backends[at].in_flight -= 1;
-        self.in_flight -= 1;
+        let slot = &mut self.slots[at];
+        slot.in_flight -= 1;
+        if slot.up {
+            self.scopes.ended(slot.is_own);
+        }
     }
 
     /// Leaves these out of choices until [`include_all`](Self::include_all).
     pub(crate) fn exclude(&mut self, tried: &[usize]) {
         for at in tried {
-            self.backends[*at].excluded = true;
+            self.slots[*at].excluded = true;
         }
     }
 
     pub(crate) fn include_all(&mut self, tried: &[usize]) {
         for at in tried {
-            self.backends[*at].excluded = false;
+            self.slots[*at].excluded = false;
         }
     }
 
     /// Takes a backend up or down.
     pub fn set_up(&mut self, at: usize, up: bool) {
-        if std::mem::replace(&mut self.backends[at].up, up) != up {
+        if std::mem::replace(&mut self.slots[at].up, up) != up {
             self.changed();
         }
     }
@@ -237,28 +303,59 @@ impl Fleet {
     /// Whether it is up.
     #[must_use]
     pub fn is_up(&self, at: usize) -> bool {
-        self.backends[at].up
+        self.slots[at].up
     }
 
-    /// Gives a backend the share of its member's weight that is between 0 and 1.
+    /// Whether it is in the balancer's region; never, if the balancer has none.
+    #[must_use]
+    pub fn is_own(&self, at: usize) -> bool {
+        self.slots[at].is_own
+    }
+
+    /// Whether it may be given the request at hand, in whatever scope.
+    pub(crate) fn has_room(&self, at: usize) -> bool {
+        self.slots[at].has_room()
+    }
+
+    /// Narrows the choices that follow to where the next request belongs, until [`widen`](Self::widen).
+    pub(crate) fn narrow(&mut self) {
+        let slots = &self.slots;
+        self.scopes.narrow(|at| slots[at].has_room());
+    }
+
+    pub(crate) fn widen(&mut self) {
+        self.scopes.set(Scope::All);
+    }
+
+    /// Gives a backend the share of its weight that is between 0 and 1.
     pub(crate) fn set_share(&mut self, at: usize, share: f64) {
-        let backend = &mut self.backends[at];
-        let weight = backend.member.weight * share;
-        if std::mem::replace(&mut backend.weight, weight) != weight {
-            self.changed();
+        if std::mem::replace(&mut self.backends[at].share, share) != share {
+            self.reweigh();
         }
+    }
+
+    /// Gives all backends learned weights; `None`: those of their members.
+    pub(crate) fn set_learned(&mut self, weights: Option<&[f64]>) {
+        let mut is_changed = false;
+        for (at, backend) in self.backends.iter_mut().enumerate() {
+            let learned = weights.map(|weights| weights[at]);
+            is_changed |= std::mem::replace(&mut backend.learned, learned) != learned;
+        }
+        if is_changed {
+            self.reweigh();
+        }
+    }
+
+    fn reweigh(&mut self) {
+        for (slot, backend) in self.slots.iter_mut().zip(&self.backends) {
+            slot.weight = backend.learned.unwrap_or(backend.member.weight) * backend.share;
+        }
+        self.changed();
     }
 
     fn changed(&mut self) {
         self.version += 1;
-        let mut sum = 0.0;
-        let sums = self.backends.iter().map(|backend| {
-            if backend.up {
-                sum += backend.weight;
-            }
-            sum
-        });
-        self.cumulative = sums.collect();
+        self.scopes.rebuild(&self.slots);
     }
 }
 

@@ -4,12 +4,14 @@
 //! Bytes in, values out: nothing here has a socket.
 
 mod chunks;
+mod cookie;
 mod fields;
 mod request;
 mod response;
 
 pub use chunks::{Chunks, Piece};
-pub use request::{BadRequest, RequestHead, read_request};
+pub(crate) use cookie::{is_cookie_name, set_cookie};
+pub use request::{BadRequest, RequestHead, Wanted, read_request};
 pub use response::{BadResponse, ResponseHead, read_response};
 
 /// Longest head of a request, in bytes.

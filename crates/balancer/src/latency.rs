@@ -15,9 +15,8 @@ pub struct PeakEwma {
 impl PeakEwma {
     /// Takes a latency in seconds that was seen at this time.
     pub fn observe(&mut self, latency_s: f64, now_ns: u64) {
-        let before = self.at(now_ns);
         let keep = self.keep(now_ns);
-        self.latency_s = match latency_s > before {
+        self.latency_s = match latency_s > self.latency_s * keep {
             true => latency_s,
             false => self.latency_s * keep + latency_s * (1.0 - keep),
         };

@@ -21,6 +21,7 @@ mod forward;
 mod health;
 mod latency;
 mod options;
+mod weights;
 
 use std::io;
 use std::net::SocketAddr;
@@ -39,6 +40,7 @@ pub use health::{Health, HealthOptions, Sign};
 pub use latency::PeakEwma;
 pub use options::{BalancerOptions, Timeouts};
 pub use server::access_log::LogFormat;
+pub use weights::{LearnOptions, WorkReport};
 
 /// What a balancer did in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +97,7 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> Result<Report, BalancerError> {
     options.check()?;
-    let backends = options.backends.load()?;
+    let backends = options.load()?;
     let (log, writing) = match &options.access_log {
         None => (None, None),
         Some(path) => {

@@ -7,9 +7,12 @@ use std::time::Duration;
 use server::access_log::LogFormat;
 use server::{ServerError, ServerOptions, check_rules};
 
-use crate::backends::Source;
+use crate::backends::{Backend, BackendsError, Source, check_region, is_region};
+use crate::fleet::Locality;
 use crate::health::HealthOptions;
+use crate::http::is_cookie_name;
 use crate::policy::Kind;
+use crate::weights::LearnOptions;
 
 /// Most attempts beside the first.
 const RETRIES_MAX: u32 = 10;
@@ -53,6 +56,12 @@ pub struct BalancerOptions {
     pub backends: Source,
     /// How they are chosen.
     pub policy: Kind,
+    /// Where the balancer is, and when it uses other regions; `None`, the default: regions do not matter.
+    pub locality: Option<Locality>,
+    /// How weights are learned from reports of the backends; `None`, the default: they are as listed.
+    pub learn: Option<LearnOptions>,
+    /// The cookie that keeps a client's requests on one backend; `None`, the default: there is none.
+    pub sticky: Option<String>,
     /// The header field by whose value hashing policies know a client; `None`, the default: by its address.
     pub hash_field: Option<String>,
     /// Where `/metrics`, `/healthz` and `/backends` are; `None`, the default: nowhere.
@@ -88,6 +97,9 @@ impl BalancerOptions {
             server: ServerOptions::default(),
             backends,
             policy: Kind::RoundRobin,
+            locality: None,
+            learn: None,
+            sticky: None,
             hash_field: None,
             metrics_listen: None,
             connections_max: 20_000,
@@ -101,6 +113,18 @@ impl BalancerOptions {
             log_format: LogFormat::Combined,
             seed: 1,
         }
+    }
+
+    /// The backends as they are listed now. Looks up the names of hosts, and may wait for that.
+    ///
+    /// # Errors
+    /// If they cannot be read, one of them is not a backend, or none is in the balancer's region.
+    pub(crate) fn load(&self) -> Result<Vec<Backend>, BackendsError> {
+        let backends = self.backends.load()?;
+        if let Some(own) = &self.locality {
+            check_region(&backends, &own.region)?;
+        }
+        Ok(backends)
     }
 
     /// Checks what the types do not.
@@ -129,6 +153,32 @@ impl BalancerOptions {
             (
                 (0.0..=1.0).contains(&self.retry_budget),
                 "retry-budget must be 0 to 100%",
+            ),
+            (
+                self.locality
+                    .as_ref()
+                    .is_none_or(|own| is_region(&own.region)),
+                "region must be 1 to 64 letters, digits, '-', '_' or '.'",
+            ),
+            (
+                self.learn.is_none() || self.policy.can_learn(),
+                "learned weights need a policy that goes by weights and not by clients: random, weighted-round-robin, \
+                 least-connections, two-choices or peak-ewma",
+            ),
+            (
+                self.learn
+                    .as_ref()
+                    .is_none_or(|learn| !learn.every.is_zero() && !learn.memory.is_zero()),
+                "times of learning must be above 0",
+            ),
+            (
+                self.sticky.as_deref().is_none_or(is_cookie_name),
+                "sticky must be the name of a cookie: letters, digits and '-' or '_', without the prefixes __Host- and \
+                 __Secure-",
+            ),
+            (
+                self.locality.as_ref().is_none_or(|own| own.spill_at > 0.0),
+                "spill-at must be a number above 0",
             ),
         ])?;
         self.health.check().map_err(ServerError::Options)

@@ -134,6 +134,19 @@ impl Kind {
         row.expect("every kind has a row, which a test checks")
     }
 
+    /// Whether it goes by weights that may change every second. Hashing policies do not: clients would move each time.
+    #[must_use]
+    pub fn can_learn(self) -> bool {
+        matches!(
+            self,
+            Kind::Random
+                | Kind::WeightedRoundRobin
+                | Kind::LeastConnections
+                | Kind::TwoChoices
+                | Kind::PeakEwma
+        )
+    }
+
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -159,5 +172,6 @@ mod tests {
             let _ = kind.policy();
         }
         assert_eq!(Kind::from_name("best"), None);
+        assert_eq!(Kind::all().filter(|kind| kind.can_learn()).count(), 5);
     }
 }

@@ -1,6 +1,6 @@
 //! Workers and balancers in virtual time: the policies of the forwarder, without its sockets.
 //!
-//! Requests arrive as a Poisson process at balancers that do not know of each other; each goes to a worker, which is a
+//! Requests arrive as a Poisson process, alone or several at once, at balancers that do not know of each other; each goes to a worker, which is a
 //! queue in the order of arrival with some servers. The network takes no time. Arrivals and service times depend on
 //! the seed and the request's number alone, so all policies are given the same requests.
 
@@ -15,8 +15,9 @@ use stats::hist::LogHistogram;
 use stats::rng::{Purpose, Rng};
 
 use crate::balance::Balancer;
-use crate::fleet::Member;
+use crate::fleet::{Locality, Member};
 use crate::policy::{Policy, Request};
+use crate::weights::LearnOptions;
 use tails::Tails;
 use worker::Worker;
 
@@ -29,10 +30,16 @@ pub struct Simulation {
     pub workers: Vec<WorkerModel>,
     /// Number of balancers, 1 or more; requests are spread over them at random.
     pub balancers: usize,
+    /// Where the balancers are, in turn; empty: regions do not matter.
+    pub localities: Vec<Locality>,
+    /// How balancers learn weights from reports of the workers; `None`: they go by those of the workers' models.
+    pub learn: Option<LearnOptions>,
     /// A policy in its first state, for each balancer.
     pub policy: fn() -> Box<dyn Policy>,
-    /// Arrivals a second.
+    /// Requests a second.
     pub rate: f64,
+    /// Requests that arrive at once, 1 or more.
+    pub batch: u64,
     /// Service times at speed 1, in seconds.
     pub service: Dist,
     /// Number of clients, 1 or more, of which each sends equally many requests.
@@ -59,6 +66,10 @@ pub struct Outcome {
     /// Share of the time, averaged over workers, in which a worker had at least this many requests; the first
     /// is 1.
     pub tails: Vec<f64>,
+    /// The weights that the first balancer gave the workers at the end.
+    pub weights: Vec<f64>,
+    /// Requests that a balancer gave to another region than its own.
+    pub spilled: u64,
 }
 
 impl Outcome {
@@ -78,17 +89,17 @@ impl Outcome {
     }
 }
 
-/// The end of a request, in the order of time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Departure {
-    at_ns: u64,
-    number: u64,
+/// A request at a worker.
+#[derive(Debug, Clone, Copy)]
+struct Job {
+    came_ns: u64,
     worker: u32,
     balancer: u32,
-    came_ns: u64,
     /// In flight at the worker when it came, itself among them.
     then: u32,
-    failed: bool,
+    /// What is worked on it; `None`: it fails.
+    work_ns: Option<u64>,
+    is_counted: bool,
 }
 
 /// A simulation at one moment.
@@ -96,7 +107,12 @@ struct State<'a> {
     simulation: &'a Simulation,
     balancers: Vec<Balancer>,
     workers: Vec<Worker>,
-    departures: BinaryHeap<Reverse<Departure>>,
+    /// When which job ends. Jobs stay where they are while ends are sorted.
+    departures: BinaryHeap<Reverse<(u64, u32)>>,
+    jobs: Vec<Job>,
+    free_jobs: Vec<u32>,
+    /// When workers report next.
+    report_ns: u64,
     tails: Tails,
     outcome: Outcome,
 }
@@ -108,13 +124,16 @@ impl Simulation {
         let mut state = State::new(self);
         let mut arrivals = Rng::new(self.seed, 0, Purpose::Arrivals);
         let gaps = Dist::Exponential {
-            mean: 1.0 / self.rate,
+            mean: self.batch as f64 / self.rate,
         };
         let mut now_s = 0.0;
         for number in 0..self.warm_up + self.requests {
-            now_s += gaps.sample(&mut arrivals);
+            if number % self.batch == 0 {
+                now_s += gaps.sample(&mut arrivals);
+            }
             // Below 500 years.
             let now_ns = (now_s * 1e9) as u64;
+            state.report_until(now_ns);
             state.depart_until(now_ns);
             if number == self.warm_up {
                 state.tails.reset(now_ns);
@@ -123,6 +142,8 @@ impl Simulation {
         }
         state.outcome.tails = state.tails.shares((now_s * 1e9) as u64);
         state.depart_until(u64::MAX);
+        let fleet = state.balancers[0].fleet();
+        state.outcome.weights = (0..self.workers.len()).map(|at| fleet.weight(at)).collect();
         state.outcome
     }
 }
@@ -133,19 +154,31 @@ impl<'a> State<'a> {
             let models = simulation.workers.iter().enumerate();
             let member = |(at, model): (usize, &WorkerModel)| Member {
                 weight: model.weight,
+                region: model.region.map(str::to_owned),
                 ..Member::new(format!("worker-{at}"))
             };
             models.map(member).collect::<Vec<_>>()
         };
         let balancer = |number| {
             let policy = (simulation.policy)();
-            Balancer::with_policy(members(), policy, simulation.seed, number)
+            let mut balancer = Balancer::with_policy(members(), policy, simulation.seed, number);
+            let mut localities = simulation.localities.iter().cycle();
+            if let Some(locality) = localities.nth(number as usize) {
+                balancer = balancer.within(locality);
+            }
+            match &simulation.learn {
+                Some(learn) => balancer.learning(learn.clone()),
+                None => balancer,
+            }
         };
         let count = simulation.workers.len();
         Self {
             balancers: (0..simulation.balancers as u64).map(balancer).collect(),
             workers: simulation.workers.iter().map(Worker::new).collect(),
             departures: BinaryHeap::new(),
+            jobs: Vec::new(),
+            free_jobs: Vec::new(),
+            report_ns: 0,
             tails: Tails::new(count),
             outcome: Outcome {
                 latency: LogHistogram::new(),
@@ -153,6 +186,8 @@ impl<'a> State<'a> {
                 failed: 0,
                 refused: 0,
                 tails: Vec::new(),
+                weights: Vec::new(),
+                spilled: 0,
             },
             simulation,
         }
@@ -161,60 +196,94 @@ impl<'a> State<'a> {
     fn arrive(&mut self, number: u64, now_ns: u64) {
         let simulation = self.simulation;
         let mut rng = Rng::new(simulation.seed, number, Purpose::Service);
-        let client = rng.below(simulation.clients);
-        let balancer = rng.below(simulation.balancers as u64) as usize;
         let service_s = simulation.service.sample(&mut rng).max(0.0);
         let chance = rng.unit();
+        let mut one_of = |count| if count > 1 { rng.below(count) } else { 0 };
+        let balancer = one_of(simulation.balancers as u64) as usize;
         let request = Request {
-            source: crate::hash::mix(client),
+            source: crate::hash::mix(one_of(simulation.clients)),
             now_ns,
         };
+        let is_counted = number >= simulation.warm_up;
         for at in self.balancers[balancer].probes() {
             let probe = self.workers[at].probe();
             self.balancers[balancer].probed(at, probe, now_ns);
         }
         let Some(at) = self.balancers[balancer].begin(&request, &[]) else {
-            self.outcome.refused += u64::from(number >= simulation.warm_up);
+            self.outcome.refused += u64::from(is_counted);
             return;
         };
+        let is_spilled =
+            !simulation.localities.is_empty() && !self.balancers[balancer].fleet().is_own(at);
+        self.outcome.spilled += u64::from(is_counted && is_spilled);
         let worker = &mut self.workers[at];
         let before = worker.in_flight();
-        let (at_ns, failed) = worker.arrive(now_ns, service_s, chance);
+        let (at_ns, work_ns) = worker.arrive(now_ns, service_s, chance);
         self.tails.rose(before, now_ns);
-        self.departures.push(Reverse(Departure {
-            at_ns,
-            number,
+        let job = Job {
+            came_ns: now_ns,
             worker: at as u32,
             balancer: balancer as u32,
-            came_ns: now_ns,
             then: before + 1,
-            failed,
-        }));
+            work_ns,
+            is_counted,
+        };
+        let place = match self.free_jobs.pop() {
+            Some(place) => {
+                self.jobs[place as usize] = job;
+                place
+            }
+            None => {
+                self.jobs.push(job);
+                self.jobs.len() as u32 - 1
+            }
+        };
+        self.departures.push(Reverse((at_ns, place)));
     }
 
     fn depart_until(&mut self, now_ns: u64) {
-        while let Some(Reverse(next)) = self.departures.peek().copied() {
-            if next.at_ns > now_ns {
+        while let Some(Reverse((at_ns, place))) = self.departures.peek().copied() {
+            if at_ns > now_ns {
                 return;
             }
             self.departures.pop();
-            let latency_ns = next.at_ns - next.came_ns;
+            self.free_jobs.push(place);
+            let job = self.jobs[place as usize];
+            let latency_ns = at_ns - job.came_ns;
             let latency_s = latency_ns as f64 / 1e9;
-            let worker = &mut self.workers[next.worker as usize];
-            worker.depart((!next.failed).then_some((next.then, latency_s)));
-            self.tails.fell(worker.in_flight(), next.at_ns);
-            let balancer = &mut self.balancers[next.balancer as usize];
-            balancer.end(next.worker as usize, Some(latency_s), next.at_ns);
-            if next.number < self.simulation.warm_up {
+            let worker = &mut self.workers[job.worker as usize];
+            worker.depart(job.work_ns, job.then, latency_s);
+            self.tails.fell(worker.in_flight(), at_ns);
+            let balancer = &mut self.balancers[job.balancer as usize];
+            balancer.end(job.worker as usize, Some(latency_s), at_ns);
+            if !job.is_counted {
                 continue;
             }
-            match next.failed {
-                true => self.outcome.failed += 1,
-                false => {
-                    self.outcome.served[next.worker as usize] += 1;
+            match job.work_ns {
+                None => self.outcome.failed += 1,
+                Some(_) => {
+                    self.outcome.served[job.worker as usize] += 1;
                     self.outcome.latency.record(latency_ns);
                 }
             }
+        }
+    }
+
+    /// Has workers report their work to all balancers, each time that is due.
+    fn report_until(&mut self, now_ns: u64) {
+        let Some(learn) = &self.simulation.learn else {
+            return;
+        };
+        while self.report_ns <= now_ns {
+            let at_ns = self.report_ns;
+            self.depart_until(at_ns);
+            for balancer in &mut self.balancers {
+                for (at, worker) in self.workers.iter().enumerate() {
+                    balancer.reported(at, worker.report(), at_ns);
+                }
+                balancer.reweigh(at_ns);
+            }
+            self.report_ns += learn.every.as_nanos() as u64;
         }
     }
 }

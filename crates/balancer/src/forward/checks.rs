@@ -15,6 +15,7 @@ use super::connection::Local;
 use super::shared::Shared;
 use crate::http::{Framing, read_response};
 use crate::policy::Probe;
+use crate::weights::WorkReport;
 
 /// Longest body of an answer that is read, in bytes.
 const BODY_MAX: u64 = 64 << 10;
@@ -97,6 +98,32 @@ pub(super) async fn probe(local: Rc<Local>, shared: Arc<Shared>, at: usize) {
     }
 }
 
+/// What a backend says of its work, if it does in time.
+pub(super) async fn work_report(address: SocketAddr, name: &str) -> Option<WorkReport> {
+    let query = async {
+        let mut stream = TcpStream::connect(address).await?;
+        get(&mut stream, (name, LOAD_PATH), true).await
+    };
+    match timeout(PROBE_WITHIN, query).await {
+        Ok(Ok((200, body, _))) => read_work(&body),
+        _ => None,
+    }
+}
+
+/// `{"done": 100, "failed": 0, "work_s": 2.0, "concurrency": 4}`, all counted since the backend's start.
+fn read_work(body: &[u8]) -> Option<WorkReport> {
+    let value: Value = serde_json::from_slice(body).ok()?;
+    let count = |name| value.get(name).and_then(Value::as_u64);
+    let work_s = value.get("work_s")?.as_f64();
+    let concurrency = count("concurrency").and_then(|count| u32::try_from(count).ok());
+    Some(WorkReport {
+        done: count("done")?,
+        failed: count("failed")?,
+        work_s: work_s.filter(|work_s| *work_s >= 0.0)?,
+        concurrency: concurrency.filter(|count| *count >= 1)?,
+    })
+}
+
 /// `{"in_flight": 3, "latency_ms": 20.5}`; a latency that is not known yet is 0.
 fn read_load(body: &[u8]) -> Option<Probe> {
     let value: Value = serde_json::from_slice(body).ok()?;
@@ -111,6 +138,32 @@ fn read_load(body: &[u8]) -> Option<Probe> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reports_of_work_are_complete_or_nothing() {
+        let body = r#"{"done":5,"failed":1,"work_s":0.5,"concurrency":4,"in_flight":0}"#;
+        let report = WorkReport {
+            done: 5,
+            failed: 1,
+            work_s: 0.5,
+            concurrency: 4,
+        };
+        assert_eq!(read_work(body.as_bytes()), Some(report));
+        for (field, wrong) in [
+            (r#""done":5"#, r#""done":-5"#),
+            (r#""failed":1,"#, ""),
+            ("0.5", "-0.5"),
+            ("0.5", "null"),
+            (":4", ":0"),
+            (":4", ":5000000000"),
+        ] {
+            assert_eq!(
+                read_work(body.replace(field, wrong).as_bytes()),
+                None,
+                "{wrong}"
+            );
+        }
+    }
 
     #[test]
     fn loads_are_read_leniently() {

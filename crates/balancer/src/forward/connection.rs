@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::pool::{BUFFER_BYTES, Pool};
 use super::request::{Next, answer};
 use super::router::Router;
-use crate::http::{BadRequest, RequestHead, read_request};
+use crate::http::{BadRequest, RequestHead, Wanted, read_request};
 
 /// How long a connection that is closed early is read for, so that its client gets the answer before a reset.
 const LINGER: Duration = Duration::from_secs(1);
@@ -182,11 +182,14 @@ async fn read_head(
     peer: SocketAddr,
 ) -> Opening {
     let options = &local.router.options;
-    let key_field = options.hash_field.as_deref();
+    let wanted = Wanted {
+        key_field: options.hash_field.as_deref(),
+        cookie: options.sticky.as_deref(),
+    };
     let mut deadline = None;
     loop {
         if !inbox.is_empty() {
-            match read_request(inbox, peer.ip(), key_field) {
+            match read_request(inbox, peer.ip(), wanted) {
                 Ok(Some(head)) => return Opening::Head(head),
                 Err(bad) => return Opening::Bad(bad),
                 Ok(None) => {}

@@ -153,6 +153,10 @@ impl Download<'_, '_> {
         if framing == ClientFraming::Chunked {
             out.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
         }
+        // A session need not stay on a backend that fails.
+        if let Some(field) = self.terms.set_cookie.as_ref().filter(|_| head.status < 500) {
+            out.extend_from_slice(field.as_bytes());
+        }
         let connection = match (head.status == 101, keep, self.terms.head.is_1_1) {
             (true, ..) => "Connection: Upgrade\r\n",
             (_, false, _) => "Connection: close\r\n",

@@ -57,6 +57,8 @@ pub(super) struct Terms<'a> {
     pub(super) body_max: u64,
     /// Whether a response that says that a backend cannot serve is not passed on.
     pub(super) may_retry: bool,
+    /// The field that puts the session on this backend, if it is not there.
+    pub(super) set_cookie: Option<String>,
     /// Whether the balancer is stopping.
     pub(super) stopping: &'a Cell<bool>,
     /// A buffer for what is sent to the client.

@@ -16,6 +16,12 @@ pub(crate) struct Metrics {
     pub(super) refused: Counter,
     /// Those for which no backend was usable.
     pub(super) unplaced: Counter,
+    /// Requests given to another region than the balancer's.
+    pub(super) spilled: Counter,
+    /// Requests that went to the backend that their cookie names.
+    pub(super) stayed: Counter,
+    /// Those for which it was not usable, or is not known.
+    pub(super) moved: Counter,
     /// Responses by the hundreds of their status.
     pub(super) responses: [Counter; 6],
     pub(super) connect_failures: Counter,
@@ -31,6 +37,7 @@ pub(crate) struct Metrics {
     pub(super) retries_denied: Counter,
     pub(super) tunnels: Counter,
     pub(super) probes: Counter,
+    pub(super) reports: Counter,
     pub(super) reloads: Counter,
     /// Microseconds from a request's head to its sending.
     in_us: Counter,
@@ -89,6 +96,12 @@ impl Metrics {
         counter("requests_refused", help, &self.refused);
         let help = "Requests for which no backend was usable";
         counter("requests_unplaced", help, &self.unplaced);
+        let help = "Requests given to a backend of another region";
+        counter("requests_spilled", help, &self.spilled);
+        let help = "Requests given to the backend that their cookie names";
+        counter("sticky_stayed", help, &self.stayed);
+        let help = "Requests whose cookie names no usable backend";
+        counter("sticky_moved", help, &self.moved);
         let help = "Requests whose client left before the end of the response";
         counter("client_gone", help, &self.client_gone);
         let help = "Connections that became WebSockets";
@@ -130,6 +143,8 @@ impl Metrics {
         counter("retries_denied", help, self.retries_denied.get());
         let help = "Queries of backends for their load that were answered";
         counter("probes", help, self.probes.get());
+        let help = "Reports of backends on their work";
+        counter("reports", help, self.reports.get());
         let help = "Times that the list of backends was read again";
         counter("reloads", help, self.reloads.get());
     }

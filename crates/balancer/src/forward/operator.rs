@@ -15,7 +15,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use super::checks::is_healthy;
+use super::checks::{is_healthy, work_report};
 use super::router::Router;
 use crate::backends::BackendsError;
 use crate::health::Sign;
@@ -44,6 +44,7 @@ async fn backends(State(router): State<Arc<Router>>) -> Response {
     let rows = states.iter().map(|state| {
         json!({
             "name": state.name,
+            "region": state.region,
             "up": state.up,
             "ejected": state.ejected,
             "in_flight": state.in_flight,
@@ -86,7 +87,7 @@ pub(crate) async fn operate(
     server::serve(&options, work, ready, shutdown, || {}).await
 }
 
-/// Checks backends and reads their list again at SIGHUP, for ever. `reloaded` gets the result of the latter.
+/// Checks backends, learns their weights and reads their list again at SIGHUP, for ever. `reloaded` gets the result of the latter.
 ///
 /// # Errors
 /// If signals cannot be received.
@@ -103,7 +104,7 @@ pub(crate) async fn keep(
             }
         }
     };
-    tokio::join!(reloads, check_all(router));
+    tokio::join!(reloads, check_all(router), learn(router));
     Ok(())
 }
 
@@ -146,5 +147,27 @@ async fn check_all(router: &Arc<Router>) {
                 shared.checked(at, sign, router.now_ns());
             }
         }
+    }
+}
+
+/// Collects what backends report of their work again and again, if weights are learned.
+async fn learn(router: &Arc<Router>) {
+    let Some(learn) = &router.options.learn else {
+        return;
+    };
+    let mut times = tokio::time::interval(learn.every);
+    times.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        times.tick().await;
+        let shared = router.current();
+        let mut queries = JoinSet::new();
+        for (at, backend) in shared.backends.iter().enumerate() {
+            let (address, name) = (backend.address, backend.member.name.clone());
+            queries.spawn(async move { Some((at, work_report(address, &name).await?)) });
+        }
+        let answers = queries.join_all().await;
+        let reports: Vec<_> = answers.into_iter().flatten().collect();
+        router.metrics.reports.add(reports.len() as u64);
+        shared.reported(&reports, router.now_ns());
     }
 }

@@ -22,7 +22,7 @@ use super::tunnel::tunnel;
 use super::upload::{ClientFault, Progress};
 use crate::hash::{hash_bytes, hash_text};
 use crate::health::Sign;
-use crate::http::{Framing, RequestHead};
+use crate::http::{Framing, RequestHead, set_cookie};
 use crate::policy::Request;
 
 /// How long a client may take to take a response of the balancer's own.
@@ -111,7 +111,8 @@ impl Job<'_> {
                 source: self.source(peer),
                 now_ns: router.now_ns(),
             };
-            let Some((mut flight, probes)) = shared.begin(&request, &tried) else {
+            let Some((mut flight, probes)) = shared.begin(&request, self.head.session, &tried)
+            else {
                 if let Some(failure) = last {
                     return self.failed(stream, failure).await;
                 }
@@ -120,6 +121,7 @@ impl Job<'_> {
                     .own(stream, 503, "no backend can take the request")
                     .await;
             };
+            self.count_place(&flight, tried.is_empty());
             for at in probes {
                 tokio::task::spawn_local(probe(Rc::clone(self.local), shared.clone(), at));
             }
@@ -157,6 +159,21 @@ impl Job<'_> {
         }
     }
 
+    /// Counts where the request went.
+    fn count_place(&self, flight: &Flight, is_first: bool) {
+        let router = &self.local.router;
+        let region = flight.backend().member.region.as_ref();
+        let locality = router.options.locality.as_ref();
+        if locality.is_some_and(|own| region != Some(&own.region)) {
+            router.metrics.spilled.add(1);
+        }
+        match self.head.session {
+            Some(session) if is_first && session == flight.id() => router.metrics.stayed.add(1),
+            Some(_) if is_first => router.metrics.moved.add(1),
+            _ => {}
+        }
+    }
+
     /// What hashing policies know the client by.
     fn source(&self, peer: SocketAddr) -> u64 {
         match &self.head.key {
@@ -188,7 +205,10 @@ impl Job<'_> {
     ) -> Result<Response, Failure> {
         let router = &self.local.router;
         let options = &router.options;
+        let sticky = options.sticky.as_deref();
+        let sticky = sticky.filter(|_| self.head.session != Some(flight.id()));
         let terms = Terms {
+            set_cookie: sticky.map(|name| set_cookie(name, flight.id())),
             head: self.head,
             response_timeout: options.timeouts.response,
             stall: options.timeouts.stall,

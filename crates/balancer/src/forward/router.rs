@@ -38,8 +38,7 @@ impl Router {
         backends: Vec<Backend>,
         log: Option<Arc<AccessLog>>,
     ) -> Self {
-        let chosen = (options.policy, options.seed, 0);
-        let shared = Shared::new(backends, chosen, options.health.clone());
+        let shared = Shared::new(backends, &options, 0);
         Self {
             current: RwLock::new(Arc::new(shared)),
             lists: AtomicU64::new(1),
@@ -65,11 +64,10 @@ impl Router {
     /// # Errors
     /// If it cannot be used; the old one then stays.
     pub(crate) fn reload(&self) -> Result<usize, BackendsError> {
-        let backends = self.options.backends.load()?;
+        let backends = self.options.load()?;
         let count = backends.len();
         let number = self.lists.fetch_add(1, Ordering::Relaxed);
-        let chosen = (self.options.policy, self.options.seed, number);
-        let mut shared = Shared::new(backends, chosen, self.options.health.clone());
+        let mut shared = Shared::new(backends, &self.options, number);
         shared.take_over(&self.current(), self.now_ns());
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(shared);
         Ok(count)

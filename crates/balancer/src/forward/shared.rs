@@ -1,5 +1,6 @@
 //! What all threads know of one list of backends.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use server::metrics::Counter;
@@ -7,8 +8,11 @@ use server::metrics::Counter;
 use crate::backends::Backend;
 use crate::balance::Balancer;
 use crate::fleet::Member;
-use crate::health::{Health, HealthOptions, Sign};
-use crate::policy::{Kind, Probe, Request};
+use crate::hash::hash_text;
+use crate::health::{Health, Sign};
+use crate::options::BalancerOptions;
+use crate::policy::{Probe, Request};
+use crate::weights::WorkReport;
 
 /// What is counted of a backend.
 #[derive(Debug, Default)]
@@ -24,6 +28,8 @@ pub(super) struct BackendCounts {
 pub(crate) struct Shared {
     pub(super) backends: Vec<Backend>,
     pub(super) counts: Vec<Arc<BackendCounts>>,
+    /// Places by the ids that cookies have.
+    places: HashMap<u64, usize>,
     core: Mutex<Core>,
 }
 
@@ -37,6 +43,7 @@ struct Core {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct BackendState {
     pub(super) name: String,
+    pub(super) region: Option<String>,
     pub(super) up: bool,
     pub(super) ejected: bool,
     pub(super) in_flight: u32,
@@ -46,18 +53,22 @@ pub(super) struct BackendState {
 }
 
 impl Shared {
-    pub(super) fn new(
-        backends: Vec<Backend>,
-        (kind, seed, number): (Kind, u64, u64),
-        health: HealthOptions,
-    ) -> Self {
+    /// A list in its first state. Those of one process have different numbers.
+    pub(super) fn new(backends: Vec<Backend>, options: &BalancerOptions, number: u64) -> Self {
         let members: Vec<Member> = backends.iter().map(|one| one.member.clone()).collect();
+        let health = Health::new(options.health.clone(), members.len());
+        let mut balancer = Balancer::new(members, options.policy, options.seed, number);
+        if let Some(locality) = &options.locality {
+            balancer = balancer.within(locality);
+        }
+        if let Some(learn) = &options.learn {
+            balancer = balancer.learning(learn.clone());
+        }
+        let ids = backends.iter().map(|one| hash_text(&one.member.name));
         Self {
             counts: backends.iter().map(|_| Arc::default()).collect(),
-            core: Mutex::new(Core {
-                health: Health::new(health, members.len()),
-                balancer: Balancer::new(members, kind, seed, number),
-            }),
+            places: ids.zip(0..).collect(),
+            core: Mutex::new(Core { balancer, health }),
             backends,
         }
     }
@@ -71,10 +82,12 @@ impl Shared {
             let mut others = other.backends.iter();
             if let Some(there) = others.position(|other| other.member.name == *name) {
                 core.health.take_over(at, &before.health, there);
+                core.balancer.take_over(at, &before.balancer, there);
                 self.counts[at] = Arc::clone(&other.counts[there]);
             }
         }
         let Core { balancer, health } = &mut *core;
+        balancer.reweigh(now_ns);
         health.tick(balancer.fleet_mut(), now_ns);
     }
 
@@ -83,17 +96,20 @@ impl Shared {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The backend for a request, and those to query for their load.
+    /// The backend for a request, that of its session if it can be, and those to query for their load.
     pub(super) fn begin(
         self: &Arc<Self>,
         request: &Request,
+        session: Option<u64>,
         tried: &[usize],
     ) -> Option<(Flight, Vec<usize>)> {
         let mut core = self.core();
         let Core { balancer, health } = &mut *core;
         health.tick(balancer.fleet_mut(), request.now_ns);
         let probes = balancer.probes();
-        let at = balancer.begin(request, tried)?;
+        let session = session.and_then(|id| self.places.get(&id).copied());
+        let stays = session.filter(|at| !tried.contains(at) && balancer.resume(*at));
+        let at = stays.or_else(|| balancer.begin(request, tried))?;
         drop(core);
         self.counts[at].requests.add(1);
         let flight = Flight {
@@ -133,6 +149,15 @@ impl Shared {
         self.core().balancer.probed(at, probe, now_ns);
     }
 
+    /// Takes reports of backends on their work, and puts what follows from them into force.
+    pub(super) fn reported(&self, reports: &[(usize, WorkReport)], now_ns: u64) {
+        let mut core = self.core();
+        for (at, report) in reports {
+            core.balancer.reported(*at, *report, now_ns);
+        }
+        core.balancer.reweigh(now_ns);
+    }
+
     /// Times that a backend was ejected.
     pub(super) fn ejections(&self) -> u64 {
         self.core().health.ejections()
@@ -145,6 +170,7 @@ impl Shared {
         let fleet = balancer.fleet();
         let state = |at: usize| BackendState {
             name: self.backends[at].member.name.clone(),
+            region: self.backends[at].member.region.clone(),
             up: fleet.is_up(at),
             ejected: health.is_ejected(at),
             in_flight: fleet.in_flight(at),
@@ -168,6 +194,11 @@ pub(super) struct Flight {
 impl Flight {
     pub(super) fn backend(&self) -> &Backend {
         &self.shared.backends[self.at]
+    }
+
+    /// What cookies call the backend: a hash of its name, the same in every balancer and after a restart.
+    pub(super) fn id(&self) -> u64 {
+        hash_text(&self.backend().member.name)
     }
 
     /// The backend did its part, or did not.

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use httparse::{EMPTY_HEADER, Header, Status};
 
+use super::cookie::read_id;
 use super::fields::{
     self, ConnectionFields, body_fields, connection_fields, head_length, is_passed_on, single,
 };
@@ -49,8 +50,19 @@ pub struct RequestHead {
     pub agent: Option<String>,
     /// The value of the field by which requests are hashed, if it has one.
     pub key: Option<String>,
+    /// The id in the cookie by which sessions stay on a backend, if it has a valid one.
+    pub session: Option<u64>,
     /// The head as the backend is to get it.
     pub forwarded: Vec<u8>,
+}
+
+/// What a head is searched for beside what every request needs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Wanted<'a> {
+    /// The field whose value becomes the request's key.
+    pub key_field: Option<&'a str>,
+    /// The cookie that names its session.
+    pub cookie: Option<&'a str>,
 }
 
 /// The parts of a request line.
@@ -84,14 +96,14 @@ impl Method {
 }
 
 /// Reads the head that begins the bytes, and rewrites it for a backend; `None` if more bytes are needed. `client` is added to
-/// `X-Forwarded-For`; `key_field` names the field whose value becomes the request's key.
+/// `X-Forwarded-For`.
 ///
 /// # Errors
 /// If it must not be forwarded.
 pub fn read_request(
     bytes: &[u8],
     client: IpAddr,
-    key_field: Option<&str>,
+    wanted: Wanted<'_>,
 ) -> Result<Option<RequestHead>, BadRequest> {
     let bad = |reason| BadRequest::new(400, reason);
     // An empty line before a request is one that an old client sent too much (RFC 9112, section 2.2).
@@ -141,7 +153,10 @@ pub fn read_request(
         upgrade,
         referer: fields::text(headers, "referer"),
         agent: fields::text(headers, "user-agent"),
-        key: key_field.and_then(|name| fields::text(headers, name)),
+        key: wanted
+            .key_field
+            .and_then(|name| fields::text(headers, name)),
+        session: wanted.cookie.and_then(|name| read_id(headers, name)),
         forwarded,
         line: RequestLine {
             method: method.to_owned(),

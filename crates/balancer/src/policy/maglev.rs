@@ -69,7 +69,7 @@ struct Row {
 
 impl Row {
     fn new(fleet: &Fleet, at: usize, size: usize) -> Self {
-        let key = fleet.backends()[at].key;
+        let key = fleet.key(at);
         Self {
             at,
             next: (mix(key) % size as u64) as usize,

@@ -146,7 +146,7 @@ impl Policy for Prequal {
     }
 
     fn probes(&mut self, fleet: &Fleet, rng: &mut Rng) -> Vec<usize> {
-        let count = fleet.len();
+        let count = fleet.up_count();
         self.pool_max = (count / 2).clamp(POOL_MIN, POOL_MAX);
         self.uses = uses(self.pool_max, count, rng);
         let mut probed = Vec::with_capacity(PROBES_EACH as usize);

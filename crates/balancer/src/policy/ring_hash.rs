@@ -34,13 +34,13 @@ impl RingHash {
         let weights = fleet.backends().iter().map(|backend| backend.member.weight);
         let scale = weights.sum::<f64>().log2().ceil().exp2();
         let each = POINTS.max(count * POINTS_EACH) / scale;
-        for (at, backend) in fleet.backends().iter().enumerate() {
-            if !backend.up {
+        for at in 0..fleet.len() {
+            if !fleet.is_up(at) {
                 continue;
             }
             // At most a weight's share of the points, rounded up.
-            let points = (each * backend.weight).ceil() as u64;
-            let places = (0..points).map(|n| (pair(backend.key, n), at as u32));
+            let points = (each * fleet.weight(at)).ceil() as u64;
+            let places = (0..points).map(|n| (pair(fleet.key(at), n), at as u32));
             self.ring.extend(places);
         }
         self.ring.sort_unstable();

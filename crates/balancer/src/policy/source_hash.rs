@@ -14,12 +14,18 @@ pub struct SourceHash;
 
 impl Policy for SourceHash {
     fn pick(&mut self, fleet: &Fleet, request: &Request, _: &mut Rng) -> Option<usize> {
-        let score = |at: usize| {
-            let key = pair(request.source, fleet.backends()[at].key);
-            -fleet.weight(at) / unit(key).ln()
-        };
-        let scored = fleet.usable().map(|at| (score(at), at));
-        let best = scored.max_by(|(left, _), (right, _)| left.total_cmp(right));
+        let mut best: Option<(f64, usize)> = None;
+        for at in fleet.usable() {
+            let (weight, u) = (fleet.weight(at), unit(pair(request.source, fleet.key(at))));
+            // −ln(u) is at least 1 − u, so most need no logarithm.
+            let can_win = |best: (f64, usize)| weight / (1.0 - u) >= best.0;
+            if best.is_none_or(can_win) {
+                let score = -weight / u.ln();
+                if best.is_none_or(|best| score >= best.0) {
+                    best = Some((score, at));
+                }
+            }
+        }
         best.map(|(_, at)| at)
     }
 }

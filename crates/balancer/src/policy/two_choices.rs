@@ -5,6 +5,8 @@ use stats::rng::Rng;
 use super::{Policy, Request};
 use crate::fleet::Fleet;
 
+/// Most backends that are compared.
+const CHOICES_MAX: usize = 8;
 /// Draws of a choice that may repeat earlier ones, before it goes without.
 const REPEATS_MAX: usize = 16;
 /// Cost of a backend of which no latency is known though it has requests in flight, in seconds: it is not sent a flood
@@ -30,9 +32,10 @@ pub struct TwoChoices {
 }
 
 impl TwoChoices {
-    /// The policy of `choices` choices, 1 or more.
+    /// The policy of `choices` choices, from 1 to 8.
     #[must_use]
     pub fn new(choices: usize, load: Load) -> Self {
+        let choices = choices.clamp(1, CHOICES_MAX);
         Self { choices, load }
     }
 
@@ -56,16 +59,16 @@ impl Policy for TwoChoices {
     fn pick(&mut self, fleet: &Fleet, request: &Request, rng: &mut Rng) -> Option<usize> {
         let cost = |at| self.cost(fleet, at, request.now_ns);
         let first = fleet.draw(rng)?;
-        let mut drawn = vec![first];
+        let mut drawn = [first; CHOICES_MAX];
         let mut best = (first, cost(first));
-        for _ in 1..self.choices {
+        for count in 1..self.choices {
             let other = (0..REPEATS_MAX)
                 .filter_map(|_| fleet.draw(rng))
-                .find(|at| !drawn.contains(at));
+                .find(|at| !drawn[..count].contains(at));
             let Some(other) = other else {
                 break;
             };
-            drawn.push(other);
+            drawn[count] = other;
             let cost = cost(other);
             if cost < best.1 {
                 best = (other, cost);

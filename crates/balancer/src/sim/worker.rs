@@ -6,12 +6,15 @@ use std::collections::BinaryHeap;
 use server::Recent;
 
 use crate::policy::Probe;
+use crate::weights::WorkReport;
 
 /// A worker as it is simulated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkerModel {
     /// The weight that balancers give it.
     pub weight: f64,
+    /// Where it is.
+    pub region: Option<&'static str>,
     /// Service times are divided by this; above 0.
     pub speed: f64,
     /// Requests that it works on at once, 1 or more.
@@ -26,6 +29,7 @@ impl Default for WorkerModel {
     fn default() -> Self {
         Self {
             weight: 1.0,
+            region: None,
             speed: 1.0,
             concurrency: 1,
             error_rate: 0.0,
@@ -42,6 +46,9 @@ pub(super) struct Worker {
     free_ns: BinaryHeap<Reverse<u64>>,
     in_flight: u32,
     recent: Recent,
+    done: u64,
+    failed: u64,
+    work_ns: u64,
 }
 
 impl Worker {
@@ -51,6 +58,9 @@ impl Worker {
             model: model.clone(),
             in_flight: 0,
             recent: Recent::default(),
+            done: 0,
+            failed: 0,
+            work_ns: 0,
         }
     }
 
@@ -58,11 +68,16 @@ impl Worker {
         self.in_flight
     }
 
-    /// Takes a request; when it will leave, and whether it fails. `chance` is uniform on [0, 1).
-    pub(super) fn arrive(&mut self, now_ns: u64, service_s: f64, chance: f64) -> (u64, bool) {
+    /// Takes a request; when it will leave, and how long it is worked on; `None`: it fails. `chance` is uniform on [0, 1).
+    pub(super) fn arrive(
+        &mut self,
+        now_ns: u64,
+        service_s: f64,
+        chance: f64,
+    ) -> (u64, Option<u64>) {
         self.in_flight += 1;
         if chance < self.model.error_rate {
-            return (now_ns, true);
+            return (now_ns, None);
         }
         let free = self.free_ns.pop().map_or(0, |Reverse(free)| free);
         let begin = free.max(now_ns);
@@ -70,16 +85,31 @@ impl Worker {
             Some((from_s, factor)) if begin as f64 / 1e9 >= from_s => factor,
             _ => 1.0,
         };
-        let end = begin + (service_s * slow / self.model.speed * 1e9) as u64;
-        self.free_ns.push(Reverse(end));
-        (end, false)
+        let work_ns = (service_s * slow / self.model.speed * 1e9) as u64;
+        self.free_ns.push(Reverse(begin + work_ns));
+        (begin + work_ns, Some(work_ns))
     }
 
-    /// A request left; with its place in the queue when it came, and its latency in seconds, if it was served.
-    pub(super) fn depart(&mut self, served: Option<(u32, f64)>) {
+    /// A request left: how long it was worked on, if it was; its place in the queue when it came; its latency in seconds.
+    pub(super) fn depart(&mut self, work_ns: Option<u64>, then: u32, latency_s: f64) {
         self.in_flight -= 1;
-        if let Some((then, latency_s)) = served {
-            self.recent.add(then, latency_s);
+        match work_ns {
+            Some(work_ns) => {
+                self.done += 1;
+                self.work_ns += work_ns;
+                self.recent.add(then, latency_s);
+            }
+            None => self.failed += 1,
+        }
+    }
+
+    /// What it reports of its work.
+    pub(super) fn report(&self) -> WorkReport {
+        WorkReport {
+            done: self.done,
+            failed: self.failed,
+            work_s: self.work_ns as f64 / 1e9,
+            concurrency: self.model.concurrency as u32,
         }
     }
 

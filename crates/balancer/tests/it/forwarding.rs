@@ -10,16 +10,13 @@ use axum::routing::any;
 use balancer::LogFormat;
 use balancer::policy::Kind;
 use futures_util::{SinkExt, StreamExt};
-use targets::echo::{self, EchoOptions};
-use targets::worker::{self, WorkerOptions};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::oneshot;
 use tokio_tungstenite::client_async;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::http::{get, raw, soon};
-use crate::support::{Act, Backend, Running, request, response};
+use crate::support::{Act, Backend, Running, request, response, websocket_echo, worker};
 
 /// hyper's server, which answers with the body that it got.
 async fn hyper_echo() -> SocketAddr {
@@ -169,14 +166,7 @@ async fn a_client_may_wait_for_leave_to_send_its_body() {
 
 #[tokio::test]
 async fn websockets_pass() {
-    let (ready, address) = oneshot::channel();
-    let echo = echo::serve(
-        EchoOptions::default(),
-        |address| ready.send(address).unwrap(),
-        std::future::pending(),
-    );
-    tokio::spawn(echo);
-    let echo = soon(address).await.unwrap();
+    let echo = websocket_echo().await;
     let balancer = Running::start(&[echo], |_| {}).await;
     let stream = balancer.connect().await;
     let url = format!("ws://{}/echo", balancer.address);
@@ -191,19 +181,6 @@ async fn websockets_pass() {
     soon(socket.close(None)).await.unwrap();
     drop(socket);
     balancer.until_metric("in_flight", 0.0).await;
-}
-
-async fn worker(change: impl FnOnce(&mut WorkerOptions)) -> SocketAddr {
-    let mut options = WorkerOptions::default();
-    change(&mut options);
-    let (ready, address) = oneshot::channel();
-    let serving = worker::serve(
-        options,
-        |address| ready.send(address).unwrap(),
-        std::future::pending(),
-    );
-    tokio::spawn(async { serving.await.unwrap() });
-    soon(address).await.unwrap()
 }
 
 #[tokio::test]

@@ -11,5 +11,6 @@ mod forwarding;
 mod http;
 mod policies;
 mod requests;
+mod routing;
 mod simulation;
 mod support;

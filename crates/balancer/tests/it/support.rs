@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use balancer::{BalancerError, BalancerOptions, Event, Report, Source};
+use targets::echo::{self, EchoOptions};
+use targets::worker::{self, WorkerOptions};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
@@ -216,4 +218,30 @@ pub(crate) async fn request(stream: &mut TcpStream, method: &str, target: &str) 
     let text = format!("{method} {target} HTTP/1.1\r\nHost: x\r\n\r\n");
     stream.write_all(text.as_bytes()).await.unwrap();
     response(stream).await
+}
+
+/// A worker of ours.
+pub(crate) async fn worker(change: impl FnOnce(&mut WorkerOptions)) -> SocketAddr {
+    let mut options = WorkerOptions::default();
+    change(&mut options);
+    let (ready, address) = oneshot::channel();
+    let serving = worker::serve(
+        options,
+        |address| ready.send(address).unwrap(),
+        std::future::pending(),
+    );
+    tokio::spawn(async { serving.await.unwrap() });
+    soon(address).await.unwrap()
+}
+
+/// A server that sends each WebSocket message back.
+pub(crate) async fn websocket_echo() -> SocketAddr {
+    let (ready, address) = oneshot::channel();
+    let echo = echo::serve(
+        EchoOptions::default(),
+        |address| ready.send(address).unwrap(),
+        std::future::pending(),
+    );
+    tokio::spawn(echo);
+    soon(address).await.unwrap()
 }

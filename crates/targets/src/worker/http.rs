@@ -109,6 +109,9 @@ async fn load(State(worker): State<Arc<Worker>>) -> Response {
         "in_flight": load.in_flight,
         "waiting": load.waiting,
         "concurrency": options.concurrency,
+        "done": worker.metrics.done.get(),
+        "failed": worker.metrics.failed.get(),
+        "work_s": worker.metrics.work_s(),
         "latency_ms": load.latency_s.map(|latency| (latency * 1e6).round() / 1e3),
     });
     ([(CONTENT_TYPE, "application/json")], body.to_string()).into_response()

@@ -19,6 +19,11 @@ pub(super) struct Metrics {
 }
 
 impl Metrics {
+    /// Seconds that requests were worked on.
+    pub(super) fn work_s(&self) -> f64 {
+        self.work_us.get() as f64 / 1e6
+    }
+
     pub(super) fn count(&self, outcome: Outcome) {
         match outcome {
             Outcome::Done(times) => {

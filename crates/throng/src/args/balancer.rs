@@ -17,8 +17,8 @@ pub(crate) struct BalancerArgs {
     /// Number of serving threads [default: one per core, at least 2]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
-    /// Backends, separated by commas: http://HOST:PORT, each followed by ;weight=N and ;limit=N if needed. Or a file
-    /// with one per line, `http://HOST:PORT weight=N limit=N`, which SIGHUP reads again
+    /// Backends, separated by commas: http://HOST:PORT, each followed by ;weight=N, ;limit=N and ;region=NAME if
+    /// needed. Or a file with one per line, `http://HOST:PORT weight=N limit=N region=NAME`, which SIGHUP reads again
     #[arg(
         long,
         value_name = "URL,…|FILE",
@@ -33,6 +33,19 @@ pub(crate) struct BalancerArgs {
     /// How backends are chosen
     #[arg(long, value_enum, default_value_t = PolicyArg::RoundRobin)]
     pub(crate) policy: PolicyArg,
+    /// Where weights come from
+    #[arg(long, value_enum, default_value_t = WeightsArg::Listed)]
+    pub(crate) weights: WeightsArg,
+    /// Region of the balancer: backends of other regions are used if none of it can be [default: regions do not matter]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) region: Option<String>,
+    /// Load at which requests spill over to other regions: requests in flight in the region per unit of its weight
+    /// [default: never]
+    #[arg(long, value_name = "N", requires = "region")]
+    pub(crate) spill_at: Option<f64>,
+    /// Keep a client's requests on one backend by a cookie of this name [default: no cookie]
+    #[arg(long, value_name = "COOKIE")]
+    pub(crate) sticky: Option<String>,
     /// Header field whose value identifies a client for source-hash, ring-hash and maglev [default: its address]
     #[arg(long, value_name = "NAME", value_parser = parse_field)]
     pub(crate) hash_by: Option<String>,
@@ -111,6 +124,15 @@ pub(crate) struct HealthArgs {
     /// Time in which the weight of a backend that came back rises [default: 0s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) slow_start: Option<Duration>,
+}
+
+/// Where weights come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WeightsArg {
+    /// The list of backends
+    Listed,
+    /// What backends report of their work at /load
+    Learned,
 }
 
 /// How backends are chosen.

@@ -116,6 +116,33 @@ fn hangup_reads_the_backends_again() {
 }
 
 #[test]
+fn workers_of_the_own_region_are_preferred_and_sessions_stay() {
+    let space = Space::new();
+    let workers = "name=a; region=us; service-time=1ms\nname=b; region=asia; service-time=1ms\n";
+    let workers = space.file("workers", workers);
+    let args = [
+        "balancer",
+        "--workers",
+        workers.to_str().unwrap(),
+        "--region",
+        "asia",
+        "--sticky",
+        "at",
+        "--policy",
+        "random",
+        "--weights",
+        "learned",
+    ];
+    let balancer = Served::start(&args);
+    for _ in 0..5 {
+        let answer = get(&balancer.url, "/work");
+        assert!(answer.contains("x-worker: b"), "{answer}");
+        assert!(answer.contains("Set-Cookie: at="), "{answer}");
+    }
+    balancer.stop();
+}
+
+#[test]
 fn what_operators_need_has_an_address_of_its_own() {
     let worker = worker("one");
     let (mut balancer, _, operators) = operable(&worker);
@@ -222,6 +249,47 @@ fn invalid_settings_are_refused() {
             &["balancer", "--to", "http://127.0.0.1:1", "--retries", "11"],
             64,
             "at most 10",
+        ),
+        (
+            &["balancer", "--to", "http://127.0.0.1:1", "--region", "us"],
+            65,
+            "no backend is in the region `us`",
+        ),
+        (
+            &["balancer", "--to", "http://127.0.0.1:1", "--spill-at", "2"],
+            64,
+            "--region",
+        ),
+        (
+            &[
+                "balancer",
+                "--to",
+                "http://127.0.0.1:1;region=us",
+                "--region",
+                "us",
+                "--spill-at",
+                "0",
+            ],
+            64,
+            "spill-at must be a number above 0",
+        ),
+        (
+            &["balancer", "--to", "http://127.0.0.1:1", "--sticky", "a b"],
+            64,
+            "name of a cookie",
+        ),
+        (
+            &[
+                "balancer",
+                "--to",
+                "http://127.0.0.1:1",
+                "--policy",
+                "maglev",
+                "--weights",
+                "learned",
+            ],
+            64,
+            "learned weights need a policy",
         ),
         (
             &["balancer", "--to", "http://127.0.0.1:1", "--hash-by", "a b"],

@@ -3,16 +3,17 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use balancer::fleet::Locality;
 use balancer::policy::Kind;
 use balancer::{
-    BackendsError, BalancerError, BalancerOptions, Event, HealthOptions, LogFormat, Source,
-    Timeouts,
+    BackendsError, BalancerError, BalancerOptions, Event, HealthOptions, LearnOptions, LogFormat,
+    Source, Timeouts,
 };
 use clap::ValueEnum;
 
 use super::{fleet, listening, server_options, stop};
 use crate::args::ads::LogFormatArg;
-use crate::args::balancer::{BalancerArgs, HealthArgs, PolicyArg};
+use crate::args::balancer::{BalancerArgs, HealthArgs, PolicyArg, WeightsArg};
 use crate::exit::{Exit, Failure};
 
 pub(super) fn balancer(args: &BalancerArgs) -> Result<Exit, Failure> {
@@ -64,6 +65,12 @@ fn options(args: &BalancerArgs) -> Result<BalancerOptions, Failure> {
     let mut options = BalancerOptions::new(source);
     options.server = server_options(options.server, &args.listen, args.threads);
     options.policy = policy(args.policy)?;
+    options.learn = (args.weights == WeightsArg::Learned).then(LearnOptions::default);
+    options.locality = args.region.clone().map(|region| Locality {
+        region,
+        spill_at: args.spill_at.unwrap_or(f64::INFINITY),
+    });
+    options.sticky.clone_from(&args.sticky);
     options.hash_field.clone_from(&args.hash_by);
     options.metrics_listen = args.metrics_listen;
     options.connections_max = args.connections.unwrap_or(options.connections_max);

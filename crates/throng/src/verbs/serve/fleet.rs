@@ -75,7 +75,11 @@ fn parse(line: &str) -> Result<(WorkerOptions, String), String> {
     let args = Args::try_parse_from(flags).map_err(|error| message_of(&error))?;
     match args.verb {
         Verb::Serve(serve) => match serve.system {
-            System::Worker(args) => Ok((super::worker::options(&args), suffix)),
+            System::Worker(args) => {
+                let options = super::worker::options(&args);
+                let region = format!(" region={}", options.region);
+                Ok((options, suffix + &region))
+            }
             _ => Err("is not a worker".to_owned()),
         },
         _ => Err("is not a worker".to_owned()),
@@ -113,7 +117,7 @@ mod tests {
             options.service_time,
             stats::dist::Dist::Exponential { mean: 0.02 }
         );
-        assert_eq!(suffix, " weight=68.42 limit=5");
+        assert_eq!(suffix, " weight=68.42 limit=5 region=local");
         for (wrong, said) in [
             ("speed", "`speed` is not a setting"),
             ("sped=2", "sped"),
