@@ -111,6 +111,8 @@ impl Station {
     async fn wait_until(&self, at: f64) {
         let at = Duration::try_from_secs_f64(at).unwrap_or(Duration::MAX);
         match self.start.checked_add(at) {
+            // Work that takes no time needs no alarm.
+            Some(at) if at <= now() => {}
             Some(at) => self.alarm.wait_until(at).await,
             // Later than any clock goes.
             None => std::future::pending().await,
