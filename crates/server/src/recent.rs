@@ -33,13 +33,21 @@ impl Recent {
     }
 
     /// The median latency in seconds of the answers whose requests came at about this load; `None` before the first.
+    ///
+    /// Answers from more than twice the load count in proportion to it. Otherwise a server that has become idle would
+    /// seem as slow as it was, would not be chosen for that, and would so never have an answer from its present load.
     #[must_use]
     pub fn latency_at(&self, in_flight: u32) -> Option<f64> {
         let mut known = self.answers[..self.count.min(ANSWERS)].to_vec();
         known.sort_by_key(|(then, _)| then.abs_diff(in_flight));
-        known.truncate(NEAREST);
-        known.sort_by(|(_, left), (_, right)| left.total_cmp(right));
-        known.get(known.len() / 2).map(|(_, latency)| *latency)
+        let nearest = known.into_iter().take(NEAREST);
+        let latency = |(then, latency_s): (u32, f64)| match then > in_flight.saturating_mul(2) {
+            true => latency_s * f64::from(in_flight) / f64::from(then),
+            false => latency_s,
+        };
+        let mut latencies: Vec<f64> = nearest.map(latency).collect();
+        latencies.sort_by(f64::total_cmp);
+        latencies.get(latencies.len() / 2).copied()
     }
 }
 
@@ -59,6 +67,11 @@ mod tests {
         }
         assert_eq!(recent.latency_at(1), Some(0.02));
         assert_eq!(recent.latency_at(60), Some(0.3));
+        // From a load unlike the present one.
+        let mut busy = Recent::default();
+        (0..ANSWERS).for_each(|_| busy.add(10, 1.0));
+        assert_eq!(busy.latency_at(1), Some(0.1));
+        assert_eq!(busy.latency_at(5), Some(1.0));
         // What is old is forgotten.
         (0..ANSWERS).for_each(|_| recent.add(1, 1.0));
         assert_eq!(recent.latency_at(60), Some(1.0));

@@ -132,7 +132,7 @@ fn two_choices_have_mitzenmachers_tails() {
 
 #[test]
 fn more_knowledge_means_shorter_queues() {
-    let p99s = |kind: Kind| {
+    let interval = |kind: Kind| {
         let make: fn() -> Box<dyn Policy> = match kind {
             Kind::ShortestQueue => || Kind::ShortestQueue.policy(),
             Kind::TwoChoices => || Kind::TwoChoices.policy(),
@@ -141,21 +141,14 @@ fn more_knowledge_means_shorter_queues() {
         };
         let mut run = simulation(20, 0.9, make);
         (run.warm_up, run.requests) = (10_000, 50_000);
-        figures(&replicate(run), p99)
+        let outcomes = replicate(run);
+        mean_interval(&figures(&outcomes, p99), CONFIDENCE).unwrap()
     };
-    let interval = |values: &[f64]| mean_interval(values, CONFIDENCE).unwrap();
-    let random = p99s(Kind::Random);
-    let (shortest, two) = (p99s(Kind::ShortestQueue), p99s(Kind::TwoChoices));
-    let (shortest, two) = (interval(&shortest), interval(&two));
+    let (shortest, two) = (interval(Kind::ShortestQueue), interval(Kind::TwoChoices));
+    let (prequal, random) = (interval(Kind::Prequal), interval(Kind::Random));
     assert!(shortest.1 < two.0, "{shortest:?} {two:?}");
-    assert!(two.1 < interval(&random).0, "{two:?} {random:?}");
-    // Not in the mean: in one of a dozen runs of so few workers, one of them collects a long queue.
-    let prequal = p99s(Kind::Prequal);
-    let better = prequal.iter().zip(&random);
-    let better = better
-        .filter(|(prequal, random)| 2.0 * **prequal < **random)
-        .count();
-    assert!(better >= 8, "{prequal:?} {random:?}");
+    assert!(two.1 < random.0, "{two:?} {random:?}");
+    assert!(prequal.1 < random.0, "{prequal:?} {random:?}");
 }
 
 #[test]
