@@ -1,5 +1,6 @@
 //! Servers for one test, and what is sent and received through them.
 
+use std::fs;
 use std::ops::{Deref, DerefMut};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -40,6 +41,23 @@ pub(crate) struct Server {
     files: TempDir,
 }
 
+/// Whether all threads of a process are in one of these states (proc(5)), or gone.
+fn threads_are(pid: u32, states: &str) -> bool {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else {
+        return true;
+    };
+    threads.flatten().all(|thread| {
+        let Ok(stat) = fs::read_to_string(thread.path().join("stat")) else {
+            return true;
+        };
+        // Behind its name, which may hold anything.
+        let state = stat
+            .rsplit_once(") ")
+            .and_then(|(_, rest)| rest.chars().next());
+        state.is_some_and(|state| states.contains(state))
+    })
+}
+
 impl Server {
     /// `None`, reported as skipped, if it is not installed.
     pub(crate) fn start(name: &'static str) -> Option<Self> {
@@ -68,11 +86,20 @@ impl Server {
         bus::open(&BusAddress::parse(&self.url).unwrap(), options)
     }
 
+    /// Sends a signal, and waits until it has taken effect: a server that is being killed may still have its port, and
+    /// one that is being stopped may still answer.
     pub(crate) fn signal(&self, signal: Signal) {
         let started = || self.services.pid(self.name);
         let pid = self.restarted.as_ref().map_or_else(started, Child::id);
-        let pid = Pid::from_raw(pid.cast_signed()).unwrap();
-        kill_process(pid, signal).unwrap();
+        kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
+        let states = match signal {
+            Signal::KILL => "ZX",
+            Signal::STOP => "T",
+            _ => return,
+        };
+        while !threads_are(pid, states) {
+            std::thread::park_timeout(Duration::from_millis(1));
+        }
     }
 
     /// Kills it, does `meanwhile`, and starts another one without data in its place.
