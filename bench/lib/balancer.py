@@ -142,7 +142,7 @@ def limit(seconds: int, users: tuple[int, ...], users_of_workers: tuple[int, ...
 
 
 def thinking(one: Server, runs: str, seconds: int, users: int) -> dict:
-    """What so many users reach, and the CPU time of the server that they talk to."""
+    """What this number of users reaches, and the CPU time of the server that they talk to."""
     settings = [f"params.url={one.url}", f"params.users={users}", f"params.think={THINK_S * 1e3:.0f}ms",
                 f"params.window={seconds}s"]
     settings = [word for setting in settings for word in ("--set", setting)]

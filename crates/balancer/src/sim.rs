@@ -1,8 +1,8 @@
 //! Workers and balancers in virtual time: the policies of the forwarder, without its sockets.
 //!
-//! Requests arrive as a Poisson process, alone or several at once, at balancers that do not know of each other; each goes to a worker, which is a
-//! queue in the order of arrival with some servers. The network takes no time. Arrivals and service times depend on
-//! the seed and the request's number alone, so all policies are given the same requests.
+//! Requests arrive as a Poisson process, alone or several at once, at balancers that do not know of each other; each goes
+//! to a worker, which is a queue in the order of arrival with some servers. The network takes no time. Arrivals and
+//! service times depend on the seed and the request's number alone, so all policies are given the same requests.
 
 mod tails;
 mod worker;

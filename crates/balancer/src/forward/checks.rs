@@ -66,11 +66,23 @@ pub(super) async fn is_healthy(
     path: &str,
     within: Duration,
 ) -> bool {
-    let check = async {
+    let answer = get_once(address, (name, path), false, within).await;
+    matches!(answer, Some((200..=399, _)))
+}
+
+/// A request on a connection of its own: the status and body of its answer, if that comes in time.
+async fn get_once(
+    address: SocketAddr,
+    place: (&str, &str),
+    with_body: bool,
+    within: Duration,
+) -> Option<(u16, Vec<u8>)> {
+    let query = async {
         let mut stream = TcpStream::connect(address).await?;
-        get(&mut stream, (name, path), false).await
+        get(&mut stream, place, with_body).await
     };
-    matches!(timeout(within, check).await, Ok(Ok((200..=399, ..))))
+    let (status, body, _) = timeout(within, query).await.ok()?.ok()?;
+    Some((status, body))
 }
 
 /// Queries a backend for its load. One that does not answer is not known.
@@ -100,12 +112,8 @@ pub(super) async fn probe(local: Rc<Local>, shared: Arc<Shared>, at: usize) {
 
 /// What a backend says of its work, if it does in time.
 pub(super) async fn work_report(address: SocketAddr, name: &str) -> Option<WorkReport> {
-    let query = async {
-        let mut stream = TcpStream::connect(address).await?;
-        get(&mut stream, (name, LOAD_PATH), true).await
-    };
-    match timeout(PROBE_WITHIN, query).await {
-        Ok(Ok((200, body, _))) => read_work(&body),
+    match get_once(address, (name, LOAD_PATH), true, PROBE_WITHIN).await? {
+        (200, body) => read_work(&body),
         _ => None,
     }
 }

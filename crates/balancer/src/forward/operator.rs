@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
@@ -14,6 +15,7 @@ use server::{Drain, Operations, ServerError, ServerOptions, operator_routes};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
+use tokio::time::{Interval, MissedTickBehavior};
 
 use super::checks::{is_healthy, work_report};
 use super::router::Router;
@@ -87,7 +89,8 @@ pub(crate) async fn operate(
     server::serve(&options, work, ready, shutdown, || {}).await
 }
 
-/// Checks backends, learns their weights and reads their list again at SIGHUP, for ever. `reloaded` gets the result of the latter.
+/// Checks backends, learns their weights and reads their list again at SIGHUP, for ever. `reloaded` gets the result of
+/// the latter.
 ///
 /// # Errors
 /// If signals cannot be received.
@@ -124,14 +127,20 @@ async fn reload(router: &Arc<Router>) -> Option<Result<usize, BackendsError>> {
     }
 }
 
+/// Ticks that are this far apart, also behind one that was late.
+fn every(period: Duration) -> Interval {
+    let mut times = tokio::time::interval(period);
+    times.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    times
+}
+
 /// Checks all backends again and again, if they are to be checked.
 async fn check_all(router: &Arc<Router>) {
     let health = &router.options.health;
     let Some(path) = &health.path else {
         return;
     };
-    let mut times = tokio::time::interval(health.every);
-    times.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut times = every(health.every);
     loop {
         times.tick().await;
         let shared = router.current();
@@ -155,8 +164,7 @@ async fn learn(router: &Arc<Router>) {
     let Some(learn) = &router.options.learn else {
         return;
     };
-    let mut times = tokio::time::interval(learn.every);
-    times.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut times = every(learn.every);
     loop {
         times.tick().await;
         let shared = router.current();

@@ -6,7 +6,7 @@ use plan::{MeasureId, MeasureKind, Op, Transaction};
 use super::Checker;
 use super::fields::Fields;
 use super::program::Program;
-use crate::keys::{CHOICE, TIME_UNITS, TIME_UNITS_NS};
+use crate::keys::CHOICE;
 use document::node::{Node, Place};
 
 /// A loop of up to this number of constant rounds needs no wait.
@@ -38,15 +38,16 @@ impl Checker<'_> {
 
     pub(super) fn measure_step(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
         let value = self.expression(node, program);
-        let unit = fields.get_or_default("unit");
-        let unit = unit.and_then(|node| self.choice(&node, TIME_UNITS));
-        let written = node.scalar().map_or("measure", |scalar| &scalar.text);
-        let name = written.trim_start_matches("${").trim_end_matches('}');
+        let unit_ns = self.time_unit_ns(fields);
+        let written = node.scalar().map_or("measure", |scalar| scalar.text.trim());
+        let inner = written.strip_prefix("${");
+        let name = inner.and_then(|inner| inner.strip_suffix('}'));
+        let name = name.unwrap_or(written);
         let measure = self.measure_from(fields, "as", name, MeasureKind::Value);
-        if let (Some(value), Some(unit)) = (value, unit) {
+        if let Some(value) = value {
             program.push(Op::Measure {
                 value,
-                unit_ns: TIME_UNITS_NS[unit],
+                unit_ns,
                 measure,
             });
         }

@@ -7,7 +7,7 @@ use super::Checker;
 use super::fields::Fields;
 use super::pointers::{is_place, pointer_meant};
 use super::program::Program;
-use crate::keys::{REGEX_PARTS, SAVE, SAVE_WORDS};
+use crate::keys::{REGEX_PARTS, SAVE, SAVE_WORDS, TIME_UNITS, TIME_UNITS_NS};
 use document::node::{Entry, Node, Place};
 
 /// Longest regex program, in bytes.
@@ -57,6 +57,13 @@ impl Checker<'_> {
                 self.measure(otherwise, kind, fields.place())
             }
         }
+    }
+
+    /// `unit`: the length of a number's unit in nanoseconds; of the default where it is wrong, which is then reported.
+    pub(super) fn time_unit_ns(&mut self, fields: &Fields<'_>) -> f64 {
+        let written = fields.get_or_default("unit");
+        let unit = written.and_then(|node| self.choice(&node, TIME_UNITS));
+        TIME_UNITS_NS[unit.unwrap_or(1)]
     }
 
     /// `save`: variables and where their values are.

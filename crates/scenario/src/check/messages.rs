@@ -8,7 +8,7 @@ use super::channels::list_of;
 use super::fields::Fields;
 use super::pointers::is_place;
 use super::program::Program;
-use crate::keys::{MESSAGE, STAMPS, TIME_UNITS_NS};
+use crate::keys::{MESSAGE, STAMPS};
 use document::node::{Entry, Node, Place};
 
 impl Checker<'_> {
@@ -40,11 +40,7 @@ impl Checker<'_> {
                 )
                 .hint("add a condition: { /type: update }");
         }
-        let unit_ns = match fields.get_or_default("unit") {
-            Some(node) => self.choice(&node, &["s", "ms", "us", "ns"]),
-            None => None,
-        };
-        let unit_ns = TIME_UNITS_NS[unit_ns.unwrap_or(1)];
+        let unit_ns = self.time_unit_ns(&fields);
         let from = fields
             .get("sent_at")
             .and_then(|node| self.place_of_number(node));
