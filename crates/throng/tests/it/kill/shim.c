@@ -12,6 +12,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -141,20 +142,31 @@ int fdatasync(int fd) {
     return next(fd);
 }
 
+// Threads send one after the other: what was counted before the end was sent, and nothing after it.
+static pthread_mutex_t sending = PTHREAD_MUTEX_INITIALIZER;
+
 ssize_t writev(int fd, const struct iovec *parts, int count) {
     NEXT(ssize_t, "writev", int, const struct iovec *, int);
-    if (role == SOCKETS && is_last()) {
+    if (role != SOCKETS) return next(fd, parts, count);
+    pthread_mutex_lock(&sending);
+    if (is_last()) {
         write(fd, parts[0].iov_base, parts[0].iov_len / 2);
         end();
     }
-    return next(fd, parts, count);
+    ssize_t sent = next(fd, parts, count);
+    pthread_mutex_unlock(&sending);
+    return sent;
 }
 
 ssize_t send(int fd, const void *bytes, size_t count, int flags) {
     NEXT(ssize_t, "send", int, const void *, size_t, int);
-    if (role == SOCKETS && is_last()) {
+    if (role != SOCKETS) return next(fd, bytes, count, flags);
+    pthread_mutex_lock(&sending);
+    if (is_last()) {
         next(fd, bytes, count / 2, flags);
         end();
     }
-    return next(fd, bytes, count, flags);
+    ssize_t sent = next(fd, bytes, count, flags);
+    pthread_mutex_unlock(&sending);
+    return sent;
 }
