@@ -2,14 +2,15 @@
 //!
 //! [`yaml`] makes a tree ([`node`]) of a text, each value with its place; [`diagnostic`] says what is wrong where, and
 //! [`suggest`] what was probably meant. [`csv`] reads rows of data in the same way. [`mod@meters`] and [`mod@prices`]
-//! are documents that need no more than that; scenarios and experiments are read by `scenario`. The crate does no I/O.
+//! are documents that need no more than [`reader`]; scenarios and experiments are read by `scenario`, labs by `lab`. The
+//! crate does no I/O.
 
 pub mod csv;
 pub mod diagnostic;
 pub mod meters;
 pub mod node;
 pub mod prices;
-mod reader;
+pub mod reader;
 pub mod suggest;
 pub mod yaml;
 

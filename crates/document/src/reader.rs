@@ -8,18 +8,23 @@ use crate::node::{Entry, Node, Place};
 use crate::{suggest, yaml};
 
 /// A document being read, and its diagnostics.
-pub(crate) struct DocumentReader<'t> {
-    pub(crate) diagnostics: Collector<'t>,
+#[derive(Debug)]
+pub struct DocumentReader<'t> {
+    /// What was wrong so far.
+    pub diagnostics: Collector<'t>,
 }
 
 /// A mapping whose keys are known.
-pub(crate) struct Map<'n> {
+#[derive(Debug)]
+pub struct Map<'n> {
     entries: &'n [Entry],
-    pub(crate) place: &'n Place,
+    /// Where it stands.
+    pub place: &'n Place,
 }
 
 impl<'n> Map<'n> {
-    pub(crate) fn get(&self, key: &str) -> Option<&'n Node> {
+    /// The value of a key, if one was written.
+    pub fn get(&self, key: &str) -> Option<&'n Node> {
         let found = self.entries.iter().find(|entry| entry.key == key);
         found
             .map(|entry| &entry.value)
@@ -29,20 +34,20 @@ impl<'n> Map<'n> {
 
 impl<'t> DocumentReader<'t> {
     /// The document's tree; `None` after a syntax error, which is reported.
-    pub(crate) fn open(text: &'t str) -> (Option<Node>, DocumentReader<'t>) {
+    pub fn open(text: &'t str) -> (Option<Node>, DocumentReader<'t>) {
         let mut diagnostics = Collector::new(text, &[]);
         let root = yaml::parse(text, &mut diagnostics);
         (root, DocumentReader { diagnostics })
     }
 
     /// The value, where nothing was wrong, and all diagnostics.
-    pub(crate) fn close<T>(self, value: Option<T>) -> (Option<T>, Vec<Diagnostic>) {
+    pub fn close<T>(self, value: Option<T>) -> (Option<T>, Vec<Diagnostic>) {
         let sound = !self.diagnostics.has_errors();
         (value.filter(|_| sound), self.diagnostics.finish())
     }
 
     /// A mapping with these keys, the first `required` of which must be there.
-    pub(crate) fn map<'n>(
+    pub fn map<'n>(
         &mut self,
         node: &'n Node,
         called: &str,
@@ -73,7 +78,7 @@ impl<'t> DocumentReader<'t> {
     }
 
     /// The entries of a mapping with any keys.
-    pub(crate) fn entries<'n>(&mut self, node: &'n Node, called: &str) -> Option<&'n [Entry]> {
+    pub fn entries<'n>(&mut self, node: &'n Node, called: &str) -> Option<&'n [Entry]> {
         let entries = node.mapping();
         if entries.is_none() {
             self.expected(node, &format!("a mapping ({called})"));
@@ -82,7 +87,7 @@ impl<'t> DocumentReader<'t> {
     }
 
     /// The items of a list.
-    pub(crate) fn items<'n>(&mut self, node: &'n Node, called: &str) -> &'n [Node] {
+    pub fn items<'n>(&mut self, node: &'n Node, called: &str) -> &'n [Node] {
         match node.sequence() {
             Some(items) => items,
             None => {
@@ -93,7 +98,7 @@ impl<'t> DocumentReader<'t> {
     }
 
     /// A single value's text.
-    pub(crate) fn text<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n str> {
+    pub fn text<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n str> {
         let text = node.text().filter(|text| !text.is_empty());
         if text.is_none() {
             self.expected(node, what);
@@ -102,7 +107,7 @@ impl<'t> DocumentReader<'t> {
     }
 
     /// One of these words.
-    pub(crate) fn word<T: Copy>(&mut self, node: &Node, words: &[(&str, T)]) -> Option<T> {
+    pub fn word<T: Copy>(&mut self, node: &Node, words: &[(&str, T)]) -> Option<T> {
         let text = self.text(node, "a word")?;
         if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
             return Some(*value);
@@ -119,7 +124,7 @@ impl<'t> DocumentReader<'t> {
     }
 
     /// A decimal number of 0 or more, digit by digit as it is written.
-    pub(crate) fn decimal(&mut self, node: &Node, what: &str) -> Option<Decimal> {
+    pub fn decimal(&mut self, node: &Node, what: &str) -> Option<Decimal> {
         let text = self.text(node, what)?;
         let digits = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
         match text.parse::<Decimal>() {
@@ -134,7 +139,7 @@ impl<'t> DocumentReader<'t> {
     }
 
     /// A finite number.
-    pub(crate) fn number(&mut self, node: &Node, what: &str) -> Option<f64> {
+    pub fn number(&mut self, node: &Node, what: &str) -> Option<f64> {
         let text = self.text(node, what)?;
         let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
         if number.is_none() {
@@ -145,28 +150,38 @@ impl<'t> DocumentReader<'t> {
     }
 
     /// A duration above 0, in seconds.
-    pub(crate) fn seconds(&mut self, node: &Node) -> Option<f64> {
-        let text = self.text(node, "a duration")?;
-        match parse::duration(text) {
-            Ok(seconds) if seconds > 0.0 => Some(seconds),
-            Ok(_) => {
-                self.diagnostics.error(
-                    "bad-duration",
-                    &node.place,
-                    "a duration above 0 is needed here",
-                );
-                None
-            }
+    pub fn seconds(&mut self, node: &Node) -> Option<f64> {
+        let seconds = self.parsed(node, "a duration", "bad-duration", parse::duration)?;
+        if seconds <= 0.0 {
+            let message = "a duration above 0 is needed here";
+            self.diagnostics.error("bad-duration", &node.place, message);
+            return None;
+        }
+        Some(seconds)
+    }
+
+    /// A value in one of the notations of [`units::parse`]; `code` is that of the error.
+    pub fn parsed<T>(
+        &mut self,
+        node: &Node,
+        what: &str,
+        code: &'static str,
+        parse: impl FnOnce(&str) -> Result<T, UnitError>,
+    ) -> Option<T> {
+        let text = self.text(node, what)?;
+        match parse(text) {
+            Ok(value) => Some(value),
             Err(UnitError { message, hint }) => {
                 self.diagnostics
-                    .error("bad-duration", &node.place, message)
+                    .error(code, &node.place, message)
                     .hint(hint);
                 None
             }
         }
     }
 
-    fn expected(&mut self, node: &Node, what: &str) {
+    /// Reports that something else stands here.
+    pub fn expected(&mut self, node: &Node, what: &str) {
         let message = format!("expected {what}, found {}", node.described());
         self.diagnostics.error("wrong-kind", &node.place, message);
     }
