@@ -1,14 +1,19 @@
 //! The lab's wide-area network: hosts as network namespaces, and a forwarder that delays and loses their packets.
 //!
-//! An emulated host is a [`Namespace`] with one TUN device. The forwarder holds the other ends of all devices:
+//! An emulated host is a [`Namespace`] with one TUN device. The [`Forwarder`] holds the other ends of all devices:
 //! it reads each packet, finds the host of its destination, and has the [`Link`] between the places of the two hosts
 //! decide when the packet departs or whether it is lost. Links are pure: time and randomness are arguments.
 #![deny(missing_docs)]
 
+mod buffers;
+mod departures;
+pub mod forwarder;
 pub mod link;
 pub mod namespace;
+mod packet;
 mod sys;
 
+pub use forwarder::{Counts, Forwarder, PairCounts, Port};
 pub use link::{Backlog, Fate, Jitter, Link, LinkError, LinkState, Loss, Rate, Why};
 pub use namespace::Namespace;
 
@@ -73,7 +78,7 @@ pub enum WanError {
 
 impl WanError {
     /// The error of a system call.
-    pub(crate) fn system(what: &'static str, source: impl Into<io::Error>) -> WanError {
+    fn system(what: &'static str, source: impl Into<io::Error>) -> WanError {
         let source = source.into();
         match source.kind() {
             io::ErrorKind::PermissionDenied => WanError::NotPermitted { what },

@@ -32,7 +32,7 @@ pub struct Namespace {
 
 impl Namespace {
     /// Makes a namespace whose only way out is a device with this address, through which all other addresses are
-    /// reached. The descriptor is the device's other end, for a port. `mtu` is the largest packet,
+    /// reached. The descriptor is the device's other end, for a [`Port`](crate::Port). `mtu` is the largest packet,
     /// in bytes.
     ///
     /// # Errors
