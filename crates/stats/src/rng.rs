@@ -42,6 +42,8 @@ pub enum Purpose {
     Service = 10,
     /// Choices of a load balancer.
     Balance = 11,
+    /// Losses and jitter of a network (a link's number in the user's place).
+    Network = 12,
 }
 
 /// A stream of draws. 16 bytes; the n-th draw depends on (key, n) alone.

@@ -1,0 +1,376 @@
+//! What a link does to packets: a pure function of the link, its state, the time and the packet's size.
+//!
+//! A packet meets, in this order: the cut, the loss, the queue of the rate, the delay with its jitter. The share that
+//! is reordered skips the delay.
+
+use stats::dist::Dist;
+use stats::rng::{Purpose, Rng};
+
+/// The longest one-way delay of a link, 60 s.
+pub const DELAY_NS_MAX: u64 = 60_000_000_000;
+/// The longest jitter of one packet, 10 s: tails of distributions are cut there.
+pub const JITTER_NS_MAX: u64 = 10_000_000_000;
+/// The slowest rate of a link, in bits per second: a packet of 64 KiB then takes 9 minutes.
+pub const RATE_BITS_MIN: u64 = 1_000;
+/// The fastest rate of a link, in bits per second.
+pub const RATE_BITS_MAX: u64 = 1_000_000_000_000;
+/// Flows that keep their order apart from each other; the others share one of these places.
+const FLOWS: usize = 256;
+
+/// One direction between two places.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Link {
+    /// One-way delay, in nanoseconds.
+    pub delay_ns: u64,
+    /// How the delay of a packet differs from it.
+    pub jitter: Jitter,
+    /// Which packets are lost.
+    pub loss: Loss,
+    /// How fast bits leave; `None`: at once.
+    pub rate: Option<Rate>,
+    /// The share of packets that skip the delay and so arrive before others, `0..=1`. Unless it is 0, jitter may
+    /// reorder packets, too.
+    pub reorder: f64,
+    /// True if nothing passes.
+    pub cut: bool,
+}
+
+impl Link {
+    /// A perfect link with this one-way delay.
+    pub const fn new(delay_ns: u64) -> Link {
+        Link {
+            delay_ns,
+            jitter: Jitter::None,
+            loss: Loss::None,
+            rate: None,
+            reorder: 0.0,
+            cut: false,
+        }
+    }
+
+    /// Checks all values.
+    ///
+    /// # Errors
+    /// The first value that lies outside of its range.
+    pub fn check(&self) -> Result<(), LinkError> {
+        whole("delay", self.delay_ns, 0, DELAY_NS_MAX)?;
+        share("reorder", self.reorder)?;
+        self.jitter.check()?;
+        self.loss.check()?;
+        match self.rate {
+            Some(rate) => whole("rate", rate.bits_per_s, RATE_BITS_MIN, RATE_BITS_MAX),
+            None => Ok(()),
+        }
+    }
+}
+
+/// By how much a packet's delay differs from the link's. No packet arrives before one of the same flow that was in
+/// front of it, unless the link reorders.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Jitter {
+    /// By nothing.
+    None,
+    /// Uniform within ± `ns`.
+    Uniform {
+        /// The greatest difference, in nanoseconds.
+        ns: u64,
+    },
+    /// Normal about the link's delay.
+    Normal {
+        /// Standard deviation, in nanoseconds.
+        sd_ns: u64,
+    },
+    /// Only later: Pareto's distribution of type II (Lomax), whose mean is `scale_ns` / (`shape` − 1).
+    Pareto {
+        /// Its scale, in nanoseconds.
+        scale_ns: u64,
+        /// The tail's exponent, above 1.
+        shape: f64,
+    },
+}
+
+impl Jitter {
+    fn check(self) -> Result<(), LinkError> {
+        match self {
+            Jitter::None => Ok(()),
+            Jitter::Uniform { ns } => whole("jitter", ns, 0, JITTER_NS_MAX),
+            Jitter::Normal { sd_ns } => whole("jitter's deviation", sd_ns, 0, JITTER_NS_MAX),
+            Jitter::Pareto { scale_ns, shape } => {
+                whole("jitter's scale", scale_ns, 0, JITTER_NS_MAX)?;
+                match shape.is_finite() && shape > 1.0 {
+                    true => Ok(()),
+                    false => Err(LinkError::Shape(shape)),
+                }
+            }
+        }
+    }
+
+    /// How much later than by the link's delay, in nanoseconds; negative: earlier.
+    fn draw(self, rng: &mut Rng) -> i64 {
+        let ns = match self {
+            Jitter::None => 0.0,
+            Jitter::Uniform { ns } => (2.0 * rng.unit() - 1.0) * ns as f64,
+            Jitter::Normal { sd_ns } => {
+                let sd = sd_ns as f64;
+                Dist::Normal { mean: 0.0, sd }.sample(rng)
+            }
+            Jitter::Pareto { scale_ns, shape } => {
+                let scale = scale_ns as f64;
+                Dist::Pareto { scale, shape }.sample(rng) - scale
+            }
+        };
+        let max = JITTER_NS_MAX as f64;
+        ns.clamp(-max, max) as i64
+    }
+}
+
+/// Which packets a link loses.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Loss {
+    /// None.
+    None,
+    /// Each with the same probability, whatever happens to the others.
+    Independent {
+        /// The probability, `0..=1`.
+        p: f64,
+    },
+    /// In bursts: a chain of two states that may change before each packet (Gilbert 1960, Elliott 1963).
+    GilbertElliott {
+        /// Probability that the good state ends before a packet.
+        good_to_bad: f64,
+        /// Probability that the bad state ends before a packet.
+        bad_to_good: f64,
+        /// Probability that a packet is lost in the good state.
+        loss_good: f64,
+        /// Probability that a packet is lost in the bad state.
+        loss_bad: f64,
+    },
+}
+
+impl Loss {
+    /// The share of packets lost in the long run.
+    pub fn mean(self) -> f64 {
+        match self {
+            Loss::None => 0.0,
+            Loss::Independent { p } => p,
+            Loss::GilbertElliott {
+                good_to_bad,
+                bad_to_good,
+                loss_good,
+                loss_bad,
+            } => {
+                let turns = good_to_bad + bad_to_good;
+                let bad = if turns > 0.0 {
+                    good_to_bad / turns
+                } else {
+                    0.0
+                };
+                (1.0 - bad) * loss_good + bad * loss_bad
+            }
+        }
+    }
+
+    fn check(self) -> Result<(), LinkError> {
+        match self {
+            Loss::None => Ok(()),
+            Loss::Independent { p } => share("loss", p),
+            Loss::GilbertElliott {
+                good_to_bad,
+                bad_to_good,
+                loss_good,
+                loss_bad,
+            } => {
+                share("loss's good_to_bad", good_to_bad)?;
+                share("loss's bad_to_good", bad_to_good)?;
+                share("loss's loss_good", loss_good)?;
+                share("loss's loss_bad", loss_bad)
+            }
+        }
+    }
+}
+
+/// How fast a link sends, and how much waits for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    /// Bits per second, of IP packets.
+    pub bits_per_s: u64,
+    /// What waits at most; a packet that would be beyond it is lost.
+    pub backlog: Backlog,
+}
+
+/// The limit of a rate's queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backlog {
+    /// In bytes.
+    Bytes(u64),
+    /// In nanoseconds until the packet's last bit has left.
+    Time(u64),
+}
+
+impl Rate {
+    fn duration_ns(self, bytes: u64) -> u64 {
+        let ns = u128::from(bytes) * 8_000_000_000 / u128::from(self.bits_per_s);
+        u64::try_from(ns).unwrap_or(u64::MAX)
+    }
+
+    fn backlog_ns(self) -> u64 {
+        match self.backlog {
+            Backlog::Bytes(bytes) => self.duration_ns(bytes),
+            Backlog::Time(ns) => ns,
+        }
+    }
+}
+
+/// What happens to a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It departs at this time, in nanoseconds.
+    Depart(u64),
+    /// It never does.
+    Lost(Why),
+}
+
+/// Why a packet is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// By the link's loss.
+    Loss,
+    /// Its queue is full.
+    Queue,
+    /// The link is cut.
+    Cut,
+}
+
+/// What a link remembers of earlier packets.
+#[derive(Debug, Clone)]
+pub struct LinkState {
+    rng: Rng,
+    /// The chain of a Gilbert–Elliott loss is in its bad state.
+    is_bad: bool,
+    /// When the last bit of the rate's queue has left.
+    free_ns: u64,
+    /// When the last packet of each flow departs; made at the first packet.
+    last_ns: Option<Box<[u64; FLOWS]>>,
+}
+
+impl LinkState {
+    /// The state of a link, by number, before its first packet.
+    pub fn new(seed: u64, number: u64) -> LinkState {
+        LinkState {
+            rng: Rng::new(seed, number, Purpose::Network),
+            is_bad: false,
+            free_ns: 0,
+            last_ns: None,
+        }
+    }
+
+    /// The fate of a packet of `bytes` that arrives now and belongs to `flow`, any number that packets which shall
+    /// keep their order have in common.
+    pub fn pass(&mut self, link: &Link, now_ns: u64, bytes: u64, flow: u64) -> Fate {
+        if link.cut {
+            return Fate::Lost(Why::Cut);
+        }
+        if self.is_lost(link.loss) {
+            return Fate::Lost(Why::Loss);
+        }
+        let mut depart_ns = now_ns;
+        if let Some(rate) = link.rate {
+            let free_ns = self
+                .free_ns
+                .max(now_ns)
+                .saturating_add(rate.duration_ns(bytes));
+            // An idle link takes any packet, or a short queue would lose all large ones.
+            let is_idle = self.free_ns <= now_ns;
+            if !is_idle && free_ns - now_ns > rate.backlog_ns() {
+                return Fate::Lost(Why::Queue);
+            }
+            self.free_ns = free_ns;
+            depart_ns = free_ns;
+        }
+        if link.reorder > 0.0 {
+            return match self.rng.unit() < link.reorder {
+                true => Fate::Depart(depart_ns),
+                false => Fate::Depart(depart_ns.saturating_add(self.delay_ns(link))),
+            };
+        }
+        depart_ns = depart_ns.saturating_add(self.delay_ns(link));
+        let last_ns = self.last_ns.get_or_insert_with(|| Box::new([0; FLOWS]));
+        let last_ns = &mut last_ns[(flow % FLOWS as u64) as usize];
+        *last_ns = depart_ns.max(*last_ns);
+        Fate::Depart(*last_ns)
+    }
+
+    fn delay_ns(&mut self, link: &Link) -> u64 {
+        link.delay_ns
+            .saturating_add_signed(link.jitter.draw(&mut self.rng))
+    }
+
+    fn is_lost(&mut self, loss: Loss) -> bool {
+        match loss {
+            Loss::None => false,
+            Loss::Independent { p } => p > 0.0 && self.rng.unit() < p,
+            Loss::GilbertElliott {
+                good_to_bad,
+                bad_to_good,
+                loss_good,
+                loss_bad,
+            } => {
+                let change = if self.is_bad {
+                    bad_to_good
+                } else {
+                    good_to_bad
+                };
+                self.is_bad ^= self.rng.unit() < change;
+                let p = if self.is_bad { loss_bad } else { loss_good };
+                p > 0.0 && self.rng.unit() < p
+            }
+        }
+    }
+}
+
+/// A value of a link that is out of its range.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum LinkError {
+    /// A probability or share.
+    #[error("{field} must be a share from 0 to 1, not {value}")]
+    Share {
+        /// What it is.
+        field: &'static str,
+        /// As given.
+        value: f64,
+    },
+    /// A whole number.
+    #[error("{field} must be from {min} to {max}, not {value}")]
+    Range {
+        /// What it is: times in nanoseconds, the rate in bits per second.
+        field: &'static str,
+        /// As given.
+        value: u64,
+        /// The least.
+        min: u64,
+        /// The greatest.
+        max: u64,
+    },
+    /// The exponent of a Pareto tail.
+    #[error("jitter's shape must be above 1, or its mean would be infinite; it is {0}")]
+    Shape(f64),
+}
+
+fn share(field: &'static str, value: f64) -> Result<(), LinkError> {
+    match (0.0..=1.0).contains(&value) {
+        true => Ok(()),
+        false => Err(LinkError::Share { field, value }),
+    }
+}
+
+fn whole(field: &'static str, value: u64, min: u64, max: u64) -> Result<(), LinkError> {
+    match (min..=max).contains(&value) {
+        true => Ok(()),
+        false => Err(LinkError::Range {
+            field,
+            value,
+            min,
+            max,
+        }),
+    }
+}

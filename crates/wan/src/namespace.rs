@@ -1,0 +1,118 @@
+//! Emulated hosts: a network namespace each, with one TUN device whose other end is the forwarder's.
+//!
+//! A namespace has no name and no file: it exists as long as its descriptor here, or a process in it.
+
+use std::fs::File;
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::panic;
+use std::process::{Child, Command};
+use std::thread;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketType};
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
+
+use crate::{WanError, sys};
+
+/// The namespace of the thread that opens it.
+const OWN: &str = "/proc/thread-self/ns/net";
+const TUN: &str = "/dev/net/tun";
+/// Packets that wait until the forwarder reads them: 20 ms at 500,000 packets per second.
+const QUEUE_PACKETS: i32 = 10_000;
+
+/// A host's network, alone with its loopback and a device to the forwarder.
+#[derive(Debug)]
+pub struct Namespace {
+    net: OwnedFd,
+    address: Ipv4Addr,
+}
+
+impl Namespace {
+    /// Makes a namespace whose only way out is a device with this address, through which all other addresses are
+    /// reached. The descriptor is the device's other end, for a [`Port`](crate::Port). `mtu` is the largest packet,
+    /// in bytes.
+    ///
+    /// # Errors
+    /// The kernel has no TUN devices, a capability is missing, or the limit on open files or memory is met.
+    pub fn create(address: Ipv4Addr, mtu: u16) -> Result<(Namespace, OwnedFd), WanError> {
+        on_own_thread(|| {
+            #[expect(
+                unsafe_code,
+                reason = "only leaving the file table can break Rust's rules"
+            )]
+            // SAFETY: the file table stays shared; only the network of this thread, which ends here, is another.
+            unsafe { unshare_unsafe(UnshareFlags::NEWNET) }
+                .map_err(|e| WanError::system("make a network namespace", e))?;
+            let net =
+                File::open(OWN).map_err(|e| WanError::system("open a network namespace", e))?;
+            let tun = set_up(address, mtu)?;
+            let net = OwnedFd::from(net);
+            Ok((Namespace { net, address }, tun))
+        })
+    }
+
+    /// The host's address.
+    pub fn address(&self) -> Ipv4Addr {
+        self.address
+    }
+
+    /// Runs something on a thread in the namespace, and waits for it. Sockets that it opens belong to the namespace
+    /// and may be used anywhere.
+    ///
+    /// # Errors
+    /// The kernel refuses the thread or the namespace.
+    pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+        on_own_thread(|| {
+            move_into_link_name_space(self.net.as_fd(), Some(LinkNameSpaceType::Network))?;
+            Ok(work())
+        })
+    }
+
+    /// Starts a program in the namespace. Its parent is this process; the thread that started it ends at once, which
+    /// is what `PR_SET_PDEATHSIG` would notice.
+    ///
+    /// # Errors
+    /// Those of [`Command::spawn`] and of [`run`](Self::run).
+    pub fn spawn(&self, command: &mut Command) -> io::Result<Child> {
+        self.run(|| command.spawn())?
+    }
+}
+
+impl AsFd for Namespace {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.net.as_fd()
+    }
+}
+
+/// Namespaces belong to threads: what happens to them happens on one that ends afterwards.
+fn on_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    thread::scope(|scope| match scope.spawn(work).join() {
+        Ok(result) => result,
+        Err(panicked) => panic::resume_unwind(panicked),
+    })
+}
+
+/// Brings up loopback and the device of the calling thread's namespace.
+fn set_up(address: Ipv4Addr, mtu: u16) -> Result<OwnedFd, WanError> {
+    let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let tun = rustix::fs::open(TUN, flags, Mode::empty()).map_err(|e| match e {
+        Errno::NOENT | Errno::NODEV | Errno::NXIO => WanError::NoTun,
+        e => WanError::system("open /dev/net/tun", e),
+    })?;
+    let failed = |what| move |e: io::Error| WanError::system(what, e);
+    sys::make_tun(&tun).map_err(failed("make a TUN device"))?;
+    let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None)
+        .map_err(|e| WanError::system("open a socket", e))?;
+    sys::bring_up(&socket, "lo").map_err(failed("bring up loopback"))?;
+    let device = sys::TUN_NAME;
+    sys::set_address(&socket, device, address).map_err(failed("set a device's address"))?;
+    sys::set_mtu(&socket, device, mtu).map_err(failed("set a device's MTU"))?;
+    sys::set_queue_length(&socket, device, QUEUE_PACKETS)
+        .map_err(failed("set a device's queue"))?;
+    sys::bring_up(&socket, device).map_err(failed("bring up a device"))?;
+    sys::add_default_route(&socket, device).map_err(failed("add a device's route"))?;
+    Ok(tun)
+}
