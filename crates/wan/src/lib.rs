@@ -12,6 +12,7 @@ pub mod link;
 pub mod namespace;
 mod packet;
 mod sys;
+pub mod table;
 
 pub use forwarder::{Counts, Forwarder, PairCounts, Port};
 pub use link::{Backlog, Fate, Jitter, Link, LinkError, LinkState, Loss, Rate, Why};
