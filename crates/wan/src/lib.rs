@@ -6,6 +6,7 @@
 #![deny(missing_docs)]
 
 mod buffers;
+pub mod calibrate;
 mod departures;
 pub mod forwarder;
 pub mod link;
