@@ -84,3 +84,6 @@ impl Departures {
         self.held_bytes
     }
 }
+
+#[cfg(test)]
+mod tests;

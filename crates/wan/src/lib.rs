@@ -6,12 +6,14 @@
 #![deny(missing_docs)]
 
 mod buffers;
+pub mod calibrate;
 mod departures;
 pub mod forwarder;
 pub mod link;
 pub mod namespace;
 mod packet;
 mod sys;
+pub mod table;
 
 pub use forwarder::{Counts, Forwarder, PairCounts, Port};
 pub use link::{Backlog, Fate, Jitter, Link, LinkError, LinkState, Loss, Rate, Why};

@@ -374,3 +374,6 @@ fn whole(field: &'static str, value: u64, min: u64, max: u64) -> Result<(), Link
         }),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -171,3 +171,6 @@ fn mix(value: u64) -> u64 {
     let value = value.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     value ^ value >> 32
 }
+
+#[cfg(test)]
+mod tests;

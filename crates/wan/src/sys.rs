@@ -13,6 +13,9 @@ use std::os::fd::{AsFd, AsRawFd};
 /// The device's name inside each namespace.
 pub(crate) const TUN_NAME: &str = "wan0";
 
+/// `SIOCGSTAMPNS_OLD` of the kernel, whose times are the C library's on 64-bit machines.
+const SIOCGSTAMPNS: libc::Ioctl = 0x8907;
+
 /// An `ifreq` of the kernel: the name of an interface, and a union.
 #[repr(C, align(8))]
 struct Request {
@@ -119,6 +122,26 @@ pub(crate) fn run_first() -> io::Result<()> {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
+}
+
+/// Has the kernel note when packets arrive at a socket.
+pub(crate) fn stamp_arrivals(socket: &impl AsFd) -> io::Result<()> {
+    match arrival_ns(socket) {
+        // Nothing has arrived yet; the request alone switches the stamps on.
+        Err(e) if e.raw_os_error() == Some(libc::ENOENT) => Ok(()),
+        Err(e) => Err(e),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// When the packet that was received last arrived, by the wall clock, in nanoseconds.
+pub(crate) fn arrival_ns(socket: &impl AsFd) -> io::Result<u64> {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    ioctl(socket, SIOCGSTAMPNS, (&raw mut time).cast())?;
+    Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
 fn socket_address(address: Ipv4Addr) -> libc::sockaddr_in {

@@ -5,6 +5,10 @@
     reason = "the tests' helpers fail tests by panicking, too"
 )]
 
+mod calibrating;
 mod forwarding;
+#[path = "../../../../tests/needs.rs"]
+#[expect(dead_code, reason = "shared data is for other tests")]
+mod needs;
 mod streams;
 mod support;

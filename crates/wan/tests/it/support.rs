@@ -1,9 +1,9 @@
 //! A network for a test.
 
-use std::io::Write;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;
 
+use crate::needs;
 use wan::{Forwarder, Link, Namespace, Port, WanError};
 
 /// The deadline of what a test waits for; reached only if it fails.
@@ -34,7 +34,7 @@ pub(crate) fn host(number: u8, place: u16) -> Option<(Namespace, Port)> {
             },
         )),
         Err(error @ (WanError::NotPermitted { .. } | WanError::NoTun)) => {
-            let _ = writeln!(std::io::stderr(), "skipped: {error}");
+            needs::skip(&error.to_string());
             None
         }
         Err(error) => panic!("{error}"),
