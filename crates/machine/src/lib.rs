@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `procfs` | the files of `/proc` and `/sys`; no other module opens them |
 //! | `cgroup` | the files of a control group |
+//! | `group` | control groups of our own, with limits |
+//! | `processes` | processes and what they started |
 //! | `memory` | how much memory is left, on the machine and within its control groups |
 //! | `host` | facts for the record, and running totals of this process and the network |
 //! | `facts` | the limits as the kernel states them |
@@ -15,10 +17,12 @@
 pub mod cgroup;
 pub mod doctor;
 mod facts;
+pub mod group;
 pub mod host;
 pub mod limits;
 pub mod loops;
 mod memory;
+pub mod processes;
 pub mod procfs;
 mod random;
 

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const PROC: &str = "/proc";
+/// Where each process has a folder.
+pub(crate) const PROCESSES: &str = PROC;
 /// The tree of kernel settings.
 pub const SETTINGS: &str = "/proc/sys";
 /// Where the version 2 tree of control groups is mounted.

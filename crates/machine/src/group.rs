@@ -1,0 +1,174 @@
+//! Control groups of our own, with limits (cgroups(7)): one folder a controller in version 1, one in version 2.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::cgroup::own_folders;
+use crate::procfs::text;
+
+/// The period of a CPU quota, in microseconds: the kernel's default.
+const PERIOD_US: f64 = 100_000.0;
+/// The least quota that the kernel takes, in microseconds.
+const QUOTA_US_MIN: f64 = 1_000.0;
+const CONTROLLERS: [&str; 3] = ["cpu", "cpuacct", "memory"];
+
+/// What a group may use.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct GroupLimits {
+    /// Cores; `None`: all.
+    pub cpus: Option<f64>,
+    /// Memory; `None`: all.
+    pub memory_bytes: Option<u64>,
+}
+
+/// A group below the top of the hierarchy. It stays until [`remove_groups`] removes it.
+#[derive(Debug)]
+pub struct Group {
+    folders: Vec<PathBuf>,
+}
+
+impl Group {
+    /// Makes a group of this name, which has no `/`.
+    ///
+    /// # Errors
+    /// No hierarchy is mounted, it may not be written, or a limit is refused.
+    pub fn create(name: &str, limits: GroupLimits) -> io::Result<Group> {
+        let mut folders: Vec<PathBuf> = Vec::new();
+        for top in tops() {
+            enable(&top);
+            let folder = top.join(name);
+            if !folders.contains(&folder) {
+                fs::create_dir_all(&folder)?;
+                folders.push(folder);
+            }
+        }
+        if folders.is_empty() {
+            let message = "no hierarchy of control groups is mounted";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, message));
+        }
+        let group = Group { folders };
+        group.limit(limits)?;
+        Ok(group)
+    }
+
+    fn limit(&self, limits: GroupLimits) -> io::Result<()> {
+        if let Some(cpus) = limits.cpus {
+            let quota = (cpus * PERIOD_US).max(QUOTA_US_MIN).round();
+            let unified = format!("{quota} {PERIOD_US}");
+            self.write("cpu.max", &unified, "cpu.cfs_quota_us", &quota.to_string())?;
+        }
+        if let Some(bytes) = limits.memory_bytes {
+            let bytes = bytes.to_string();
+            self.write("memory.max", &bytes, "memory.limit_in_bytes", &bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the file of the version that is there.
+    fn write(&self, unified: &str, value: &str, file: &str, old_value: &str) -> io::Result<()> {
+        for folder in &self.folders {
+            for (name, value) in [(unified, value), (file, old_value)] {
+                if folder.join(name).exists() {
+                    return fs::write(folder.join(name), value);
+                }
+            }
+        }
+        let message = format!("control groups have no {unified} and no {file} here");
+        Err(io::Error::new(io::ErrorKind::Unsupported, message))
+    }
+
+    /// Files that a process joins the group by: it writes its number to each.
+    pub fn joins(&self) -> Vec<PathBuf> {
+        let files = self.folders.iter();
+        files.map(|folder| folder.join("cgroup.procs")).collect()
+    }
+
+    /// CPU time of all its processes so far, in nanoseconds.
+    pub fn cpu_ns(&self) -> Option<u64> {
+        self.folders.iter().find_map(|folder| {
+            let usage = text(&folder.join("cpuacct.usage"));
+            if let Some(ns) = usage.ok().and_then(|text| text.trim().parse().ok()) {
+                return Some(ns);
+            }
+            let stat = text(&folder.join("cpu.stat")).ok()?;
+            let line = stat
+                .lines()
+                .find_map(|line| line.strip_prefix("usage_usec "))?;
+            line.trim().parse::<u64>().ok().map(|us| us * 1_000)
+        })
+    }
+
+    /// Memory of all its processes, in bytes.
+    pub fn memory_bytes(&self) -> Option<u64> {
+        let files = ["memory.usage_in_bytes", "memory.current"];
+        let mut files = self
+            .folders
+            .iter()
+            .flat_map(|folder| files.map(|file| folder.join(file)));
+        files.find_map(|file| text(&file).ok()?.trim().parse().ok())
+    }
+}
+
+/// Removes all groups whose name begins so and that have no process left.
+pub fn remove_groups(prefix: &str) {
+    for top in tops() {
+        let Ok(entries) = fs::read_dir(&top) else {
+            continue;
+        };
+        let names = entries.filter_map(Result::ok);
+        let ours = names.filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix));
+        for entry in ours {
+            // One that still has a process stays.
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}
+
+/// The top folders of the hierarchies that limit, each once.
+fn tops() -> Vec<PathBuf> {
+    let mut tops: Vec<PathBuf> = Vec::new();
+    for controller in CONTROLLERS {
+        let top = own_folders(controller).pop();
+        tops.extend(top.filter(|top| !tops.contains(top)));
+    }
+    tops
+}
+
+/// Version 2 gives its children no controller unless it is written here; version 1 has no such file.
+fn enable(top: &Path) {
+    let file = top.join("cgroup.subtree_control");
+    if file.exists() {
+        // What cannot be enabled is reported when a limit is written.
+        let _ = fs::write(file, "+cpu +memory");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_has_its_limits_and_is_removed() {
+        let name = format!("throng-test-{}", std::process::id());
+        let limits = GroupLimits {
+            cpus: Some(0.5),
+            memory_bytes: Some(64 << 20),
+        };
+        let group = match Group::create(&name, limits) {
+            Ok(group) => group,
+            Err(error) => {
+                println!("SKIPPED: control groups may not be written here: {error}");
+                return remove_groups(&name);
+            }
+        };
+        let quota = group.folders.iter().find_map(|folder| {
+            let files = ["cpu.cfs_quota_us", "cpu.max"];
+            files.iter().find_map(|file| text(&folder.join(file)).ok())
+        });
+        assert!(quota.unwrap().starts_with("50000"));
+        assert_eq!(group.cpu_ns(), Some(0));
+        remove_groups(&name);
+        assert!(group.folders.iter().all(|folder| !folder.exists()));
+    }
+}
