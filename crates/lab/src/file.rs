@@ -1,0 +1,219 @@
+//! What a lab file says, after all checks.
+
+mod faults;
+mod hosts;
+mod links;
+mod names;
+mod network;
+mod read;
+mod services;
+mod template;
+
+pub use faults::fault;
+pub use read::lab;
+pub use template::{Piece, Property, Template};
+
+use wan::Link;
+
+/// The region of the host that conducts runs: no distance separates it from any other.
+pub const CONTROL: &str = "control";
+/// The users of a region are on a host of this name, with the region's name behind it.
+pub const CROWD_PREFIX: &str = "crowd-";
+/// Most regions.
+pub const REGIONS_MAX: usize = 64;
+/// Most hosts, those of the crowd included.
+pub const HOSTS_MAX: usize = 1_000;
+/// Most services.
+pub const SERVICES_MAX: usize = 200;
+/// Longest name of a lab, region, host or service.
+pub const NAME_MAX: usize = 40;
+
+/// A lab.
+#[derive(Debug, Clone)]
+pub struct LabFile {
+    /// Its name; two labs of one name cannot be up at once.
+    pub name: String,
+    /// Names of regions; a link's place is a region's number, and [`CONTROL`] is the place behind the last.
+    pub regions: Vec<String>,
+    /// From region a to region b at a · regions + b.
+    pub links: Vec<Link>,
+    /// Hosts as they are written.
+    pub hosts: Vec<Host>,
+    /// In the order in which they start.
+    pub services: Vec<Service>,
+    /// Names that users resolve.
+    pub names: Vec<Name>,
+    /// What `throng lab run` runs.
+    pub run: Option<Run>,
+    /// What befalls the lab during a run, by time.
+    pub faults: Vec<TimedFault>,
+}
+
+/// A host.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Host {
+    /// Unique.
+    pub name: String,
+    /// Its key in the file: those of `each` have one in common.
+    pub group: String,
+    /// Its number.
+    pub region: usize,
+    /// How many cores it may use; `None`: all.
+    pub cpus: Option<f64>,
+    /// How much memory it may use; `None`: all.
+    pub memory_bytes: Option<u64>,
+    /// What it costs, by the name of a price list.
+    pub price: Option<String>,
+}
+
+/// What runs on the hosts of a group.
+#[derive(Debug, Clone)]
+pub struct Service {
+    /// Unique.
+    pub name: String,
+    /// Hosts, by number: one instance on each.
+    pub hosts: Vec<usize>,
+    /// What it is.
+    pub part: Part,
+    /// The port that it listens on; `None`: unknown.
+    pub port: Option<u16>,
+    /// When it counts as ready.
+    pub ready: Ready,
+    /// Environment variables.
+    pub environment: Vec<(String, Template)>,
+    /// Files in its directory: name and text.
+    pub files: Vec<(String, Template)>,
+    /// Whether it is started again when it ends.
+    pub restarts: bool,
+    /// The signal that ends it, by number.
+    pub stop_signal: i32,
+    /// Where it stands in the file.
+    pub line: usize,
+}
+
+/// What a service is.
+#[derive(Debug, Clone)]
+pub enum Part {
+    /// A server from the system's packages.
+    Package {
+        /// Which.
+        package: Package,
+        /// Further options, as its command line or its configuration has them.
+        options: Vec<Template>,
+        /// The service that it follows as a replica.
+        replica_of: Option<usize>,
+    },
+    /// Any command.
+    Command(Vec<Template>),
+}
+
+/// Servers that are ready pieces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Package {
+    /// MariaDB.
+    MariaDb,
+    /// PostgreSQL.
+    Postgres,
+    /// Redis.
+    Redis,
+    /// NATS.
+    Nats,
+    /// nginx, with a configuration of the file's own.
+    Nginx,
+}
+
+/// When a service counts as ready.
+#[derive(Debug, Clone)]
+pub enum Ready {
+    /// It accepts connections at this port of its host.
+    Port(u16),
+    /// This path of its port is answered with a status below 400.
+    Path(u16, String),
+    /// At once.
+    Started,
+}
+
+/// A name that users resolve.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Name {
+    /// Without `.lab`.
+    pub name: String,
+    /// The service, by number.
+    pub service: usize,
+    /// Which instances a user gets.
+    pub policy: Policy,
+    /// How long an answer may be kept, in seconds.
+    pub ttl_s: u32,
+}
+
+/// Which instances of a service are answered.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Policy {
+    /// All that are well.
+    Simple,
+    /// One, by weights of its instances' regions.
+    Weighted(Vec<(usize, f64)>),
+    /// The one that is nearest to the user's region.
+    Latency,
+    /// The first of these regions that has one which is well.
+    Failover(Vec<usize>),
+    /// By the user's region: the region of the instance; without an entry that of the last, the default.
+    Geolocation(Vec<(Option<usize>, usize)>),
+}
+
+/// What `throng lab run` runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// The scenario's or experiment's file as it is written, relative to the lab's.
+    pub file: String,
+    /// Whether it is an experiment.
+    pub is_experiment: bool,
+    /// Overrides: key and value.
+    pub sets: Vec<(String, Template)>,
+}
+
+/// A fault with its time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimedFault {
+    /// Since the run's start, in nanoseconds.
+    pub at_ns: u64,
+    /// For how long; `None`: until the end.
+    pub for_ns: Option<u64>,
+    /// What happens.
+    pub fault: Fault,
+}
+
+/// What may befall a lab.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fault {
+    /// Nothing passes between these two groups of regions, in both directions.
+    Partition(Vec<usize>, Vec<usize>),
+    /// Links between two groups of regions are slower or lose packets, in both directions.
+    Degrade {
+        /// One side.
+        a: Vec<usize>,
+        /// The other.
+        b: Vec<usize>,
+        /// Added to the one-way delay.
+        delay_ns: u64,
+        /// The share of packets that is lost instead of the link's.
+        loss: Option<f64>,
+        /// The rate instead of the link's.
+        rate_bits: Option<u64>,
+    },
+    /// Instances are killed (SIGKILL); their restart rule holds once the fault is over, or at once if it has no end.
+    Kill(Instances),
+    /// Instances are stopped (SIGSTOP), and continued when the fault is over.
+    Freeze(Instances),
+    /// Instances are ended in good order and started again.
+    Restart(Instances),
+}
+
+/// Instances of a service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instances {
+    /// The service, by number.
+    pub service: usize,
+    /// Its hosts, by number.
+    pub hosts: Vec<usize>,
+}

@@ -1,0 +1,88 @@
+//! Hosts: singly, or one in each of several regions.
+
+use document::node::{Entry, Node};
+
+use super::read::LabReader;
+use super::{CONTROL, CROWD_PREFIX, HOSTS_MAX, Host};
+
+/// The keys of a host.
+pub(super) const KEYS: &[&str] = &["region", "each", "cpus", "memory", "price"];
+
+impl LabReader<'_> {
+    pub(super) fn hosts(&mut self, node: &Node) -> Vec<Host> {
+        let mut hosts = Vec::new();
+        for entry in self
+            .reader
+            .entries(node, "hosts by name")
+            .unwrap_or_default()
+        {
+            let first = hosts.len();
+            self.host(entry, &mut hosts);
+            let numbers = (first..hosts.len()).collect();
+            self.groups.insert(entry.key.clone(), numbers);
+        }
+        if hosts.is_empty() || hosts.len() > HOSTS_MAX {
+            let message = format!("a lab has 1 to {HOSTS_MAX} hosts");
+            self.error("bad-count", &node.place, &message);
+        }
+        hosts
+    }
+
+    fn host(&mut self, entry: &Entry, hosts: &mut Vec<Host>) -> Option<()> {
+        let group = self.key_name(entry)?;
+        if group == CONTROL || group.starts_with(CROWD_PREFIX) {
+            let message = format!("the host `{group}` is the lab's own");
+            self.error("taken-name", &entry.key_place, &message);
+        }
+        let called = format!("the host `{group}`");
+        let map = self.reader.map(&entry.value, &called, KEYS, 0)?;
+        let (one, each) = (map.get("region"), map.get("each"));
+        let regions = match (one, each) {
+            (Some(node), None) => self.region(node).into_iter().collect(),
+            (None, Some(node)) => self.some_regions(node),
+            _ => {
+                self.reader
+                    .diagnostics
+                    .error("bad-host", map.place, format!("{called} needs its place"))
+                    .hint(
+                        "write `region: NAME`, or `each: all` or `each: [NAME, …]` for one in each",
+                    );
+                return None;
+            }
+        };
+        let cpus = map.get("cpus").and_then(|node| {
+            let cpus = self.reader.number(node, "a number of cores")?;
+            if cpus < 0.01 {
+                self.error("bad-number", &node.place, "a host has at least 0.01 cores");
+                return None;
+            }
+            Some(cpus)
+        });
+        let memory_bytes = map.get("memory").and_then(|node| {
+            self.reader
+                .parsed(node, "a size", "bad-size", units::parse::size)
+        });
+        let price = map
+            .get("price")
+            .and_then(|node| self.reader.text(node, "the name of a price"));
+        for region in regions {
+            let name = match each {
+                Some(_) => format!("{group}-{}", self.regions[region]),
+                None => group.clone(),
+            };
+            if hosts.iter().any(|host| host.name == name) {
+                let message = format!("the host `{name}` is there twice");
+                self.error("taken-name", &entry.key_place, &message);
+            }
+            hosts.push(Host {
+                name,
+                group: group.clone(),
+                region,
+                cpus,
+                memory_bytes,
+                price: price.map(str::to_owned),
+            });
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,266 @@
+//! Reads a lab file: the whole, and what its parts share.
+
+use std::collections::BTreeMap;
+
+use document::diagnostic::Diagnostic;
+use document::node::{Entry, Node, Place};
+use document::reader::{DocumentReader, Map};
+use document::{Source, suggest};
+
+use super::{LabFile, NAME_MAX, REGIONS_MAX, Run, Service, Template};
+
+/// The keys of the file; the first must be there.
+pub(super) const KEYS: &[&str] = &[
+    "lab",
+    "hosts",
+    "regions",
+    "network",
+    "links",
+    "inside",
+    "services",
+    "names",
+    "scenario",
+    "experiment",
+    "set",
+    "faults",
+];
+
+/// Reads a lab file. All problems are reported at once; there is a lab exactly where none of them is an error.
+pub fn lab(source: Source<'_>) -> (Option<LabFile>, Vec<Diagnostic>) {
+    let (root, reader) = DocumentReader::open(source.text);
+    let mut reader = LabReader {
+        reader,
+        text: source.text,
+        regions: Vec::new(),
+        groups: BTreeMap::new(),
+    };
+    let lab = root.and_then(|root| reader.lab(&root));
+    reader.reader.close(lab)
+}
+
+/// A lab file being read.
+pub(super) struct LabReader<'t> {
+    pub(super) reader: DocumentReader<'t>,
+    text: &'t str,
+    /// Names by number.
+    pub(super) regions: Vec<String>,
+    /// Hosts by the key that they were written under.
+    pub(super) groups: BTreeMap<String, Vec<usize>>,
+}
+
+impl<'t> LabReader<'t> {
+    /// A fault's text, and a reader that knows the regions of a lab.
+    pub(super) fn for_fault(text: &'t str, file: &LabFile) -> (Option<Node>, LabReader<'t>) {
+        let (root, reader) = DocumentReader::open(text);
+        let reader = LabReader {
+            reader,
+            text,
+            regions: file.regions.clone(),
+            groups: BTreeMap::new(),
+        };
+        (root, reader)
+    }
+}
+
+impl LabReader<'_> {
+    fn lab(&mut self, root: &Node) -> Option<LabFile> {
+        let map = self.reader.map(root, "the lab file", KEYS, 2)?;
+        let name = self.name(map.get("lab")?, "the lab's name");
+        self.read_regions(&map);
+        let links = self.links(&map);
+        let hosts = self.hosts(map.get("hosts")?);
+        let services = match map.get("services") {
+            Some(node) => self.services(node, &hosts),
+            None => Vec::new(),
+        };
+        let names = match map.get("names") {
+            Some(node) => self.names(node, &services),
+            None => Vec::new(),
+        };
+        let run = self.run(&map, &services);
+        let faults = match map.get("faults") {
+            Some(node) => self.faults(node, &services, &hosts),
+            None => Vec::new(),
+        };
+        Some(LabFile {
+            name: name?,
+            regions: self.regions.clone(),
+            links: links?,
+            hosts,
+            services,
+            names,
+            run,
+            faults,
+        })
+    }
+
+    /// Regions of their own, or those of a named network.
+    fn read_regions(&mut self, map: &Map<'_>) {
+        let Some(node) = map.get("regions") else {
+            self.regions = self.regions_of_network(map);
+            return;
+        };
+        for item in self.reader.items(node, "names of regions") {
+            let Some(name) = self.name(item, "a region's name") else {
+                continue;
+            };
+            if name == super::CONTROL {
+                let message = "the region `control` is the lab's own";
+                self.error("taken-name", &item.place, message);
+            } else if self.regions.contains(&name) {
+                let message = format!("the region `{name}` is there twice");
+                self.error("taken-name", &item.place, &message);
+            } else {
+                self.regions.push(name);
+            }
+        }
+        if self.regions.is_empty() || self.regions.len() > REGIONS_MAX {
+            let message = format!("a lab has 1 to {REGIONS_MAX} regions");
+            self.error("bad-count", &node.place, &message);
+        }
+    }
+
+    /// What `throng lab run` runs.
+    fn run(&mut self, map: &Map<'_>, services: &[Service]) -> Option<Run> {
+        let (scenario, experiment) = (map.get("scenario"), map.get("experiment"));
+        if let (Some(_), Some(node)) = (scenario, experiment) {
+            let message = "a lab runs a scenario or an experiment";
+            self.error("two-runs", &node.place, message);
+        }
+        let mut sets = Vec::new();
+        if let Some(node) = map.get("set") {
+            for entry in self
+                .reader
+                .entries(node, "overrides by key")
+                .unwrap_or_default()
+            {
+                if let Some(value) = self.template(&entry.value, services) {
+                    sets.push((entry.key.clone(), value));
+                }
+            }
+        }
+        let node = scenario.or(experiment)?;
+        Some(Run {
+            file: self.reader.text(node, "a file's name")?.to_owned(),
+            is_experiment: scenario.is_none(),
+            sets,
+        })
+    }
+
+    pub(super) fn error(&mut self, code: &'static str, place: &Place, message: &str) {
+        self.reader.diagnostics.error(code, place, message);
+    }
+
+    /// Small letters, digits and hyphens, so that it may be a label of a name in the DNS (RFC 1035 §2.3.1).
+    pub(super) fn name(&mut self, node: &Node, what: &str) -> Option<String> {
+        let text = self.reader.text(node, what)?;
+        self.is_name(text, &node.place).then(|| text.to_owned())
+    }
+
+    /// The key of an entry as a name.
+    pub(super) fn key_name(&mut self, entry: &Entry) -> Option<String> {
+        self.is_name(&entry.key, &entry.key_place)
+            .then(|| entry.key.clone())
+    }
+
+    fn is_name(&mut self, text: &str, place: &Place) -> bool {
+        let known = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let begins = text.starts_with(|c: char| c.is_ascii_lowercase());
+        let is_name = begins && text.len() <= NAME_MAX && text.chars().all(known);
+        if !is_name {
+            self.reader
+                .diagnostics
+                .error("bad-name", place, format!("`{text}` is no name"))
+                .hint(format!(
+                    "a name has small letters, digits and hyphens, begins with a letter, and is at \
+                     most {NAME_MAX} long"
+                ));
+        }
+        is_name
+    }
+
+    /// The number of a region.
+    pub(super) fn region(&mut self, node: &Node) -> Option<usize> {
+        let text = self.reader.text(node, "a region")?;
+        let found = self.regions.iter().position(|name| name == text);
+        if found.is_none() {
+            let known = self.regions.iter().map(String::as_str);
+            let hint = suggest::hint(text, "the regions are", known);
+            self.reader
+                .diagnostics
+                .error(
+                    "unknown-region",
+                    &node.place,
+                    format!("there is no region `{text}`"),
+                )
+                .hint_some(hint);
+        }
+        found
+    }
+
+    /// One region, several, or `all`.
+    pub(super) fn some_regions(&mut self, node: &Node) -> Vec<usize> {
+        match node.sequence() {
+            Some(items) => items.iter().filter_map(|item| self.region(item)).collect(),
+            None if node.text() == Some("all") => (0..self.regions.len()).collect(),
+            None => self.region(node).into_iter().collect(),
+        }
+    }
+
+    pub(super) fn template(&mut self, node: &Node, services: &[Service]) -> Option<Template> {
+        let text = self.reader.text(node, "a text")?;
+        self.parse_template(text, node, services)
+    }
+
+    pub(super) fn parse_template(
+        &mut self,
+        text: &str,
+        node: &Node,
+        services: &[Service],
+    ) -> Option<Template> {
+        let names: Vec<&str> = services
+            .iter()
+            .map(|service| service.name.as_str())
+            .collect();
+        match Template::parse(text, &names) {
+            Ok(template) => Some(template),
+            Err(error) => {
+                self.reader
+                    .diagnostics
+                    .error("bad-template", &node.place, error.message)
+                    .hint(error.hint);
+                None
+            }
+        }
+    }
+
+    /// The line that a place is on, from 1.
+    pub(super) fn line(&self, place: &Place) -> usize {
+        let before = self.text.get(..place.span.start).unwrap_or_default();
+        before.matches('\n').count() + 1
+    }
+
+    /// A duration of 0 or more, in nanoseconds.
+    pub(super) fn duration_ns(&mut self, node: &Node) -> Option<u64> {
+        let parse = units::parse::duration;
+        let seconds = self
+            .reader
+            .parsed(node, "a duration", "bad-duration", parse)?;
+        let ns = units::parse::seconds_to_ns(seconds);
+        if ns.is_none() {
+            self.error("bad-duration", &node.place, "this is too long");
+        }
+        ns
+    }
+
+    /// A share, 0 to 1.
+    pub(super) fn share(&mut self, node: &Node) -> Option<f64> {
+        let parse = units::parse::share;
+        let share = self.reader.parsed(node, "a share", "bad-share", parse)?;
+        if !(0.0..=1.0).contains(&share) {
+            self.error("bad-share", &node.place, "a share is 0% to 100%");
+            return None;
+        }
+        Some(share)
+    }
+}
