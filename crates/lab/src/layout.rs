@@ -1,0 +1,81 @@
+//! All hosts of a lab with their addresses: those of the file, one for each region's users, and the one that conducts.
+
+use std::net::Ipv4Addr;
+
+use wan::Link;
+
+use crate::file::{CONTROL, CROWD_PREFIX, LabFile};
+
+/// The network of benchmarks (RFC 2544, RFC 6890), 198.18.0.0/15.
+const FIRST: u32 = u32::from_be_bytes([198, 18, 0, 0]);
+/// Addresses of a region.
+const REGION_ADDRESSES: u32 = 1 << 10;
+
+/// A host that is to be made.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Placed {
+    /// Unique.
+    pub(crate) name: String,
+    /// Its region's number, or that behind the last: [`CONTROL`].
+    pub(crate) place: u16,
+    /// Where it is reached.
+    pub(crate) address: Ipv4Addr,
+    /// How many cores it may use; `None`: all.
+    pub(crate) cpus: Option<f64>,
+    /// How much memory it may use; `None`: all.
+    pub(crate) memory_bytes: Option<u64>,
+}
+
+/// All hosts: those of the file by their numbers, then those of users by region, then the one that conducts.
+pub(crate) fn hosts(file: &LabFile) -> Vec<Placed> {
+    let mut counts = vec![0; file.regions.len() + 1];
+    let mut place = |name: String, place: usize, cpus, memory_bytes| {
+        counts[place] += 1;
+        let address = FIRST + place as u32 * REGION_ADDRESSES + counts[place];
+        Placed {
+            name,
+            place: place as u16,
+            address: Ipv4Addr::from(address),
+            cpus,
+            memory_bytes,
+        }
+    };
+    let written = file.hosts.iter();
+    let mut hosts: Vec<Placed> = written
+        .map(|host| place(host.name.clone(), host.region, host.cpus, host.memory_bytes))
+        .collect();
+    for (region, name) in file.regions.iter().enumerate() {
+        hosts.push(place(format!("{CROWD_PREFIX}{name}"), region, None, None));
+    }
+    hosts.push(place(CONTROL.to_owned(), file.regions.len(), None, None));
+    hosts
+}
+
+/// The matrix of links with the place that conducts, which nothing separates from the others.
+pub(crate) fn links(file: &LabFile) -> Vec<Link> {
+    let count = file.regions.len();
+    let places = (0..=count).flat_map(|from| (0..=count).map(move |to| (from, to)));
+    places
+        .map(|(from, to)| match from < count && to < count {
+            true => file.links[from * count + to],
+            false => Link::new(0),
+        })
+        .collect()
+}
+
+/// Of several hosts the one with the shortest round trip to a region; of equal ones the first.
+pub(crate) fn nearest(file: &LabFile, region: usize, hosts: &[usize]) -> Option<usize> {
+    let count = file.regions.len();
+    let round_trip = |host: usize| {
+        let other = file.hosts[host].region;
+        // From the host that conducts everything is as near.
+        match region < count {
+            true => {
+                file.links[region * count + other].delay_ns
+                    + file.links[other * count + region].delay_ns
+            }
+            false => 0,
+        }
+    };
+    hosts.iter().copied().min_by_key(|host| round_trip(*host))
+}

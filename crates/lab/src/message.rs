@@ -1,0 +1,152 @@
+//! What a lab and its callers say to each other: one JSON object a line, over a socket in the lab's directory.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::events::Event;
+
+/// Longest line, in bytes: the environment of a command is in it.
+pub const LINE_BYTES_MAX: u64 = 4 << 20;
+
+/// What a caller wants.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Request {
+    /// How the lab is.
+    Status,
+    /// Run a command on a host. Its standard input, output and error come with the message (`SCM_RIGHTS`).
+    Exec {
+        /// The host's name.
+        host: String,
+        /// The command.
+        command: Vec<String>,
+        /// Its environment.
+        environment: BTreeMap<String, String>,
+        /// Its working directory.
+        folder: PathBuf,
+    },
+    /// To a command that runs: this signal.
+    Signal(i32),
+    /// A run has begun at this time: faults with times begin, and all events follow. They end with the connection.
+    Follow {
+        /// Since the Unix epoch, in nanoseconds.
+        unix_ns: u64,
+    },
+    /// A fault, as a list item of `faults` has it, without `at`.
+    Fault(String),
+    /// The end of a fault.
+    Repair(u32),
+    /// End everything.
+    Down,
+}
+
+/// What the lab answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Reply {
+    /// To `Status`.
+    Status(Box<Status>),
+    /// A command has ended with this code; 128 and the signal's number if one ended it.
+    Exited(i32),
+    /// To `Follow`: it happened.
+    Event(Event),
+    /// A fault began and has this number.
+    Fault(u32),
+    /// It is done.
+    Done,
+    /// It cannot be done, and why.
+    Refused(String),
+}
+
+/// How a lab is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// Its name.
+    pub lab: String,
+    /// The file it was made from.
+    pub file: String,
+    /// Since the Unix epoch.
+    pub up_since_unix_ns: u64,
+    /// Names of regions.
+    pub regions: Vec<String>,
+    /// All hosts.
+    pub hosts: Vec<HostStatus>,
+    /// All instances of services.
+    pub instances: Vec<InstanceStatus>,
+    /// Overrides of the lab's run: key and value.
+    pub sets: BTreeMap<String, String>,
+    /// The network.
+    pub network: NetworkStatus,
+    /// Faults that have begun and not ended: number and text.
+    pub faults: Vec<(u32, String)>,
+}
+
+/// How a host is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostStatus {
+    /// Its name.
+    pub name: String,
+    /// Its region's name.
+    pub region: String,
+    /// Where it is reached.
+    pub address: Ipv4Addr,
+    /// Its network namespace, as its processes see the file.
+    pub namespace: PathBuf,
+    /// Cores it may use.
+    pub cpus: Option<f64>,
+    /// CPU time so far, in seconds; `None`: it has no control group.
+    pub cpu_s: Option<f64>,
+    /// Memory of its processes.
+    pub memory_bytes: Option<u64>,
+    /// What it costs, by the name of a price list.
+    pub price: Option<String>,
+}
+
+/// How an instance of a service is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstanceStatus {
+    /// Its name: the service's, with the host's behind an `@` if it has several.
+    pub name: String,
+    /// The host's name.
+    pub host: String,
+    /// In a word.
+    pub state: InstanceState,
+    /// Its process, while it runs.
+    pub pid: Option<u32>,
+    /// How often it was started again.
+    pub restarts: u32,
+}
+
+/// In which state an instance is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InstanceState {
+    /// It runs and is not ready.
+    Starting,
+    /// It is ready.
+    Ready,
+    /// It was ready, and does not answer now.
+    Unwell,
+    /// A fault keeps it from running.
+    Killed,
+    /// It has ended.
+    Ended,
+}
+
+/// What the network did so far.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct NetworkStatus {
+    /// Packets that passed.
+    pub packets: u64,
+    /// Packets lost by links.
+    pub lost: u64,
+    /// Packets lost because the network held as much as it can, or a host did not take them: the network's own fault.
+    pub overflow: u64,
+    /// The 99th percentile of how late packets departed, in nanoseconds.
+    pub late_p99_ns: u64,
+    /// The latest departure, in nanoseconds.
+    pub late_max_ns: u64,
+    /// CPU time of the network, in seconds.
+    pub cpu_s: f64,
+}
