@@ -2,17 +2,24 @@
 //!
 //! [`file`] reads a lab's file. Each host is a network namespace; the distances between them are made by `wan`.
 #![deny(missing_docs)]
-#![expect(dead_code, reason = "what follows uses it")]
 
+pub mod client;
 mod clock;
+mod control;
+mod directory;
 mod dns;
 pub mod events;
+mod faults;
 pub mod file;
-mod folder;
+pub mod folder;
 mod instance;
+pub mod launch;
 mod layout;
-mod message;
+pub mod message;
 mod pieces;
 pub mod policy;
+mod system;
 
+pub use faults::describe;
 pub use file::{LabFile, lab};
+pub use system::{memory_granted, missing_programs};

@@ -1,0 +1,164 @@
+//! Which names and addresses there are: for the name server and for templates.
+
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use stats::rng::{Purpose, Rng};
+
+use crate::file::{LabFile, Part, Piece, Policy, Property, Template};
+use crate::instance::SeenBy;
+use crate::layout::{Placed, nearest};
+use crate::message::InstanceState;
+use crate::pieces;
+use crate::policy::choose;
+
+/// What is known of a lab's hosts and services.
+pub(crate) struct Directory {
+    pub(crate) file: LabFile,
+    /// All hosts; those of the file come first, by their numbers.
+    pub(crate) placed: Vec<Placed>,
+    pub(crate) password: String,
+    /// The directory of the lab's file.
+    pub(crate) beside: PathBuf,
+    /// How instances are, by service and host; those that have not started are not in it.
+    seen: Mutex<Vec<((usize, usize), SeenBy)>>,
+    draws: Mutex<Rng>,
+}
+
+/// A template that cannot be filled in.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FillError {
+    /// The service has no such property.
+    #[error("`{service}` has no {what}")]
+    Missing {
+        /// The service.
+        service: String,
+        /// `port` or `url`.
+        what: &'static str,
+    },
+}
+
+impl Directory {
+    pub(crate) fn new(
+        file: LabFile,
+        placed: Vec<Placed>,
+        password: String,
+        beside: &Path,
+    ) -> Directory {
+        Directory {
+            file,
+            placed,
+            password,
+            beside: beside.to_owned(),
+            seen: Mutex::new(Vec::new()),
+            draws: Mutex::new(Rng::new(0, 0, Purpose::Server)),
+        }
+    }
+
+    /// An instance has started.
+    pub(crate) fn add(&self, service: usize, host: usize, seen: SeenBy) {
+        let mut all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(((service, host), seen));
+    }
+
+    fn is_well(&self, service: usize, host: usize) -> bool {
+        let all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = all.iter().find(|(of, _)| *of == (service, host));
+        found.is_some_and(|(_, seen)| seen.get().state == InstanceState::Ready)
+    }
+
+    /// The name of an instance: the service's, with the host's if there are several.
+    pub(crate) fn instance(&self, service: usize, host: usize) -> String {
+        let of = &self.file.services[service];
+        match of.hosts.len() {
+            1 => of.name.clone(),
+            _ => format!("{}@{}", of.name, self.file.hosts[host].name),
+        }
+    }
+
+    /// Addresses of a name for a user of a region, and how long they may be kept in seconds.
+    pub(crate) fn resolve(&self, name: &str, region: usize) -> Option<(Vec<Ipv4Addr>, u32)> {
+        let written = self.file.names.iter().find(|known| known.name == name);
+        let services = &self.file.services;
+        let (service, policy, ttl_s) = match written {
+            Some(written) => (written.service, &written.policy, written.ttl_s),
+            None => match services.iter().position(|service| service.name == name) {
+                Some(service) => (service, &Policy::Simple, 0),
+                None => {
+                    let host = self.placed.iter().find(|host| host.name == name)?;
+                    return Some((vec![host.address], 0));
+                }
+            },
+        };
+        let draw = self
+            .draws
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .unit();
+        let is_well = |host: usize| self.is_well(service, host);
+        let hosts = choose(
+            policy,
+            &self.file,
+            region,
+            &services[service].hosts,
+            &is_well,
+            draw,
+        );
+        let addresses = hosts.iter().map(|host| self.placed[*host].address);
+        Some((addresses.collect(), ttl_s))
+    }
+
+    /// A template's text for a process in a region, on a host if it is one of the file's, with a directory of its own
+    /// if it has one.
+    pub(crate) fn fill(
+        &self,
+        template: &Template,
+        host: &Placed,
+        folder: Option<&Path>,
+    ) -> Result<String, FillError> {
+        template.fill(|piece| match piece {
+            Piece::Text(text) => Ok(text.clone()),
+            Piece::Host => Ok(host.address.to_string()),
+            Piece::Region => {
+                let region = self.file.regions.get(usize::from(host.place));
+                Ok(region.cloned().unwrap_or_else(|| host.name.clone()))
+            }
+            Piece::Name => Ok(host.name.clone()),
+            Piece::Folder => Ok(folder.unwrap_or(&self.beside).display().to_string()),
+            Piece::Lab => Ok(self.beside.display().to_string()),
+            Piece::Of(service, property) => self.property(*service, *property, host),
+        })
+    }
+
+    fn property(
+        &self,
+        service: usize,
+        property: Property,
+        host: &Placed,
+    ) -> Result<String, FillError> {
+        let of = &self.file.services[service];
+        let missing = |what| FillError::Missing {
+            service: of.name.clone(),
+            what,
+        };
+        let chosen = nearest(&self.file, usize::from(host.place), &of.hosts);
+        let address = chosen.map(|host| self.placed[host].address);
+        let address = address.ok_or_else(|| missing("host"))?;
+        let port = of.port.ok_or_else(|| missing("port"));
+        match (property, &of.part) {
+            (Property::Address, _) => Ok(address.to_string()),
+            (Property::Port, _) => Ok(port?.to_string()),
+            (Property::Url, Part::Package { package, .. }) => {
+                Ok(pieces::url(*package, address, port?, &self.password))
+            }
+            (Property::Url, Part::Command(_)) => Ok(format!("http://{address}:{}/", port?)),
+            (Property::Addresses, _) => {
+                let port = port?;
+                let all = of.hosts.iter().map(|host| self.placed[*host].address);
+                let all: Vec<String> = all.map(|address| format!("{address}:{port}")).collect();
+                Ok(all.join(","))
+            }
+        }
+    }
+}
