@@ -8,6 +8,7 @@ pub(crate) mod balancer;
 mod compare;
 #[cfg(feature = "imports")]
 mod import;
+pub(crate) mod lab;
 pub(crate) mod market;
 #[cfg(feature = "models")]
 mod model;
@@ -108,6 +109,8 @@ pub(crate) enum Verb {
     Reproduce(ReproduceArgs),
     /// Start one of the built-in systems under test
     Serve(serve::ServeArgs),
+    /// Emulate hosts in several regions on this machine: bring labs up, run scenarios in them, let faults happen
+    Lab(lab::LabArgs),
     /// Run part of the load for a controller; `run --workers` starts it
     #[command(hide = true)]
     Worker(WorkerArgs),

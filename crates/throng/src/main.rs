@@ -64,6 +64,7 @@ fn main() -> ExitCode {
         Verb::Analyze(args) => verbs::analyze::analyze(&args),
         Verb::Capacity(args) => verbs::capacity::capacity(&args),
         Verb::Serve(args) => verbs::serve::serve(args.system),
+        Verb::Lab(args) => verbs::lab::lab(args.verb),
         Verb::Worker(args) => verbs::worker::worker(&args),
         Verb::Model(args) => verbs::model::model(&args),
         Verb::Import(args) => verbs::import::import(&args),

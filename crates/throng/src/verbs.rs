@@ -14,6 +14,11 @@ pub(crate) mod import;
 #[cfg(not(feature = "imports"))]
 #[path = "verbs/no_import.rs"]
 pub(crate) mod import;
+#[cfg(feature = "labs")]
+pub(crate) mod lab;
+#[cfg(not(feature = "labs"))]
+#[path = "verbs/no_lab.rs"]
+pub(crate) mod lab;
 pub(crate) mod man;
 pub(crate) mod meters;
 #[cfg(feature = "models")]

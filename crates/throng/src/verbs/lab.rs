@@ -1,0 +1,346 @@
+//! `throng lab`: emulated hosts in emulated regions.
+
+mod describe;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use document::Source;
+use lab::client::{Client, ClientError, Exec};
+use lab::folder::{self, Folder};
+use lab::launch::{self, LaunchError};
+use lab::{LabFile, memory_granted, missing_programs};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::args::lab::{
+    LabDownArgs, LabExecArgs, LabFaultArgs, LabFileArgs, LabKeepArgs, LabLogsArgs, LabRepairArgs,
+    LabRunArgs, LabStatusArgs, LabVerb,
+};
+use crate::exit::{Exit, Failure, written};
+use crate::source;
+
+/// Where a command that runs in a lab finds it.
+pub(crate) const VARIABLE: &str = "THRONG_LAB";
+
+pub(crate) fn lab(verb: LabVerb) -> Result<Exit, Failure> {
+    match verb {
+        LabVerb::Check(args) => check(&args),
+        LabVerb::Up(args) => up(&args),
+        LabVerb::Run(args) => run(&args),
+        LabVerb::Status(args) => status(&args),
+        LabVerb::Exec(args) => exec(&args),
+        LabVerb::Logs(args) => logs(&args),
+        LabVerb::Fault(args) => fault(&args),
+        LabVerb::Repair(args) => repair(&args),
+        LabVerb::Down(args) => down(&args),
+        LabVerb::Keep(args) => keep(&args),
+    }
+}
+
+/// A lab's file that can be used.
+struct File {
+    lab: LabFile,
+    text: String,
+    path: PathBuf,
+}
+
+fn read(name: &str) -> Result<File, Failure> {
+    let text = source::read(name)?;
+    let (lab, diagnostics) = lab::lab(Source {
+        name: &text.name,
+        text: &text.text,
+    });
+    source::print_diagnostics(&text, &diagnostics);
+    let lab = lab.ok_or_else(|| {
+        let message = format!("{name} cannot be used");
+        Failure::hinted(Exit::Data, message, "docs/lab.md lists every key")
+    })?;
+    let path = std::path::absolute(name).map_err(|error| Failure::new(Exit::NoInput, error))?;
+    Ok(File {
+        lab,
+        text: text.text,
+        path,
+    })
+}
+
+fn check(args: &LabFileArgs) -> Result<Exit, Failure> {
+    let file = read(&args.file)?;
+    written(write!(std::io::stdout(), "{}", describe::file(&file.lab)))?;
+    require(&file)?;
+    Ok(Exit::Passed)
+}
+
+/// What a lab needs of this machine.
+fn require(file: &File) -> Result<(), Failure> {
+    if let Some((program, line, hint)) = missing_programs(&file.lab).first() {
+        let message = format!(
+            "{}:{line}: `{program}` is not installed",
+            file.path.display()
+        );
+        return Err(Failure::hinted(Exit::Unavailable, message, hint));
+    }
+    let granted = memory_granted(&file.lab);
+    let spare = machine::Memory::read().map(|memory| memory.spare_bytes());
+    if let Some(spare) = spare.filter(|spare| *spare < granted) {
+        let message = format!(
+            "the hosts may use {} of memory together, and this machine has {} left",
+            units::bytes(granted),
+            units::bytes(spare)
+        );
+        return Err(Failure::hinted(
+            Exit::System,
+            message,
+            "give the hosts less `memory`, or use fewer",
+        ));
+    }
+    Ok(())
+}
+
+fn up(args: &LabFileArgs) -> Result<Exit, Failure> {
+    let file = read(&args.file)?;
+    bring_up(&file)?;
+    let name = &file.lab.name;
+    written(writeln!(
+        std::io::stdout(),
+        "the lab `{name}` is up; `throng lab down {name}` ends it"
+    ))
+}
+
+fn bring_up(file: &File) -> Result<Folder, Failure> {
+    require(file)?;
+    let program = own_program()?;
+    let mut progress = |text: &str| {
+        if crate::exit::shows_warnings() {
+            // Nobody may read it.
+            let _ = writeln!(std::io::stderr(), "{text}");
+        }
+    };
+    launch::up(&file.lab, &file.text, &file.path, &program, &mut progress).map_err(launched)
+}
+
+fn launched(error: LaunchError) -> Failure {
+    let exit = match error {
+        LaunchError::NotPermitted(_) => Exit::System,
+        _ => Exit::Unavailable,
+    };
+    match &error {
+        LaunchError::Taken(name) => {
+            let hint = format!("`throng lab down {name}` ends it");
+            Failure::hinted(exit, error.to_string(), &hint)
+        }
+        _ => Failure::new(exit, error),
+    }
+}
+
+fn own_program() -> Result<PathBuf, Failure> {
+    std::env::current_exe().map_err(|error| Failure::new(Exit::System, error))
+}
+
+fn run(args: &LabRunArgs) -> Result<Exit, Failure> {
+    let file = read(&args.file)?;
+    let Some(run) = &file.lab.run else {
+        return Err(Failure::hinted(
+            Exit::Data,
+            format!("{} has nothing to run", args.file),
+            "write `scenario: FILE` or `experiment: FILE`",
+        ));
+    };
+    let folder = bring_up(&file)?;
+    let ended = conduct(&file, run, &folder, args);
+    if !args.keep {
+        launch::down(&file.lab.name).map_err(launched)?;
+    }
+    ended.and_then(exit_as)
+}
+
+/// Ends with the exit code of another process.
+fn exit_as(code: i32) -> Result<Exit, Failure> {
+    match code {
+        0 => Ok(Exit::Passed),
+        code => std::process::exit(code),
+    }
+}
+
+/// Runs the lab's scenario on the host that conducts.
+fn conduct(
+    file: &File,
+    run: &lab::file::Run,
+    folder: &Folder,
+    args: &LabRunArgs,
+) -> Result<i32, Failure> {
+    let status = Client::connect(folder).and_then(Client::status);
+    let status = status.map_err(|error| unreachable(&file.lab.name, error))?;
+    let verb = if run.is_experiment {
+        "experiment"
+    } else {
+        "run"
+    };
+    let beside = file.path.parent().unwrap_or(Path::new("."));
+    let mut command = vec![
+        "throng".to_owned(),
+        verb.to_owned(),
+        beside.join(&run.file).display().to_string(),
+    ];
+    for (key, value) in &status.sets {
+        command.extend(["--set".to_owned(), format!("{key}={value}")]);
+    }
+    let further = args.arguments.iter().map(|word| word.to_string_lossy());
+    command.extend(further.map(std::borrow::Cow::into_owned));
+    let code = call(folder, lab::file::CONTROL, command);
+    code.map_err(|error| unreachable(&file.lab.name, error))
+}
+
+/// Runs a command on a host, with this process's environment and directory, and passes signals on.
+fn call(folder: &Folder, host: &str, command: Vec<String>) -> Result<i32, ClientError> {
+    let mut environment: BTreeMap<String, String> = std::env::vars().collect();
+    let path = folder.path().display().to_string();
+    environment.insert(VARIABLE.to_owned(), path);
+    let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    let exec = Exec {
+        host,
+        command,
+        environment,
+        folder: &here,
+    };
+    Client::connect(folder)?.exec(exec, |pass| {
+        // Without handlers a signal ends this process, and the command with it.
+        if let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) {
+            std::thread::spawn(move || signals.forever().for_each(pass));
+        }
+    })
+}
+
+/// The lab that is meant.
+fn find(name: Option<&str>) -> Result<(String, Folder), Failure> {
+    if let Some(name) = name {
+        return Ok((name.to_owned(), Folder::of(name)));
+    }
+    let all = folder::all();
+    match &all[..] {
+        [name] => Ok((name.clone(), Folder::of(name))),
+        [] => Err(Failure::hinted(
+            Exit::NoInput,
+            "no lab is up".to_owned(),
+            "`throng lab up FILE` brings one up",
+        )),
+        _ => Err(Failure::hinted(
+            Exit::Usage,
+            format!("several labs are up: {}", all.join(", ")),
+            "name one with `--lab NAME`",
+        )),
+    }
+}
+
+fn unreachable(name: &str, error: ClientError) -> Failure {
+    let hint = format!("`throng lab down {name}` removes what a lab that was killed has left");
+    match error {
+        ClientError::Refused(why) => {
+            Failure::hinted(Exit::Data, why, "`throng lab status` lists what there is")
+        }
+        error => Failure::hinted(Exit::Unavailable, format!("`{name}`: {error}"), &hint),
+    }
+}
+
+fn status(args: &LabStatusArgs) -> Result<Exit, Failure> {
+    let (name, folder) = find(args.lab.name.as_deref())?;
+    let status = Client::connect(&folder).and_then(Client::status);
+    let status = status.map_err(|error| unreachable(&name, error))?;
+    let text = match args.json {
+        true => {
+            serde_json::to_string_pretty(&status).map_err(|error| Failure::new(Exit::Io, error))?
+                + "\n"
+        }
+        false => describe::status(&status),
+    };
+    written(write!(std::io::stdout(), "{text}"))
+}
+
+fn exec(args: &LabExecArgs) -> Result<Exit, Failure> {
+    let (name, folder) = find(args.lab.name.as_deref())?;
+    let code = call(&folder, &args.host, args.command.clone());
+    exit_as(code.map_err(|error| unreachable(&name, error))?)
+}
+
+fn logs(args: &LabLogsArgs) -> Result<Exit, Failure> {
+    let (name, folder) = find(args.lab.name.as_deref())?;
+    let status = Client::connect(&folder).and_then(Client::status);
+    let status = status.map_err(|error| unreachable(&name, error))?;
+    let instances = status
+        .instances
+        .iter()
+        .map(|instance| instance.name.as_str());
+    let is_meant = |instance: &&str| {
+        *instance == args.service || instance.split('@').next() == Some(&args.service)
+    };
+    let meant: Vec<&str> = instances.clone().filter(is_meant).collect();
+    if meant.is_empty() {
+        let all: Vec<&str> = instances.collect();
+        let hint = format!("the instances are {}", all.join(", "));
+        let message = format!("there is no service `{}`", args.service);
+        return Err(Failure::hinted(Exit::Data, message, &hint));
+    }
+    for instance in &meant {
+        let log = std::fs::read(folder.log(instance));
+        let log = log.map_err(|error| Failure::new(Exit::NoInput, error))?;
+        if meant.len() > 1 {
+            written(writeln!(std::io::stdout(), "==> {instance} <=="))?;
+        }
+        written(std::io::stdout().write_all(&log))?;
+    }
+    Ok(Exit::Passed)
+}
+
+fn fault(args: &LabFaultArgs) -> Result<Exit, Failure> {
+    let (name, folder) = find(args.lab.name.as_deref())?;
+    let begun = Client::connect(&folder).and_then(|client| client.fault(&args.fault));
+    let number = begun.map_err(|error| unreachable(&name, error))?;
+    let Some(duration) = args.duration else {
+        return written(writeln!(
+            std::io::stdout(),
+            "fault {number}; `throng lab repair {number}` ends it"
+        ));
+    };
+    rest(duration);
+    let ended = Client::connect(&folder).and_then(|client| client.repair(number));
+    ended.map_err(|error| unreachable(&name, error))?;
+    Ok(Exit::Passed)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a fault lasts as long as is said"
+)]
+fn rest(duration: Duration) {
+    std::thread::sleep(duration);
+}
+
+fn repair(args: &LabRepairArgs) -> Result<Exit, Failure> {
+    let (name, folder) = find(args.lab.name.as_deref())?;
+    let ended = Client::connect(&folder).and_then(|client| client.repair(args.number));
+    ended.map_err(|error| unreachable(&name, error))?;
+    Ok(Exit::Passed)
+}
+
+fn down(args: &LabDownArgs) -> Result<Exit, Failure> {
+    let (name, _) = find(args.name.as_deref())?;
+    if launch::down(&name).map_err(launched)? {
+        return Ok(Exit::Passed);
+    }
+    Err(Failure::hinted(
+        Exit::NoInput,
+        format!("there is no lab `{name}`"),
+        "`throng lab status` shows the one that is up",
+    ))
+}
+
+fn keep(args: &LabKeepArgs) -> Result<Exit, Failure> {
+    if args.inner {
+        launch::keep(&args.folder).map_err(launched)?;
+        return Ok(Exit::Passed);
+    }
+    let code = launch::first_process(&args.folder, &own_program()?).map_err(launched)?;
+    exit_as(code)
+}

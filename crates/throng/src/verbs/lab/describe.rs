@@ -1,0 +1,118 @@
+//! A lab in a few lines.
+
+use std::fmt::Write;
+
+use lab::LabFile;
+use lab::message::Status;
+
+/// What a file says.
+pub(super) fn file(lab: &LabFile) -> String {
+    let regions = units::counted(lab.regions.len() as u64, "region");
+    let hosts = units::counted(lab.hosts.len() as u64, "host");
+    // Writing to a String cannot fail.
+    let mut text = format!("{} is valid: {hosts} in {regions}\n", lab.name);
+    for (region, name) in lab.regions.iter().enumerate() {
+        let count = lab.regions.len();
+        let round_trips = lab.regions.iter().enumerate().map(|(other, name)| {
+            let there = lab.links[region * count + other].delay_ns;
+            let back = lab.links[other * count + region].delay_ns;
+            format!("{name} {}", units::duration((there + back) as f64))
+        });
+        let round_trips = round_trips.collect::<Vec<_>>().join(", ");
+        let _ = writeln!(text, "  region {name}: {round_trips}");
+    }
+    for host in &lab.hosts {
+        let mut limits = Vec::new();
+        limits.extend(host.cpus.map(|cpus| format!("{cpus} cores")));
+        limits.extend(host.memory_bytes.map(units::bytes));
+        limits.extend(host.price.clone());
+        let limits = match limits.is_empty() {
+            true => String::new(),
+            false => format!(", {}", limits.join(", ")),
+        };
+        let region = &lab.regions[host.region];
+        let _ = writeln!(text, "  host {}: in {region}{limits}", host.name);
+    }
+    for service in &lab.services {
+        let hosts = service
+            .hosts
+            .iter()
+            .map(|host| lab.hosts[*host].name.as_str());
+        let hosts = hosts.collect::<Vec<_>>().join(", ");
+        let _ = writeln!(text, "  service {}: on {hosts}", service.name);
+    }
+    for name in &lab.names {
+        let service = &lab.services[name.service].name;
+        let _ = writeln!(
+            text,
+            "  name {}.lab: of {service}, kept for {} s",
+            name.name, name.ttl_s
+        );
+    }
+    for timed in &lab.faults {
+        let at = units::span(timed.at_ns);
+        let length = timed.for_ns.map(|ns| format!(" for {}", units::span(ns)));
+        let what = lab::describe(&timed.fault, lab);
+        let _ = writeln!(
+            text,
+            "  fault at {at}{}: {what}",
+            length.unwrap_or_default()
+        );
+    }
+    text
+}
+
+/// How a lab is.
+pub(super) fn status(status: &Status) -> String {
+    let mut text = format!("{} ({})\n", status.lab, status.file);
+    for host in &status.hosts {
+        let cpu = host
+            .cpu_s
+            .map(|s| format!(", {} of CPU", units::duration(s * 1e9)));
+        let memory = host
+            .memory_bytes
+            .map(|bytes| format!(", {}", units::bytes(bytes)));
+        let _ = writeln!(
+            text,
+            "  host {}: {} in {}{}{}",
+            host.name,
+            host.address,
+            host.region,
+            cpu.unwrap_or_default(),
+            memory.unwrap_or_default()
+        );
+    }
+    for instance in &status.instances {
+        let state = format!("{:?}", instance.state).to_lowercase();
+        let pid = instance.pid.map(|pid| format!(", process {pid}"));
+        let restarts = match instance.restarts {
+            0 => String::new(),
+            times => format!(
+                ", started again {}",
+                units::counted(u64::from(times), "time")
+            ),
+        };
+        let _ = writeln!(
+            text,
+            "  {}: {state} on {}{}{restarts}",
+            instance.name,
+            instance.host,
+            pid.unwrap_or_default()
+        );
+    }
+    let network = &status.network;
+    let _ = writeln!(
+        text,
+        "  network: {} packets, {} lost by links, {} by the network; late at most {}, p99 {}; {} of CPU",
+        network.packets,
+        network.lost,
+        network.overflow,
+        units::duration(network.late_max_ns as f64),
+        units::duration(network.late_p99_ns as f64),
+        units::duration(network.cpu_s * 1e9)
+    );
+    for (number, fault) in &status.faults {
+        let _ = writeln!(text, "  fault {number}: {fault}");
+    }
+    text
+}

@@ -1,0 +1,12 @@
+//! `throng lab` in a program that was built without it.
+
+use crate::args::lab::LabVerb;
+use crate::exit::{Exit, Failure};
+
+pub(crate) fn lab(_: LabVerb) -> Result<Exit, Failure> {
+    Err(Failure::hinted(
+        Exit::Usage,
+        "this program was built without labs".to_owned(),
+        "build it with its default features",
+    ))
+}
