@@ -71,6 +71,7 @@ impl Secrets {
             EventKind::Sampling { reason, .. } => self.hide(reason),
             EventKind::WorkerLost { why, .. } => self.hide(why),
             EventKind::ProbeLost { why, .. } => self.hide(why),
+            EventKind::FaultBegan { text, .. } | EventKind::FaultEnded { text, .. } => self.hide(text),
             EventKind::Note { text } => self.hide(text),
             EventKind::PhaseStarted { .. }
             | EventKind::Draining

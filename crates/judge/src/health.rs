@@ -21,7 +21,7 @@ use record::schema::{
 use crate::figures::Figures;
 use crate::finding::finding;
 use crate::limits::{LAG_OF_RESPONSE_MAX, LAG_WARN_NS_MIN};
-use crate::pauses;
+use crate::{faults, pauses};
 
 /// The code of a run that did not come to its planned end.
 pub(crate) const INCOMPLETE: &str = "run-incomplete";
@@ -80,6 +80,7 @@ pub(crate) fn findings(
         findings.push(lag_warning(measures).unwrap_or_else(|| healthy(figures, health)));
     }
     findings.extend(told);
+    findings.extend(faults::found(figures));
     findings.extend(surroundings(figures, health));
     // What is said of the others is said after who they are.
     let heads = lost.into_iter().chain(target::ended(figures));

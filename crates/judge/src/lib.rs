@@ -17,6 +17,7 @@ mod clocks;
 pub mod cost;
 pub mod course;
 mod decided;
+pub mod faults;
 mod figures;
 mod finding;
 mod findings;

@@ -61,6 +61,8 @@ const KNOWN: &[&str] = &[
     "sampling",
     "interrupted",
     "arrivals_paused",
+    "fault_began",
+    "fault_ended",
     "arrivals_resumed",
     "worker_lost",
     "clock_compared",
@@ -128,6 +130,14 @@ mod tests {
             },
             EventKind::Interrupted,
             EventKind::ArrivalsPaused,
+            EventKind::FaultBegan {
+                number: 1,
+                text: text(),
+            },
+            EventKind::FaultEnded {
+                number: 1,
+                text: text(),
+            },
             EventKind::ArrivalsResumed,
             EventKind::WorkerLost {
                 worker: 1,

@@ -1,4 +1,4 @@
-/** What charts name along their horizontal axis: phases, pauses and single moments, with labels above the plot. */
+/** What charts name along their horizontal axis: phases, highlighted times and single moments, with labels above the plot. */
 
 import { FONT } from './base';
 import type { Option } from './echarts';
@@ -124,11 +124,13 @@ export function phases(marks: Mark[], theme: Theme, isShaded = true): Option {
 /** Ranges that stand out. */
 export function highlights(marks: Mark[], theme: Theme): Option {
   return shapes(marks[0]?.from ?? 0, 1, (x, plot) =>
-    marks.flatMap(({ from, to, name }) => {
+    marks.flatMap(({ from, to, name }, n) => {
       const shape = { x: x(from), y: plot.y, width: x(to) - x(from), height: plot.height };
       const style = { fill: theme.bad, stroke: theme.bad, fillOpacity: 0.12, strokeOpacity: 0.4 };
       const isNamed = shape.width >= LABEL_MIN;
-      const bottom = plot.y + plot.height - 3;
+      // Names of ranges that overlap stand above each other.
+      const below = marks.slice(0, n).filter((other) => other.to > from && other.from < to).length;
+      const bottom = plot.y + plot.height - 3 - below * (SIZE + 2);
       return [
         { type: 'rect', shape, style },
         ...(isNamed ? [text(name, shape.x + 3, bottom, theme.bad, shape.width - 6)] : []),

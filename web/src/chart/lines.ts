@@ -34,8 +34,8 @@ export interface LinesSpec {
   lines: Line[];
   /** Named ranges of the horizontal axis. */
   marks?: Mark[];
-  /** Ranges with paused arrivals, which are highlighted. */
-  pauses?: Mark[];
+  /** Ranges of it that are highlighted: pauses of arrivals, faults. */
+  highlights?: Mark[];
   /** Horizontal lines with a name. */
   limits?: { at: number; name: string }[];
   /** Vertical ones. */
@@ -79,7 +79,7 @@ export function lines(whole: LinesSpec, theme: Theme): Option {
     markLine: limits(spec, theme),
   });
   if (spec.marks?.length) series.push(phases(spec.marks, theme));
-  if (spec.pauses?.length) series.push(highlights(spec.pauses, theme));
+  if (spec.highlights?.length) series.push(highlights(spec.highlights, theme));
   if (spec.verticals?.length) series.push(verticals(spec.verticals, theme));
   const hasLabels = [spec.marks, spec.verticals].some((all) => all && all.length > 0);
   return {
@@ -107,7 +107,7 @@ function cut(spec: LinesSpec): LinesSpec {
       ...(line.intervals ? { intervals: within(line.intervals, [min, max]) } : {}),
     })),
     marks: shownMarks(spec.marks, spec.x),
-    pauses: shownMarks(spec.pauses, spec.x),
+    highlights: shownMarks(spec.highlights, spec.x),
     verticals: (spec.verticals ?? []).filter(({ at }) => min <= at && at <= max),
   };
 }

@@ -118,8 +118,9 @@ export interface Step {
   lag: Times | null;
 }
 
-/** A time without arrivals; null: to the end. */
-export interface Pause {
+/** A pause of arrivals, or a fault; null: to the end. */
+export interface Highlight {
+  name: string;
   from_s: number;
   to_s: number | null;
 }
@@ -178,7 +179,7 @@ export interface RunDocument {
   >;
   health: Record<string, number>;
   phases: Phase[];
-  pauses: Pause[];
+  highlights: Highlight[];
   steps: Step[];
   steps_left_out: number;
   /** The requests with a tag taken as one, each. */

@@ -69,13 +69,13 @@ export function marks(phases: Phase[]): Mark[] {
   return phases.map(({ name, start_s, end_s }) => ({ from: start_s, to: end_s, name }));
 }
 
-/** Pauses of arrivals, which are highlighted. */
-export function pauses(run: RunDocument): Mark[] {
+/** Pauses of arrivals, and faults. */
+export function highlighted(run: RunDocument): Mark[] {
   const end = run.phases.at(-1)?.end_s ?? run.run.ended_s;
-  return run.pauses.map(({ from_s, to_s }) => ({
+  return run.highlights.map(({ from_s, to_s, name }) => ({
     from: from_s,
     to: to_s ?? Math.max(from_s, Math.min(end, run.run.ended_s)),
-    name: 'paused',
+    name,
   }));
 }
 
@@ -121,7 +121,7 @@ export function timeline(run: RunDocument, spec: TimelineSpec): HTMLElement {
           .filter(({ one }) => !hidden.has(one.name))
           .map(({ one, style }) => line(one, style)),
         marks: marks(run.phases),
-        pauses: pauses(run),
+        highlights: highlighted(run),
         limits: spec.limits ?? [],
       };
       return lines(chart, theme);

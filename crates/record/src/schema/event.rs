@@ -142,6 +142,20 @@ pub enum EventKind {
         /// CPU time of the queries in this process.
         cpu_ns: u64,
     },
+    /// A fault was made on purpose.
+    FaultBegan {
+        /// Different for each of the run.
+        number: u32,
+        /// In words.
+        text: String,
+    },
+    /// It is over.
+    FaultEnded {
+        /// As when it began.
+        number: u32,
+        /// In words.
+        text: String,
+    },
     /// Something that is no error of an operation, in words.
     Note {
         /// In words.

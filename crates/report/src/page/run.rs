@@ -13,8 +13,8 @@ use super::Page;
 
 /// Most rows in the table of steps: measures of the run, then of each phase.
 const STEP_ROWS_MAX: usize = 2_000;
-/// Most pauses of arrivals that are marked.
-const PAUSES_MAX: usize = 100;
+/// Most pauses of arrivals, and most faults, that are marked.
+const HIGHLIGHTS_MAX: usize = 100;
 /// Most first errors that are shown, and most characters of each.
 const EXAMPLES_MAX: usize = 50;
 const EXAMPLE_CHARS_MAX: usize = 400;
@@ -49,7 +49,7 @@ pub(super) struct RunDocument<'a> {
     users: &'a record::schema::UsersSummary,
     health: &'a record::schema::HealthSummary,
     phases: Vec<Phase<'a>>,
-    pauses: Vec<Pause>,
+    highlights: Vec<Highlight>,
     steps: Vec<Step<'a>>,
     steps_left_out: usize,
     /// The requests with a tag taken as one, each.
@@ -88,9 +88,10 @@ struct Phase<'a> {
     users_started: Option<u64>,
 }
 
-/// A time in which arrivals were paused.
+/// A time in which arrivals were paused, or in which there was a fault.
 #[derive(Serialize)]
-struct Pause {
+struct Highlight {
+    name: String,
     from_s: Number,
     /// `None`: to the end.
     to_s: Option<Number>,
@@ -193,7 +194,7 @@ impl<'a> RunDocument<'a> {
             users: &summary.users,
             health: &summary.health,
             phases: phases(info, &summary.phases),
-            pauses: pauses(report.events),
+            highlights: highlights(report.events),
             steps,
             steps_left_out,
             tags: summary
@@ -208,12 +209,23 @@ impl<'a> RunDocument<'a> {
     }
 }
 
-fn pauses(events: &[Event]) -> Vec<Pause> {
-    let pauses = judge::pauses::of(events).into_iter().map(|pause| Pause {
-        from_s: seconds(pause.from_ns),
-        to_s: pause.until_ns.map(seconds),
-    });
-    pauses.take(PAUSES_MAX).collect()
+fn highlights(events: &[Event]) -> Vec<Highlight> {
+    let pauses = judge::pauses::of(events)
+        .into_iter()
+        .map(|pause| Highlight {
+            name: "paused".to_owned(),
+            from_s: seconds(pause.from_ns),
+            to_s: pause.until_ns.map(seconds),
+        });
+    let faults = judge::faults::of(events)
+        .into_iter()
+        .map(|fault| Highlight {
+            name: fault.text.to_owned(),
+            from_s: seconds(fault.from_ns),
+            to_s: fault.until_ns.map(seconds),
+        });
+    let pauses = pauses.take(HIGHLIGHTS_MAX);
+    pauses.chain(faults.take(HIGHLIGHTS_MAX)).collect()
 }
 
 fn seconds(ns: u64) -> Number {
