@@ -12,6 +12,6 @@ mod tls;
 
 pub use address::{AddressError, DatabaseKind, ServerAddress, StoreAddress};
 pub use asynchronous::{PostgresConnection, connect_postgres, postgres_error};
-pub use clients::connect;
+pub use clients::{connect, connect_all};
 pub use sql::{Sql, SqlError, Value};
 pub use sqlite::{OpenError, SqliteFile};

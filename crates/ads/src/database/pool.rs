@@ -17,7 +17,7 @@ use crate::link::LinkFigures;
 use crate::offers::Offer;
 use crate::record::Record;
 use crate::request_error::RequestError;
-use server::database::{ServerAddress, Sql, SqlError};
+use server::database::{ServerAddress, Sql, SqlError, connect_all};
 
 /// What may wait for a connection.
 const WAITING_MAX: usize = 16 * 1024;
@@ -95,10 +95,8 @@ impl Pool {
         let mut first = connect()?;
         let begun = tables::begin(&mut *first, tables, settings.alone)?;
         // The first one may hold the database, so it stays.
-        let mut sessions = vec![first];
-        for _ in 1..settings.connections {
-            sessions.push(connect()?);
-        }
+        let others = connect_all(settings.connections.saturating_sub(1), connect)?;
+        let sessions: Vec<_> = std::iter::once(first).chain(others).collect();
         let (tasks, waiting) = sync_channel(WAITING_MAX);
         reports
             .figures

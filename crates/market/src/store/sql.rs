@@ -22,7 +22,7 @@ use crate::books::Books;
 use crate::ledger::Money;
 use crate::model::{Event, Game, GameId, Pool, PoolId, User};
 use crate::transactions::{Placed, Prediction, Settlement, StoreError, Verdict};
-use server::database::{DatabaseKind, ServerAddress};
+use server::database::{DatabaseKind, ServerAddress, connect_all};
 
 use accounts::Accounts;
 use dialect::Dialect;
@@ -246,10 +246,10 @@ impl Connections {
         match options.driver {
             Driver::Blocking => Ok(Self::Blocking(pool::Single::new(first))),
             Driver::Async => {
-                let mut links = vec![first];
-                while links.len() < options.connections {
-                    links.push(Link::new(target.clone(), target.connect()?));
-                }
+                let others = options.connections.saturating_sub(1);
+                let others = connect_all(others, || target.connect())?;
+                let others = others.into_iter().map(|sql| Link::new(target.clone(), sql));
+                let links = std::iter::once(first).chain(others).collect();
                 Ok(Self::Async(pool::Pool::start(target, links)?))
             }
         }

@@ -66,6 +66,24 @@ impl ServerAddress {
     }
 }
 
+/// Makes this many connections at once: one after the other, they would take as many round trips as one of them, times
+/// their number.
+///
+/// # Errors
+/// The first that `connect` returns.
+pub fn connect_all<T: Send, E: Send>(
+    count: usize,
+    connect: impl Fn() -> Result<T, E> + Sync,
+) -> Result<Vec<T>, E> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..count).map(|_| scope.spawn(&connect)).collect();
+        let ended = threads.into_iter().map(|thread| thread.join());
+        ended
+            .map(|ended| ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    })
+}
+
 /// Opens a connection under the name of an application; neither that nor an answer takes longer than `limit`.
 ///
 /// # Errors
