@@ -170,6 +170,8 @@ pub struct Run {
     pub is_experiment: bool,
     /// Overrides: key and value.
     pub sets: Vec<(String, Template)>,
+    /// Environment variables, for what is secret.
+    pub environment: Vec<(String, Template)>,
 }
 
 /// A fault with its time.

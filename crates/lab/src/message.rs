@@ -76,6 +76,8 @@ pub struct Status {
     pub instances: Vec<InstanceStatus>,
     /// Overrides of the lab's run: key and value.
     pub sets: BTreeMap<String, String>,
+    /// Environment variables of the lab's run.
+    pub environment: BTreeMap<String, String>,
     /// The network.
     pub network: NetworkStatus,
     /// Faults that have begun and not ended: number and text.

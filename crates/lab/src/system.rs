@@ -16,7 +16,7 @@ use crate::clock::unix_ns;
 use crate::directory::{Directory, FillError};
 use crate::dns::{self, NameServers, Resolve};
 use crate::events::Events;
-use crate::file::{LabFile, Part};
+use crate::file::{LabFile, Part, Template};
 use crate::folder::Folder;
 use crate::instance::{Instance, InstanceError, Launch, in_groups};
 use crate::layout::{self, Placed};
@@ -276,26 +276,25 @@ impl System {
         self.hosts.iter().map(|host| host.placed.name.as_str())
     }
 
-    /// The values of the overrides of `throng lab run`, as they are for the host that conducts.
-    pub(crate) fn sets(&self) -> Result<BTreeMap<String, String>, SystemError> {
-        let directory = &self.directory;
-        let Some(run) = &directory.file.run else {
-            return Ok(BTreeMap::new());
-        };
+    /// Values for the lab's run, as they are for the host that conducts it.
+    fn values(&self, of: &[(String, Template)]) -> Result<BTreeMap<String, String>, SystemError> {
         let control = &self.hosts[self.hosts.len() - 1].placed;
-        let sets = run.sets.iter().map(|(key, template)| {
-            let filled = directory.fill(template, control, None);
+        let values = of.iter().map(|(key, template)| {
+            let filled = self.directory.fill(template, control, None);
             let filled = filled.map_err(|source| SystemError::Fill {
-                instance: format!("set: {key}"),
+                instance: key.clone(),
                 source,
             })?;
             Ok((key.clone(), filled))
         });
-        sets.collect()
+        values.collect()
     }
 
     pub(crate) fn status(&self, faults: Vec<(u32, String)>) -> Result<Status, SystemError> {
         let file = &self.directory.file;
+        let run = file.run.as_ref();
+        let (sets, environment) =
+            run.map_or((&[][..], &[][..]), |run| (&run.sets, &run.environment));
         let counts = self.forwarder.counts()?;
         let total = counts.total();
         let hosts = self.hosts.iter().map(|host| HostStatus {
@@ -336,7 +335,8 @@ impl System {
             regions: file.regions.clone(),
             hosts: hosts.collect(),
             instances: instances.collect(),
-            sets: self.sets()?,
+            sets: self.values(sets)?,
+            environment: self.values(environment)?,
             network: NetworkStatus {
                 packets: total.packets,
                 lost: total.lost + total.queue_full + total.cut,

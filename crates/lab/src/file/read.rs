@@ -22,6 +22,7 @@ pub(super) const KEYS: &[&str] = &[
     "scenario",
     "experiment",
     "set",
+    "environment",
     "faults",
 ];
 
@@ -127,23 +128,14 @@ impl LabReader<'_> {
             let message = "a lab runs a scenario or an experiment";
             self.error("two-runs", &node.place, message);
         }
-        let mut sets = Vec::new();
-        if let Some(node) = map.get("set") {
-            for entry in self
-                .reader
-                .entries(node, "overrides by key")
-                .unwrap_or_default()
-            {
-                if let Some(value) = self.template(&entry.value, services) {
-                    sets.push((entry.key.clone(), value));
-                }
-            }
-        }
+        let sets = self.templates(map.get("set"), "overrides by key", services);
+        let environment = self.templates(map.get("environment"), "variables by name", services);
         let node = scenario.or(experiment)?;
         Some(Run {
             file: self.reader.text(node, "a file's name")?.to_owned(),
             is_experiment: scenario.is_none(),
             sets,
+            environment,
         })
     }
 

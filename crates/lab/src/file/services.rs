@@ -223,7 +223,7 @@ impl LabReader<'_> {
         }
     }
 
-    fn templates(
+    pub(super) fn templates(
         &mut self,
         node: Option<&Node>,
         called: &str,

@@ -189,13 +189,19 @@ fn conduct(
     }
     let further = args.arguments.iter().map(|word| word.to_string_lossy());
     command.extend(further.map(std::borrow::Cow::into_owned));
-    let code = call(folder, lab::file::CONTROL, command);
+    let code = call(folder, lab::file::CONTROL, command, status.environment);
     code.map_err(|error| unreachable(&file.lab.name, error))
 }
 
 /// Runs a command on a host, with this process's environment and directory, and passes signals on.
-fn call(folder: &Folder, host: &str, command: Vec<String>) -> Result<i32, ClientError> {
+fn call(
+    folder: &Folder,
+    host: &str,
+    command: Vec<String>,
+    further: BTreeMap<String, String>,
+) -> Result<i32, ClientError> {
     let mut environment: BTreeMap<String, String> = std::env::vars().collect();
+    environment.extend(further);
     let path = folder.path().display().to_string();
     environment.insert(VARIABLE.to_owned(), path);
     let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
@@ -260,7 +266,7 @@ fn status(args: &LabStatusArgs) -> Result<Exit, Failure> {
 
 fn exec(args: &LabExecArgs) -> Result<Exit, Failure> {
     let (name, folder) = find(args.lab.name.as_deref())?;
-    let code = call(&folder, &args.host, args.command.clone());
+    let code = call(&folder, &args.host, args.command.clone(), BTreeMap::new());
     exit_as(code.map_err(|error| unreachable(&name, error))?)
 }
 
