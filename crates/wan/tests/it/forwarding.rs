@@ -151,6 +151,23 @@ fn hosts_come_and_go() {
 }
 
 #[test]
+fn packets_that_nobody_reads_are_counted() {
+    let Some((namespace, port)) = host(8, 0) else {
+        return;
+    };
+    // No forwarder reads from the port.
+    let socket = udp(&namespace);
+    assert_eq!(namespace.dropped().unwrap(), 0);
+    for _ in 0..20_000 {
+        // The kernel may say that the queue is full, too.
+        let _ = socket.send_to(b"?", (address(9), 9));
+    }
+    let dropped = namespace.dropped().unwrap();
+    assert!((5_000..=10_100).contains(&dropped), "{dropped}");
+    drop(port);
+}
+
+#[test]
 fn wrong_places_and_links_are_refused() {
     let Some(network) = network(between_two(Link::new(0))) else {
         return;
