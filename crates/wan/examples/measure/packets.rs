@@ -45,16 +45,18 @@ fn flood(bytes: usize, time: Duration) -> Outcome {
     };
     flood(Duration::from_millis(300));
     net.forwarder.reset_counts()?;
+    let dropped_before = net.hosts[0].dropped()?;
     let (sent, received, elapsed) = flood(time);
     let counts = net.forwarder.counts()?;
     let departed = counts.lateness.count() as f64;
     println!(
         "{{\"measured\": \"packets\", \"bytes\": {bytes}, \"sent\": {sent}, \"forwarded_per_s\": {:.0}, \
-         \"per_cpu_second\": {:.0}, \"gbit_per_s\": {:.2}, \"received\": {received}, \"lateness_p99_us\": {:.1}, \
+         \"per_cpu_second\": {:.0}, \"gbit_per_s\": {:.2}, \"received\": {received}, \"dropped\": {}, \"lateness_p99_us\": {:.1}, \
          \"forwarder_cpu_share\": {:.3}, \"polled_share\": {:.3}}}",
         departed / elapsed.as_secs_f64(),
         departed / (counts.cpu - counts.polled).as_secs_f64(),
         departed * bytes as f64 * 8.0 / elapsed.as_secs_f64() / 1e9,
+        net.hosts[0].dropped()? - dropped_before,
         counts.lateness.quantile(0.99) as f64 / 1e3,
         counts.cpu.as_secs_f64() / elapsed.as_secs_f64(),
         counts.polled.as_secs_f64() / elapsed.as_secs_f64(),
