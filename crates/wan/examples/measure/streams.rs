@@ -113,7 +113,7 @@ pub(crate) fn lossy(time: Duration) -> Outcome {
                 ..link
             };
             let own = Link::new(0);
-            let net = Net::new(vec![own, there, link, own], 1)?;
+            let net = Net::new(vec![own, there, link, own], ms)?;
             for host in &net.hosts {
                 let set = host.run(|| {
                     std::fs::write("/proc/sys/net/ipv4/tcp_congestion_control", "reno")?;
