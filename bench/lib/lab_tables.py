@@ -25,6 +25,17 @@ def round_trips_section(raw: dict) -> list[str]:
             "arrival are the kernel's. Negative: earlier than requested."]
 
 
+def hosts_section(raw: dict) -> list[str]:
+    """How fast hosts come and go, and what many pairs at once do."""
+    rows = raw["rows"]
+    one = rows[0]
+    return [f"{one['hosts']} hosts in {one['places']} places are up in {spread([row['up_s'] for row in rows], 2)} s and down in "
+            f"{spread([row['down_s'] for row in rows], 2)} s. With {one['pairs']} pairs of places measured at once, "
+            f"12,000 packets per second in each direction, the worst pair's median is off by "
+            f"{spread([row['worst_median_ms'] for row in rows], 2)} ms and its p99 by "
+            f"{spread([row['worst_p99_ms'] for row in rows], 2)} ms."]
+
+
 def packets_section(raw: dict) -> list[str]:
     """Packets per second of a core."""
     rows = []
@@ -67,5 +78,5 @@ def near_and_far_section(raw: dict) -> list[str]:
     return table(["", "mean measured", "on paper", "error"], rows)
 
 
-BENCHES = {"idle": idle_section, "round_trips": round_trips_section, "packets": packets_section,
+BENCHES = {"idle": idle_section, "round_trips": round_trips_section, "hosts": hosts_section, "packets": packets_section,
            "stream": stream_section, "losses": losses_section, "near_and_far": near_and_far_section}

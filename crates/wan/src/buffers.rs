@@ -68,3 +68,6 @@ fn size_of(length: usize) -> usize {
     let fits = SIZES.iter().position(|&size| length <= size);
     fits.expect("no frame is longer than an IPv4 packet with its header")
 }
+
+#[cfg(test)]
+mod tests;

@@ -108,3 +108,6 @@ impl Counts {
         self.lateness.count() - self.lateness.count_at_most(VERY_LATE_NS)
     }
 }
+
+#[cfg(test)]
+mod tests;
