@@ -5,6 +5,9 @@ use crate::packet::FRAME_BYTES_MAX;
 /// The sizes, in bytes: acknowledgements, full packets, short and long super-packets.
 const SIZES: [usize; 4] = [256, 2048, 16_384, FRAME_BYTES_MAX];
 
+/// Memory kept for later frames, in bytes; what is beyond goes back to the allocator.
+const FREE_BYTES_MAX: usize = 64 << 20;
+
 /// A frame under way.
 #[derive(Debug)]
 pub(crate) struct Frame {
@@ -27,6 +30,7 @@ impl Frame {
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     free: [Vec<Box<[u8]>>; SIZES.len()],
+    free_bytes: usize,
 }
 
 impl Buffers {
@@ -38,16 +42,24 @@ impl Buffers {
     /// A frame of this length, which `fill` writes.
     pub(crate) fn frame(&mut self, length: usize, fill: impl FnOnce(&mut [u8])) -> Frame {
         let size = size_of(length);
-        let mut buffer = self.free[size]
-            .pop()
-            .unwrap_or_else(|| vec![0; SIZES[size]].into_boxed_slice());
+        let mut buffer = match self.free[size].pop() {
+            Some(buffer) => {
+                self.free_bytes -= buffer.len();
+                buffer
+            }
+            None => vec![0; SIZES[size]].into_boxed_slice(),
+        };
         fill(&mut buffer[..length]);
         Frame { buffer, length }
     }
 
     /// Takes a frame's memory back.
     pub(crate) fn release(&mut self, frame: Frame) {
-        self.free[size_of(frame.buffer.len())].push(frame.buffer);
+        let bytes = frame.buffer.len();
+        if self.free_bytes + bytes <= FREE_BYTES_MAX {
+            self.free_bytes += bytes;
+            self.free[size_of(bytes)].push(frame.buffer);
+        }
     }
 }
 
@@ -56,3 +68,6 @@ fn size_of(length: usize) -> usize {
     let fits = SIZES.iter().position(|&size| length <= size);
     fits.expect("no frame is longer than an IPv4 packet with its header")
 }
+
+#[cfg(test)]
+mod tests;

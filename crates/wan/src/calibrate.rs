@@ -12,7 +12,6 @@ use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use rustix::net::sockopt;
 use rustix::time::{ClockId, clock_gettime};
-use stats::hist::LogHistogram;
 
 use crate::{Namespace, WanError, sys};
 
@@ -69,11 +68,11 @@ pub struct Measured {
     /// Of these, those whose echoes arrived.
     pub returned: u32,
     /// One-way delays there.
-    pub there: LogHistogram,
+    pub there: Delays,
     /// One-way delays of the echoes.
-    pub back: LogHistogram,
+    pub back: Delays,
     /// Both together, for each datagram that returned.
-    pub round_trip: LogHistogram,
+    pub round_trip: Delays,
 }
 
 impl Measured {
@@ -85,6 +84,33 @@ impl Measured {
     /// The share of echoes that were lost.
     pub fn loss_back(&self) -> f64 {
         lost(self.arrived, self.returned)
+    }
+}
+
+/// Exact times in nanoseconds, least first once all are there.
+#[derive(Debug, Clone, Default)]
+pub struct Delays(Vec<u64>);
+
+impl Delays {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The time at or below which a share `q` of all lies: the one of rank ⌈`q` · count⌉, at least the least. `None` if
+    /// there are none.
+    pub fn quantile(&self, q: f64) -> Option<u64> {
+        let rank = (q.clamp(0.0, 1.0) * self.0.len() as f64).ceil() as usize;
+        self.0.get(rank.saturating_sub(1)).copied()
+    }
+
+    /// Mean and standard deviation; `None` if there are none.
+    pub fn moments(&self) -> Option<(f64, f64)> {
+        let count = self.0.len() as f64;
+        let mean = self.0.iter().map(|&ns| ns as f64).sum::<f64>() / count;
+        let squares = self.0.iter().map(|&ns| (ns as f64 - mean).powi(2));
+        let variance = squares.sum::<f64>() / count;
+        (count > 0.0).then(|| (mean, variance.sqrt()))
     }
 }
 
@@ -104,11 +130,20 @@ pub fn calibrate(pairs: &[Pair<'_>], plan: &Plan) -> Result<Vec<Measured>, WanEr
     let failed = |e: io::Error| WanError::system("measure the network", e);
     let mut probes = Probes::open(pairs, plan).map_err(failed)?;
     probes.run(plan).map_err(failed)?;
-    Ok(probes
-        .pairs
-        .into_iter()
-        .map(|probe| probe.measured)
-        .collect())
+    let measured = probes.pairs.into_iter().map(|probe| {
+        let mut measured = probe.measured;
+        let Measured {
+            there,
+            back,
+            round_trip,
+            ..
+        } = &mut measured;
+        for delays in [there, back, round_trip] {
+            delays.0.sort_unstable();
+        }
+        measured
+    });
+    Ok(measured.collect())
 }
 
 /// How many bits of UDP payload and headers arrive per second from one host at another, of `offered_bits_per_s` that
@@ -283,7 +318,7 @@ impl Probe {
             let arrived_ns = sys::arrival_ns(&self.echo)?;
             self.measured.arrived += 1;
             let delay_ns = arrived_ns.saturating_sub(get(&buffer, 1));
-            self.measured.there.record(delay_ns);
+            self.measured.there.0.push(delay_ns);
             put(&mut buffer, 2, arrived_ns);
             put(&mut buffer, 3, real_ns());
             match self.echo.send_to(&buffer[..length], sender) {
@@ -306,8 +341,8 @@ impl Probe {
             let back_ns = arrived_ns.saturating_sub(get(&buffer, 3));
             let there_ns = get(&buffer, 2).saturating_sub(get(&buffer, 1));
             self.measured.returned += 1;
-            self.measured.back.record(back_ns);
-            self.measured.round_trip.record(there_ns + back_ns);
+            self.measured.back.0.push(back_ns);
+            self.measured.round_trip.0.push(there_ns + back_ns);
         }
         Ok(())
     }

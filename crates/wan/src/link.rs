@@ -15,7 +15,7 @@ pub const RATE_BITS_MIN: u64 = 1_000;
 /// The fastest rate of a link, in bits per second.
 pub const RATE_BITS_MAX: u64 = 1_000_000_000_000;
 /// Flows that keep their order apart from each other; the others share one of these places.
-const FLOWS: usize = 256;
+const FLOWS: usize = 1024;
 
 /// One direction between two places.
 #[derive(Debug, Clone, Copy, PartialEq)]

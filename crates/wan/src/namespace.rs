@@ -2,7 +2,7 @@
 //!
 //! A namespace has no name and no file: it exists as long as its descriptor here, or a process in it.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -19,6 +19,10 @@ use crate::{WanError, sys};
 
 /// The namespace of the thread that opens it.
 const OWN: &str = "/proc/thread-self/ns/net";
+/// What the devices of a thread's namespace counted.
+const DEVICES: &str = "/proc/thread-self/net/dev";
+/// The column of packets that a device dropped instead of sending, after its name.
+const DROPPED: usize = 11;
 const TUN: &str = "/dev/net/tun";
 /// Packets that wait until the forwarder reads them: 20 ms at 500,000 packets per second.
 const QUEUE_PACKETS: i32 = 10_000;
@@ -57,6 +61,19 @@ impl Namespace {
     /// The host's address.
     pub fn address(&self) -> Ipv4Addr {
         self.address
+    }
+
+    /// Packets that the host sent and the forwarder never saw, because it was too slow to read them.
+    ///
+    /// # Errors
+    /// The kernel's table of devices cannot be read.
+    pub fn dropped(&self) -> io::Result<u64> {
+        let text = self.run(|| fs::read_to_string(DEVICES))??;
+        let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+        let count = lines
+            .find(|(name, _)| name.trim() == sys::TUN_NAME)
+            .and_then(|(_, counts)| counts.split_whitespace().nth(DROPPED)?.parse().ok());
+        count.ok_or_else(|| io::Error::other(format!("{DEVICES} does not list the device")))
     }
 
     /// Runs something on a thread in the namespace, and waits for it. Sockets that it opens belong to the namespace
@@ -110,8 +127,11 @@ fn set_up(address: Ipv4Addr, mtu: u16) -> Result<OwnedFd, WanError> {
     let device = sys::TUN_NAME;
     sys::set_address(&socket, device, address).map_err(failed("set a device's address"))?;
     sys::set_mtu(&socket, device, mtu).map_err(failed("set a device's MTU"))?;
-    sys::set_queue_length(&socket, device, QUEUE_PACKETS)
-        .map_err(failed("set a device's queue"))?;
+    match sys::set_queue_length(&socket, device, QUEUE_PACKETS) {
+        // Only the machine's own root may; others have the kernel's 500, and `dropped` shows if they are too few.
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {}
+        result => result.map_err(failed("set a device's queue"))?,
+    }
     sys::bring_up(&socket, device).map_err(failed("bring up a device"))?;
     sys::add_default_route(&socket, device).map_err(failed("add a device's route"))?;
     Ok(tun)

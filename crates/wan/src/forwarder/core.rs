@@ -22,8 +22,6 @@ use crate::departures::Departures;
 use crate::link::{Fate, Link, LinkState};
 use crate::packet::{self, FRAME_BYTES_MAX, Head, Segments, VNET_BYTES};
 
-/// How long before a departure the loop wakes up to poll, in nanoseconds: about what a wake-up takes.
-const POLL_NS: u64 = 30_000;
 /// Frames read from one device, or written, before the loop looks at the others.
 const BATCH: usize = 32;
 /// Devices whose packets one call of epoll reports.
@@ -33,6 +31,10 @@ const QUEUED_BYTES_MAX: usize = 512 << 20;
 /// Segments of a super-packet whose departures lie so close together leave as one, at the last one's time; in
 /// nanoseconds.
 const TOGETHER_NS: u64 = 50_000;
+/// What a wake-up takes is averaged over about as many of them.
+const WAKE_MEMORY: u64 = 8;
+/// A wake-up that took longer met something else than an idle core; in nanoseconds.
+const WAKE_NS_MAX: u64 = 150_000;
 /// The name of the event descriptor in epoll; devices have their numbers.
 const WAKE: u64 = u64::MAX;
 
@@ -53,6 +55,10 @@ pub(super) struct Core {
     unroutable: u64,
     unknown: u64,
     refused: u64,
+    /// How much later than requested the loop wakes up, on average.
+    wake_ns: u64,
+    /// Time in which the loop looked for packets and found none.
+    polled_ns: u64,
     cpu_before: Duration,
     /// The thread runs before all ordinary ones.
     pub(super) is_first: bool,
@@ -92,6 +98,8 @@ impl Core {
             unroutable: 0,
             unknown: 0,
             refused: 0,
+            wake_ns: WAKE_NS_MAX / 4,
+            polled_ns: 0,
             cpu_before: Duration::ZERO,
             is_first: false,
             is_stopping: false,
@@ -138,6 +146,8 @@ impl Core {
             unknown: self.unknown,
             refused: self.refused,
             cpu: cpu_time().saturating_sub(self.cpu_before),
+            polled: Duration::from_nanos(self.polled_ns),
+            wake: Duration::from_nanos(self.wake_ns),
             queued_frames: self.departures.count(),
             queued_bytes: self.departures.held_bytes(),
             is_first: self.is_first,
@@ -148,6 +158,7 @@ impl Core {
         self.pairs.fill(PairCounts::default());
         self.lateness.clear();
         (self.unroutable, self.unknown, self.refused) = (0, 0, 0);
+        self.polled_ns = 0;
         self.cpu_before = cpu_time();
     }
 
@@ -162,20 +173,46 @@ impl Core {
         let mut events = Vec::with_capacity(EVENTS);
         while !self.is_stopping {
             self.depart();
-            let timeout = self.timeout();
+            let start_ns = now_ns();
+            let sleep_ns = self.sleep_ns(start_ns);
+            let timeout = sleep_ns.map(timespec);
             events.clear();
             let waited = epoll::wait(&self.epoll, spare_capacity(&mut events), timeout.as_ref());
             match waited {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(e) => panic!("epoll refuses its own instance: {e}"),
             }
+            let since_ns = self.account(start_ns, sleep_ns, events.is_empty());
             for event in &events {
                 match event.data.u64() {
                     WAKE => self.work(tasks),
-                    number => self.receive(number as u32),
+                    number => self.receive(number as u32, since_ns),
                 }
             }
         }
+    }
+
+    /// How long epoll may sleep, in nanoseconds: until just before a departure, so that it wakes up in time, and
+    /// forever without one.
+    fn sleep_ns(&self, now_ns: u64) -> Option<u64> {
+        let next_ns = self.departures.next_ns()?;
+        Some(next_ns.saturating_sub(now_ns + 2 * self.wake_ns))
+    }
+
+    /// Accounts for a wait that began at `start_ns`. Returns how long ago the packets that ended it arrived, in
+    /// nanoseconds: what a wake-up takes, unless nobody slept.
+    fn account(&mut self, start_ns: u64, sleep_ns: Option<u64>, is_over: bool) -> u64 {
+        let waited_ns = now_ns() - start_ns;
+        match sleep_ns {
+            Some(0) if is_over => self.polled_ns += waited_ns,
+            Some(0) => {}
+            Some(sleep_ns) if is_over => {
+                let late_ns = waited_ns.saturating_sub(sleep_ns).min(WAKE_NS_MAX);
+                self.wake_ns = (self.wake_ns * (WAKE_MEMORY - 1) + late_ns) / WAKE_MEMORY;
+            }
+            _ => return self.wake_ns.min(waited_ns),
+        }
+        0
     }
 
     fn work(&mut self, tasks: &Receiver<Task>) {
@@ -185,16 +222,6 @@ impl Core {
         for task in tasks.try_iter() {
             task(self);
         }
-    }
-
-    /// How long epoll may wait: not at all shortly before a departure, and forever without one.
-    fn timeout(&self) -> Option<Timespec> {
-        let next_ns = self.departures.next_ns()?;
-        let ns = next_ns.saturating_sub(now_ns() + POLL_NS);
-        Some(Timespec {
-            tv_sec: (ns / 1_000_000_000) as i64,
-            tv_nsec: (ns % 1_000_000_000) as i64,
-        })
     }
 
     /// Writes what is due.
@@ -216,8 +243,8 @@ impl Core {
         }
     }
 
-    /// Reads what a host sent.
-    fn receive(&mut self, number: u32) {
+    /// Reads what a host sent, so long ago.
+    fn receive(&mut self, number: u32, since_ns: u64) {
         for _ in 0..BATCH {
             // A task of this turn may have removed it.
             let Some((device, _)) = self.ports.by_number(number) else {
@@ -229,7 +256,7 @@ impl Core {
                 return;
             };
             match packet::parse(&self.incoming[..length]) {
-                Some(head) => self.forward(place, &head, length, now_ns()),
+                Some(head) => self.forward(place, &head, length, now_ns() - since_ns),
                 None => self.unknown += 1,
             }
         }
@@ -344,6 +371,13 @@ impl Core {
 fn check(from: u16, to: u16, link: &Link) -> Result<(), WanError> {
     let wrong = |source| WanError::Link { from, to, source };
     link.check().map_err(wrong)
+}
+
+fn timespec(ns: u64) -> Timespec {
+    Timespec {
+        tv_sec: (ns / 1_000_000_000) as i64,
+        tv_nsec: (ns % 1_000_000_000) as i64,
+    }
 }
 
 /// The clock of departures.

@@ -64,6 +64,10 @@ pub struct Counts {
     pub refused: u64,
     /// CPU time of the forwarder's thread; the hosts' receipt of packets is a part of it.
     pub cpu: Duration,
+    /// The part of it in which the thread looked for packets shortly before a departure and found none.
+    pub polled: Duration,
+    /// How long the thread takes to wake up, on average. As much is taken off the delay of packets that woke it.
+    pub wake: Duration,
     /// Frames that wait now; a super-packet is one.
     pub queued_frames: usize,
     /// The memory that they occupy, in bytes.
@@ -104,3 +108,6 @@ impl Counts {
         self.lateness.count() - self.lateness.count_at_most(VERY_LATE_NS)
     }
 }
+
+#[cfg(test)]
+mod tests;

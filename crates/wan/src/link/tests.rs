@@ -2,7 +2,7 @@ use super::*;
 
 const MS: u64 = 1_000_000;
 
-/// The fates of so many packets of 1000 bytes, one flow, one every `gap_ns`.
+/// The fates of `count` packets of 1000 bytes, one flow, one every `gap_ns`.
 fn fates(link: &Link, count: u64, gap_ns: u64) -> Vec<Fate> {
     link.check().unwrap();
     let mut state = LinkState::new(1, 0);

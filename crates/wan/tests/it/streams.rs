@@ -8,7 +8,7 @@ use wan::{Backlog, Jitter, Link, Loss, PairCounts, Rate};
 
 use crate::support::{between_two, network};
 
-/// Sends so many bytes over a link and compares them; returns the counts of their direction.
+/// Sends bytes over a link and compares them; returns the counts of their direction.
 fn transfer(link: Link, bytes: usize) -> Option<PairCounts> {
     let network = network(between_two(link))?;
     let [client, server] = [0, 1].map(|host| &network.hosts[host]);

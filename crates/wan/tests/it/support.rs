@@ -7,7 +7,7 @@ use crate::needs;
 use wan::{Forwarder, Link, Namespace, Port, WanError};
 
 /// The deadline of what a test waits for; reached only if it fails.
-const DEADLINE: Duration = Duration::from_secs(20);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
 const MTU: u16 = 1500;
 
 /// Hosts and the forwarder between them.
