@@ -6,10 +6,10 @@ use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use engine::arrivals::Share;
 use engine::driver::real::{
     LoopCores, LoopError, LoopNews, LoopSetup, StartBarrier, StopFlag, Waiting, Zero, run_loop,
 };
+use engine::share::Share;
 use engine::trace::TraceRequest;
 use engine::{Budget, Setup};
 use machine::Memory;
@@ -85,10 +85,7 @@ impl Threads {
         let handles = config.loops.numbers().map(|index| {
             let setup = LoopSetup {
                 shard: Setup {
-                    share: Share {
-                        index,
-                        of: config.loops.of,
-                    },
+                    share: Share::of_loop(index, config.loops.of, &plan.regions),
                     rows_max: ROWS_MAX,
                     tls: config.tls.clone(),
                     buffers: Arc::clone(&buffers),
