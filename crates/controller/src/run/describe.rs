@@ -74,6 +74,7 @@ impl RunStart<'_> {
                 lag_max_ns: plan.options.lag_max_ns,
             },
             workers: workers.clone(),
+            regions: Vec::new(),
             host: host::facts(),
             measures: plan.measures.iter().map(measure).collect(),
             sessions: plan
