@@ -42,6 +42,7 @@ fn run_at(address: SocketAddr, text: &str, waiting: Waiting) -> Ran {
             buffers: Arc::default(),
         },
         waiting,
+        netns: None,
         addresses: vec![address; plan.endpoints.len()].into(),
         sources: Arc::new([]),
         users_max: 10,

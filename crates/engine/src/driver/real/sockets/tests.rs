@@ -27,6 +27,7 @@ fn connected_within(buffers: Arc<Budget>) -> (Sockets, TcpStream) {
             buffers,
         },
         waiting: Waiting::Wide,
+        netns: None,
         addresses: vec![listener.local_addr().unwrap()].into(),
         sources: Arc::new([]),
         users_max: 1,
