@@ -150,6 +150,7 @@ pub fn search_capacity<E: From<CapacityError>>(
             program,
             version,
             workers_count: 0,
+            netns: Vec::new(),
             allow_lost_workers: false,
             force,
             durability,

@@ -285,6 +285,7 @@ impl Conductor<'_> {
             program: self.request.program,
             version: self.request.version,
             workers_count: 0,
+            netns: Vec::new(),
             allow_lost_workers: false,
             force: self.request.force,
             durability: self.request.durability,

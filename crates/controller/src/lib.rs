@@ -39,7 +39,8 @@ pub use probe::{ProbeError, Probed};
 pub use run::probing::target_location;
 pub use run::tick::{Second, Tick, TickMeasure};
 pub use run::{
-    ConductError, Conducted, RunRequest, TooSmall, TryRequest, conduct, counted, try_user,
+    ConductError, Conducted, NetnsError, RunRequest, TooSmall, TryRequest, conduct, counted,
+    try_user,
 };
 pub use target::{LISTENING, TargetError};
 pub use watch::{WatchError, WatchRequest, watch};

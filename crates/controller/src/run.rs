@@ -5,10 +5,12 @@
 //! | `conductor` | the run while it goes on, and its end |
 //! | `attempt` | one user at once, without a record |
 //! | `preflight` | refuses a run that is too large for this machine |
+//! | `places` | network namespaces of regions, and the addresses that names have in each |
 //! | `prepare` | target, addresses and certificates |
 //! | `describe` | what `run.json` contains from the start |
 //! | `merge`, `broadcasts` | the intervals of all loops added up |
 //! | `journal` | everything that is written during the run |
+//! | `regions` | which loop is of which region, and what its measures are in the record |
 //! | `starts` | how many users the plan starts, and when |
 //! | `pause`, `guard` | arrivals that pause; memory that runs short |
 //! | `probing` | the server's side |
@@ -25,9 +27,11 @@ mod guard;
 mod journal;
 mod merge;
 mod pause;
+mod places;
 mod preflight;
 mod prepare;
 pub(crate) mod probing;
+mod regions;
 mod starts;
 pub(crate) mod tick;
 
@@ -53,12 +57,15 @@ use conductor::{Conductor, Progress};
 use describe::RunStart;
 use journal::Journal;
 use merge::Merger;
+use places::{counters, namespaces, places};
 use prepare::{folder_of, prepare, start_target};
 use probing::Probing;
+use regions::Numbering;
 use tick::Tick;
 
 pub use attempt::{TryRequest, try_user};
 pub use error::{ConductError, TooSmall, counted};
+pub use places::NetnsError;
 
 /// Loops start this long after all of them are ready and the record exists.
 const START_DELAY: Duration = Duration::from_millis(100);
@@ -77,6 +84,8 @@ pub struct RunRequest<'a> {
     pub version: &'a str,
     /// How many worker processes run the loops; 0: they are threads of this process.
     pub workers_count: u32,
+    /// The files of network namespaces that regions connect from, by region.
+    pub netns: Vec<(String, PathBuf)>,
     /// Where workers are lost, judge what the others measured.
     pub allow_lost_workers: bool,
     /// Run even if this machine cannot hold that many users.
@@ -103,12 +112,15 @@ pub fn conduct(
     let mut plan = request.plan;
     probe::check(&plan.probes)?;
     let layout = layout(&plan, cores(), open_files_max(), request.workers_count);
-    let warning = preflight::check(&plan, layout.users_max, request.force)?;
+    let namespaces = namespaces(&request.netns, &plan, request.workers_count)?;
+    let warning = preflight::check(&plan, layout.users_max, request.force, &namespaces)?;
     let folder = folder_of(&request.scenario.name);
     let target = start_target(&mut plan, request.program, folder)?;
     let plan = Arc::new(plan);
     let address = target.as_ref().map(|target| target.address);
-    let setup = prepare(&plan, address, layout, folder)?;
+    let places = places(&plan, &namespaces)?;
+    let networks = counters(&plan, &places)?;
+    let setup = prepare(&plan, address, (layout, places), folder)?;
     let workers = (request.workers_count > 0).then_some(SpawnRequest {
         workers_count: request.workers_count,
         program: request.program,
@@ -132,6 +144,8 @@ pub fn conduct(
     };
     let (info, text) = (start.info(), &request.scenario.text);
     let durability = request.durability;
+    let numbering = Numbering::new(&plan, setup.layout.loops_count);
+    let rows = (rows, numbering.clone());
     let mut journal = Journal::create(request.runs, info, text, durability, rows, secrets)?;
     let probing = probes.map(|probes| Probing::start(probes, journal.probes()));
     if let Some(text) = warning {
@@ -142,11 +156,16 @@ pub fn conduct(
         plan: &plan,
         interrupt: &request.interrupt,
         pause: &request.pause,
-        merger: Merger::new(Broadcasts::new(&plan), setup.layout.loops_count),
+        merger: Merger::new(
+            Broadcasts::new(&plan, &numbering),
+            numbering,
+            setup.layout.loops_count,
+        ),
         allow_lost_workers: request.allow_lost_workers,
         stop,
         zero,
-        progress: Progress::new(request.workers_count),
+        progress: Progress::new(request.workers_count, &networks),
+        networks,
         probing,
         target,
         journal,

@@ -143,6 +143,7 @@ fn info(request: &WatchRequest<'_>, zero: Zero) -> RunInfo {
             lag_max_ns: 0,
         },
         workers: Vec::new(),
+        regions: Vec::new(),
         host: host::facts(),
         measures: Vec::new(),
         steps: Vec::new(),

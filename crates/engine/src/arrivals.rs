@@ -8,33 +8,10 @@ use plan::Plan;
 use plan::{Phase, PhaseKind, SessionId, Spacing, Trace, closed_until_ns};
 use stats::rng::{Purpose, Rng};
 
+use crate::share::Share;
+
 /// Sums of decimal rates miss whole numbers by a rounding error; it must not add a user.
 const SLACK: f64 = 1e-6;
-
-/// Which users are this shard's: those whose number leaves `index` when divided by `of`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Share {
-    pub index: u32,
-    /// At least 1.
-    pub of: u32,
-}
-
-impl Share {
-    fn takes(self, user: u64) -> bool {
-        user % u64::from(self.of) == u64::from(self.index)
-    }
-
-    /// How many users from this one on are others' before one is this shard's.
-    fn gap(self, user: u64) -> u64 {
-        let (index, of) = (u64::from(self.index), u64::from(self.of));
-        (index + of - user % of) % of
-    }
-
-    /// How many of `users_count` users are this shard's, at most.
-    pub fn portion(self, users_count: u64) -> u64 {
-        users_count.div_ceil(u64::from(self.of))
-    }
-}
 
 /// One planned start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +98,7 @@ impl<'p> Arrivals<'p> {
             return;
         };
         let left = count.saturating_sub(self.walk.started_count);
-        let others = self.share.gap(self.user).min(left);
+        let others = self.share.gap(self.user, left);
         self.user += others;
         self.walk.started_count += others;
     }

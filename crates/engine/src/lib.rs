@@ -16,6 +16,7 @@ mod messages;
 pub mod microbench;
 mod received;
 pub mod shard;
+pub mod share;
 #[cfg(test)]
 mod sizes;
 mod slots;

@@ -15,12 +15,13 @@ use record::{Measurement, Outcome};
 use rustls::ClientConfig;
 use stats::rng::{Purpose, Rng};
 
-use crate::arrivals::{Arrival, Share, users_max};
+use crate::arrivals::{Arrival, users_max};
 use crate::budget::Budget;
 use crate::command::{Commands, ConnId};
 use crate::conn::{Connections, TlsClients};
 use crate::interpreter::Interpreter;
 use crate::measure::{Delta, Recorder};
+use crate::share::Share;
 use crate::slots::{Key, UserKey};
 use crate::trace::{Trace, TraceRequest};
 use crate::users::{User, Users};

@@ -30,6 +30,7 @@ fn info() -> RunInfo {
             lag_max_ns: 1,
         },
         workers: Vec::new(),
+        regions: Vec::new(),
         host: Default::default(),
         measures: Vec::new(),
         steps: Vec::new(),

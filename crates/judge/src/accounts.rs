@@ -112,18 +112,22 @@ fn broken(figures: &Figures) -> Option<Finding> {
 
 /// Sessions that ended in this way, with where most of them were.
 fn ended(figures: &Figures, end: SessionEnd) -> Option<Finding> {
-    let mut endings: Vec<&Ending> = figures.endings.iter().filter(|e| e.end == end).collect();
-    endings.sort_by_key(|ending| std::cmp::Reverse(ending.users));
-    let users: u64 = endings.iter().map(|ending| ending.users).sum();
+    let endings = figures.endings.iter().filter(|e| e.end == end);
+    let mut endings: Vec<(String, u64)> = endings.map(|e| (at(figures, e), e.users)).collect();
+    if !figures.info.regions.is_empty() {
+        endings = over_regions(endings);
+    }
+    endings.sort_by_key(|&(_, users)| std::cmp::Reverse(users));
+    let users: u64 = endings.iter().map(|(_, users)| users).sum();
     if users == 0 {
         return None;
     }
     let mut places: Vec<String> = endings
         .iter()
         .take(ENDINGS_MAX)
-        .map(|ending| format!("{} {}", units::count(ending.users), at(figures, ending)))
+        .map(|(at, users)| format!("{} {at}", units::count(*users)))
         .collect();
-    let rest: u64 = endings.iter().skip(ENDINGS_MAX).map(|e| e.users).sum();
+    let rest: u64 = endings.iter().skip(ENDINGS_MAX).map(|e| e.1).sum();
     if rest > 0 {
         places.push(format!("{} elsewhere", units::count(rest)));
     }
@@ -155,12 +159,27 @@ fn ended(figures: &Figures, end: SessionEnd) -> Option<Finding> {
     Some(draft.with("sessions", users as f64).done())
 }
 
+/// Users at the same place in several regions as one number.
+fn over_regions(endings: Vec<(String, u64)>) -> Vec<(String, u64)> {
+    let mut all: Vec<(String, u64)> = Vec::new();
+    for (at, users) in endings {
+        match all.iter_mut().find(|(known, _)| *known == at) {
+            Some((_, sum)) => *sum += users,
+            None => all.push((at, users)),
+        }
+    }
+    all
+}
+
 /// Where a session ended, as "thinking before GET /b".
 fn at(figures: &Figures, ending: &Ending) -> String {
     let step = ending
         .step
         .and_then(|step| figures.info.measures.get(usize::from(step)));
-    let step = step.map(|step| step.name.as_str());
+    let step = step.map(|step| match figures.info.regions.is_empty() {
+        true => step.name.clone(),
+        false => step.over_regions(),
+    });
     match (ending.state, step) {
         (UserState::Thinking, Some(step)) => format!("thinking before {step}"),
         (UserState::Thinking, None) => "thinking after the last step".to_owned(),
@@ -172,8 +191,9 @@ fn at(figures: &Figures, ending: &Ending) -> String {
     }
 }
 
-/// Steps of the scenario that no user began.
+/// Steps of the scenario that no user began, in any region.
 fn not_reached(figures: &Figures, measures: &[MeasureSummary]) -> Option<Finding> {
+    let over_regions = figures.over_regions();
     let began = |name: &str| {
         measures
             .iter()
@@ -181,10 +201,17 @@ fn not_reached(figures: &Figures, measures: &[MeasureSummary]) -> Option<Finding
     };
     let names = figures.info.steps.iter();
     let names = names.filter_map(|&step| figures.info.measures.get(usize::from(step)));
-    let missing: Vec<String> = names
+    let mut missing: Vec<String> = names
         .filter(|m| !began(&m.name))
         .map(|m| m.name.clone())
         .collect();
+    if !over_regions.is_empty() {
+        let name = |&number: &usize| &figures.info.measures[number].name;
+        let of_none = over_regions
+            .iter()
+            .filter(|over| over.measures.iter().all(|m| missing.contains(name(m))));
+        missing = of_none.map(|over| over.name.clone()).collect();
+    }
     if missing.is_empty() {
         return None;
     }

@@ -3,7 +3,7 @@
 //! A message that arrives before it was stamped proves that they do. Replies with a stamp say by how much,
 //! to half of their shortest round trip (Cristian 1989).
 
-use record::schema::{ClockSummary, EventKind, Finding, Severity};
+use record::schema::{ClockSummary, EventKind, Finding, MeasureInfo, Severity};
 
 use crate::figures::Figures;
 use crate::finding::finding;
@@ -20,7 +20,7 @@ pub(crate) fn summarise(figures: &Figures) -> Vec<ClockSummary> {
     let clocks = measures.filter_map(|(number, measure)| {
         let name = measure.name.strip_suffix(AHEAD)?;
         let cell = figures.cell(None, number);
-        let is_it = |m: &record::schema::MeasureInfo| m.kind == "message" && m.name == name;
+        let is_it = |m: &MeasureInfo| m.kind == "message" && m.over_regions() == name;
         if measure.kind != "message" || !figures.info.measures.iter().any(is_it) {
             return None;
         }
@@ -74,15 +74,14 @@ fn misleads(figures: &Figures, clock: &ClockSummary) -> bool {
     if clock.corrected {
         return false;
     }
-    let named = |m: &record::schema::MeasureInfo| m.name == clock.measure;
-    let measure = figures.info.measures.iter().position(named);
-    let median_ns = measure.map_or(0, |measure| {
-        let cell = figures.cell(None, measure);
-        match cell.response.is_empty() {
-            true => 0,
-            false => cell.response.quantile(0.5),
-        }
-    });
+    let measures = figures.info.measures.iter().enumerate();
+    let measures = measures.filter(|(_, m)| m.over_regions() == clock.measure);
+    let measures: Vec<usize> = measures.map(|(number, _)| number).collect();
+    let response = figures.merged(None, &measures).response;
+    let median_ns = match response.is_empty() {
+        true => 0,
+        false => response.quantile(0.5),
+    };
     let off_ns = off_ns(clock);
     off_ns > 0 && off_ns as f64 > CLOCK_OF_LATENCY_MAX * median_ns as f64
 }
@@ -94,7 +93,8 @@ pub(crate) fn unknown(figures: &Figures, measure: usize) -> Option<String> {
         return None;
     }
     let is_by = |clock: &&ClockSummary| {
-        let rest = measure.name.strip_prefix(clock.measure.as_str());
+        let name = measure.over_regions();
+        let rest = name.strip_prefix(clock.measure.as_str());
         rest.is_some_and(|rest| STAMPED.contains(&rest))
     };
     let clocks = summarise(figures);

@@ -4,12 +4,13 @@
 mod intervals;
 mod part;
 mod read;
+mod regions;
 mod tags;
 
 use std::collections::BTreeMap;
 
 use record::Probes;
-use record::schema::{Ending, Event, EventKind, RunInfo, SeriesRow};
+use record::schema::{Ending, Event, EventKind, RegionTally, RunInfo, SeriesRow};
 use stats::censored::Censored;
 use stats::hist::LogHistogram;
 
@@ -36,6 +37,8 @@ pub struct Figures {
     pub begun: Vec<u64>,
     /// Sessions that did not reach the end of their program.
     pub endings: Vec<Ending>,
+    /// Users by region; empty if the record does not say.
+    pub regions: Vec<RegionTally>,
     /// Of percentiles; empty unless [`find_intervals`](Figures::find_intervals) was called.
     intervals: Vec<Stated>,
     /// By phase, then by measure; a run without phases has one row.
@@ -185,6 +188,7 @@ impl Figures {
             drained: Vec::new(),
             begun: Vec::new(),
             endings: Vec::new(),
+            regions: Vec::new(),
             intervals: Vec::new(),
             cells,
         }
@@ -324,12 +328,11 @@ impl Figures {
     }
 
     /// Users that loops which were not lost had to start in this interval, sessions restarted aside:
-    /// each loop has as many users as any other. Who was due in a pause was not to start; where an interval told of more of
+    /// each loop of a region has as many users as any other. Who was due in a pause was not to start; where an interval told of more of
     /// them than were due in it, this is negative, and the next one makes up for it.
     pub fn due_of_rest(&self, row: &SeriesRow) -> f64 {
-        let loops = f64::from(self.info.generator.loops.max(1));
         let due = row.users_due.saturating_sub(row.users_repeated) as f64;
-        let due = due * (1.0 - f64::from(row.loops_lost) / loops).max(0.0);
+        let due = due * (1.0 - self.share_lost(row)).max(0.0);
         due - row.users_paused as f64
     }
 

@@ -31,10 +31,34 @@ pub(crate) fn findings(
     findings.extend(numbered::findings(figures));
     findings.extend(clocks::findings(figures));
     findings.extend(unmatched(figures));
+    findings.extend(regions_at_home(figures));
     findings.extend(notes(figures));
     findings.push(throughput(figures));
     findings.extend(traffic(figures));
     findings
+}
+
+/// Regions that have no network of their own.
+fn regions_at_home(figures: &Figures) -> Option<Finding> {
+    let regions = figures.info.regions.iter();
+    let at_home = regions.filter(|region| region.netns.is_none());
+    let at_home: Vec<&str> = at_home.map(|region| region.name.as_str()).collect();
+    let (all, own) = (figures.info.regions.len(), at_home.len());
+    let text = match own {
+        0 => return None,
+        own if own == all => {
+            "regions only divide users: all connect from the generator's own network; \
+             `--netns REGION=PATH` gives a region another"
+                .to_owned()
+        }
+        _ => format!(
+            "users of {} connect from the generator's own network, those of other regions from a \
+             network namespace",
+            at_home.join(", ")
+        ),
+    };
+    let draft = finding(Severity::Note, "regions-without-network", text);
+    Some(draft.with("regions", own as f64).done())
 }
 
 fn failed(threshold: &ThresholdResult) -> Option<Finding> {

@@ -42,6 +42,8 @@ pub fn judge_samples(run: &Run, import: &Import) -> Result<Summary, JudgeError> 
         traffic: None,
         clocks: Vec::new(),
         measures,
+        totals: Vec::new(),
+        regions: Vec::new(),
         tags: Vec::new(),
         phases: Vec::new(),
     })

@@ -166,6 +166,8 @@ fn judge_measures(
         traffic: summary::traffic(figures),
         clocks: clocks::summarise(figures),
         measures,
+        totals: summary::totals(figures, None),
+        regions: summary::regions(figures),
         tags: Vec::new(),
         phases: summary::phases(figures),
     }

@@ -1,6 +1,6 @@
 //! Numbered messages: what users did not get of them, and whether that is known.
 
-use record::schema::{Finding, Severity};
+use record::schema::{Finding, MeasureInfo, Severity};
 
 use crate::figures::Figures;
 use crate::finding::finding;
@@ -24,11 +24,16 @@ pub(crate) struct Numbered<'a> {
 
 impl<'a> Numbered<'a> {
     fn find(figures: &Figures, name: &'a str) -> Option<Numbered<'a>> {
+        // Messages are counted by region, their parts over all regions.
         let count = |part: &str| {
-            let mut all = figures.info.measures.iter();
-            let is_it = |m: &str| m.strip_prefix(name) == Some(part);
-            let measure = all.position(|m| m.kind == "message" && is_it(&m.name))?;
-            Some(figures.cell(None, measure).ended())
+            let all = figures.info.measures.iter().enumerate();
+            let is_it = |m: &MeasureInfo| {
+                m.kind == "message" && m.over_regions().strip_prefix(name) == Some(part)
+            };
+            let counts = all
+                .filter(|(_, measure)| is_it(measure))
+                .map(|(number, _)| figures.cell(None, number).ended());
+            counts.reduce(|sum, count| sum + count)
         };
         // Records of older versions have no more than three parts.
         Some(Numbered {

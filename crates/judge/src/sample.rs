@@ -50,6 +50,7 @@ pub(crate) fn info() -> RunInfo {
             files_per_loop: 20_000,
             lag_max_ns: 100 * MS,
         },
+        regions: Vec::new(),
         host: BTreeMap::new(),
         measures: vec![measure("connect", "connect"), measure("request", "request")],
         steps: Vec::new(),

@@ -2,8 +2,8 @@
 
 use plan::Basis;
 use record::schema::{
-    Latency, MeasureSummary, PercentileInterval, PhaseSummary, TagSummary, TrafficSummary,
-    UsersSummary, WireFigures,
+    Latency, MeasureSummary, PercentileInterval, PhaseSummary, RegionSummary, TagSummary,
+    TrafficSummary, UsersSummary, WireFigures,
 };
 use stats::censored::Censored;
 use stats::hist::LogHistogram;
@@ -109,6 +109,32 @@ pub(crate) fn summarise(
     }
 }
 
+/// The measures of a phase that measured something, those of several regions as one; none without regions.
+pub(crate) fn totals(figures: &Figures, phase: Option<usize>) -> Vec<MeasureSummary> {
+    let all = figures.over_regions().into_iter().filter_map(|over| {
+        let summary = summarise(figures, phase, (&over.name, &over.kind), &over.measures);
+        let is_step = |&m: &usize| figures.info.steps.contains(&(m as u16));
+        let is_step = phase.is_none() && over.measures.iter().any(is_step);
+        (summary.count > 0 || summary.begun > 0 || is_step).then_some(summary)
+    });
+    all.collect()
+}
+
+/// The users of each region.
+pub(crate) fn regions(figures: &Figures) -> Vec<RegionSummary> {
+    let regions = &figures.info.regions;
+    let total: f64 = regions.iter().map(|region| region.share).sum();
+    let regions = regions.iter().enumerate().map(|(number, region)| {
+        let users = figures.regions.get(number);
+        RegionSummary {
+            name: region.name.clone(),
+            share: region.share / total,
+            users: users.copied().unwrap_or_default(),
+        }
+    });
+    regions.collect()
+}
+
 /// The figures of all tags over the run.
 pub(crate) fn tags(figures: &Figures) -> Vec<TagSummary> {
     let tags = figures.all_tags().into_iter().map(|tag| {
@@ -149,6 +175,7 @@ pub(crate) fn phases(figures: &Figures) -> Vec<PhaseSummary> {
             end_ns: phase.end_ns.min(figures.ended_ns()),
             users_started: figures::users_started(figures.rows(number)),
             measures: measures(figures, Some(number)),
+            totals: totals(figures, Some(number)),
         })
         .collect()
 }

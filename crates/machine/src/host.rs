@@ -1,9 +1,10 @@
 //! Facts about this host for the record, and running totals of this process and of the network.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 
 use crate::cgroup;
-use crate::procfs::{self, TICKS_PER_S, setting, table_value};
+use crate::procfs::{self, FileError, TICKS_PER_S, setting, table_value};
 
 /// Running totals since the machine or the process started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,17 +33,49 @@ pub struct Network {
     pub memory_aborts: u64,
 }
 
-/// Reads the totals; what cannot be read stays 0.
-pub fn totals() -> Totals {
+/// The counters of a network namespace; they can be read from outside of it.
+#[derive(Debug)]
+pub struct NetworkCounters {
+    snmp: File,
+    netstat: File,
+}
+
+impl NetworkCounters {
+    /// Those of the namespace that the calling thread is in.
+    ///
+    /// # Errors
+    /// If the kernel does not show them.
+    pub fn open() -> Result<NetworkCounters, FileError> {
+        Ok(NetworkCounters {
+            snmp: procfs::open("thread-self/net/snmp")?,
+            netstat: procfs::open("thread-self/net/netstat")?,
+        })
+    }
+
+    /// Packets that were dropped are counted by the machine, not here.
+    fn read(&self) -> Network {
+        let read = |file| procfs::text_again(file).unwrap_or_default();
+        Network::parse(&read(&self.snmp), &read(&self.netstat), "")
+    }
+}
+
+/// Reads the totals; what cannot be read stays 0. Network counters are those of these namespaces together, or of the
+/// process's own if there are none.
+pub fn totals(namespaces: &[NetworkCounters]) -> Totals {
     let read = |name: &str| procfs::read(name).unwrap_or_default();
+    let softnet = read("net/softnet_stat");
+    let network = match namespaces.is_empty() {
+        true => Network::parse(&read("net/snmp"), &read("net/netstat"), &softnet),
+        false => {
+            let machine = Network::parse("", "", &softnet);
+            let all = namespaces.iter().map(NetworkCounters::read);
+            all.fold(machine, |sum, one| sum.and(&one))
+        }
+    };
     Totals {
         cpu_process_ns: cpu_process_ns().unwrap_or(0),
         cpu_throttled_ns: cgroup::throttled_ns(),
-        network: Network::parse(
-            &read("net/snmp"),
-            &read("net/netstat"),
-            &read("net/softnet_stat"),
-        ),
+        network,
     }
 }
 
@@ -57,6 +90,18 @@ impl Network {
             packet_drops: packet_drops(softnet),
             memory_pressures: tcp("TCPMemoryPressures"),
             memory_aborts: tcp("TCPAbortOnMemory"),
+        }
+    }
+
+    /// What was lost here and there.
+    fn and(&self, other: &Network) -> Network {
+        Network {
+            retransmits: self.retransmits + other.retransmits,
+            syn_retransmits: self.syn_retransmits + other.syn_retransmits,
+            listen_drops: self.listen_drops + other.listen_drops,
+            packet_drops: self.packet_drops + other.packet_drops,
+            memory_pressures: self.memory_pressures + other.memory_pressures,
+            memory_aborts: self.memory_aborts + other.memory_aborts,
         }
     }
 
@@ -156,6 +201,19 @@ IpExt: 9
             memory_aborts: 5,
         };
         assert_eq!(network, expected);
+    }
+
+    #[test]
+    fn namespaces_are_added_up_and_counters_can_be_read_again() {
+        let counters = [NetworkCounters::open(), NetworkCounters::open()];
+        let counters = counters.map(Result::unwrap);
+        let one = counters[0].read();
+        assert_eq!(one.and(&one).retransmits, 2 * one.retransmits);
+        let text = procfs::text_again(&counters[0].snmp).unwrap();
+        assert!(
+            table_value(&text, "Tcp:", "RetransSegs").is_some(),
+            "{text}"
+        );
     }
 
     #[test]

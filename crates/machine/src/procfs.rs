@@ -53,6 +53,23 @@ pub fn text(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// A file below `/proc` that is read again and again; see [`text_again`].
+pub(crate) fn open(name: &str) -> Result<File, FileError> {
+    let path = Path::new(PROC).join(name);
+    File::open(&path).map_err(|source| FileError {
+        path: path.display().to_string(),
+        source,
+    })
+}
+
+/// What an open file of `/proc` says now.
+pub(crate) fn text_again(mut file: &File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.take(FILE_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// Calls `each` with every line of a file below `/proc` that is complete, and rests in between.
 pub fn read_lines(name: &str, each: impl FnMut(&str)) -> Result<(), FileError> {
     let path = Path::new(PROC).join(name);

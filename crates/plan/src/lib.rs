@@ -23,6 +23,7 @@ mod phases;
 pub mod prices;
 pub mod probes;
 mod reconnect;
+mod regions;
 mod remote;
 mod session;
 mod streams;
@@ -38,7 +39,7 @@ pub use ids::{DataId, EndpointId, MeasureId, MessageId, Pc, Register, SessionId,
 pub use load_setting::LoadSetting;
 pub use matching::{Match, MatchTest, Save, Source, pointer_text};
 pub use measures::{
-    GROUP, GROUP_SEPARATOR, Measure, MeasureKind, Tags, all_tags, builtin, has_tag,
+    GROUP, GROUP_SEPARATOR, Measure, MeasureKind, Tags, all_tags, builtin, difference, has_tag,
 };
 pub use messages::{Acknowledgement, Expect, Pushed, SendOp, SentAt};
 pub use numbered::Numbered;
@@ -47,6 +48,7 @@ pub use phases::{
     Phase, PhaseKind, Population, RATE_MAX_PER_S, Series, Single, Spacing, Trace, closed_until_ns,
 };
 pub use reconnect::{Backoff, Jitter, Pauses, WsReconnect};
+pub use regions::{REGION, Recorded, Region};
 pub use session::{Op, Session, Transaction, Visits};
 pub use streams::{Poll, Reconnect, SseOpen, WsOpen};
 pub use tcp::{Payload, TcpOpen};
@@ -74,6 +76,8 @@ pub struct Plan {
     /// Where the target is several servers: each one's endpoint and weight. A user belongs to one
     /// of them, and its steps to endpoint 0 go there. Empty: there is one.
     pub servers: Vec<(EndpointId, f64)>,
+    /// Where users connect from; empty: the scenario does not say.
+    pub regions: Vec<Region>,
     /// The programs users run.
     pub sessions: Vec<Session>,
     /// Everything that is measured, by name. The first entries are the [`builtin`] ones.
@@ -138,6 +142,11 @@ impl Plan {
     /// How many users all phases together are expected to start.
     pub fn users_planned(&self) -> f64 {
         self.phases.iter().map(Phase::users_planned).sum::<f64>() + self.singles.len() as f64
+    }
+
+    /// The measures of a run's record; [`Threshold`]s refer to them.
+    pub fn recorded(&self) -> Recorded {
+        Recorded::new(&self.measures, &self.messages, &self.regions)
     }
 
     /// Puts the address of a started built-in target in the placeholder's place.

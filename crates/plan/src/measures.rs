@@ -13,6 +13,9 @@ pub const GROUP: &str = "group";
 /// Between the names of a group and of one in it.
 pub const GROUP_SEPARATOR: char = '/';
 
+/// Of measures that differ from others of their name in having none of their tags.
+const OTHER: &str = "other";
+
 /// Something that is measured or counted under a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Measure {
@@ -38,6 +41,17 @@ pub fn all_tags(tags: &Tags) -> impl Iterator<Item = (&str, &str)> {
 /// True if a measure with these tags has the tag; see [`all_tags`].
 pub fn has_tag(tags: &Tags, key: &str, value: &str) -> bool {
     all_tags(tags).any(|tag| tag == (key, value))
+}
+
+/// The tags in which one of several sets differs from others, as text: `area=shop, region=north`.
+pub fn difference(own: &Tags, all: &[Tags]) -> String {
+    let differs = |key: &String| all.iter().any(|tags| tags.get(key) != own.get(key));
+    let pairs = own.iter().filter(|(key, _)| differs(key));
+    let pairs: Vec<String> = pairs.map(|(key, value)| format!("{key}={value}")).collect();
+    match pairs.is_empty() {
+        true => OTHER.to_owned(),
+        false => pairs.join(", "),
+    }
 }
 
 /// Where a measure's times come from.

@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 pub use event::{Event, EventKind};
 pub use summary::{
     ClockSummary, Finding, HealthSummary, IntervalMethod, IntervalMissing, Latency, MeasureSummary,
-    PercentileInterval, PhaseSummary, Severity, Summary, TagSummary, ThresholdResult,
-    TrafficSummary, UsersSummary, Verdict, WireFigures,
+    PercentileInterval, PhaseSummary, RegionSummary, Severity, Summary, TagSummary,
+    ThresholdResult, TrafficSummary, UsersSummary, Verdict, WireFigures,
 };
-pub use tally::{Ending, MeasureTally, PhaseTally, SessionEnd, Tally, UserState};
+pub use tally::{Ending, MeasureTally, PhaseTally, RegionTally, SessionEnd, Tally, UserState};
 
 /// Version of everything in the directory; raised when old readers would misread new data.
 pub const FORMAT_VERSION: u32 = 2;
@@ -60,6 +60,9 @@ pub struct RunInfo {
     /// The worker processes, if loops ran in processes of their own. The index is the worker's number.
     #[serde(default)]
     pub workers: Vec<WorkerInfo>,
+    /// Where users connected from, if the scenario says so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub regions: Vec<RegionInfo>,
     /// Facts about the machine by name.
     pub host: BTreeMap<String, String>,
     /// What was measured; other files refer to the index.
@@ -121,6 +124,22 @@ impl GeneratorInfo {
     }
 }
 
+/// Where a part of the users connected from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RegionInfo {
+    /// The value of the tag `region` of what its users measured.
+    pub name: String,
+    /// Its share of the users, in proportion to those of the others.
+    pub share: f64,
+    /// The first of the loops that ran its users.
+    pub loops_first: u32,
+    /// How many loops there were.
+    pub loops: u32,
+    /// The network namespace that they connected from; `None`: that of the generator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub netns: Option<String>,
+}
+
 /// A process that ran a share of the loops.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerInfo {
@@ -128,8 +147,8 @@ pub struct WorkerInfo {
     pub pid: u32,
     /// Version of Throng.
     pub throng: String,
-    /// The first of its loops. Its users are those whose number leaves one of its loops when it is
-    /// divided by the number of all loops.
+    /// The first of its loops. Without regions, its users are those whose number leaves one of its loops
+    /// when it is divided by the number of all loops.
     pub loops_first: u32,
     /// How many loops it ran.
     pub loops: u32,
@@ -162,7 +181,31 @@ pub struct MeasureInfo {
     pub shared_name: Option<String>,
 }
 
+/// The key of the tag that regions give to measures.
+const REGION: &str = "region";
+
 impl MeasureInfo {
+    /// Its name without its region: that of the same measure over all regions.
+    pub fn over_regions(&self) -> String {
+        let mut name = self.name.clone();
+        let Some(region) = self.tags.get(REGION) else {
+            return name;
+        };
+        let pair = format!("{REGION}={region}");
+        let forms = [
+            (format!(" ({pair})"), ""),
+            (format!("({pair}, "), "("),
+            (format!(", {pair}"), ""),
+        ];
+        for (form, rest) in forms {
+            if let Some(at) = name.rfind(&form) {
+                name.replace_range(at..at + form.len(), rest);
+                return name;
+            }
+        }
+        name
+    }
+
     /// A measure without tags.
     pub fn new(name: &str, kind: &str) -> MeasureInfo {
         MeasureInfo {
@@ -306,4 +349,26 @@ pub struct SeriesRow {
     pub ip_bytes_out: u64,
     /// Gauge: bytes of the IP packets received, estimated.
     pub ip_bytes_in: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_over_all_regions_keeps_other_tags() {
+        let over = |name: &str| {
+            let mut measure = MeasureInfo::new(name, "request");
+            measure.tags.insert(REGION.to_owned(), "north".to_owned());
+            measure.over_regions()
+        };
+        assert_eq!(over("GET / (region=north)"), "GET /");
+        assert_eq!(over("GET / (area=a, region=north)"), "GET / (area=a)");
+        assert_eq!(
+            over("GET / (area=a, region=north, zone=z)"),
+            "GET / (area=a, zone=z)"
+        );
+        assert_eq!(over("GET / (region=north, zone=z)"), "GET / (zone=z)");
+        assert_eq!(over("GET /"), "GET /", "there is one region only");
+    }
 }

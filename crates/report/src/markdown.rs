@@ -3,6 +3,7 @@
 use record::schema::{Finding, MeasureSummary, RunInfo, Severity, Summary, Verdict};
 
 use crate::times::times;
+use crate::verdict::{of_region, over_regions};
 
 /// Percentiles in the table: places in [`times`], which begins with the mean.
 const SHOWN: [(usize, &str); 4] = [(1, "p50"), (3, "p95"), (5, "p99"), (7, "max")];
@@ -34,11 +35,21 @@ pub fn run_markdown(summary: &Summary, info: &RunInfo) -> String {
     if !summary.thresholds.is_empty() {
         text += "\n";
     }
-    text += &table("response", &summary.measures);
+    let measures = over_regions(&summary.totals, &summary.measures);
+    text += &table("response", measures);
     text += "\n";
     if !summary.tags.is_empty() {
         let tags: Vec<MeasureSummary> = summary.tags.iter().map(|t| t.figures.clone()).collect();
         text += &table("requests by tag", &tags);
+        text += "\n";
+    }
+    if summary.regions.len() > 1 {
+        let regions = summary.regions.iter();
+        let all: Vec<MeasureSummary> = regions
+            .flat_map(|region| of_region(summary, info, &region.name))
+            .map(|(_, measure)| measure.clone())
+            .collect();
+        text += &table("response by region", &all);
         text += "\n";
     }
     text += &findings(&summary.findings);

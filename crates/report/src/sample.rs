@@ -42,6 +42,7 @@ pub(crate) fn info() -> RunInfo {
             files_per_loop: 20_000,
             lag_max_ns: SECOND / 10,
         },
+        regions: Vec::new(),
         host: BTreeMap::new(),
         measures: vec![
             measure("handshake", "handshake"),
@@ -175,6 +176,7 @@ pub(crate) fn summary() -> Summary {
         end_ns: end_s * SECOND,
         users_started,
         measures,
+        totals: Vec::new(),
     };
     Summary {
         format: FORMAT_VERSION,
@@ -245,6 +247,8 @@ pub(crate) fn summary() -> Summary {
             measure("request", 720_000, 12, 3_100_000),
             measure("a step whose name is longer than its column", 3, 3, 0),
         ],
+        totals: Vec::new(),
+        regions: Vec::new(),
         tags: Vec::new(),
         phases: vec![
             phase(

@@ -1,8 +1,8 @@
 //! The verdict of a run as text: verdict, findings, thresholds, figures.
 
 use record::schema::{
-    Finding, IMPORTED_MODE, MeasureSummary, RunInfo, Severity, Summary, ThresholdResult,
-    UsersSummary, Verdict,
+    Finding, IMPORTED_MODE, MeasureInfo, MeasureSummary, RunInfo, Severity, Summary,
+    ThresholdResult, UsersSummary, Verdict,
 };
 
 use crate::intervals;
@@ -31,7 +31,7 @@ pub fn verdict(summary: &Summary, info: &RunInfo, directory: &str, style: Style)
         lines.extend(thresholds(&summary.thresholds, style));
     }
     lines.push(String::new());
-    lines.extend(figures(summary).render(COLUMNS, style));
+    lines.extend(figures(summary, info).render(COLUMNS, style));
     let intervals = intervals::lines(summary, style);
     if !intervals.is_empty() {
         lines.push(String::new());
@@ -129,13 +129,14 @@ fn thresholds(results: &[ThresholdResult], style: Style) -> Vec<String> {
     lines
 }
 
-/// All measures of the run, their sums by tag, then the measures of each phase.
-fn figures(summary: &Summary) -> Table {
+/// All measures of the run, their sums by tag, then the measures of each phase. Of a run with regions: those over all
+/// regions, and then by region.
+fn figures(summary: &Summary, info: &RunInfo) -> Table {
     let mut table = Table::new(&[
         "response", "count", "rate", "errors", "mean", "p50", "p90", "p95", "p98", "p99", "p99.9",
         "max",
     ]);
-    for measure in &summary.measures {
+    for measure in over_regions(&summary.totals, &summary.measures) {
         table.row(cells(measure));
     }
     if !summary.tags.is_empty() {
@@ -144,6 +145,9 @@ fn figures(summary: &Summary) -> Table {
         for tag in &summary.tags {
             table.row(cells(&tag.figures));
         }
+    }
+    if summary.regions.len() > 1 {
+        by_region(&mut table, summary, info);
     }
     if summary.phases.len() > 1 {
         for phase in &summary.phases {
@@ -157,12 +161,65 @@ fn figures(summary: &Summary) -> Table {
                 .tone(Tone::Strong, phase.name.clone());
             let users = format!(", {} started", units::counted(phase.users_started, "user"));
             table.section(line.tone(Tone::Dim, times + &users));
-            for measure in &phase.measures {
+            for measure in over_regions(&phase.totals, &phase.measures) {
                 table.row(cells(measure));
             }
         }
     }
     table
+}
+
+/// The measures over all regions if there are regions, else all.
+pub(crate) fn over_regions<'a>(
+    totals: &'a [MeasureSummary],
+    measures: &'a [MeasureSummary],
+) -> &'a [MeasureSummary] {
+    match totals.is_empty() {
+        true => measures,
+        false => totals,
+    }
+}
+
+/// The measures of each region, under a line with its users.
+fn by_region(table: &mut Table, summary: &Summary, info: &RunInfo) {
+    for region in &summary.regions {
+        let users = &region.users;
+        let text = format!(
+            "  {} of the users: {} started, {} connected{}",
+            units::percent(region.share),
+            units::count(users.started),
+            units::count(users.connected),
+            match users.failed {
+                0 => String::new(),
+                failed => format!(", {} failed", units::count(failed)),
+            }
+        );
+        let line = Line::default().text("region ");
+        let line = line.tone(Tone::Strong, region.name.clone());
+        table.section(line.tone(Tone::Dim, text));
+        for (name, measure) in of_region(summary, info, &region.name) {
+            table.row(cells(&MeasureSummary {
+                name,
+                ..measure.clone()
+            }));
+        }
+    }
+}
+
+/// The measures of a region, and their names over all regions.
+pub(crate) fn of_region<'a>(
+    summary: &'a Summary,
+    info: &'a RunInfo,
+    region: &'a str,
+) -> impl Iterator<Item = (String, &'a MeasureSummary)> {
+    let of =
+        move |measure: &&MeasureInfo| measure.tags.get("region").is_some_and(|own| own == region);
+    let own = info.measures.iter().filter(of);
+    own.filter_map(|info| {
+        let mut all = summary.measures.iter();
+        let measure = all.find(|measure| measure.name == info.name)?;
+        Some((info.over_regions(), measure))
+    })
 }
 
 fn cells(measure: &MeasureSummary) -> Vec<(Option<Tone>, String)> {

@@ -26,6 +26,7 @@ mod poll;
 mod probes;
 mod program;
 mod reconnect;
+mod regions;
 mod secrets;
 mod servers;
 mod sessions;
@@ -55,7 +56,7 @@ use data::Declared;
 use names::Param;
 use plan::expr::Template;
 use plan::probes::Probe;
-use plan::{Endpoint, EndpointId, Measure, MeasureId, MeasureKind, Plan, Tags};
+use plan::{Endpoint, EndpointId, Measure, MeasureId, MeasureKind, Plan, Region, Tags};
 use secrets::Secrets;
 pub(crate) use secrets::is_secret_header;
 use stats::dist::Dist;
@@ -159,6 +160,8 @@ pub(crate) struct Checker<'a> {
     endpoints: Vec<Endpoint>,
     /// `target.servers`: endpoint and weight.
     servers: Vec<(EndpointId, f64)>,
+    /// Where users connect from.
+    regions: Vec<Region>,
     measures: Vec<Measure>,
     /// Where each of them stands first.
     measure_places: Vec<Place>,
@@ -198,6 +201,7 @@ impl<'a> Checker<'a> {
             check_system: &|_, _| Vec::new(),
             params: Vec::new(),
             endpoints: Vec::new(),
+            regions: Vec::new(),
             measures: vec![Measure {
                 name: "connect".to_owned(),
                 kind: MeasureKind::Connect,

@@ -38,6 +38,8 @@ pub fn judge(info: &RunInfo, import: &Import, tally: &Tally) -> Summary {
         traffic: None,
         clocks: Vec::new(),
         measures,
+        totals: Vec::new(),
+        regions: Vec::new(),
         tags: Vec::new(),
         phases: Vec::new(),
     }

@@ -49,8 +49,8 @@ pub(crate) use ui::UiArgs;
 
 use crate::imports::Leniency;
 use crate::settings::{
-    RUNS, parse_confidence, parse_duration, parse_growth, parse_load, parse_part, parse_run,
-    parse_set,
+    RUNS, parse_confidence, parse_duration, parse_growth, parse_load, parse_netns, parse_part,
+    parse_run, parse_set,
 };
 
 /// A scalability laboratory for real-time systems: models the crowd, sends it, judges the result.
@@ -261,6 +261,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(0..=machine::loops::LOOPS_MAX as i64))]
     pub(crate) workers: u32,
+    /// Let the users of a region connect from this network namespace, such as
+    /// sydney=/run/netns/sydney; once for each region. The scenario has `regions`
+    #[arg(long, value_name = "REGION=PATH", value_parser = parse_netns)]
+    pub(crate) netns: Vec<(String, PathBuf)>,
     #[command(flatten)]
     pub(crate) lost_workers: LostWorkersArgs,
     /// Show the run live in a web browser, at this address or at a free port of 127.0.0.1; the URL

@@ -44,6 +44,16 @@ pub(crate) fn parse_set(text: &str) -> Result<(String, String), String> {
     Ok((key.to_owned(), value.to_owned()))
 }
 
+/// `region=path`.
+pub(crate) fn parse_netns(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((region, path)) if !region.is_empty() && !path.is_empty() => {
+            Ok((region.to_owned(), PathBuf::from(path)))
+        }
+        _ => Err("expected REGION=PATH, such as sydney=/run/netns/sydney".to_owned()),
+    }
+}
+
 /// A share of 1: `50%` or `0.5`.
 pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {

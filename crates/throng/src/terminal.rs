@@ -131,7 +131,8 @@ impl History {
         let old = self.heat.len().saturating_sub(PAST);
         self.heat.drain(..old);
         let length_ns = tick.row.end_ns.saturating_sub(tick.row.start_ns);
-        for measure in &tick.measures {
+        let measures = tick.over_regions();
+        for measure in measures.iter() {
             if !self.measures.contains_key(&measure.name) {
                 self.order.push(measure.name.clone());
             }
@@ -141,7 +142,7 @@ impl History {
                 .add(measure);
         }
         for (name, recent) in &mut self.measures {
-            let second = tick.measures.iter().find(|m| &m.name == name);
+            let second = measures.iter().find(|m| &m.name == name);
             recent.close(second.map_or(0, |m| m.count), length_ns);
             let p99_ns = second
                 .and_then(|m| m.response)

@@ -9,6 +9,7 @@ use engine::trace::{TraceEvent, TraceRequest, Traced};
 use plan::{Phase, PhaseKind, Plan, SessionId};
 
 use super::error::ConductError;
+use super::places::places;
 use super::prepare::{folder_of, prepare, start_target};
 use super::zero;
 use crate::control::Interrupt;
@@ -55,7 +56,8 @@ pub fn try_user(
         users_max: 1,
     };
     let address = target.as_ref().map(|target| target.address);
-    let mut setup = prepare(&plan, address, layout, folder)?;
+    let places = places(&plan, &[None])?;
+    let mut setup = prepare(&plan, address, (layout, places), folder)?;
     let (sink, events) = channel();
     setup.trace = Some(TraceRequest {
         user: request.user,

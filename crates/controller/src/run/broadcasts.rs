@@ -11,6 +11,8 @@ use record::counters::COUNTER_MAX;
 use sequences::{Broadcast, Head, Ledger, Settlement};
 use stats::hist::LogHistogram;
 
+use super::regions::Numbering;
+
 /// A broadcast that no user received for this long has reached all its receivers.
 const SILENT_NS: u64 = 5_000_000_000;
 /// Broadcasts that are waited for; above it, the oldest are closed as they are.
@@ -36,15 +38,16 @@ pub(crate) struct Broadcasts {
 }
 
 impl Broadcasts {
-    pub(crate) fn new(plan: &Plan) -> Broadcasts {
+    pub(crate) fn new(plan: &Plan, numbering: &Numbering) -> Broadcasts {
+        let of_all = |measure| numbering.of_all(measure);
         let measures = plan.messages.iter().map(|message| {
             let numbered = message.numbered.as_ref()?;
             Some(Measures {
-                first: numbered.first,
-                last: numbered.last,
-                lost: numbered.lost,
-                unaccounted: numbered.unaccounted,
-                silent: numbered.silent,
+                first: numbered.first.map(of_all),
+                last: of_all(numbered.last),
+                lost: of_all(numbered.lost),
+                unaccounted: of_all(numbered.unaccounted),
+                silent: of_all(numbered.silent),
             })
         });
         Broadcasts {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::driver::real::{LoopNews, StopFlag, Zero, monotonic_ns};
-use machine::host::{self, Totals};
+use machine::host::{self, NetworkCounters, Totals};
 use plan::Plan;
 use record::counters::Counts;
 use record::schema::{EventKind, RunStatus, SeriesRow};
@@ -39,6 +39,8 @@ pub(super) struct Conductor<'a> {
     pub(super) allow_lost_workers: bool,
     pub(super) progress: Progress,
     pub(super) probing: Option<Probing>,
+    /// Of the namespaces that users connect from; empty: of the generator's own.
+    pub(super) networks: Vec<NetworkCounters>,
     /// The built-in target. It is stopped when this is dropped.
     pub(super) target: Option<TargetProcess>,
 }
@@ -64,9 +66,9 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn new(workers_count: u32) -> Progress {
+    pub(super) fn new(workers_count: u32, networks: &[NetworkCounters]) -> Progress {
         Progress {
-            totals: host::totals(),
+            totals: host::totals(networks),
             usage: Usage::default(),
             workers_left: workers_count,
             guard: Guard::new(),
@@ -260,7 +262,7 @@ impl Conductor<'_> {
         let row = &mut interval.row;
         row.users_due =
             starts::due_between(self.plan, row.start_ns, row.end_ns) + row.users_repeated;
-        let totals = host::totals();
+        let totals = host::totals(&self.networks);
         row.cpu_process_ns = totals
             .cpu_process_ns
             .saturating_sub(self.progress.totals.cpu_process_ns)

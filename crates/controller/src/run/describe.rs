@@ -1,13 +1,15 @@
 //! What `run.json` says from the start.
 
 use engine::driver::real::Waiting;
+use engine::share::region_loops;
 use machine::host;
 use machine::loops::open_files_max;
 use plan::Plan;
 use plan::{MeasureKind, Phase, PhaseKind, Spacing, Target, Trace};
 use record::run_id;
 use record::schema::{
-    FORMAT_VERSION, GeneratorInfo, MeasureInfo, PhaseInfo, RunInfo, RunStatus, WorkerInfo,
+    FORMAT_VERSION, GeneratorInfo, MeasureInfo, PhaseInfo, RegionInfo, RunInfo, RunStatus,
+    WorkerInfo,
 };
 
 use crate::inputs::{ScenarioText, hex_digest};
@@ -75,7 +77,8 @@ impl RunStart<'_> {
             },
             workers: workers.clone(),
             host: host::facts(),
-            measures: plan.measures.iter().map(measure).collect(),
+            regions: regions(plan, setup),
+            measures: plan.recorded().measures.iter().map(measure).collect(),
             sessions: plan
                 .sessions
                 .iter()
@@ -108,8 +111,27 @@ fn steps(plan: &Plan) -> Vec<u16> {
         plan::Op::TransactionStart { measure, .. } => Some(*measure),
         op => op.measure(),
     });
+    let recorded = plan.recorded();
+    let steps = steps.flat_map(|measure| recorded.all_of(measure));
     let steps: std::collections::BTreeSet<u16> = steps.map(|measure| measure.0).collect();
     steps.into_iter().collect()
+}
+
+/// The regions and their loops.
+fn regions(plan: &Plan, setup: &LoopsSetup) -> Vec<RegionInfo> {
+    let loops = region_loops(&plan.regions, setup.layout.loops_count);
+    let regions = plan.regions.iter().zip(loops).zip(&setup.places);
+    let regions = regions.map(|((region, loops), place)| {
+        let netns = place.netns.as_ref();
+        RegionInfo {
+            name: region.name.clone(),
+            share: region.share,
+            loops_first: loops.first,
+            loops: loops.count,
+            netns: netns.map(|netns| netns.path().display().to_string()),
+        }
+    });
+    regions.collect()
 }
 
 fn measure(measure: &plan::Measure) -> MeasureInfo {

@@ -6,6 +6,7 @@ use machine::limits::about;
 use probe::ProbeError;
 use record::{RecordError, RowCounts};
 
+use super::places::NetnsError;
 use crate::target::TargetError;
 use crate::workers::pool::PoolError;
 
@@ -14,6 +15,8 @@ use crate::workers::pool::PoolError;
 pub enum ConductError {
     #[error("cannot resolve {host:?}: {problem}; check the name, or use an address")]
     Resolve { host: String, problem: String },
+    #[error(transparent)]
+    Netns(#[from] NetnsError),
     #[error(transparent)]
     TooSmall(#[from] TooSmall),
     #[error(transparent)]
@@ -53,19 +56,30 @@ pub fn counted(rows: RowCounts) -> String {
 /// The machine is too small for the run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "this machine can hold about {} users at once{}, but the scenario needs {}: {limit} is {now}, \
+    "this machine can hold about {} users at once{}{}, but the scenario needs {}: {limit} is {now}, \
      and {needed} is needed; `throng doctor --users {users}{}` shows what to raise; `--force` runs \
      anyway",
     about(*.holds),
     if *.target_here { " with the target on it" } else { "" },
+    .region.as_ref().map_or_else(String::new, |region| format!(" in region {region}")),
     units::count(*.users),
     if *.target_here { "" } else { " --target-elsewhere" }
 )]
 pub struct TooSmall {
     pub users: u64,
+    /// The region whose network namespace is too small; `None`: the machine is.
+    pub region: Option<String>,
     pub holds: u64,
     pub target_here: bool,
     pub limit: &'static str,
     pub now: String,
     pub needed: String,
+}
+
+impl TooSmall {
+    /// Where the users are, in words.
+    pub(super) fn in_region(&self) -> String {
+        let region = self.region.as_ref();
+        region.map_or_else(String::new, |region| format!(" in region {region}"))
+    }
 }

@@ -16,6 +16,7 @@ use record::{
 
 use super::error::{ConductError, counted};
 use super::merge::{Interval, Outcomes};
+use super::regions::Numbering;
 use super::tick::example_event;
 use crate::causes::with_causes;
 use crate::secrets::Secrets;
@@ -49,7 +50,7 @@ impl Journal {
         info: RunInfo,
         scenario: &str,
         durability: Durability,
-        rows: Receiver<Vec<Measurement>>,
+        rows: (Receiver<Vec<Measurement>>, Numbering),
         secrets: Secrets,
     ) -> Result<Journal, RecordError> {
         let dir = RunDir::create_durable(root, &info, scenario, durability)?;

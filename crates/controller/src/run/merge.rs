@@ -9,11 +9,12 @@ use engine::traffic::Traffic;
 use plan::{MeasureId, MessageId};
 use record::Outcome;
 use record::counters::Counts;
-use record::schema::{Ending, MeasureTally, PhaseTally, SeriesRow, Tally};
+use record::schema::{Ending, MeasureTally, PhaseTally, RegionTally, SeriesRow, Tally};
 use sequences::Settlement;
 use stats::hist::LogHistogram;
 
 use super::broadcasts::Broadcasts;
+use super::regions::Numbering;
 
 /// One interval over all loops.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub(crate) struct Interval {
     pub(crate) examples: Vec<Example>,
     pub(crate) endings: Vec<Ending>,
     pub(crate) counts: Counts,
+    /// The counts of each region.
+    pub(crate) regions: Vec<Counts>,
     settlements: Vec<(Settlement, u64)>,
     lag: LogHistogram,
 }
@@ -32,6 +35,7 @@ pub(crate) struct Interval {
 pub(crate) struct Merger {
     open: BTreeMap<u64, Interval>,
     loops: Vec<LoopProgress>,
+    numbering: Numbering,
     broadcasts: Broadcasts,
     /// The clocks that stamp messages, by the plan's messages.
     clocks: BTreeMap<MessageId, ClockReading>,
@@ -85,9 +89,10 @@ impl LoopProgress {
 }
 
 impl Merger {
-    pub(crate) fn new(broadcasts: Broadcasts, loops_count: u32) -> Merger {
+    pub(crate) fn new(broadcasts: Broadcasts, numbering: Numbering, loops_count: u32) -> Merger {
         Merger {
             open: BTreeMap::new(),
+            numbering,
             loops: vec![LoopProgress::default(); loops_count as usize],
             broadcasts,
             clocks: BTreeMap::new(),
@@ -96,7 +101,8 @@ impl Merger {
     }
 
     /// Takes one loop's interval.
-    pub(crate) fn add(&mut self, delta: Delta) {
+    pub(crate) fn add(&mut self, mut delta: Delta) {
+        self.numbering.rename(&mut delta);
         let known = &mut self.loops[delta.loop_id as usize];
         known.reported = Some((delta.start_ns, delta.end_ns));
         known.users = delta.gauges.users;
@@ -112,10 +118,19 @@ impl Merger {
                 .and_modify(|known| known.merge(reading))
                 .or_insert(*reading);
         }
-        self.open
-            .entry(delta.start_ns)
-            .or_insert_with(|| Interval::new(delta.start_ns, delta.end_ns, delta.phase))
-            .add(delta);
+        let region = self.numbering.region(delta.loop_id);
+        let regions = self.numbering.regions_count();
+        let interval = self.open.entry(delta.start_ns).or_insert_with(|| {
+            let interval = Interval::new(delta.start_ns, delta.end_ns, delta.phase);
+            Interval {
+                regions: vec![Counts::default(); regions],
+                ..interval
+            }
+        });
+        if let Some(region) = region {
+            interval.regions[region].merge(&delta.counts);
+        }
+        interval.add(delta);
     }
 
     /// What all replies so far say of the clocks that stamp messages.
@@ -206,6 +221,7 @@ impl Interval {
             examples: Vec::new(),
             endings: Vec::new(),
             counts: Counts::default(),
+            regions: Vec::new(),
             settlements: Vec::new(),
             lag: LogHistogram::new(),
         }
@@ -274,6 +290,8 @@ pub(crate) struct Outcomes {
     /// Operations begun, by measure.
     begun: Vec<u64>,
     endings: Vec<Ending>,
+    /// By region.
+    regions: Vec<Counts>,
     /// When the last phase ends.
     planned_end_ns: u64,
     /// End of the last interval.
@@ -290,6 +308,11 @@ impl Outcomes {
 
     pub(crate) fn add(&mut self, interval: &Interval) {
         self.until_ns = self.until_ns.max(interval.row.end_ns);
+        let regions_count = self.regions.len().max(interval.regions.len());
+        self.regions.resize(regions_count, Counts::default());
+        for (sum, counts) in self.regions.iter_mut().zip(&interval.regions) {
+            sum.merge(counts);
+        }
         for ending in &interval.endings {
             let is_same = |kept: &&mut Ending| {
                 Ending { users: 0, ..**kept }
@@ -327,6 +350,7 @@ impl Outcomes {
             until_ns: Some(self.until_ns),
             begun: self.begun.clone(),
             endings: self.endings.clone(),
+            regions: self.regions.iter().map(users).collect(),
             ..Tally::default()
         };
         for (&(phase, measure), counts) in &self.counts {
@@ -348,12 +372,41 @@ impl Outcomes {
     }
 }
 
+/// The users of a region.
+fn users(counts: &Counts) -> RegionTally {
+    RegionTally {
+        started: counts.users_started.saturating_sub(counts.users_repeated),
+        connected: counts.users_connected,
+        sessions: counts.users_started,
+        finished: counts.users_finished,
+        failed: counts.users_failed,
+        stopped: counts.users_stopped,
+        cut_off: counts.users_cut,
+        refused: counts.users_refused,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use engine::measure::{Gauges, LoopCpu};
 
     use super::*;
     use sequences::Broadcast;
+
+    /// Without regions.
+    fn numbering() -> Numbering {
+        let text =
+            "target: http://h/\nsessions: { s: [ { get: / } ] }\narrivals: [ { hold: 1s } ]\n";
+        Numbering::new(&crate::testing::plan(text), 1)
+    }
+
+    fn merger(broadcasts: Broadcasts, loops_count: u32) -> Merger {
+        Merger::new(broadcasts, numbering(), loops_count)
+    }
+
+    fn broadcasts(plan: &plan::Plan) -> Broadcasts {
+        Broadcasts::new(plan, &Numbering::new(plan, 2))
+    }
 
     fn delta(loop_id: u16, second: u64, users: u64) -> Delta {
         Delta {
@@ -392,7 +445,7 @@ mod tests {
 
     #[test]
     fn an_interval_is_complete_when_all_loops_have_reported_it_or_ended() {
-        let mut merger = Merger::new(Broadcasts::default(), 2);
+        let mut merger = merger(Broadcasts::default(), 2);
         merger.add(delta(0, 0, 5));
         merger.add(delta(0, 1, 6));
         assert_eq!(complete(&mut merger), []);
@@ -413,7 +466,7 @@ sessions: { s: [ { ws: / }, { think: 1s } ] }
 arrivals: [ { constant: 1/s, for: 1s } ]
 ";
         let plan = crate::testing::plan(text);
-        let mut merger = Merger::new(Broadcasts::new(&plan), 2);
+        let mut merger = merger(broadcasts(&plan), 2);
         let got = |number, sent_ns, first_ns, last_ns| Broadcast {
             message: MessageId(0),
             sequence: 9,
@@ -467,7 +520,7 @@ arrivals: [ { constant: 1/s, for: 1s } ]
 
     #[test]
     fn lost_loops_are_not_waited_for_and_are_counted() {
-        let mut merger = Merger::new(Broadcasts::default(), 4);
+        let mut merger = merger(Broadcasts::default(), 4);
         for worker in 0..4 {
             merger.add(delta(worker, 0, 10));
         }
@@ -492,7 +545,7 @@ arrivals: [ { constant: 1/s, for: 1s } ]
 
     #[test]
     fn an_ended_loop_loses_no_users() {
-        let mut merger = Merger::new(Broadcasts::default(), 2);
+        let mut merger = merger(Broadcasts::default(), 2);
         merger.add(delta(0, 0, 3));
         merger.add(delta(1, 0, 3));
         merger.end(0);

@@ -5,30 +5,44 @@
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
+use engine::driver::real::Namespace;
 use machine::limits::{Demand, Sources, about};
 use machine::{Facts, MachineLimits};
 use plan::Plan;
 use plan::Target;
 
 use super::error::{ConductError, TooSmall};
-use super::prepare::resolve;
+use super::places::{NetnsError, places};
+use crate::workers::setup::Place;
 
-/// Compares the `users` of `plan` with the limits of this machine. A run that is too large is an
-/// error, or with `force` a sentence for the record.
-pub(super) fn check(plan: &Plan, users: u64, force: bool) -> Result<Option<String>, ConductError> {
+/// Compares the `users` of `plan` with the limits of this machine, and of the network namespaces of its regions. A run
+/// that is too large is an error, or with `force` a sentence for the record.
+pub(super) fn check(
+    plan: &Plan,
+    users: u64,
+    force: bool,
+    namespaces: &[Option<Namespace>],
+) -> Result<Option<String>, ConductError> {
     // A built-in target does not run yet, but it will run on this machine.
-    let addresses = match &plan.target {
+    let places = match &plan.target {
         Target::Builtin { .. } => Vec::new(),
-        Target::Url(_) => resolve(&plan.endpoints)?,
+        Target::Url(_) => places(plan, namespaces)?,
     };
     let sources = plan.options.source_addresses.len() as u64;
-    let demand = demand(users, &addresses, sources, is_own);
-    match shortage(&Facts::read(), demand) {
+    let small = match namespaces.iter().any(Option::is_some) {
+        true => shortage_of_regions(plan, users, sources, &places)?,
+        false => {
+            let addresses = places.first().map_or(&[][..], |place| &place.addresses);
+            shortage(&Facts::read(), demand(users, addresses, sources, is_own))
+        }
+    };
+    match small {
         None => Ok(None),
         Some(small) if force => Ok(Some(format!(
-            "this machine can hold about {} users at once: {} is {}, and {} is needed; --force ran it \
+            "this machine can hold about {} users at once{}: {} is {}, and {} is needed; --force ran it \
              anyway",
             about(small.holds),
+            small.in_region(),
             small.limit,
             small.now,
             small.needed
@@ -37,11 +51,58 @@ pub(super) fn check(plan: &Plan, users: u64, force: bool) -> Result<Option<Strin
     }
 }
 
+/// Each namespace has ports of its own; memory and files are the machine's.
+fn shortage_of_regions(
+    plan: &Plan,
+    users: u64,
+    sources: u64,
+    places: &[Place],
+) -> Result<Option<TooSmall>, ConductError> {
+    let total: f64 = plan.regions.iter().map(|region| region.share).sum();
+    let (mut pairs, mut loopback, mut target_here) = (0, false, false);
+    for (region, place) in plan.regions.iter().zip(places) {
+        let own = (users as f64 * region.share / total).ceil() as u64;
+        let look = || {
+            let demand = demand(own, &place.addresses, sources, is_own);
+            (shortage(&Facts::read(), demand), demand)
+        };
+        let (small, demand) = match &place.netns {
+            None => look(),
+            Some(namespace) => namespace
+                .run(look)
+                .map_err(|source| NetnsError::Namespace {
+                    region: region.name.clone(),
+                    source,
+                })?,
+        };
+        if let Some(small) = small {
+            let region = Some(region.name.clone());
+            return Ok(Some(TooSmall { region, ..small }));
+        }
+        match demand.sources {
+            Sources::Loopback => loopback = true,
+            Sources::Pairs(count) => pairs += count,
+        }
+        target_here |= demand.target_here;
+    }
+    let sources = match loopback {
+        true => Sources::Loopback,
+        false => Sources::Pairs(pairs),
+    };
+    let all = Demand {
+        users,
+        target_here,
+        sources,
+    };
+    Ok(shortage(&Facts::read(), all))
+}
+
 fn shortage(facts: &Facts, demand: Demand) -> Option<TooSmall> {
     let limits = MachineLimits::compute(facts, demand);
     let (holds, limit) = limits.shortage()?;
     Some(TooSmall {
         users: demand.users,
+        region: None,
         holds,
         target_here: demand.target_here,
         limit: limit.name,

@@ -12,18 +12,18 @@ use super::error::ConductError;
 use crate::target::TargetProcess;
 use crate::workers::layout::Layout;
 use crate::workers::protocol::Trust;
-use crate::workers::setup::LoopsSetup;
+use crate::workers::setup::{LoopsSetup, Place};
 
-/// Prepares a run of `plan`, whose target was started. Files are relative to `folder`.
+/// Prepares a run of `plan`, whose target was started, at `places` by region. Files are relative to `folder`.
 pub(super) fn prepare(
     plan: &Plan,
     target: Option<SocketAddr>,
-    layout: Layout,
+    (layout, places): (Layout, Vec<Place>),
     folder: &Path,
 ) -> Result<LoopsSetup, ConductError> {
     Ok(LoopsSetup {
         target,
-        addresses: resolve(&plan.endpoints)?,
+        places,
         sources: plan.options.source_addresses.clone(),
         trust: trust(plan, folder)?,
         layout,

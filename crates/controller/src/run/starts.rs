@@ -1,6 +1,7 @@
 //! How many users the plan starts, and when.
 
-use engine::arrivals::{Arrivals, Share};
+use engine::arrivals::Arrivals;
+use engine::share::Share;
 use plan::Plan;
 
 use crate::workers::protocol::Loops;
@@ -20,11 +21,12 @@ pub(crate) fn due_between(plan: &Plan, from_ns: u64, until_ns: u64) -> u64 {
 
 /// Users of the plan that these loops start, restarts aside.
 pub(crate) fn planned(plan: &Plan, loops: Loops) -> u64 {
-    let all = Share { index: 0, of: 1 };
     let numbers = loops.numbers();
-    let own = Arrivals::new(plan, all)
-        .filter(|arrival| numbers.contains(&((arrival.user % u64::from(loops.of.max(1))) as u32)));
-    own.count() as u64
+    let shares = numbers.map(|index| Share::of_loop(index, loops.of.max(1), &plan.regions));
+    let shares: Vec<Share> = shares.collect();
+    let is_theirs = |user: u64| shares.iter().any(|share| share.takes(user));
+    let all = Arrivals::new(plan, Share::new(0, 1));
+    all.filter(|arrival| is_theirs(arrival.user)).count() as u64
 }
 
 #[cfg(test)]

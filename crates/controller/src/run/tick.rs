@@ -1,5 +1,7 @@
 //! One second of a run, for the live view.
 
+use std::borrow::Cow;
+
 use engine::clocks::ClockReading;
 use engine::measure::{Example, MeasureDelta};
 use judge::course::{Growing, SecondOf};
@@ -37,6 +39,23 @@ impl Tick<'_> {
             matches!(info.kind.as_str(), "request" | "handshake")
         });
         measures.map(|delta| &delta.response)
+    }
+
+    /// The measures, those of several regions as one.
+    pub fn over_regions(&self) -> Cow<'_, [TickMeasure]> {
+        if self.info.regions.is_empty() {
+            return Cow::Borrowed(&self.measures);
+        }
+        let mut parts: Vec<(String, Vec<&MeasureDelta>)> = Vec::new();
+        for (id, delta) in &self.interval.measures {
+            let name = self.info.measures[id.index()].over_regions();
+            match parts.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, deltas)) => deltas.push(delta),
+                None => parts.push((name, vec![delta])),
+            }
+        }
+        let parts = parts.into_iter();
+        parts.map(|(name, deltas)| measure(name, &deltas)).collect()
     }
 
     /// A copy with all histograms, for another thread to add up.
@@ -113,23 +132,32 @@ pub struct TickMeasure {
 
 /// The measures of an interval.
 pub(crate) fn measures(info: &RunInfo, interval: &Interval) -> Vec<TickMeasure> {
-    let measures = interval.measures.iter().map(|(&id, delta)| {
-        let by_outcome = Outcome::ALL.iter().zip(&delta.outcomes);
-        let errors = by_outcome
-            .filter(|(outcome, _)| outcome.is_error())
-            .map(|(_, n)| n)
-            .sum();
-        let mut known = delta.response.clone();
-        known.merge(&delta.failed);
-        let times = Censored::new(&known, &delta.censored);
-        TickMeasure {
-            name: info.measures[id.index()].name.clone(),
-            count: delta.outcomes.iter().sum(),
-            errors,
-            response: (!times.is_empty()).then(|| [0.5, 0.95, 0.99].map(|q| times.quantile(q))),
-        }
-    });
+    let measures = interval.measures.iter();
+    let measures =
+        measures.map(|(&id, delta)| measure(info.measures[id.index()].name.clone(), &[delta]));
     measures.collect()
+}
+
+/// Parts of a measure as one.
+fn measure(name: String, parts: &[&MeasureDelta]) -> TickMeasure {
+    let (mut known, mut unanswered) = (LogHistogram::new(), LogHistogram::new());
+    let (mut count, mut errors) = (0, 0);
+    for part in parts {
+        let by_outcome = Outcome::ALL.iter().zip(&part.outcomes);
+        let failed = by_outcome.filter(|(outcome, _)| outcome.is_error());
+        errors += failed.map(|(_, n)| n).sum::<u64>();
+        count += part.outcomes.iter().sum::<u64>();
+        known.merge(&part.response);
+        known.merge(&part.failed);
+        unanswered.merge(&part.censored);
+    }
+    let times = Censored::new(&known, &unanswered);
+    TickMeasure {
+        name,
+        count,
+        errors,
+        response: (!times.is_empty()).then(|| [0.5, 0.95, 0.99].map(|q| times.quantile(q))),
+    }
 }
 
 /// What is recorded of the clocks that stamp messages.

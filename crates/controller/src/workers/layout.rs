@@ -19,14 +19,15 @@ pub(crate) struct Layout {
 }
 
 /// Chooses the loops for `plan` on a machine with `cores`, if a loop may have
-/// `files_max` open files. Each of `workers_count` processes gets one at least; 0: the loops run in
-/// this one.
+/// `files_max` open files. Each of `workers_count` processes gets one at least (0: the loops run in
+/// this one), and so does each region.
 pub(crate) fn layout(plan: &Plan, cores: u32, files_max: u64, workers_count: u32) -> Layout {
     let users_max = users_at_once(plan).ceil() as u64;
     let wanted = users_max
         .div_ceil(connections_per_loop(files_max))
         .clamp(1, LOOPS_MAX) as u32;
-    let wanted = wanted.max(workers_count);
+    let least = workers_count.max(plan.regions.len() as u32);
+    let wanted = wanted.max(least);
     let requested = plan.options.loops_count;
     let waiting = match plan.options.mode {
         Mode::Precise => Waiting::Precise,
@@ -40,7 +41,7 @@ pub(crate) fn layout(plan: &Plan, cores: u32, files_max: u64, workers_count: u32
     });
     Layout {
         waiting,
-        loops_count: loops_count.max(workers_count).max(1),
+        loops_count: loops_count.max(least).max(1),
         users_max,
     }
 }

@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel};
 use std::time::Duration;
 
 use engine::driver::real::{LoopNews, StopFlag, Zero};
+use engine::share::region_loops;
 use plan::Plan;
 use record::Measurement;
 use record::schema::WorkerInfo;
@@ -16,7 +17,7 @@ use super::process::{LostWorker, SpawnRequest, WorkersError};
 use super::processes::Processes;
 use super::protocol::{Loops, Usage};
 use super::setup::LoopsSetup;
-use super::threads::{LoopConfig, Threads, ThreadsError};
+use super::threads::{LoopConfig, LoopPlace, Threads, ThreadsError};
 
 /// Why the loops of a run do not start, or failed.
 #[derive(Debug, thiserror::Error)]
@@ -73,7 +74,7 @@ impl Pool {
                 (sender, rows),
             )?),
             None => {
-                let config = loop_config(setup)?;
+                let config = loop_config(plan, setup)?;
                 // The receiver is gone if the run is being torn down.
                 let report = move |news| drop(sender.send(News::Loop(news)));
                 Backend::Threads(Threads::prepare(plan, &config, stop, &rows, report)?)
@@ -144,7 +145,21 @@ impl Pool {
     }
 }
 
-fn loop_config(setup: &LoopsSetup) -> Result<LoopConfig, TrustError> {
+/// The place of each region, by its first loop.
+fn loop_places(plan: &Plan, setup: &LoopsSetup) -> Vec<LoopPlace> {
+    let regions = region_loops(&plan.regions, setup.layout.loops_count);
+    // Without regions the first place is that of all loops.
+    let firsts = regions.iter().map(|loops| loops.first);
+    let firsts = firsts.chain(regions.is_empty().then_some(0));
+    let places = firsts.zip(&setup.places).map(|(first, place)| LoopPlace {
+        first,
+        netns: place.netns.clone(),
+        addresses: place.addresses.as_slice().into(),
+    });
+    places.collect()
+}
+
+fn loop_config(plan: &Plan, setup: &LoopsSetup) -> Result<LoopConfig, TrustError> {
     let tls = setup.trust.as_ref();
     let tls = tls.map(|trust| {
         let verify = Verify::all_if(trust.verify);
@@ -153,7 +168,7 @@ fn loop_config(setup: &LoopsSetup) -> Result<LoopConfig, TrustError> {
     Ok(LoopConfig {
         loops: Loops::all(setup.layout.loops_count),
         waiting: setup.layout.waiting,
-        addresses: setup.addresses.as_slice().into(),
+        places: loop_places(plan, setup),
         sources: setup.sources.as_slice().into(),
         users_max: setup.layout.users_max,
         tls: tls.transpose()?,

@@ -209,7 +209,7 @@ fn slice(setup: &LoopsSetup, request: SpawnRequest<'_>, plan_digest: &str, loops
         scenario: request.scenario.clone(),
         plan_digest: plan_digest.to_owned(),
         target: setup.target,
-        addresses: setup.addresses.clone(),
+        addresses: setup.addresses().to_vec(),
         trust: setup.trust.clone(),
         loops,
         wide: setup.is_wide(),

@@ -23,7 +23,7 @@ use super::protocol::{
     ToWorker, Usage, plan_digest,
 };
 use super::rows::rows_channel;
-use super::threads::{LoopConfig, Threads};
+use super::threads::{LoopConfig, LoopPlace, Threads};
 use crate::causes::with_causes;
 use crate::inputs::ScenarioText;
 
@@ -202,7 +202,11 @@ impl SliceRun {
             } else {
                 Waiting::Precise
             },
-            addresses: slice.addresses.as_slice().into(),
+            places: vec![LoopPlace {
+                first: 0,
+                netns: None,
+                addresses: slice.addresses.as_slice().into(),
+            }],
             sources: slice.sources.as_slice().into(),
             users_max: slice.users_max,
             tls,
@@ -303,7 +307,7 @@ fn send_rows(rows: &Receiver<Vec<Measurement>>, controller: &Controller) {
 
 fn usage() -> Usage {
     Usage {
-        cpu_ns: host::totals().cpu_process_ns,
+        cpu_ns: host::totals(&[]).cpu_process_ns,
         resident_bytes: host::resident_bytes(),
     }
 }

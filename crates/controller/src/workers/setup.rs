@@ -2,19 +2,28 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use engine::driver::real::Waiting;
+use engine::driver::real::{Namespace, Waiting};
 use engine::trace::TraceRequest;
 
 use super::layout::Layout;
 use super::protocol::Trust;
+
+/// Where users of a region connect from, and to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// `None`: the generator's own.
+    pub(crate) netns: Option<Namespace>,
+    /// By endpoint.
+    pub(crate) addresses: Vec<SocketAddr>,
+}
 
 /// What all loops of a run need besides the plan, wherever they run.
 #[derive(Debug)]
 pub(crate) struct LoopsSetup {
     /// Where the built-in target listens.
     pub(crate) target: Option<SocketAddr>,
-    /// By endpoint.
-    pub(crate) addresses: Vec<SocketAddr>,
+    /// By region; without regions there is one. Worker processes have no namespaces and all the same addresses.
+    pub(crate) places: Vec<Place>,
     /// Local addresses to connect from; empty: the loops choose.
     pub(crate) sources: Vec<IpAddr>,
     /// Set if an endpoint uses TLS.
@@ -27,6 +36,11 @@ pub(crate) struct LoopsSetup {
 }
 
 impl LoopsSetup {
+    /// The addresses of the first region, by endpoint.
+    pub(super) fn addresses(&self) -> &[SocketAddr] {
+        self.places.first().map_or(&[], |place| &place.addresses)
+    }
+
     /// True if loops sleep in milliseconds.
     pub(super) fn is_wide(&self) -> bool {
         self.layout.waiting == Waiting::Wide

@@ -6,10 +6,11 @@ use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use engine::arrivals::Share;
 use engine::driver::real::{
-    LoopCores, LoopError, LoopNews, LoopSetup, StartBarrier, StopFlag, Waiting, Zero, run_loop,
+    LoopCores, LoopError, LoopNews, LoopSetup, Namespace, StartBarrier, StopFlag, Waiting, Zero,
+    run_loop,
 };
+use engine::share::Share;
 use engine::trace::TraceRequest;
 use engine::{Budget, Setup};
 use machine::Memory;
@@ -36,14 +37,24 @@ const BUFFERS_SHARE: f64 = 0.5;
 pub(super) struct LoopConfig {
     pub(super) loops: Loops,
     pub(super) waiting: Waiting,
-    /// By endpoint.
-    pub(super) addresses: Arc<[SocketAddr]>,
+    /// By region; without regions there is one.
+    pub(super) places: Vec<LoopPlace>,
     /// Local addresses to connect from; empty: the loops choose.
     pub(super) sources: Arc<[IpAddr]>,
     /// The maximum number of users of the run at once.
     pub(super) users_max: u64,
     pub(super) tls: Option<Arc<ClientConfig>>,
     pub(super) trace: Option<TraceRequest>,
+}
+
+/// Where the loops of a region connect from, and to.
+#[derive(Debug, Clone)]
+pub(super) struct LoopPlace {
+    /// The number of the region's first loop.
+    pub(super) first: u32,
+    pub(super) netns: Option<Namespace>,
+    /// By endpoint.
+    pub(super) addresses: Arc<[SocketAddr]>,
 }
 
 /// Why loops do not run.
@@ -82,19 +93,25 @@ impl Threads {
         let cores = LoopCores::keep(config.waiting, config.loops.of);
         cores.clear();
         let buffers = Arc::new(buffers(Memory::read(), config.loops));
+        let place = |index| {
+            let mut places = config.places.iter();
+            let place = places.rfind(|place| place.first <= index);
+            place.expect("the first place is that of the first loop")
+        };
         let handles = config.loops.numbers().map(|index| {
+            let LoopPlace {
+                netns, addresses, ..
+            } = place(index).clone();
             let setup = LoopSetup {
                 shard: Setup {
-                    share: Share {
-                        index,
-                        of: config.loops.of,
-                    },
+                    share: Share::of_loop(index, config.loops.of, &plan.regions),
                     rows_max: ROWS_MAX,
                     tls: config.tls.clone(),
                     buffers: Arc::clone(&buffers),
                 },
                 waiting: config.waiting,
-                addresses: Arc::clone(&config.addresses),
+                netns,
+                addresses,
                 sources: Arc::clone(&config.sources),
                 users_max: config.users_max,
                 core: cores.of_loop(index),

@@ -11,6 +11,7 @@ mod cpu;
 mod files;
 mod groups;
 mod lateness;
+mod netns;
 mod setup;
 pub(crate) mod sockets;
 mod sources;
@@ -34,6 +35,7 @@ pub use barrier::{StartBarrier, Zero};
 pub use cores::LoopCores;
 pub use cpu::monotonic_ns;
 pub use groups::{is_group_left, kill_group, terminate_group};
+pub use netns::{Namespace, NamespaceError};
 pub use setup::{LoopError, LoopNews, LoopSetup, Waiting};
 pub use stop::StopFlag;
 
@@ -74,6 +76,9 @@ pub fn run_loop(
     news: &dyn Fn(LoopNews),
 ) -> Result<(), LoopError> {
     let participant = setup.barrier.join();
+    if let Some(namespace) = &setup.netns {
+        namespace.enter()?;
+    }
     files::leave_shared_table()?;
     cpu::wake_on_time();
     if let Some(core) = setup.core {

@@ -12,11 +12,11 @@ use plan::EndpointId;
 use plan::Plan;
 use record::{Measurement, Outcome};
 
-use crate::arrivals::Share;
 use crate::budget::Budget;
 use crate::command::{Command, ConnId};
 use crate::measure::Delta;
 use crate::shard::{Setup, SetupError, Shard};
+use crate::share::Share;
 use crate::trace::TraceRequest;
 
 /// A connection as the peer sees it: numbered in the order they were opened.
@@ -141,10 +141,7 @@ pub fn run(
     peer: &mut dyn Peer,
     link: Link<'_>,
 ) -> Result<SimRun, SetupError> {
-    let share = |index| Share {
-        index,
-        of: shards_count,
-    };
+    let share = |index| Share::new(index, shards_count);
     let setup = |index| Setup {
         share: share(index),
         rows_max: 1024,

@@ -1,6 +1,7 @@
 //! Requests to several hosts, and arrivals of several processes.
 
-use engine::arrivals::{Arrivals, Share};
+use engine::arrivals::Arrivals;
+use engine::share::Share;
 use plan::SessionId;
 use record::Outcome;
 
@@ -155,7 +156,7 @@ arrivals:
 ",
     );
     assert_eq!(plan.users_planned(), 39.0);
-    let whole: Vec<_> = Arrivals::new(&plan, Share { index: 0, of: 1 }).collect();
+    let whole: Vec<_> = Arrivals::new(&plan, Share::new(0, 1)).collect();
     assert!(whole.is_sorted_by_key(|arrival| arrival.due_ns));
     assert_eq!(whole.len(), 39);
     let singles: Vec<_> = whole
@@ -169,7 +170,7 @@ arrivals:
     assert_eq!(first.count(), 30);
     // The same users with any number of shards.
     let mut dealt: Vec<_> = (0..3)
-        .flat_map(|index| Arrivals::new(&plan, Share { index, of: 3 }))
+        .flat_map(|index| Arrivals::new(&plan, Share::new(index, 3)))
         .collect();
     dealt.sort_by_key(|arrival| (arrival.due_ns, arrival.user));
     let mut all = whole.clone();

@@ -1,6 +1,7 @@
 //! Recorded rates and starts: the same users for any number of loops, at the times of the recording.
 
-use engine::arrivals::{Arrival, Arrivals, Share};
+use engine::arrivals::{Arrival, Arrivals};
+use engine::share::Share;
 use plan::{Plan, SessionId};
 
 use crate::support::plan;
@@ -13,7 +14,7 @@ fn with_arrivals(phases: &str) -> Plan {
 }
 
 fn starts(plan: &Plan, index: u32, of: u32) -> Vec<Arrival> {
-    Arrivals::new(plan, Share { index, of }).collect()
+    Arrivals::new(plan, Share::new(index, of)).collect()
 }
 
 /// How many start in each second.

@@ -1,7 +1,8 @@
 //! The same seed plans the same users, whatever the number of shards.
 
-use engine::arrivals::{Arrival, Arrivals, Share};
+use engine::arrivals::{Arrival, Arrivals};
 use engine::driver::sim::{self, Link};
+use engine::share::Share;
 use record::Measurement;
 
 use crate::peers::{HttpPeer, ok};
@@ -81,7 +82,7 @@ arrivals:
         )
         .phases,
     );
-    let starts = |index, of| Arrivals::new(&plan, Share { index, of }).collect::<Vec<_>>();
+    let starts = |index, of| Arrivals::new(&plan, Share::new(index, of)).collect::<Vec<_>>();
     let all = starts(0, 1);
     assert!(all.len() > 1_100, "only {} starts", all.len());
     for of in [2, 3, 7, 100, 2_000] {
@@ -90,5 +91,23 @@ arrivals:
             let expected: Vec<_> = all.iter().filter(own).copied().collect();
             assert_eq!(starts(index, of), expected, "share {index} of {of}");
         }
+    }
+}
+
+/// Regions divide the users of one process of arrivals; none starts twice, or at another time.
+#[test]
+fn regions_divide_the_users_of_a_plan() {
+    let text = "target: http://h/\nregions: { north: 65, south: 35 }\n\
+                sessions: { one: [ { get: / } ], two: [ { get: /b } ] }\n\
+                arrivals:\n  - { constant: 30/s, for: 10s }\n  - { poisson: 20/s, for: 10s }\n  - { users: 40, for: 5s }\n";
+    let plan = plan(text);
+    let whole: Vec<Arrival> = Arrivals::new(&plan, Share::new(0, 1)).collect();
+    for of in [2, 3, 7] {
+        let shares = (0..of).map(|index| Share::of_loop(index, of, &plan.regions));
+        let mut parts: Vec<Arrival> = shares
+            .flat_map(|share| Arrivals::new(&plan, share))
+            .collect();
+        parts.sort_by_key(|arrival| arrival.user);
+        assert_eq!(parts, whole, "{of} loops");
     }
 }

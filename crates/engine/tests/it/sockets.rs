@@ -7,11 +7,11 @@ use std::sync::mpsc::{channel, sync_channel};
 use std::time::Duration;
 
 use engine::Setup;
-use engine::arrivals::Share;
 use engine::driver::real::{
     LoopNews, LoopSetup, StartBarrier, Waiting, Zero, monotonic_ns, run_loop,
 };
 use engine::driver::sim::SimRun;
+use engine::share::Share;
 use record::Outcome;
 
 use crate::support::{Ran, S, plan};
@@ -36,12 +36,13 @@ fn run_at(address: SocketAddr, text: &str, waiting: Waiting) -> Ran {
     let barrier = Arc::new(StartBarrier::default());
     let setup = LoopSetup {
         shard: Setup {
-            share: Share { index: 0, of: 1 },
+            share: Share::new(0, 1),
             rows_max: 64,
             tls: None,
             buffers: Arc::default(),
         },
         waiting,
+        netns: None,
         addresses: vec![address; plan.endpoints.len()].into(),
         sources: Arc::new([]),
         users_max: 10,

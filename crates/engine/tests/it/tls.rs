@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use engine::arrivals::Share;
 use engine::command::{Command, ConnId};
 use engine::driver::sim::SimRun;
+use engine::share::Share;
 use engine::{Setup, Shard};
 use record::Outcome;
 use rustls::pki_types::PrivateKeyDer;
@@ -42,7 +42,7 @@ enum End {
 fn run_with(response: &str, end: End) -> Ran {
     let plan = plan(TEXT);
     let setup = Setup {
-        share: Share { index: 0, of: 1 },
+        share: Share::new(0, 1),
         rows_max: 64,
         tls: Some(client_config(Verify::Nothing, &[], None).expect("a client's settings")),
         buffers: Arc::default(),

@@ -100,6 +100,14 @@ impl Figures {
         };
         let measures = 0..self.info.measures.len();
         let all = measures.flat_map(|m| phases.iter().map(move |&p| (p, vec![m], Basis::Response)));
+        let over_regions = self.over_regions().into_iter();
+        let over_regions: Vec<Vec<usize>> = over_regions.map(|over| over.measures).collect();
+        let over_regions = over_regions.iter().filter(|measures| measures.len() > 1);
+        let over_regions = over_regions.flat_map(|measures| {
+            let phases = phases.iter();
+            phases.map(|&phase| (phase, measures.clone(), Basis::Response))
+        });
+        let all = all.chain(over_regions);
         let tags = self.all_tags().into_iter();
         let all = all.chain(tags.map(|tag| (None, tag.measures, Basis::Response)));
         let mut shares: Vec<(Of, Vec<f64>)> = all.map(|of| (of, SHARES.to_vec())).collect();

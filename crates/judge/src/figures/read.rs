@@ -153,6 +153,7 @@ impl Figures {
     pub fn add_tally(&mut self, tally: &Tally) {
         self.begun.clone_from(&tally.begun);
         self.endings.clone_from(&tally.endings);
+        self.regions.clone_from(&tally.regions);
         let last = self.info.phases.len().saturating_sub(1);
         for phase in &tally.phases {
             let is_drain = phase.phase as usize > last;

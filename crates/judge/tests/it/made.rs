@@ -41,6 +41,7 @@ pub(crate) fn info() -> RunInfo {
             files_per_loop: 20_000,
             lag_max_ns: 50 * MS,
         },
+        regions: Vec::new(),
         host: BTreeMap::new(),
         measures: vec![MeasureInfo::new("request", "request")],
         steps: Vec::new(),

@@ -356,7 +356,8 @@ impl Names<'_> {
         if let Some(found) = self.which(name) {
             return Ok((found, basis));
         }
-        if let Some(error) = tags::unknown(self.tags, name, &span) {
+        let tags = self.named(name).map_or(name, |(_, tags)| tags);
+        if let Some(error) = tags::unknown(self.tags, tags, &span) {
             return Err(error);
         }
         let name = tags::unquoted(name);
@@ -378,9 +379,34 @@ impl Names<'_> {
         if let Some(found) = self.measures.iter().position(|&measure| measure == name) {
             return Some(Which::One(index(found)));
         }
-        let shares = |tagged: &Tagged<'_>| tagged.shared_name == Some(name);
-        let several = tags::places(self.tags, shares).or_else(|| tags::find(self.tags, written))?;
+        let several = self
+            .sharing(name)
+            .or_else(|| tags::find(self.tags, written))
+            .or_else(|| {
+                let (named, tags) = self.named(written)?;
+                tags::with_all(self.tags, named, tags)
+            })?;
         Some(Which::Several(several.into_iter().map(index).collect()))
+    }
+
+    /// The places of the measures that share this name.
+    fn sharing(&self, name: &str) -> Option<Vec<usize>> {
+        tags::places(self.tags, |tagged| tagged.shared_name == Some(name))
+    }
+
+    /// Of `"GET /", area=shop`: the measures of the name, and the tags as they are written.
+    fn named<'w>(&self, written: &'w str) -> Option<(Vec<usize>, &'w str)> {
+        let commas = written.match_indices(',').map(|(at, _)| at);
+        let mut commas = commas.filter(|&at| !inside_quotes(written, at));
+        commas.find_map(|at| {
+            let name = tags::unquoted(written[..at].trim());
+            let found = self.measures.iter().position(|&measure| measure == name);
+            let found = found
+                .map(|found| vec![found])
+                .or_else(|| self.sharing(name))?;
+            let tags = &written[at + 1..];
+            tags::are(tags).then_some((found, tags))
+        })
     }
 
     fn example_measure(&self) -> String {

@@ -30,6 +30,22 @@ pub(super) fn find(all: &[Tagged<'_>], written: &str) -> Option<Vec<usize>> {
     places(all, |tagged| tagged.is_request && has_all(tagged, &pairs))
 }
 
+/// Those of these places that have all these tags; `None`: none has.
+pub(super) fn with_all(
+    all: &[Tagged<'_>],
+    mut places: Vec<usize>,
+    written: &str,
+) -> Option<Vec<usize>> {
+    let pairs = pairs(written)?;
+    places.retain(|&place| all.get(place).is_some_and(|tagged| has_all(tagged, &pairs)));
+    (!places.is_empty()).then_some(places)
+}
+
+/// Whether tags are written.
+pub(super) fn are(written: &str) -> bool {
+    pairs(written).is_some()
+}
+
 fn has_all(tagged: &Tagged<'_>, pairs: &[(&str, &str)]) -> bool {
     pairs
         .iter()

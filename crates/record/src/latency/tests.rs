@@ -31,6 +31,7 @@ fn info() -> RunInfo {
             files_per_loop: 1,
             lag_max_ns: 0,
         },
+        regions: Vec::new(),
         host: std::collections::BTreeMap::new(),
         measures: Vec::new(),
         steps: Vec::new(),

@@ -188,6 +188,7 @@ impl Imported<'_> {
             clock: clock.to_owned(),
             generator: GeneratorInfo::imported(),
             workers: Vec::new(),
+            regions: Vec::new(),
             host: BTreeMap::new(),
             measures: vec![MeasureInfo::new(self.measure, "request")],
             steps: Vec::new(),
@@ -241,6 +242,7 @@ fn tally(count: u64) -> Tally {
         }],
         begun: vec![count],
         endings: Vec::new(),
+        regions: Vec::new(),
     }
 }
 

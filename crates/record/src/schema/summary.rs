@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Ending;
+use super::{Ending, RegionTally};
 
 /// `summary.json`: the figures and the verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,6 +37,12 @@ pub struct Summary {
     pub clocks: Vec<ClockSummary>,
     /// Whole run, in the order of `RunInfo::measures`, those that measured something.
     pub measures: Vec<MeasureSummary>,
+    /// Of a run with regions: the same over all regions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub totals: Vec<MeasureSummary>,
+    /// Users by region, in the order of [`RunInfo::regions`](super::RunInfo::regions).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub regions: Vec<RegionSummary>,
     /// Whole run, by key and value; left out if no step has tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<TagSummary>,
@@ -432,4 +438,18 @@ pub struct PhaseSummary {
     pub users_started: u64,
     /// In the order of [`RunInfo::measures`](super::RunInfo::measures), those that measured something.
     pub measures: Vec<MeasureSummary>,
+    /// Of a run with regions: the same over all regions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub totals: Vec<MeasureSummary>,
+}
+
+/// The users of a region.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RegionSummary {
+    /// Its name.
+    pub name: String,
+    /// Its share of the users that the scenario wants, 0..=1.
+    pub share: f64,
+    /// What became of them.
+    pub users: RegionTally,
 }

@@ -19,6 +19,30 @@ pub struct Tally {
     /// Sessions that did not reach the end of their program.
     #[serde(default)]
     pub endings: Vec<Ending>,
+    /// Users by region, in the order of `RunInfo::regions`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub regions: Vec<RegionTally>,
+}
+
+/// The users of a region so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct RegionTally {
+    /// Users that started, each once.
+    pub started: u64,
+    /// Those whose first connection was made.
+    pub connected: u64,
+    /// Sessions that started, including those that a closed population restarted.
+    pub sessions: u64,
+    /// Sessions that came to the end of their program.
+    pub finished: u64,
+    /// Sessions that ended because a step failed.
+    pub failed: u64,
+    /// Sessions that ended because the generator had no file, port or memory for a step.
+    pub stopped: u64,
+    /// Sessions that were cut off at the end of the run.
+    pub cut_off: u64,
+    /// Users that were not started for lack of files, ports or memory.
+    pub refused: u64,
 }
 
 /// Sessions that did not reach the end of their program, of one kind.

@@ -35,6 +35,7 @@ pub(crate) fn info() -> RunInfo {
             files_per_loop: 20_000,
             lag_max_ns: 1_000_000,
         },
+        regions: Vec::new(),
         host: BTreeMap::from([("kernel".to_owned(), "6.1".to_owned())]),
         measures: ["connect", "page, with comma"]
             .map(|name| MeasureInfo::new(name, "request"))
@@ -138,6 +139,8 @@ pub(crate) fn summary() -> Summary {
         traffic: None,
         clocks: Vec::new(),
         measures: vec![measure_summary()],
+        totals: Vec::new(),
+        regions: Vec::new(),
         tags: vec![TagSummary {
             key: "area".to_owned(),
             value: "shop".to_owned(),
@@ -150,6 +153,7 @@ pub(crate) fn summary() -> Summary {
             end_ns: 10_000_000_000,
             users_started: 12,
             measures: vec![measure_summary()],
+            totals: Vec::new(),
         }],
     }
 }

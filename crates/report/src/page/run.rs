@@ -10,6 +10,7 @@ use record::schema::{
 use serde::Serialize;
 
 use super::Page;
+use crate::verdict::{of_region, over_regions};
 
 /// Most rows in the table of steps: measures of the run, then of each phase.
 const STEP_ROWS_MAX: usize = 2_000;
@@ -183,7 +184,7 @@ impl<'a> RunDocument<'a> {
         ended_ns: u64,
     ) -> RunDocument<'a> {
         let RunReport { info, summary, .. } = *report;
-        let (steps, steps_left_out) = steps(&summary.measures, &summary.phases);
+        let (steps, steps_left_out) = steps(summary, info);
         RunDocument {
             run: head(info, ended_ns),
             verdict,
@@ -264,11 +265,20 @@ fn phases<'a>(info: &'a RunInfo, summaries: &[PhaseSummary]) -> Vec<Phase<'a>> {
 }
 
 /// The table of steps, and the number of rows left out.
-fn steps<'a>(whole: &'a [MeasureSummary], phases: &'a [PhaseSummary]) -> (Vec<Step<'a>>, usize) {
-    let whole = whole.iter().map(|measure| (None, measure));
-    let several = phases.len() > 1;
-    let by_phase = phases.iter().enumerate();
-    let by_phase = by_phase.flat_map(|(n, phase)| phase.measures.iter().map(move |m| (Some(n), m)));
+///
+/// Of a run with regions: the steps over all regions, then those of each region; by phase over all regions only.
+fn steps<'a>(summary: &'a Summary, info: &'a RunInfo) -> (Vec<Step<'a>>, usize) {
+    let whole = over_regions(&summary.totals, &summary.measures).iter();
+    let regions = summary.regions.iter().filter(|_| summary.regions.len() > 1);
+    let by_region = regions.flat_map(|region| of_region(summary, info, &region.name));
+    let whole = whole.chain(by_region.map(|(_, measure)| measure));
+    let whole = whole.map(|measure| (None, measure));
+    let several = summary.phases.len() > 1;
+    let by_phase = summary.phases.iter().enumerate();
+    let by_phase = by_phase.flat_map(|(n, phase)| {
+        let measures = over_regions(&phase.totals, &phase.measures).iter();
+        measures.map(move |m| (Some(n), m))
+    });
     // One phase alone is the whole run.
     let by_phase = by_phase.filter(|_| several);
     let mut all = whole.chain(by_phase);

@@ -56,14 +56,19 @@ impl Checker<'_> {
         if let Some(node) = fields.get("data").filter(|node| !node.is_null()) {
             self.data(node);
         }
+        if let Some(node) = fields.get("regions").filter(|node| !node.is_null()) {
+            self.regions(node);
+        }
         let sessions = fields
             .get("sessions")
             .map_or_else(Vec::new, |node| self.sessions(node));
         self.name_measures_by_tags();
         let faults = self.faults(&sessions);
         let (phases, singles) = self.arrivals_of(&fields, &sessions);
+        let recorded = self.recorded(fields.key_place("regions"), &messages);
         let thresholds = fields.get("thresholds").map_or_else(Vec::new, |node| {
-            self.thresholds(node, &phases, fields.get("sessions").is_some())
+            let measured = fields.get("sessions").is_some();
+            self.thresholds(node, &phases, measured.then_some(&recorded))
         });
         let probes = match fields.get("probes").filter(|node| !node.is_null()) {
             Some(node) => self.probes(node),
@@ -80,6 +85,7 @@ impl Checker<'_> {
             target: target?,
             endpoints: std::mem::take(&mut self.endpoints),
             servers: std::mem::take(&mut self.servers),
+            regions: std::mem::take(&mut self.regions),
             sessions,
             measures: std::mem::take(&mut self.measures),
             faults,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plan::{GROUP, GROUP_SEPARATOR, Measure, Tags};
+use plan::{GROUP, GROUP_SEPARATOR, Measure, REGION, Tags, difference};
 
 use super::Checker;
 use super::mistaken;
@@ -22,9 +22,6 @@ const RESERVED: [&str; 6] = ["run", "scenario", "phase", "measure", "quantile", 
 
 /// What has a meaning in thresholds.
 const NOT_IN_VALUES: &str = "\"`=<>!(),";
-
-/// Of measures that differ from others of their name in having none of their tags.
-const OTHER: &str = "other";
 
 impl Checker<'_> {
     /// Adds tags to those of the steps that follow; returns those that were there before.
@@ -62,6 +59,12 @@ impl Checker<'_> {
                 .hint("write a step `group: NAME` with `steps`");
             return;
         }
+        if key == REGION && !self.regions.is_empty() {
+            self.diagnostics
+                .error("bad-tag", key_place, "`regions` set the tag `region`")
+                .hint("choose another key");
+            return;
+        }
         if RESERVED.contains(&key.as_str()) {
             let message = format!("exports have a label `{key}` of their own");
             self.diagnostics
@@ -91,7 +94,7 @@ impl Checker<'_> {
     }
 
     /// Whether a text can be the value of a tag, or the name of a group; reports it if not.
-    fn is_tag_value(&mut self, text: &str, what: &str, place: &Place) -> bool {
+    pub(super) fn is_tag_value(&mut self, text: &str, what: &str, place: &Place) -> bool {
         let bad = |c: char| c.is_control() || NOT_IN_VALUES.contains(c);
         let sound = !text.is_empty()
             && text.len() <= VALUE_BYTES_MAX
@@ -171,17 +174,6 @@ impl Checker<'_> {
                 .error("measure-conflict", &place, message)
                 .hint("give the step another name with `as`");
         }
-    }
-}
-
-/// The tags in which one of several sets differs from others.
-fn difference(own: &Tags, all: &[Tags]) -> String {
-    let differs = |key: &String| all.iter().any(|tags| tags.get(key) != own.get(key));
-    let pairs = own.iter().filter(|(key, _)| differs(key));
-    let pairs: Vec<String> = pairs.map(|(key, value)| format!("{key}={value}")).collect();
-    match pairs.is_empty() {
-        true => OTHER.to_owned(),
-        false => pairs.join(", "),
     }
 }
 

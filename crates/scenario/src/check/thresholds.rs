@@ -1,20 +1,20 @@
 //! Conditions that decide whether the run passes.
 
 use plan::thresholds::{FigureError, Names, Tagged, UNKNOWN_MEASURE};
-use plan::{Figure, Measure, MeasureKind, Phase, Plan, Threshold};
+use plan::{Figure, Measure, MeasureKind, Phase, Plan, Recorded, Threshold};
 
 use super::Checker;
 use document::node::Node;
 use document::suggest;
 
 impl Checker<'_> {
-    /// `measured`: whether there are sessions to measure anything. Where they are missing, that is reported,
-    /// and not of each measure that is missing with them.
+    /// `recorded`: what runs measure; `None` if there are no sessions to measure anything. Where they are missing,
+    /// that is reported, and not of each measure that is missing with them.
     pub(super) fn thresholds(
         &mut self,
         node: &Node,
         phases: &[Phase],
-        measured: bool,
+        recorded: Option<&Recorded>,
     ) -> Vec<Threshold> {
         let items = match node.sequence() {
             Some(items) => items,
@@ -23,20 +23,26 @@ impl Checker<'_> {
         };
         items
             .iter()
-            .filter_map(|item| self.threshold(item, phases, measured))
+            .filter_map(|item| self.threshold(item, phases, recorded))
             .collect()
     }
 
-    fn threshold(&mut self, node: &Node, phases: &[Phase], measured: bool) -> Option<Threshold> {
+    fn threshold(
+        &mut self,
+        node: &Node,
+        phases: &[Phase],
+        recorded: Option<&Recorded>,
+    ) -> Option<Threshold> {
         let word = self.word(node, "a condition")?;
+        let measures = recorded.map_or(&self.measures, |recorded| &recorded.measures);
         let names = Names {
-            measures: &self.measures.iter().map(|m| &*m.name).collect::<Vec<_>>(),
-            tags: &self.measures.iter().map(tagged).collect::<Vec<_>>(),
+            measures: &measures.iter().map(|m| &*m.name).collect::<Vec<_>>(),
+            tags: &measures.iter().map(tagged).collect::<Vec<_>>(),
             phases: &phases.iter().map(|p| &*p.name).collect::<Vec<_>>(),
         };
         match names.threshold(&word.text) {
             Ok(threshold) => Some(threshold),
-            Err(error) if error.code == UNKNOWN_MEASURE && !measured => None,
+            Err(error) if error.code == UNKNOWN_MEASURE && recorded.is_none() => None,
             Err(error) => {
                 // The parts of a text that was filled in stand nowhere.
                 let as_written = node.text() == Some(word.text.as_str());
@@ -78,9 +84,10 @@ fn hint(error: &FigureError) -> Option<String> {
 /// Compiles a figure, `p98(request)` or `rate in hold`, of a run of a plan. The error says what is wrong with it, and
 /// what to write instead.
 pub fn figure(text: &str, plan: &Plan) -> Result<Figure, String> {
+    let measures = plan.recorded().measures;
     let names = Names {
-        measures: &plan.measures.iter().map(|m| &*m.name).collect::<Vec<_>>(),
-        tags: &plan.measures.iter().map(tagged).collect::<Vec<_>>(),
+        measures: &measures.iter().map(|m| &*m.name).collect::<Vec<_>>(),
+        tags: &measures.iter().map(tagged).collect::<Vec<_>>(),
         phases: &plan.phases.iter().map(|p| &*p.name).collect::<Vec<_>>(),
     };
     names.figure(text).map_err(|error| match hint(&error) {

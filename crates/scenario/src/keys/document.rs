@@ -67,6 +67,12 @@ pub(crate) static DOCUMENT: Table = Table {
             doc: "Data files by name; `feed` takes rows of them",
         },
         Key {
+            name: "regions",
+            kind: Kind::Map(&Kind::Number),
+            default: Absent,
+            doc: "[Where users connect from](scenario.md#regions): the share of each region, by name",
+        },
+        Key {
             name: "sessions",
             kind: Kind::Map(&Kind::Any(&[Kind::Steps, Kind::Mapping(&SESSION)])),
             default: Required,

@@ -17,6 +17,7 @@ mod plans;
 mod programs;
 mod properties;
 mod recorded;
+mod regions;
 mod tags;
 mod tcp;
 mod thresholds;

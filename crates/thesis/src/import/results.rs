@@ -230,6 +230,7 @@ fn info(
         clock: "unknown".to_owned(),
         generator: GeneratorInfo::imported(),
         workers: Vec::new(),
+        regions: Vec::new(),
         host: BTreeMap::new(),
         measures: measures.collect(),
         steps: Vec::new(),

@@ -25,6 +25,7 @@ fn info() -> RunInfo {
         ended_ns: 60 * SECOND,
         clock: String::new(),
         generator: GeneratorInfo::imported(),
+        regions: Vec::new(),
         host: BTreeMap::new(),
         measures: vec![MeasureInfo::new("connect", "handshake")],
         steps: Vec::new(),

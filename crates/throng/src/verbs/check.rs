@@ -34,6 +34,11 @@ fn describe(name: &str, plan: &Plan) -> String {
         let users = units::about(phase.users_planned());
         let _ = writeln!(text, "  phase {}: {length}, {users} users", phase.name);
     }
+    for region in &plan.regions {
+        let total: f64 = plan.regions.iter().map(|region| region.share).sum();
+        let share = units::percent(region.share / total);
+        let _ = writeln!(text, "  region {}: {share} of the users", region.name);
+    }
     for session in &plan.sessions {
         let count = units::counted(session.ops.len() as u64, "instruction");
         let _ = writeln!(

@@ -6,7 +6,9 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use controller::{ConductError, Conducted, Interrupt, Pause, PoolError, RunRequest, ScenarioText};
+use controller::{
+    ConductError, Conducted, Interrupt, NetnsError, Pause, PoolError, RunRequest, ScenarioText,
+};
 use record::RecordError;
 use record::schema::Verdict;
 use report::Page;
@@ -44,6 +46,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         program: &program,
         version: env!("CARGO_PKG_VERSION"),
         workers_count: args.workers,
+        netns: args.netns.clone(),
         allow_lost_workers: args.lost_workers.allow_lost_workers,
         force: args.force,
         durability: args.durable.durability(),
@@ -249,6 +252,10 @@ pub(crate) fn failure(error: ConductError) -> Failure {
         }
         ConductError::Probe(_) => Exit::Data,
         ConductError::TooSmall(_) => Exit::System,
+        ConductError::Netns(NetnsError::Namespace { .. } | NetnsError::Counters { .. }) => {
+            Exit::System
+        }
+        ConductError::Netns(_) => Exit::Usage,
     };
     let (record, rows) = match &error {
         ConductError::Record(record) => (record, String::new()),

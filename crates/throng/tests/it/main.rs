@@ -28,6 +28,7 @@ mod pauses;
 mod people;
 mod probes;
 mod queue;
+mod regions;
 mod round_trip;
 mod runs;
 mod samples;

@@ -18,7 +18,9 @@ use crate::run::broadcasts::Broadcasts;
 use crate::run::describe::RunStart;
 use crate::run::journal::{CHECKPOINT_EVERY, Journal};
 use crate::run::merge::Merger;
+use crate::run::places::places;
 use crate::run::prepare::prepare;
+use crate::run::regions::Numbering;
 use crate::run::starts;
 use crate::run::tick::clock_events;
 use crate::secrets::Secrets;
@@ -181,7 +183,8 @@ impl<'p> Recording<'p> {
             inputs: Inputs::default(),
         };
         let layout = layout(plan, 1, open_files_max(), 0);
-        let mut setup = prepare(plan, None, layout, Path::new("")).unwrap();
+        let places = places(plan, &[None]).unwrap();
+        let mut setup = prepare(plan, None, (layout, places), Path::new("")).unwrap();
         setup.cores = 1;
         let secrets = Secrets::new(&scenario.inputs);
         let mut info = RunStart {
@@ -198,8 +201,9 @@ impl<'p> Recording<'p> {
         info.generator.files_per_loop = files;
         let (rows, receiver) = rows_channel();
         let (root, text, durability) = (space.path(), &scenario.text, Durability::Process);
+        let rows_out = (receiver, Numbering::new(plan, 1));
         let journal =
-            Journal::create(root, info.clone(), text, durability, receiver, secrets).unwrap();
+            Journal::create(root, info.clone(), text, durability, rows_out, secrets).unwrap();
         Recording {
             plan,
             _space: space,
@@ -216,7 +220,8 @@ impl<'p> Recording<'p> {
         machine: &Machine,
         busy_ns: &[u64],
     ) -> Merger {
-        let mut merger = Merger::new(Broadcasts::new(self.plan), 1);
+        let numbering = Numbering::new(self.plan, 1);
+        let mut merger = Merger::new(Broadcasts::new(self.plan, &numbering), numbering, 1);
         for mut delta in deltas {
             machine.complete(&mut delta, busy_ns);
             merger.add(delta);

@@ -9,6 +9,8 @@ use std::time::Duration;
 use engine::driver::real::monotonic_ns;
 use record::{Measurement, RecordError, RequestsWriter, RowCounts};
 
+use crate::run::regions::Numbering;
+
 /// How often the thread polls for rows. A loop that had to wake it would pay for that with every batch.
 const POLL: Duration = Duration::from_millis(5);
 /// How long a row may wait for the checkpoint that makes it safe. Loops hand it over a second after it happened at
@@ -31,12 +33,12 @@ pub(super) struct RowsThread {
 impl RowsThread {
     pub(super) fn start(
         mut writer: RequestsWriter,
-        receiver: Receiver<Vec<Measurement>>,
+        (receiver, numbering): (Receiver<Vec<Measurement>>, Numbering),
     ) -> RowsThread {
         let failed = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&failed);
         let thread = std::thread::spawn(move || {
-            let written = write_rows(&mut writer, &receiver);
+            let written = write_rows(&mut writer, &receiver, &numbering);
             let mut counts = writer.counts();
             if written.is_err() {
                 flag.store(true, Ordering::Relaxed);
@@ -69,6 +71,7 @@ impl RowsThread {
 fn write_rows(
     writer: &mut RequestsWriter,
     receiver: &Receiver<Vec<Measurement>>,
+    numbering: &Numbering,
 ) -> Result<(), RecordError> {
     let mut pace = Pace::default();
     // When the oldest row came that is not safe yet.
@@ -77,7 +80,8 @@ fn write_rows(
         let received = receiver.try_recv();
         let is_done = received == Err(TryRecvError::Disconnected);
         match received {
-            Ok(rows) => {
+            Ok(mut rows) => {
+                numbering.rename_rows(&mut rows);
                 pace.count(&rows);
                 let kept = writer.counts().kept;
                 let rest = if pace.is_unhurried { rest } else { || {} };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::barrier::StartBarrier;
+use super::netns::{Namespace, NamespaceError};
 use super::stop::StopFlag;
 use crate::measure::Delta;
 use crate::shard::{Setup, SetupError};
@@ -25,6 +26,8 @@ pub enum Waiting {
 pub struct LoopSetup {
     pub shard: Setup,
     pub waiting: Waiting,
+    /// The network namespace it connects from; `None`: the thread's own.
+    pub netns: Option<Namespace>,
     /// By endpoint.
     pub addresses: Arc<[SocketAddr]>,
     /// Local addresses to connect from, in turn; empty: the kernel's choice, and loopback
@@ -57,6 +60,8 @@ pub enum LoopNews {
 pub enum LoopError {
     #[error(transparent)]
     Setup(#[from] SetupError),
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
     /// The kernel denied something the loop cannot do without.
     #[error("cannot {what}")]
     System {

@@ -168,7 +168,8 @@ impl Opened {
     }
 
     fn check_responses(&self, plan: &Plan) -> Result<(), Failure> {
-        let measures: Vec<&str> = plan.measures.iter().map(|m| m.name.as_str()).collect();
+        let recorded = plan.recorded().measures;
+        let measures: Vec<&str> = recorded.iter().map(|m| m.name.as_str()).collect();
         for response in &self.experiment.responses {
             if let Err(problem) = scenario::figure(&response.figure, plan) {
                 let message = format!("the runs have no figure `{}`", response.figure);

@@ -35,6 +35,7 @@ pub(super) fn run_targets(directory: &Path) -> BTreeMap<String, Vec<Target>> {
 
 fn plan_targets(plan: &Plan) -> BTreeMap<String, Vec<Target>> {
     let mut targets: BTreeMap<String, Vec<Target>> = BTreeMap::new();
+    let recorded = plan.recorded();
     let ops = plan.sessions.iter().flat_map(|session| &session.ops);
     let requests = ops.filter_map(|op| match op {
         Op::Http(op) => Some((op.measure, op.method.as_str(), &op.path)),
@@ -45,15 +46,17 @@ fn plan_targets(plan: &Plan) -> BTreeMap<String, Vec<Target>> {
         let Some(path) = path.as_static().filter(|path| path.starts_with('/')) else {
             continue;
         };
-        let name = &plan.measures[measure.index()].name;
         let target = Target {
             method: method.to_owned(),
             target: path.to_owned(),
             weight: 1,
         };
-        let known = targets.entry(name.clone()).or_default();
-        if !known.contains(&target) {
-            known.push(target);
+        for measure in recorded.all_of(measure) {
+            let name = &recorded.measures[measure.index()].name;
+            let known = targets.entry(name.clone()).or_default();
+            if !known.contains(&target) {
+                known.push(target.clone());
+            }
         }
     }
     targets

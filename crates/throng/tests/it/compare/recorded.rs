@@ -129,6 +129,7 @@ impl Recorded {
                 lag_max_ns: SECOND,
             },
             workers: Vec::new(),
+            regions: Vec::new(),
             host: Default::default(),
             measures: measures
                 .map(|(name, kind)| MeasureInfo::new(name, kind))
@@ -182,6 +183,8 @@ impl Recorded {
             traffic: None,
             clocks: Vec::new(),
             measures: Vec::new(),
+            totals: Vec::new(),
+            regions: Vec::new(),
             tags: Vec::new(),
             phases: Vec::new(),
         }

@@ -2,8 +2,8 @@ use std::io::Read;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
 use super::*;
-use crate::arrivals::Share;
 use crate::driver::real::Waiting;
+use crate::share::Share;
 use crate::{Budget, Setup};
 
 const ID: ConnId = ConnId {
@@ -21,12 +21,13 @@ fn connected_within(buffers: Arc<Budget>) -> (Sockets, TcpStream) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let setup = LoopSetup {
         shard: Setup {
-            share: Share { index: 0, of: 1 },
+            share: Share::new(0, 1),
             rows_max: 1,
             tls: None,
             buffers,
         },
         waiting: Waiting::Wide,
+        netns: None,
         addresses: vec![listener.local_addr().unwrap()].into(),
         sources: Arc::new([]),
         users_max: 1,

@@ -1,0 +1,232 @@
+//! Where the users of each region connect from, and to.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use engine::driver::real::{Namespace, NamespaceError};
+use machine::host::NetworkCounters;
+use machine::procfs::FileError;
+use plan::{Plan, Target};
+
+use super::error::ConductError;
+use super::prepare::resolve;
+use crate::workers::setup::Place;
+
+/// Why users cannot connect from the network namespaces that were given.
+#[derive(Debug, thiserror::Error)]
+pub enum NetnsError {
+    #[error(
+        "--netns {0}: the scenario has no regions; give it some, such as `regions: {{ {0}: 1 }}`"
+    )]
+    NoRegions(String),
+    #[error("--netns {region}: the scenario has no such region; its regions are {known}")]
+    UnknownRegion { region: String, known: String },
+    #[error("--netns {0} is given twice: a region has one network namespace")]
+    Twice(String),
+    #[error(
+        "--netns and --workers exclude each other: loops enter namespaces as threads of one process; remove --workers"
+    )]
+    Workers,
+    #[error(
+        "--netns needs a target by URL: a built-in target listens on the loopback of its own network namespace only"
+    )]
+    BuiltIn,
+    #[error("region {region}")]
+    Namespace {
+        region: String,
+        #[source]
+        source: NamespaceError,
+    },
+    #[error("region {region}: the counters of its network namespace cannot be read")]
+    Counters {
+        region: String,
+        #[source]
+        source: FileError,
+    },
+}
+
+/// The namespace of each region; without regions one, the generator's own.
+pub(super) fn namespaces(
+    given: &[(String, PathBuf)],
+    plan: &Plan,
+    workers_count: u32,
+) -> Result<Vec<Option<Namespace>>, NetnsError> {
+    let mut all = vec![None; plan.regions.len().max(1)];
+    let Some((first, _)) = given.first() else {
+        return Ok(all);
+    };
+    if plan.regions.is_empty() {
+        return Err(NetnsError::NoRegions(first.clone()));
+    }
+    for (region, path) in given {
+        let number = plan.regions.iter().position(|known| known.name == *region);
+        let Some(number) = number else {
+            let known: Vec<&str> = plan.regions.iter().map(|r| r.name.as_str()).collect();
+            return Err(NetnsError::UnknownRegion {
+                region: region.clone(),
+                known: known.join(", "),
+            });
+        };
+        if all[number].replace(Namespace::at(path)).is_some() {
+            return Err(NetnsError::Twice(region.clone()));
+        }
+    }
+    if workers_count > 0 {
+        return Err(NetnsError::Workers);
+    }
+    if matches!(plan.target, Target::Builtin { .. }) {
+        return Err(NetnsError::BuiltIn);
+    }
+    Ok(all)
+}
+
+/// The place of each region. Names are resolved in each namespace.
+pub(super) fn places(
+    plan: &Plan,
+    namespaces: &[Option<Namespace>],
+) -> Result<Vec<Place>, ConductError> {
+    let mut own = None;
+    let places = namespaces.iter().enumerate().map(|(number, netns)| {
+        let addresses = match netns {
+            Some(namespace) => {
+                let inside = namespace.run(|| resolve(&plan.endpoints));
+                let inside = inside.map_err(|source| NetnsError::Namespace {
+                    region: name(plan, number),
+                    source,
+                })?;
+                inside.map_err(|error| in_region(error, &name(plan, number)))?
+            }
+            None => match &own {
+                Some(known) => Vec::clone(known),
+                None => own.insert(resolve(&plan.endpoints)?).clone(),
+            },
+        };
+        Ok(Place {
+            netns: netns.clone(),
+            addresses,
+        })
+    });
+    places.collect()
+}
+
+/// The network counters of all namespaces that users connect from; empty: the generator's own alone.
+pub(super) fn counters(plan: &Plan, places: &[Place]) -> Result<Vec<NetworkCounters>, NetnsError> {
+    let mut all = Vec::new();
+    if places.iter().all(|place| place.netns.is_none()) {
+        return Ok(all);
+    }
+    let mut known = BTreeSet::new();
+    for (number, place) in places.iter().enumerate() {
+        let path = place.netns.as_ref().map(Namespace::path);
+        if !known.insert(file_number(path)) {
+            continue;
+        }
+        let region = || name(plan, number);
+        let counters =
+            match &place.netns {
+                None => NetworkCounters::open(),
+                Some(namespace) => namespace.run(NetworkCounters::open).map_err(|source| {
+                    NetnsError::Namespace {
+                        region: region(),
+                        source,
+                    }
+                })?,
+            };
+        all.push(counters.map_err(|source| NetnsError::Counters {
+            region: region(),
+            source,
+        })?);
+    }
+    Ok(all)
+}
+
+/// What distinguishes namespaces: two files may be of one.
+fn file_number(path: Option<&Path>) -> Option<(u64, u64)> {
+    let path = path.unwrap_or(Path::new("/proc/self/ns/net"));
+    let metadata = std::fs::metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+fn name(plan: &Plan, region: usize) -> String {
+    let region = plan.regions.get(region);
+    region.map_or_else(String::new, |region| region.name.clone())
+}
+
+/// The error with the region in whose namespace it happened.
+fn in_region(error: ConductError, region: &str) -> ConductError {
+    match error {
+        ConductError::Resolve { host, problem } => ConductError::Resolve {
+            host,
+            problem: format!("{problem} (in the network namespace of region {region})"),
+        },
+        error => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(regions: &str, target: &str) -> Plan {
+        let text = format!(
+            "target: {target}\n{regions}\nsessions: {{ s: [ {{ get: / }} ] }}\narrivals: [ {{ hold: 1s }} ]\n"
+        );
+        crate::testing::plan(&text)
+    }
+
+    const REGIONS: &str = "regions: { north: 2, south: 1 }";
+    const URL: &str = "http://127.0.0.1:1/";
+
+    fn refused(plan: &Plan, given: &[&str], workers_count: u32) -> String {
+        let given = given.iter();
+        let given = given.map(|&region| (region.to_owned(), PathBuf::from("/run/netns/x")));
+        let given: Vec<(String, PathBuf)> = given.collect();
+        namespaces(&given, plan, workers_count)
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn namespaces_that_cannot_be_used_are_refused_with_the_reason() {
+        let plain = plan(REGIONS, URL);
+        assert_eq!(
+            refused(&plain, &["west"], 0),
+            "--netns west: the scenario has no such region; its regions are north, south"
+        );
+        assert_eq!(
+            refused(&plan("", URL), &["west"], 0),
+            "--netns west: the scenario has no regions; give it some, such as `regions: { west: 1 }`"
+        );
+        let twice = refused(&plain, &["north", "north"], 0);
+        assert!(twice.starts_with("--netns north is given twice"), "{twice}");
+        let workers = refused(&plain, &["north"], 2);
+        assert!(workers.contains("remove --workers"), "{workers}");
+        let built_in = refused(&plan(REGIONS, "market"), &["north"], 0);
+        assert!(built_in.contains("needs a target by URL"), "{built_in}");
+    }
+
+    #[test]
+    fn a_region_without_a_namespace_connects_from_the_generators() {
+        let plan = plan(REGIONS, URL);
+        let given = [("south".to_owned(), PathBuf::from("/run/netns/x"))];
+        let found = namespaces(&given, &plan, 0).unwrap();
+        assert_eq!(found[0], None);
+        assert_eq!(found[1].as_ref().unwrap().path(), Path::new("/run/netns/x"));
+        let own = places(&plan, &[None, None]).unwrap();
+        assert_eq!(own[0].addresses, ["127.0.0.1:1".parse().unwrap()]);
+        assert_eq!(own[0], own[1]);
+        assert!(counters(&plan, &own).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_missing_namespace_is_named_with_its_region() {
+        let plan = plan(REGIONS, URL);
+        let given = [("south".to_owned(), PathBuf::from("/nonexistent/netns"))];
+        let found = namespaces(&given, &plan, 0).unwrap();
+        let error = places(&plan, &found).unwrap_err();
+        let text = crate::causes::with_causes(&error);
+        assert!(text.contains("region south"), "{text}");
+        assert!(text.contains("/nonexistent/netns"), "{text}");
+    }
+}
