@@ -24,6 +24,7 @@ use crate::control::Interrupt;
 use crate::inputs::ScenarioText;
 use crate::run::tick::Tick;
 use crate::run::{ConductError, RunRequest, conduct};
+use crate::surroundings::Surroundings;
 use backlog::backlog_ns;
 use search::{Next, next};
 pub use state::{Search, SearchError};
@@ -46,6 +47,8 @@ pub struct CapacityRequest<'a> {
     pub force: bool,
     /// What the runs' records survive.
     pub durability: Durability,
+    /// The lab that the runs take place in.
+    pub lab: Option<Arc<dyn Surroundings>>,
     pub interrupt: Arc<Interrupt>,
 }
 
@@ -111,6 +114,7 @@ pub fn search_capacity<E: From<CapacityError>>(
         version,
         force,
         durability,
+        lab,
         interrupt,
     } = request;
     let runs = search.directory.join(RUNS);
@@ -151,6 +155,7 @@ pub fn search_capacity<E: From<CapacityError>>(
             version,
             workers_count: 0,
             netns: Vec::new(),
+            lab: lab.clone(),
             allow_lost_workers: false,
             force,
             durability,

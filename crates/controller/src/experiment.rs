@@ -32,6 +32,7 @@ use crate::control::Interrupt;
 use crate::inputs::{ScenarioText, hex_digest};
 use crate::run::tick::Tick;
 use crate::run::{ConductError, Conducted, RunRequest, conduct};
+use crate::surroundings::Surroundings;
 
 /// This number of consecutive failed runs ends the experiment: the next ones would fail as well.
 const FAILURES_MAX: u32 = 3;
@@ -56,6 +57,8 @@ pub struct ExperimentRequest<'a> {
     pub force: bool,
     /// What the runs' records survive.
     pub durability: Durability,
+    /// The lab that the runs take place in.
+    pub lab: Option<Arc<dyn Surroundings>>,
     pub interrupt: Arc<Interrupt>,
 }
 
@@ -286,6 +289,7 @@ impl Conductor<'_> {
             version: self.request.version,
             workers_count: 0,
             netns: Vec::new(),
+            lab: self.request.lab.clone(),
             allow_lost_workers: false,
             force: self.request.force,
             durability: self.request.durability,

@@ -9,6 +9,7 @@
 //! | `simulate` | a scenario in virtual time, as its server sees it |
 //! | `watch` | probes without a run |
 //! | `target`, `process` | a built-in target as a process; processes that we started |
+//! | `surroundings` | a lab that a run takes place in |
 //! | `control` | the user requests the end, or a pause |
 //! | `inputs`, `secrets` | what a scenario is compiled from, and what of it is not recorded |
 //! | `causes` | an error with its causes |
@@ -22,6 +23,7 @@ mod process;
 mod run;
 mod secrets;
 pub mod simulate;
+mod surroundings;
 mod target;
 #[cfg(test)]
 mod testing;
@@ -42,6 +44,7 @@ pub use run::{
     ConductError, Conducted, NetnsError, RunRequest, TooSmall, TryRequest, conduct, counted,
     try_user,
 };
+pub use surroundings::Surroundings;
 pub use target::{LISTENING, TargetError};
 pub use watch::{WatchError, WatchRequest, watch};
 #[doc(hidden)]

@@ -48,6 +48,7 @@ use record::schema::{EventKind, RunInfo, Summary};
 use crate::control::{Interrupt, Pause};
 use crate::inputs::ScenarioText;
 use crate::secrets::Secrets;
+use crate::surroundings::Surroundings;
 use crate::workers::layout::layout;
 use crate::workers::pool::Pool;
 use crate::workers::process::SpawnRequest;
@@ -57,7 +58,7 @@ use conductor::{Conductor, Progress};
 use describe::RunStart;
 use journal::Journal;
 use merge::Merger;
-use places::{counters, namespaces, places};
+use places::{counters, namespaces, netns_of_lab, places};
 use prepare::{folder_of, prepare, start_target};
 use probing::Probing;
 use regions::Numbering;
@@ -86,6 +87,8 @@ pub struct RunRequest<'a> {
     pub workers_count: u32,
     /// The files of network namespaces that regions connect from, by region.
     pub netns: Vec<(String, PathBuf)>,
+    /// The lab that the run takes place in. Regions connect from its namespaces if `netns` names none.
+    pub lab: Option<Arc<dyn Surroundings>>,
     /// Where workers are lost, judge what the others measured.
     pub allow_lost_workers: bool,
     /// Run even if this machine cannot hold that many users.
@@ -112,7 +115,11 @@ pub fn conduct(
     let mut plan = request.plan;
     probe::check(&plan.probes)?;
     let layout = layout(&plan, cores(), open_files_max(), request.workers_count);
-    let namespaces = namespaces(&request.netns, &plan, request.workers_count)?;
+    let netns = match (&request.lab, &request.netns[..]) {
+        (Some(lab), []) => netns_of_lab(&**lab, &plan)?,
+        (_, given) => given.to_vec(),
+    };
+    let namespaces = namespaces(&netns, &plan, request.workers_count)?;
     let warning = preflight::check(&plan, layout.users_max, request.force, &namespaces)?;
     let folder = folder_of(&request.scenario.name);
     let target = start_target(&mut plan, request.program, folder)?;
@@ -142,7 +149,10 @@ pub fn conduct(
         secrets: &secrets,
         unix_ns: zero.unix_ns,
     };
-    let (info, text) = (start.info(), &request.scenario.text);
+    let (mut info, text) = (start.info(), &request.scenario.text);
+    if let Some(lab) = &request.lab {
+        info.host.extend(lab.facts());
+    }
     let durability = request.durability;
     let numbering = Numbering::new(&plan, setup.layout.loops_count);
     let rows = (rows, numbering.clone());
@@ -152,6 +162,7 @@ pub fn conduct(
         journal.event(0, EventKind::Note { text })?;
     }
     pool.start(zero);
+    let outside = request.lab.as_ref().map(|lab| lab.begin(zero.unix_ns));
     let mut run = Conductor {
         plan: &plan,
         interrupt: &request.interrupt,
@@ -167,6 +178,8 @@ pub fn conduct(
         progress: Progress::new(request.workers_count, &networks),
         networks,
         probing,
+        outside,
+        lab: request.lab.as_deref(),
         target,
         journal,
     };

@@ -71,7 +71,9 @@ impl Secrets {
             EventKind::Sampling { reason, .. } => self.hide(reason),
             EventKind::WorkerLost { why, .. } => self.hide(why),
             EventKind::ProbeLost { why, .. } => self.hide(why),
-            EventKind::FaultBegan { text, .. } | EventKind::FaultEnded { text, .. } => self.hide(text),
+            EventKind::FaultBegan { text, .. } | EventKind::FaultEnded { text, .. } => {
+                self.hide(text)
+            }
             EventKind::Note { text } => self.hide(text),
             EventKind::PhaseStarted { .. }
             | EventKind::Draining
@@ -82,6 +84,7 @@ impl Secrets {
             | EventKind::MemoryPressure { .. }
             | EventKind::TargetEnded { .. }
             | EventKind::ClockCompared { .. }
+            | EventKind::NetworkEmulated { .. }
             | EventKind::ProbeBack { .. }
             | EventKind::ProbeSource { .. } => {}
         }

@@ -202,19 +202,29 @@ mod tests {
 
     #[test]
     fn errors_as_usual_are_no_effect() {
-        check(20, Some(30), &[(5, 10), (25, 10)], &expect![[r#"
+        check(
+            20,
+            Some(30),
+            &[(5, 10), (25, 10)],
+            &expect![[r#"
             Note fault
                 fault `killed: api` from 20 s to 30 s: no larger share of operations failed than
                 before (1,000 operations)
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn a_fault_may_last_to_the_end() {
-        check(50, None, &[(50, 10), (59, 10)], &expect![[r#"
+        check(
+            50,
+            None,
+            &[(50, 10), (59, 10)],
+            &expect![[r#"
             Note fault
                 fault `killed: api` from 50 s to the end: 20 of 1,000 operations failed,
                 availability 98 %; errors began within 1 s, and the fault never ended
-        "#]]);
+        "#]],
+        );
     }
 }

@@ -21,7 +21,7 @@ use record::schema::{
 use crate::figures::Figures;
 use crate::finding::finding;
 use crate::limits::{LAG_OF_RESPONSE_MAX, LAG_WARN_NS_MIN};
-use crate::{faults, pauses};
+use crate::{faults, network, pauses};
 
 /// The code of a run that did not come to its planned end.
 pub(crate) const INCOMPLETE: &str = "run-incomplete";
@@ -83,7 +83,12 @@ pub(crate) fn findings(
     findings.extend(faults::found(figures));
     findings.extend(surroundings(figures, health));
     // What is said of the others is said after who they are.
-    let heads = lost.into_iter().chain(target::ended(figures));
+    let network = network::found(figures);
+    let (wrong, emulated): (Vec<_>, Vec<_>) = network
+        .into_iter()
+        .partition(|network| network.severity == Severity::Fatal);
+    findings.extend(emulated);
+    let heads = lost.into_iter().chain(target::ended(figures)).chain(wrong);
     heads.chain(findings).collect()
 }
 

@@ -26,6 +26,7 @@ mod imported;
 pub mod limits;
 pub mod meters;
 mod names;
+mod network;
 mod number;
 mod numbered;
 pub mod pauses;

@@ -61,6 +61,7 @@ const KNOWN: &[&str] = &[
     "sampling",
     "interrupted",
     "arrivals_paused",
+    "network_emulated",
     "fault_began",
     "fault_ended",
     "arrivals_resumed",
@@ -130,6 +131,14 @@ mod tests {
             },
             EventKind::Interrupted,
             EventKind::ArrivalsPaused,
+            EventKind::NetworkEmulated {
+                packets: 1_000,
+                lost: 10,
+                overflow: 0,
+                late_p99_ns: 100_000,
+                late_max_ns: 1_000_000,
+                cpu_ns: u64::MAX,
+            },
             EventKind::FaultBegan {
                 number: 1,
                 text: text(),

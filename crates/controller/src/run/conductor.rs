@@ -1,6 +1,7 @@
 //! A run while it goes on, and its end.
 
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use engine::driver::real::{LoopNews, StopFlag, Zero, monotonic_ns};
@@ -19,6 +20,7 @@ use super::tick::{self, Tick};
 use super::{Conducted, pause, starts};
 use crate::causes::with_causes;
 use crate::control::{Interrupt, Pause};
+use crate::surroundings::Surroundings;
 use crate::target::TargetProcess;
 use crate::workers::pool::{Pool, PoolEvent};
 use crate::workers::process::LostWorker;
@@ -39,6 +41,9 @@ pub(super) struct Conductor<'a> {
     pub(super) allow_lost_workers: bool,
     pub(super) progress: Progress,
     pub(super) probing: Option<Probing>,
+    /// What happens in the lab, by its time since the Unix epoch.
+    pub(super) outside: Option<Receiver<(u64, EventKind)>>,
+    pub(super) lab: Option<&'a dyn Surroundings>,
     /// Of the namespaces that users connect from; empty: of the generator's own.
     pub(super) networks: Vec<NetworkCounters>,
     /// The built-in target. It is stopped when this is dropped.
@@ -130,6 +135,7 @@ impl Conductor<'_> {
             for (at_ns, what) in self.probing.as_mut().map_or_else(Vec::new, Probing::events) {
                 self.journal.event(at_ns, what)?;
             }
+            self.take_outside()?;
             if !self.journal.is_writing() {
                 self.stop.drain();
             }
@@ -161,6 +167,16 @@ impl Conductor<'_> {
                 why: lost.why,
             },
         )
+    }
+
+    /// Records what happened in the lab.
+    fn take_outside(&mut self) -> Result<(), RecordError> {
+        let happened = self.outside.iter().flat_map(Receiver::try_iter);
+        for (unix_ns, what) in happened.collect::<Vec<_>>() {
+            let at_ns = unix_ns.saturating_sub(self.zero.unix_ns);
+            self.journal.event(at_ns, what)?;
+        }
+        Ok(())
     }
 
     fn check_interrupt(&mut self) -> Result<(), RecordError> {
@@ -289,6 +305,10 @@ impl Conductor<'_> {
     /// Records what the figures do not show.
     fn note_end(&mut self, played: &Result<(), ConductError>) -> Result<(), RecordError> {
         for what in tick::clock_events(self.plan, self.merger.clocks()) {
+            self.journal.event(self.progress.ended_ns, what)?;
+        }
+        self.take_outside()?;
+        for what in self.lab.map_or_else(Vec::new, |lab| lab.end()) {
             self.journal.event(self.progress.ended_ns, what)?;
         }
         for text in self.progress.counts.notes() {

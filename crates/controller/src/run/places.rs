@@ -11,6 +11,7 @@ use plan::{Plan, Target};
 
 use super::error::ConductError;
 use super::prepare::resolve;
+use crate::surroundings::Surroundings;
 use crate::workers::setup::Place;
 
 /// Why users cannot connect from the network namespaces that were given.
@@ -22,6 +23,8 @@ pub enum NetnsError {
     NoRegions(String),
     #[error("--netns {region}: the scenario has no such region; its regions are {known}")]
     UnknownRegion { region: String, known: String },
+    #[error("the lab has no region `{0}`, in which the scenario has users")]
+    NotInLab(String),
     #[error("--netns {0} is given twice: a region has one network namespace")]
     Twice(String),
     #[error(
@@ -79,6 +82,20 @@ pub(super) fn namespaces(
         return Err(NetnsError::BuiltIn);
     }
     Ok(all)
+}
+
+/// The namespaces of a lab for the regions of a plan.
+pub(super) fn netns_of_lab(
+    lab: &dyn Surroundings,
+    plan: &Plan,
+) -> Result<Vec<(String, PathBuf)>, NetnsError> {
+    let regions = plan.regions.iter().map(|region| &region.name);
+    regions
+        .map(|region| match lab.netns(region) {
+            Some(path) => Ok((region.clone(), path)),
+            None => Err(NetnsError::NotInLab(region.clone())),
+        })
+        .collect()
 }
 
 /// The place of each region. Names are resolved in each namespace.

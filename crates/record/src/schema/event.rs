@@ -156,6 +156,21 @@ pub enum EventKind {
         /// In words.
         text: String,
     },
+    /// At the end: what the emulated network of the lab did during the run.
+    NetworkEmulated {
+        /// Packets that passed.
+        packets: u64,
+        /// Packets that its links lost, as was wanted.
+        lost: u64,
+        /// Packets that it lost since it could not carry them.
+        overflow: u64,
+        /// The 99th percentile of how late packets departed.
+        late_p99_ns: u64,
+        /// The latest departure.
+        late_max_ns: u64,
+        /// Its CPU time.
+        cpu_ns: u64,
+    },
     /// Something that is no error of an operation, in words.
     Note {
         /// In words.

@@ -53,6 +53,7 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
         version: env!("CARGO_PKG_VERSION"),
         force: args.force,
         durability: args.durable.durability(),
+        lab: crate::verbs::lab::surroundings()?,
         interrupt: run::interrupt()?,
     };
     let compile = |settings: &[(String, String)]| {

@@ -141,6 +141,7 @@ fn conduct(
         version: env!("CARGO_PKG_VERSION"),
         force: args.force,
         durability: args.durable.durability(),
+        lab: crate::verbs::lab::surroundings()?,
         interrupt: interrupt()?,
     };
     if is_new {

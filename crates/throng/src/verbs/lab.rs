@@ -1,6 +1,7 @@
 //! `throng lab`: emulated hosts in emulated regions.
 
 mod describe;
+mod inside;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -14,6 +15,8 @@ use lab::launch::{self, LaunchError};
 use lab::{LabFile, memory_granted, missing_programs};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+
+pub(crate) use inside::surroundings;
 
 use crate::args::lab::{
     LabDownArgs, LabExecArgs, LabFaultArgs, LabFileArgs, LabKeepArgs, LabLogsArgs, LabRepairArgs,

@@ -1,5 +1,9 @@
 //! `throng lab` in a program that was built without it.
 
+use std::sync::Arc;
+
+use controller::Surroundings;
+
 use crate::args::lab::LabVerb;
 use crate::exit::{Exit, Failure};
 
@@ -9,4 +13,10 @@ pub(crate) fn lab(_: LabVerb) -> Result<Exit, Failure> {
         "this program was built without labs".to_owned(),
         "build it with its default features",
     ))
+}
+
+/// Nothing runs in a lab.
+#[expect(clippy::unnecessary_wraps, reason = "as with labs")]
+pub(crate) fn surroundings() -> Result<Option<Arc<dyn Surroundings>>, Failure> {
+    Ok(None)
 }

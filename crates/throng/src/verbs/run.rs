@@ -22,6 +22,7 @@ use crate::live_page::LivePage;
 use crate::page;
 use crate::source::{self, Compiled, Text};
 use crate::terminal::{self, View};
+use crate::verbs;
 use crate::verbs::export::write;
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
@@ -47,6 +48,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         version: env!("CARGO_PKG_VERSION"),
         workers_count: args.workers,
         netns: args.netns.clone(),
+        lab: verbs::lab::surroundings()?,
         allow_lost_workers: args.lost_workers.allow_lost_workers,
         force: args.force,
         durability: args.durable.durability(),

@@ -1,0 +1,22 @@
+//! What a run takes place in, if that is more than this machine: a lab, with its network and its faults.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::mpsc::Receiver;
+
+use record::schema::EventKind;
+
+/// A lab, as a run sees it.
+pub trait Surroundings: fmt::Debug + Send + Sync {
+    /// The file of the network namespace that users of a region connect from; `None`: there is no such region.
+    fn netns(&self, region: &str) -> Option<PathBuf>;
+
+    /// What the record says of it among the facts of the host: name and value.
+    fn facts(&self) -> Vec<(String, String)>;
+
+    /// A run begins at this time, since the Unix epoch. Returns what happens from then on, each with its time.
+    fn begin(&self, unix_ns: u64) -> Receiver<(u64, EventKind)>;
+
+    /// The run is over. Returns what is to be known of all of its time.
+    fn end(&self) -> Vec<EventKind>;
+}

@@ -1,0 +1,128 @@
+//! The emulated network of the lab that a run took place in: whether it did what was requested.
+
+use record::schema::{EventKind, Finding, Severity};
+
+use crate::figures::Figures;
+use crate::finding::finding;
+use crate::limits::NETWORK_LATE_P99_NS_MAX;
+
+/// What the network did; fatal if distances were not those that were requested.
+pub(crate) fn found(figures: &Figures) -> Option<Finding> {
+    let reported = figures
+        .events
+        .iter()
+        .rev()
+        .find_map(|event| match event.what {
+            EventKind::NetworkEmulated {
+                packets,
+                lost,
+                overflow,
+                late_p99_ns,
+                late_max_ns,
+                cpu_ns,
+            } => Some((packets, lost, overflow, late_p99_ns, late_max_ns, cpu_ns)),
+            _ => None,
+        });
+    let (packets, lost, overflow, late_p99_ns, late_max_ns, cpu_ns) = reported?;
+    let late = format!(
+        "1 % of packets departed more than {} late, the latest {}",
+        units::duration(late_p99_ns as f64),
+        units::duration(late_max_ns as f64)
+    );
+    let counted = units::counted(packets, "packet");
+    let (severity, code, text) = if overflow > 0 {
+        let dropped = units::counted(overflow, "packet");
+        let text = format!(
+            "the lab's network could not carry the load: it dropped {dropped} that no link was to lose ({counted} \
+             passed; {late})"
+        );
+        (Severity::Fatal, "network-overloaded", text)
+    } else if late_p99_ns > NETWORK_LATE_P99_NS_MAX {
+        let text = format!(
+            "the lab's network was late, so distances were longer than requested: {late} (limit {})",
+            units::duration(NETWORK_LATE_P99_NS_MAX as f64)
+        );
+        (Severity::Fatal, "network-late", text)
+    } else {
+        let text = format!(
+            "the network was emulated on one machine: {counted}, of which links lost {} as requested; {late}; CPU {}",
+            units::count(lost),
+            units::duration(cpu_ns as f64)
+        );
+        (Severity::Note, "network-emulated", text)
+    };
+    let draft = finding(severity, code, text)
+        .with("packets", packets as f64)
+        .with("lost", lost as f64)
+        .with("overflow", overflow as f64)
+        .with("late_p99_ns", late_p99_ns as f64)
+        .with("late_max_ns", late_max_ns as f64)
+        .with("cpu_ns", cpu_ns as f64);
+    Some(draft.done())
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use record::schema::{Event, Verdict};
+
+    use super::*;
+    use crate::sample::{SECOND, figures, judged, told};
+
+    fn check(overflow: u64, late_p99_ns: u64, verdict: Verdict, expect: &Expect) {
+        let mut figures = figures();
+        figures.events.push(Event {
+            at_ns: 60 * SECOND,
+            what: EventKind::NetworkEmulated {
+                packets: 1_000,
+                lost: 10,
+                overflow,
+                late_p99_ns,
+                late_max_ns: 4_000_000,
+                cpu_ns: 400_000_000,
+            },
+        });
+        assert_eq!(judged(&figures).verdict, verdict);
+        expect.assert_eq(&told(&Vec::from_iter(found(&figures))));
+    }
+
+    #[test]
+    fn a_network_that_kept_up_is_a_note() {
+        check(
+            0,
+            100_000,
+            Verdict::Measured,
+            &expect![[r#"
+            Note network-emulated
+                the network was emulated on one machine: 1,000 packets, of which links lost 10
+                as requested; 1 % of packets departed more than 100 µs late, the latest 4.00 ms;
+                CPU 400 ms
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_late_or_overloaded_network_makes_a_run_untrusted() {
+        check(
+            0,
+            1_100_000,
+            Verdict::Untrusted,
+            &expect![[r#"
+            Fatal network-late
+                the lab's network was late, so distances were longer than requested: 1 % of
+                packets departed more than 1.10 ms late, the latest 4.00 ms (limit 1.00 ms)
+        "#]],
+        );
+        check(
+            3,
+            100_000,
+            Verdict::Untrusted,
+            &expect![[r#"
+            Fatal network-overloaded
+                the lab's network could not carry the load: it dropped 3 packets that no link
+                was to lose (1,000 packets passed; 1 % of packets departed more than 100 µs
+                late, the latest 4.00 ms)
+        "#]],
+        );
+    }
+}
