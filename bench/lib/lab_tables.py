@@ -14,7 +14,7 @@ def round_trips_section(raw: dict) -> list[str]:
     rows = []
     groups = grouped(raw["rows"], lambda row: (row["packets_per_s"], row["requested_ms"]))
     for (rate, requested), turns in groups.items():
-        lost = sum(row["sent"] - row["returned"] for row in turns)
+        lost = sum(row["sent"] - row["returned"] - row["missed"] for row in turns)
         cells = [spread([row[name] for row in turns], 3) for name in ("error_median_ms", "error_p99_ms", "error_max_ms")]
         late = [row["late"] / (2 * row["sent"]) for row in turns]
         rows.append([f"{requested} ms", f"{rate:,}", *cells, spread(late, 2, 100),

@@ -67,6 +67,11 @@ pub struct Measured {
     pub arrived: u32,
     /// Of these, those whose echoes arrived.
     pub returned: u32,
+    /// Datagrams that arrived when the socket was full, because this program was too slow to read it. They count as
+    /// lost neither there nor back.
+    pub missed_there: u32,
+    /// Echoes of which the same is true.
+    pub missed_back: u32,
     /// One-way delays there.
     pub there: Delays,
     /// One-way delays of the echoes.
@@ -78,12 +83,12 @@ pub struct Measured {
 impl Measured {
     /// The share of datagrams that were lost on their way there.
     pub fn loss_there(&self) -> f64 {
-        lost(self.sent, self.arrived)
+        lost(self.sent, self.arrived + self.missed_there)
     }
 
     /// The share of echoes that were lost.
     pub fn loss_back(&self) -> f64 {
-        lost(self.arrived, self.returned)
+        lost(self.arrived, self.returned + self.missed_back)
     }
 }
 
@@ -235,6 +240,10 @@ impl Probes {
         let is_missing = |probe: &Probe| probe.measured.returned < probe.measured.sent;
         while monotonic_ns() < end_ns && self.pairs.iter().any(is_missing) {
             self.poll(end_ns)?;
+        }
+        for probe in &mut self.pairs {
+            probe.measured.missed_there = sys::missed(&probe.echo)?;
+            probe.measured.missed_back = sys::missed(&probe.client)?;
         }
         Ok(())
     }

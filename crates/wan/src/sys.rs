@@ -6,7 +6,7 @@
 
 use std::ffi::c_ulong;
 use std::io;
-use std::mem::{size_of, zeroed};
+use std::mem::{size_of, size_of_val, zeroed};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -15,6 +15,10 @@ pub(crate) const TUN_NAME: &str = "wan0";
 
 /// `SIOCGSTAMPNS_OLD` of the kernel, whose times are the C library's on 64-bit machines.
 const SIOCGSTAMPNS: libc::Ioctl = 0x8907;
+
+/// What `SO_MEMINFO` returns (`SK_MEMINFO_VARS`), and which of them counts what was dropped (`SK_MEMINFO_DROPS`).
+const MEMINFO_NUMBERS: usize = 9;
+const MEMINFO_DROPS: usize = 8;
 
 /// An `ifreq` of the kernel: the name of an interface, and a union.
 #[repr(C, align(8))]
@@ -142,6 +146,26 @@ pub(crate) fn arrival_ns(socket: &impl AsFd) -> io::Result<u64> {
     };
     ioctl(socket, SIOCGSTAMPNS, (&raw mut time).cast())?;
     Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+/// How many packets a socket did not take, because what arrived before had not been read.
+pub(crate) fn missed(socket: &impl AsFd) -> io::Result<u32> {
+    let mut numbers = [0_u32; MEMINFO_NUMBERS];
+    let mut bytes = size_of_val(&numbers) as libc::socklen_t;
+    // SAFETY: both pointers are valid for the call, and the kernel writes at most `bytes`.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MEMINFO,
+            numbers.as_mut_ptr().cast(),
+            &raw mut bytes,
+        )
+    };
+    match result {
+        0 => Ok(numbers[MEMINFO_DROPS]),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 fn socket_address(address: Ipv4Addr) -> libc::sockaddr_in {

@@ -54,11 +54,12 @@ fn round_trips(ms: u64, rate: u32, time: Duration) -> Outcome {
     };
     println!(
         "{{\"measured\": \"round-trips\", \"requested_ms\": {ms}, \"packets_per_s\": {rate}, \"sent\": {}, \
-         \"returned\": {}, \"error_p1_ms\": {:.3}, \"error_median_ms\": {:.3}, \"error_p99_ms\": {:.3}, \
+         \"returned\": {}, \"missed\": {}, \"error_p1_ms\": {:.3}, \"error_median_ms\": {:.3}, \"error_p99_ms\": {:.3}, \
          \"error_max_ms\": {:.3}, \"late\": {}, \"very_late\": {}, \"lateness_median_us\": {:.1}, \"lateness_p99_us\": {:.1}, \
          \"wake_us\": {:.1}, \"forwarder_cpu_share\": {:.4}, \"polled_share\": {:.4}, \"is_first\": {}}}",
         measured.sent,
         measured.returned,
+        measured.missed_there + measured.missed_back,
         error_ms(0.01),
         error_ms(0.5),
         error_ms(0.99),

@@ -27,6 +27,7 @@ fn each_direction_is_measured_by_itself() {
     let measured = calibrate(&pairs, &plan).unwrap();
     for (pair, losses) in measured.iter().zip([(0.0, 0.5), (0.5, 0.0)]) {
         assert_eq!(pair.sent, 200);
+        assert_eq!((pair.missed_there, pair.missed_back), (0, 0));
         assert!((pair.loss_there() - losses.0).abs() < 0.15, "{pair:?}");
         assert!((pair.loss_back() - losses.1).abs() < 0.15, "{pair:?}");
         // No packet is earlier, however busy the machine is.
