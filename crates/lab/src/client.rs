@@ -11,7 +11,7 @@ use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg}
 
 use crate::events::Event;
 use crate::folder::Folder;
-use crate::message::{LINE_BYTES_MAX, Reply, Request, Status};
+use crate::message::{LINE_BYTES_MAX, PairStatus, Reply, Request, Status};
 
 /// Why a lab does not do what is wanted.
 #[derive(Debug, thiserror::Error)]
@@ -100,6 +100,18 @@ impl Client {
         }));
         match self.receive()? {
             Reply::Exited(code) => Ok(code),
+            _ => Err(ClientError::Unexpected),
+        }
+    }
+
+    /// Measures the network with this many datagrams between each two regions.
+    ///
+    /// # Errors
+    /// It cannot be measured, or the lab went away.
+    pub fn calibrate(mut self, packets: u32) -> Result<Vec<PairStatus>, ClientError> {
+        self.send(&Request::Calibrate { packets })?;
+        match self.receive()? {
+            Reply::Calibrated(pairs) => Ok(pairs),
             _ => Err(ClientError::Unexpected),
         }
     }

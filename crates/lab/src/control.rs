@@ -32,6 +32,8 @@ const EVENT_POLL: Duration = Duration::from_millis(50);
 const FIRST_MAX: Duration = Duration::from_secs(10);
 /// How long callers that are being answered may hold up the lab's end.
 const CALLERS_MAX: Duration = Duration::from_secs(5);
+/// Most datagrams of a calibration between two regions: a minute.
+const CALIBRATE_PACKETS_MAX: u32 = 6_000;
 /// The caller's standard input, output and error.
 const DESCRIPTORS: usize = 3;
 
@@ -108,6 +110,13 @@ impl Control {
                 let faults = self.faults.active(&self.system.directory.file);
                 match self.system.status(faults) {
                     Ok(status) => Reply::Status(Box::new(status)),
+                    Err(error) => Reply::Refused(error.to_string()),
+                }
+            }
+            Ok(Request::Calibrate { packets }) => {
+                let packets = packets.min(CALIBRATE_PACKETS_MAX);
+                match crate::calibrate::measure(&self.system, packets) {
+                    Ok(pairs) => Reply::Calibrated(pairs),
                     Err(error) => Reply::Refused(error.to_string()),
                 }
             }

@@ -3,6 +3,7 @@
 //! [`file`] reads a lab's file. Each host is a network namespace; the distances between them are made by `wan`.
 #![deny(missing_docs)]
 
+mod calibrate;
 pub mod client;
 mod clock;
 mod control;

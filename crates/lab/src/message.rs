@@ -38,6 +38,11 @@ pub enum Request {
     Fault(String),
     /// The end of a fault.
     Repair(u32),
+    /// Measure the network with this many datagrams between each two regions.
+    Calibrate {
+        /// Ten milliseconds apart.
+        packets: u32,
+    },
     /// End everything.
     Down,
 }
@@ -53,6 +58,8 @@ pub enum Reply {
     Event(Event),
     /// A fault began and has this number.
     Fault(u32),
+    /// To `Calibrate`: each two regions.
+    Calibrated(Vec<PairStatus>),
     /// It is done.
     Done,
     /// It cannot be done, and why.
@@ -103,6 +110,27 @@ pub struct HostStatus {
     pub memory_bytes: Option<u64>,
     /// What it costs, by the name of a price list.
     pub price: Option<String>,
+}
+
+/// The way between two regions, requested and measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PairStatus {
+    /// One region.
+    pub from: String,
+    /// The other.
+    pub to: String,
+    /// The round trip that was requested, without jitter.
+    pub requested_ns: u64,
+    /// The median of those measured; `None`: nothing came back.
+    pub median_ns: Option<u64>,
+    /// Their 99th percentile.
+    pub p99_ns: Option<u64>,
+    /// The share of round trips that links are to lose.
+    pub lost_requested: f64,
+    /// Datagrams sent.
+    pub sent: u32,
+    /// Of these, those whose echo did not come.
+    pub lost: u32,
 }
 
 /// How an instance of a service is.

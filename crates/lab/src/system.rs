@@ -271,6 +271,11 @@ impl System {
         Some(in_groups(&joins, &own_program(words.to_vec())))
     }
 
+    /// The network of a region's users.
+    pub(crate) fn namespace_of_crowd(&self, region: usize) -> &Namespace {
+        &self.hosts[self.directory.file.hosts.len() + region].namespace
+    }
+
     /// Names of all hosts.
     pub(crate) fn host_names(&self) -> impl Iterator<Item = &str> {
         self.hosts.iter().map(|host| host.placed.name.as_str())

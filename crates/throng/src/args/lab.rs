@@ -28,6 +28,8 @@ pub(crate) enum LabVerb {
     Exec(LabExecArgs),
     /// Show what a service printed
     Logs(LabLogsArgs),
+    /// Measure round trips and losses between all regions beside what was requested
+    Calibrate(LabCalibrateArgs),
     /// Let a fault happen: cut links, kill or freeze services
     Fault(LabFaultArgs),
     /// End a fault
@@ -91,6 +93,15 @@ pub(crate) struct LabLogsArgs {
     pub(crate) lab: LabName,
     /// The service, or one of its instances as `status` names it
     pub(crate) service: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct LabCalibrateArgs {
+    #[command(flatten)]
+    pub(crate) lab: LabName,
+    /// Datagrams between each two regions, a hundred a second
+    #[arg(long, value_name = "N", default_value = "300", value_parser = clap::value_parser!(u32).range(1..=6000))]
+    pub(crate) packets: u32,
 }
 
 #[derive(Debug, ClapArgs)]

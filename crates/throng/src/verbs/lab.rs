@@ -19,8 +19,8 @@ use signal_hook::iterator::Signals;
 pub(crate) use inside::surroundings;
 
 use crate::args::lab::{
-    LabDownArgs, LabExecArgs, LabFaultArgs, LabFileArgs, LabKeepArgs, LabLogsArgs, LabRepairArgs,
-    LabRunArgs, LabStatusArgs, LabVerb,
+    LabCalibrateArgs, LabDownArgs, LabExecArgs, LabFaultArgs, LabFileArgs, LabKeepArgs,
+    LabLogsArgs, LabRepairArgs, LabRunArgs, LabStatusArgs, LabVerb,
 };
 use crate::exit::{Exit, Failure, written};
 use crate::source;
@@ -36,6 +36,7 @@ pub(crate) fn lab(verb: LabVerb) -> Result<Exit, Failure> {
         LabVerb::Status(args) => status(&args),
         LabVerb::Exec(args) => exec(&args),
         LabVerb::Logs(args) => logs(&args),
+        LabVerb::Calibrate(args) => calibrate(&args),
         LabVerb::Fault(args) => fault(&args),
         LabVerb::Repair(args) => repair(&args),
         LabVerb::Down(args) => down(&args),
@@ -300,6 +301,13 @@ fn logs(args: &LabLogsArgs) -> Result<Exit, Failure> {
         written(std::io::stdout().write_all(&log))?;
     }
     Ok(Exit::Passed)
+}
+
+fn calibrate(args: &LabCalibrateArgs) -> Result<Exit, Failure> {
+    let (name, folder) = find(args.lab.name.as_deref())?;
+    let pairs = Client::connect(&folder).and_then(|client| client.calibrate(args.packets));
+    let pairs = pairs.map_err(|error| unreachable(&name, error))?;
+    written(write!(std::io::stdout(), "{}", describe::pairs(&pairs)))
 }
 
 fn fault(args: &LabFaultArgs) -> Result<Exit, Failure> {

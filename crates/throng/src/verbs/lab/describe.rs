@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use lab::LabFile;
-use lab::message::Status;
+use lab::message::{PairStatus, Status};
 
 /// What a file says.
 pub(super) fn file(lab: &LabFile) -> String {
@@ -113,6 +113,40 @@ pub(super) fn status(status: &Status) -> String {
     );
     for (number, fault) in &status.faults {
         let _ = writeln!(text, "  fault {number}: {fault}");
+    }
+    text
+}
+
+/// The ways between regions as a table.
+pub(super) fn pairs(pairs: &[PairStatus]) -> String {
+    let between = pairs
+        .iter()
+        .map(|pair| format!("{} – {}", pair.from, pair.to));
+    let between: Vec<String> = between.collect();
+    let width = between
+        .iter()
+        .map(|name| name.chars().count())
+        .max()
+        .unwrap_or(0);
+    let mut text = format!(
+        "{:width$}  {:>9}  {:>9}  {:>9}  {:>14}\n",
+        "round trip", "requested", "median", "p99", "lost (request)"
+    );
+    let time = |ns: Option<u64>| ns.map_or("–".to_owned(), |ns| units::duration(ns as f64));
+    for (pair, between) in pairs.iter().zip(between) {
+        let lost = f64::from(pair.lost) / f64::from(pair.sent.max(1));
+        let lost = format!(
+            "{} ({})",
+            units::share(lost),
+            units::share(pair.lost_requested)
+        );
+        let _ = writeln!(
+            text,
+            "{between:width$}  {:>9}  {:>9}  {:>9}  {lost:>14}",
+            time(Some(pair.requested_ns)),
+            time(pair.median_ns),
+            time(pair.p99_ns),
+        );
     }
     text
 }

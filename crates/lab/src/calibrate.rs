@@ -1,0 +1,71 @@
+//! The network of a lab, measured: round trips and losses between all regions, requested against found.
+
+use std::time::Duration;
+
+use wan::calibrate::{Measured, Pair, Plan, calibrate};
+use wan::{Loss, WanError};
+
+use crate::layout;
+use crate::message::PairStatus;
+use crate::system::System;
+
+/// Between two datagrams of a pair.
+const INTERVAL: Duration = Duration::from_millis(10);
+/// Added to the longest round trip: how late the last echo may be.
+const SLACK: Duration = Duration::from_millis(500);
+
+/// Sends this many datagrams between each two regions, from the hosts of their users.
+pub(crate) fn measure(system: &System, packets: u32) -> Result<Vec<PairStatus>, WanError> {
+    let file = &system.directory.file;
+    let regions = file.regions.len();
+    let links = layout::links(file);
+    let link = |from: usize, to: usize| links[from * (regions + 1) + to];
+    let ends = (0..regions).flat_map(|from| (from + 1..regions).map(move |to| (from, to)));
+    let ends: Vec<(usize, usize)> = ends.collect();
+    let crowd = |region: usize| system.namespace_of_crowd(region);
+    let pairs = ends.iter().map(|(from, to)| Pair {
+        from: crowd(*from),
+        to: crowd(*to),
+    });
+    let round_trip = |(from, to): (usize, usize)| link(from, to).delay_ns + link(to, from).delay_ns;
+    let longest = ends.iter().map(|ends| round_trip(*ends)).max();
+    let plan = Plan {
+        packets,
+        interval: INTERVAL,
+        wait: Duration::from_nanos(longest.unwrap_or(0)) + SLACK,
+        ..Plan::default()
+    };
+    let measured = calibrate(&pairs.collect::<Vec<_>>(), &plan)?;
+    let statuses = ends.iter().zip(measured);
+    Ok(statuses
+        .map(|((from, to), measured)| {
+            let pass = |loss: Loss| 1.0 - loss.mean();
+            let lost = 1.0 - pass(link(*from, *to).loss) * pass(link(*to, *from).loss);
+            status(
+                (&file.regions[*from], &file.regions[*to]),
+                round_trip((*from, *to)),
+                lost,
+                &measured,
+            )
+        })
+        .collect())
+}
+
+fn status(
+    (from, to): (&str, &str),
+    requested_ns: u64,
+    lost_requested: f64,
+    measured: &Measured,
+) -> PairStatus {
+    let round_trips = &measured.round_trip;
+    PairStatus {
+        from: from.to_owned(),
+        to: to.to_owned(),
+        requested_ns,
+        median_ns: round_trips.quantile(0.5),
+        p99_ns: round_trips.quantile(0.99),
+        lost_requested,
+        sent: measured.sent,
+        lost: measured.sent.saturating_sub(measured.returned),
+    }
+}
