@@ -200,7 +200,10 @@ impl LabReader<'_> {
     }
 
     pub(super) fn template(&mut self, node: &Node, services: &[Service]) -> Option<Template> {
-        let text = self.reader.text(node, "a text")?;
+        let Some(text) = node.text() else {
+            self.reader.expected(node, "a text");
+            return None;
+        };
         self.parse_template(text, node, services)
     }
 

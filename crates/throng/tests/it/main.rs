@@ -19,6 +19,7 @@ mod exports;
 mod faults;
 mod hostile;
 mod kill;
+mod lab;
 mod market;
 mod model;
 #[cfg(feature = "web")]

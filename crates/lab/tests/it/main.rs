@@ -1,0 +1,104 @@
+//! Wrong labs and what is said of them, as files: `testdata/labs/bad/*.yaml` and beside each its `.expected`, which
+//! `UPDATE=1` rewrites. And whatever is written, reading a lab ends.
+
+use std::path::{Path, PathBuf};
+
+use document::{Source, render};
+use proptest::prelude::{ProptestConfig, any, prop, proptest};
+
+const GOOD: &str = "
+lab: good
+network: { table: aws-2015, losses: by-delay }
+regions: [ireland, sydney]
+links: [ { from: ireland, to: sydney, delay: 100ms, jitter: 1ms, rate: 10Mbit/s, queue: 64KiB } ]
+inside: { round_trip: 1ms }
+hosts:
+  store: { region: ireland, cpus: 1, memory: 1GiB, price: m3.large }
+  api: { each: all }
+services:
+  db: { on: store, package: postgres, options: [work_mem=1MB] }
+  api: { on: api, run: \"throng serve hello --listen=${host}:80\", port: 80, ready: /, environment: { DB: \"${db.url}\" } }
+names: { www: { of: api, policy: failover, order: [sydney, ireland], ttl: 5s } }
+scenario: x.yaml
+set: { target: \"http://${api.address}/\" }
+faults: [ { at: 5s, for: 1s, degrade: ireland, loss: 5% }, { at: 6s, freeze: api, region: sydney } ]
+";
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/labs/bad")
+}
+
+#[test]
+fn wrong_labs_are_reported_as_expected() {
+    let files = std::fs::read_dir(folder()).unwrap();
+    let files = files.map(|entry| entry.unwrap().path());
+    let is_yaml = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "yaml");
+    let mut files: Vec<PathBuf> = files.filter(is_yaml).collect();
+    files.sort();
+    assert!(files.len() >= 8);
+    let mut different = Vec::new();
+    for path in files {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let source = Source { name, text: &text };
+        let (file, diagnostics) = lab::lab(source);
+        assert!(file.is_none(), "{name} is a lab");
+        let found = render(&diagnostics, source);
+        let golden = path.with_extension("expected");
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(&golden, &found).unwrap();
+        }
+        let expected = std::fs::read_to_string(&golden).unwrap_or_default();
+        if found != expected {
+            different.push(format!("{name}\n--- expected\n{expected}\n--- found\n{found}"));
+        }
+    }
+    assert!(different.is_empty(), "{}", different.join("\n\n"));
+}
+
+#[test]
+fn a_lab_is_read() {
+    let (file, diagnostics) = lab::lab(Source { name: "good", text: GOOD });
+    assert_eq!(diagnostics, []);
+    let file = file.unwrap();
+    let names: Vec<&str> = file.hosts.iter().map(|host| host.name.as_str()).collect();
+    assert_eq!(names, ["store", "api-ireland", "api-sydney"]);
+    // Ireland to Sydney by its own numbers, back by the table.
+    let [there, back] = [file.links[1], file.links[2]];
+    assert_eq!((there.delay_ns, back.delay_ns), (100_000_000, 157_000_000));
+    assert_eq!(there.loss.mean(), 0.0);
+    assert!((back.loss.mean() - 0.014).abs() < 1e-12);
+    assert_eq!(file.links[0].delay_ns, 500_000);
+    let faults: Vec<String> = file.faults.iter().map(|f| lab::describe(&f.fault, &file)).collect();
+    assert_eq!(faults, ["degraded: ireland to sydney, 5.00 % lost", "frozen: api on api-sydney"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn any_text_is_read_to_its_end(text in any::<String>()) {
+        lab::lab(Source { name: "any", text: &text });
+    }
+
+    /// One line of a lab is missing, there twice, or has something else at its end.
+    #[test]
+    fn a_lab_with_a_changed_line_is_read_to_its_end(
+        line in prop::sample::select((1..GOOD.lines().count()).collect::<Vec<_>>()),
+        change in 0..3,
+        end in "[-a-z0-9:{}\\[\\]$%., ]{0,12}",
+    ) {
+        let mut text = String::new();
+        for (number, old) in GOOD.lines().enumerate() {
+            let times = usize::from(number != line || change != 0) + usize::from(number == line && change == 1);
+            for _ in 0..times {
+                text += old;
+                if number == line && change == 2 {
+                    text += &end;
+                }
+                text += "\n";
+            }
+        }
+        lab::lab(Source { name: "changed", text: &text });
+    }
+}
