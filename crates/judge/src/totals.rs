@@ -50,7 +50,7 @@ pub struct StepTotals {
 impl Totals {
     /// The totals of a run that ended `ended_ns` after its start, or has come that far.
     pub fn of(summary: &Summary, ended_ns: u64) -> Totals {
-        let measures = &summary.measures;
+        let measures = summary.over_regions();
         let all = || measures.iter();
         let steps = || all().filter(|m| !NOT_OFFERED.contains(&m.kind.as_str()));
         let operations = all().map(|m| m.count).sum();

@@ -7,7 +7,7 @@ use record::schema::{
 use crate::style::{Line, Style, Tone, wrap};
 use crate::table::Table;
 use crate::times::at_least;
-use crate::verdict::{COLUMNS, INDENT, over_regions};
+use crate::verdict::{COLUMNS, INDENT};
 
 /// The percentiles that are shown, and their names.
 const SHARES: [(f64, &str); 6] = [
@@ -51,7 +51,7 @@ pub(crate) fn of_threshold(result: &ThresholdResult, style: Style) -> String {
 
 /// The intervals of the complete run, and why some are missing; empty where a record does not say.
 pub(crate) fn lines(summary: &Summary, style: Style) -> Vec<String> {
-    let measures = over_regions(&summary.totals, &summary.measures).iter();
+    let measures = summary.over_regions().iter();
     let known = measures.filter_map(|measure| {
         let intervals = &measure.response.as_ref()?.intervals;
         (!intervals.is_empty()).then_some((measure, intervals))

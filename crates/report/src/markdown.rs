@@ -3,7 +3,7 @@
 use record::schema::{Finding, MeasureSummary, RunInfo, Severity, Summary, Verdict};
 
 use crate::times::times;
-use crate::verdict::{of_region, over_regions};
+use crate::verdict::of_region;
 
 /// Percentiles in the table: places in [`times`], which begins with the mean.
 const SHOWN: [(usize, &str); 4] = [(1, "p50"), (3, "p95"), (5, "p99"), (7, "max")];
@@ -35,8 +35,7 @@ pub fn run_markdown(summary: &Summary, info: &RunInfo) -> String {
     if !summary.thresholds.is_empty() {
         text += "\n";
     }
-    let measures = over_regions(&summary.totals, &summary.measures);
-    text += &table("response", measures);
+    text += &table("response", summary.over_regions());
     text += "\n";
     if !summary.tags.is_empty() {
         let tags: Vec<MeasureSummary> = summary.tags.iter().map(|t| t.figures.clone()).collect();
@@ -138,6 +137,31 @@ mod tests {
             | group=buy | 720,000 | 1,440/s | 12 | 3.10 ms | 9.30 ms | 15.5 ms | 310 ms |
             | area=shop | 720,000 | 1,440/s | 12 | 3.10 ms | 9.30 ms | 15.5 ms | 310 ms |"#]]
         .assert_eq(&added.join("\n"));
+    }
+
+    #[test]
+    fn regions_have_a_table_of_their_own() {
+        let (summary, info) = sample::regional();
+        let text = run_markdown(&summary, &info);
+        let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
+        let names: Vec<&str> = rows
+            .iter()
+            .filter_map(|row| row.split('|').nth(1))
+            .collect();
+        let expected = [
+            " response ",
+            " --- ",
+            " handshake ",
+            " request ",
+            " a step whose name is longer than its column ",
+            " response by region ",
+            " --- ",
+            " handshake (region=ireland) ",
+            " request (region=ireland) ",
+            " handshake (region=sydney) ",
+            " request (region=sydney) ",
+        ];
+        assert_eq!(names, expected);
     }
 
     #[test]

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use record::schema::{
     FORMAT_VERSION, Finding, GeneratorInfo, HealthSummary, IntervalMethod, Latency, MeasureInfo,
-    MeasureSummary, PercentileInterval, PhaseInfo, PhaseSummary, RunInfo, RunStatus, SeriesRow,
-    Severity, Summary, TagSummary, ThresholdResult, UsersSummary, Verdict,
+    MeasureSummary, PercentileInterval, PhaseInfo, PhaseSummary, RegionSummary, RegionTally,
+    RunInfo, RunStatus, SeriesRow, Severity, Summary, TagSummary, ThresholdResult, UsersSummary,
+    Verdict,
 };
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
@@ -157,6 +158,44 @@ pub(crate) fn tagged() -> (Summary, RunInfo) {
         },
     };
     summary.tags = vec![tag("group", "buy"), tag("area", "shop")];
+    (summary, info)
+}
+
+/// The same run, its users in two regions.
+pub(crate) fn regional() -> (Summary, RunInfo) {
+    let (mut summary, mut info) = (summary(), info());
+    let (mut measures, mut infos) = (Vec::new(), Vec::new());
+    for (name, kind, count) in [
+        ("handshake", "handshake", 12_000),
+        ("request", "request", 360_000),
+    ] {
+        for (region, p50_ns) in [("ireland", 3_100_000), ("sydney", 161_000_000)] {
+            let name = format!("{name} (region={region})");
+            let mut info = MeasureInfo::new(&name, kind);
+            info.tags.insert("region".to_owned(), region.to_owned());
+            infos.push(info);
+            measures.push(measure(&name, count, 6, p50_ns));
+        }
+    }
+    summary.totals = std::mem::replace(&mut summary.measures, measures);
+    info.measures = infos;
+    for phase in &mut summary.phases {
+        phase.totals = std::mem::take(&mut phase.measures);
+    }
+    let users = |name: &str, share, started, failed| RegionSummary {
+        name: name.to_owned(),
+        share,
+        users: RegionTally {
+            started,
+            connected: started,
+            failed,
+            ..RegionTally::default()
+        },
+    };
+    summary.regions = vec![
+        users("ireland", 0.65, 15_600, 0),
+        users("sydney", 0.35, 8_400, 17),
+    ];
     (summary, info)
 }
 

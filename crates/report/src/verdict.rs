@@ -136,7 +136,7 @@ fn figures(summary: &Summary, info: &RunInfo) -> Table {
         "response", "count", "rate", "errors", "mean", "p50", "p90", "p95", "p98", "p99", "p99.9",
         "max",
     ]);
-    for measure in over_regions(&summary.totals, &summary.measures) {
+    for measure in summary.over_regions() {
         table.row(cells(measure));
     }
     if !summary.tags.is_empty() {
@@ -161,23 +161,12 @@ fn figures(summary: &Summary, info: &RunInfo) -> Table {
                 .tone(Tone::Strong, phase.name.clone());
             let users = format!(", {} started", units::counted(phase.users_started, "user"));
             table.section(line.tone(Tone::Dim, times + &users));
-            for measure in over_regions(&phase.totals, &phase.measures) {
+            for measure in phase.over_regions() {
                 table.row(cells(measure));
             }
         }
     }
     table
-}
-
-/// The measures over all regions if there are regions, else all.
-pub(crate) fn over_regions<'a>(
-    totals: &'a [MeasureSummary],
-    measures: &'a [MeasureSummary],
-) -> &'a [MeasureSummary] {
-    match totals.is_empty() {
-        true => measures,
-        false => totals,
-    }
 }
 
 /// The measures of each region, under a line with its users.

@@ -73,3 +73,53 @@ impl Numbering {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use record::Outcome;
+
+    use super::*;
+
+    const TEXT: &str = "target: http://h/\nregions: { north: 3, south: 1 }\n\
+                        sessions: { s: [ { get: / } ] }\narrivals: [ { hold: 1s } ]\n";
+
+    fn row(loop_id: u16) -> Measurement {
+        Measurement {
+            due_ns: 0,
+            sent_ns: 0,
+            done_ns: 0,
+            user: 0,
+            measure: 1,
+            session: 0,
+            loop_id,
+            outcome: Outcome::Ok,
+            status: 0,
+            weight: 1,
+            bytes_out: 0,
+            bytes_in: 0,
+        }
+    }
+
+    #[test]
+    fn rows_belong_to_the_region_of_their_loop() {
+        let plan = crate::testing::plan(TEXT);
+        let numbering = Numbering::new(&plan, 4);
+        let names = plan.recorded().measures;
+        // Two other loops for the north, none for the south: three and one.
+        let mut rows = [0, 2, 3].map(row);
+        numbering.rename_rows(&mut rows);
+        let found = rows.map(|row| names[usize::from(row.measure)].name.clone());
+        let expected = ["north", "north", "south"].map(|r| format!("GET / (region={r})"));
+        assert_eq!(found, expected);
+        assert_eq!(numbering.region(3), Some(1));
+        assert_eq!(numbering.of_all(MeasureId(0)), MeasureId(0));
+    }
+
+    #[test]
+    fn without_regions_nothing_is_renamed() {
+        let plan = crate::testing::plan(&TEXT.replace("regions: { north: 3, south: 1 }", ""));
+        let mut rows = [row(0)];
+        Numbering::new(&plan, 1).rename_rows(&mut rows);
+        assert_eq!(rows[0].measure, 1);
+    }
+}

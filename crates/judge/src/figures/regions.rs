@@ -65,9 +65,103 @@ impl Figures {
 
 #[cfg(test)]
 mod tests {
-    use record::schema::RegionInfo;
+    use record::schema::{Event, MeasureInfo, RegionInfo};
 
     use super::*;
+    use crate::names::RunNames;
+    use crate::sample::{self, MS};
+
+    fn region(name: &str, share: f64, loops_first: u32, loops: u32) -> RegionInfo {
+        RegionInfo {
+            name: name.to_owned(),
+            share,
+            loops_first,
+            loops,
+            netns: None,
+        }
+    }
+
+    /// Messages that users of two regions got: 900 in 10 ms, and 100 in 300 ms.
+    fn said() -> Figures {
+        let names = ["said (region=north)", "said (region=south)", "said.lost"];
+        let more = ["said.duplicated", "said.out_of_order", "said.ahead"];
+        let names = names.iter().chain(&more).map(|name| (*name).to_owned());
+        let mut figures = sample::with_messages(&names.collect::<Vec<_>>());
+        figures.info.regions = vec![region("north", 9.0, 0, 1), region("south", 1.0, 1, 1)];
+        for (place, name) in [(sample::UPDATE, "north"), (sample::UPDATE + 1, "south")] {
+            let measure: &mut MeasureInfo = &mut figures.info.measures[place];
+            measure.tags.insert("region".to_owned(), name.to_owned());
+            measure.shared_name = Some("said".to_owned());
+        }
+        sample::succeed(&mut figures, 0, sample::UPDATE, 900, 10 * MS, 0);
+        sample::succeed(&mut figures, 0, sample::UPDATE + 1, 100, 300 * MS, 0);
+        figures
+    }
+
+    #[test]
+    fn totals_are_those_of_all_regions_taken_as_one() {
+        let summary = crate::judge_figures(&said(), &[], false);
+        let said = summary.totals.iter().find(|m| m.name == "said").unwrap();
+        assert_eq!(said.count, 1_000);
+        let times = said.response.as_ref().unwrap();
+        assert!(
+            times.p50_ns < 11 * MS && times.p95_ns > 290 * MS,
+            "{times:?}"
+        );
+        assert_eq!(summary.phases[0].totals.len(), summary.totals.len());
+        let shares: Vec<f64> = summary.regions.iter().map(|region| region.share).collect();
+        assert_eq!(shares, [0.9, 0.1]);
+    }
+
+    #[test]
+    fn thresholds_name_a_region_and_what_all_regions_lost() {
+        let mut figures = said();
+        let judged = |figures: &Figures, text: &str| {
+            let names = RunNames::of(&figures.info);
+            let threshold = names.names().threshold(text).unwrap();
+            let summary = crate::judge_figures(figures, &[threshold], false);
+            (
+                summary.thresholds[0].passed,
+                summary.thresholds[0].shown.clone(),
+            )
+        };
+        let shown = |text: &str| (true, text.to_owned());
+        assert_eq!(
+            judged(&figures, "p50(said, region=south) > 200ms"),
+            shown("300 ms")
+        );
+        assert_eq!(judged(&figures, "p50(said) < 11ms"), shown("10.0 ms"));
+        assert_eq!(judged(&figures, "count(said.lost) == 0"), shown("0"));
+        let ahead = figures.cell_mut(0, sample::UPDATE + 5).unwrap();
+        ahead.response.record_n(400 * MS, 7);
+        ahead.outcomes.insert("ok".to_owned(), 7);
+        let unknown = (false, "unknown: the clocks differ".to_owned());
+        assert_eq!(judged(&figures, "p50(said, region=south) > 200ms"), unknown);
+    }
+
+    #[test]
+    fn steps_that_somebody_reached_in_one_region_are_reached() {
+        let mut figures = said();
+        let step = |name: &str, region: &str| {
+            let mut measure = MeasureInfo::new(&format!("{name} (region={region})"), "request");
+            measure.tags.insert("region".to_owned(), region.to_owned());
+            measure
+        };
+        let first = figures.info.measures.len() as u16;
+        for name in ["GET /a", "GET /b"] {
+            let both = ["north", "south"].map(|region| step(name, region));
+            figures.info.measures.extend(both);
+        }
+        figures.info.steps = (first..first + 4).collect();
+        let series = std::mem::take(&mut figures.series);
+        let mut figures = Figures::new(figures.info, series, Vec::new());
+        sample::succeed(&mut figures, 0, usize::from(first), 5, MS, 0);
+        let summary = crate::judge_figures(&figures, &[], false);
+        let found = summary.findings.iter();
+        let found = found.filter(|finding| finding.code == "steps-not-reached");
+        let texts: Vec<&str> = found.map(|finding| finding.text.as_str()).collect();
+        assert_eq!(texts, ["no user reached the step GET /b"]);
+    }
 
     #[test]
     fn a_lost_loop_takes_the_users_of_its_region() {
@@ -78,13 +172,6 @@ mod tests {
             ..SeriesRow::default()
         };
         assert!((figures.share_lost(&row) - 1.0 / 3.0).abs() < 1e-9);
-        let region = |name: &str, share, loops_first, loops| RegionInfo {
-            name: name.to_owned(),
-            share,
-            loops_first,
-            loops,
-            netns: None,
-        };
         figures.info.regions = vec![region("north", 8.0, 0, 2), region("south", 2.0, 2, 1)];
         let what = EventKind::WorkerLost {
             worker: 1,
@@ -99,7 +186,7 @@ mod tests {
             why: String::new(),
         };
         let at_ns = 0;
-        figures.events.push(record::schema::Event { at_ns, what });
+        figures.events.push(Event { at_ns, what });
         row.loops_lost = 2;
         assert!((figures.share_lost(&row) - 0.6).abs() < 1e-9);
         row.loops_lost = 0;

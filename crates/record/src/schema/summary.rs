@@ -50,6 +50,31 @@ pub struct Summary {
     pub phases: Vec<PhaseSummary>,
 }
 
+impl Summary {
+    /// The measures over the complete run, those of several regions as one.
+    pub fn over_regions(&self) -> &[MeasureSummary] {
+        over_regions(&self.totals, &self.measures)
+    }
+}
+
+impl PhaseSummary {
+    /// The measures of the phase, those of several regions as one.
+    pub fn over_regions(&self) -> &[MeasureSummary] {
+        over_regions(&self.totals, &self.measures)
+    }
+}
+
+/// Without regions there are no totals over them.
+fn over_regions<'a>(
+    totals: &'a [MeasureSummary],
+    measures: &'a [MeasureSummary],
+) -> &'a [MeasureSummary] {
+    match totals.is_empty() {
+        true => measures,
+        false => totals,
+    }
+}
+
 /// The clock that stamped a kind of messages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClockSummary {

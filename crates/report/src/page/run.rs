@@ -10,7 +10,7 @@ use record::schema::{
 use serde::Serialize;
 
 use super::Page;
-use crate::verdict::{of_region, over_regions};
+use crate::verdict::of_region;
 
 /// Most rows in the table of steps: measures of the run, then of each phase.
 const STEP_ROWS_MAX: usize = 2_000;
@@ -268,7 +268,7 @@ fn phases<'a>(info: &'a RunInfo, summaries: &[PhaseSummary]) -> Vec<Phase<'a>> {
 ///
 /// Of a run with regions: the steps over all regions, then those of each region; by phase over all regions only.
 fn steps<'a>(summary: &'a Summary, info: &'a RunInfo) -> (Vec<Step<'a>>, usize) {
-    let whole = over_regions(&summary.totals, &summary.measures).iter();
+    let whole = summary.over_regions().iter();
     let regions = summary.regions.iter().filter(|_| summary.regions.len() > 1);
     let by_region = regions.flat_map(|region| of_region(summary, info, &region.name));
     let whole = whole.chain(by_region.map(|(_, measure)| measure));
@@ -276,7 +276,7 @@ fn steps<'a>(summary: &'a Summary, info: &'a RunInfo) -> (Vec<Step<'a>>, usize) 
     let several = summary.phases.len() > 1;
     let by_phase = summary.phases.iter().enumerate();
     let by_phase = by_phase.flat_map(|(n, phase)| {
-        let measures = over_regions(&phase.totals, &phase.measures).iter();
+        let measures = phase.over_regions().iter();
         measures.map(move |m| (Some(n), m))
     });
     // One phase alone is the whole run.

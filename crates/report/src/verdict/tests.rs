@@ -3,7 +3,7 @@ use record::schema::{Severity, Verdict};
 
 use super::{COLUMNS, verdict};
 use crate::Style;
-use crate::sample::{found, info, summary, tagged};
+use crate::sample::{found, info, regional, summary, tagged};
 
 const UNICODE: Style = Style {
     colour: false,
@@ -192,4 +192,32 @@ fn figures_by_tag_stand_below_those_of_steps() {
           group=buy           720,000    1,440/s      12  3.72 ms  3.10 ms  6.20 ms  9.30 ms  12.4 ms  15.5 ms  31.0 ms   310 ms
           area=shop           720,000    1,440/s      12  3.72 ms  3.10 ms  6.20 ms  9.30 ms  12.4 ms  15.5 ms  31.0 ms   310 ms
         phase ramp  0 s to 3 min 20 s, 24,000 users started"#]].assert_eq(&lines.join("\n"));
+}
+
+#[test]
+fn regions_come_after_their_totals_and_phases_have_totals_alone() {
+    let (summary, info) = regional();
+    let text = verdict(&summary, &info, "runs/x", UNICODE);
+    let rows: Vec<&str> = text
+        .lines()
+        .skip_while(|line| !line.starts_with("response"))
+        .take_while(|line| !line.is_empty())
+        .map(|line| line.get(..60).unwrap_or(line).trim_end())
+        .collect();
+    assert!(!text.contains("(region="), "{text}");
+    expect![[r#"
+        response                count       rate  errors     mean
+          handshake            24,000     48.0/s       0   494 µs
+          request             720,000    1,440/s      12  3.72 ms  3
+          a step whose name…        3  0.00600/s       3        –        –        –        –        –        –        –        –
+        region ireland  65 % of the users: 15,600 started, 15,600 co
+          handshake            12,000     24.0/s       6  3.72 ms  3
+          request             360,000      720/s       6  3.72 ms  3
+        region sydney  35 % of the users: 8,400 started, 8,400 conne
+          handshake            12,000     24.0/s       6   193 ms
+          request             360,000      720/s       6   193 ms
+        phase ramp  0 s to 3 min 20 s, 24,000 users started
+          handshake            24,000     48.0/s       0   494 µs
+        phase hold  3 min 20 s to 8 min 20 s, 0 users started
+          request             720,000    1,440/s      12  3.72 ms  3"#]].assert_eq(&rows.join("\n"));
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
@@ -120,7 +121,7 @@ fn regions_divide_users_rows_and_figures() {
         rows_agree(&run);
         summary_agrees(&summary);
         ended.stdout_contains("regions only divide users");
-        ended.stdout_contains("region sydney  15.0 % of the users: ");
+        ended.stdout_contains("region sydney  15 % of the users: ");
         let path = run.path().to_str().unwrap().to_owned();
         let export = Ended::of(&mut throng(["export", &path, "--markdown", "-"]));
         export.stdout_contains("| response by region |");
@@ -164,7 +165,7 @@ impl Side {
         holder.line_unless_ended()?;
         let file = std::fs::File::open(path_of(&holder)).unwrap();
         let listener = std::thread::spawn(move || {
-            move_into_link_name_space((&file).into(), Some(LinkNameSpaceType::Network)).unwrap();
+            move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network)).unwrap();
             // Nobody else is in this namespace.
             TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).unwrap()
         });
