@@ -50,7 +50,9 @@ fn wrong_labs_are_reported_as_expected() {
         }
         let expected = std::fs::read_to_string(&golden).unwrap_or_default();
         if found != expected {
-            different.push(format!("{name}\n--- expected\n{expected}\n--- found\n{found}"));
+            different.push(format!(
+                "{name}\n--- expected\n{expected}\n--- found\n{found}"
+            ));
         }
     }
     assert!(different.is_empty(), "{}", different.join("\n\n"));
@@ -58,7 +60,10 @@ fn wrong_labs_are_reported_as_expected() {
 
 #[test]
 fn a_lab_is_read() {
-    let (file, diagnostics) = lab::lab(Source { name: "good", text: GOOD });
+    let (file, diagnostics) = lab::lab(Source {
+        name: "good",
+        text: GOOD,
+    });
     assert_eq!(diagnostics, []);
     let file = file.unwrap();
     let names: Vec<&str> = file.hosts.iter().map(|host| host.name.as_str()).collect();
@@ -69,8 +74,18 @@ fn a_lab_is_read() {
     assert_eq!(there.loss.mean(), 0.0);
     assert!((back.loss.mean() - 0.014).abs() < 1e-12);
     assert_eq!(file.links[0].delay_ns, 500_000);
-    let faults: Vec<String> = file.faults.iter().map(|f| lab::describe(&f.fault, &file)).collect();
-    assert_eq!(faults, ["degraded: ireland to sydney, 5.00 % lost", "frozen: api on api-sydney"]);
+    let faults: Vec<String> = file
+        .faults
+        .iter()
+        .map(|f| lab::describe(&f.fault, &file))
+        .collect();
+    assert_eq!(
+        faults,
+        [
+            "degraded: ireland to sydney, 5.00 % lost",
+            "frozen: api on api-sydney"
+        ]
+    );
 }
 
 proptest! {

@@ -64,7 +64,9 @@ impl Lab {
 
     fn command(&self, words: &[&str]) -> Command {
         let mut command = throng(["lab"]);
-        command.args(words).env("THRONG_LABS", self.space.path("labs"));
+        command
+            .args(words)
+            .env("THRONG_LABS", self.space.path("labs"));
         command
     }
 
@@ -95,12 +97,13 @@ impl Lab {
         std::fs::read_to_string(file).unwrap()
     }
 
-    /// Processes that name the lab's directory.
+    /// Processes whose environment names the directory of this test's labs: all of the lab's.
     fn processes(&self) -> usize {
         let folder = self.space.path("labs");
         let folder = folder.to_str().unwrap().as_bytes();
         let entries = std::fs::read_dir("/proc").unwrap();
-        let lines = entries.filter_map(|entry| std::fs::read(entry.ok()?.path().join("cmdline")).ok());
+        let lines =
+            entries.filter_map(|entry| std::fs::read(entry.ok()?.path().join("environ")).ok());
         lines
             .filter(|line| line.windows(folder.len()).any(|part| part == folder))
             .count()
@@ -109,7 +112,11 @@ impl Lab {
     fn groups(&self) -> Vec<PathBuf> {
         let name = format!("throng-lab-{}-", self.name);
         let mut groups = Vec::new();
-        for folder in ["/sys/fs/cgroup", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/memory"] {
+        for folder in [
+            "/sys/fs/cgroup",
+            "/sys/fs/cgroup/cpu",
+            "/sys/fs/cgroup/memory",
+        ] {
             let entries = std::fs::read_dir(folder).into_iter().flatten();
             let paths = entries.map(|entry| entry.unwrap().path());
             groups.extend(paths.filter(|path| path.to_string_lossy().contains(&name)));
@@ -141,7 +148,8 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
 #[test]
 fn a_labs_file_is_described() {
     let space = Space::new();
-    let text = FILE.replace("NAME", "described") + "faults: [ { at: 2s, for: 1s, kill: web, region: far } ]\n";
+    let text = FILE.replace("NAME", "described")
+        + "faults: [ { at: 2s, for: 1s, kill: web, region: far } ]\n";
     let file = space.file("lab.yaml", &text);
     let ended = Ended::of(throng(["lab", "check"]).arg(file));
     golden("lab-check", &ended.with(0).out);
@@ -151,15 +159,27 @@ fn a_labs_file_is_described() {
 fn what_a_lab_needs_is_reported_before_anything_starts() {
     let space = Space::new();
     for (from, to, found) in [
-        ("throng serve", "no-such-program serve", "8: `no-such-program` is not installed"),
-        ("64MiB", "64000GiB", "the hosts may use 125 TiB of memory together"),
+        (
+            "throng serve",
+            "no-such-program serve",
+            "8: `no-such-program` is not installed",
+        ),
+        (
+            "64MiB",
+            "64000GiB",
+            "the hosts may use 125 TiB of memory together",
+        ),
     ] {
         let file = space.file("lab.yaml", &FILE.replace("NAME", "needs").replace(from, to));
         for verb in ["up", "run"] {
             let mut command = throng(["lab", verb]);
             let ended = Ended::of(command.arg(&file).env("THRONG_LABS", space.path("labs")));
             assert_ne!(ended.code, Some(0));
-            assert!(ended.err.replace('\n', " ").contains(found), "{}", ended.err);
+            assert!(
+                ended.err.replace('\n', " ").contains(found),
+                "{}",
+                ended.err
+            );
         }
         assert!(!space.path("labs").exists());
     }
@@ -167,7 +187,9 @@ fn what_a_lab_needs_is_reported_before_anything_starts() {
 
 #[test]
 fn hosts_are_as_far_apart_as_written_and_names_are_of_the_nearest() {
-    let Some(lab) = Lab::new("distances", "") else { return };
+    let Some(lab) = Lab::new("distances", "") else {
+        return;
+    };
     lab.up();
     let (near, far) = ("198.18.0.1", "198.18.4.1");
     assert_eq!(lab.resolve("crowd-near", "nearest.lab"), near);
@@ -176,58 +198,120 @@ fn hosts_are_as_far_apart_as_written_and_names_are_of_the_nearest() {
     assert_eq!(lab.resolve("crowd-far", "web-far.lab"), far);
     assert_eq!(lab.resolve("crowd-far", "elsewhere.lab"), "");
     let table = lab.does(&["calibrate", "--packets", "50"]);
-    let line = table.lines().find(|line| line.starts_with("near – far")).unwrap();
-    assert!(line.contains("40.0 ms  4"), "{table}");
+    let line = table
+        .lines()
+        .find(|line| line.starts_with("near – far"))
+        .unwrap();
+    let median = line.split_ascii_whitespace().nth(5).unwrap();
+    let median: f64 = median.parse().unwrap();
+    assert!((40.0..45.0).contains(&median), "{table}");
     // Nothing beyond the lab is reached, and its processes do not see others.
     assert_eq!(lab.exec("web-near", "exit 7").code, Some(7));
-    let ended = lab.exec("crowd-near", "cat /proc/net/route | wc -l; ls -d /proc/[0-9]* | wc -l");
-    let counts: Vec<usize> = ended.out.lines().map(|line| line.trim().parse().unwrap()).collect();
+    let ended = lab.exec(
+        "crowd-near",
+        "cat /proc/net/route | wc -l; ls -d /proc/[0-9]* | wc -l",
+    );
+    let counts: Vec<usize> = ended
+        .out
+        .lines()
+        .map(|line| line.trim().parse().unwrap())
+        .collect();
     assert!(counts[1] < 20, "{counts:?}");
     let ended = Ended::of(&mut lab.command(&["exec", "nowhere", "--", "true"]));
     assert_eq!(ended.code, Some(65), "{}", ended.err);
-    assert!(ended.err.contains("there is no host `nowhere`"), "{}", ended.err);
+    assert!(
+        ended.err.contains("there is no host `nowhere`"),
+        "{}",
+        ended.err
+    );
 }
 
 #[test]
 fn a_name_fails_over_when_its_region_dies_and_returns() {
-    let Some(lab) = Lab::new("failover", "") else { return };
+    let Some(lab) = Lab::new("failover", "") else {
+        return;
+    };
     lab.up();
     let (near, far) = ("198.18.0.1", "198.18.4.1");
     let number = lab.does(&["fault", "kill: web\nregion: near"]);
     assert!(number.starts_with("fault 1;"), "{number}");
-    until("the name does not fail over", || lab.resolve("crowd-near", "first.lab") == far);
+    until("the name does not fail over", || {
+        lab.resolve("crowd-near", "first.lab") == far
+    });
     // Its restart rule does not bring it back while the fault lasts.
     assert!(lab.does(&["status"]).contains("web@web-near: killed"));
     lab.does(&["repair", "1"]);
-    until("the name does not return", || lab.resolve("crowd-near", "first.lab") == near);
+    until("the name does not return", || {
+        lab.resolve("crowd-near", "first.lab") == near
+    });
     let again = Ended::of(&mut lab.command(&["repair", "1"]));
     assert!(again.err.contains("no fault 1 is at work"), "{}", again.err);
     let wrong = Ended::of(&mut lab.command(&["fault", "kill: we"]));
-    assert!(wrong.err.contains("there is no service `we`"), "{}", wrong.err);
+    assert!(
+        wrong.err.contains("there is no service `we`"),
+        "{}",
+        wrong.err
+    );
     assert!(lab.does(&["logs", "web@web-far"]).contains("listening on"));
 }
 
 #[test]
 fn a_run_has_regions_faults_and_the_network_in_its_record() {
     let faults = "faults: [ { at: 2s, for: 2s, partition: [near, far] } ]\n";
-    let Some(lab) = Lab::new("runs", faults) else { return };
+    let Some(lab) = Lab::new("runs", faults) else {
+        return;
+    };
     let (file, runs) = (lab.space.path("lab.yaml"), lab.space.path("runs"));
-    let words = ["run", file.to_str().unwrap(), "--", "--runs", runs.to_str().unwrap(), "--quiet"];
+    let words = [
+        "run",
+        file.to_str().unwrap(),
+        "--",
+        "--runs",
+        runs.to_str().unwrap(),
+        "--quiet",
+    ];
     let ended = Ended::of(&mut lab.command(&words));
-    assert!(matches!(ended.code, Some(0 | 2)), "{} {}", ended.out, ended.err);
+    assert!(
+        matches!(ended.code, Some(0 | 2)),
+        "{} {}",
+        ended.out,
+        ended.err
+    );
     assert_eq!(lab.processes(), 0);
-    let run = Run::open(&std::fs::read_dir(&runs).unwrap().next().unwrap().unwrap().path()).unwrap();
+    let run = Run::open(
+        &std::fs::read_dir(&runs)
+            .unwrap()
+            .next()
+            .unwrap()
+            .unwrap()
+            .path(),
+    )
+    .unwrap();
     assert_eq!(run.info().host["lab"], "runs");
     let events = run.events().unwrap();
-    let begins = events.iter().find(|e| matches!(e.what, EventKind::FaultBegan { .. })).unwrap();
-    let ends = events.iter().find(|e| matches!(e.what, EventKind::FaultEnded { .. })).unwrap();
+    let begins = events
+        .iter()
+        .find(|e| matches!(e.what, EventKind::FaultBegan { .. }))
+        .unwrap();
+    let ends = events
+        .iter()
+        .find(|e| matches!(e.what, EventKind::FaultEnded { .. }))
+        .unwrap();
     let second = 1_000_000_000;
-    assert!((2 * second..3 * second).contains(&begins.at_ns), "{begins:?}");
+    assert!(
+        (2 * second..3 * second).contains(&begins.at_ns),
+        "{begins:?}"
+    );
     assert!(ends.at_ns - begins.at_ns >= 2 * second, "{ends:?}");
-    let network = events.iter().any(|e| matches!(e.what, EventKind::NetworkEmulated { packets, .. } if packets > 1_000));
+    let network = events
+        .iter()
+        .any(|e| matches!(e.what, EventKind::NetworkEmulated { packets, .. } if packets > 1_000));
     assert!(network, "{events:?}");
     let summary = run.summary().unwrap().unwrap();
-    assert!(matches!(summary.verdict, Verdict::Passed | Verdict::Untrusted));
+    assert!(matches!(
+        summary.verdict,
+        Verdict::Passed | Verdict::Untrusted
+    ));
     // The server is near: who is far waits for two round trips, and is cut off for two of six seconds.
     let of = |region: &str| {
         let tag = summary.tags.iter().find(|tag| tag.value == region).unwrap();
@@ -237,21 +321,39 @@ fn a_run_has_regions_faults_and_the_network_in_its_record() {
     assert_eq!(errors("near"), 0);
     let lost = errors("far");
     assert!((30..=60).contains(&lost), "{lost}");
-    let finding = summary.findings.iter().find(|finding| finding.code == "fault").unwrap();
-    assert!(finding.text.contains("`partition: near from far`"), "{}", finding.text);
-    let median = |region: &str| of(region).latency.as_ref().unwrap().p50_ns;
-    assert!((80_000_000..200_000_000).contains(&median("far")), "{}", median("far"));
+    let finding = summary
+        .findings
+        .iter()
+        .find(|finding| finding.code == "fault")
+        .unwrap();
+    assert!(
+        finding.text.contains("`partition: near from far`"),
+        "{}",
+        finding.text
+    );
+    let median = |region: &str| of(region).response.as_ref().unwrap().p50_ns;
+    assert!(
+        (80_000_000..200_000_000).contains(&median("far")),
+        "{}",
+        median("far")
+    );
     assert!(median("near") < 40_000_000, "{}", median("near"));
 }
 
 #[test]
 fn nothing_is_left_of_a_lab_that_was_killed() {
-    let Some(lab) = Lab::new("killed", "") else { return };
+    let Some(lab) = Lab::new("killed", "") else {
+        return;
+    };
     lab.up();
-    assert!(lab.processes() > 2);
+    assert!(lab.processes() >= 4);
     let file = lab.space.path("lab.yaml");
     let again = Ended::of(&mut lab.command(&["up", file.to_str().unwrap()]));
-    assert!(again.err.contains("a lab `killed` is up already"), "{}", again.err);
+    assert!(
+        again.err.contains("a lab `killed` is up already"),
+        "{}",
+        again.err
+    );
     let killed = Command::new("kill").args(["-KILL", &lab.pid()]).status();
     assert!(killed.unwrap().success());
     until("processes are left", || lab.processes() == 0);
@@ -269,8 +371,12 @@ fn nothing_is_left_of_a_lab_that_was_killed() {
 
 #[test]
 fn a_service_that_does_not_start_ends_the_lab_with_its_log() {
-    let Some(lab) = Lab::new("broken", "") else { return };
-    let text = FILE.replace("NAME", "broken").replace("serve hello", "serve hello --no-such-flag");
+    let Some(lab) = Lab::new("broken", "") else {
+        return;
+    };
+    let text = FILE
+        .replace("NAME", "broken")
+        .replace("serve hello", "serve hello --no-such-flag");
     let file = lab.space.file("lab.yaml", &text);
     let ended = Ended::of(&mut lab.command(&["up", file.to_str().unwrap()]));
     assert_eq!(ended.code, Some(69));
@@ -283,40 +389,85 @@ fn a_service_that_does_not_start_ends_the_lab_with_its_log() {
 
 #[test]
 fn two_labs_do_not_see_each_other() {
-    let Some(one) = Lab::new("one", "") else { return };
-    let Some(other) = Lab::new("other", "") else { return };
+    let Some(one) = Lab::new("one", "") else {
+        return;
+    };
+    let Some(other) = Lab::new("other", "") else {
+        return;
+    };
     one.up();
     other.up();
     one.does(&["fault", "kill: web"]);
-    until("the other lab is hurt", || one.does(&["status"]).contains("killed"));
-    assert_eq!(other.exec("crowd-far", "curl -s http://nearest.lab/").out, "ok");
-    assert_eq!(one.exec("crowd-far", "curl -s -m 1 http://nearest.lab/").out, "");
+    until("the other lab is hurt", || {
+        one.does(&["status"]).contains("killed")
+    });
+    assert_eq!(
+        other.exec("crowd-far", "curl -s http://nearest.lab/").out,
+        "ok\n"
+    );
+    assert_eq!(
+        one.exec("crowd-far", "curl -s -m 1 http://nearest.lab/")
+            .out,
+        ""
+    );
 }
 
-/// The whole market in three regions, as in the documents, with few users.
+/// `quick-scenario.yaml` is a whole market in three regions, here with few users; `own-scenario.yaml` is of a system that
+/// is not ours.
 #[test]
 fn the_examples_run() {
-    let Some(lab) = Lab::new("examples", "") else { return };
+    let Some(lab) = Lab::new("examples", "") else {
+        return;
+    };
     let installed = |program: &str| {
         let path = std::env::var("PATH").unwrap_or_default();
         let mut folders = path.split(':').chain(["/usr/sbin"]);
         folders.any(|folder| Path::new(folder).join(program).exists())
     };
-    if !["mariadbd", "redis-server", "nginx", "python3"].iter().all(|program| installed(program)) {
+    if !["mariadbd", "redis-server", "nginx", "python3"]
+        .iter()
+        .all(|program| installed(program))
+    {
         return skip("MariaDB, Redis, nginx or Python is not installed");
     }
     for (example, further) in [
-        ("examples/lab/quick.yaml", &["--set", "rate=10/s", "--set", "arrive=3s", "--set", "hold=10s"][..]),
+        (
+            "examples/lab/quick.yaml",
+            &[
+                "--set",
+                "rate=10/s",
+                "--set",
+                "arrive=3s",
+                "--set",
+                "hold=10s",
+            ][..],
+        ),
         ("examples/lab/own.yaml", &[]),
     ] {
         let file = root().join(example);
         let runs = lab.space.path("runs");
-        let mut words = vec!["run", file.to_str().unwrap(), "--", "--runs", runs.to_str().unwrap()];
+        let mut words = vec![
+            "run",
+            file.to_str().unwrap(),
+            "--",
+            "--runs",
+            runs.to_str().unwrap(),
+        ];
         words.extend(["--set", "options.lag_max=5s"]);
         words.extend(further);
         let ended = Ended::of(&mut lab.command(&words));
-        assert!(matches!(ended.code, Some(0..=2)), "{} {}", ended.out, ended.err);
+        assert!(
+            matches!(ended.code, Some(0..=2)),
+            "{} {}",
+            ended.out,
+            ended.err
+        );
         assert!(ended.out.contains("region"), "{}", ended.out);
-        assert!(ended.out.contains("the network was emulated") || ended.out.contains("the lab's network"), "{}", ended.out);
+        assert!(
+            ended.out.contains("the network was emulated")
+                || ended.out.contains("the lab's network"),
+            "{}",
+            ended.out
+        );
     }
 }

@@ -17,7 +17,7 @@ const FLOORS: &[&[&str]] = &[
     &["httpd", "proto", "stats", "trust", "units"],
     &["plan", "record", "machine", "wan"],
     &["document", "identity", "judge", "probe", "sequences"],
-    &["compare", "engine", "scenario"],
+    &["compare", "engine", "lab", "scenario"],
     &["controller", "convert", "export", "live", "model"],
     &["report"],
     &["thesis"],
@@ -115,9 +115,14 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
     (
         &["libc", "mio", "nix", "rustix"],
         &[
-            "balancer", "engine", "machine", "market", "server", "targets", "wan",
+            "balancer", "engine", "lab", "machine", "market", "server", "targets", "wan",
         ],
         "call `machine` or `engine`",
+    ),
+    (
+        &["simple-dns"],
+        &["lab"],
+        "names are resolved by the system; the lab's name server is `lab`'s",
     ),
     (
         &["rusqlite"],
@@ -394,6 +399,21 @@ fn every_example_is_right_and_run() {
     // An experiment names its scenario; no scenario does.
     let is_experiment = |file: &PathBuf| read(file).lines().any(|l| l.starts_with("scenario:"));
     let (experiments, examples): (Vec<_>, Vec<_>) = examples.into_iter().partition(is_experiment);
+    let is_lab = |file: &PathBuf| read(file).lines().any(|l| l.starts_with("lab:"));
+    let (labs, experiments): (Vec<_>, Vec<_>) = experiments.into_iter().partition(is_lab);
+    let run = read(&ROOT.join("crates/throng/tests/it/lab.rs"));
+    for example in &labs {
+        let (name, text) = (relative(example), read(example));
+        let source = scenario::Source {
+            name: &name,
+            text: &text,
+        };
+        assert_eq!(lab::lab(source).1, [], "{name}");
+        assert!(
+            run.contains(&name),
+            "no test runs {name}: add one to crates/throng/tests/it/lab.rs"
+        );
+    }
     let run = read(&ROOT.join("crates/throng/tests/it/experiments.rs"));
     for example in &experiments {
         let name = relative(example);
@@ -403,7 +423,7 @@ fn every_example_is_right_and_run() {
         );
     }
     assert!(!examples.is_empty(), "examples/ is empty");
-    let run = ["balancer", "examples", "market/whole", "stores"].map(|name| {
+    let run = ["balancer", "examples", "lab", "market/whole", "stores"].map(|name| {
         let file = format!("crates/throng/tests/it/{name}.rs");
         read(&ROOT.join(file))
     });
