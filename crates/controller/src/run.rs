@@ -58,7 +58,7 @@ use conductor::{Conductor, Progress};
 use describe::RunStart;
 use journal::Journal;
 use merge::Merger;
-use places::{counters, namespaces, netns_of_lab, places};
+use places::{counters, namespaces, places};
 use prepare::{folder_of, prepare, start_target};
 use probing::Probing;
 use regions::Numbering;
@@ -115,11 +115,8 @@ pub fn conduct(
     let mut plan = request.plan;
     probe::check(&plan.probes)?;
     let layout = layout(&plan, cores(), open_files_max(), request.workers_count);
-    let netns = match (&request.lab, &request.netns[..]) {
-        (Some(lab), []) => netns_of_lab(&**lab, &plan)?,
-        (_, given) => given.to_vec(),
-    };
-    let namespaces = namespaces(&netns, &plan, request.workers_count)?;
+    let lab = request.lab.as_deref();
+    let namespaces = namespaces(&request.netns, lab, &plan, request.workers_count)?;
     let warning = preflight::check(&plan, layout.users_max, request.force, &namespaces)?;
     let folder = folder_of(&request.scenario.name);
     let target = start_target(&mut plan, request.program, folder)?;
@@ -128,12 +125,8 @@ pub fn conduct(
     let places = places(&plan, &namespaces)?;
     let networks = counters(&plan, &places)?;
     let setup = prepare(&plan, address, (layout, places), folder)?;
-    let workers = (request.workers_count > 0).then_some(SpawnRequest {
-        workers_count: request.workers_count,
-        program: request.program,
-        throng: request.version,
-        scenario: &request.scenario,
-    });
+    let (program, throng, scenario) = (request.program, request.version, &request.scenario);
+    let workers = SpawnRequest::new(request.workers_count, program, throng, scenario);
     let stop = Arc::new(StopFlag::default());
     let (rows_in, rows) = rows_channel();
     let mut pool = Pool::prepare(&plan, &setup, workers, &stop, rows_in)?;
@@ -142,27 +135,24 @@ pub fn conduct(
     let secrets = Secrets::of_scenario(&request.scenario, &plan.secret_sets);
     let start = RunStart {
         plan: &plan,
-        scenario: &request.scenario,
-        throng: request.version,
+        scenario,
+        throng,
         setup: &setup,
         workers: pool.workers(),
         secrets: &secrets,
         unix_ns: zero.unix_ns,
     };
-    let (mut info, text) = (start.info(), &request.scenario.text);
-    if let Some(lab) = &request.lab {
-        info.host.extend(lab.facts());
-    }
+    let (mut info, text) = (start.info(), &scenario.text);
+    info.host
+        .extend(lab.map_or_else(Vec::new, Surroundings::facts));
     let durability = request.durability;
     let numbering = Numbering::new(&plan, setup.layout.loops_count);
     let rows = (rows, numbering.clone());
     let mut journal = Journal::create(request.runs, info, text, durability, rows, secrets)?;
-    let probing = probes.map(|probes| Probing::start(probes, journal.probes()));
     if let Some(text) = warning {
         journal.event(0, EventKind::Note { text })?;
     }
     pool.start(zero);
-    let outside = request.lab.as_ref().map(|lab| lab.begin(zero.unix_ns));
     let mut run = Conductor {
         plan: &plan,
         interrupt: &request.interrupt,
@@ -177,9 +167,9 @@ pub fn conduct(
         zero,
         progress: Progress::new(request.workers_count, &networks),
         networks,
-        probing,
-        outside,
-        lab: request.lab.as_deref(),
+        probing: probes.map(|probes| Probing::start(probes, journal.probes())),
+        outside: lab.map(|lab| lab.begin(zero.unix_ns)),
+        lab,
         target,
         journal,
     };

@@ -1,6 +1,6 @@
 //! Faults that were made on purpose while the run went on, and what they did to operations.
 //!
-//! Availability during a fault is the share of operations that ended well in the seconds that it touched. A second is
+//! Availability during a fault is the share of operations that succeeded in the seconds that it touched. A second is
 //! hurt if a larger share of its operations failed than in any second before the first fault.
 
 use record::schema::{Event, EventKind, Finding, SeriesRow, Severity};
@@ -157,7 +157,7 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::sample::{SECOND, figures, told};
+    use crate::sample::{SECOND, figures, rendered};
 
     /// The sample's run with a fault, and this many errors in each of some seconds.
     fn check(from: u64, until: Option<u64>, errors: &[(usize, u64)], expect: &Expect) {
@@ -183,7 +183,7 @@ mod tests {
         for &(second, errors) in errors {
             figures.series[second].errors = errors;
         }
-        expect.assert_eq(&told(&found(&figures)));
+        expect.assert_eq(&rendered(&found(&figures)));
     }
 
     #[test]

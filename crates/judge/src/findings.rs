@@ -311,12 +311,12 @@ mod tests {
 
     use super::*;
     use crate::judge_figures;
-    use crate::sample::{self, REQUEST, SECOND, fail, figures, judged, told};
+    use crate::sample::{self, REQUEST, SECOND, fail, figures, judged, rendered};
 
     /// All findings but the first, which is about the generator's health.
     fn check(findings: &[Finding], expect: &Expect) {
         assert_eq!(findings[0].code, "generator-healthy");
-        expect.assert_eq(&told(&findings[1..]));
+        expect.assert_eq(&rendered(&findings[1..]));
     }
 
     #[test]

@@ -67,7 +67,7 @@ mod tests {
     use record::schema::{Event, Verdict};
 
     use super::*;
-    use crate::sample::{SECOND, figures, judged, told};
+    use crate::sample::{SECOND, figures, judged, rendered};
 
     fn check(overflow: u64, late_p99_ns: u64, verdict: Verdict, expect: &Expect) {
         let mut figures = figures();
@@ -83,7 +83,7 @@ mod tests {
             },
         });
         assert_eq!(judged(&figures).verdict, verdict);
-        expect.assert_eq(&told(&Vec::from_iter(found(&figures))));
+        expect.assert_eq(&rendered(&Vec::from_iter(found(&figures))));
     }
 
     #[test]

@@ -98,7 +98,7 @@ mod tests {
     use record::schema::Verdict;
 
     use super::*;
-    use crate::sample::{SECOND, figures, judged, told as text_of};
+    use crate::sample::{SECOND, figures, judged, rendered as text_of};
 
     fn at(second: u64, what: EventKind) -> Event {
         Event {

@@ -148,7 +148,7 @@ pub(crate) fn judged(figures: &Figures) -> Summary {
 }
 
 /// Findings as one text: severity and code, then the sentence in lines of at most 80 characters.
-pub(crate) fn told(findings: &[Finding]) -> String {
+pub(crate) fn rendered(findings: &[Finding]) -> String {
     let mut text = String::new();
     for finding in findings {
         text += &format!("{:?} {}\n", finding.severity, finding.code);

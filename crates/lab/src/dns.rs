@@ -1,5 +1,5 @@
-//! The lab's name server (RFC 1035): on each host at the same address of loopback, so that it knows the region of who
-//! asks.
+//! The lab's name server (RFC 1035): on each host at the same address of loopback, so that it knows the region of each
+//! query.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;

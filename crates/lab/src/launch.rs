@@ -37,6 +37,8 @@ const LOG: &str = "lab.log";
 const RESOLVER: &str = "/etc/resolv.conf";
 /// How long a lab may take to end in good order.
 const DOWN_MAX: Duration = Duration::from_secs(60);
+/// How long the kernel may take to end the processes of a lab that was killed.
+const KILLED_MAX: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(20);
 
 /// Why a lab does not come up, or does not end.
@@ -96,7 +98,7 @@ pub fn up(
     progress: &mut dyn FnMut(&str),
 ) -> Result<Folder, LaunchError> {
     let folder = Folder::of(&file.name);
-    clean(&file.name)?.ok_or_else(|| LaunchError::Taken(file.name.clone()))?;
+    make_room(&file.name, &folder)?;
     folder
         .create()
         .map_err(io_error(format!("make {}", folder.path().display())))?;
@@ -129,6 +131,18 @@ pub fn up(
             Err(LaunchError::Failed(why))
         }
     }
+}
+
+/// Removes what a lab of this name has left, and waits a moment for one that was just killed.
+fn make_room(name: &str, folder: &Folder) -> Result<(), LaunchError> {
+    let limit = now() + KILLED_MAX;
+    while clean(name)?.is_none() {
+        if Client::connect(folder).is_ok() || now() > limit {
+            return Err(LaunchError::Taken(name.to_owned()));
+        }
+        rest(POLL);
+    }
+    Ok(())
 }
 
 /// Starts a process as the first of a process namespace, with a tree of mounts of its own.
@@ -174,8 +188,8 @@ pub fn down(name: &str) -> Result<bool, LaunchError> {
     if !folder.path().exists() {
         return Ok(false);
     }
-    let asked = Client::connect(&folder).and_then(Client::down);
-    if let Err(ClientError::NotUp(_) | ClientError::Gone(_)) = asked {
+    let ended = Client::connect(&folder).and_then(Client::down);
+    if let Err(ClientError::NotUp(_) | ClientError::Gone(_)) = ended {
         kill(&folder);
     }
     let limit = now() + DOWN_MAX;
@@ -251,7 +265,7 @@ pub fn first_process(folder: &Path, program: &Path) -> Result<i32, LaunchError> 
 /// The process that keeps a lab: makes it, answers its callers, and ends it.
 ///
 /// # Errors
-/// The lab cannot be made; whoever started it has been told why.
+/// The lab cannot be made; whoever started it knows why.
 pub fn keep(folder: &Path) -> Result<(), LaunchError> {
     let folder = Folder::at(folder);
     let made = make(&folder);

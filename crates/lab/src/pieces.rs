@@ -181,70 +181,40 @@ impl Piece<'_> {
         let secret = self.path("password");
         fs::write(&secret, self.password)?;
         // PostgreSQL refuses to run as root.
-        let as_user = words(&[
-            "setpriv",
-            "--reuid=postgres",
-            "--regid=postgres",
-            "--clear-groups",
-        ]);
-        let own = words(&[
-            "chown",
-            "-R",
-            "postgres:postgres",
-            &self.folder.display().to_string(),
-        ]);
-        let make = match self.master {
-            Some((address, port)) => words(&[
-                "pg_basebackup",
-                "-D",
-                &data,
-                "-R",
-                "--checkpoint=fast",
-                "--no-sync",
-                "-d",
-                &url(Package::Postgres, address, port, self.password)
-                    .replace(&format!("/{DATABASE}"), "/postgres"),
-            ]),
-            None => words(&[
-                "initdb",
-                "-D",
-                &data,
-                "-U",
-                USER,
-                "--auth=scram-sha-256",
-                &format!("--pwfile={secret}"),
-                "--no-sync",
-                "-E",
-                "UTF8",
-                "--locale=C",
-            ]),
-        };
-        let mut prepare = vec![own, [as_user.clone(), make].concat()];
-        if self.master.is_none() {
-            let hba =
-                "echo 'host all,replication all 198.18.0.0/15 scram-sha-256' >> \"$0\"/pg_hba.conf";
-            prepare.push([as_user.clone(), words(&["sh", "-c", hba, &data])].concat());
-            let create = format!("CREATE DATABASE {DATABASE}");
-            let single = format!("echo '{create}' | \"$1\" --single -D \"$0\" postgres");
-            prepare.push(
-                [
-                    as_user.clone(),
-                    words(&["sh", "-c", &single, &data, "postgres"]),
-                ]
-                .concat(),
-            );
+        let as_user = split("setpriv --reuid=postgres --regid=postgres --clear-groups");
+        let as_user = |command: Vec<String>| [as_user.clone(), command].concat();
+        let mut own = split("chown -R postgres:postgres");
+        own.push(self.folder.display().to_string());
+        let mut prepare = vec![own];
+        match self.master {
+            Some((address, port)) => {
+                let master = url(Package::Postgres, address, port, self.password);
+                let master = master.replace(&format!("/{DATABASE}"), "/postgres");
+                let mut copy = split("pg_basebackup -R --checkpoint=fast --no-sync");
+                copy.extend(words(&["-D", &data, "-d", &master]));
+                prepare.push(as_user(copy));
+            }
+            None => {
+                let mut make = split("initdb --auth=scram-sha-256 --no-sync -E UTF8 --locale=C");
+                make.extend(words(&[
+                    "-D",
+                    &data,
+                    "-U",
+                    USER,
+                    &format!("--pwfile={secret}"),
+                ]));
+                let hba = "echo 'host all,replication all 198.18.0.0/15 scram-sha-256' >> \"$0\"/pg_hba.conf";
+                let create = format!(
+                    "echo 'CREATE DATABASE {DATABASE}' | postgres --single -D \"$0\" postgres"
+                );
+                prepare.push(as_user(make));
+                prepare.push(as_user(words(&["sh", "-c", hba, &data])));
+                prepare.push(as_user(words(&["sh", "-c", &create, &data])));
+            }
         }
-        let mut command = as_user;
-        command.extend(words(&[
-            "postgres",
-            "-D",
-            &data,
-            "-p",
-            &self.port.to_string(),
-            "-h",
-            &self.address.to_string(),
-            "-k",
-            "",
+        let (port, address) = (self.port.to_string(), self.address.to_string());
+        let mut command = as_user(words(&[
+            "postgres", "-D", &data, "-p", &port, "-h", &address, "-k", "",
         ]));
         let options = self.options.iter();
         command.extend(options.flat_map(|option| ["-c".to_owned(), option.clone()]));
@@ -311,4 +281,9 @@ impl Piece<'_> {
 
 fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// Words that blanks divide.
+fn split(text: &str) -> Vec<String> {
+    text.split(' ').map(str::to_owned).collect()
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::thread;
 
 use machine::group::{Group, GroupLimits};
+use machine::procfs;
 use wan::{Forwarder, Namespace, Port, WanError};
 
 use crate::clock::unix_ns;
@@ -21,7 +22,7 @@ use crate::folder::Folder;
 use crate::instance::{Instance, InstanceError, Launch, in_groups};
 use crate::layout::{self, Placed};
 use crate::message::{HostStatus, InstanceStatus, NetworkStatus, Status};
-use crate::pieces::{self, Piece};
+use crate::pieces::{self, Commands, Piece};
 
 /// The largest packet, in bytes: Ethernet's.
 const MTU: u16 = 1500;
@@ -203,36 +204,10 @@ impl System {
                 let words: Result<Vec<String>, SystemError> = words.iter().map(&fill).collect();
                 (Vec::new(), own_program(words?))
             }
-            Part::Package {
-                package,
-                options,
-                replica_of,
-            } => {
+            Part::Package { options, .. } => {
                 let options: Result<Vec<String>, SystemError> = options.iter().map(&fill).collect();
-                let options = options?;
-                let master = replica_of.map(|master| {
-                    let master = &directory.file.services[master];
-                    let address = directory.placed[master.hosts[0]].address;
-                    (address, master.port.unwrap_or_default())
-                });
-                let followers = directory.file.services.iter();
-                let is_followed = followers.clone().any(|other| {
-                    matches!(&other.part, Part::Package { replica_of: Some(of), .. } if *of == service)
-                });
-                let piece = Piece {
-                    package: *package,
-                    folder: &folder,
-                    address: at.placed.address,
-                    port: of.port.unwrap_or_default(),
-                    password: &directory.password,
-                    options: &options,
-                    master,
-                    number: host,
-                    is_followed,
-                };
-                let commands = piece
-                    .commands()
-                    .map_err(io_error(format!("write files of {name}")))?;
+                let commands = self.piece(service, host, &folder, &options?);
+                let commands = commands.map_err(io_error(format!("write files of {name}")))?;
                 (commands.prepare, commands.command)
             }
         };
@@ -256,6 +231,46 @@ impl System {
             environment,
             folder,
         })
+    }
+
+    /// How a server of a package is started.
+    fn piece(
+        &self,
+        service: usize,
+        host: usize,
+        folder: &Path,
+        options: &[String],
+    ) -> io::Result<Commands> {
+        let directory = &self.directory;
+        let services = &directory.file.services;
+        let Part::Package {
+            package,
+            replica_of,
+            ..
+        } = &services[service].part
+        else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let master = replica_of.map(|master| {
+            let master = &services[master];
+            let address = directory.placed[master.hosts[0]].address;
+            (address, master.port.unwrap_or_default())
+        });
+        let is_followed = services.iter().any(|other| {
+            matches!(&other.part, Part::Package { replica_of: Some(of), .. } if *of == service)
+        });
+        let piece = Piece {
+            package: *package,
+            folder,
+            address: directory.placed[host].address,
+            port: services[service].port.unwrap_or_default(),
+            password: &directory.password,
+            options,
+            master,
+            number: host,
+            is_followed,
+        };
+        piece.commands()
     }
 
     /// Starts a command of a caller on a host.
@@ -414,9 +429,9 @@ fn set_up(namespace: &Namespace, path: &Path) -> io::Result<()> {
     namespace.run(|| {
         for (name, value) in SETTINGS {
             // In a user namespace some may not be written; their defaults do for fewer users.
-            let _ = fs::write(Path::new("/proc/sys").join(name), value);
+            let _ = fs::write(Path::new(procfs::SETTINGS).join(name), value);
         }
-        rustix::mount::mount_bind("/proc/thread-self/ns/net", path)
+        rustix::mount::mount_bind(procfs::OWN_NETWORK, path)
     })??;
     Ok(())
 }

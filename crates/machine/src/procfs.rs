@@ -8,6 +8,8 @@ use std::time::Duration;
 const PROC: &str = "/proc";
 /// Where each process has a folder.
 pub(crate) const PROCESSES: &str = PROC;
+/// The network namespace of the thread that opens it.
+pub const OWN_NETWORK: &str = "/proc/thread-self/ns/net";
 /// The tree of kernel settings.
 pub const SETTINGS: &str = "/proc/sys";
 /// Where the version 2 tree of control groups is mounted.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use engine::driver::real::{Namespace, NamespaceError};
 use machine::host::NetworkCounters;
-use machine::procfs::FileError;
+use machine::procfs::{self, FileError};
 use plan::{Plan, Target};
 
 use super::error::ConductError;
@@ -52,9 +52,15 @@ pub enum NetnsError {
 /// The namespace of each region; without regions one, the generator's own.
 pub(super) fn namespaces(
     given: &[(String, PathBuf)],
+    lab: Option<&dyn Surroundings>,
     plan: &Plan,
     workers_count: u32,
 ) -> Result<Vec<Option<Namespace>>, NetnsError> {
+    let of_lab = match lab.filter(|_| given.is_empty()) {
+        Some(lab) => netns_of_lab(lab, plan)?,
+        None => Vec::new(),
+    };
+    let given = [given, &of_lab].concat();
     let mut all = vec![None; plan.regions.len().max(1)];
     let Some((first, _)) = given.first() else {
         return Ok(all);
@@ -62,7 +68,7 @@ pub(super) fn namespaces(
     if plan.regions.is_empty() {
         return Err(NetnsError::NoRegions(first.clone()));
     }
-    for (region, path) in given {
+    for (region, path) in &given {
         let number = plan.regions.iter().position(|known| known.name == *region);
         let Some(number) = number else {
             let known: Vec<&str> = plan.regions.iter().map(|r| r.name.as_str()).collect();
@@ -85,10 +91,7 @@ pub(super) fn namespaces(
 }
 
 /// The namespaces of a lab for the regions of a plan.
-pub(super) fn netns_of_lab(
-    lab: &dyn Surroundings,
-    plan: &Plan,
-) -> Result<Vec<(String, PathBuf)>, NetnsError> {
+fn netns_of_lab(lab: &dyn Surroundings, plan: &Plan) -> Result<Vec<(String, PathBuf)>, NetnsError> {
     let regions = plan.regions.iter().map(|region| &region.name);
     regions
         .map(|region| match lab.netns(region) {
@@ -160,7 +163,7 @@ pub(super) fn counters(plan: &Plan, places: &[Place]) -> Result<Vec<NetworkCount
 
 /// What distinguishes namespaces: two files may be of one.
 fn file_number(path: Option<&Path>) -> Option<(u64, u64)> {
-    let path = path.unwrap_or(Path::new("/proc/self/ns/net"));
+    let path = path.unwrap_or(Path::new(procfs::OWN_NETWORK));
     let metadata = std::fs::metadata(path).ok()?;
     Some((metadata.dev(), metadata.ino()))
 }
@@ -199,7 +202,7 @@ mod tests {
         let given = given.iter();
         let given = given.map(|&region| (region.to_owned(), PathBuf::from("/run/netns/x")));
         let given: Vec<(String, PathBuf)> = given.collect();
-        namespaces(&given, plan, workers_count)
+        namespaces(&given, None, plan, workers_count)
             .unwrap_err()
             .to_string()
     }
@@ -227,7 +230,7 @@ mod tests {
     fn a_region_without_a_namespace_connects_from_the_generators() {
         let plan = plan(REGIONS, URL);
         let given = [("south".to_owned(), PathBuf::from("/run/netns/x"))];
-        let found = namespaces(&given, &plan, 0).unwrap();
+        let found = namespaces(&given, None, &plan, 0).unwrap();
         assert_eq!(found[0], None);
         assert_eq!(found[1].as_ref().unwrap().path(), Path::new("/run/netns/x"));
         let own = places(&plan, &[None, None]).unwrap();
@@ -240,7 +243,7 @@ mod tests {
     fn a_missing_namespace_is_named_with_its_region() {
         let plan = plan(REGIONS, URL);
         let given = [("south".to_owned(), PathBuf::from("/nonexistent/netns"))];
-        let found = namespaces(&given, &plan, 0).unwrap();
+        let found = namespaces(&given, None, &plan, 0).unwrap();
         let error = places(&plan, &found).unwrap_err();
         let text = crate::causes::with_causes(&error);
         assert!(text.contains("region south"), "{text}");

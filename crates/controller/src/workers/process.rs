@@ -40,6 +40,23 @@ pub(crate) struct SpawnRequest<'a> {
     pub(crate) scenario: &'a ScenarioText,
 }
 
+impl<'a> SpawnRequest<'a> {
+    /// `None`: the loops are threads of this process.
+    pub(crate) fn new(
+        workers_count: u32,
+        program: &'a Path,
+        throng: &'a str,
+        scenario: &'a ScenarioText,
+    ) -> Option<SpawnRequest<'a>> {
+        (workers_count > 0).then_some(SpawnRequest {
+            workers_count,
+            program,
+            throng,
+            scenario,
+        })
+    }
+}
+
 /// Why the worker processes of a run do not start.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkersError {

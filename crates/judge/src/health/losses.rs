@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
     use crate::judge_figures;
-    use crate::sample::{SECOND, figures, told};
+    use crate::sample::{SECOND, figures, rendered};
 
     /// The sample's run in four workers, the second of which was lost after 30 s with ten users.
     /// Each had 1,500 users to start; 750 of its own never came, and five were still connecting.
@@ -149,7 +149,7 @@ mod tests {
             limit: 1.0,
         };
         let summary = judge_figures(figures, &[all_connected], allow_lost_workers);
-        expect.assert_eq(&told(&summary.findings[..2]));
+        expect.assert_eq(&rendered(&summary.findings[..2]));
         assert_eq!(
             (summary.verdict, summary.allow_lost_workers),
             (verdict, allow_lost_workers)

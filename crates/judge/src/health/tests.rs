@@ -19,7 +19,7 @@ fn check(figures: &Figures, verdict: Verdict, expect: &Expect) {
         .cloned()
         .collect();
     assert_eq!(summary.findings[0], health[0], "health comes first");
-    expect.assert_eq(&sample::told(&health));
+    expect.assert_eq(&sample::rendered(&health));
 }
 
 #[test]

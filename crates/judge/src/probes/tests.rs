@@ -5,7 +5,7 @@ use record::schema::Event;
 use record::{ProbeInfo, ProbeRow};
 
 use super::*;
-use crate::sample::{self, SECOND, judged, told};
+use crate::sample::{self, SECOND, judged, rendered};
 
 fn info(role: &str, via: &str, metric: &str, unit: &str) -> ProbeInfo {
     ProbeInfo {
@@ -36,7 +36,7 @@ fn check(run: &Figures, expect: &Expect) {
         .into_iter()
         .filter(|finding| finding.code.starts_with("server-") || finding.code.starts_with("probe"))
         .collect();
-    expect.assert_eq(&told(&its));
+    expect.assert_eq(&rendered(&its));
 }
 
 #[test]

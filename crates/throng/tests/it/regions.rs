@@ -50,7 +50,7 @@ fn users_of(region: &str) -> BTreeSet<u64> {
     (0..200).filter(|&user| region_of(user) == region).collect()
 }
 
-/// Users that a server was asked for.
+/// Users whose requests a server got.
 type Seen = Arc<Mutex<BTreeSet<u64>>>;
 
 fn answer(mut stream: TcpStream, seen: &Seen) -> io::Result<()> {
