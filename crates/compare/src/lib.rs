@@ -20,6 +20,7 @@ mod evidence;
 pub mod experiment;
 mod findings;
 pub mod index;
+pub mod law;
 mod modes;
 mod neighbours;
 mod options;
