@@ -9,6 +9,7 @@ import type { ExperimentDocument } from './document/experiment';
 import type { MetersDocument } from './document/meters';
 import type { ModelDocument } from './document/model';
 import type { RunDocument } from './document/run';
+import type { SweepDocument } from './document/sweep';
 
 export type Document =
   | CapacityDocument
@@ -16,7 +17,8 @@ export type Document =
   | ExperimentDocument
   | MetersDocument
   | ModelDocument
-  | RunDocument;
+  | RunDocument
+  | SweepDocument;
 
 /** The version of documents that this page draws. */
 export const FORMAT = 1;

@@ -11,6 +11,7 @@ import { experiment } from './views/experiment';
 import { meters } from './views/meters';
 import { model } from './views/model';
 import { run } from './views/run';
+import { sweep } from './views/sweep';
 
 /** Draws a document; existing figures are updated. */
 export function draw(doc: Document): void {
@@ -31,6 +32,9 @@ export function draw(doc: Document): void {
       break;
     case 'capacity':
       capacity(doc);
+      break;
+    case 'sweep':
+      sweep(doc);
       break;
     case 'meters':
       meters(doc);

@@ -61,6 +61,7 @@ beforeAll(async () => {
   await throng(['show', join(at('imported'), published ?? ''), ...page('imported')]);
   cpSync(made.ensemblesPage, at('ensembles.html'));
   cpSync(made.capacityPage, at('capacity.html'));
+  cpSync(made.sweepPage, at('sweep.html'));
 });
 afterAll(async () => {
   await chrome?.close();
@@ -74,6 +75,7 @@ const PAGES: [string, string[]][] = [
   ['fraction', ['effects-0', 'main-0', 'interaction-0-0']],
   ['ensembles', ['main-0', 'modes-0-0', 'modes-0-1', 'modes-1-0']],
   ['capacity', ['latency', 'law', 'trials']],
+  ['sweep', ['throughput', 'latency']],
   ['meters', ['normalised', 'published-0', 'normalised-0']],
   ['imported', ['probe-0']],
 ];

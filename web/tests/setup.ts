@@ -7,10 +7,11 @@ import { crowd, scratch, throng } from './support';
 export interface Made {
   /** Four runs of the crowd with different seeds. */
   runs: string[];
-  /** The directories of an experiment and of a search, and their pages. */
+  /** The directory of an experiment, and the pages of it, of a search and of a sweep. */
   ensembles: string;
   ensemblesPage: string;
   capacityPage: string;
+  sweepPage: string;
 }
 
 declare module 'vitest' {
@@ -25,16 +26,20 @@ export default async function setup(project: TestProject): Promise<() => void> {
   const experiment = ['experiment', 'web/tests/ensembles.yaml', '--dir', at('ensembles')];
   const search = ['--of', 'rate', '--at-most', '60/s', '--repeat', '1', '--steps', '3'];
   const capacity = ['capacity', 'web/tests/crowd.yaml', ...search, '--runs', at('search')];
+  const values = ['--over', 'users=2,4,8,16', '--repeat', '2', '--pause', '100ms'];
+  const sweep = ['capacity', 'web/tests/users.yaml', ...values, '--runs', at('sweep')];
   const [runs] = await Promise.all([
     Promise.all([1, 2, 3, 4].map((seed) => crowd(at(`runs-${seed}`), '--set', `seed=${seed}`))),
     throng([...experiment, '--html', at('ensembles.html')], [0, 2]),
     throng([...capacity, '--html', at('capacity.html')], [0, 1, 2]),
+    throng([...sweep, '--html', at('sweep.html')], [0, 1, 2]),
   ]);
   project.provide('made', {
     runs,
     ensembles: at('ensembles'),
     ensemblesPage: at('ensembles.html'),
     capacityPage: at('capacity.html'),
+    sweepPage: at('sweep.html'),
   });
   return () => dir.remove();
 }

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use bend::{Bend, Sign};
 pub use conclude::conclude;
+pub(crate) use conclude::{CONFIDENCE, figures};
 pub use conclusion::{Conclusion, Law, LevelFigures};
 pub use crossing::{crossing, is_unclear};
 pub use down::{is_silent, while_up};

@@ -20,6 +20,7 @@ mod evidence;
 pub mod experiment;
 mod findings;
 pub mod index;
+pub mod law;
 mod modes;
 mod neighbours;
 mod options;
@@ -32,6 +33,7 @@ mod result;
 #[path = "../../judge/src/sample.rs"]
 mod sample;
 mod serial;
+pub mod sweep;
 mod unit;
 mod verdict;
 

@@ -1,5 +1,6 @@
 //! Finds the highest load that keeps a scenario's thresholds: one run after the other, each with a load
-//! that follows from the previous ones.
+//! that follows from the previous ones. Or tries all values of a setting, to find the one of greatest
+//! throughput: the same search with another course.
 //!
 //! A search has a directory of its own: `search.json` with its settings and trials, `scenario.yaml`, and
 //! `runs/` with the directory of each run. The file is replaced after every trial, so an interrupted search
@@ -8,26 +9,29 @@
 mod backlog;
 mod search;
 mod state;
+mod sweep;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use compare::capacity::{Conclusion, Ending, Outcome, Trial, conclude, judge_trial, while_up};
+use compare::sweep::{SweepConclusion, conclude_sweep};
 use engine::driver::real::monotonic_ns;
 use judge::JudgeError;
 use plan::{Plan, Target};
 use record::schema::{RunStatus, Summary};
 use record::{Durability, RecordError, Run};
 
+use crate::causes::with_causes;
 use crate::control::Interrupt;
 use crate::inputs::ScenarioText;
 use crate::run::tick::Tick;
 use crate::run::{ConductError, RunRequest, conduct};
 use crate::surroundings::Surroundings;
 use backlog::backlog_ns;
-use search::{Next, next};
-pub use state::{Search, SearchError};
+use search::Next;
+pub use state::{Course, Search, SearchError};
 
 /// The runs of a search, in its directory.
 const RUNS: &str = "runs";
@@ -82,9 +86,16 @@ pub enum CapacityProgress<'a> {
 #[derive(Debug)]
 pub struct SearchResult {
     pub directory: PathBuf,
-    pub conclusion: Conclusion,
+    pub conclusion: Concluded,
     /// In order.
     pub trials: Vec<Trial>,
+}
+
+/// What a search found, by its course.
+#[derive(Debug)]
+pub enum Concluded {
+    Knee(Conclusion),
+    Sweep(SweepConclusion),
 }
 
 /// Why a search stopped. Its trials so far stay in its directory.
@@ -119,13 +130,17 @@ pub fn search_capacity<E: From<CapacityError>>(
     } = request;
     let runs = search.directory.join(RUNS);
     // Resumed: a target that was down is up again.
-    search.trials.truncate(while_up(&search.trials).len());
+    let kept = match &search.course {
+        Course::Knee(_) => while_up(&search.trials).len(),
+        Course::Sweep(sweep) => sweep::kept(sweep, &search.trials),
+    };
+    search.trials.truncate(kept);
     let begun_ns = monotonic_ns();
     // What the last run left behind.
     let mut backlog_ns = None;
     let seed = compile(&[])?.plan.seed;
     let ending = loop {
-        let load = match next(&search.bounds, &search.trials) {
+        let load = match next(&search) {
             Next::Try(load) => load,
             Next::End(ending) => break ending,
         };
@@ -162,7 +177,7 @@ pub fn search_capacity<E: From<CapacityError>>(
             interrupt: Arc::clone(&interrupt),
             pause: Arc::default(),
         };
-        let Some(ended) = run_trial(load, request, &mut on_progress)? else {
+        let Some(ended) = run_trial(&search.course, load, request, &mut on_progress)? else {
             break Ending::Interrupted;
         };
         let trial = ended.trial;
@@ -177,6 +192,14 @@ pub fn search_capacity<E: From<CapacityError>>(
     Ok(concluded(search, &runs, ending)?)
 }
 
+/// What to do next.
+fn next(search: &Search) -> Next {
+    match &search.course {
+        Course::Knee(bounds) => search::next(bounds, &search.trials),
+        Course::Sweep(sweep) => sweep::next(sweep, &search.trials),
+    }
+}
+
 /// A run of the search.
 struct EndedTrial {
     trial: Trial,
@@ -184,8 +207,22 @@ struct EndedTrial {
     backlog_ns: u64,
 }
 
+impl EndedTrial {
+    /// A run that was not made.
+    fn without_run(load: f64, outcome: Outcome, why: String) -> EndedTrial {
+        EndedTrial {
+            trial: Trial {
+                why: vec![why],
+                ..Trial::new(load, outcome)
+            },
+            backlog_ns: 0,
+        }
+    }
+}
+
 /// Makes one run; `None`: the user interrupted it, so it says nothing about its load.
 fn run_trial(
+    course: &Course,
     load: f64,
     request: RunRequest<'_>,
     on_progress: &mut impl FnMut(CapacityProgress<'_>),
@@ -210,13 +247,16 @@ fn run_trial(
             Ok(Some(EndedTrial { trial, backlog_ns }))
         }
         // More than this machine can send: a limit of the generator, found without a run.
-        Err(ConductError::TooSmall(why)) => Ok(Some(EndedTrial {
-            trial: Trial {
-                why: vec![why.to_string()],
-                ..Trial::new(load, Outcome::Untrusted)
-            },
-            backlog_ns: 0,
-        })),
+        Err(ConductError::TooSmall(why)) => Ok(Some(EndedTrial::without_run(
+            load,
+            Outcome::Untrusted,
+            why.to_string(),
+        ))),
+        // The target may start with other values.
+        Err(ConductError::Target(error)) if matches!(course, Course::Sweep(_)) => {
+            let why = with_causes(&error);
+            Ok(Some(EndedTrial::without_run(load, Outcome::Breaks, why)))
+        }
         Err(error) => Err(error.into()),
     }
 }
@@ -226,12 +266,22 @@ fn concluded(search: Search, runs: &Path, ending: Ending) -> Result<SearchResult
     let Search {
         directory,
         load_setting,
-        bounds,
+        course,
         trials,
         ..
     } = search;
-    let conclusion = conclude(runs, &load_setting, &bounds, &trials, ending)?;
-    state::save_conclusion(&directory, &conclusion)?;
+    let conclusion = match course {
+        Course::Knee(bounds) => {
+            let found = conclude(runs, &load_setting, &bounds, &trials, ending)?;
+            state::save_conclusion(&directory, &found)?;
+            Concluded::Knee(found)
+        }
+        Course::Sweep(sweep) => {
+            let found = conclude_sweep(&load_setting, &sweep, &trials, ending);
+            state::save_conclusion(&directory, &found)?;
+            Concluded::Sweep(found)
+        }
+    };
     Ok(SearchResult {
         directory,
         conclusion,

@@ -31,8 +31,8 @@ mod watch;
 mod workers;
 
 pub use capacity_search::{
-    CapacityError, CapacityProgress, CapacityRequest, LoadedPlan, Search, SearchError,
-    SearchResult, search_capacity,
+    CapacityError, CapacityProgress, CapacityRequest, Concluded, Course, LoadedPlan, Search,
+    SearchError, SearchResult, search_capacity,
 };
 pub use control::{Interrupt, PAUSED, Pause, RESUMED};
 pub use engine::trace::{TraceEvent, Traced};

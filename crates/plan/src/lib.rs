@@ -149,6 +149,19 @@ impl Plan {
         Recorded::new(&self.measures, &self.messages, &self.regions)
     }
 
+    /// Whether any user may run the session of this number.
+    pub fn has_users_of(&self, session: usize) -> bool {
+        let is_it = |id: SessionId| usize::from(id.0) == session;
+        let draws = |phase: &Phase| match (&phase.session, &phase.weights) {
+            (Some(id), _) => is_it(*id),
+            (None, Some(weights)) => weights.get(session).is_some_and(|weight| *weight > 0.0),
+            (None, None) => self.sessions[session].weight > 0.0,
+        };
+        let mut phases = self.phases.iter().flat_map(Phase::parts);
+        phases.any(|phase| !matches!(phase.kind, PhaseKind::Hold) && draws(phase))
+            || self.singles.iter().any(|single| is_it(single.session))
+    }
+
     /// Puts the address of a started built-in target in the placeholder's place.
     pub fn set_target(&mut self, host: &str, port: u16) {
         let endpoint = &mut self.endpoints[0];

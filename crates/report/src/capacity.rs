@@ -89,11 +89,11 @@ pub fn capacity(
         .fold(String::new(), |text, line| text + &line + "\n")
 }
 
-fn none() -> String {
+pub(crate) fn none() -> String {
     "–".to_owned()
 }
 
-fn time(ns: Option<u64>) -> String {
+pub(crate) fn time(ns: Option<u64>) -> String {
     ns.map_or_else(none, |ns| units::duration(ns as f64))
 }
 

@@ -15,6 +15,7 @@ pub mod factorial;
 mod fft;
 pub mod filter;
 pub mod fit;
+pub mod greatest;
 pub mod hist;
 pub mod hurst;
 pub mod interval;

@@ -95,7 +95,8 @@ pub(crate) enum Verb {
     Compare(Box<CompareArgs>),
     /// Analyse one run: steady state, trends, outages, operational laws
     Analyze(AnalyzeArgs),
-    /// Find the highest rate or number of users at which a scenario's thresholds hold
+    /// Find the highest rate or number of users at which a scenario's thresholds hold, or the value of a
+    /// setting with the greatest throughput
     #[command(after_help = CAPACITY_EXIT_CODES)]
     Capacity(CapacityArgs),
     /// Compute scalability meters of runs, as published and normalised, and their cost
@@ -427,7 +428,7 @@ pub(crate) struct AnalyzeArgs {
 const CAPACITY_EXIT_CODES: &str = "\
 Exit codes:
   0    found, or every load up to --at-most holds
-  1    the thresholds fail even at the lowest load
+  1    the thresholds fail even at the lowest load, or with every value of --over
   2    not determined: the generator was the limit, or the search ran out of steps or time
   64   invalid command line
   65   invalid scenario, or a scenario without thresholds
@@ -435,7 +436,7 @@ Exit codes:
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct CapacityArgs {
-    /// A scenario file with thresholds
+    /// A scenario file; with thresholds, unless --over is given
     #[arg(value_name = "FILE", required_unless_present = "resume")]
     pub(crate) file: Option<String>,
     #[command(flatten)]
@@ -444,6 +445,11 @@ pub(crate) struct CapacityArgs {
     /// has one, or the parameter it comes from]
     #[arg(long, value_name = "KEY")]
     pub(crate) of: Option<String>,
+    /// Keep the load, which must be a fixed number of users, and try these values of a setting: which
+    /// has the greatest throughput?
+    #[arg(long, value_name = "KEY=V1,V2,…", value_parser = parse_set,
+          conflicts_with_all = ["of", "from", "at_most", "growth", "within", "steps"])]
+    pub(crate) over: Option<(String, String)>,
     /// First load to try [default: the scenario's]
     #[arg(long, value_name = "LOAD", value_parser = parse_load)]
     pub(crate) from: Option<f64>,
@@ -456,7 +462,7 @@ pub(crate) struct CapacityArgs {
     /// Precision: stop when the knee is known within this share
     #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse_part)]
     pub(crate) within: f64,
-    /// Runs at each load near the knee; the majority decides
+    /// Runs at each load near the knee, of which the majority decides, or of each value of --over
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=99))]
     pub(crate) repeat: u16,
     /// Maximum number of runs, including those before a resume [default: 40]
@@ -473,7 +479,7 @@ pub(crate) struct CapacityArgs {
     pub(crate) runs: PathBuf,
     /// Resume the search in this directory; finished runs are kept. Only --steps and --time-limit
     /// may be changed
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["file", "sets", "of", "from", "at_most", "growth", "within", "repeat", "pause", "runs"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["file", "sets", "of", "over", "from", "at_most", "growth", "within", "repeat", "pause", "runs"])]
     pub(crate) resume: Option<PathBuf>,
     /// Run even if this machine cannot hold that many users
     #[arg(long)]

@@ -2,7 +2,23 @@
 
 import type { Finding } from './run';
 
-type Bounded = [value: number, low: number, high: number | null];
+export type Bounded = [value: number, low: number, high: number | null];
+
+/** A run of a search or sweep. */
+export interface Trial {
+  load: number;
+  outcome: 'holds' | 'breaks' | 'untrusted';
+  run: string | null;
+  why: string[];
+  figures: {
+    per_s: number;
+    in_flight: number;
+    service_ns: number;
+    p50_ns: number;
+    p99_ns: number;
+    error_share: number;
+  } | null;
+}
 
 export interface CapacityDocument {
   kind: 'capacity';
@@ -42,20 +58,7 @@ export interface CapacityDocument {
     limit_per_s: number | null;
   } | null;
   law_problem: string | null;
-  trials: {
-    load: number;
-    outcome: 'holds' | 'breaks' | 'untrusted';
-    run: string | null;
-    why: string[];
-    figures: {
-      per_s: number;
-      in_flight: number;
-      service_ns: number;
-      p50_ns: number;
-      p99_ns: number;
-      error_share: number;
-    } | null;
-  }[];
+  trials: Trial[];
   /** In flight, throughput by second, mean response in nanoseconds. */
   law_curve: [number, number, number][];
 }

@@ -1,7 +1,7 @@
 /** A capacity search: the capacity, the curve of the trials, and the fitted scalability law. */
 
 import { type Line, lines } from '../chart/lines';
-import type { CapacityDocument } from '../document/capacity';
+import type { Bounded, CapacityDocument } from '../document/capacity';
 import { el } from '../dom';
 import { figure } from '../figure';
 import { findings } from '../findings';
@@ -18,7 +18,7 @@ const FIGURES: Record<string, string> = {
   bend: 'latency',
 };
 
-const OUTCOMES = { holds: '✓ holds', breaks: '✗ does not hold', untrusted: '– untrusted' };
+export const OUTCOMES = { holds: '✓ holds', breaks: '✗ does not hold', untrusted: '– untrusted' };
 
 /** Whether the search determined the capacity, or a lower bound of it. */
 function isFound(doc: CapacityDocument): boolean {
@@ -211,20 +211,38 @@ function throughput(doc: CapacityDocument): HTMLElement {
 
 function law(doc: CapacityDocument): HTMLElement | null {
   const { law: fitted } = doc;
-  if (!fitted) return null;
-  const bounded = ([value, low, high]: [number, number, number | null], unit = '') =>
+  return (
+    fitted &&
+    lawTerms({
+      of: 'one operation in flight',
+      ...fitted,
+      peak: fitted.peak_in_flight,
+      noun: 'in flight',
+    })
+  );
+}
+
+/** The parameters of a law. */
+export function lawTerms(fitted: {
+  /** What λ is the throughput of. */
+  of: string;
+  lambda: Bounded;
+  sigma: Bounded;
+  kappa: Bounded;
+  r_squared: number;
+  peak: Bounded | null;
+  /** What the peak counts. */
+  noun: string;
+  limit_per_s: number | null;
+}): HTMLElement {
+  const bounded = ([value, low, high]: Bounded, unit = '') =>
     `${significant(value)}${unit} (${significant(low)} to ${high === null ? '∞' : significant(high)})`;
   return terms([
-    ['λ, throughput of one operation in flight', bounded(fitted.lambda, '/s')],
+    [`λ, throughput of ${fitted.of}`, bounded(fitted.lambda, '/s')],
     ['σ, contention', bounded(fitted.sigma)],
     ['κ, coherency', bounded(fitted.kappa)],
     ['R²', significant(fitted.r_squared)],
-    [
-      'maximum at',
-      fitted.peak_in_flight === null
-        ? 'never falls'
-        : `${bounded(fitted.peak_in_flight)} in flight`,
-    ],
+    ['maximum at', fitted.peak === null ? 'never falls' : `${bounded(fitted.peak)} ${fitted.noun}`],
     [
       'upper limit',
       fitted.limit_per_s === null ? 'no limit' : `${significant(fitted.limit_per_s)}/s`,

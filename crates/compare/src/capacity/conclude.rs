@@ -4,7 +4,7 @@ use std::path::Path;
 
 use plan::LoadSetting;
 use record::{RecordError, Run};
-use stats::usl::{Estimate, Usl, UslError};
+use stats::usl::UslError;
 
 use super::bend::{Bend, bend};
 use super::conclusion::{Conclusion, Law, LevelFigures};
@@ -13,9 +13,10 @@ use super::down::while_up;
 use super::level::{Level, Verdict};
 use super::trial::{Outcome, Trial};
 use super::{Bounds, Ending, findings};
+use crate::law;
 
 /// Of the law's intervals.
-const CONFIDENCE: f64 = 0.95;
+pub(crate) const CONFIDENCE: f64 = 0.95;
 /// Loads whose concurrency differs by less than this factor do not show a law's bend.
 const SPREAD_MIN: f64 = 2.0;
 
@@ -91,7 +92,7 @@ fn bend_of(
     bend(bad.load, holding.as_ref(), &breaking).map(Some)
 }
 
-fn figures(level: &Level, trials: &[Trial]) -> LevelFigures {
+pub(crate) fn figures(level: &Level, trials: &[Trial]) -> LevelFigures {
     let own = trials.iter().filter(|trial| trial.load == level.load);
     let all: Vec<_> = own.filter_map(|trial| trial.figures.as_ref()).collect();
     let mean = |of: fn(&super::TrialFigures) -> f64| {
@@ -136,25 +137,23 @@ fn law(trials: &[Trial]) -> Result<Law, String> {
         .fold((f64::INFINITY, 0.0_f64), |(least, most), point| {
             (least.min(point.0), most.max(point.0))
         });
-    let found = Usl::fit(&points, CONFIDENCE).map_err(|error: UslError| error.to_string())?;
+    let found = law::Law::fit(&points, CONFIDENCE).map_err(|error: UslError| error.to_string())?;
     if most < SPREAD_MIN * least {
         let (least, most) = (units::significant(least, 3), units::significant(most, 3));
         return Err(format!(
             "{least} to {most} operations in flight are too close together to fit a law"
         ));
     }
-    let bounded = |estimate: Estimate| {
-        let high = estimate.high.is_finite().then_some(estimate.high);
-        (estimate.value, estimate.low, high)
-    };
+    // With σ of 1 or more, throughput falls from the first on: the law has no peak.
+    let peak = found.peak.filter(|_| found.sigma.0 < 1.0);
     Ok(Law {
-        lambda: bounded(found.lambda),
-        sigma: bounded(found.sigma),
-        kappa: bounded(found.kappa),
+        lambda: found.lambda,
+        sigma: found.sigma,
+        kappa: found.kappa,
         trials: points.len(),
         in_flight_max: most,
         r_squared: found.r_squared,
-        peak_in_flight: found.peak().map(|_| bounded(found.peak)),
-        limit_per_s: found.limit(),
+        peak_in_flight: peak.map(|peak| (peak, found.peak_low.unwrap_or(peak), found.peak_high)),
+        limit_per_s: found.limit_per_s,
     })
 }

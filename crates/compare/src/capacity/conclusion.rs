@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::Ending;
 use super::bend::Bend;
+use crate::law::Parameter;
 
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -63,11 +64,11 @@ pub struct LevelFigures {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Law {
     /// λ: throughput by second with one in flight on average; value, lower and upper bound.
-    pub lambda: (f64, f64, Option<f64>),
+    pub lambda: Parameter,
     /// σ: contention.
-    pub sigma: (f64, f64, Option<f64>),
+    pub sigma: Parameter,
     /// κ: coherency.
-    pub kappa: (f64, f64, Option<f64>),
+    pub kappa: Parameter,
     /// Trials it was fitted to.
     pub trials: usize,
     /// The greatest number in flight among them; beyond, the law is a guess.
@@ -75,7 +76,7 @@ pub struct Law {
     /// Share of the throughputs' scatter that it explains.
     pub r_squared: f64,
     /// In flight where throughput is greatest, lower and upper bound; `None`: it never falls.
-    pub peak_in_flight: Option<(f64, f64, Option<f64>)>,
+    pub peak_in_flight: Option<Parameter>,
     /// The throughput that is never passed; `None`: there is none.
     pub limit_per_s: Option<f64>,
 }
@@ -83,8 +84,6 @@ pub struct Law {
 impl Law {
     /// Throughput by second with this many in flight.
     pub fn at(&self, in_flight: f64) -> f64 {
-        let (lambda, sigma, kappa) = (self.lambda.0, self.sigma.0, self.kappa.0);
-        let beyond = in_flight - 1.0;
-        lambda * in_flight / (1.0 + sigma * beyond + kappa * in_flight * beyond)
+        stats::usl::throughput(self.lambda.0, self.sigma.0, self.kappa.0, in_flight)
     }
 }

@@ -8,6 +8,7 @@ use super::bend::{Bend, Sign};
 use super::conclusion::Conclusion;
 use super::level::{Level, Verdict};
 use super::trial::{Outcome, Trial};
+use crate::law::parameter;
 use judge::finding;
 
 /// All of them, the answer first.
@@ -239,19 +240,11 @@ fn law(conclusion: &Conclusion) -> Finding {
         let text = format!("no scalability law was fitted: {problem}");
         return finding(Severity::Note, "no-law", text).done();
     };
-    let number = |x: f64| match x.abs() < 0.001 && x != 0.0 {
-        true => format!("{x:.2e}"),
-        false => units::significant(x, 3),
-    };
-    let estimate = |(value, low, high): (f64, f64, Option<f64>)| match high {
-        Some(high) => format!("{} ({} to {})", number(value), number(low), number(high)),
-        None => format!("{} ({} or more)", number(value), number(low)),
-    };
     let limit = match (law.peak_in_flight, law.limit_per_s) {
         (Some(peak), Some(limit)) => format!(
             "throughput peaks at {} with {} in flight{}",
             units::rate(limit),
-            estimate(peak),
+            parameter(peak),
             if peak.0 > law.in_flight_max {
                 ", beyond the measured range"
             } else {
@@ -268,9 +261,9 @@ fn law(conclusion: &Conclusion) -> Finding {
         "scalability law over {} runs: {}/s at concurrency 1, contention σ {}, coherency κ {}; \
          {limit}; it explains {} of the variation",
         law.trials,
-        estimate(law.lambda),
-        estimate(law.sigma),
-        estimate(law.kappa),
+        parameter(law.lambda),
+        parameter(law.sigma),
+        parameter(law.kappa),
         units::share(law.r_squared.max(0.0))
     );
     let mut draft = finding(Severity::Note, "scalability-law", text)

@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 
 use record::schema::{Finding, Severity};
 use serde::Serialize;
-use stats::usl::{POINTS_MIN, Usl};
+use stats::usl::POINTS_MIN;
 use units::Unit;
 
 use super::Data;
 use super::findings::finding;
+use crate::law::{Law, Peak};
 
-/// The law of a response by a factor.
+/// The law of a response by a factor, with the experiment's confidence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Scaling {
     /// The factor whose levels are the law's loads.
@@ -29,7 +30,7 @@ pub struct Scaling {
     pub r_squared: f64,
     /// The load of greatest throughput; `None`: throughput never falls.
     pub peak: Option<f64>,
-    /// Lower bound of the peak, with the experiment's confidence; `None`: throughput never falls.
+    /// Lower bound of the peak; `None`: throughput never falls.
     pub peak_low: Option<f64>,
     /// Upper bound; `None`: there is none.
     pub peak_high: Option<f64>,
@@ -73,20 +74,19 @@ fn of_factor(data: &Data, response: usize, factor: usize, loads: &[f64]) -> Vec<
     points
         .into_iter()
         .filter_map(|(others, points)| {
-            let law = Usl::fit(&points, data.confidence).ok()?;
-            let finite = |value: f64| value.is_finite().then_some(value);
+            let law = Law::fit(&points, data.confidence).ok()?;
             Some(Scaling {
                 factor,
                 others,
-                lambda: law.lambda.value,
-                sigma: law.sigma.value,
-                kappa: law.kappa.value,
+                lambda: law.lambda.0,
+                sigma: law.sigma.0,
+                kappa: law.kappa.0,
                 r_squared: law.r_squared,
-                peak: finite(law.peak.value),
-                peak_low: finite(law.peak.low),
-                peak_high: finite(law.peak.high),
-                limit: law.limit(),
-                load_max: points.iter().map(|point| point.0).fold(0.0, f64::max),
+                peak: law.peak,
+                peak_low: law.peak_low,
+                peak_high: law.peak_high,
+                limit: law.limit_per_s,
+                load_max: law.load_max,
             })
         })
         .collect()
@@ -108,25 +108,14 @@ pub(super) fn in_words(data: &Data, law: &Scaling) -> Finding {
         format!(" ({})", others.join(", "))
     };
     let short = |value: f64| units::significant(value, 3);
-    let limit = law.limit.map_or(String::new(), |limit| {
-        format!(", {}", Unit::PerSecond.format(limit, 3))
-    });
-    let high = law.peak_high.map_or("no upper bound".to_owned(), short);
-    let best = match (law.peak, law.peak_low) {
-        (Some(peak), _) if peak > law.load_max => format!(
-            "throughput rises up to {}, the highest level",
-            short(law.load_max)
-        ),
-        (Some(peak), low) => format!(
-            "throughput is greatest at {} ({} to {high}){limit}",
-            short(peak),
-            short(low.unwrap_or(peak)),
-        ),
-        (None, _) => format!(
-            "throughput does not fall up to {}, the highest level",
-            short(law.load_max)
-        ),
+    let best = Peak {
+        load: law.peak,
+        low: law.peak_low,
+        high: law.peak_high,
+        limit_per_s: law.limit,
+        load_max: law.load_max,
     };
+    let best = best.in_words("the highest level");
     let text = format!(
         "{best}, by {name}{of}: scalability law with λ {}, σ {}, κ {}, which explains {}",
         short(law.lambda),

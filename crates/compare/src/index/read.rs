@@ -191,6 +191,13 @@ struct CapacityFile {
     ending: Ending,
     holds: Option<f64>,
     breaks: Option<f64>,
+    /// Of a sweep.
+    best: Option<BestFile>,
+}
+
+#[derive(Deserialize)]
+struct BestFile {
+    value: f64,
 }
 
 fn search(path: &Path, entry: &mut Entry) -> Result<(), String> {
@@ -213,6 +220,9 @@ fn search(path: &Path, entry: &mut Entry) -> Result<(), String> {
     }
     if let Some(breaks) = found.breaks {
         entry.detail += &format!(", breaks at {}", load(breaks));
+    }
+    if let Some(best) = found.best {
+        entry.detail += &format!(", best {}", load(best.value));
     }
     entry.state = match found.ending {
         Ending::Found | Ending::AllHold => State::Done,

@@ -206,6 +206,10 @@ fn runs_belong_to_their_experiment_or_search() {
         "rate, 2 runs, holds 120.0/s, breaks at 126.0/s"
     );
     assert_eq!(listing.entries.len(), 5, "a report is not a separate entry");
+    let text = r#"{"ending":"found","best":{"value":16.0}}"#;
+    fs::write(root.join("knee/capacity.json"), text).unwrap();
+    let listing = list(root);
+    assert_eq!(named(&listing, "knee").detail, "rate, 2 runs, best 16.00/s");
 }
 
 fn page(kind: &str, title: &str) -> String {

@@ -4,28 +4,39 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use compare::capacity::{Bounds, Conclusion, Trial};
+use compare::capacity::{Bounds, Trial};
+use compare::sweep::Sweep;
 use plan::LoadSetting;
 use record::{RecordError, whole};
 use serde::{Deserialize, Serialize};
 
-/// Version of `search.json`.
+/// Version of `search.json`: a sweep's is higher, since programs before it would not know what it is.
 const FORMAT: u32 = 1;
+const FORMAT_OF_SWEEPS: u32 = 2;
 const SEARCH: &str = "search.json";
 const SCENARIO: &str = "scenario.yaml";
 const CONCLUSION: &str = "capacity.json";
 /// A file with more trials is damaged.
 const TRIALS_MAX: usize = 100_000;
 
-/// A search: its load setting, its bounds, and its trials so far.
+/// How the loads of a search follow from one another.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Course {
+    /// From load to load, up to where the thresholds fail.
+    Knee(Bounds),
+    /// All values of a setting.
+    Sweep(Sweep),
+}
+
+/// A search: its load setting, its course, and its trials so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Search {
     /// Its directory.
     pub directory: PathBuf,
     /// The setting that carries the load.
     pub load_setting: LoadSetting,
-    /// The bounds of the load.
-    pub bounds: Bounds,
+    /// Its course.
+    pub course: Course,
     /// No run begins that would end later than this after the search began, or was resumed.
     pub time_max_ns: u64,
     /// Between two runs.
@@ -50,7 +61,7 @@ pub enum SearchError {
         path: PathBuf,
     },
     /// A later version of Throng wrote it.
-    #[error("the search in {} has format {found}, and this version of throng reads {FORMAT}", path.display())]
+    #[error("the search in {} has format {found}, and this version of throng reads {FORMAT_OF_SWEEPS}", path.display())]
     Newer {
         /// The directory.
         path: PathBuf,
@@ -88,7 +99,10 @@ struct SearchFile {
     of: String,
     value: f64,
     unit: String,
-    bounds: Bounds,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bounds: Option<Bounds>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sweep: Option<Sweep>,
     time_max_ns: u64,
     pause_ns: u64,
     trials: Vec<Trial>,
@@ -120,14 +134,19 @@ impl Search {
     /// # Errors
     /// An error of the system.
     pub fn save(&self) -> Result<(), SearchError> {
+        let (format, bounds, sweep) = match &self.course {
+            Course::Knee(bounds) => (FORMAT, Some(bounds.clone()), None),
+            Course::Sweep(sweep) => (FORMAT_OF_SWEEPS, None, Some(sweep.clone())),
+        };
         let file = SearchFile {
-            format: FORMAT,
+            format,
             scenario: self.scenario_name.clone(),
             overrides: self.overrides.clone(),
             of: self.load_setting.path.clone(),
             value: self.load_setting.value,
             unit: self.load_setting.unit.clone(),
-            bounds: self.bounds.clone(),
+            bounds,
+            sweep,
             time_max_ns: self.time_max_ns,
             pause_ns: self.pause_ns,
             trials: self.trials.clone(),
@@ -144,7 +163,7 @@ impl Search {
         let file: SearchFile = whole::read_json(&path)?.ok_or_else(|| SearchError::NoSearch {
             path: directory.to_owned(),
         })?;
-        if file.format > FORMAT {
+        if file.format > FORMAT_OF_SWEEPS {
             return Err(SearchError::Newer {
                 path: directory.to_owned(),
                 found: file.format,
@@ -154,16 +173,7 @@ impl Search {
             path: path.clone(),
             what: what.to_owned(),
         };
-        let Bounds {
-            from,
-            at_most,
-            growth,
-            within,
-            ..
-        } = file.bounds;
-        if !(from > 0.0 && at_most > 0.0 && growth > 1.0 && within > 0.0) {
-            return Err(damaged("its bounds are invalid"));
-        }
+        let course = course(file.bounds, file.sweep).map_err(|what| damaged(&what))?;
         if file.trials.len() > TRIALS_MAX || !file.trials.iter().all(|t| t.load > 0.0) {
             return Err(damaged("its trials are invalid"));
         }
@@ -182,7 +192,7 @@ impl Search {
                 value: file.value,
                 unit: file.unit,
             },
-            bounds: file.bounds,
+            course,
             time_max_ns: file.time_max_ns,
             pause_ns: file.pause_ns,
             scenario_name: file.scenario,
@@ -193,10 +203,34 @@ impl Search {
     }
 }
 
+/// The course of a search's file, or what is wrong with it.
+fn course(bounds: Option<Bounds>, sweep: Option<Sweep>) -> Result<Course, String> {
+    match (bounds, sweep) {
+        (Some(bounds), None) => {
+            let Bounds {
+                from,
+                at_most,
+                growth,
+                within,
+                ..
+            } = bounds;
+            match from > 0.0 && at_most > 0.0 && growth > 1.0 && within > 0.0 {
+                true => Ok(Course::Knee(bounds)),
+                false => Err("its bounds are invalid".to_owned()),
+            }
+        }
+        (None, Some(sweep)) => match sweep.check() {
+            Ok(()) => Ok(Course::Sweep(sweep)),
+            Err(error) => Err(format!("its values are invalid: {error}")),
+        },
+        _ => Err("it has neither `bounds` nor `sweep`, or both".to_owned()),
+    }
+}
+
 /// Saves the conclusion in the directory.
 pub(super) fn save_conclusion(
     directory: &Path,
-    conclusion: &Conclusion,
+    conclusion: &impl Serialize,
 ) -> Result<(), SearchError> {
     Ok(whole::write_json(&directory.join(CONCLUSION), conclusion)?)
 }
@@ -215,7 +249,7 @@ mod tests {
                 value: 100.0,
                 unit: "/s".to_owned(),
             },
-            bounds: Bounds {
+            course: Course::Knee(Bounds {
                 from: 100.0,
                 at_most: f64::INFINITY,
                 growth: 2.0,
@@ -223,7 +257,7 @@ mod tests {
                 repeat: 3,
                 steps: 40,
                 is_whole: false,
-            },
+            }),
             time_max_ns: 1,
             pause_ns: 2,
             scenario_name: "a.yaml".to_owned(),
@@ -239,6 +273,17 @@ mod tests {
         let search = search(root.path().join("deep/down"));
         search.begin().unwrap();
         assert_eq!(Search::open(&search.directory).unwrap(), search);
+        let sweep = Search {
+            directory: root.path().join("sweep"),
+            course: Course::Sweep(Sweep {
+                values: vec![1.0, 2.0],
+                repeat: 3,
+                seed: 9,
+            }),
+            ..search.clone()
+        };
+        sweep.begin().unwrap();
+        assert_eq!(Search::open(&sweep.directory).unwrap(), sweep);
         // A second of the same name is refused, and the first stays.
         assert!(matches!(search.begin(), Err(SearchError::Create { .. })));
     }
@@ -262,8 +307,10 @@ mod tests {
             assert!(whole.contains(from), "{whole}");
             fs::write(&file, whole.replace(from, to)).unwrap();
         };
-        with("\"format\": 1", "\"format\": 2");
-        refused("format 2");
+        with("\"format\": 1", "\"format\": 3");
+        refused("format 3");
+        with("\"bounds\"", "\"bonds\"");
+        refused("neither `bounds` nor `sweep`");
         with("\"growth\": 2.0", "\"growth\": 1.0");
         refused("bounds are invalid");
         with("\"load\": 123.4", "\"load\": -1.0");

@@ -106,7 +106,9 @@ fn target(plan: &Plan) -> String {
 
 /// What the steps of sessions begin that users may have.
 fn steps(plan: &Plan) -> Vec<u16> {
-    let ops = plan.sessions.iter().flat_map(|session| &session.ops);
+    let sessions = plan.sessions.iter().enumerate();
+    let had = sessions.filter(|(number, _)| plan.has_users_of(*number));
+    let ops = had.flat_map(|(_, session)| &session.ops);
     let steps = ops.filter_map(|op| match op {
         plan::Op::TransactionStart { measure, .. } => Some(*measure),
         op => op.measure(),

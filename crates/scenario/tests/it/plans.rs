@@ -252,3 +252,23 @@ fn steps_that_may_turn_out_impossible_have_a_measure() {
     let taken = "{ get: /, as: steps }, { think_seconds: user }";
     assert_eq!(named(taken), "steps_");
 }
+
+#[test]
+fn which_sessions_may_have_users_follows_from_the_phases() {
+    let sessions = "target: http://example.org/\nsessions:\n  a: { weight: 0, steps: [ { think: 1s } ] }\n  \
+                    b: [ { think: 1s } ]\n  c: [ { think: 1s } ]\n";
+    let used = |arrivals: &str| {
+        let plan = plan(&format!("{sessions}arrivals: {arrivals}\n"));
+        let all = (0..3).map(|session| plan.has_users_of(session));
+        all.collect::<Vec<_>>()
+    };
+    assert_eq!(
+        used("[ { users: 1, for: 1s, session: a } ]"),
+        [true, false, false]
+    );
+    assert_eq!(used("[ { constant: 1/s, for: 1s } ]"), [false, true, true]);
+    assert_eq!(
+        used("[ { constant: 1/s, for: 1s, sessions: { c: 2 } }, { hold: 1s } ]"),
+        [false, false, true]
+    );
+}

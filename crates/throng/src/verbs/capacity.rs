@@ -1,12 +1,14 @@
-//! `throng capacity FILE`: find the highest load at which the thresholds hold.
+//! `throng capacity FILE`: find the highest load at which the thresholds hold, or the best value of a setting.
+
+mod sweep;
 
 use std::io::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use compare::capacity::{Bounds, Ending};
 use controller::{
-    CapacityError, CapacityProgress, CapacityRequest, LoadedPlan, ScenarioText, Search,
-    SearchError, SearchResult, search_capacity,
+    CapacityError, CapacityProgress, CapacityRequest, Concluded, Course, LoadedPlan, ScenarioText,
+    Search, SearchError, SearchResult, search_capacity,
 };
 use plan::{LoadSetting, Plan, Session};
 use report::{Page, Style};
@@ -33,12 +35,16 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
     };
     // Only these may be changed when a search is resumed.
     if let Some(steps) = args.steps {
-        search.bounds.steps = usize::from(steps);
+        match &mut search.course {
+            Course::Knee(bounds) => bounds.steps = usize::from(steps),
+            Course::Sweep(_) => return Err(sweep::no_steps()),
+        }
     }
     if let Some(time) = args.time_limit {
         search.time_max_ns = ns(time);
     }
     let setting = search.load_setting.clone();
+    let course = search.course.clone();
     let text = Text {
         name: search.scenario_name.clone(),
         text: search.scenario_text.clone(),
@@ -74,7 +80,7 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
         written(writeln!(
             std::io::stdout(),
             "{}",
-            forecast(&first, args.pause)
+            forecast(&course, &first, args.pause)
         ))?;
     }
     let mut view = View::screen_only(silent);
@@ -105,7 +111,11 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
     view.end();
     let result = sought?;
     show(args, &result, &setting, &text.name, style)?;
-    Ok(match result.conclusion.ending {
+    let ending = match &result.conclusion {
+        Concluded::Knee(found) => found.ending,
+        Concluded::Sweep(found) => found.ending,
+    };
+    Ok(match ending {
         Ending::Found | Ending::AllHold => Exit::Passed,
         Ending::NoneHolds => Exit::Failed,
         _ => Exit::Untrusted,
@@ -134,18 +144,32 @@ fn long_enough(plan: &Plan) -> Result<(), Failure> {
 }
 
 /// How long a search takes.
-fn forecast(plan: &Plan, pause: Duration) -> String {
+fn forecast(course: &Course, plan: &Plan, pause: Duration) -> String {
     let run_ns = plan.end_ns() + ns(pause);
     let all = |runs: u64| units::span(runs.saturating_mul(run_ns));
-    format!(
-        "each run takes {}, and up to {} more for sessions to end; a search makes {} to {} runs: about {} to {}",
+    let each = format!(
+        "each run takes {}, and up to {} more for sessions to end",
         units::span(plan.end_ns()),
         units::span(plan.options.drain_ns),
-        RUNS_USUAL.0,
-        RUNS_USUAL.1,
-        all(RUNS_USUAL.0),
-        all(RUNS_USUAL.1)
-    )
+    );
+    match course {
+        Course::Knee(_) => format!(
+            "{each}; a search makes {} to {} runs: about {} to {}",
+            RUNS_USUAL.0,
+            RUNS_USUAL.1,
+            all(RUNS_USUAL.0),
+            all(RUNS_USUAL.1)
+        ),
+        Course::Sweep(sweep) => {
+            let runs = (sweep.values.len() * sweep.repeat) as u64;
+            format!(
+                "{each}; {} values, {} of each: about {}",
+                sweep.values.len(),
+                units::counted(sweep.repeat as u64, "run"),
+                all(runs)
+            )
+        }
+    }
 }
 
 /// Writes the page and prints the result of a search.
@@ -161,16 +185,22 @@ fn show(
         conclusion,
         trials,
     } = result;
-    let page = Page::capacity(conclusion, trials, setting, scenario, page::VERSION);
-    let page = page::beside(&page, directory, args.html.as_deref())?;
-    let text = if args.json {
-        report::json(conclusion)
-    } else if args.quiet {
-        String::new()
-    } else {
-        report::capacity(conclusion, setting, &directory.display().to_string(), style)
-            + &page.as_deref().map_or(String::new(), page::line)
+    let page = match conclusion {
+        Concluded::Knee(found) => Page::capacity(found, trials, setting, scenario, page::VERSION),
+        Concluded::Sweep(found) => Page::sweep(found, trials, setting, scenario, page::VERSION),
     };
+    let page = page::beside(&page, directory, args.html.as_deref())?;
+    let record = directory.display().to_string();
+    let text = match conclusion {
+        _ if args.quiet => String::new(),
+        Concluded::Knee(found) if args.json => report::json(found),
+        Concluded::Sweep(found) if args.json => report::json(found),
+        Concluded::Knee(found) => report::capacity(found, setting, &record, style),
+        Concluded::Sweep(found) => report::sweep(found, setting, &record, style),
+    };
+    let silent = args.quiet || args.json;
+    let page = page.as_deref().filter(|_| !silent);
+    let text = text + &page.map_or(String::new(), page::line);
     written(write!(std::io::stdout(), "{text}"))?;
     Ok(())
 }
@@ -181,16 +211,13 @@ fn new_search(args: &CapacityArgs) -> Result<Search, Failure> {
     let text = source::scenario(file, Leniency::Strict)?;
     let Compiled { plan, .. } = source::compile(&text, &args.sets.sets)?;
     source::no_secrets(&plan, &args.sets.sets)?;
-    if plan.thresholds.is_empty() {
-        return Err(Failure::hinted(
-            Exit::Data,
-            format!("{file} has no thresholds"),
-            "add `thresholds`, such as `p99(request) < 100ms` and `error_rate < 1%`, or --set them",
-        ));
-    }
-    let setting = load_setting(&text.text, &args.sets.sets, args.of.as_deref())
-        .map_err(|error| no_setting(&error))?;
-    let bounds = bounds(args, &setting)?;
+    let (setting, course) = match &args.over {
+        Some((key, list)) => {
+            let time_max = args.time_limit.unwrap_or(TIME_MAX);
+            sweep::sweep(args, (key, list), &text, &plan, time_max)?
+        }
+        None => knee(args, file, &text, &plan)?,
+    };
     #[expect(clippy::disallowed_methods, reason = "names the search's directory")]
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -205,7 +232,7 @@ fn new_search(args: &CapacityArgs) -> Result<Search, Failure> {
     let search = Search {
         directory: args.runs.join(id),
         load_setting: setting,
-        bounds,
+        course,
         time_max_ns: ns(TIME_MAX),
         pause_ns: ns(args.pause),
         scenario_name: text.name,
@@ -215,6 +242,26 @@ fn new_search(args: &CapacityArgs) -> Result<Search, Failure> {
     };
     search.begin().map_err(refused)?;
     Ok(search)
+}
+
+/// The load to vary, and how far.
+fn knee(
+    args: &CapacityArgs,
+    file: &str,
+    text: &Text,
+    plan: &Plan,
+) -> Result<(LoadSetting, Course), Failure> {
+    if plan.thresholds.is_empty() {
+        return Err(Failure::hinted(
+            Exit::Data,
+            format!("{file} has no thresholds"),
+            "add `thresholds`, such as `p99(request) < 100ms` and `error_rate < 1%`, or --set them",
+        ));
+    }
+    let setting = load_setting(&text.text, &args.sets.sets, args.of.as_deref())
+        .map_err(|error| no_setting(&error))?;
+    let bounds = bounds(args, &setting)?;
+    Ok((setting, Course::Knee(bounds)))
 }
 
 fn bounds(args: &CapacityArgs, setting: &LoadSetting) -> Result<Bounds, Failure> {

@@ -37,6 +37,7 @@ mod secrets;
 mod secure_market;
 mod stores;
 mod support;
+mod sweeps;
 mod tags;
 mod tcp;
 mod thesis;
