@@ -65,7 +65,7 @@ pub(crate) struct Args {
 pub(crate) enum Verb {
     /// Run a scenario, or load one URL, and judge the result
     #[command(after_help = EXIT_CODES)]
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Check a scenario and show what it would do, without running it
     Check(CheckArgs),
     /// Write a commented scenario to start from

@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_lost_loop_takes_the_users_of_its_region() {
-        let mut figures = crate::sample::figures();
+        let mut figures = sample::figures();
         figures.info.generator.loops = 3;
         let mut row = SeriesRow {
             loops_lost: 1,
