@@ -129,12 +129,7 @@ pub fn search_capacity<E: From<CapacityError>>(
         interrupt,
     } = request;
     let runs = search.directory.join(RUNS);
-    // Resumed: a target that was down is up again.
-    let kept = match &search.course {
-        Course::Knee(_) => while_up(&search.trials).len(),
-        Course::Sweep(sweep) => sweep::kept(sweep, &search.trials),
-    };
-    search.trials.truncate(kept);
+    search.trials.truncate(kept(&search));
     let begun_ns = monotonic_ns();
     // What the last run left behind.
     let mut backlog_ns = None;
@@ -144,12 +139,7 @@ pub fn search_capacity<E: From<CapacityError>>(
             Next::Try(load) => load,
             Next::End(ending) => break ending,
         };
-        let seed = seed.wrapping_add(search.trials.len() as u64);
-        let settings = [
-            search.load_setting.setting(load),
-            ("seed".to_owned(), seed.to_string()),
-        ];
-        let LoadedPlan { plan, scenario } = compile(&settings)?;
+        let LoadedPlan { plan, scenario } = compile(&settings(&search, load, seed))?;
         let spent_ns = monotonic_ns().saturating_sub(begun_ns);
         if spent_ns.saturating_add(plan.end_ns()) > search.time_max_ns {
             break Ending::OutOfTime;
@@ -190,6 +180,21 @@ pub fn search_capacity<E: From<CapacityError>>(
         search.save().map_err(CapacityError::from)?;
     };
     Ok(concluded(search, &runs, ending)?)
+}
+
+/// How many trials still count in a search that is resumed: a target that was down is up again.
+fn kept(search: &Search) -> usize {
+    match &search.course {
+        Course::Knee(_) => while_up(&search.trials).len(),
+        Course::Sweep(sweep) => sweep::kept(sweep, &search.trials),
+    }
+}
+
+/// What the next run sets: the load, and a seed of its own.
+fn settings(search: &Search, load: f64, seed: u64) -> [(String, String); 2] {
+    let seed = seed.wrapping_add(search.trials.len() as u64);
+    let seed = ("seed".to_owned(), seed.to_string());
+    [search.load_setting.setting(load), seed]
 }
 
 /// What to do next.

@@ -78,7 +78,8 @@ fn a_sweep_has_headline_findings_and_values() {
           32   untrusted        –                   –        –        –        –       –
 
         record     runs/20261121T101500-capacity-queue-3f2a
-    "#]].assert_eq(&text);
+    "#]]
+    .assert_eq(&text);
     let without = SweepConclusion {
         best: None,
         ending: Ending::NoneHolds,

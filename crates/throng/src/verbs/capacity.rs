@@ -29,20 +29,7 @@ const TIME_MAX: Duration = Duration::from_secs(3600);
 const RUNS_USUAL: (u64, u64) = (10, 20);
 
 pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
-    let mut search = match &args.resume {
-        Some(directory) => Search::open(directory).map_err(refused)?,
-        None => new_search(args)?,
-    };
-    // Only these may be changed when a search is resumed.
-    if let Some(steps) = args.steps {
-        match &mut search.course {
-            Course::Knee(bounds) => bounds.steps = usize::from(steps),
-            Course::Sweep(_) => return Err(sweep::no_steps()),
-        }
-    }
-    if let Some(time) = args.time_limit {
-        search.time_max_ns = ns(time);
-    }
+    let search = opened(args)?;
     let setting = search.load_setting.clone();
     let course = search.course.clone();
     let text = Text {
@@ -120,6 +107,25 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
         Ending::NoneHolds => Exit::Failed,
         _ => Exit::Untrusted,
     })
+}
+
+/// A new search, or the one to be resumed.
+fn opened(args: &CapacityArgs) -> Result<Search, Failure> {
+    let mut search = match &args.resume {
+        Some(directory) => Search::open(directory).map_err(refused)?,
+        None => new_search(args)?,
+    };
+    // Only these may be changed when a search is resumed.
+    if let Some(steps) = args.steps {
+        match &mut search.course {
+            Course::Knee(bounds) => bounds.steps = usize::from(steps),
+            Course::Sweep(_) => return Err(sweep::no_steps()),
+        }
+    }
+    if let Some(time) = args.time_limit {
+        search.time_max_ns = ns(time);
+    }
+    Ok(search)
 }
 
 /// Runs that are shorter than a session never get to its last steps at full load.

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::support::{Ended, Running, Space, pass, server, throng};
 
-/// A server that answers `/4` in 10 ms, and other numbers later the farther they are from it, while it is up.
+/// A server that answers `/4` in 5 ms, and other numbers much later, while it is up.
 fn curve(up: Arc<AtomicBool>) -> SocketAddr {
     server(move |mut stream: TcpStream| {
         loop {
@@ -29,7 +29,7 @@ fn curve(up: Arc<AtomicBool>) -> SocketAddr {
             let path = head.split([' ', '/']).nth(2).unwrap_or_default();
             let width: f64 = path.parse().unwrap_or(1.0);
             let off = (width / 4.0).log2().abs() as u64;
-            pass(Duration::from_millis(10 + 10 * off));
+            pass(Duration::from_millis(5 + 100 * off));
             stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")?;
         }
     })
@@ -39,19 +39,19 @@ fn up() -> Arc<AtomicBool> {
     Arc::new(AtomicBool::new(true))
 }
 
-fn scenario(space: &Space, address: SocketAddr) -> PathBuf {
+fn scenario(space: &Space, address: SocketAddr) {
     let text = format!(
         "
 name: curve
 target: http://{address}/
 params: {{ width: 1, users: 4 }}
 sessions: {{ visitor: [ forever: [ {{ get: '/${{width}}', as: page }} ] ] }}
-arrivals: [{{ users: '${{users}}', for: 400ms }}]
+arrivals: [{{ users: '${{users}}', for: 800ms }}]
 thresholds: [errors(page) == 0]
 options: {{ lag_max: 5s, drain: 5s }}
 "
     );
-    space.file("curve.yaml", &text)
+    space.file("curve.yaml", &text);
 }
 
 fn sweep(space: &Space, args: &[&str]) -> Command {
@@ -91,18 +91,20 @@ fn the_value_of_greatest_throughput_is_found() {
     scenario(&space, curve(up()));
     let args = ["--over", "width=1,2,4,8", "--repeat", "2"];
     let ended = Ended::of(&mut sweep(&space, &args)).with(0);
-    ended.stdout_contains("4 values, 2 runs of each: about");
-    ended.stdout_contains("BEST 4 of width");
+    ended.stdout_contains("4 values, 2 runs of each: about ");
+    ended.stdout_contains("BEST 4");
     ended.stdout_contains("throughput is greatest at 4, ");
     ended.stdout_contains("against 4, 2 loses ");
-    ended.stdout_contains("scalability law over 8 runs with λ");
+    ended.stdout_contains("scalability law over ");
     let directory = only(&space);
     let found = state(&directory, "capacity.json");
     assert_eq!(found["best"]["value"].as_f64(), Some(4.0));
-    assert_eq!(found["best"]["range"], serde_json::json!([4.0, 4.0]));
+    let range = [0, 1].map(|end| found["best"]["range"][end].as_f64().unwrap());
+    assert!(range[0] <= 4.0 && 4.0 <= range[1], "{range:?}");
     assert_eq!(found["values"].as_array().unwrap().len(), 4);
+    // An untrusted run is repeated.
     let trials = trials(&directory);
-    assert_eq!(trials.len(), 8);
+    assert!(trials.len() >= 8, "{trials:?}");
     // Each run has its value and a seed of its own.
     let run = directory
         .join("runs")
@@ -144,12 +146,12 @@ fn a_killed_sweep_resumes() {
     Ended::of(&mut resume(&directory, &["-q"])).with(0);
     let after = trials(&directory);
     assert_eq!(after[..before.len()], before[..]);
-    assert_eq!(after.len(), 6);
+    assert!(after.len() >= 6, "{after:?}");
     // Once more: there is nothing left to run, and the answer is the same.
     let ended = Ended::of(&mut resume(&directory, &["--json"])).with(0);
     let again: Value = serde_json::from_str(&ended.out).unwrap();
     assert_eq!(again["best"]["value"].as_f64(), Some(4.0));
-    assert_eq!(trials(&directory).len(), 6);
+    assert_eq!(trials(&directory), after);
 }
 
 #[test]
@@ -200,7 +202,7 @@ sessions:
   visitor:
     - tcp:
       framing: { length: 4, counts: payload, header: 1 }
-    - forever: [ { send: , bytes: [u8: 8, text: hello], reply: { check: body == 'hello' }, as: echo } ]
+    - forever: [ { send: , bytes: [u8: 8, text: hello], reply: { save: { kind: u8@0 }, check: kind == 136, as: echo } } ]
 arrivals: [{ users: 2, for: 300ms }]
 options: { lag_max: 5s, drain: 5s }
 ";
@@ -224,7 +226,7 @@ options: { lag_max: 5s, drain: 5s }
 #[test]
 fn sweeps_that_cannot_be_made_are_errors() {
     let space = Space::new();
-    let file = scenario(&space, SocketAddr::from(([127, 0, 0, 1], 9)));
+    scenario(&space, SocketAddr::from(([127, 0, 0, 1], 9)));
     let check = |args: &[&str], code: i32, message: &str| {
         Ended::of(&mut sweep(&space, args))
             .with(code)
@@ -261,6 +263,5 @@ fn sweeps_that_cannot_be_made_are_errors() {
         "arrivals=[{ constant: 5/s, for: 1s }]",
     ];
     check(&open, 65, "come at a rate of their own");
-    drop(file);
-    assert_eq!(space.directories(), Vec::<PathBuf>::new());
+    assert!(!space.path("runs").exists(), "no sweep was begun");
 }
