@@ -193,7 +193,7 @@ pub fn conclude_sweep(
         findings: Vec::new(),
         values: levels
             .iter()
-            .map(|level| value_figures(figures(level, &trusted), mean(level.load)))
+            .map(|level| value_figures(&figures(level, &trusted), mean(level.load)))
             .collect(),
         law,
         law_problem,
@@ -287,7 +287,7 @@ fn law(setting: &LoadSetting, measured: &[(f64, Vec<f64>)]) -> Result<Law, Strin
     Law::fit(&points.collect::<Vec<_>>(), CONFIDENCE).map_err(|error| error.to_string())
 }
 
-fn value_figures(level: LevelFigures, mean: Option<Bounded>) -> ValueFigures {
+fn value_figures(level: &LevelFigures, mean: Option<Bounded>) -> ValueFigures {
     ValueFigures {
         value: level.load,
         holds: level.holds,

@@ -72,7 +72,7 @@ impl Secrets {
             EventKind::WorkerLost { why, .. } => self.hide(why),
             EventKind::ProbeLost { why, .. } => self.hide(why),
             EventKind::FaultBegan { text, .. } | EventKind::FaultEnded { text, .. } => {
-                self.hide(text)
+                self.hide(text);
             }
             EventKind::Note { text } => self.hide(text),
             EventKind::PhaseStarted { .. }

@@ -1,11 +1,11 @@
 //! Which names and addresses there are: for the name server and for templates.
 
-use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use stats::rng::{Purpose, Rng};
 
+use crate::dns::Found;
 use crate::file::{LabFile, Part, Piece, Policy, Property, Template};
 use crate::instance::SeenBy;
 use crate::layout::{Placed, nearest};
@@ -78,7 +78,7 @@ impl Directory {
     }
 
     /// Addresses of a name for a user of a region, and how long they may be kept in seconds.
-    pub(crate) fn resolve(&self, name: &str, region: usize) -> Option<(Vec<Ipv4Addr>, u32)> {
+    pub(crate) fn resolve(&self, name: &str, region: usize) -> Option<Found> {
         let written = self.file.names.iter().find(|known| known.name == name);
         let services = &self.file.services;
         let (service, policy, ttl_s) = match written {

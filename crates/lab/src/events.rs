@@ -51,7 +51,7 @@ impl Events {
 
     /// Something happened just now.
     pub fn add(&self, text: String) {
-        self.push(Event {
+        self.push(&Event {
             unix_ns: unix_ns(),
             text,
             fault: None,
@@ -60,7 +60,7 @@ impl Events {
 
     /// A fault begins or ends just now.
     pub fn add_fault(&self, number: u32, begins: bool, text: String) {
-        self.push(Event {
+        self.push(&Event {
             unix_ns: unix_ns(),
             text,
             fault: Some((number, begins)),
@@ -75,9 +75,9 @@ impl Events {
         receiver
     }
 
-    fn push(&self, event: Event) {
+    fn push(&self, event: &Event) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Ok(line) = serde_json::to_string(&event) {
+        if let Ok(line) = serde_json::to_string(event) {
             // A full disk takes the file's lines, not those of followers.
             let _ = writeln!(inner.file, "{line}");
         }

@@ -162,7 +162,7 @@ impl System {
                 scope.spawn(move || Instance::start(launch, namespace, events))
             });
             let threads: Vec<_> = threads.collect();
-            let joined = threads.into_iter().map(|thread| thread.join());
+            let joined = threads.into_iter().map(thread::ScopedJoinHandle::join);
             joined
                 .map(|ended| ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
                 .collect()

@@ -149,6 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::print_stdout, reason = "a test that skips says so")]
     fn a_group_has_its_limits_and_is_removed() {
         let name = format!("throng-test-{}", std::process::id());
         let limits = GroupLimits {

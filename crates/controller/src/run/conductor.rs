@@ -308,7 +308,7 @@ impl Conductor<'_> {
             self.journal.event(self.progress.ended_ns, what)?;
         }
         self.take_outside()?;
-        for what in self.lab.map_or_else(Vec::new, |lab| lab.end()) {
+        for what in self.lab.map_or_else(Vec::new, Surroundings::end) {
             self.journal.event(self.progress.ended_ns, what)?;
         }
         for text in self.progress.counts.notes() {

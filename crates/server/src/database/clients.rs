@@ -77,7 +77,7 @@ pub fn connect_all<T: Send, E: Send>(
 ) -> Result<Vec<T>, E> {
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..count).map(|_| scope.spawn(&connect)).collect();
-        let ended = threads.into_iter().map(|thread| thread.join());
+        let ended = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
         ended
             .map(|ended| ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect()
