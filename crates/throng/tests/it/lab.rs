@@ -471,3 +471,24 @@ fn the_examples_run() {
         );
     }
 }
+
+/// All of it takes half an hour: here it is only checked.
+#[test]
+fn the_architectures_are_right() {
+    let mut check = throng(["lab", "check", "examples/lab/answer.yaml"]);
+    let checked = Ended::of(check.current_dir(root()));
+    checked
+        .with(0)
+        .stdout_contains("service two-pipelined: on two-pipelined-host-ireland,");
+    let experiment = [
+        "experiment",
+        "examples/lab/answer-experiment.yaml",
+        "--plan",
+        "--dir",
+        "nowhere",
+    ];
+    let planned = Ended::of(throng(experiment).current_dir(root()));
+    planned.with(0).stdout_contains("45 runs");
+    let scenario = ["check", "examples/lab/answer-scenario.yaml"];
+    Ended::of(throng(scenario).current_dir(root())).with(0);
+}

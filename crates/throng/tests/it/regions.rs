@@ -121,7 +121,7 @@ fn regions_divide_users_rows_and_figures() {
         rows_agree(&run);
         summary_agrees(&summary);
         ended.stdout_contains("regions only divide users");
-        ended.stdout_contains("region sydney  15 % of the users: ");
+        ended.stdout_contains("region sydney 15 % of the users: ");
         let path = run.path().to_str().unwrap().to_owned();
         let export = Ended::of(&mut throng(["export", &path, "--markdown", "-"]));
         export.stdout_contains("| response by region |");
