@@ -18,7 +18,7 @@ const SLEEP_NS_MIN: u64 = 10_000;
 pub(super) enum Wait {
     /// Only a look.
     Poll,
-    /// At most so many nanoseconds.
+    /// At most this many nanoseconds.
     Sleep(u64),
     /// Until a packet comes.
     Forever,
