@@ -16,10 +16,11 @@ def round_trips_section(raw: dict) -> list[str]:
     for (rate, requested), turns in groups.items():
         lost = sum(row["sent"] - row["returned"] - row["missed"] for row in turns)
         cells = [spread([row[name] for row in turns], 3) for name in ("error_median_ms", "error_p99_ms", "error_max_ms")]
+        reached = [2 * row["sent"] / (row["seconds"] - row["requested_ms"] / 1000) for row in turns]
         late = [row["late"] / (2 * row["sent"]) for row in turns]
-        rows.append([f"{requested} ms", f"{rate:,}", *cells, spread(late, 2, 100),
+        rows.append([f"{requested} ms", f"{rate:,}", spread(reached), *cells, spread(late, 2, 100),
                      spread([row["forwarder_cpu_share"] for row in turns], 1, 100), str(lost)])
-    heads = ["round trip", "packets/s", "error of the median, ms", "of p99", "of the greatest", "over 0.3 ms late, %",
+    heads = ["round trip", "packets/s", "reached", "error of the median, ms", "of p99", "of the greatest", "over 0.3 ms late, %",
              "forwarder's CPU, %", "lost"]
     return [*table(heads, rows), "", "Median of the turns (lowest–highest). UDP of 100 bytes and its echo; times of "
             "arrival are the kernel's. Negative: earlier than requested."]

@@ -127,7 +127,7 @@ fn lost(sent: u32, arrived: u32) -> f64 {
 }
 
 /// Sends datagrams of all pairs at once, each pair's evenly, and waits for the echoes. Takes about `packets` ×
-/// `interval` + `wait`.
+/// `interval` + `wait`, and more if this program cannot send as fast.
 ///
 /// # Errors
 /// A socket cannot be opened, or nothing can be sent.
@@ -169,6 +169,9 @@ pub fn measure_rate(
     let mut probes = Probes::open(&[pair], &plan).map_err(failed)?;
     probes.flood(offered_bits_per_s, duration).map_err(failed)
 }
+
+/// What is later than this is not caught up with, in nanoseconds.
+const ARREARS_NS_MAX: u64 = 1_000_000;
 
 /// The sockets of one pair.
 #[derive(Debug)]
@@ -221,20 +224,16 @@ impl Probes {
     }
 
     fn run(&mut self, plan: &Plan) -> io::Result<()> {
-        let start_ns = monotonic_ns();
         let pairs = self.pairs.len() as u64;
-        let count = u64::from(plan.packets) * pairs;
-        let due_ns = |number: u64| {
-            let interval_ns = plan.interval.as_nanos() as u64;
-            start_ns + interval_ns * (number / pairs) + interval_ns * (number % pairs) / pairs
-        };
-        let mut sent = 0;
-        while sent < count {
-            while sent < count && due_ns(sent) <= monotonic_ns() {
-                self.send((sent % pairs) as usize, sent)?;
-                sent += 1;
+        let gap_ns = plan.interval.as_nanos() as u64 / pairs.max(1);
+        let mut due_ns = monotonic_ns();
+        for number in 0..u64::from(plan.packets) * pairs {
+            while monotonic_ns() < due_ns {
+                self.poll(due_ns)?;
             }
-            self.poll(due_ns(sent))?;
+            self.send((number % pairs) as usize, number)?;
+            // More would be a burst that waits for itself in the network.
+            due_ns = (due_ns + gap_ns).max(monotonic_ns().saturating_sub(ARREARS_NS_MAX));
         }
         let end_ns = monotonic_ns() + plan.wait.as_nanos() as u64;
         let is_missing = |probe: &Probe| probe.measured.returned < probe.measured.sent;

@@ -2,6 +2,7 @@
 
 mod core;
 mod counts;
+mod pacer;
 mod ports;
 
 use std::net::Ipv4Addr;

@@ -53,11 +53,12 @@ fn round_trips(ms: u64, rate: u32, time: Duration) -> Outcome {
             .map_or(f64::NAN, |ns| ns as f64 / 1e6 - ms as f64)
     };
     println!(
-        "{{\"measured\": \"round-trips\", \"requested_ms\": {ms}, \"packets_per_s\": {rate}, \"sent\": {}, \
+        "{{\"measured\": \"round-trips\", \"requested_ms\": {ms}, \"packets_per_s\": {rate}, \"sent\": {}, \"seconds\": {:.2}, \
          \"returned\": {}, \"missed\": {}, \"error_p1_ms\": {:.3}, \"error_median_ms\": {:.3}, \"error_p99_ms\": {:.3}, \
          \"error_max_ms\": {:.3}, \"late\": {}, \"very_late\": {}, \"lateness_median_us\": {:.1}, \"lateness_p99_us\": {:.1}, \
-         \"wake_us\": {:.1}, \"forwarder_cpu_share\": {:.4}, \"polled_share\": {:.4}, \"is_first\": {}}}",
+         \"away_max_us\": {:.1}, \"wake_us\": {:.1}, \"forwarder_cpu_share\": {:.4}, \"polled_share\": {:.4}, \"is_first\": {}}}",
         measured.sent,
+        elapsed.as_secs_f64(),
         measured.returned,
         measured.missed_there + measured.missed_back,
         error_ms(0.01),
@@ -68,6 +69,7 @@ fn round_trips(ms: u64, rate: u32, time: Duration) -> Outcome {
         counts.very_late(),
         counts.lateness.quantile(0.5) as f64 / 1e3,
         counts.lateness.quantile(0.99) as f64 / 1e3,
+        counts.away.max() as f64 / 1e3,
         counts.wake.as_secs_f64() * 1e6,
         counts.cpu.as_secs_f64() / elapsed.as_secs_f64(),
         counts.polled.as_secs_f64() / elapsed.as_secs_f64(),

@@ -1,4 +1,4 @@
-//! The forwarder's loop. It sleeps until just before the next departure, and polls from there.
+//! The forwarder's loop: departures that are due, a wait, packets that have arrived.
 
 use std::net::Ipv4Addr;
 use std::num::NonZeroU64;
@@ -14,6 +14,7 @@ use rustix::time::{ClockId, clock_gettime};
 use stats::hist::LogHistogram;
 
 use super::counts::{Counts, PairCounts};
+use super::pacer::{Pacer, Wait};
 use super::ports::Ports;
 use super::{Port, Task};
 use crate::WanError;
@@ -31,10 +32,6 @@ const QUEUED_BYTES_MAX: usize = 512 << 20;
 /// Segments of a super-packet whose departures lie so close together leave as one, at the last one's time; in
 /// nanoseconds.
 const TOGETHER_NS: u64 = 50_000;
-/// What a wake-up takes is averaged over about as many of them.
-const WAKE_MEMORY: u64 = 8;
-/// A wake-up that took longer met something else than an idle core; in nanoseconds.
-const WAKE_NS_MAX: u64 = 150_000;
 /// The name of the event descriptor in epoll; devices have their numbers.
 const WAKE: u64 = u64::MAX;
 
@@ -55,10 +52,7 @@ pub(super) struct Core {
     unroutable: u64,
     unknown: u64,
     refused: u64,
-    /// How much later than requested the loop wakes up, on average.
-    wake_ns: u64,
-    /// Time in which the loop looked for packets and found none.
-    polled_ns: u64,
+    pacer: Pacer,
     cpu_before: Duration,
     /// The thread runs before all ordinary ones.
     pub(super) is_first: bool,
@@ -98,8 +92,7 @@ impl Core {
             unroutable: 0,
             unknown: 0,
             refused: 0,
-            wake_ns: WAKE_NS_MAX / 4,
-            polled_ns: 0,
+            pacer: Pacer::new(),
             cpu_before: Duration::ZERO,
             is_first: false,
             is_stopping: false,
@@ -146,8 +139,9 @@ impl Core {
             unknown: self.unknown,
             refused: self.refused,
             cpu: cpu_time().saturating_sub(self.cpu_before),
-            polled: Duration::from_nanos(self.polled_ns),
-            wake: Duration::from_nanos(self.wake_ns),
+            polled: Duration::from_nanos(self.pacer.polled_ns),
+            wake: Duration::from_nanos(self.pacer.wake_ns),
+            away: self.pacer.away.clone(),
             queued_frames: self.departures.count(),
             queued_bytes: self.departures.held_bytes(),
             is_first: self.is_first,
@@ -158,7 +152,7 @@ impl Core {
         self.pairs.fill(PairCounts::default());
         self.lateness.clear();
         (self.unroutable, self.unknown, self.refused) = (0, 0, 0);
-        self.polled_ns = 0;
+        self.pacer.reset();
         self.cpu_before = cpu_time();
     }
 
@@ -174,15 +168,20 @@ impl Core {
         while !self.is_stopping {
             self.depart();
             let start_ns = now_ns();
-            let sleep_ns = self.sleep_ns(start_ns);
-            let timeout = sleep_ns.map(timespec);
+            let wait = self.pacer.wait(start_ns, self.departures.next_ns());
+            let timeout = match wait {
+                Wait::Poll => Some(timespec(0)),
+                Wait::Sleep(ns) => Some(timespec(ns)),
+                Wait::Forever => None,
+            };
             events.clear();
             let waited = epoll::wait(&self.epoll, spare_capacity(&mut events), timeout.as_ref());
             match waited {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(e) => panic!("epoll refuses its own instance: {e}"),
             }
-            let since_ns = self.account(start_ns, sleep_ns, events.is_empty());
+            let is_empty = events.is_empty();
+            let since_ns = self.pacer.account(wait, start_ns, now_ns(), is_empty);
             for event in &events {
                 match event.data.u64() {
                     WAKE => self.work(tasks),
@@ -190,29 +189,6 @@ impl Core {
                 }
             }
         }
-    }
-
-    /// How long epoll may sleep, in nanoseconds: until just before a departure, so that it wakes up in time, and
-    /// forever without one.
-    fn sleep_ns(&self, now_ns: u64) -> Option<u64> {
-        let next_ns = self.departures.next_ns()?;
-        Some(next_ns.saturating_sub(now_ns + 2 * self.wake_ns))
-    }
-
-    /// Accounts for a wait that began at `start_ns`. Returns how long ago the packets that ended it arrived, in
-    /// nanoseconds: what a wake-up takes, unless nobody slept.
-    fn account(&mut self, start_ns: u64, sleep_ns: Option<u64>, is_over: bool) -> u64 {
-        let waited_ns = now_ns() - start_ns;
-        match sleep_ns {
-            Some(0) if is_over => self.polled_ns += waited_ns,
-            Some(0) => {}
-            Some(sleep_ns) if is_over => {
-                let late_ns = waited_ns.saturating_sub(sleep_ns).min(WAKE_NS_MAX);
-                self.wake_ns = (self.wake_ns * (WAKE_MEMORY - 1) + late_ns) / WAKE_MEMORY;
-            }
-            _ => return self.wake_ns.min(waited_ns),
-        }
-        0
     }
 
     fn work(&mut self, tasks: &Receiver<Task>) {

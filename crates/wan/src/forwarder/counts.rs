@@ -56,6 +56,9 @@ pub struct Counts {
     pub pairs: Vec<PairCounts>,
     /// How late frames departed, in nanoseconds.
     pub lateness: LogHistogram,
+    /// For how long at a time the thread did not look for packets, but for sleeps, in nanoseconds: a packet that arrived
+    /// meanwhile is late by up to that time, which `lateness` does not show.
+    pub away: LogHistogram,
     /// Packets to an address that no host has.
     pub unroutable: u64,
     /// Packets other than IPv4, or malformed. IPv6 sends a few by itself.

@@ -5,6 +5,7 @@ fn counts() -> Counts {
         places: 2,
         pairs: vec![PairCounts::default(); 4],
         lateness: LogHistogram::new(),
+        away: LogHistogram::new(),
         unroutable: 0,
         unknown: 0,
         refused: 0,
