@@ -65,7 +65,6 @@ fn status(
         median_ns: round_trips.quantile(0.5),
         p99_ns: round_trips.quantile(0.99),
         lost_requested,
-        sent: measured.sent,
-        lost: measured.sent.saturating_sub(measured.returned),
+        lost: 1.0 - (1.0 - measured.loss_there()) * (1.0 - measured.loss_back()),
     }
 }

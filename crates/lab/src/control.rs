@@ -151,7 +151,7 @@ impl Control {
     fn follow(&self, stream: &UnixStream, zero_unix_ns: u64) {
         let events = self.system.events.follow();
         // What the network does from now on is the run's. An error shows when the counts are read.
-        let _ = self.system.forwarder.reset_counts();
+        let _ = self.system.reset_network();
         let mut due = timeline(&self.system.directory.file.faults);
         let mut begun: BTreeMap<usize, u32> = BTreeMap::new();
         let gone = watch(stream);

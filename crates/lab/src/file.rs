@@ -6,11 +6,13 @@ mod links;
 mod names;
 mod network;
 mod read;
+mod schema;
 mod services;
 mod template;
 
 pub use faults::fault;
 pub use read::lab;
+pub use schema::schema;
 pub use template::{Piece, Property, Template};
 
 use wan::Link;

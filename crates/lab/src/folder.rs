@@ -125,16 +125,24 @@ pub fn all() -> Vec<String> {
     names
 }
 
+/// The variable that names another directory of all labs.
+pub const VARIABLE: &str = "THRONG_LABS";
+
+/// Whether this user may make namespaces only in a user namespace.
+pub fn is_unprivileged() -> bool {
+    !rustix::process::geteuid().is_root()
+}
+
 /// The directory of all labs of this user. Paths of sockets are short, so it is, too.
-fn root() -> PathBuf {
-    if let Some(path) = std::env::var_os("THRONG_LABS") {
+pub fn root() -> PathBuf {
+    if let Some(path) = std::env::var_os(VARIABLE) {
         return PathBuf::from(path);
     }
-    match rustix::process::geteuid().is_root() {
-        true => PathBuf::from("/run/throng-labs"),
-        false => std::env::temp_dir().join(format!(
-            "throng-labs-{}",
-            rustix::process::geteuid().as_raw()
-        )),
+    match is_unprivileged() {
+        false => PathBuf::from("/run/throng-labs"),
+        true => {
+            let user = rustix::process::geteuid().as_raw();
+            std::env::temp_dir().join(format!("throng-labs-{user}"))
+        }
     }
 }

@@ -127,10 +127,8 @@ pub struct PairStatus {
     pub p99_ns: Option<u64>,
     /// The share of round trips that links are to lose.
     pub lost_requested: f64,
-    /// Datagrams sent.
-    pub sent: u32,
-    /// Of these, those whose echo did not come.
-    pub lost: u32,
+    /// The share that was lost.
+    pub lost: f64,
 }
 
 /// How an instance of a service is.
@@ -171,7 +169,8 @@ pub struct NetworkStatus {
     pub packets: u64,
     /// Packets lost by links.
     pub lost: u64,
-    /// Packets lost because the network held as much as it can, or a host did not take them: the network's own fault.
+    /// Packets lost because the network held as much as it can, was too slow to read them, or a host did not take them:
+    /// its own fault.
     pub overflow: u64,
     /// The 99th percentile of how late packets departed, in nanoseconds.
     pub late_p99_ns: u64,

@@ -7,6 +7,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use machine::group::{Group, GroupLimits};
@@ -97,6 +98,8 @@ pub(crate) struct System {
     folder: Folder,
     source: PathBuf,
     since_unix_ns: u64,
+    /// See [`System::dropped`]: when the network was last reset.
+    dropped_before: AtomicU64,
 }
 
 impl System {
@@ -132,6 +135,7 @@ impl System {
             folder: folder.clone(),
             source: source.to_owned(),
             since_unix_ns: unix_ns(),
+            dropped_before: AtomicU64::new(0),
         };
         for service in 0..system.directory.file.services.len() {
             system.start_service(service, progress)?;
@@ -286,6 +290,18 @@ impl System {
         Some(in_groups(&joins, &own_program(words.to_vec())))
     }
 
+    /// Counts again from zero what the network does.
+    pub(crate) fn reset_network(&self) -> Result<(), SystemError> {
+        self.dropped_before.store(self.dropped(), Ordering::Relaxed);
+        Ok(self.forwarder.reset_counts()?)
+    }
+
+    /// Packets that hosts sent and the network was too slow to read, since the hosts were made.
+    fn dropped(&self) -> u64 {
+        let all = self.hosts.iter().map(|host| host.namespace.dropped());
+        all.filter_map(Result::ok).sum()
+    }
+
     /// The network of a region's users.
     pub(crate) fn namespace_of_crowd(&self, region: usize) -> &Namespace {
         &self.hosts[self.directory.file.hosts.len() + region].namespace
@@ -360,7 +376,11 @@ impl System {
             network: NetworkStatus {
                 packets: total.packets,
                 lost: total.lost + total.queue_full + total.cut,
-                overflow: total.overflow + counts.refused,
+                overflow: total.overflow
+                    + counts.refused
+                    + self
+                        .dropped()
+                        .saturating_sub(self.dropped_before.load(Ordering::Relaxed)),
                 late_p99_ns: counts.lateness.quantile(0.99),
                 late_max_ns: counts.lateness.max(),
                 cpu_s: counts.cpu.as_secs_f64(),

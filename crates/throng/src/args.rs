@@ -178,6 +178,7 @@ Exit codes:
 pub(crate) enum SchemaOf {
     Scenario,
     Experiment,
+    Lab,
 }
 
 #[derive(Debug, ClapArgs)]

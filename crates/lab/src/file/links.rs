@@ -22,7 +22,7 @@ pub(super) const KEYS: &[&str] = &[
     "reorder",
 ];
 /// Those of a link within a region.
-const INSIDE_KEYS: &[&str] = &[
+pub(super) const INSIDE_KEYS: &[&str] = &[
     "round_trip",
     "delay",
     "jitter",

@@ -5,7 +5,9 @@ mod inside;
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use document::Source;
@@ -116,6 +118,9 @@ fn up(args: &LabFileArgs) -> Result<Exit, Failure> {
 fn bring_up(file: &File) -> Result<Folder, Failure> {
     require(file)?;
     let program = own_program()?;
+    if folder::is_unprivileged() {
+        return Err(begin_as_root_of_a_namespace(&program));
+    }
     let mut progress = |text: &str| {
         if crate::exit::shows_warnings() {
             // Nobody may read it.
@@ -123,6 +128,23 @@ fn bring_up(file: &File) -> Result<Folder, Failure> {
         }
     };
     launch::up(&file.lab, &file.text, &file.path, &program, &mut progress).map_err(launched)
+}
+
+/// Begins this command again in a user namespace, in which this user is root; an error says why it cannot.
+fn begin_as_root_of_a_namespace(program: &Path) -> Failure {
+    let mut command = Command::new("unshare");
+    command
+        .args(["--user", "--map-root-user", "--"])
+        .arg(program)
+        .args(std::env::args_os().skip(1))
+        // There the user's name is another.
+        .env(folder::VARIABLE, folder::root());
+    let error = command.exec();
+    Failure::hinted(
+        Exit::System,
+        format!("a lab needs root, or a user namespace: `unshare` cannot be started: {error}"),
+        "run it as root, or install util-linux",
+    )
 }
 
 fn launched(error: LaunchError) -> Failure {

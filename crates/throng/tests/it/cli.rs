@@ -282,6 +282,14 @@ fn the_schema_describes_the_examples() {
     let experiment = yaml(&std::fs::read_to_string(path).unwrap());
     let error = of_experiments.unwrap().validate(&experiment).err();
     assert!(error.is_none(), "{error:?}");
+    let schema = at_root(&["schema", "lab"]).with(0).out;
+    let of_labs = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
+    for example in ["quick", "own", "answer"] {
+        let path = root().join(format!("examples/lab/{example}.yaml"));
+        let lab = yaml(&std::fs::read_to_string(path).unwrap());
+        let error = of_labs.validate(&lab).err();
+        assert!(error.is_none(), "{example}: {error:?}");
+    }
     let wrong =
         yaml("{ target: 'http://localhost/', sessions: { a: [ { gett: / } ] }, arrivals: [] }");
     assert!(!validator.is_valid(&wrong));

@@ -134,10 +134,9 @@ pub(super) fn pairs(pairs: &[PairStatus]) -> String {
     );
     let time = |ns: Option<u64>| ns.map_or("–".to_owned(), |ns| units::duration(ns as f64));
     for (pair, between) in pairs.iter().zip(between) {
-        let lost = f64::from(pair.lost) / f64::from(pair.sent.max(1));
         let lost = format!(
             "{} ({})",
-            units::share(lost),
+            units::share(pair.lost),
             units::share(pair.lost_requested)
         );
         let _ = writeln!(
