@@ -3,7 +3,6 @@
 use document::diagnostic::Diagnostic;
 use document::node::Node;
 use document::reader::Map;
-use document::suggest;
 
 use super::read::LabReader;
 use super::{Fault, Host, Instances, LabFile, Service, TimedFault};
@@ -143,26 +142,13 @@ impl LabReader<'_> {
         services: &[Service],
         hosts: &[Host],
     ) -> Option<Instances> {
-        let text = self.reader.text(node, "a service")?;
-        let known = services.iter().map(|service| service.name.as_str());
-        let Some(service) = known.clone().position(|known| known == text) else {
-            let hint = suggest::hint(text, "the services are", known.collect::<Vec<_>>());
-            self.reader
-                .diagnostics
-                .error(
-                    "unknown-service",
-                    &node.place,
-                    format!("there is no service `{text}`"),
-                )
-                .hint_some(hint);
-            return None;
-        };
+        let service = self.known_service(node, services)?;
         let mut chosen = services[service].hosts.clone();
         if let Some(node) = map.get("region") {
             let region = self.region(node)?;
             chosen.retain(|host| hosts[*host].region == region);
             if chosen.is_empty() {
-                let message = format!("`{text}` is not in this region");
+                let message = format!("`{}` is not in this region", services[service].name);
                 self.error("bad-fault", &node.place, &message);
                 return None;
             }

@@ -46,21 +46,7 @@ impl LabReader<'_> {
         let name = self.key_name(entry)?;
         let called = format!("the name `{name}`");
         let map = self.reader.map(&entry.value, &called, KEYS, 1)?;
-        let of = map.get("of")?;
-        let text = self.reader.text(of, "a service")?;
-        let known = services.iter().map(|service| service.name.as_str());
-        let Some(service) = known.clone().position(|known| known == text) else {
-            let hint = suggest::hint(text, "the services are", known.collect::<Vec<_>>());
-            self.reader
-                .diagnostics
-                .error(
-                    "unknown-service",
-                    &of.place,
-                    format!("there is no service `{text}`"),
-                )
-                .hint_some(hint);
-            return None;
-        };
+        let service = self.known_service(map.get("of")?, services)?;
         let ttl_s = match map.get("ttl") {
             Some(node) => {
                 let seconds = self.duration_ns(node)? / 1_000_000_000;

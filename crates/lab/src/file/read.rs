@@ -190,6 +190,22 @@ impl LabReader<'_> {
         found
     }
 
+    /// The number of a service.
+    pub(super) fn known_service(&mut self, node: &Node, services: &[Service]) -> Option<usize> {
+        let text = self.reader.text(node, "a service")?;
+        let known = services.iter().map(|service| service.name.as_str());
+        let found = known.clone().position(|known| known == text);
+        if found.is_none() {
+            let hint = suggest::hint(text, "the services are", known.collect::<Vec<_>>());
+            let message = format!("there is no service `{text}`");
+            self.reader
+                .diagnostics
+                .error("unknown-service", &node.place, message)
+                .hint_some(hint);
+        }
+        found
+    }
+
     /// One region, several, or `all`.
     pub(super) fn some_regions(&mut self, node: &Node) -> Vec<usize> {
         match node.sequence() {
