@@ -475,7 +475,7 @@ fn the_examples_run() {
     }
 }
 
-/// All of it takes half an hour: here it is only checked.
+/// All of them take half an hour: here they are only checked.
 #[test]
 fn the_architectures_are_right() {
     let mut check = throng(["lab", "check", "examples/lab/answer.yaml"]);
@@ -492,6 +492,24 @@ fn the_architectures_are_right() {
     ];
     let planned = Ended::of(throng(experiment).current_dir(root()));
     planned.with(0).stdout_contains("45 runs");
-    let scenario = ["check", "examples/lab/answer-scenario.yaml"];
-    Ended::of(throng(scenario).current_dir(root())).with(0);
+    for scenario in [
+        "examples/lab/answer-scenario.yaml",
+        "examples/lab/forwarders-scenario.yaml",
+    ] {
+        Ended::of(throng(["check", scenario]).current_dir(root())).with(0);
+    }
+    let mut check = throng(["lab", "check", "examples/lab/forwarders.yaml"]);
+    let checked = Ended::of(check.current_dir(root()));
+    checked
+        .with(0)
+        .stdout_contains("service each: on fronts-ireland, fronts-virginia,");
+    let experiment = [
+        "experiment",
+        "examples/lab/forwarders-experiment.yaml",
+        "--plan",
+        "--dir",
+        "nowhere",
+    ];
+    let planned = Ended::of(throng(experiment).current_dir(root()));
+    planned.with(0).stdout_contains("30 runs");
 }
