@@ -1,6 +1,6 @@
 //! Services: packages and commands, when they are ready, and how they end.
 
-use document::node::{Entry, Node};
+use document::node::{Entry, Node, Place};
 use document::reader::Map;
 use document::suggest;
 
@@ -55,6 +55,7 @@ impl LabReader<'_> {
                     .hint("both are names in the lab's DNS: give one of them another");
             }
             if let Some(service) = self.service(entry, &services) {
+                self.check_port(&service, &services, hosts, &entry.key_place);
                 services.push(service);
             }
         }
@@ -63,6 +64,28 @@ impl LabReader<'_> {
             self.error("bad-count", &node.place, &message);
         }
         services
+    }
+
+    /// A port of a host is of one service: another would find it taken, and seem ready all the same.
+    fn check_port(&mut self, service: &Service, before: &[Service], hosts: &[Host], place: &Place) {
+        let shares = |other: &&Service| {
+            let same_port = other.port.is_some() && other.port == service.port;
+            same_port && other.hosts.iter().any(|host| service.hosts.contains(host))
+        };
+        let Some(other) = before.iter().find(shares) else {
+            return;
+        };
+        let host = other.hosts.iter().find(|host| service.hosts.contains(host));
+        let host = host.map_or("", |host| hosts[*host].name.as_str());
+        let port = service.port.unwrap_or_default();
+        let message = format!(
+            "port {port} of `{host}` is taken by the service `{}`",
+            other.name
+        );
+        self.reader
+            .diagnostics
+            .error("taken-port", place, message)
+            .hint("give one of them another `port`, or another host");
     }
 
     fn service(&mut self, entry: &Entry, before: &[Service]) -> Option<Service> {
