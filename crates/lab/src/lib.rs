@@ -1,6 +1,6 @@
 //! Emulated hosts in emulated regions on one machine: what runs on them, what lies between them, what befalls them.
 //!
-//! [`file`] reads a lab's file. Each host is a network namespace; the distances between them are made by `wan`.
+//! [`mod@file`] reads a lab's file. Each host is a network namespace; the distances between them are made by `wan`.
 #![deny(missing_docs)]
 
 mod calibrate;
