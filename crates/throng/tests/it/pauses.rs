@@ -99,10 +99,10 @@ fn paused_by_page(workers: &str) {
     let first = live.until(|document| document["users"]["started"].as_u64() > Some(0));
     assert_eq!(verdict(&first), "running");
     assert_eq!(first["thresholds"][0]["text"], "error_rate < 1%");
-    assert_eq!(first["pauses"].as_array().unwrap().len(), 0);
+    assert_eq!(first["highlights"].as_array().unwrap().len(), 0);
     assert_eq!(live.post("/pause"), 202);
     let paused = live.until(|document| verdict(document) == "paused");
-    assert_eq!(paused["pauses"][0]["to_s"], Value::Null);
+    assert_eq!(paused["highlights"][0]["to_s"], Value::Null);
     // Two whole seconds within the pause; who was there has gone meanwhile.
     let still = live.until(|document| later(document, &paused) >= 3.0);
     let findings = still["findings"].as_array().unwrap().iter();
@@ -113,7 +113,7 @@ fn paused_by_page(workers: &str) {
     assert!(!codes.contains(&"run-incomplete"), "{codes:?}");
     assert_eq!(live.post("/resume"), 202);
     let resumed = live.until(|document| verdict(document) == "running");
-    assert!(resumed["pauses"][0]["to_s"].as_f64().is_some());
+    assert!(resumed["highlights"][0]["to_s"].as_f64().is_some());
     let started = still["users"]["started"].as_u64();
     live.until(|document| document["users"]["started"].as_u64() > started);
     assert_eq!(live.post("/stop"), 202);
