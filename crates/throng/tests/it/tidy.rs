@@ -396,11 +396,13 @@ const OTHER_EXAMPLES: &[(&str, Check)] = &[
 fn every_example_is_right_and_run() {
     let mut examples = Vec::new();
     files_below(&ROOT.join("examples"), "yaml", &mut examples);
+    let has = |file: &PathBuf, key: &str| read(file).lines().any(|line| line.starts_with(key));
+    let (labs, examples): (Vec<_>, Vec<_>) =
+        examples.into_iter().partition(|file| has(file, "lab:"));
     // An experiment names its scenario; no scenario does.
-    let is_experiment = |file: &PathBuf| read(file).lines().any(|l| l.starts_with("scenario:"));
-    let (experiments, examples): (Vec<_>, Vec<_>) = examples.into_iter().partition(is_experiment);
-    let is_lab = |file: &PathBuf| read(file).lines().any(|l| l.starts_with("lab:"));
-    let (labs, experiments): (Vec<_>, Vec<_>) = experiments.into_iter().partition(is_lab);
+    let (experiments, examples): (Vec<_>, Vec<_>) = examples
+        .into_iter()
+        .partition(|file| has(file, "scenario:"));
     let labs_run = read(&ROOT.join("crates/throng/tests/it/lab.rs"));
     for example in &labs {
         let (name, text) = (relative(example), read(example));
