@@ -2,6 +2,7 @@
 
 use compare::capacity::{Conclusion, Ending, LevelFigures, Outcome, Trial};
 use plan::LoadSetting;
+use record::schema::Finding;
 
 use crate::style::{Line, Style, Tone};
 use crate::table::Table;
@@ -65,19 +66,30 @@ pub fn capacity(
     let headline = Line::default()
         .tone(tone, headline)
         .text(format!("  of {}", found.of));
+    let mut table = Table::new(&["load", "held", "done", "in flight", "p50", "p99", "errors"]);
+    for level in &found.levels {
+        table.row(cells(level, setting));
+    }
+    conclusion(&headline, &found.findings, &table, directory, style)
+}
+
+/// A conclusion in its parts. Lines end with `\n`.
+pub(crate) fn conclusion(
+    headline: &Line,
+    findings: &[Finding],
+    table: &Table,
+    directory: &str,
+    style: Style,
+) -> String {
     let mut lines = vec![
         String::new(),
         headline.render(COLUMNS, style),
         String::new(),
     ];
-    for finding in &found.findings {
+    for finding in findings {
         lines.extend(finding_lines(finding, style));
     }
     lines.push(String::new());
-    let mut table = Table::new(&["load", "held", "done", "in flight", "p50", "p99", "errors"]);
-    for level in &found.levels {
-        table.row(cells(level, setting));
-    }
     lines.extend(table.render(COLUMNS, style));
     lines.push(String::new());
     let record = Line::default()
@@ -89,6 +101,20 @@ pub fn capacity(
         .fold(String::new(), |text, line| text + &line + "\n")
 }
 
+/// How many of the runs that can be trusted held.
+pub(crate) fn held_cell(held: Option<bool>, holds: usize, breaks: usize) -> (Option<Tone>, String) {
+    let tone = match held {
+        Some(true) => Tone::Good,
+        Some(false) => Tone::Bad,
+        None => Tone::Warning,
+    };
+    let text = match holds + breaks {
+        0 => "untrusted".to_owned(),
+        trusted => format!("{holds} of {trusted}"),
+    };
+    (Some(tone), text)
+}
+
 pub(crate) fn none() -> String {
     "–".to_owned()
 }
@@ -98,19 +124,9 @@ pub(crate) fn time(ns: Option<u64>) -> String {
 }
 
 fn cells(level: &LevelFigures, setting: &LoadSetting) -> Vec<(Option<Tone>, String)> {
-    let tone = match level.held {
-        Some(true) => Tone::Good,
-        Some(false) => Tone::Bad,
-        None => Tone::Warning,
-    };
-    let trusted = level.holds + level.breaks;
-    let held = match trusted {
-        0 => "untrusted".to_owned(),
-        _ => format!("{} of {trusted}", level.holds),
-    };
     vec![
         (None, format!("{INDENT}{}", setting.shown(level.load))),
-        (Some(tone), held),
+        held_cell(level.held, level.holds, level.breaks),
         (None, level.per_s.map_or_else(none, units::rate)),
         (
             None,

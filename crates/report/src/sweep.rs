@@ -4,10 +4,10 @@ use compare::capacity::Ending;
 use compare::sweep::{SweepConclusion, ValueFigures};
 use plan::LoadSetting;
 
-use crate::capacity::{none, time};
+use crate::capacity::{conclusion, held_cell, none, time};
 use crate::style::{Line, Style, Tone};
 use crate::table::Table;
-use crate::verdict::{COLUMNS, INDENT, finding_lines};
+use crate::verdict::INDENT;
 
 /// The conclusion of a sweep as text. Lines end with `\n`.
 pub fn sweep(
@@ -36,30 +36,13 @@ pub fn sweep(
     let headline = Line::default()
         .tone(tone, headline)
         .text(format!("  of {}", found.over));
-    let mut lines = vec![
-        String::new(),
-        headline.render(COLUMNS, style),
-        String::new(),
-    ];
-    for finding in &found.findings {
-        lines.extend(finding_lines(finding, style));
-    }
-    lines.push(String::new());
     let mut table = Table::new(&[
         "value", "held", "done", "95 %", "of best", "p50", "p99", "errors",
     ]);
     for value in &found.values {
         table.row(cells(value, found, setting));
     }
-    lines.extend(table.render(COLUMNS, style));
-    lines.push(String::new());
-    let record = Line::default()
-        .tone(Tone::Dim, "record     ")
-        .text(directory);
-    lines.push(record.render(COLUMNS, style));
-    lines
-        .into_iter()
-        .fold(String::new(), |text, line| text + &line + "\n")
+    conclusion(&headline, &found.findings, &table, directory, style)
 }
 
 fn cells(
@@ -67,16 +50,6 @@ fn cells(
     found: &SweepConclusion,
     setting: &LoadSetting,
 ) -> Vec<(Option<Tone>, String)> {
-    let tone = match value.held {
-        Some(true) => Tone::Good,
-        Some(false) => Tone::Bad,
-        None => Tone::Warning,
-    };
-    let trusted = value.holds + value.breaks;
-    let held = match trusted {
-        0 => "untrusted".to_owned(),
-        _ => format!("{} of {trusted}", value.holds),
-    };
     let bounds = value.bounds.map_or_else(none, |(low, high)| {
         format!("{} to {}", units::rate(low), units::rate(high))
     });
@@ -84,7 +57,7 @@ fn cells(
     let of_best = of_best.map_or_else(none, |(best, per_s)| units::share(per_s / best.per_s));
     vec![
         (None, format!("{INDENT}{}", setting.shown(value.value))),
-        (Some(tone), held),
+        held_cell(value.held, value.holds, value.breaks),
         (None, value.per_s.map_or_else(none, units::rate)),
         (None, bounds),
         (None, of_best),
