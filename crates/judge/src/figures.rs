@@ -328,7 +328,7 @@ impl Figures {
     }
 
     /// Users that loops which were not lost had to start in this interval, sessions restarted aside:
-    /// each loop of a region has as many users as any other. Who was due in a pause was not to start; where an interval told of more of
+    /// each loop of a region has as many users as any other. Who was due in a pause was not to start; where an interval reported more of
     /// them than were due in it, this is negative, and the next one makes up for it.
     pub fn due_of_rest(&self, row: &SeriesRow) -> f64 {
         let due = row.users_due.saturating_sub(row.users_repeated) as f64;

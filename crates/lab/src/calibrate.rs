@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
+use wan::WanError;
 use wan::calibrate::{Measured, Pair, Plan, calibrate};
-use wan::{Loss, WanError};
 
-use crate::layout;
 use crate::message::PairStatus;
 use crate::system::System;
 
@@ -18,8 +17,7 @@ const SLACK: Duration = Duration::from_millis(500);
 pub(crate) fn measure(system: &System, packets: u32) -> Result<Vec<PairStatus>, WanError> {
     let file = &system.directory.file;
     let regions = file.regions.len();
-    let links = layout::links(file);
-    let link = |from: usize, to: usize| links[from * (regions + 1) + to];
+    let loss = |from: usize, to: usize| file.links[from * regions + to].loss.mean();
     let ends = (0..regions).flat_map(|from| (from + 1..regions).map(move |to| (from, to)));
     let ends: Vec<(usize, usize)> = ends.collect();
     let crowd = |region: usize| system.namespace_of_crowd(region);
@@ -27,8 +25,8 @@ pub(crate) fn measure(system: &System, packets: u32) -> Result<Vec<PairStatus>, 
         from: crowd(*from),
         to: crowd(*to),
     });
-    let round_trip = |(from, to): (usize, usize)| link(from, to).delay_ns + link(to, from).delay_ns;
-    let longest = ends.iter().map(|ends| round_trip(*ends)).max();
+    let round_trip = |(from, to): &(usize, usize)| file.round_trip_ns(*from, *to);
+    let longest = ends.iter().map(round_trip).max();
     let plan = Plan {
         packets,
         interval: INTERVAL,
@@ -39,11 +37,10 @@ pub(crate) fn measure(system: &System, packets: u32) -> Result<Vec<PairStatus>, 
     let statuses = ends.iter().zip(measured);
     Ok(statuses
         .map(|((from, to), measured)| {
-            let pass = |loss: Loss| 1.0 - loss.mean();
-            let lost = 1.0 - pass(link(*from, *to).loss) * pass(link(*to, *from).loss);
+            let lost = 1.0 - (1.0 - loss(*from, *to)) * (1.0 - loss(*to, *from));
             status(
                 (&file.regions[*from], &file.regions[*to]),
-                round_trip((*from, *to)),
+                file.round_trip_ns(*from, *to),
                 lost,
                 &measured,
             )

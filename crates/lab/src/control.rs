@@ -139,7 +139,7 @@ impl Control {
                 let first = diagnostics.first();
                 Reply::Refused(first.map_or_else(String::new, |d| d.message.clone()))
             }
-            Ok(fault) => match self.faults.begin(fault, &self.system) {
+            Ok(fault) => match self.faults.begin(&fault, &self.system) {
                 Ok(number) => Reply::Fault(number),
                 Err(error) => Reply::Refused(error.to_string()),
             },
@@ -187,7 +187,7 @@ impl Control {
         number: usize,
         begun: &mut BTreeMap<usize, u32>,
     ) -> Result<(), SystemError> {
-        let fault = self.system.directory.file.faults[number].fault.clone();
+        let fault = &self.system.directory.file.faults[number].fault;
         begun.insert(number, self.faults.begin(fault, &self.system)?);
         Ok(())
     }
@@ -215,12 +215,13 @@ impl Control {
         let Ok([input, output, error]) = <[OwnedFd; DESCRIPTORS]>::try_from(descriptors) else {
             return Reply::Refused("standard input, output and error are missing".to_owned());
         };
-        let Some(mut command) = self.system.command(host, words) else {
+        let Some(at) = self.system.host(host) else {
             let names: Vec<&str> = self.system.host_names().collect();
             let hint = document::suggest::hint(host, "the hosts are", names);
             let hint = hint.unwrap_or_default();
             return Reply::Refused(format!("there is no host `{host}`: {hint}"));
         };
+        let mut command = at.command(words);
         command
             .env_clear()
             .envs(&caller.environment)
@@ -229,16 +230,13 @@ impl Control {
             .stdin(Stdio::from(input))
             .stdout(Stdio::from(output))
             .stderr(Stdio::from(error));
-        match self.system.exec(host, &mut command) {
-            Some(Ok(child)) => {
+        match at.spawn(&mut command) {
+            Ok(child) => {
                 // The descriptors that it still holds would keep a pipe open.
                 drop(command);
                 Reply::Exited(attend(child, stream, &self.down))
             }
-            Some(Err(error)) => {
-                Reply::Refused(format!("cannot start `{}`: {error}", words.join(" ")))
-            }
-            None => Reply::Refused(format!("there is no host `{host}`")),
+            Err(error) => Reply::Refused(format!("cannot start `{}`: {error}", words.join(" "))),
         }
     }
 }

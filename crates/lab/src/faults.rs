@@ -23,21 +23,20 @@ struct Inner {
 
 impl Faults {
     /// Begins a fault; its number ends it.
-    pub(crate) fn begin(&self, fault: Fault, system: &System) -> Result<u32, SystemError> {
+    pub(crate) fn begin(&self, fault: &Fault, system: &System) -> Result<u32, SystemError> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.next += 1;
         let number = inner.next;
-        let text = describe(&fault, &system.directory.file);
+        let text = describe(fault, &system.directory.file);
         // The event comes first: what the fault causes follows it.
         system.events.add_fault(number, true, text);
-        match &fault {
-            Fault::Partition(..) | Fault::Degrade { .. } => {}
+        inner.active.push((number, fault.clone()));
+        match fault {
+            Fault::Partition(..) | Fault::Degrade { .. } => set_links(&inner.active, system)?,
             Fault::Kill(instances) => each(system, instances, Instance::kill),
             Fault::Freeze(instances) => each(system, instances, Instance::freeze),
             Fault::Restart(instances) => each(system, instances, Instance::restart),
         }
-        inner.active.push((number, fault));
-        set_links(&inner.active, system)?;
         Ok(number)
     }
 
@@ -51,9 +50,9 @@ impl Faults {
         match &fault {
             Fault::Kill(instances) => each(system, instances, Instance::revive),
             Fault::Freeze(instances) => each(system, instances, Instance::thaw),
-            Fault::Partition(..) | Fault::Degrade { .. } | Fault::Restart(_) => {}
+            Fault::Partition(..) | Fault::Degrade { .. } => set_links(&inner.active, system)?,
+            Fault::Restart(_) => {}
         }
-        set_links(&inner.active, system)?;
         let text = describe(&fault, &system.directory.file);
         system.events.add_fault(number, false, text);
         Ok(true)

@@ -51,6 +51,14 @@ pub struct LabFile {
     pub faults: Vec<TimedFault>,
 }
 
+impl LabFile {
+    /// There and back between two regions, in nanoseconds, without jitter.
+    pub fn round_trip_ns(&self, a: usize, b: usize) -> u64 {
+        let delay_ns = |from: usize, to: usize| self.links[from * self.regions.len() + to].delay_ns;
+        delay_ns(a, b) + delay_ns(b, a)
+    }
+}
+
 /// A host.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Host {

@@ -65,17 +65,10 @@ pub(crate) fn links(file: &LabFile) -> Vec<Link> {
 
 /// Of several hosts the one with the shortest round trip to a region; of equal ones the first.
 pub(crate) fn nearest(file: &LabFile, region: usize, hosts: &[usize]) -> Option<usize> {
-    let count = file.regions.len();
-    let round_trip = |host: usize| {
-        let other = file.hosts[host].region;
+    let round_trip = |host: usize| match region < file.regions.len() {
+        true => file.round_trip_ns(region, file.hosts[host].region),
         // From the host that conducts everything is as near.
-        match region < count {
-            true => {
-                file.links[region * count + other].delay_ns
-                    + file.links[other * count + region].delay_ns
-            }
-            false => 0,
-        }
+        false => 0,
     };
     hosts.iter().copied().min_by_key(|host| round_trip(*host))
 }

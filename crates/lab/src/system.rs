@@ -72,11 +72,24 @@ fn io_error(what: impl Into<String>) -> impl FnOnce(io::Error) -> SystemError {
 }
 
 /// A host at work.
-struct Host {
+pub(crate) struct Host {
     placed: Placed,
     namespace: Arc<Namespace>,
     /// `None`: nothing limits or counts what runs on it.
     group: Option<Group>,
+}
+
+impl Host {
+    /// A command that joins the host's control group.
+    pub(crate) fn command(&self, words: &[String]) -> Command {
+        let joins = self.group.as_ref().map(Group::joins).unwrap_or_default();
+        in_groups(&joins, &own_program(words.to_vec()))
+    }
+
+    /// Starts a command on the host.
+    pub(crate) fn spawn(&self, command: &mut Command) -> io::Result<Child> {
+        self.namespace.spawn(command)
+    }
 }
 
 /// An instance and where it is.
@@ -277,17 +290,9 @@ impl System {
         piece.commands()
     }
 
-    /// Starts a command of a caller on a host.
-    pub(crate) fn exec(&self, host: &str, command: &mut Command) -> Option<io::Result<Child>> {
-        let host = self.hosts.iter().find(|known| known.placed.name == host)?;
-        Some(host.namespace.spawn(command))
-    }
-
-    /// A command that joins a host's control group.
-    pub(crate) fn command(&self, host: &str, words: &[String]) -> Option<Command> {
-        let host = self.hosts.iter().find(|known| known.placed.name == host)?;
-        let joins = host.group.as_ref().map(Group::joins).unwrap_or_default();
-        Some(in_groups(&joins, &own_program(words.to_vec())))
+    /// A host by its name.
+    pub(crate) fn host(&self, name: &str) -> Option<&Host> {
+        self.hosts.iter().find(|host| host.placed.name == name)
     }
 
     /// Counts again from zero what the network does.

@@ -7,22 +7,10 @@ use wan::{Backlog, Jitter, Link, Loss, Rate};
 
 use super::read::LabReader;
 
-/// The keys of a link.
-pub(super) const KEYS: &[&str] = &[
-    "between",
-    "from",
-    "to",
-    "round_trip",
-    "delay",
-    "jitter",
-    "loss",
-    "bursts",
-    "rate",
-    "queue",
-    "reorder",
-];
-/// Those of a link within a region.
-pub(super) const INSIDE_KEYS: &[&str] = &[
+/// The keys of a link's ends; it has those of its numbers, too.
+pub(super) const END_KEYS: &[&str] = &["between", "from", "to"];
+/// The keys of a link's numbers.
+pub(super) const NUMBER_KEYS: &[&str] = &[
     "round_trip",
     "delay",
     "jitter",
@@ -50,7 +38,7 @@ impl LabReader<'_> {
         if let Some(node) = map.get("inside") {
             let inside = self
                 .reader
-                .map(node, "the links within a region", INSIDE_KEYS, 0)?;
+                .map(node, "the links within a region", NUMBER_KEYS, 0)?;
             let link = self.link(&inside)?;
             for region in 0..count {
                 links[region * count + region] = Some(link);
@@ -77,7 +65,9 @@ impl LabReader<'_> {
     }
 
     fn read_link(&mut self, node: &Node, links: &mut [Option<Link>]) -> Option<()> {
-        let map = self.reader.map(node, "a link", KEYS, 0)?;
+        let map = self
+            .reader
+            .map(node, "a link", &[END_KEYS, NUMBER_KEYS].concat(), 0)?;
         let count = self.regions.len();
         let pairs: Vec<(usize, usize)> = match (map.get("between"), map.get("from"), map.get("to"))
         {

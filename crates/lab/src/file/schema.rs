@@ -22,8 +22,11 @@ mod tests {
         for (place, keys) in [
             ("/properties", read::KEYS),
             ("/properties/network/anyOf/1/properties", network::KEYS),
-            ("/$defs/link/properties", links::KEYS),
-            ("/$defs/inside/properties", links::INSIDE_KEYS),
+            (
+                "/$defs/link/properties",
+                &[links::END_KEYS, links::NUMBER_KEYS].concat(),
+            ),
+            ("/$defs/inside/properties", links::NUMBER_KEYS),
             (
                 "/$defs/link/properties/bursts/properties",
                 links::BURST_KEYS,

@@ -12,11 +12,9 @@ pub(super) fn file(lab: &LabFile) -> String {
     // Writing to a String cannot fail.
     let mut text = format!("{} is valid: {hosts} in {regions}\n", lab.name);
     for (region, name) in lab.regions.iter().enumerate() {
-        let count = lab.regions.len();
         let round_trips = lab.regions.iter().enumerate().map(|(other, name)| {
-            let there = lab.links[region * count + other].delay_ns;
-            let back = lab.links[other * count + region].delay_ns;
-            format!("{name} {}", units::duration((there + back) as f64))
+            let round_trip_ns = lab.round_trip_ns(region, other);
+            format!("{name} {}", units::duration(round_trip_ns as f64))
         });
         let round_trips = round_trips.collect::<Vec<_>>().join(", ");
         let _ = writeln!(text, "  region {name}: {round_trips}");
