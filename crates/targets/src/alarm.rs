@@ -132,6 +132,8 @@ impl Eq for Entry {}
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
+
     use super::*;
 
     #[tokio::test]
@@ -139,25 +141,17 @@ mod tests {
         let alarm = Alarm::start().unwrap();
         let start = now();
         let at = |ms| start + Duration::from_millis(ms);
-        let mut order = Vec::new();
-        let late = async {
-            alarm.wait_until(at(20)).await;
-            assert!(now() >= at(20));
-            2
-        };
-        let early = async {
-            alarm.wait_until(at(5)).await;
-            assert!(now() >= at(5));
-            1
-        };
+        let (late, early) = (alarm.wait_until(at(20)), alarm.wait_until(at(5)));
         tokio::pin!(late, early);
-        for _ in 0..2 {
-            tokio::select! {
-                which = &mut late, if !order.contains(&2) => order.push(which),
-                which = &mut early, if !order.contains(&1) => order.push(which),
-            }
-        }
-        assert_eq!(order, [1, 2]);
+        // Both times are set, the later one first.
+        assert!(late.as_mut().now_or_never().is_none());
+        let waits = early.as_mut().now_or_never().is_none();
+        late.await;
+        assert!(now() >= at(20));
+        assert!(!waits || early.now_or_never().is_some(), "the earlier rings first");
+
+        alarm.wait_until(at(25)).await;
+        assert!(now() >= at(25));
         alarm.wait_until(start).await;
     }
 }
