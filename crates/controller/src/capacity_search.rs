@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use compare::capacity::{Conclusion, Ending, Outcome, Trial, conclude, judge_trial, while_up};
 use compare::sweep::{SweepConclusion, conclude_sweep};
-use engine::driver::real::monotonic_ns;
 use judge::JudgeError;
+use machine::clock::{Dilation, monotonic_ns};
 use plan::{Plan, Target};
 use record::schema::{RunStatus, Summary};
 use record::{Durability, RecordError, Run};
@@ -310,7 +310,8 @@ fn recover(
             pause_ns: backlog_ns,
         });
     }
-    let mut left = Duration::from_nanos(pause_ns.max(backlog_ns));
+    let pause = Duration::from_nanos(pause_ns.max(backlog_ns));
+    let mut left = Dilation::of_process().stretch(pause);
     while !left.is_zero() && !interrupt.is_requested() {
         let nap = left.min(NAP);
         #[expect(clippy::disallowed_methods, reason = "a pause between two runs")]

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::driver::real::monotonic_ns;
+use machine::clock::{Dilation, monotonic_ns};
 use plan::Plan;
 use record::schema::{RunStatus, Summary};
 use record::{Durability, RecordError};
@@ -324,7 +324,8 @@ impl Conductor<'_> {
 
     /// Waits between two runs; `false`: the user requested the end.
     fn pause(&self) -> bool {
-        let mut left = Duration::from_nanos(self.request.experiment.pause_ns);
+        let pause = Duration::from_nanos(self.request.experiment.pause_ns);
+        let mut left = Dilation::of_process().stretch(pause);
         while !self.is_interrupted() && !left.is_zero() {
             let step = left.min(POLL);
             #[expect(clippy::disallowed_methods, reason = "the requested pause")]

@@ -37,9 +37,9 @@ pub(crate) mod tick;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use engine::driver::real::{StopFlag, Zero, monotonic_ns};
+use engine::driver::real::{StopFlag, Zero};
+use machine::clock::{monotonic_ns, unix_ns};
 use machine::loops::{cores, open_files_max};
 use plan::Plan;
 use record::Durability;
@@ -69,7 +69,7 @@ pub use error::{ConductError, TooSmall, counted};
 pub use places::NetnsError;
 
 /// Loops start this long after all of them are ready and the record exists.
-const START_DELAY: Duration = Duration::from_millis(100);
+const START_DELAY_NS: u64 = 100_000_000;
 
 /// What to run.
 #[derive(Debug)]
@@ -181,11 +181,8 @@ pub fn conduct(
 
 /// The run's zero, a moment from now.
 fn zero() -> Zero {
-    #[expect(clippy::disallowed_methods, reason = "the run's zero on both clocks")]
-    let (monotonic_ns, now) = (monotonic_ns(), SystemTime::now());
-    let unix = now.duration_since(UNIX_EPOCH).unwrap_or_default() + START_DELAY;
     Zero {
-        monotonic_ns: monotonic_ns + START_DELAY.as_nanos() as u64,
-        unix_ns: unix.as_nanos() as u64,
+        monotonic_ns: monotonic_ns() + START_DELAY_NS,
+        unix_ns: unix_ns() + START_DELAY_NS,
     }
 }

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use engine::driver::real::{Zero, monotonic_ns};
+use engine::driver::real::Zero;
+use machine::clock::{monotonic_ns, unix_ns};
 use machine::host;
 use machine::loops::cores;
 use plan::probes::Probe;
@@ -104,14 +105,9 @@ fn write(
 }
 
 fn now() -> Zero {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the record's zero on both clocks"
-    )]
-    let (monotonic_ns, now) = (monotonic_ns(), SystemTime::now());
     Zero {
-        monotonic_ns,
-        unix_ns: nanos(now.duration_since(UNIX_EPOCH).unwrap_or_default()),
+        monotonic_ns: monotonic_ns(),
+        unix_ns: unix_ns(),
     }
 }
 

@@ -12,9 +12,11 @@
 //! | `doctor` | each limit, what it means, and the command that raises it |
 //! | `limits` | how many users the machine can hold, and what a number of users needs |
 //! | `random` | secrets that cannot be guessed |
+//! | `clock` | the time, which a lab may slow down |
 //! | `loops` | how many loops a run may have, and what one of them can hold |
 
 pub mod cgroup;
+pub mod clock;
 pub mod doctor;
 mod facts;
 pub mod group;

@@ -148,7 +148,10 @@ mod tests {
         let waits = early.as_mut().now_or_never().is_none();
         late.await;
         assert!(now() >= at(20));
-        assert!(!waits || early.now_or_never().is_some(), "the earlier rings first");
+        assert!(
+            !waits || early.now_or_never().is_some(),
+            "the earlier rings first"
+        );
 
         alarm.wait_until(at(25)).await;
         assert!(now() >= at(25));

@@ -49,6 +49,9 @@ fn main() -> ExitCode {
     if let Err(error) = handled {
         return Failure::new(Exit::System, error).print().into();
     }
+    if let Err(error) = machine::clock::read_environment() {
+        return Failure::new(Exit::Usage, error).print().into();
+    }
     let result = match args.verb {
         Verb::Run(args) => verbs::run::run(&args),
         Verb::Check(args) => verbs::check::check(&args),

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use engine::driver::real::monotonic_ns;
+use machine::clock::monotonic_ns;
 use record::Measurement;
 
 use super::check::Check;

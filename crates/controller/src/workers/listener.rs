@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use engine::driver::real::monotonic_ns;
+use machine::clock::monotonic_ns;
 
 use super::connection::Connection;
 use super::frame::{FrameError, FrameReader, send};

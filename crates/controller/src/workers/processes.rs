@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, SyncSender};
 use std::time::Duration;
 
-use engine::driver::real::{StopFlag, Zero, monotonic_ns};
+use engine::driver::real::{StopFlag, Zero};
+use machine::clock::monotonic_ns;
 use plan::Plan;
 use record::Measurement;
 use record::schema::WorkerInfo;

@@ -7,7 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use engine::driver::real::{LoopNews, StopFlag, Waiting, Zero, monotonic_ns};
+use engine::driver::real::{LoopNews, StopFlag, Waiting, Zero};
+use machine::clock::monotonic_ns;
 use machine::host;
 use machine::loops::open_files_max;
 use plan::Plan;

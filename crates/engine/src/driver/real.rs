@@ -20,10 +20,10 @@ mod traffic;
 
 use std::sync::mpsc::{SyncSender, TrySendError};
 
+use machine::clock::{Dilation, monotonic_ns};
 use plan::Plan;
 use record::Measurement;
 use rustix::event::epoll::{self, EventFlags};
-use rustix::time::Timespec;
 
 use crate::command::{Command, Commands, ConnId};
 use crate::shard::Shard;
@@ -33,13 +33,12 @@ use sockets::{News, Sockets};
 
 pub use barrier::{StartBarrier, Zero};
 pub use cores::LoopCores;
-pub use cpu::monotonic_ns;
 pub use groups::{is_group_left, kill_group, terminate_group};
 pub use netns::{Namespace, NamespaceError};
 pub use setup::{LoopError, LoopNews, LoopSetup, Waiting};
 pub use stop::StopFlag;
 
-/// The precise mode stops sleeping this long before a due time: waking takes about as long here.
+/// The precise mode stops sleeping this long before a due time, on the machine's clock: waking takes about as long here.
 const SPIN_NS: u64 = 60_000;
 /// In the wide mode, news that arrive within this time of the last are handled together.
 const GATHER_NS: u64 = 300_000;
@@ -245,14 +244,11 @@ impl EventLoop<'_> {
             self.waiting_since_ns = Some(now_ns);
         }
         let sleep_ns = match waiting {
-            Waiting::Precise => left_ns.saturating_sub(SPIN_NS),
+            Waiting::Precise => left_ns.saturating_sub(Dilation::of_process().shrink_ns(SPIN_NS)),
             // Rounded up, so that the loop does not wake a moment early and sleep again.
             Waiting::Wide => left_ns.div_ceil(1_000_000) * 1_000_000,
         };
-        let timeout = Timespec {
-            tv_sec: 0,
-            tv_nsec: sleep_ns as i64,
-        };
+        let timeout = cpu::timespec(sleep_ns);
         // A loop that is about to sleep has time to look at the clock.
         let began_ns = if sleep_ns > 0 { self.now_ns() } else { now_ns };
         self.lateness.wait(began_ns, sleep_ns);
@@ -262,7 +258,7 @@ impl EventLoop<'_> {
             // The wait was interrupted (a process that was stopped continues, signal(7)), which
             // reported nothing of the sockets.
             let spare = rustix::buffer::spare_capacity(events);
-            let _ = epoll::wait(&self.sockets.epoll, spare, Some(&Timespec::default()));
+            let _ = epoll::wait(&self.sockets.epoll, spare, Some(&cpu::timespec(0)));
         }
         // The clock is next looked at when the first event's bytes are in hand: one reading serves
         // both. With something due already there was nothing to wait for.

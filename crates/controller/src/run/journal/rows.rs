@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use engine::driver::real::monotonic_ns;
+use machine::clock::monotonic_ns;
 use record::{Measurement, RecordError, RequestsWriter, RowCounts};
 
 use crate::run::regions::Numbering;

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// The run's zero on both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Zero {
-    /// On this machine's monotonic clock; see [`super::monotonic_ns`].
+    /// On this machine's monotonic clock; see [`machine::clock`].
     pub monotonic_ns: u64,
     /// Nanoseconds since the Unix epoch, by the controller's clock.
     pub unix_ns: u64,

@@ -1,5 +1,6 @@
 //! A loop's thread and its core: time, CPU, sleep.
 
+use machine::clock::{Dilation, monotonic_ns};
 use machine::procfs::ThreadSchedule;
 use rustix::thread::nanosleep;
 use rustix::time::{ClockId, Timespec, clock_gettime};
@@ -32,9 +33,11 @@ impl CpuMeter {
         let schedule = self.schedule.as_mut();
         let waited_ns = schedule.and_then(ThreadSchedule::waited_ns);
         let waited_ns = waited_ns.unwrap_or(self.waited_ns);
+        // As the clock shows it, so that it adds up with the time that the loop was idle.
+        let shown_ns = |ns| Dilation::of_process().shrink_ns(ns);
         let cpu = LoopCpu {
-            used_ns: used_ns.saturating_sub(self.used_ns),
-            waited_ns: waited_ns.saturating_sub(self.waited_ns),
+            used_ns: shown_ns(used_ns.saturating_sub(self.used_ns)),
+            waited_ns: shown_ns(waited_ns.saturating_sub(self.waited_ns)),
             idle_ns,
         };
         self.used_ns = used_ns;
@@ -54,20 +57,19 @@ pub(super) fn wake_on_time() {
     }
 }
 
-/// Sleeps for less than a second.
+/// Sleeps for so long on the process's clock.
 pub(super) fn sleep(time_ns: u64) {
     // Woken early by a signal: then the caller looks at its sockets early.
-    let _ = nanosleep(&Timespec {
-        tv_sec: 0,
-        tv_nsec: time_ns as i64,
-    });
+    let _ = nanosleep(&timespec(time_ns));
 }
 
-/// Nanoseconds on this machine's monotonic clock, the one that `Instant` reads on Linux, without
-/// its arithmetic: it is read for every operation.
-pub fn monotonic_ns() -> u64 {
-    let time = clock_gettime(ClockId::Monotonic);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+/// A time on the process's clock, as the kernel is to wait for it.
+pub(super) fn timespec(time_ns: u64) -> Timespec {
+    let machine_ns = Dilation::of_process().stretch_ns(time_ns);
+    Timespec {
+        tv_sec: (machine_ns / 1_000_000_000) as i64,
+        tv_nsec: (machine_ns % 1_000_000_000) as i64,
+    }
 }
 
 /// Sleeps until that clock shows `at_ns`, however long it is.
