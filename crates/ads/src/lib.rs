@@ -107,11 +107,12 @@ pub enum AdsError {
 /// # Errors
 /// On bad options, when store, log or address cannot be used, or when a thread crashed.
 pub async fn serve(
-    options: AdsOptions,
+    mut options: AdsOptions,
     ready: impl FnOnce(SocketAddr),
     shutdown: impl Future<Output = ()>,
 ) -> Result<Report, AdsError> {
     options.check()?;
+    options.store_wait = server::stretch(options.store_wait);
     // Databases may take their time, and their clients block.
     let (opened, opening) = oneshot::channel();
     let own = options.clone();

@@ -97,6 +97,7 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> Result<Report, BalancerError> {
     options.check()?;
+    let options = options.stretched();
     let backends = options.load()?;
     let (log, writing) = match &options.access_log {
         None => (None, None),

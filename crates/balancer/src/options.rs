@@ -127,6 +127,43 @@ impl BalancerOptions {
         Ok(backends)
     }
 
+    /// As long as its times are on the machine's clock; see [`server::stretch`].
+    #[must_use]
+    pub(crate) fn stretched(mut self) -> Self {
+        let Timeouts {
+            connect,
+            response,
+            head,
+            idle,
+            stall,
+        } = &mut self.timeouts;
+        let health = &mut self.health;
+        let times = [
+            connect,
+            response,
+            head,
+            idle,
+            stall,
+            &mut health.every,
+            &mut health.timeout,
+            &mut health.eject_for,
+            &mut health.slow_start,
+        ];
+        let learn = self.learn.iter_mut().flat_map(|learn| {
+            [
+                &mut learn.every,
+                &mut learn.memory,
+                &mut learn.blackout,
+                &mut learn.expiry,
+            ]
+        });
+        times
+            .into_iter()
+            .chain(learn)
+            .for_each(|time| *time = server::stretch(*time));
+        self
+    }
+
     /// Checks what the types do not.
     ///
     /// # Errors

@@ -118,7 +118,9 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> Result<Report, MarketError> {
     options.check()?;
-    let options = options.with_enough_threads(server::open_files_max())?;
+    let options = options
+        .stretched()
+        .with_enough_threads(server::open_files_max())?;
     let state = Arc::new(open(&options).await?);
     let play = play(&options, &state);
     let drain = || {

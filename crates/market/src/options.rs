@@ -130,6 +130,25 @@ impl MarketOptions {
         [self.pools, self.distribution].contains(&Listing::Full)
     }
 
+    /// As long as its times are on the machine's clock; see [`server::stretch`].
+    #[must_use]
+    pub(crate) fn stretched(mut self) -> Self {
+        let times = [
+            &mut self.batch,
+            &mut self.goal_every,
+            &mut self.opening_timeout,
+            &mut self.delay,
+            &mut self.backing.wait,
+        ];
+        let optional = [&mut self.ping_after, &mut self.idle_timeout];
+        let all = times.into_iter().chain(optional.into_iter().flatten());
+        all.for_each(|time| *time = server::stretch(*time));
+        // A second of a replay takes longer.
+        let second = server::stretch(Duration::from_secs(1));
+        self.speed /= second.as_secs_f64();
+        self
+    }
+
     /// Checks what the types do not.
     ///
     /// # Errors

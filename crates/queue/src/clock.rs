@@ -1,6 +1,6 @@
 //! The clocks, read in one place.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Now, for measuring the parts of a request.
 #[expect(
@@ -22,10 +22,14 @@ pub(crate) fn wall_us() -> u64 {
 
 /// Microseconds since 1970; earlier times are 0.
 pub(crate) fn since_1970_us(time: SystemTime) -> u64 {
-    whole_us(time.duration_since(UNIX_EPOCH).unwrap_or_default())
+    micros(server::since_1970(time))
 }
 
-/// Whole microseconds.
+/// Whole microseconds of a time that was measured with [`now`].
 pub(crate) fn whole_us(time: Duration) -> u64 {
+    micros(server::shrink(time))
+}
+
+fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }

@@ -268,7 +268,7 @@ impl Connection {
         let Request::Pop { wait_ms, .. } = *request else {
             return Ok(self.submit(request.clone()).await);
         };
-        let deadline = now() + Duration::from_millis(wait_ms.into());
+        let deadline = now() + server::stretch(Duration::from_millis(wait_ms.into()));
         let state = Arc::clone(&self.state);
         let place = state.waiters.join(queue, receiver);
         loop {

@@ -102,6 +102,7 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> Result<Report, QueueError> {
     options.check()?;
+    let options = options.stretched();
     let (jobs, receiver) = jobs::queue(options.queue_max);
     let state = Arc::new(State::new(&options, jobs.waiting()));
     let store = open(&options, &state).await?;

@@ -146,6 +146,21 @@ impl Default for QueueOptions {
 }
 
 impl QueueOptions {
+    /// As long as its times are on the machine's clock; see [`server::stretch`].
+    #[must_use]
+    pub(crate) fn stretched(mut self) -> Self {
+        let times = [
+            &mut self.frame_timeout,
+            &mut self.write_timeout,
+            &mut self.store_wait,
+            &mut self.poll_every,
+        ];
+        times
+            .into_iter()
+            .for_each(|time| *time = server::stretch(*time));
+        self
+    }
+
     /// Checks what the types do not.
     ///
     /// # Errors

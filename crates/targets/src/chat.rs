@@ -82,6 +82,7 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> Result<Report, ChatError> {
     options.check()?;
+    let options = options.stretched();
     let options = options.with_enough_threads(server::open_files_max())?;
     let (state, writing) = ChatState::open(&options)?;
     let state = Arc::new(state);

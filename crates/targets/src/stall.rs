@@ -42,6 +42,14 @@ impl Default for StallOptions {
 }
 
 impl StallOptions {
+    /// As long as its times are on the machine's clock; see [`server::stretch`].
+    fn stretched(mut self) -> Self {
+        for time in [&mut self.delay, &mut self.stall, &mut self.every] {
+            *time = server::stretch(*time);
+        }
+        self
+    }
+
     /// From a request that comes `at` after the start to its answer.
     pub fn response_time(&self, at: Duration) -> Duration {
         let (every, stall) = (self.every.as_nanos(), self.stall.as_nanos());
@@ -77,7 +85,7 @@ pub async fn serve(
     )])?;
     let alarm = Arc::new(Alarm::start().map_err(ServerError::Process)?);
     let (start, server) = (now(), options.server.clone());
-    let options = Arc::new(options);
+    let options = Arc::new(options.stretched());
     let router =
         Router::new().fallback(move || answer(Arc::clone(&options), start, Arc::clone(&alarm)));
     let work = move |context| work(context, router.clone());

@@ -13,7 +13,7 @@ use axum::response::Response;
 
 use super::entry::{Entry, Label};
 use super::file::AccessLog;
-use crate::clock::wall_ms;
+use crate::clock::{shrink, wall_ms};
 use crate::http::Peer;
 
 /// Who a request was about, for its line. A system puts it into the extensions of its response.
@@ -59,7 +59,7 @@ async fn log_request(
         peer.address,
         &head,
         &response,
-        (at_ms, begun.elapsed()),
+        (at_ms, shrink(begun.elapsed())),
     );
     response
 }

@@ -172,7 +172,7 @@ async fn poll(State(state): Chat, request: Request) -> Result<Response, Refused>
     let mut found = room.read(after, u64::MAX, limit);
     if found.messages.is_empty() && !hold.is_zero() {
         let _held = Held::new(&state);
-        let until = Instant::now() + hold.min(state.options.hold_max);
+        let until = Instant::now() + server::stretch(hold).min(state.options.hold_max);
         found = wait(&state, &room, after, limit, until).await;
     }
     Ok(answer(&room, &found).into_response())

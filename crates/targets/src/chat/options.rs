@@ -68,6 +68,19 @@ impl Default for ChatOptions {
 }
 
 impl ChatOptions {
+    /// As long as its times are on the machine's clock; see [`server::stretch`].
+    pub(super) fn stretched(mut self) -> Self {
+        let times = [
+            &mut self.opening_timeout,
+            &mut self.cable_ping,
+            &mut self.hold_max,
+        ];
+        let optional = [&mut self.heartbeat, &mut self.phoenix_timeout];
+        let all = times.into_iter().chain(optional.into_iter().flatten());
+        all.for_each(|time| *time = server::stretch(*time));
+        self
+    }
+
     /// Checks what the types do not.
     pub(super) fn check(&self) -> Result<(), ServerError> {
         self.server.check()?;

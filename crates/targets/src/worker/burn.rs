@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
+use server::{shrink, stretch};
 use tokio::sync::oneshot;
 
 use super::pace::Pace;
@@ -72,9 +73,9 @@ fn burn(work_s: f64, pace: &Pace, start: Instant, is_given_up: impl Fn() -> bool
     let mut left = work_s;
     let mut burned = cpu_time();
     while left > 0.0 && !is_given_up() {
-        let at = now().duration_since(start).as_secs_f64();
+        let at = shrink(now().duration_since(start)).as_secs_f64();
         if let Some(thaw) = pace.thaw(at) {
-            std::thread::park_timeout(Duration::from_secs_f64(thaw - at));
+            std::thread::park_timeout(stretch(Duration::from_secs_f64(thaw - at)));
             continue;
         }
         let until = burned + SLICE;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use server::Recent;
+use server::{Recent, shrink, stretch};
 use stats::rng::{Purpose, Rng};
 use tokio::sync::Semaphore;
 
@@ -98,7 +98,7 @@ impl Station {
     }
 
     fn since_start(&self) -> Duration {
-        now().duration_since(self.start)
+        shrink(now().duration_since(self.start))
     }
 
     /// Waits until the worker is not frozen.
@@ -110,7 +110,7 @@ impl Station {
 
     async fn wait_until(&self, at: f64) {
         let at = Duration::try_from_secs_f64(at).unwrap_or(Duration::MAX);
-        match self.start.checked_add(at) {
+        match self.start.checked_add(stretch(at)) {
             // Work that takes no time needs no alarm.
             Some(at) if at <= now() => {}
             Some(at) => self.alarm.wait_until(at).await,
@@ -138,7 +138,7 @@ impl Station {
         match &self.engine {
             Engine::Burn(burners) => burners.burn(work_s).await,
             Engine::Wait => {
-                let begin = begun.duration_since(self.start).as_secs_f64();
+                let begin = shrink(begun.duration_since(self.start)).as_secs_f64();
                 let end = self.options.pace.finish(begin, work_s);
                 self.wait_until(end).await;
             }
@@ -146,11 +146,11 @@ impl Station {
         let done = now();
         self.recent().add(
             u32::try_from(in_flight).unwrap_or(u32::MAX),
-            done.duration_since(came).as_secs_f64(),
+            shrink(done.duration_since(came)).as_secs_f64(),
         );
         Outcome::Done(Times {
-            queue: begun.duration_since(came),
-            work: done.duration_since(begun),
+            queue: shrink(begun.duration_since(came)),
+            work: shrink(done.duration_since(begun)),
         })
     }
 

@@ -14,6 +14,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
+use machine::clock::Dilation;
 use server::{ServerError, ServerOptions, Stop, TlsError};
 use targets::chat::{self, ChatError, ChatOptions};
 use targets::echo::{self, EchoOptions};
@@ -24,6 +25,8 @@ use crate::args::serve::{ChatArgs, EchoArgs, ListenArgs, SmallArgs, StallArgs, S
 use crate::exit::{Exit, Failure};
 
 pub(crate) fn serve(system: System) -> Result<Exit, Failure> {
+    let dilation = Dilation::of_process();
+    server::dilate(dilation.factor(), dilation.origin());
     match system {
         System::Market(args) => market::market(&args),
         System::Chat(args) => chat(&args),
