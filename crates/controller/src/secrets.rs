@@ -85,6 +85,7 @@ impl Secrets {
             | EventKind::TargetEnded { .. }
             | EventKind::ClockCompared { .. }
             | EventKind::NetworkEmulated { .. }
+            | EventKind::TimeDilated { .. }
             | EventKind::ProbeBack { .. }
             | EventKind::ProbeSource { .. } => {}
         }

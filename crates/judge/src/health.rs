@@ -88,6 +88,7 @@ pub(crate) fn findings(
         .into_iter()
         .partition(|network| network.severity == Severity::Fatal);
     findings.extend(emulated);
+    findings.extend(network::dilated(figures));
     let heads = lost.into_iter().chain(target::ended(figures)).chain(wrong);
     heads.chain(findings).collect()
 }

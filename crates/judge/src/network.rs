@@ -61,6 +61,21 @@ pub(crate) fn found(figures: &Figures) -> Option<Finding> {
     Some(draft.done())
 }
 
+/// That times are not the machine's.
+pub(crate) fn dilated(figures: &Figures) -> Option<Finding> {
+    let factor = figures.events.iter().find_map(|event| match event.what {
+        EventKind::TimeDilated { factor } => Some(factor),
+        _ => None,
+    })?;
+    let seconds = units::counted(u64::from(factor), "second");
+    let text = format!(
+        "time was dilated: a second of this run took {seconds} of the machine, whose CPU time and rates count \
+         {factor}-fold"
+    );
+    let draft = finding(Severity::Note, "time-dilated", text).with("factor", f64::from(factor));
+    Some(draft.done())
+}
+
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
@@ -99,6 +114,21 @@ mod tests {
                 CPU 400 ms
         "#]],
         );
+    }
+
+    #[test]
+    fn dilated_time_is_a_note() {
+        let mut figures = figures();
+        assert!(dilated(&figures).is_none());
+        let what = EventKind::TimeDilated { factor: 5 };
+        figures.events.push(Event { at_ns: 0, what });
+        assert_eq!(judged(&figures).verdict, Verdict::Measured);
+        expect![[r#"
+            Note time-dilated
+                time was dilated: a second of this run took 5 seconds of the machine, whose CPU
+                time and rates count 5-fold
+        "#]]
+        .assert_eq(&rendered(&Vec::from_iter(dilated(&figures))));
     }
 
     #[test]

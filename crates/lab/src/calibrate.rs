@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use machine::clock::Dilation;
 use wan::WanError;
 use wan::calibrate::{Measured, Pair, Plan, calibrate};
 
+use crate::clock::stretch;
 use crate::message::PairStatus;
 use crate::system::System;
 
@@ -30,7 +32,7 @@ pub(crate) fn measure(system: &System, packets: u32) -> Result<Vec<PairStatus>, 
     let plan = Plan {
         packets,
         interval: INTERVAL,
-        wait: Duration::from_nanos(longest.unwrap_or(0)) + SLACK,
+        wait: stretch(Duration::from_nanos(longest.unwrap_or(0))) + SLACK,
         ..Plan::default()
     };
     let measured = calibrate(&pairs.collect::<Vec<_>>(), &plan)?;
@@ -55,12 +57,13 @@ fn status(
     measured: &Measured,
 ) -> PairStatus {
     let round_trips = &measured.round_trip;
+    let shown_ns = |ns| Dilation::of_process().shrink_ns(ns);
     PairStatus {
         from: from.to_owned(),
         to: to.to_owned(),
         requested_ns,
-        median_ns: round_trips.quantile(0.5),
-        p99_ns: round_trips.quantile(0.99),
+        median_ns: round_trips.quantile(0.5).map(shown_ns),
+        p99_ns: round_trips.quantile(0.99).map(shown_ns),
         lost_requested,
         lost: 1.0 - (1.0 - measured.loss_there()) * (1.0 - measured.loss_back()),
     }

@@ -1,27 +1,23 @@
-//! The clocks of a lab's processes.
+//! The machine's clock: for how long processes are waited for. When something happens is emulated time,
+//! [`machine::clock::unix_ns`].
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-/// Since the Unix epoch, in nanoseconds.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "when something happened in the real world"
-)]
-pub(crate) fn unix_ns() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
-    })
-}
+use machine::clock::Dilation;
 
-/// The moment, for deadlines.
+/// The moment on the machine's clock, for deadlines.
 #[expect(clippy::disallowed_methods, reason = "other processes are waited for")]
 pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// Waits.
+/// Waits, on the machine's clock.
 #[expect(clippy::disallowed_methods, reason = "other processes are waited for")]
 pub(crate) fn rest(time: Duration) {
     std::thread::sleep(time);
+}
+
+/// How long the machine waits for so much of the lab's time.
+pub(crate) fn stretch(time: Duration) -> Duration {
+    Dilation::of_process().stretch(time)
 }

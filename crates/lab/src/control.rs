@@ -14,10 +14,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::thread;
 use std::time::Duration;
 
+use machine::clock::{Dilation, VARIABLE, unix_ns};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, recvmsg};
 use rustix::process::Signal;
 
-use crate::clock::{now, rest, unix_ns};
+use crate::clock::{now, rest};
 use crate::faults::Faults;
 use crate::file::{TimedFault, fault};
 use crate::instance::send;
@@ -225,6 +226,7 @@ impl Control {
         command
             .env_clear()
             .envs(&caller.environment)
+            .env(VARIABLE, Dilation::of_process().to_string())
             .current_dir(caller.folder)
             .process_group(0)
             .stdin(Stdio::from(input))

@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use wan::link::DELAY_NS_MAX;
 use wan::{Link, Loss, Rate};
 
 use crate::file::{Fault, Instances, LabFile};
@@ -86,6 +87,9 @@ fn set_links(active: &[(u32, Fault)], system: &System) -> Result<(), SystemError
             for (_, fault) in active {
                 change(&mut link, fault, from, to);
             }
+            // What faults add is cut at the longest link that the machine may wait for.
+            link.delay_ns = link.delay_ns.min(DELAY_NS_MAX / u64::from(file.dilation));
+            let link = link.stretched(file.dilation);
             system.forwarder.set_link(from as u16, to as u16, link)?;
         }
     }
@@ -106,7 +110,7 @@ fn change(link: &mut Link, fault: &Fault, from: usize, to: usize) {
             loss,
             rate_bits,
         } if between(a, b) => {
-            link.delay_ns = (link.delay_ns + delay_ns).min(wan::link::DELAY_NS_MAX);
+            link.delay_ns = link.delay_ns + delay_ns;
             if let Some(p) = *loss {
                 link.loss = Loss::Independent { p };
             }

@@ -15,6 +15,7 @@ pub use read::lab;
 pub use schema::schema;
 pub use template::{Piece, Property, Template};
 
+use machine::clock::Dilation;
 use wan::Link;
 
 /// The region of the host that conducts runs: no distance separates it from any other.
@@ -35,9 +36,11 @@ pub const NAME_MAX: usize = 40;
 pub struct LabFile {
     /// Its name; two labs of one name cannot be up at once.
     pub name: String,
+    /// How many of the machine's seconds an emulated one lasts; see [`machine::clock`].
+    pub dilation: u32,
     /// Names of regions; a link's place is a region's number, and [`CONTROL`] is the place behind the last.
     pub regions: Vec<String>,
-    /// From region a to region b at a · regions + b.
+    /// From region a to region b at a · regions + b, in emulated time.
     pub links: Vec<Link>,
     /// Hosts as they are written.
     pub hosts: Vec<Host>,
@@ -52,6 +55,21 @@ pub struct LabFile {
 }
 
 impl LabFile {
+    /// The same lab where one of its seconds lasts this many of the machine's.
+    ///
+    /// # Errors
+    /// No lab can be as slow, or a link would then be too long or too slow.
+    pub fn dilated(mut self, factor: u32) -> Result<LabFile, String> {
+        Dilation::from_now(factor).map_err(|error| error.to_string())?;
+        self.dilation = factor;
+        let links = self.links.iter();
+        let checked = links.map(|link| link.stretched(factor).check());
+        checked
+            .collect::<Result<(), _>>()
+            .map_err(|error| format!("with a time dilation of {factor}: {error}"))?;
+        Ok(self)
+    }
+
     /// There and back between two regions, in nanoseconds, without jitter.
     pub fn round_trip_ns(&self, a: usize, b: usize) -> u64 {
         let delay_ns = |from: usize, to: usize| self.links[from * self.regions.len() + to].delay_ns;

@@ -14,13 +14,14 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use wan::Namespace;
 
-use crate::clock::now;
+use crate::clock::{now, stretch};
 use crate::events::Events;
 use crate::file::Ready;
 use crate::message::InstanceState;
 
 /// How often a process is looked at.
 const POLL: Duration = Duration::from_millis(50);
+// The others are in the lab's time: see [`stretch`].
 /// How often an instance that is ready is tried again.
 const HEALTH: Duration = Duration::from_secs(1);
 /// How long an attempt may take.
@@ -219,7 +220,7 @@ impl Keeper {
     fn prepare(&self) -> Result<(), InstanceError> {
         for command in &self.launch.prepare {
             let mut child = self.start(command)?;
-            let limit = now() + READY_MAX;
+            let limit = now() + stretch(READY_MAX);
             loop {
                 match child.try_wait() {
                     Ok(Some(status)) if status.success() => break,
@@ -269,7 +270,7 @@ impl Keeper {
     }
 
     fn await_ready(&mut self) -> Result<(), InstanceError> {
-        let limit = now() + READY_MAX;
+        let limit = now() + stretch(READY_MAX);
         while !self.is_well() {
             if let Some(status) = self.child.as_mut().and_then(|child| child.try_wait().ok()?) {
                 return Err(self.ended(&self.launch.command, status));
@@ -286,7 +287,7 @@ impl Keeper {
 
     /// Watches it until it is to end.
     fn keep(mut self, orders: &Receiver<Order>) {
-        let mut health_at = now() + HEALTH;
+        let mut health_at = now() + stretch(HEALTH);
         loop {
             match orders.recv_timeout(POLL) {
                 Ok(Order::End) | Err(RecvTimeoutError::Disconnected) => return self.end(),
@@ -296,7 +297,7 @@ impl Keeper {
             self.look();
             if now() >= health_at {
                 self.check_health();
-                health_at = now() + HEALTH;
+                health_at = now() + stretch(HEALTH);
             }
         }
     }
@@ -336,7 +337,7 @@ impl Keeper {
         self.events
             .add(format!("{} ended: {status}", self.launch.name));
         if self.launch.restarts && !self.held {
-            crate::clock::rest(RESTART_PAUSE);
+            crate::clock::rest(stretch(RESTART_PAUSE));
             self.start_again();
         }
     }
@@ -405,7 +406,7 @@ impl Keeper {
         if let Some(signal) = Signal::from_named_raw(self.launch.stop_signal) {
             send(child.id(), signal);
         }
-        let limit = now() + END_MAX;
+        let limit = now() + stretch(END_MAX);
         while now() < limit && !self.has_ended() {
             crate::clock::rest(POLL / 5);
         }
@@ -488,7 +489,7 @@ pub(crate) fn send(pid: u32, signal: Signal) {
 fn is_ready(address: Ipv4Addr, ready: &Ready) -> bool {
     let connect = |port: u16| {
         let address = SocketAddr::from((address, port));
-        TcpStream::connect_timeout(&address, ATTEMPT_MAX)
+        TcpStream::connect_timeout(&address, stretch(ATTEMPT_MAX))
     };
     match ready {
         Ready::Started => true,
@@ -502,9 +503,9 @@ fn is_ready(address: Ipv4Addr, ready: &Ready) -> bool {
 
 /// The status that a path is answered with.
 fn status_of(mut stream: TcpStream, host: Ipv4Addr, path: &str) -> io::Result<u16> {
-    let limit = now() + ATTEMPT_MAX;
-    stream.set_read_timeout(Some(ATTEMPT_MAX))?;
-    stream.set_write_timeout(Some(ATTEMPT_MAX))?;
+    let limit = now() + stretch(ATTEMPT_MAX);
+    stream.set_read_timeout(Some(stretch(ATTEMPT_MAX)))?;
+    stream.set_write_timeout(Some(stretch(ATTEMPT_MAX)))?;
     let request = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
     stream.write_all(request.as_bytes())?;
     let mut line = Vec::new();

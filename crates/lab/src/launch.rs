@@ -13,6 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use document::Source;
+use machine::clock::Dilation;
 use machine::group::remove_groups;
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_change};
 use rustix::process::{Signal, WaitOptions};
@@ -30,6 +31,8 @@ use crate::system::{GROUP_PREFIX, System, resolver_file};
 
 /// The lab's file, as it was when the lab came up.
 const FILE: &str = "lab.yaml";
+/// Its time dilation.
+const DILATION: &str = "dilation";
 /// Where that was.
 const SOURCE: &str = "source";
 /// What the lab's own processes print.
@@ -104,6 +107,7 @@ pub fn up(
         .map_err(io_error(format!("make {}", folder.path().display())))?;
     let inside = |name: &str| folder.path().join(name);
     let written = fs::write(inside(FILE), text)
+        .and_then(|()| fs::write(inside(DILATION), file.dilation.to_string()))
         .and_then(|()| fs::write(inside(SOURCE), source.display().to_string()))
         .and_then(|()| fs::write(inside("resolv.conf"), resolver_file()));
     written.map_err(io_error("write the lab's directory"))?;
@@ -295,6 +299,13 @@ fn make(folder: &Folder) -> Result<(Control, UnixListener, Lock), String> {
         text: &text,
     });
     let file = file.ok_or("its file has changed")?;
+    let factor = read(DILATION)?
+        .parse()
+        .map_err(|_| "its dilation has changed")?;
+    let file = file.dilated(factor)?;
+    // From here on the lab's time passes.
+    let dilation = Dilation::from_now(factor).map_err(|error| error.to_string())?;
+    dilation.settle();
     let mut progress = |text| say(&Progress::Step(text));
     let system = System::start(file, &PathBuf::from(source), folder, &mut progress);
     let system = system.map_err(|error| with_causes(&error))?;

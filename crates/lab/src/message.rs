@@ -71,6 +71,8 @@ pub enum Reply {
 pub struct Status {
     /// Its name.
     pub lab: String,
+    /// How many of the machine's seconds an emulated one lasts.
+    pub dilation: u32,
     /// The file it was made from.
     pub file: String,
     /// Since the Unix epoch.

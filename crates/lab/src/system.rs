@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
+use machine::clock::{self, Dilation, unix_ns};
 use machine::group::{Group, GroupLimits};
 use machine::procfs;
 use wan::{Forwarder, Namespace, Port, WanError};
 
-use crate::clock::unix_ns;
 use crate::directory::{Directory, FillError};
 use crate::dns::{self, NameServers, Resolve};
 use crate::events::Events;
@@ -133,7 +133,9 @@ impl System {
             file.regions.len()
         ));
         let (hosts, ports) = make_hosts(&file, placed.clone(), folder, progress)?;
-        let forwarder = Forwarder::start(ports, layout::links(&file), SEED)?;
+        let links = layout::links(&file).into_iter();
+        let links = links.map(|link| link.stretched(file.dilation)).collect();
+        let forwarder = Forwarder::start(ports, links, SEED)?;
         let password = machine::secret(12).map_err(io_error("read random numbers"))?;
         let beside = source.parent().unwrap_or(Path::new("/"));
         let directory = Arc::new(Directory::new(file, placed, password, beside));
@@ -235,6 +237,10 @@ impl System {
             .collect();
         let mut environment = environment?;
         environment.insert(0, ("PATH".to_owned(), pieces::path()));
+        environment.push((
+            clock::VARIABLE.to_owned(),
+            Dilation::of_process().to_string(),
+        ));
         Ok(Launch {
             log: self.folder.log(&name),
             joins: at.group.as_ref().map(Group::joins).unwrap_or_default(),
@@ -338,6 +344,7 @@ impl System {
             run.map_or((&[][..], &[][..]), |run| (&run.sets, &run.environment));
         let counts = self.forwarder.counts()?;
         let total = counts.total();
+        let dilation = Dilation::of_process();
         let hosts = self.hosts.iter().map(|host| HostStatus {
             name: host.placed.name.clone(),
             region: match file.regions.get(usize::from(host.placed.place)) {
@@ -371,6 +378,7 @@ impl System {
         });
         Ok(Status {
             lab: file.name.clone(),
+            dilation: file.dilation,
             file: self.source.display().to_string(),
             up_since_unix_ns: self.since_unix_ns,
             regions: file.regions.clone(),
@@ -386,8 +394,8 @@ impl System {
                     + self
                         .dropped()
                         .saturating_sub(self.dropped_before.load(Ordering::Relaxed)),
-                late_p99_ns: counts.lateness.quantile(0.99),
-                late_max_ns: counts.lateness.max(),
+                late_p99_ns: dilation.shrink_ns(counts.lateness.quantile(0.99)),
+                late_max_ns: dilation.shrink_ns(counts.lateness.max()),
                 cpu_s: counts.cpu.as_secs_f64(),
             },
             faults,
@@ -423,7 +431,8 @@ fn make_hosts(
             tun,
         });
         let limits = GroupLimits {
-            cpus: placed.cpus,
+            // In the machine's time a slower host does less.
+            cpus: placed.cpus.map(|cpus| cpus / f64::from(file.dilation)),
             memory_bytes: placed.memory_bytes,
         };
         let name = format!("{GROUP_PREFIX}{}-{}", file.name, placed.name);

@@ -139,6 +139,7 @@ mod tests {
                 late_max_ns: 1_000_000,
                 cpu_ns: u64::MAX,
             },
+            EventKind::TimeDilated { factor: 10 },
             EventKind::FaultBegan {
                 number: 1,
                 text: text(),

@@ -48,6 +48,26 @@ impl Link {
         }
     }
 
+    /// The same link where time passes `factor` times slower: it takes longer, and lets less through in a second.
+    #[must_use]
+    pub fn stretched(mut self, factor: u32) -> Link {
+        let times = u64::from(factor.max(1));
+        self.delay_ns = self.delay_ns.saturating_mul(times);
+        match &mut self.jitter {
+            Jitter::None => {}
+            Jitter::Uniform { ns }
+            | Jitter::Normal { sd_ns: ns }
+            | Jitter::Pareto { scale_ns: ns, .. } => *ns = ns.saturating_mul(times),
+        }
+        if let Some(rate) = &mut self.rate {
+            rate.bits_per_s /= times;
+            if let Backlog::Time(ns) = &mut rate.backlog {
+                *ns = ns.saturating_mul(times);
+            }
+        }
+        self
+    }
+
     /// Checks all values.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use document::diagnostic::Diagnostic;
 use document::node::{Entry, Node, Place};
 use document::reader::{DocumentReader, Map};
 use document::{Source, suggest};
+use machine::clock::FACTOR_MAX;
 
 use super::{LabFile, NAME_MAX, REGIONS_MAX, Run, Service, Template};
 
@@ -13,6 +14,7 @@ use super::{LabFile, NAME_MAX, REGIONS_MAX, Run, Service, Template};
 pub(super) const KEYS: &[&str] = &[
     "lab",
     "hosts",
+    "dilation",
     "regions",
     "network",
     "links",
@@ -83,8 +85,9 @@ impl LabReader<'_> {
             Some(node) => self.faults(node, &services, &hosts),
             None => Vec::new(),
         };
-        Some(LabFile {
+        let file = LabFile {
             name: name?,
+            dilation: 1,
             regions: self.regions.clone(),
             links: links?,
             hosts,
@@ -92,7 +95,18 @@ impl LabReader<'_> {
             names,
             run,
             faults,
-        })
+        };
+        let Some(node) = map.get("dilation") else {
+            return Some(file);
+        };
+        let number = self
+            .reader
+            .number(node, "how many times slower time passes")?;
+        let factor = (1..=FACTOR_MAX).find(|factor| f64::from(*factor) == number);
+        // No factor is 0.
+        file.dilated(factor.unwrap_or(0))
+            .map_err(|message| self.error("bad-dilation", &node.place, &message))
+            .ok()
     }
 
     /// Regions of their own, or those of a named network.

@@ -171,6 +171,11 @@ pub enum EventKind {
         /// Its CPU time.
         cpu_ns: u64,
     },
+    /// Emulated time passes slower than the machine's; all times of the record are emulated.
+    TimeDilated {
+        /// How many of the machine's seconds an emulated one lasts.
+        factor: u32,
+    },
     /// Something that is no error of an operation, in words.
     Note {
         /// In words.

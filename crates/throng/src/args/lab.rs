@@ -45,12 +45,15 @@ pub(crate) enum LabVerb {
 pub(crate) struct LabFileArgs {
     /// The lab's file
     pub(crate) file: String,
+    /// How many seconds of this machine one of the lab's lasts, instead of the file's `dilation`
+    #[arg(long, value_name = "N")]
+    pub(crate) dilation: Option<u32>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct LabRunArgs {
-    /// The lab's file
-    pub(crate) file: String,
+    #[command(flatten)]
+    pub(crate) file: LabFileArgs,
     /// Leave the lab up when the run is over
     #[arg(long)]
     pub(crate) keep: bool,

@@ -53,7 +53,8 @@ struct File {
     path: PathBuf,
 }
 
-fn read(name: &str) -> Result<File, Failure> {
+fn read(args: &LabFileArgs) -> Result<File, Failure> {
+    let name = &args.file;
     let text = source::read(name)?;
     let (lab, diagnostics) = lab::lab(Source {
         name: &text.name,
@@ -64,6 +65,12 @@ fn read(name: &str) -> Result<File, Failure> {
         let message = format!("{name} cannot be used");
         Failure::hinted(Exit::Data, message, "docs/lab.md lists every key")
     })?;
+    let lab = match args.dilation {
+        Some(factor) => lab.dilated(factor).map_err(|why| {
+            Failure::hinted(Exit::Usage, why, "docs/lab.md says what `--dilation` does")
+        })?,
+        None => lab,
+    };
     let path = std::path::absolute(name).map_err(|error| Failure::new(Exit::NoInput, error))?;
     Ok(File {
         lab,
@@ -73,7 +80,7 @@ fn read(name: &str) -> Result<File, Failure> {
 }
 
 fn check(args: &LabFileArgs) -> Result<Exit, Failure> {
-    let file = read(&args.file)?;
+    let file = read(args)?;
     written(write!(std::io::stdout(), "{}", describe::file(&file.lab)))?;
     require(&file)?;
     Ok(Exit::Passed)
@@ -106,7 +113,7 @@ fn require(file: &File) -> Result<(), Failure> {
 }
 
 fn up(args: &LabFileArgs) -> Result<Exit, Failure> {
-    let file = read(&args.file)?;
+    let file = read(args)?;
     bring_up(&file)?;
     let name = &file.lab.name;
     written(writeln!(
@@ -170,7 +177,7 @@ fn run(args: &LabRunArgs) -> Result<Exit, Failure> {
     let Some(run) = &file.lab.run else {
         return Err(Failure::hinted(
             Exit::Data,
-            format!("{} has nothing to run", args.file),
+            format!("{} has nothing to run", args.file.file),
             "write `scenario: FILE` or `experiment: FILE`",
         ));
     };
@@ -342,7 +349,9 @@ fn fault(args: &LabFaultArgs) -> Result<Exit, Failure> {
             "fault {number}; `throng lab repair {number}` ends it"
         ));
     };
-    rest(duration);
+    let status = Client::connect(&folder).and_then(Client::status);
+    let dilation = status.map_err(|error| unreachable(&name, error))?.dilation;
+    rest(duration * dilation);
     let ended = Client::connect(&folder).and_then(|client| client.repair(number));
     ended.map_err(|error| unreachable(&name, error))?;
     Ok(Exit::Passed)

@@ -1,5 +1,7 @@
 //! Labs: hosts, distances, names, commands, faults, and what is left when one is killed. They need root and TUN devices.
 
+mod dilation;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -131,6 +133,14 @@ impl Drop for Lab {
             let _ = self.command(&["down", self.name]).output();
         }
     }
+}
+
+/// The one entry of a directory.
+fn only(directory: &Path) -> PathBuf {
+    let mut entries = std::fs::read_dir(directory).unwrap();
+    let entry = entries.next().unwrap().unwrap();
+    assert!(entries.next().is_none());
+    entry.path()
 }
 
 /// Waits for what happens within seconds.
@@ -278,15 +288,7 @@ fn a_run_has_regions_faults_and_the_network_in_its_record() {
         ended.err
     );
     assert_eq!(lab.processes(), 0);
-    let run = Run::open(
-        &std::fs::read_dir(&runs)
-            .unwrap()
-            .next()
-            .unwrap()
-            .unwrap()
-            .path(),
-    )
-    .unwrap();
+    let run = Run::open(&only(&runs)).unwrap();
     assert_eq!(run.info().host["lab"], "runs");
     let events = run.events().unwrap();
     let begins = events

@@ -33,6 +33,30 @@ fn a_plain_link_delays_each_packet_alike() {
 }
 
 #[test]
+fn a_stretched_link_does_the_same_in_slower_time() {
+    let link = Link {
+        jitter: Jitter::Uniform { ns: 2 * MS },
+        loss: Loss::Independent { p: 0.1 },
+        rate: Some(Rate {
+            bits_per_s: 1_000_000,
+            backlog: Backlog::Time(100 * MS),
+        }),
+        reorder: 0.1,
+        ..Link::new(10 * MS)
+    };
+    let plain = fates(&link, 1_000, 7 * MS);
+    let slower = fates(&link.stretched(5), 1_000, 35 * MS);
+    for (plain, slower) in plain.iter().zip(&slower) {
+        match (plain, slower) {
+            // Nanoseconds are rounded.
+            (Fate::Depart(plain), Fate::Depart(slower)) => assert!(slower.abs_diff(5 * plain) < 10),
+            (plain, slower) => assert_eq!(plain, slower),
+        }
+    }
+    assert_eq!(link.stretched(1), link);
+}
+
+#[test]
 fn a_cut_link_passes_nothing() {
     let link = Link {
         cut: true,

@@ -11,6 +11,9 @@ pub(super) fn file(lab: &LabFile) -> String {
     let hosts = units::counted(lab.hosts.len() as u64, "host");
     // Writing to a String cannot fail.
     let mut text = format!("{} is valid: {hosts} in {regions}\n", lab.name);
+    if lab.dilation > 1 {
+        let _ = writeln!(text, "  dilation: {}", lab.dilation);
+    }
     for (region, name) in lab.regions.iter().enumerate() {
         let round_trips = lab.regions.iter().enumerate().map(|(other, name)| {
             let round_trip_ns = lab.round_trip_ns(region, other);
@@ -63,6 +66,13 @@ pub(super) fn file(lab: &LabFile) -> String {
 /// How a lab is.
 pub(super) fn status(status: &Status) -> String {
     let mut text = format!("{} ({})\n", status.lab, status.file);
+    if status.dilation > 1 {
+        let _ = writeln!(
+            text,
+            "  dilation: a second of the lab takes {} of this machine; times are the lab's",
+            units::counted(u64::from(status.dilation), "second")
+        );
+    }
     for host in &status.hosts {
         let cpu = host
             .cpu_s

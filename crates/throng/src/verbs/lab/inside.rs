@@ -80,7 +80,7 @@ impl Surroundings for Inside {
         };
         let hosts = self.status.hosts.iter().filter(of_lab);
         let hosts = hosts.map(|host| format!("{} in {}", host.name, host.region));
-        vec![
+        let mut facts = vec![
             ("lab".to_owned(), self.status.lab.clone()),
             (
                 "lab emulates".to_owned(),
@@ -89,11 +89,20 @@ impl Surroundings for Inside {
             ),
             ("lab hosts".to_owned(), hosts.collect::<Vec<_>>().join(", ")),
             ("lab regions".to_owned(), self.status.regions.join(", ")),
-        ]
+        ];
+        if self.status.dilation > 1 {
+            facts.push(("lab dilation".to_owned(), self.status.dilation.to_string()));
+        }
+        facts
     }
 
     fn begin(&self, unix_ns: u64) -> Receiver<(u64, EventKind)> {
         let (sender, receiver) = channel();
+        let factor = self.status.dilation;
+        if factor > 1 {
+            // The receiver is here.
+            let _ = sender.send((unix_ns, EventKind::TimeDilated { factor }));
+        }
         match self.follow(unix_ns) {
             Ok(mut followed) => {
                 std::thread::spawn(move || {
