@@ -1,5 +1,7 @@
 //! Faults that are at work: what they do to links and instances, and how it is undone.
 
+use std::io;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use wan::link::DELAY_NS_MAX;
@@ -8,6 +10,7 @@ use wan::{Link, Loss, Rate};
 use crate::file::{Fault, Instances, LabFile};
 use crate::instance::Instance;
 use crate::layout;
+use crate::shortage::{self, FileLimits};
 use crate::system::{System, SystemError};
 
 /// Faults that have begun and not ended.
@@ -19,24 +22,53 @@ pub(crate) struct Faults {
 #[derive(Debug, Default)]
 struct Inner {
     next: u32,
-    active: Vec<(u32, Fault)>,
+    active: Vec<Active>,
+}
+
+/// A fault that has begun.
+#[derive(Debug)]
+struct Active {
+    number: u32,
+    fault: Fault,
+    /// Limits on open files that it has changed.
+    files: Vec<FileLimits>,
 }
 
 impl Faults {
     /// Begins a fault; its number ends it.
     pub(crate) fn begin(&self, fault: &Fault, system: &System) -> Result<u32, SystemError> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut active = inner.active.iter();
+        if let Some(other) = active.find(|active| active.fault.collides_with(fault)) {
+            return Err(SystemError::Collides(other.number));
+        }
         inner.next += 1;
         let number = inner.next;
         let text = describe(fault, &system.directory.file);
         // The event comes first: what the fault causes follows it.
         system.events.add_fault(number, true, text);
-        inner.active.push((number, fault.clone()));
+        inner.active.push(Active {
+            number,
+            fault: fault.clone(),
+            files: Vec::new(),
+        });
         match fault {
             Fault::Partition(..) | Fault::Degrade { .. } => set_links(&inner.active, system)?,
             Fault::Kill(instances) => each(system, instances, Instance::kill),
             Fault::Freeze(instances) => each(system, instances, Instance::freeze),
             Fault::Restart(instances) => each(system, instances, Instance::restart),
+            Fault::FillDisk(instances) => each_folder(system, instances, shortage::fill)?,
+            Fault::ExhaustFiles(instances) => {
+                let pids = system.instances(instances);
+                let pids = pids.filter_map(|(instance, _)| instance.seen().get().pid);
+                let files = pids.flat_map(shortage::exhaust_files).collect();
+                if let Some(active) = inner.active.last_mut() {
+                    active.files = files;
+                }
+            }
+            Fault::SkewClock(instances, by_ns) => {
+                each_folder(system, instances, |folder| shortage::skew(folder, *by_ns))?;
+            }
         }
         Ok(number)
     }
@@ -44,15 +76,21 @@ impl Faults {
     /// Ends a fault; false: it has ended already, or never began.
     pub(crate) fn end(&self, number: u32, system: &System) -> Result<bool, SystemError> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(at) = inner.active.iter().position(|(known, _)| *known == number) else {
+        let active = &inner.active;
+        let Some(at) = active.iter().position(|active| active.number == number) else {
             return Ok(false);
         };
-        let (_, fault) = inner.active.remove(at);
+        let Active { fault, files, .. } = inner.active.remove(at);
         match &fault {
             Fault::Kill(instances) => each(system, instances, Instance::revive),
             Fault::Freeze(instances) => each(system, instances, Instance::thaw),
             Fault::Partition(..) | Fault::Degrade { .. } => set_links(&inner.active, system)?,
             Fault::Restart(_) => {}
+            Fault::FillDisk(instances) => each_folder(system, instances, shortage::empty)?,
+            Fault::ExhaustFiles(_) => files.into_iter().for_each(shortage::restore_files),
+            Fault::SkewClock(instances, _) => {
+                each_folder(system, instances, |folder| shortage::skew(folder, 0))?;
+            }
         }
         let text = describe(&fault, &system.directory.file);
         system.events.add_fault(number, false, text);
@@ -64,27 +102,40 @@ impl Faults {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let active = inner.active.iter();
         active
-            .map(|(number, fault)| (*number, describe(fault, file)))
+            .map(|active| (active.number, describe(&active.fault, file)))
             .collect()
     }
 }
 
 fn each(system: &System, instances: &Instances, what: fn(&Instance)) {
-    let of = system.running.iter().filter(|running| {
-        running.service == instances.service && instances.hosts.contains(&running.host)
-    });
-    of.for_each(|running| what(&running.instance));
+    let of = system.instances(instances);
+    of.for_each(|(instance, _)| what(instance));
+}
+
+/// Something is done in the directory of each instance; the first error ends it.
+fn each_folder(
+    system: &System,
+    instances: &Instances,
+    what: impl Fn(&Path) -> io::Result<()>,
+) -> Result<(), SystemError> {
+    let mut of = system.instances(instances);
+    of.try_for_each(|(instance, folder)| {
+        what(&folder).map_err(|source| SystemError::Io {
+            what: format!("let a fault befall {}", instance.name),
+            source,
+        })
+    })
 }
 
 /// Sets all links to what the file and the faults at work make of them.
-fn set_links(active: &[(u32, Fault)], system: &System) -> Result<(), SystemError> {
+fn set_links(active: &[Active], system: &System) -> Result<(), SystemError> {
     let file = &system.directory.file;
     let places = file.regions.len() + 1;
     let links = layout::links(file);
     for from in 0..file.regions.len() {
         for to in 0..file.regions.len() {
             let mut link = links[from * places + to];
-            for (_, fault) in active {
+            for Active { fault, .. } in active {
                 change(&mut link, fault, from, to);
             }
             // What faults add is cut at the longest link that the machine may wait for.
@@ -175,6 +226,13 @@ pub fn describe(fault: &Fault, file: &LabFile) -> String {
         Fault::Kill(of) => format!("killed: {}", instances(of)),
         Fault::Freeze(of) => format!("frozen: {}", instances(of)),
         Fault::Restart(of) => format!("restarted: {}", instances(of)),
+        Fault::FillDisk(of) => format!("disk full: {}", instances(of)),
+        Fault::ExhaustFiles(of) => format!("no further open files: {}", instances(of)),
+        Fault::SkewClock(of, by_ns) => {
+            let by = units::duration(by_ns.unsigned_abs() as f64);
+            let side = if *by_ns < 0 { "behind" } else { "ahead" };
+            format!("clock {by} {side}: {}", instances(of))
+        }
     }
 }
 

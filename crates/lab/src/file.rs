@@ -90,6 +90,8 @@ pub struct Host {
     pub cpus: Option<f64>,
     /// How much memory it may use; `None`: all.
     pub memory_bytes: Option<u64>,
+    /// The size of the disk that each instance on it has for itself, in memory; `None`: the machine's.
+    pub disk_bytes: Option<u64>,
     /// What it costs, by the name of a price list.
     pub price: Option<String>,
 }
@@ -117,6 +119,17 @@ pub struct Service {
     pub stop_signal: i32,
     /// Where it stands in the file.
     pub line: usize,
+}
+
+impl Service {
+    /// Whether it is one of `throng serve`, which this program is.
+    pub fn is_own(&self) -> bool {
+        let Part::Command(words) = &self.part else {
+            return false;
+        };
+        let is = |at: usize, word: &str| words.get(at).is_some_and(|of| of.is_text(word));
+        is(0, "throng") && is(1, "serve")
+    }
 }
 
 /// What a service is.
@@ -237,6 +250,32 @@ pub enum Fault {
     Freeze(Instances),
     /// Instances are ended in good order and started again.
     Restart(Instances),
+    /// The disks of instances are full.
+    FillDisk(Instances),
+    /// Instances can open no further file or connection.
+    ExhaustFiles(Instances),
+    /// The wall clocks of instances are ahead by this many nanoseconds.
+    SkewClock(Instances, i64),
+}
+
+impl Fault {
+    /// Whether the two cannot be at work at once: both do the same to an instance, so that the end of one would end the
+    /// other.
+    pub fn collides_with(&self, other: &Fault) -> bool {
+        let held = |fault: &Fault| match fault {
+            Fault::Kill(of)
+            | Fault::Freeze(of)
+            | Fault::FillDisk(of)
+            | Fault::ExhaustFiles(of)
+            | Fault::SkewClock(of, _) => Some(of.clone()),
+            Fault::Partition(..) | Fault::Degrade { .. } | Fault::Restart(_) => None,
+        };
+        let (Some(a), Some(b)) = (held(self), held(other)) else {
+            return false;
+        };
+        let is_same = std::mem::discriminant(self) == std::mem::discriminant(other);
+        is_same && a.service == b.service && a.hosts.iter().any(|host| b.hosts.contains(host))
+    }
 }
 
 /// Instances of a service.

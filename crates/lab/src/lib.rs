@@ -19,6 +19,7 @@ mod layout;
 pub mod message;
 mod pieces;
 pub mod policy;
+mod shortage;
 mod system;
 
 pub use faults::describe;

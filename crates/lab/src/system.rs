@@ -1,6 +1,7 @@
 //! A lab that is up: its hosts, the network between them, and what runs on them.
 
 use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -13,17 +14,19 @@ use std::thread;
 use machine::clock::{self, Dilation, unix_ns};
 use machine::group::{Group, GroupLimits};
 use machine::procfs;
+use rustix::mount::{MountFlags, mount};
 use wan::{Forwarder, Namespace, Port, WanError};
 
 use crate::directory::{Directory, FillError};
 use crate::dns::{self, NameServers, Resolve};
 use crate::events::Events;
-use crate::file::{LabFile, Part, Template};
+use crate::file::{Instances, LabFile, Part, Template};
 use crate::folder::Folder;
 use crate::instance::{Instance, InstanceError, Launch, in_groups};
 use crate::layout::{self, Placed};
 use crate::message::{HostStatus, InstanceStatus, NetworkStatus, Status};
 use crate::pieces::{self, Commands, Piece};
+use crate::shortage;
 
 /// The largest packet, in bytes: Ethernet's.
 const MTU: u16 = 1500;
@@ -55,6 +58,9 @@ pub(crate) enum SystemError {
         /// Why.
         source: FillError,
     },
+    /// A fault while one of its kind is at work.
+    #[error("the fault {0} does the same to an instance already")]
+    Collides(u32),
     /// A file or a system call.
     #[error("cannot {what}")]
     Io {
@@ -206,6 +212,9 @@ impl System {
         let (of, at) = (&directory.file.services[service], &self.hosts[host]);
         let folder = self.folder.data(&name);
         fs::create_dir_all(&folder).map_err(io_error(format!("make {}", folder.display())))?;
+        if let Some(bytes) = directory.file.hosts[host].disk_bytes {
+            mount_disk(&folder, bytes).map_err(io_error(format!("make a disk for {name}")))?;
+        }
         let fill = |template: &_| {
             let filled = directory.fill(template, &at.placed, Some(&folder));
             filled.map_err(|source| SystemError::Fill {
@@ -237,6 +246,10 @@ impl System {
             .collect();
         let mut environment = environment?;
         environment.insert(0, ("PATH".to_owned(), pieces::path()));
+        environment.push((
+            shortage::SKEW_VARIABLE.to_owned(),
+            shortage::skew_file(&folder).display().to_string(),
+        ));
         environment.push((
             clock::VARIABLE.to_owned(),
             Dilation::of_process().to_string(),
@@ -294,6 +307,20 @@ impl System {
             is_followed,
         };
         piece.commands()
+    }
+
+    /// Instances of a service and their directories.
+    pub(crate) fn instances<'a>(
+        &'a self,
+        of: &'a Instances,
+    ) -> impl Iterator<Item = (&'a Instance, PathBuf)> {
+        let meant =
+            |running: &&Running| running.service == of.service && of.hosts.contains(&running.host);
+        let running = self.running.iter().filter(meant);
+        running.map(|running| {
+            let instance = &running.instance;
+            (instance, self.folder.data(&instance.name))
+        })
     }
 
     /// A host by its name.
@@ -457,6 +484,15 @@ fn make_hosts(
     Ok((hosts, ports))
 }
 
+/// Makes a directory a disk of its own, in memory, which only the lab's processes see.
+fn mount_disk(folder: &Path, bytes: u64) -> io::Result<()> {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    // Databases run as users of their own, which have to pass through.
+    let options = CString::new(format!("size={bytes},mode=711"))?;
+    mount("tmpfs", folder, "tmpfs", flags, options.as_c_str())?;
+    Ok(())
+}
+
 /// Sets what a host's kernel limits, and keeps the namespace under a name.
 fn set_up(namespace: &Namespace, path: &Path) -> io::Result<()> {
     fs::File::create(path)?;
@@ -537,7 +573,10 @@ pub fn missing_programs(file: &LabFile) -> Vec<(String, usize, String)> {
     missing
 }
 
-/// Memory that all hosts together are granted, as far as they have limits, in bytes.
+/// Memory that all hosts together are granted, as far as they have limits, and all disks, in bytes.
 pub fn memory_granted(file: &LabFile) -> u64 {
-    file.hosts.iter().filter_map(|host| host.memory_bytes).sum()
+    let memory: u64 = file.hosts.iter().filter_map(|host| host.memory_bytes).sum();
+    let instances = file.services.iter().flat_map(|service| &service.hosts);
+    let disks = instances.filter_map(|host| file.hosts[*host].disk_bytes);
+    memory.saturating_add(disks.sum())
 }

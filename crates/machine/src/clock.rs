@@ -22,14 +22,6 @@ pub const FACTOR_MAX: u32 = 100;
 static OF_PROCESS: OnceLock<Dilation> = OnceLock::new();
 
 /// How much slower emulated time is than that of the machine.
-///
-/// ```
-/// use machine::clock::Dilation;
-///
-/// let dilation: Dilation = "10@1000".parse().unwrap();
-/// assert_eq!(dilation.unix_ns(1500), 1050);
-/// assert_eq!(dilation.stretch_ns(50), 500);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dilation {
     factor: u32,
@@ -100,7 +92,7 @@ impl Dilation {
         self.factor > 1
     }
 
-    /// Emulated nanoseconds that pass in so many of the machine's.
+    /// Emulated nanoseconds that pass in a number of the machine's.
     #[inline]
     pub fn shrink_ns(self, machine_ns: u64) -> u64 {
         match self.factor {
@@ -110,7 +102,7 @@ impl Dilation {
         }
     }
 
-    /// The machine's nanoseconds that pass in so many emulated ones.
+    /// The machine's nanoseconds that pass in a number of emulated ones.
     #[inline]
     pub fn stretch_ns(self, emulated_ns: u64) -> u64 {
         emulated_ns.saturating_mul(u64::from(self.factor))
@@ -198,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_has_no_dilation_unless_it_is_told() {
+    fn a_process_has_no_dilation_by_itself() {
         assert_eq!(Dilation::of_process(), Dilation::NONE);
         let (before, now, after) = (machine_monotonic_ns(), monotonic_ns(), monotonic_ns());
         assert!(before <= now && now <= after);

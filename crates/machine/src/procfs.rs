@@ -153,6 +153,12 @@ pub fn threads(pid: u32) -> impl Iterator<Item = (u32, PathBuf)> {
     numbered(&process(pid).join("task"))
 }
 
+/// The numbers of the files that a process has open; `None`: it cannot be seen.
+pub fn files(pid: u32) -> Option<impl Iterator<Item = u64>> {
+    let entries = fs::read_dir(process(pid).join("fd")).ok()?;
+    Some(entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()))
+}
+
 /// The threads of this process.
 pub fn own_threads() -> impl Iterator<Item = i32> {
     let threads = numbered(&Path::new(PROC).join("self/task"));

@@ -12,12 +12,8 @@ pub(crate) fn now() -> Instant {
 }
 
 /// Microseconds since 1970, for messages in memory.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "messages carry the time at which they arrived"
-)]
 pub(crate) fn wall_us() -> u64 {
-    since_1970_us(SystemTime::now())
+    micros(server::wall())
 }
 
 /// Microseconds since 1970; earlier times are 0.

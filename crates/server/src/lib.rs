@@ -44,7 +44,7 @@ mod threads;
 mod tls;
 
 pub use accept::accept_all;
-pub use clock::{dilate, shrink, since_1970, stretch, wall_ms};
+pub use clock::{dilate, follow_skew, shrink, since_1970, stretch, wall, wall_ms};
 pub use error::ServerError;
 pub use operations::{Drain, Operations, operator_routes};
 pub use options::{BACKLOG, CONNECTIONS_MAX, FILES_MIN, ServerOptions, check_rules};

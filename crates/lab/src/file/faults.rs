@@ -3,6 +3,7 @@
 use document::diagnostic::Diagnostic;
 use document::node::Node;
 use document::reader::Map;
+use units::parse::UnitError;
 
 use super::read::LabReader;
 use super::{Fault, Host, Instances, LabFile, Service, TimedFault};
@@ -33,10 +34,23 @@ pub(super) const KEYS: &[&str] = &[
     "kill",
     "freeze",
     "restart",
+    "fill_disk",
+    "exhaust_files",
+    "skew_clock",
+    "by",
     "region",
 ];
 /// Exactly one of these says what happens.
-const KINDS: [&str; 5] = ["partition", "degrade", "kill", "freeze", "restart"];
+const KINDS: [&str; 8] = [
+    "partition",
+    "degrade",
+    "kill",
+    "freeze",
+    "restart",
+    "fill_disk",
+    "exhaust_files",
+    "skew_clock",
+];
 
 impl LabReader<'_> {
     pub(super) fn faults(
@@ -45,9 +59,23 @@ impl LabReader<'_> {
         services: &[Service],
         hosts: &[Host],
     ) -> Vec<TimedFault> {
-        let items = self.reader.items(node, "faults").iter();
-        let faults = items.filter_map(|item| self.timed_fault(item, services, hosts));
-        faults.collect()
+        let mut faults: Vec<TimedFault> = Vec::new();
+        for item in self.reader.items(node, "faults") {
+            let Some(fault) = self.timed_fault(item, services, hosts) else {
+                continue;
+            };
+            let end_ns =
+                |of: &TimedFault| of.for_ns.map_or(u64::MAX, |ns| of.at_ns.saturating_add(ns));
+            let overlaps = |of: &&TimedFault| of.at_ns < end_ns(&fault) && fault.at_ns < end_ns(of);
+            let mut earlier = faults.iter().filter(overlaps);
+            if earlier.any(|of| of.fault.collides_with(&fault.fault)) {
+                let message =
+                    "a fault before this one does the same to an instance at the same time";
+                self.error("bad-fault", &item.place, message);
+            }
+            faults.push(fault);
+        }
+        faults
     }
 
     fn timed_fault(
@@ -102,14 +130,44 @@ impl LabReader<'_> {
                     rate_bits: rate_bits.map_or(Some(None), |rate| rate.map(Some))?,
                 })
             }
+            "skew_clock" => {
+                let instances = self.instances(node, map, services, hosts)?;
+                let is_own = services[instances.service].is_own();
+                self.require(is_own, node, "only clocks of `throng serve` can be wrong");
+                let Some(by) = map.get("by") else {
+                    let message = "`skew_clock` needs `by`: how much the clock is ahead";
+                    self.error("missing-key", map.place, message);
+                    return None;
+                };
+                let by_ns = self
+                    .reader
+                    .parsed(by, "a duration", "bad-duration", signed_ns)?;
+                Some(Fault::SkewClock(instances, by_ns))
+            }
             _ => {
                 let instances = self.instances(node, map, services, hosts)?;
+                let has_disks = instances
+                    .hosts
+                    .iter()
+                    .all(|host| hosts[*host].disk_bytes.is_some());
                 Some(match kind {
                     "kill" => Fault::Kill(instances),
                     "freeze" => Fault::Freeze(instances),
+                    "exhaust_files" => Fault::ExhaustFiles(instances),
+                    "fill_disk" => {
+                        let why = "only disks of a size can be full: give the hosts a `disk`";
+                        self.require(has_disks, node, why);
+                        Fault::FillDisk(instances)
+                    }
                     _ => Fault::Restart(instances),
                 })
             }
+        }
+    }
+
+    fn require(&mut self, holds: bool, node: &Node, message: &str) {
+        if !holds {
+            self.error("bad-fault", &node.place, message);
         }
     }
 
@@ -158,4 +216,18 @@ impl LabReader<'_> {
             hosts: chosen,
         })
     }
+}
+
+/// A duration, with a minus before it if it is negative.
+fn signed_ns(text: &str) -> Result<i64, UnitError> {
+    let (sign, length) = match text.strip_prefix('-') {
+        Some(length) => (-1, length),
+        None => (1, text),
+    };
+    let seconds = units::parse::duration(length)?;
+    let ns = units::parse::seconds_to_ns(seconds).and_then(|ns| i64::try_from(ns).ok());
+    ns.map(|ns| sign * ns).ok_or_else(|| UnitError {
+        message: format!("`{text}` is too long"),
+        hint: "a clock is at most three centuries wrong".to_owned(),
+    })
 }

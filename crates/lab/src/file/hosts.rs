@@ -6,7 +6,7 @@ use super::read::LabReader;
 use super::{CONTROL, CROWD_PREFIX, HOSTS_MAX, Host};
 
 /// The keys of a host.
-pub(super) const KEYS: &[&str] = &["region", "each", "cpus", "memory", "price"];
+pub(super) const KEYS: &[&str] = &["region", "each", "cpus", "memory", "disk", "price"];
 
 impl LabReader<'_> {
     pub(super) fn hosts(&mut self, node: &Node) -> Vec<Host> {
@@ -58,10 +58,8 @@ impl LabReader<'_> {
             }
             Some(cpus)
         });
-        let memory_bytes = map.get("memory").and_then(|node| {
-            self.reader
-                .parsed(node, "a size", "bad-size", units::parse::size)
-        });
+        let memory_bytes = map.get("memory").and_then(|node| self.size(node));
+        let disk_bytes = map.get("disk").and_then(|node| self.size(node));
         let price = map
             .get("price")
             .and_then(|node| self.reader.text(node, "the name of a price"));
@@ -80,9 +78,16 @@ impl LabReader<'_> {
                 region,
                 cpus,
                 memory_bytes,
+                disk_bytes,
                 price: price.map(str::to_owned),
             });
         }
         Some(())
+    }
+
+    /// A size in bytes.
+    fn size(&mut self, node: &Node) -> Option<u64> {
+        self.reader
+            .parsed(node, "a size", "bad-size", units::parse::size)
     }
 }

@@ -57,6 +57,11 @@ const PROPERTIES: [(&str, Property); 4] = [
 ];
 
 impl Template {
+    /// Whether it is this text and nothing is filled in.
+    pub fn is_text(&self, text: &str) -> bool {
+        matches!(&self.pieces[..], [Piece::Text(piece)] if piece == text)
+    }
+
     /// Parses a text; `services` are the names that it may use, by number.
     ///
     /// # Errors

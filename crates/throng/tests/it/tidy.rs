@@ -403,7 +403,13 @@ fn every_example_is_right_and_run() {
     let (experiments, examples): (Vec<_>, Vec<_>) = examples
         .into_iter()
         .partition(|file| has(file, "scenario:"));
-    let labs_run = read(&ROOT.join("crates/throng/tests/it/lab.rs"));
+    let mut lab_tests = vec![ROOT.join("crates/throng/tests/it/lab.rs")];
+    files_below(
+        &ROOT.join("crates/throng/tests/it/lab"),
+        "rs",
+        &mut lab_tests,
+    );
+    let labs_run: String = lab_tests.iter().map(|file| read(file)).collect();
     for example in &labs {
         let (name, text) = (relative(example), read(example));
         let source = scenario::Source {
@@ -425,11 +431,11 @@ fn every_example_is_right_and_run() {
         );
     }
     assert!(!examples.is_empty(), "examples/ is empty");
-    let run = ["balancer", "examples", "lab", "market/whole", "stores"].map(|name| {
+    let run = ["balancer", "examples", "market/whole", "stores"].map(|name| {
         let file = format!("crates/throng/tests/it/{name}.rs");
         read(&ROOT.join(file))
     });
-    let run = run.concat();
+    let run = run.concat() + &labs_run;
     for example in &examples {
         let name = relative(example);
         let folder = example.parent().and_then(Path::file_name).unwrap();

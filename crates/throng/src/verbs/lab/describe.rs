@@ -26,6 +26,8 @@ pub(super) fn file(lab: &LabFile) -> String {
         let mut limits = Vec::new();
         limits.extend(host.cpus.map(|cpus| format!("{cpus} cores")));
         limits.extend(host.memory_bytes.map(units::bytes));
+        let disk = host.disk_bytes.map(units::bytes);
+        limits.extend(disk.map(|size| format!("a disk of {size}")));
         limits.extend(host.price.clone());
         let limits = match limits.is_empty() {
             true => String::new(),

@@ -1,12 +1,13 @@
 //! Time dilation: the same figures, whatever a second of the lab takes.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use record::Run;
 use record::schema::{EventKind, Summary};
 
 use super::{FILE, Lab, SCENARIO, only};
-use crate::support::Ended;
+use crate::support::{Ended, root};
 
 /// How long the load lasts, in the lab's time.
 const LOAD: Duration = Duration::from_secs(3);
@@ -44,14 +45,34 @@ fn dilated_runs_have_the_same_figures() {
             _ => None,
         });
         assert_eq!(factor.unwrap_or(1), dilation);
-        let told = summary.findings.iter().any(|f| f.code == "time-dilated");
-        assert_eq!(told, dilation > 1);
+        let is_said = summary.findings.iter().any(|f| f.code == "time-dilated");
+        assert_eq!(is_said, dilation > 1);
+    }
+}
+
+/// A worker and a market: `dilation-scenario.yaml` has requests that queue, and broadcasts.
+#[test]
+fn the_example_runs() {
+    let Some(lab) = Lab::new("dilation", "") else {
+        return;
+    };
+    let file = root().join("examples/lab/dilation.yaml");
+    let (summary, _) = run_file(&lab, &file, 2, &["--set", "time=3s"]);
+    for name in ["order", "broadcast", "request"] {
+        let of = summary.measures.iter().find(|of| of.name == name).unwrap();
+        let times = of.succeeded.as_ref();
+        let times = times.unwrap_or_else(|| panic!("{name}: {:?}", summary.findings));
+        // One way, or there and back with a wait.
+        assert!(times.p50_ns >= 36_000_000, "{name}");
     }
 }
 
 fn run(lab: &Lab, dilation: u32) -> (Summary, Vec<EventKind>) {
+    run_file(lab, &lab.space.path("lab.yaml"), dilation, &[])
+}
+
+fn run_file(lab: &Lab, file: &Path, dilation: u32, further: &[&str]) -> (Summary, Vec<EventKind>) {
     let runs = lab.space.path(&format!("runs-{dilation}"));
-    let file = lab.space.path("lab.yaml");
     let dilation = dilation.to_string();
     let words = [
         "run",
@@ -63,6 +84,7 @@ fn run(lab: &Lab, dilation: u32) -> (Summary, Vec<EventKind>) {
         runs.to_str().unwrap(),
         "--quiet",
     ];
+    let words: Vec<&str> = words.iter().chain(further).copied().collect();
     let ended = Ended::of(&mut lab.command(&words));
     assert!(
         matches!(ended.code, Some(0 | 2)),
