@@ -161,7 +161,7 @@ fn change(link: &mut Link, fault: &Fault, from: usize, to: usize) {
             loss,
             rate_bits,
         } if between(a, b) => {
-            link.delay_ns = link.delay_ns + delay_ns;
+            link.delay_ns = link.delay_ns.saturating_add(*delay_ns);
             if let Some(p) = *loss {
                 link.loss = Loss::Independent { p };
             }

@@ -17,15 +17,7 @@ const BUILTIN_TARGETS: &[&str] = &["market", "chat", "ads", "queue", "balancer",
 impl Checker<'_> {
     /// The whole plan; sound where no error was reported.
     pub(super) fn document(&mut self, root: &Node, source_name: &str) -> Option<Plan> {
-        if root.is_null() {
-            self.diagnostics
-                .error("empty", &root.place, "the scenario is empty")
-                .hint("it needs `target`, `sessions` and `arrivals`");
-            return None;
-        }
-        let experiment = "this is an experiment, not a scenario";
-        let hint = "run it with `throng experiment FILE`; with --plan it is only checked";
-        if self.is_another_file(root, ("factors", "sessions"), (experiment, hint)) {
+        if self.is_no_scenario(root) {
             return None;
         }
         // Parameters may stand in everything else, so they come first.
@@ -33,17 +25,11 @@ impl Checker<'_> {
             self.params(params);
         }
         let fields = self.fields(root, &DOCUMENT, "the scenario")?;
-        let name = match fields
-            .get("name")
-            .and_then(|node| self.word(node, "a name"))
-        {
-            Some(word) => word.text,
-            None => stem(source_name).to_owned(),
-        };
-        let seed = match fields.get_or_default("seed") {
-            Some(node) => self.count(&node).unwrap_or(1),
-            None => 1,
-        };
+        let name = fields.get("name");
+        let name = name.and_then(|node| self.word(node, "a name"));
+        let name = name.map_or_else(|| stem(source_name).to_owned(), |word| word.text);
+        let seed = fields.get_or_default("seed");
+        let seed = seed.and_then(|node| self.count(&node)).unwrap_or(1);
         self.seed = seed;
         let expects_overload = self.option_choice(&DOCUMENT, &fields, "expect") == 1;
         let target = fields.get("target").and_then(|node| self.target(node));
@@ -99,6 +85,19 @@ impl Checker<'_> {
             cookie_sets,
             probes,
         })
+    }
+
+    /// Whether a file is empty or of another kind, which is then reported alone.
+    fn is_no_scenario(&mut self, root: &Node) -> bool {
+        if root.is_null() {
+            self.diagnostics
+                .error("empty", &root.place, "the scenario is empty")
+                .hint("it needs `target`, `sessions` and `arrivals`");
+            return true;
+        }
+        let experiment = "this is an experiment, not a scenario";
+        let hint = "run it with `throng experiment FILE`; with --plan it is only checked";
+        self.is_another_file(root, ("factors", "sessions"), (experiment, hint))
     }
 
     /// Whether a file has a key of another kind of file, and lacks one of its own kind; that is then reported alone.

@@ -70,43 +70,64 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
             forecast(&course, &first, args.pause)
         ))?;
     }
-    let mut view = View::screen_only(silent);
     let style = terminal::style();
+    let mut watch = Watch {
+        silent,
+        view: View::screen_only(silent),
+        style,
+        setting: &setting,
+    };
     let sought: Result<SearchResult, Failure> =
-        search_capacity(request, compile, |news| match news {
-            CapacityProgress::Begins { .. } => {}
-            CapacityProgress::Recovers { pause_ns } => {
-                if !silent {
-                    let line = report::recovers(pause_ns);
-                    let _ = writeln!(std::io::stdout(), "{line}");
-                }
-            }
-            CapacityProgress::Tick(tick) => view.tick(tick, style),
-            CapacityProgress::Recorded { directory, summary } => {
-                view.end();
-                page::after_run(directory, summary);
-            }
-            CapacityProgress::Ended { number, trial } => {
-                view.end();
-                if !silent {
-                    let line = report::trial(number, trial, &setting, style);
-                    // A closed standard output does not stop the search.
-                    let _ = writeln!(std::io::stdout(), "{line}");
-                }
-            }
-        });
-    view.end();
+        search_capacity(request, compile, |news| watch.take(&news));
+    watch.view.end();
     let result = sought?;
     show(args, &result, &setting, &text.name, style)?;
-    let ending = match &result.conclusion {
+    Ok(exit(&result.conclusion))
+}
+
+fn exit(conclusion: &Concluded) -> Exit {
+    let ending = match conclusion {
         Concluded::Knee(found) => found.ending,
         Concluded::Sweep(found) => found.ending,
     };
-    Ok(match ending {
+    match ending {
         Ending::Found | Ending::AllHold => Exit::Passed,
         Ending::NoneHolds => Exit::Failed,
         _ => Exit::Untrusted,
-    })
+    }
+}
+
+/// Shows how a search goes.
+struct Watch<'a> {
+    silent: bool,
+    view: View,
+    style: Style,
+    setting: &'a LoadSetting,
+}
+
+impl Watch<'_> {
+    fn take(&mut self, news: &CapacityProgress<'_>) {
+        match news {
+            CapacityProgress::Begins { .. } => {}
+            CapacityProgress::Recovers { pause_ns } => self.line(&report::recovers(*pause_ns)),
+            CapacityProgress::Tick(tick) => self.view.tick(tick, self.style),
+            CapacityProgress::Recorded { directory, summary } => {
+                self.view.end();
+                page::after_run(directory, summary);
+            }
+            CapacityProgress::Ended { number, trial } => {
+                self.view.end();
+                self.line(&report::trial(*number, trial, self.setting, self.style));
+            }
+        }
+    }
+
+    fn line(&self, text: &str) {
+        if !self.silent {
+            // A closed standard output does not stop the search.
+            let _ = writeln!(std::io::stdout(), "{text}");
+        }
+    }
 }
 
 /// A new search, or the one to be resumed.

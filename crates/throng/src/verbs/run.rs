@@ -93,11 +93,15 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         &conducted,
         page.as_ref().map(|(_, path)| path.as_path()),
     )?;
-    Ok(match conducted.summary.verdict {
+    Ok(exit(conducted.summary.verdict))
+}
+
+fn exit(verdict: Verdict) -> Exit {
+    match verdict {
         Verdict::Measured | Verdict::Passed => Exit::Passed,
         Verdict::Failed => Exit::Failed,
         Verdict::Untrusted => Exit::Untrusted,
-    })
+    }
 }
 
 /// Writes the files that were requested beside the record.

@@ -239,6 +239,9 @@ fn functions(source: &Source) -> Vec<(usize, String)> {
             }
             continue;
         }
+        let line = line
+            .replace("pub(crate)", "pub")
+            .replace("pub(super)", "pub");
         let head = line.split('(').next().unwrap_or_default();
         let mut words = head.split_whitespace();
         let is_comment = line.trim_start().starts_with("//");
