@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use server::database::connect_postgres;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::store::postgres::Settings;
 use crate::store::{APPLICATION, drive};
@@ -30,9 +30,9 @@ async fn listen_once(settings: &Settings, waiters: &Waiters) {
         return;
     };
     let listening = drive(client.batch_execute("LISTEN throng_queue"), &mut connection);
-    if listening.await.is_err() {
+    let Ok(Ok(())) = timeout(settings.limit, listening).await else {
         return;
-    }
+    };
     // What came before was not heard.
     waiters.wake_all();
     while let Some(payload) = poll_fn(|cx| connection.poll_notification(cx)).await {

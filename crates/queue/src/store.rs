@@ -136,17 +136,62 @@ pub(crate) async fn drive<T>(
     connection: &mut PostgresConnection,
 ) -> T {
     let mut request = pin!(request);
-    let mut has_ended = false;
     poll_fn(|cx| {
         // The first call hands the request over; the connection then writes it.
         if let Poll::Ready(done) = request.as_mut().poll(cx) {
             return Poll::Ready(done);
         }
-        if !has_ended {
-            has_ended = Pin::new(&mut *connection).poll(cx).is_ready();
-        }
-        // What the connection has just received may complete the request, as may its end.
+        let _ = Pin::new(&mut *connection).poll(cx);
+        // What the connection has just received may complete the request, as does its end.
         request.as_mut().poll(cx)
     })
     .await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use server::database::{SqlError, StoreAddress, connect_postgres, postgres_error};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::time::timeout;
+
+    use super::*;
+
+    /// Accepts a session (PostgreSQL's protocol 3.0, AuthenticationOk and ReadyForQuery), reads a query and closes.
+    async fn close_at_the_first_query(mut stream: TcpStream) {
+        let mut buffer = [0; 1024];
+        let _ = stream.read(&mut buffer).await.unwrap();
+        let accepted = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
+        stream.write_all(accepted).await.unwrap();
+        let _ = stream.read(&mut buffer).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_request_ends_with_its_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = async { close_at_the_first_query(listener.accept().await.unwrap().0).await };
+        let address = format!("postgres://throng@127.0.0.1:{port}/queue");
+        let StoreAddress::Server(address) = StoreAddress::parse(&address).unwrap() else {
+            panic!("{address} is no server");
+        };
+        let limit = Duration::from_secs(20);
+        let client = async {
+            let connected = connect_postgres(&address, APPLICATION, limit).await;
+            let (client, mut connection) = connected.unwrap();
+            let request = drive(client.batch_execute("SELECT 1"), &mut connection);
+            let ended = timeout(limit, request).await.expect("it waits for ever");
+            let error = postgres_error(&address, &ended.unwrap_err());
+            assert!(matches!(error, SqlError::Lost(_)), "{error}");
+            // And so does each after it.
+            assert!(
+                drive(client.batch_execute("SELECT 1"), &mut connection)
+                    .await
+                    .is_err()
+            );
+        };
+        tokio::join!(server, client);
+    }
 }

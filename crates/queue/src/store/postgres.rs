@@ -68,22 +68,23 @@ impl Link {
             ..
         } = &**settings;
         let (client, mut connection) = connect_postgres(address, APPLICATION, *limit).await?;
-        let preparing = drive(prepare(&client, settings.pop), &mut connection);
-        let prepared = timeout(*limit, preparing).await;
+        let commit = if *is_durable { "on" } else { "off" };
+        let limit_ms = (*limit + CANCEL_AFTER).as_millis();
+        let set = format!("SET synchronous_commit = {commit}; SET statement_timeout = {limit_ms}");
+        let preparing = async {
+            let statements = prepare(&client, settings.pop).await?;
+            client.batch_execute(&set).await?;
+            Ok(statements)
+        };
+        let prepared = timeout(*limit, drive(preparing, &mut connection)).await;
         let prepared = prepared.map_err(|_| SqlError::Lost("no answer in time".to_owned()))?;
         let statements = prepared.map_err(|error| postgres_error(address, &error))?;
-        let mut link = Self {
+        Ok(Self {
             settings: Arc::clone(settings),
             client,
             connection,
             statements,
-        };
-        let commit = if *is_durable { "on" } else { "off" };
-        let limit_ms = (*limit + CANCEL_AFTER).as_millis();
-        let set = format!("SET synchronous_commit = {commit}; SET statement_timeout = {limit_ms}");
-        let setting = drive(link.client.batch_execute(&set), &mut link.connection).await;
-        setting.map_err(|error| postgres_error(address, &error))?;
-        Ok(link)
+        })
     }
 
     /// Resolves when the connection ends by itself. Nothing is lost if this is dropped.

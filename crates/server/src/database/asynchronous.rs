@@ -12,8 +12,8 @@ use super::sql::SqlError;
 use super::{postgres, tls};
 
 /// The socket of a client. The client's requests go forth and back only while this is polled: as a future, until
-/// the connection ends.
-pub struct PostgresConnection(Box<dyn Messages + Send>);
+/// the connection ends. From then on it is `None`: requests without an answer wait for as long as their connection is there.
+pub struct PostgresConnection(Option<Box<dyn Messages + Send>>);
 
 /// A connection, with TLS or without.
 trait Messages {
@@ -36,22 +36,23 @@ impl PostgresConnection {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        Self(Box::new(connection))
+        Self(Some(Box::new(connection)))
     }
 
     /// The payload of the next notification; `None` when the connection has ended.
     pub fn poll_notification(&mut self, cx: &mut Context<'_>) -> Poll<Option<String>> {
-        loop {
-            match ready!(self.0.poll(cx)) {
+        while let Some(connection) = &mut self.0 {
+            match ready!(connection.poll(cx)) {
                 Some(Ok(AsyncMessage::Notification(notification))) => {
                     return Poll::Ready(Some(notification.payload().to_owned()));
                 }
                 // What else comes by itself are warnings.
                 Some(Ok(_)) => {}
                 // The client's next request reports why.
-                Some(Err(_)) | None => return Poll::Ready(None),
+                Some(Err(_)) | None => self.0 = None,
             }
         }
+        Poll::Ready(None)
     }
 }
 
