@@ -19,6 +19,7 @@ mod layout;
 pub mod message;
 mod pieces;
 pub mod policy;
+pub mod scaling;
 mod shortage;
 mod system;
 

@@ -1,0 +1,293 @@
+//! The instances of a group: which are launched, which are ended, and which replace others that have died.
+//!
+//! An instance that is launched boots for a while, then its process starts, then it is ready. The newest is removed first:
+//! the oldest ones, which other services may name, stay. (EC2 Auto Scaling's own rule is about launch templates and billing
+//! hours, which there are none of.) A free place that has rested longest is used first, so that what has died is not tried
+//! again at once if there is another.
+
+/// Between a failure at a place and its next use there.
+const PAUSE_NS: u64 = 1_000_000_000;
+
+/// The places of a group, each for one instance.
+#[derive(Debug, Clone)]
+pub struct Fleet {
+    places: Vec<Place>,
+    launches: u64,
+    /// Instances are launched without booting, until there are as many as there should be.
+    is_hurried: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    state: State,
+    /// The number of its latest launch; the newest has the greatest.
+    launched: u64,
+    /// Not to be used before.
+    not_before_ns: u64,
+}
+
+/// What is at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Nothing.
+    Free,
+    /// A machine that boots until then.
+    Booting(u64),
+    /// A process that is not ready yet.
+    Starting,
+    /// An instance.
+    Running,
+    /// An instance that is being ended.
+    Ending,
+}
+
+/// What is to be done at a place, by number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// A machine is launched: from now on it is paid for.
+    Launch(usize),
+    /// Its process is started.
+    Start(usize),
+    /// Its instance is ended.
+    End(usize),
+    /// A machine that still boots is given up.
+    Cancel(usize),
+}
+
+impl Fleet {
+    /// This number of places; nothing is at any of them.
+    pub fn new(places: usize) -> Fleet {
+        let place = Place {
+            state: State::Free,
+            launched: 0,
+            not_before_ns: 0,
+        };
+        Fleet {
+            places: vec![place; places],
+            launches: 0,
+            is_hurried: false,
+        }
+    }
+
+    /// What is at a place.
+    pub fn state(&self, place: usize) -> State {
+        self.places[place].state
+    }
+
+    /// How many places are in this state.
+    pub fn count(&self, is: impl Fn(State) -> bool) -> u32 {
+        let found = self.places.iter().filter(|place| is(place.state));
+        u32::try_from(found.count()).unwrap_or(u32::MAX)
+    }
+
+    /// Instances that are there or on their way.
+    fn present(&self) -> u32 {
+        self.count(|state| !matches!(state, State::Free | State::Ending))
+    }
+
+    /// Whether instances are being launched or ended, or are to be.
+    pub fn is_working(&self, desired: u32) -> bool {
+        let running = self.count(|state| state == State::Running);
+        running != desired || self.count(|state| state == State::Ending) > 0
+    }
+
+    /// An instance runs at this place already.
+    pub fn adopt(&mut self, place: usize) {
+        self.launch(place, State::Running);
+    }
+
+    /// Launches without booting until there are as many as there should be.
+    pub fn hurry(&mut self) {
+        self.is_hurried = true;
+        for place in &mut self.places {
+            place.not_before_ns = 0;
+            if let State::Booting(_) = place.state {
+                place.state = State::Booting(0);
+            }
+        }
+    }
+
+    fn launch(&mut self, place: usize, state: State) {
+        self.launches += 1;
+        self.places[place].launched = self.launches;
+        self.places[place].state = state;
+    }
+
+    /// What is to be done now; it counts as begun.
+    pub fn steps(&mut self, desired: u32, start_up_ns: u64, now_ns: u64) -> Vec<Step> {
+        let mut steps = Vec::new();
+        let surplus = self.present().saturating_sub(desired);
+        for place in self.newest(surplus) {
+            match self.places[place].state {
+                State::Booting(_) => {
+                    self.places[place].state = State::Free;
+                    steps.push(Step::Cancel(place));
+                }
+                State::Running => {
+                    self.places[place].state = State::Ending;
+                    steps.push(Step::End(place));
+                }
+                // It is ended once it runs.
+                State::Starting | State::Free | State::Ending => {}
+            }
+        }
+        while self.present() < desired
+            && let Some(place) = self.rested(now_ns)
+        {
+            let boots_ns = if self.is_hurried { 0 } else { start_up_ns };
+            self.launch(place, State::Booting(now_ns.saturating_add(boots_ns)));
+            steps.push(Step::Launch(place));
+        }
+        for (number, place) in self.places.iter_mut().enumerate() {
+            if matches!(place.state, State::Booting(until_ns) if until_ns <= now_ns) {
+                place.state = State::Starting;
+                steps.push(Step::Start(number));
+            }
+        }
+        self.is_hurried &= self.is_working(desired);
+        steps
+    }
+
+    /// The newest of those that are there or on their way.
+    fn newest(&self, count: u32) -> Vec<usize> {
+        let all = self.places.iter().enumerate();
+        let present = all.filter(|(_, p)| !matches!(p.state, State::Free | State::Ending));
+        let mut present: Vec<(u64, usize)> = present.map(|(at, p)| (p.launched, at)).collect();
+        present.sort_by(|a, b| b.cmp(a));
+        let newest = present.into_iter().take(count as usize);
+        newest.map(|(_, place)| place).collect()
+    }
+
+    /// The free place that has rested longest; of equal ones the first.
+    fn rested(&self, now_ns: u64) -> Option<usize> {
+        let all = self.places.iter().enumerate();
+        let free = all.filter(|(_, p)| p.state == State::Free && p.not_before_ns <= now_ns);
+        let first = free.min_by_key(|(_, place)| place.launched);
+        first.map(|(number, _)| number)
+    }
+
+    /// The process that was started is ready.
+    pub fn started(&mut self, place: usize) {
+        self.places[place].state = State::Running;
+    }
+
+    /// It did not get ready, or its instance has died: the place is free again after a moment.
+    pub fn failed(&mut self, place: usize, now_ns: u64) {
+        self.places[place].state = State::Free;
+        self.places[place].not_before_ns = now_ns.saturating_add(PAUSE_NS);
+    }
+
+    /// Its instance has ended as it should.
+    pub fn ended(&mut self, place: usize) {
+        self.places[place].state = State::Free;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{prop, proptest};
+
+    use super::*;
+
+    #[test]
+    fn instances_boot_then_start_and_the_newest_is_removed_first() {
+        let mut fleet = Fleet::new(3);
+        fleet.adopt(0);
+        assert_eq!(fleet.steps(3, 60, 5), [Step::Launch(1), Step::Launch(2)]);
+        assert_eq!(fleet.steps(3, 60, 64), []);
+        assert_eq!(fleet.steps(3, 60, 65), [Step::Start(1), Step::Start(2)]);
+        assert!(fleet.is_working(3));
+        fleet.started(1);
+        // The newest is still starting: it is ended once it runs.
+        assert_eq!(fleet.steps(2, 60, 70), []);
+        fleet.started(2);
+        assert_eq!(fleet.steps(2, 60, 71), [Step::End(2)]);
+        assert!(fleet.is_working(2));
+        fleet.ended(2);
+        assert!(!fleet.is_working(2));
+    }
+
+    #[test]
+    fn one_that_still_boots_is_given_up() {
+        let mut fleet = Fleet::new(2);
+        assert_eq!(fleet.steps(1, 60, 0), [Step::Launch(0)]);
+        assert_eq!(fleet.steps(0, 60, 1), [Step::Cancel(0)]);
+        assert_eq!(fleet.state(0), State::Free);
+    }
+
+    #[test]
+    fn what_has_died_is_replaced_elsewhere_or_after_a_moment() {
+        let mut fleet = Fleet::new(2);
+        fleet.adopt(0);
+        fleet.failed(0, 10);
+        assert_eq!(fleet.steps(1, 0, 10), [Step::Launch(1), Step::Start(1)]);
+        fleet.failed(1, 20);
+        // The other one has rested longer.
+        assert_eq!(
+            fleet.steps(1, 0, 20 + PAUSE_NS),
+            [Step::Launch(0), Step::Start(0)]
+        );
+        let mut single = Fleet::new(1);
+        single.adopt(0);
+        single.failed(0, 10);
+        assert_eq!(single.steps(1, 0, 11), []);
+        assert_eq!(
+            single.steps(1, 0, 10 + PAUSE_NS),
+            [Step::Launch(0), Step::Start(0)]
+        );
+    }
+
+    #[test]
+    fn in_a_hurry_nothing_boots() {
+        let mut fleet = Fleet::new(2);
+        assert_eq!(fleet.steps(1, 60, 0), [Step::Launch(0)]);
+        fleet.hurry();
+        let steps = fleet.steps(2, 60, 1);
+        assert_eq!(steps, [Step::Launch(1), Step::Start(0), Step::Start(1)]);
+        fleet.started(0);
+        fleet.started(1);
+        assert_eq!(fleet.steps(2, 60, 2), []);
+        fleet.failed(1, 2);
+        // From here on machines boot again.
+        assert_eq!(fleet.steps(2, 60, 2 + PAUSE_NS), [Step::Launch(1)]);
+        assert_eq!(fleet.steps(2, 60, 3 + PAUSE_NS), []);
+    }
+
+    proptest! {
+        /// Whatever is desired and whatever dies: no more are on their way than there should be, each step fits what was
+        /// there, and once nothing changes there are as many as there should be.
+        #[test]
+        fn a_fleet_gets_to_what_is_desired(
+            turns in prop::collection::vec((0..5u32, 0..4usize, 0..8u8), 1..60),
+            last in 0..5u32,
+        ) {
+            let mut fleet = Fleet::new(4);
+            let mut now_ns = 0;
+            let quiet = [(last, 0, 0)].into_iter().cycle().take(20);
+            for (desired, place, chance) in turns.into_iter().chain(quiet) {
+                now_ns += PAUSE_NS;
+                for step in fleet.steps(desired, PAUSE_NS, now_ns) {
+                    match step {
+                        Step::Launch(at) => assert!(matches!(fleet.state(at), State::Booting(_) | State::Starting)),
+                        Step::Start(at) => assert_eq!(fleet.state(at), State::Starting),
+                        Step::End(at) => assert_eq!(fleet.state(at), State::Ending),
+                        Step::Cancel(at) => assert_ne!(fleet.state(at), State::Running),
+                    }
+                }
+                let starting = fleet.count(|state| state == State::Starting);
+                assert!(fleet.present() <= desired.max(starting));
+                for at in 0..4 {
+                    match fleet.state(at) {
+                        State::Starting if chance == 7 && at == place => fleet.failed(at, now_ns),
+                        State::Starting => fleet.started(at),
+                        State::Ending => fleet.ended(at),
+                        State::Running if chance == 6 && at == place => fleet.failed(at, now_ns),
+                        State::Running | State::Free | State::Booting(_) => {}
+                    }
+                }
+            }
+            assert_eq!(fleet.count(|state| state == State::Running), last);
+            assert!(!fleet.is_working(last));
+        }
+    }
+}
