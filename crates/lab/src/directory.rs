@@ -62,6 +62,24 @@ impl Directory {
         all.push(((service, host), seen));
     }
 
+    /// An instance is no longer there, or is about to go.
+    pub(crate) fn remove(&self, service: usize, host: usize) {
+        let mut all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|(of, _)| *of != (service, host));
+    }
+
+    /// The hosts that a service has instances on; those that it may have some on if it has none.
+    fn hosts_of(&self, service: usize) -> Vec<usize> {
+        let all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let hosts = &self.file.services[service].hosts;
+        let has_one = |host: &usize| all.iter().any(|(of, _)| *of == (service, *host));
+        let launched: Vec<usize> = hosts.iter().copied().filter(has_one).collect();
+        match launched.is_empty() {
+            true => hosts.clone(),
+            false => launched,
+        }
+    }
+
     fn is_well(&self, service: usize, host: usize) -> bool {
         let all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let found = all.iter().find(|(of, _)| *of == (service, host));
@@ -101,7 +119,7 @@ impl Directory {
             policy,
             &self.file,
             region,
-            &services[service].hosts,
+            &self.hosts_of(service),
             &is_well,
             draw,
         );
@@ -142,22 +160,30 @@ impl Directory {
             service: of.name.clone(),
             what,
         };
-        let chosen = nearest(&self.file, usize::from(host.place), &of.hosts);
+        let hosts = self.hosts_of(service);
+        let chosen = nearest(&self.file, usize::from(host.place), &hosts);
         let address = chosen.map(|host| self.placed[host].address);
         let address = address.ok_or_else(|| missing("host"))?;
         let port = of.port.ok_or_else(|| missing("port"));
-        match (property, &of.part) {
-            (Property::Address, _) => Ok(address.to_string()),
-            (Property::Port, _) => Ok(port?.to_string()),
-            (Property::Url, Part::Package { package, .. }) => {
-                Ok(pieces::url(*package, address, port?, &self.password))
-            }
-            (Property::Url, Part::Command(_)) => Ok(format!("http://{address}:{}/", port?)),
-            (Property::Addresses, _) => {
+        let url = |address, port| match &of.part {
+            Part::Package { package, .. } => pieces::url(*package, address, port, &self.password),
+            Part::Command(_) => format!("http://{address}:{port}/"),
+        };
+        let all = of.hosts.iter().map(|host| self.placed[*host].address);
+        let list = |all: Vec<String>| all.join(",");
+        match property {
+            Property::Address => Ok(address.to_string()),
+            Property::Port => Ok(port?.to_string()),
+            Property::Url => Ok(url(address, port?)),
+            Property::Addresses => {
                 let port = port?;
-                let all = of.hosts.iter().map(|host| self.placed[*host].address);
-                let all: Vec<String> = all.map(|address| format!("{address}:{port}")).collect();
-                Ok(all.join(","))
+                Ok(list(
+                    all.map(|address| format!("{address}:{port}")).collect(),
+                ))
+            }
+            Property::Urls => {
+                let port = port?;
+                Ok(list(all.map(|address| url(address, port)).collect()))
             }
         }
     }

@@ -6,17 +6,21 @@ mod links;
 mod names;
 mod network;
 mod read;
+mod scaling;
 mod schema;
 mod services;
 mod template;
 
 pub use faults::fault;
 pub use read::lab;
+pub use scaling::scaling;
 pub use schema::schema;
 pub use template::{Piece, Property, Template};
 
 use machine::clock::Dilation;
 use wan::Link;
+
+use crate::scaling::Rules;
 
 /// The region of the host that conducts runs: no distance separates it from any other.
 pub const CONTROL: &str = "control";
@@ -46,6 +50,10 @@ pub struct LabFile {
     pub hosts: Vec<Host>,
     /// In the order in which they start.
     pub services: Vec<Service>,
+    /// Groups of instances that grow and shrink, in the order of their services and regions.
+    pub scaling: Vec<ScalingGroup>,
+    /// The file of the price list that hosts' prices are in, as it is written, relative to the lab's.
+    pub prices: Option<String>,
     /// Names that users resolve.
     pub names: Vec<Name>,
     /// What `throng lab run` runs.
@@ -92,8 +100,32 @@ pub struct Host {
     pub memory_bytes: Option<u64>,
     /// The size of the disk that each instance on it has for itself, in memory; `None`: the machine's.
     pub disk_bytes: Option<u64>,
-    /// What it costs, by the name of a price list.
-    pub price: Option<String>,
+    /// What it costs.
+    pub price: Option<Price>,
+    /// It is paid for in whole units of this length, in nanoseconds: what is begun counts.
+    pub billing_ns: u64,
+}
+
+/// The name of a price.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Price {
+    /// As price lists have it.
+    pub name: String,
+    /// Where it stands in the file.
+    pub line: usize,
+}
+
+/// Instances of a service in one region, as many of them as rules say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScalingGroup {
+    /// The service, by number.
+    pub service: usize,
+    /// The region, by number, where the service has hosts in several.
+    pub region: Option<usize>,
+    /// The hosts that instances may be launched on, by number, in the order of their first use.
+    pub hosts: Vec<usize>,
+    /// How many there are.
+    pub rules: Rules,
 }
 
 /// What runs on the hosts of a group.

@@ -391,7 +391,7 @@ impl System {
                 .hosts
                 .iter()
                 .find(|written| written.name == host.placed.name)
-                .and_then(|written| written.price.clone()),
+                .and_then(|written| Some(written.price.as_ref()?.name.clone())),
         });
         let instances = self.running.iter().map(|running| {
             let seen = running.instance.seen().get();

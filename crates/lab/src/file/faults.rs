@@ -13,7 +13,7 @@ use super::{Fault, Host, Instances, LabFile, Service, TimedFault};
 /// # Errors
 /// What is wrong with it.
 pub fn fault(text: &str, file: &LabFile) -> Result<Fault, Vec<Diagnostic>> {
-    let (root, mut reader) = LabReader::for_fault(text, file);
+    let (root, mut reader) = LabReader::for_part(text, file);
     let found = root.and_then(|root| {
         let map = reader.reader.map(&root, "a fault", &KEYS[2..], 0)?;
         reader.fault(&map, &file.services, &file.hosts)

@@ -1,12 +1,17 @@
-//! Hosts: singly, or one in each of several regions.
+//! Hosts: singly, several of a kind, or as many in each of several regions.
 
 use document::node::{Entry, Node};
 
 use super::read::LabReader;
-use super::{CONTROL, CROWD_PREFIX, HOSTS_MAX, Host};
+use super::{CONTROL, CROWD_PREFIX, HOSTS_MAX, Host, Price};
+
+/// What a host is billed by, unless the file says otherwise: the second.
+const BILLING_NS: u64 = 1_000_000_000;
 
 /// The keys of a host.
-pub(super) const KEYS: &[&str] = &["region", "each", "cpus", "memory", "disk", "price"];
+pub(super) const KEYS: &[&str] = &[
+    "region", "each", "count", "cpus", "memory", "disk", "price", "billing",
+];
 
 impl LabReader<'_> {
     pub(super) fn hosts(&mut self, node: &Node) -> Vec<Host> {
@@ -60,27 +65,41 @@ impl LabReader<'_> {
         });
         let memory_bytes = map.get("memory").and_then(|node| self.size(node));
         let disk_bytes = map.get("disk").and_then(|node| self.size(node));
-        let price = map
-            .get("price")
-            .and_then(|node| self.reader.text(node, "the name of a price"));
+        let price = map.get("price").and_then(|node| {
+            let name = self.reader.text(node, "the name of a price")?.to_owned();
+            let line = self.line(&node.place);
+            Some(Price { name, line })
+        });
+        let billing_ns = map
+            .get("billing")
+            .and_then(|node| self.positive_duration_ns(node));
+        let count = map.get("count").map(|node| self.count(node));
+        let count = count.map_or(Some(None), |count| count.map(Some))?;
         for region in regions {
             let name = match each {
                 Some(_) => format!("{group}-{}", self.regions[region]),
                 None => group.clone(),
             };
-            if hosts.iter().any(|host| host.name == name) {
-                let message = format!("the host `{name}` is there twice");
-                self.error("taken-name", &entry.key_place, &message);
+            for number in 1..=count.unwrap_or(1) {
+                let name = match count {
+                    Some(_) => format!("{name}-{number}"),
+                    None => name.clone(),
+                };
+                if hosts.iter().any(|host| host.name == name) {
+                    let message = format!("the host `{name}` is there twice");
+                    self.error("taken-name", &entry.key_place, &message);
+                }
+                hosts.push(Host {
+                    name,
+                    group: group.clone(),
+                    region,
+                    cpus,
+                    memory_bytes,
+                    disk_bytes,
+                    price: price.clone(),
+                    billing_ns: billing_ns.unwrap_or(BILLING_NS),
+                });
             }
-            hosts.push(Host {
-                name,
-                group: group.clone(),
-                region,
-                cpus,
-                memory_bytes,
-                disk_bytes,
-                price: price.map(str::to_owned),
-            });
         }
         Some(())
     }
@@ -89,5 +108,17 @@ impl LabReader<'_> {
     fn size(&mut self, node: &Node) -> Option<u64> {
         self.reader
             .parsed(node, "a size", "bad-size", units::parse::size)
+    }
+
+    /// How many hosts there are of a kind.
+    fn count(&mut self, node: &Node) -> Option<usize> {
+        let text = self.reader.text(node, "a number of hosts")?;
+        let count = text.parse().ok();
+        let count = count.filter(|count| (1..=HOSTS_MAX).contains(count));
+        if count.is_none() {
+            let message = format!("`{text}` is no number of hosts: 1 to {HOSTS_MAX}");
+            self.error("bad-count", &node.place, &message);
+        }
+        count
     }
 }

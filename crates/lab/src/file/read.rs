@@ -20,6 +20,8 @@ pub(super) const KEYS: &[&str] = &[
     "links",
     "inside",
     "services",
+    "scaling",
+    "prices",
     "names",
     "scenario",
     "experiment",
@@ -52,8 +54,8 @@ pub(super) struct LabReader<'t> {
 }
 
 impl<'t> LabReader<'t> {
-    /// A fault's text, and a reader that knows the regions of a lab.
-    pub(super) fn for_fault(text: &'t str, file: &LabFile) -> (Option<Node>, LabReader<'t>) {
+    /// A part's text, such as a fault's, and a reader that knows the regions of a lab.
+    pub(super) fn for_part(text: &'t str, file: &LabFile) -> (Option<Node>, LabReader<'t>) {
         let (root, reader) = DocumentReader::open(text);
         let reader = LabReader {
             reader,
@@ -76,6 +78,17 @@ impl LabReader<'_> {
             Some(node) => self.services(node, &hosts),
             None => Vec::new(),
         };
+        let scaling = match map.get("scaling") {
+            Some(node) => self.scaling(node, &services, &hosts),
+            None => Vec::new(),
+        };
+        let prices = map.get("prices").and_then(|node| {
+            Some(
+                self.reader
+                    .text(node, "the file of a price list")?
+                    .to_owned(),
+            )
+        });
         let names = match map.get("names") {
             Some(node) => self.names(node, &services),
             None => Vec::new(),
@@ -92,6 +105,8 @@ impl LabReader<'_> {
             links: links?,
             hosts,
             services,
+            scaling,
+            prices,
             names,
             run,
             faults,
@@ -276,6 +291,15 @@ impl LabReader<'_> {
             self.error("bad-duration", &node.place, "this is too long");
         }
         ns
+    }
+
+    /// A duration above 0, in nanoseconds.
+    pub(super) fn positive_duration_ns(&mut self, node: &Node) -> Option<u64> {
+        let ns = self.duration_ns(node)?;
+        if ns == 0 {
+            self.error("bad-duration", &node.place, "this must be longer than 0");
+        }
+        (ns > 0).then_some(ns)
     }
 
     /// A share, 0 to 1.

@@ -13,7 +13,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::file::{faults, hosts, links, names, network, read, services};
+    use crate::file::{faults, hosts, links, names, network, read, scaling, services};
 
     /// The keys of the schema are those that the reader knows.
     #[test]
@@ -33,6 +33,8 @@ mod tests {
             ),
             ("/$defs/host/properties", hosts::KEYS),
             ("/$defs/service/properties", services::KEYS),
+            ("/$defs/scaling/properties", scaling::KEYS),
+            ("/$defs/alarm/properties", scaling::ALARM_KEYS),
             ("/$defs/dns/properties", names::KEYS),
             ("/$defs/fault/properties", faults::KEYS),
         ] {
@@ -40,6 +42,8 @@ mod tests {
             let found: BTreeSet<&str> = found.unwrap().keys().map(String::as_str).collect();
             assert_eq!(found, keys.iter().copied().collect(), "{place}");
         }
+        let found = schema.pointer("/$defs/alarm/properties/metric/enum");
+        assert_eq!(found, Some(&Value::from(scaling::METRICS.to_vec())));
         let packages = services::PACKAGES.map(|(name, _)| Value::from(name));
         let found = schema.pointer("/$defs/service/properties/package/enum");
         assert_eq!(found, Some(&Value::from(packages.to_vec())));

@@ -37,6 +37,8 @@ pub enum Property {
     Url,
     /// Addresses with ports of all instances, separated by commas.
     Addresses,
+    /// URLs of all instances, separated by commas.
+    Urls,
 }
 
 /// Why a text is no template.
@@ -49,11 +51,12 @@ pub struct TemplateError {
 }
 
 /// Properties and how they are written.
-const PROPERTIES: [(&str, Property); 4] = [
+const PROPERTIES: [(&str, Property); 5] = [
     ("address", Property::Address),
     ("port", Property::Port),
     ("url", Property::Url),
     ("addresses", Property::Addresses),
+    ("urls", Property::Urls),
 ];
 
 impl Template {
@@ -122,7 +125,7 @@ fn piece(name: &str, services: &[&str]) -> Result<Piece, TemplateError> {
         TemplateError {
         message,
         hint: "write `${host}`, `${region}`, `${name}`, `${folder}`, `${lab}`, or a service before this one \
-               with `.address`, `.port`, `.url` or `.addresses`, like `${redis.url}`"
+               with `.address`, `.port`, `.url`, `.addresses` or `.urls`, like `${redis.url}`"
             .to_owned(),
     }
     };

@@ -14,10 +14,21 @@ links: [ { from: ireland, to: sydney, delay: 100ms, jitter: 1ms, rate: 10Mbit/s,
 inside: { round_trip: 1ms }
 hosts:
   store: { region: ireland, cpus: 1, memory: 1GiB, price: m3.large }
-  api: { each: all }
+  api: { each: all, count: 2, cpus: 0.5, billing: 1h }
 services:
   db: { on: store, package: postgres, options: [work_mem=1MB] }
   api: { on: api, run: \"throng serve hello --listen=${host}:80\", port: 80, ready: /, environment: { DB: \"${db.url}\" } }
+scaling:
+  api:
+    minimum: 1
+    desired: 1
+    maximum: 2
+    start_up: 30s
+    alarms:
+      - { metric: cpu, above: 70%, periods: 2, delay: 120s, add: 1 }
+      - { prometheus: requests_total, statistic: sum, below: 3, missing: breach, remove: 1, cool_down: 10s }
+      - { metric: arrivals, above: 40/s, set: 2 }
+prices: prices.yaml
 names: { www: { of: api, policy: failover, order: [sydney, ireland], ttl: 5s } }
 scenario: x.yaml
 set: { target: \"http://${api.address}/\" }
@@ -67,7 +78,35 @@ fn a_lab_is_read() {
     assert_eq!(diagnostics, []);
     let file = file.unwrap();
     let names: Vec<&str> = file.hosts.iter().map(|host| host.name.as_str()).collect();
-    assert_eq!(names, ["store", "api-ireland", "api-sydney"]);
+    assert_eq!(
+        names,
+        [
+            "store",
+            "api-ireland-1",
+            "api-ireland-2",
+            "api-sydney-1",
+            "api-sydney-2"
+        ]
+    );
+    assert_eq!(file.hosts[1].billing_ns, 3_600_000_000_000);
+    let [ireland, sydney] = &file.scaling[..] else {
+        panic!("one group in each region: {:?}", file.scaling);
+    };
+    assert_eq!((ireland.region, &ireland.hosts[..]), (Some(0), &[1, 2][..]));
+    assert_eq!((sydney.region, &sydney.hosts[..]), (Some(1), &[3, 4][..]));
+    assert_eq!(ireland.rules, sydney.rules);
+    let alarms = &ireland.rules.alarms;
+    assert_eq!(
+        (alarms[0].limit, alarms[1].limit, alarms[2].limit),
+        (0.7, 3.0, 40.0)
+    );
+    // A run may have its own rules.
+    let own = "api: { minimum: 0, desired: 2, maximum: 2 }";
+    let own = lab::file::scaling(own, &file).unwrap();
+    assert_eq!(own.len(), 2);
+    assert_eq!((own[1].rules.desired, own[1].rules.alarms.len()), (2, 0));
+    let wrong = lab::file::scaling("api: { minimum: 0, desired: 3, maximum: 3 }", &file);
+    assert_eq!(wrong.unwrap_err()[0].code, "bad-scaling");
     // Ireland to Sydney by its own numbers, back by the table.
     let [there, back] = [file.links[1], file.links[2]];
     assert_eq!((there.delay_ns, back.delay_ns), (100_000_000, 157_000_000));
@@ -83,7 +122,7 @@ fn a_lab_is_read() {
         faults,
         [
             "degraded: ireland to sydney, 5.00 % lost",
-            "frozen: api on api-sydney"
+            "frozen: api on api-sydney-1, api-sydney-2"
         ]
     );
 }

@@ -28,7 +28,7 @@ pub(super) fn file(lab: &LabFile) -> String {
         limits.extend(host.memory_bytes.map(units::bytes));
         let disk = host.disk_bytes.map(units::bytes);
         limits.extend(disk.map(|size| format!("a disk of {size}")));
-        limits.extend(host.price.clone());
+        limits.extend(host.price.as_ref().map(|price| price.name.clone()));
         let limits = match limits.is_empty() {
             true => String::new(),
             false => format!(", {}", limits.join(", ")),
