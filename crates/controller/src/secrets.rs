@@ -86,6 +86,7 @@ impl Secrets {
             | EventKind::ClockCompared { .. }
             | EventKind::NetworkEmulated { .. }
             | EventKind::TimeDilated { .. }
+            | EventKind::LabUsed { .. }
             | EventKind::ProbeBack { .. }
             | EventKind::ProbeSource { .. } => {}
         }

@@ -2,13 +2,15 @@
 //!
 //! Prices are decimal numbers, digit by digit as they are written; nothing here is a float.
 
+use std::collections::BTreeMap;
+
 use plan::prices::{Item, Prices, System, Use};
 use rust_decimal::Decimal;
 
 use crate::Source;
 use crate::diagnostic::Diagnostic;
 use crate::node::Node;
-use crate::reader::DocumentReader;
+use crate::reader::{DocumentReader, Map};
 use crate::suggest;
 
 /// A month, where the list does not say.
@@ -33,10 +35,45 @@ pub fn prices(source: Source<'_>) -> (Option<Prices>, Vec<Diagnostic>) {
     reader.close(prices)
 }
 
+/// What an hour of each thing costs that is paid by time and piece, of a price list that need not have systems.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hourly {
+    /// What is paid in, as `USD`.
+    pub currency: String,
+    /// By name, digit by digit.
+    pub per_hour: BTreeMap<String, String>,
+}
+
+/// Reads the hourly prices of a price list. All problems of its prices are reported at once; there are some exactly where
+/// none of them is an error.
+pub fn hourly(source: Source<'_>) -> (Option<Hourly>, Vec<Diagnostic>) {
+    let (root, mut reader) = DocumentReader::open(source.text);
+    let hourly = root.and_then(|root| reader.hourly(&root));
+    reader.close(hourly)
+}
+
+/// The keys of a price list; `prices` must be there.
+const KEYS: [&str; 4] = ["prices", "systems", "currency", "month"];
+
 impl DocumentReader<'_> {
-    fn price_list(&mut self, root: &Node) -> Option<Prices> {
-        let keys = ["prices", "systems", "currency", "month"];
-        let map = self.map(root, "the price list", &keys, 2)?;
+    fn hourly(&mut self, root: &Node) -> Option<Hourly> {
+        let map = self.map(root, "the price list", &KEYS, 1)?;
+        let (currency, month) = self.units(&map)?;
+        let mut per_hour = BTreeMap::new();
+        for entry in self.entries(map.get("prices")?, "prices by name")? {
+            let Some(price) = self.price(&entry.key, &entry.value, month) else {
+                continue;
+            };
+            let hours = price.hours.filter(|_| price.unit.is_none());
+            let hour =
+                hours.and_then(|hours| price.price.checked_div(hours.checked_mul(price.lot)?));
+            per_hour.extend(hour.map(|hour| (entry.key.clone(), hour.normalize().to_string())));
+        }
+        Some(Hourly { currency, per_hour })
+    }
+
+    /// The currency, and the hours of a month.
+    fn units(&mut self, map: &Map<'_>) -> Option<(String, Decimal)> {
         let currency = match map.get("currency") {
             Some(node) => self.text(node, "the name of a currency")?.to_owned(),
             None => "USD".to_owned(),
@@ -45,6 +82,12 @@ impl DocumentReader<'_> {
             Some(node) => self.hours(node)?,
             None => MONTH_HOURS,
         };
+        Some((currency, month))
+    }
+
+    fn price_list(&mut self, root: &Node) -> Option<Prices> {
+        let map = self.map(root, "the price list", &KEYS, 2)?;
+        let (currency, month) = self.units(&map)?;
         let mut prices = Vec::new();
         for entry in self.entries(map.get("prices")?, "prices by name")? {
             prices.extend(self.price(&entry.key, &entry.value, month));

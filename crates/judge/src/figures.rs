@@ -31,6 +31,9 @@ pub struct Figures {
     pub probes: Probes,
     /// Requests and handshakes by second of the run; empty if the record does not say.
     pub flow: Vec<Flow>,
+    /// The 98th percentile of all requests that ended in each second of the run, failed ones as never answered; `None`:
+    /// none ended.
+    pub(crate) p98: Vec<Option<u64>>,
     /// Operations that ended in the drain, by measure.
     pub(crate) drained: Vec<u64>,
     /// Operations begun, by measure; empty if the record does not say.
@@ -185,6 +188,7 @@ impl Figures {
             events,
             probes: Probes::default(),
             flow: Vec::new(),
+            p98: Vec::new(),
             drained: Vec::new(),
             begun: Vec::new(),
             endings: Vec::new(),
@@ -192,6 +196,23 @@ impl Figures {
             intervals: Vec::new(),
             cells,
         }
+    }
+
+    /// Hours that users were there, all users together.
+    pub(crate) fn user_hours(&self) -> f64 {
+        let present = self.series.iter().map(|row| {
+            let interval_ns = row.end_ns.saturating_sub(row.start_ns);
+            row.users as f64 * interval_ns as f64 / 3.6e12
+        });
+        present.sum()
+    }
+
+    /// The time, in nanoseconds, in which the 98th percentile of all requests was above a limit; `None` if the record does
+    /// not say.
+    pub(crate) fn behind_ns(&self, limit_ns: u64) -> Option<f64> {
+        let is_above = |p98: &&Option<u64>| p98.is_some_and(|p98| p98 > limit_ns);
+        let seconds = self.p98.iter().filter(is_above).count();
+        (!self.p98.is_empty()).then_some(seconds as f64 * 1e9)
     }
 
     /// The cell of a measure in a phase; `None` where the run has no such measure or phase.

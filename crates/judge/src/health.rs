@@ -21,7 +21,7 @@ use record::schema::{
 use crate::figures::Figures;
 use crate::finding::finding;
 use crate::limits::{LAG_OF_RESPONSE_MAX, LAG_WARN_NS_MIN};
-use crate::{faults, network, pauses};
+use crate::{faults, network, pauses, used};
 
 /// The code of a run that did not come to its planned end.
 pub(crate) const INCOMPLETE: &str = "run-incomplete";
@@ -89,6 +89,7 @@ pub(crate) fn findings(
         .partition(|network| network.severity == Severity::Fatal);
     findings.extend(emulated);
     findings.extend(network::dilated(figures));
+    findings.extend(used::found(figures));
     let heads = lost.into_iter().chain(target::ended(figures)).chain(wrong);
     heads.chain(findings).collect()
 }

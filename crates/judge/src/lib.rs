@@ -39,6 +39,7 @@ mod silence;
 mod summary;
 mod threshold;
 pub mod totals;
+mod used;
 
 pub use accounts::failures;
 pub use figures::{Cell, Figures, Flow, LostUsers};

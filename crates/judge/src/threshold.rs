@@ -8,6 +8,7 @@ use crate::clocks;
 use crate::figures::{Cell, Figures, Part};
 use crate::numbered::Numbered;
 use crate::summary::{per_second, traffic};
+use crate::used;
 use units::Unit;
 
 /// Significant digits of a value, and as many as it gets where it is close to its limit.
@@ -166,6 +167,9 @@ fn exact(figures: &Figures, figure: &Figure) -> Option<f64> {
         }
         Figure::Users => Some(figures.users_started() as f64),
         Figure::Refused => Some(figures.total(|row| row.users_refused) as f64),
+        Figure::Cost => used::cost(figures),
+        Figure::CostPerUserHour => used::cost_per_user_hour(figures),
+        Figure::Behind(limit_ns) => figures.behind_ns(*limit_ns),
         Figure::Wire(wire) => traffic(figures).map(|told| of_wire(*wire, &told.total)),
         Figure::Measure { .. } | Figure::Measures { .. } => {
             of_part(figures, &Part::of(figures, figure)?)
@@ -260,6 +264,8 @@ pub(crate) fn unit(figure: &Figure) -> Unit {
     match figure {
         Figure::Connected => Unit::Share,
         Figure::Users | Figure::Refused | Figure::Wire(_) => Unit::Count,
+        Figure::Cost | Figure::CostPerUserHour => Unit::Plain,
+        Figure::Behind(_) => Unit::Nanoseconds,
         Figure::Measure { stat, .. } | Figure::Measures { stat, .. } => match stat {
             Stat::Count | Stat::Errors => Unit::Count,
             Stat::Rate => Unit::PerSecond,

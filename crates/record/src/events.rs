@@ -107,7 +107,7 @@ fn is_unknown(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::{EventKind, RunStatus};
+    use crate::schema::{EventKind, HostUse, RunStatus};
 
     fn one_of_each() -> Vec<Event> {
         let text = String::new;
@@ -140,6 +140,16 @@ mod tests {
                 cpu_ns: u64::MAX,
             },
             EventKind::TimeDilated { factor: 10 },
+            EventKind::LabUsed {
+                currency: Some(text()),
+                hosts: vec![HostUse {
+                    host: text(),
+                    region: text(),
+                    used_ns: 1,
+                    billed_ns: u64::MAX,
+                    per_hour: None,
+                }],
+            },
             EventKind::FaultBegan {
                 number: 1,
                 text: text(),

@@ -39,7 +39,13 @@ impl Part {
                 let measures = measures.iter().map(|measure| measure.index());
                 (stat, basis, phase, measures.collect())
             }
-            Figure::Connected | Figure::Users | Figure::Refused | Figure::Wire(_) => return None,
+            Figure::Connected
+            | Figure::Users
+            | Figure::Refused
+            | Figure::Cost
+            | Figure::CostPerUserHour
+            | Figure::Behind(_)
+            | Figure::Wire(_) => return None,
         };
         Some(Part {
             stat,

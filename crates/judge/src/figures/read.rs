@@ -54,18 +54,25 @@ impl Figures {
         figures.probes = run.probes()?;
         let tags = figures.tags();
         let ends = figures.end_tags();
+        let requests: Vec<usize> = figures.requests().collect();
         let mut due = Vec::new();
+        let mut second = Second::default();
         run.intervals(|interval| {
             if let Some(&end) = ends.get(interval.tag.as_str()) {
                 figures.add_flow(&interval, end, &mut due);
             }
+            let tag = tags.get(interval.tag.as_str());
+            if let Some((_, part)) = tag.filter(|(measure, _)| requests.contains(measure)) {
+                second.add(&mut figures.p98, &interval, *part);
+            }
             let phase = figures.phase_at(interval.start_ns);
-            if let Some(&(measure, part)) = tags.get(interval.tag.as_str())
+            if let Some(&(measure, part)) = tag
                 && let Some(cell) = figures.cell_mut(phase, measure)
             {
                 part.of(cell).merge(&interval.hist);
             }
         })?;
+        second.close(&mut figures.p98);
         figures.set_due(&due);
         match run.tally()? {
             Some(tally) => figures.add_tally(&tally),
@@ -186,6 +193,48 @@ impl Figures {
     }
 }
 
+/// All requests that ended in one second, while the log is read in the order of time.
+#[derive(Debug, Default)]
+struct Second {
+    number: usize,
+    succeeded: stats::hist::LogHistogram,
+    failed: u64,
+}
+
+impl Second {
+    fn add(&mut self, p98: &mut Vec<Option<u64>>, interval: &Interval, part: Part) {
+        let number = (interval.start_ns / SECOND) as usize;
+        if number >= FLOW_SECONDS_MAX {
+            return;
+        }
+        if number != self.number {
+            self.close(p98);
+            self.number = number;
+        }
+        match part {
+            Part::Response => self.succeeded.merge(&interval.hist),
+            Part::Failed | Part::Unanswered => self.failed += interval.hist.count(),
+            Part::Service | Part::Lag => {}
+        }
+    }
+
+    /// Notes the second's percentile, by nearest rank.
+    fn close(&mut self, p98: &mut Vec<Option<u64>>) {
+        let succeeded = std::mem::take(&mut self.succeeded);
+        let failed = std::mem::take(&mut self.failed);
+        let all = succeeded.count() + failed;
+        if all == 0 {
+            return;
+        }
+        p98.resize(p98.len().max(self.number + 1), None);
+        let rank = (all * 98).div_ceil(100);
+        p98[self.number] = Some(match rank > succeeded.count() {
+            true => u64::MAX,
+            false => succeeded.value_at_rank(rank),
+        });
+    }
+}
+
 /// The seconds in which operations that ended in an interval were due, and the share of them in each: they ended
 /// evenly over the interval, as far as is known.
 fn due_in(interval: &Interval, response_ns: u64) -> impl Iterator<Item = (usize, f64)> + use<> {
@@ -231,6 +280,36 @@ mod tests {
         // Before the run nothing is due.
         assert_eq!(shares(1, 1500), [(0, 1.0)]);
         assert_eq!(shares(0, 4000), [(0, 1.0)]);
+    }
+
+    #[test]
+    fn a_second_is_as_slow_as_its_98th_percentile_with_failures_as_the_slowest() {
+        let interval = |start_s: u64, value: u64, count: u64| {
+            let mut hist = LogHistogram::new();
+            hist.record_n(value, count);
+            Interval {
+                tag: String::new(),
+                start_ns: start_s * SECOND,
+                len_ns: SECOND,
+                hist,
+            }
+        };
+        let mut figures = crate::sample::figures();
+        let p98 = &mut figures.p98;
+        let mut second = Second::default();
+        second.add(p98, &interval(0, 10, 98), Part::Response);
+        second.add(p98, &interval(0, 500, 2), Part::Response);
+        second.add(p98, &interval(0, 1, 50), Part::Service);
+        second.add(p98, &interval(2, 10, 97), Part::Response);
+        second.add(p98, &interval(2, 500, 3), Part::Response);
+        second.add(p98, &interval(3, 10, 98), Part::Response);
+        second.add(p98, &interval(3, 10, 1), Part::Failed);
+        second.add(p98, &interval(3, 10, 2), Part::Unanswered);
+        second.close(p98);
+        assert_eq!(figures.p98, [Some(10), None, Some(500), Some(u64::MAX)]);
+        assert_eq!(figures.behind_ns(10), Some(2e9));
+        assert_eq!(figures.behind_ns(500), Some(1e9));
+        assert_eq!(crate::sample::figures().behind_ns(10), None);
     }
 
     #[test]

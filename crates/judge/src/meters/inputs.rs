@@ -162,16 +162,12 @@ pub(super) fn statistics(values: &[f64]) -> Option<Extremes> {
 pub(super) fn usage(run: &Subject) -> Usage {
     let hours = run.figures.seconds(None) / 3600.0;
     let requests = run.summary.measures.iter().filter(|m| m.kind == "request");
-    let present = run.figures.series.iter().map(|row| {
-        let interval_ns = row.end_ns.saturating_sub(row.start_ns);
-        row.users as f64 * interval_ns as f64 / 3.6e12
-    });
     Usage {
         hours,
         requests: requests.map(|measure| measure.count - measure.errors).sum(),
         user_hours: match run.import {
             Some(_) => run.summary.users.connected as f64 * hours,
-            None => present.sum(),
+            None => run.figures.user_hours(),
         },
     }
 }
@@ -197,7 +193,13 @@ fn figure(text: &str, run: &Subject) -> Result<(f64, String), InputError> {
             Stat::Rate => "1/s",
             Stat::Count | Stat::Errors | Stat::ErrorRate => "",
         },
-        Figure::Connected | Figure::Users | Figure::Refused | Figure::Wire(_) => "",
+        Figure::Behind(_) => "ns",
+        Figure::Connected
+        | Figure::Users
+        | Figure::Refused
+        | Figure::Cost
+        | Figure::CostPerUserHour
+        | Figure::Wire(_) => "",
     };
     Ok((value, unit.to_owned()))
 }

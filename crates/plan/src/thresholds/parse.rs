@@ -105,6 +105,8 @@ enum Unit {
     Count,
     Rate,
     Duration,
+    /// A number with decimals.
+    Plain,
 }
 
 /// The code of an error about a measure that there is not.
@@ -118,6 +120,9 @@ const BASES: &[(&str, Basis)] = &[
     (".service", Basis::Service),
     (".lag", Basis::Lag),
 ];
+
+/// Before the limit of `behind(300ms)`.
+const BEHIND: &str = "behind(";
 
 const ONLY_DURATIONS: &str = "only durations have `.succeeded`, `.service` and `.lag`";
 
@@ -264,6 +269,9 @@ impl Names<'_> {
             "connected" => Some((Figure::Connected, Unit::Share)),
             "users" => Some((Figure::Users, Unit::Count)),
             "refused" => Some((Figure::Refused, Unit::Count)),
+            "cost" => Some((Figure::Cost, Unit::Plain)),
+            "cost_per_user_hour" => Some((Figure::CostPerUserHour, Unit::Plain)),
+            name if name.starts_with(BEHIND) => Some((behind(name, &span)?, Unit::Duration)),
             name => {
                 let found = Wire::ALL.iter().find(|(wire, _)| *wire == name);
                 found.map(|(_, wire)| (Figure::Wire(*wire), Unit::Count))
@@ -527,7 +535,19 @@ fn limit(text: &str, unit: Unit) -> Result<f64, UnitError> {
             rate.map_err(|error| fraction_as_rate(text, error))
         }
         Unit::Duration => parse::duration(text).map(|seconds| seconds * 1e9),
+        Unit::Plain => parse::number(text),
     }
+}
+
+/// `behind(300ms)`.
+fn behind(written: &str, span: &Range<usize>) -> Result<Figure, FigureError> {
+    let inner = written[BEHIND.len()..].strip_suffix(')').unwrap_or("");
+    let limit = parse::duration(inner.trim()).ok();
+    let limit_ns = limit.and_then(parse::seconds_to_ns);
+    limit_ns.map(Figure::Behind).ok_or_else(|| {
+        let message = format!("`{written}` has no duration in brackets");
+        FigureError::new(span.clone(), message).hint("write it like behind(300ms)")
+    })
 }
 
 /// `rate` is operations per second here; in k6 it is a share, a fraction of 1.

@@ -176,9 +176,31 @@ pub enum EventKind {
         /// How many of the machine's seconds an emulated one lasts.
         factor: u32,
     },
+    /// At the end: for how long the hosts of the lab were in use.
+    LabUsed {
+        /// What prices are in; `None`: the lab has no price list.
+        currency: Option<String>,
+        /// All hosts.
+        hosts: Vec<HostUse>,
+    },
     /// Something that is no error of an operation, in words.
     Note {
         /// In words.
         text: String,
     },
+}
+
+/// For how long a host of a lab was in use during a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostUse {
+    /// The host's name.
+    pub host: String,
+    /// Its region's name.
+    pub region: String,
+    /// Time in use.
+    pub used_ns: u64,
+    /// Time that is paid for.
+    pub billed_ns: u64,
+    /// What an hour costs, digit by digit; `None`: it has no price.
+    pub per_hour: Option<String>,
 }

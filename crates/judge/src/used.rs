@@ -1,0 +1,174 @@
+//! What the hosts of the lab that a run took place in cost: money is decimal, as in [`cost`](crate::cost).
+
+use std::collections::BTreeMap;
+
+use record::schema::{EventKind, Finding, HostUse, Severity};
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+
+use crate::cost::Money;
+use crate::figures::Figures;
+use crate::finding::finding;
+
+const HOUR_NS: Decimal = Decimal::from_parts(817_405_952, 838, 0, false, 0);
+/// Most hosts that are named.
+const HOSTS_SHOWN: usize = 8;
+
+/// What was said of the hosts at the run's end.
+fn uses(figures: &Figures) -> Option<(&str, &[HostUse])> {
+    let mut reported = figures.events.iter().rev();
+    reported.find_map(|event| match &event.what {
+        EventKind::LabUsed {
+            currency: Some(currency),
+            hosts,
+        } => Some((currency.as_str(), hosts.as_slice())),
+        _ => None,
+    })
+}
+
+/// What a host cost; `None`: it has no price, or one that no number holds.
+fn cost_of(host: &HostUse) -> Option<Money> {
+    let per_hour: Decimal = host.per_hour.as_ref()?.parse().ok()?;
+    let billed = Decimal::from(host.billed_ns);
+    per_hour.checked_mul(billed.checked_div(HOUR_NS)?)
+}
+
+fn sum(hosts: &[HostUse]) -> Option<Money> {
+    let costs = hosts.iter().filter_map(cost_of);
+    costs.fold(None, |sum: Option<Money>, cost| {
+        sum.unwrap_or_default().checked_add(cost)
+    })
+}
+
+/// What all hosts with a price cost during the run; `None`: none has one.
+pub(crate) fn cost(figures: &Figures) -> Option<f64> {
+    sum(uses(figures)?.1)?.to_f64()
+}
+
+/// The same for each hour that a user was there.
+pub(crate) fn cost_per_user_hour(figures: &Figures) -> Option<f64> {
+    let hours = figures.user_hours();
+    (hours > 0.0).then_some(cost(figures)? / hours)
+}
+
+/// What the hosts cost, by region and by host.
+pub(crate) fn found(figures: &Figures) -> Option<Finding> {
+    let (currency, hosts) = uses(figures)?;
+    let total = cost(figures)?;
+    let money = |amount: f64| format!("{} {currency}", units::significant(amount, 4));
+    let mut regions: BTreeMap<&str, Money> = BTreeMap::new();
+    let mut each: Vec<(Money, &HostUse)> = Vec::new();
+    for host in hosts {
+        if let Some(cost) = cost_of(host) {
+            let region = regions.entry(&host.region).or_default();
+            *region = region.saturating_add(cost);
+            each.push((cost, host));
+        }
+    }
+    each.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.host.cmp(&b.1.host)));
+    let unpriced = hosts.len() - each.len();
+    let of = |cost: &Money| money(cost.to_f64().unwrap_or_default());
+    let regions: Vec<String> = regions
+        .iter()
+        .map(|(region, cost)| format!("{region} {}", of(cost)))
+        .collect();
+    let shown = each.iter().take(HOSTS_SHOWN).map(|(cost, host)| {
+        let used = units::span(host.used_ns);
+        format!("{} {} for {used}", host.host, of(cost))
+    });
+    let mut shown: Vec<String> = shown.collect();
+    if each.len() > HOSTS_SHOWN {
+        shown.push(format!("and {} more", each.len() - HOSTS_SHOWN));
+    }
+    let mut text = format!(
+        "the lab's hosts cost {} during the run: {} ({})",
+        money(total),
+        regions.join(", "),
+        shown.join(", ")
+    );
+    let per_user_hour = cost_per_user_hour(figures);
+    if let Some(cost) = per_user_hour {
+        text += &format!("; {} for each hour of a user", money(cost));
+    }
+    if unpriced > 0 {
+        let hosts = units::counted(unpriced as u64, "host");
+        text += &format!("; {hosts} without a price not counted");
+    }
+    let mut draft = finding(Severity::Note, "lab-cost", text).with("cost", total);
+    if let Some(cost) = per_user_hour {
+        draft = draft.with("cost_per_user_hour", cost);
+    }
+    Some(draft.done())
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use plan::Figure;
+    use record::schema::Event;
+
+    use super::*;
+    use crate::sample::{SECOND, figures, rendered};
+    use crate::threshold::value;
+
+    fn host(name: &str, region: &str, billed_s: u64, per_hour: Option<&str>) -> HostUse {
+        HostUse {
+            host: name.to_owned(),
+            region: region.to_owned(),
+            used_ns: billed_s * SECOND,
+            billed_ns: billed_s * SECOND,
+            per_hour: per_hour.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn hosts_cost_their_hours_and_regions_add_up() {
+        let mut figures = figures();
+        assert_eq!(value(&figures, &Figure::Cost), None);
+        assert!(found(&figures).is_none());
+        figures.events.push(Event {
+            at_ns: 60 * SECOND,
+            what: EventKind::LabUsed {
+                currency: Some("USD".to_owned()),
+                hosts: vec![
+                    host("store", "ireland", 3_600, Some("0.25")),
+                    host("api-1", "ireland", 1_800, Some("0.1")),
+                    host("api-2", "sydney", 900, Some("0.1")),
+                    host("front", "sydney", 3_600, None),
+                ],
+            },
+        });
+        // 0.25 + 0.05 + 0.025.
+        assert_eq!(value(&figures, &Figure::Cost), Some(0.325));
+        let hours = figures.user_hours();
+        let per_hour = value(&figures, &Figure::CostPerUserHour).unwrap();
+        assert!((per_hour - 0.325 / hours).abs() < 1e-12);
+        expect![[r#"
+            Note lab-cost
+                the lab's hosts cost 0.3250 USD during the run: ireland 0.3000 USD, sydney
+                0.02500 USD (store 0.2500 USD for 1 h, api-1 0.05000 USD for 30 min, api-2
+                0.02500 USD for 15 min); 9.750 USD for each hour of a user; 1 host without a
+                price not counted
+        "#]]
+        .assert_eq(&rendered(&Vec::from_iter(found(&figures))));
+    }
+
+    #[test]
+    fn a_lab_without_prices_costs_nothing_that_is_known() {
+        let mut figures = figures();
+        figures.events.push(Event {
+            at_ns: 0,
+            what: EventKind::LabUsed {
+                currency: None,
+                hosts: vec![host("api", "ireland", 1, None)],
+            },
+        });
+        assert_eq!(value(&figures, &Figure::Cost), None);
+        assert!(found(&figures).is_none());
+    }
+
+    #[test]
+    fn an_hour_has_as_many_nanoseconds() {
+        assert_eq!(HOUR_NS, Decimal::from(3_600_000_000_000_u64));
+    }
+}
