@@ -137,6 +137,34 @@ impl Client {
         self.done()
     }
 
+    /// A run is about to begin: scaling groups get to what they desire, by these rules instead of the file's.
+    ///
+    /// # Errors
+    /// The rules are wrong, instances do not start, or the lab went away.
+    pub fn prepare(mut self, scaling: Option<&str>) -> Result<(), ClientError> {
+        let scaling = scaling.map(str::to_owned);
+        self.send(&Request::Prepare { scaling })?;
+        self.done()
+    }
+
+    /// Sets the number of a service's instances, in each of its regions or in one.
+    ///
+    /// # Errors
+    /// There is no such group, or it may not have as many.
+    pub fn scale(
+        mut self,
+        service: &str,
+        region: Option<&str>,
+        count: u32,
+    ) -> Result<(), ClientError> {
+        self.send(&Request::Scale {
+            service: service.to_owned(),
+            region: region.map(str::to_owned),
+            count,
+        })?;
+        self.done()
+    }
+
     /// A run has begun: faults happen by its time. Returns the events from now on; they end with the connection.
     ///
     /// # Errors
@@ -216,6 +244,38 @@ impl Followed {
     /// No descriptor is left.
     pub fn closer(&self) -> io::Result<UnixStream> {
         self.client.stream.try_clone()
+    }
+
+    /// The other end of the same connection, for another thread.
+    ///
+    /// # Errors
+    /// No descriptor is left.
+    pub fn reporter(&self) -> io::Result<Reporter> {
+        let stream = self.client.stream.try_clone()?;
+        Ok(Reporter { stream })
+    }
+}
+
+/// Reports to a lab on the run that follows its events.
+#[derive(Debug)]
+pub struct Reporter {
+    stream: UnixStream,
+}
+
+impl Reporter {
+    /// The users that are there, and how many arrived per second. A lab that has gone does not hear it.
+    pub fn crowd(&self, users: u64, arrivals_per_s: f64) {
+        let request = Request::Crowd {
+            users,
+            arrivals_per_s,
+        };
+        let _ = write(&self.stream, &request);
+    }
+
+    /// Ends the wait of [`next_event`](Followed::next_event).
+    pub fn close(&self) {
+        // An error means that it is closed already.
+        let _ = self.stream.shutdown(std::net::Shutdown::Both);
     }
 }
 

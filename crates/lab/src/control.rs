@@ -19,11 +19,12 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFl
 use rustix::process::Signal;
 
 use crate::clock::{now, rest};
+use crate::error::SystemError;
 use crate::faults::Faults;
-use crate::file::{TimedFault, fault};
+use crate::file::{TimedFault, fault, scaling};
 use crate::instance::send;
 use crate::message::{LINE_BYTES_MAX, Reply, Request};
-use crate::system::{System, SystemError};
+use crate::system::System;
 
 /// How often a command that runs is looked at.
 const POLL: Duration = Duration::from_millis(10);
@@ -127,6 +128,16 @@ impl Control {
                 Ok(false) => Reply::Refused(format!("no fault {number} is at work")),
                 Err(error) => Reply::Refused(error.to_string()),
             },
+            Ok(Request::Prepare { scaling }) => self.prepare(scaling.as_deref()),
+            Ok(Request::Scale {
+                service,
+                region,
+                count,
+            }) => {
+                let set = self.system.scaler.set(&service, region.as_deref(), count);
+                set.map_or_else(Reply::Refused, |()| Reply::Done)
+            }
+            Ok(Request::Crowd { .. }) => Reply::Refused("no events follow here".to_owned()),
             Ok(Request::Signal(_)) => Reply::Refused("no command runs here".to_owned()),
         };
         // Who has gone gets nothing.
@@ -147,6 +158,20 @@ impl Control {
         }
     }
 
+    /// Brings scaling groups to where a run begins.
+    fn prepare(&self, own: Option<&str>) -> Reply {
+        let own = own.map(|text| scaling(text, &self.system.directory.file));
+        let own = match own.unwrap_or(Ok(Vec::new())) {
+            Ok(own) => own,
+            Err(diagnostics) => {
+                let all = diagnostics.iter().map(|d| d.message.as_str());
+                return Reply::Refused(all.collect::<Vec<_>>().join("; "));
+            }
+        };
+        let prepared = self.system.scaler.prepare(&own);
+        prepared.map_or_else(Reply::Refused, |()| Reply::Done)
+    }
+
     /// Lets the file's faults happen by the time of a run, and sends all events, until the caller goes. Faults that
     /// have not ended by then do.
     fn follow(&self, stream: &UnixStream, zero_unix_ns: u64) {
@@ -155,7 +180,8 @@ impl Control {
         let _ = self.system.reset_network();
         let mut due = timeline(&self.system.directory.file.faults);
         let mut begun: BTreeMap<usize, u32> = BTreeMap::new();
-        let gone = watch(stream);
+        self.system.scaler.begin(zero_unix_ns);
+        let (gone, reports) = watch(stream);
         while !gone.load(Ordering::Relaxed) && !self.down.load(Ordering::Relaxed) {
             let now_ns = unix_ns().saturating_sub(zero_unix_ns);
             while let Some((_, number, begins)) = due.pop_if(|(at_ns, ..)| *at_ns <= now_ns) {
@@ -166,6 +192,13 @@ impl Control {
                 if let Err(error) = happened {
                     self.system.events.add(error.to_string());
                 }
+            }
+            while let Ok(Request::Crowd {
+                users,
+                arrivals_per_s,
+            }) = reports.try_recv()
+            {
+                self.system.scaler.crowd(users, arrivals_per_s);
             }
             let sent = match events.recv_timeout(EVENT_POLL) {
                 Ok(event) => write_line(stream, &Reply::Event(event)).is_ok(),
@@ -327,18 +360,24 @@ fn orders(stream: &UnixStream) -> Receiver<i32> {
     receiver
 }
 
-/// True once the caller has gone.
-fn watch(stream: &UnixStream) -> Arc<AtomicBool> {
+/// What the caller says, and true once it has gone.
+fn watch(stream: &UnixStream) -> (Arc<AtomicBool>, Receiver<Request>) {
     let gone = Arc::new(AtomicBool::new(false));
-    if let Ok(mut stream) = stream.try_clone() {
+    let (sender, receiver) = channel();
+    if let Ok(stream) = stream.try_clone() {
         let gone = Arc::clone(&gone);
         thread::spawn(move || {
-            let mut byte = [0];
-            while stream.read(&mut byte).is_ok_and(|count| count > 0) {}
+            let mut lines = BufReader::new(stream);
+            let mut line = String::new();
+            while let Ok(1..) = (&mut lines).take(LINE_BYTES_MAX).read_line(&mut line) {
+                // Whoever listens no longer has gone, too.
+                let _ = serde_json::from_str(&line).map(|request| sender.send(request));
+                line.clear();
+            }
             gone.store(true, Ordering::Relaxed);
         });
     }
-    gone
+    (gone, receiver)
 }
 
 /// The first line of a connection, and the descriptors that came with it.

@@ -7,11 +7,12 @@ use std::sync::{Mutex, PoisonError};
 use wan::link::DELAY_NS_MAX;
 use wan::{Link, Loss, Rate};
 
+use crate::error::SystemError;
 use crate::file::{Fault, Instances, LabFile};
 use crate::instance::Instance;
 use crate::layout;
 use crate::shortage::{self, FileLimits};
-use crate::system::{System, SystemError};
+use crate::system::System;
 
 /// Faults that have begun and not ended.
 #[derive(Debug, Default)]
@@ -59,9 +60,11 @@ impl Faults {
             Fault::Restart(instances) => each(system, instances, Instance::restart),
             Fault::FillDisk(instances) => each_folder(system, instances, shortage::fill)?,
             Fault::ExhaustFiles(instances) => {
-                let pids = system.instances(instances);
-                let pids = pids.filter_map(|(instance, _)| instance.seen().get().pid);
-                let files = pids.flat_map(shortage::exhaust_files).collect();
+                let mut files = Vec::new();
+                system.site.each(instances, |instance, _| {
+                    let pid = instance.seen().get().pid;
+                    files.extend(pid.into_iter().flat_map(shortage::exhaust_files));
+                });
                 if let Some(active) = inner.active.last_mut() {
                     active.files = files;
                 }
@@ -108,8 +111,7 @@ impl Faults {
 }
 
 fn each(system: &System, instances: &Instances, what: fn(&Instance)) {
-    let of = system.instances(instances);
-    of.for_each(|(instance, _)| what(instance));
+    system.site.each(instances, |instance, _| what(instance));
 }
 
 /// Something is done in the directory of each instance; the first error ends it.
@@ -118,13 +120,16 @@ fn each_folder(
     instances: &Instances,
     what: impl Fn(&Path) -> io::Result<()>,
 ) -> Result<(), SystemError> {
-    let mut of = system.instances(instances);
-    of.try_for_each(|(instance, folder)| {
-        what(&folder).map_err(|source| SystemError::Io {
-            what: format!("let a fault befall {}", instance.name),
-            source,
-        })
-    })
+    let mut done = Ok(());
+    system.site.each(instances, |instance, folder| {
+        if done.is_ok() {
+            done = what(&folder).map_err(|source| SystemError::Io {
+                what: format!("let a fault befall {}", instance.name),
+                source,
+            });
+        }
+    });
+    done
 }
 
 /// Sets all links to what the file and the faults at work make of them.

@@ -28,8 +28,8 @@ const HEALTH: Duration = Duration::from_secs(1);
 const ATTEMPT_MAX: Duration = Duration::from_secs(1);
 /// How long an instance may take to get ready, with all that prepares it.
 const READY_MAX: Duration = Duration::from_secs(90);
-/// How long an instance may take to end in good order.
-const END_MAX: Duration = Duration::from_secs(10);
+/// How long an instance may take to end in good order, if nothing else is said.
+pub(crate) const END_MAX: Duration = Duration::from_secs(10);
 /// Between the end of a process and its next start.
 const RESTART_PAUSE: Duration = Duration::from_millis(200);
 /// How much of an instance's log an error shows, in bytes.
@@ -53,6 +53,8 @@ pub(crate) struct Launch {
     pub(crate) ready: Ready,
     pub(crate) restarts: bool,
     pub(crate) stop_signal: i32,
+    /// How long it may take to end in good order.
+    pub(crate) end_max: Duration,
 }
 
 /// What is done to an instance.
@@ -91,6 +93,8 @@ impl SeenBy {
 #[derive(Debug)]
 pub(crate) struct Instance {
     pub(crate) name: String,
+    /// Whether it is started again when its process ends.
+    restarts: bool,
     orders: Sender<Order>,
     seen: Arc<Mutex<Seen>>,
     thread: Option<JoinHandle<()>>,
@@ -144,7 +148,7 @@ impl Instance {
             pid: None,
             restarts: 0,
         }));
-        let name = launch.name.clone();
+        let (name, restarts) = (launch.name.clone(), launch.restarts);
         let mut keeper = Keeper {
             launch,
             namespace,
@@ -160,6 +164,7 @@ impl Instance {
         let thread = std::thread::spawn(move || keeper.keep(&received));
         Ok(Instance {
             name,
+            restarts,
             orders,
             seen,
             thread: Some(thread),
@@ -406,7 +411,7 @@ impl Keeper {
         if let Some(signal) = Signal::from_named_raw(self.launch.stop_signal) {
             send(child.id(), signal);
         }
-        let limit = now() + stretch(END_MAX);
+        let limit = now() + stretch(self.launch.end_max);
         while now() < limit && !self.has_ended() {
             crate::clock::rest(POLL / 5);
         }
@@ -457,6 +462,15 @@ impl Drop for Keeper {
     fn drop(&mut self) {
         self.signal(Signal::KILL);
         self.reap();
+    }
+}
+
+/// Whether its process has ended and nothing starts it again: it was killed by a fault, or has no restart rule.
+pub(crate) fn died(instance: &Instance) -> bool {
+    match instance.seen().get().state {
+        InstanceState::Killed => true,
+        InstanceState::Ended => !instance.restarts,
+        InstanceState::Starting | InstanceState::Ready | InstanceState::Unwell => false,
     }
 }
 

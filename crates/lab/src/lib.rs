@@ -9,6 +9,7 @@ mod clock;
 mod control;
 mod directory;
 mod dns;
+mod error;
 pub mod events;
 mod faults;
 pub mod file;
@@ -19,8 +20,10 @@ mod layout;
 pub mod message;
 mod pieces;
 pub mod policy;
+mod scaler;
 pub mod scaling;
 mod shortage;
+mod site;
 mod system;
 
 pub use faults::describe;

@@ -29,6 +29,27 @@ pub enum Request {
     },
     /// To a command that runs: this signal.
     Signal(i32),
+    /// A run is about to begin: scaling groups are to be at what they desire.
+    Prepare {
+        /// Groups in place of the file's, as `scaling` has them.
+        scaling: Option<String>,
+    },
+    /// The number of a service's instances, in each of its regions or in one.
+    Scale {
+        /// The service's name.
+        service: String,
+        /// The region's name.
+        region: Option<String>,
+        /// How many.
+        count: u32,
+    },
+    /// While events follow: the run's users.
+    Crowd {
+        /// Users that are there.
+        users: u64,
+        /// Users that arrived per second.
+        arrivals_per_s: f64,
+    },
     /// A run has begun at this time: faults with times begin, and all events follow. They end with the connection.
     Follow {
         /// Since the Unix epoch, in nanoseconds.
@@ -83,6 +104,12 @@ pub struct Status {
     pub hosts: Vec<HostStatus>,
     /// All instances of services.
     pub instances: Vec<InstanceStatus>,
+    /// All scaling groups.
+    pub groups: Vec<GroupStatus>,
+    /// Where the lab's page of metrics is, on the host that conducts; `None`: there are no groups.
+    pub metrics: Option<String>,
+    /// The file of the price list, relative to `file`.
+    pub prices: Option<String>,
     /// Overrides of the lab's run: key and value.
     pub sets: BTreeMap<String, String>,
     /// Environment variables of the lab's run.
@@ -112,6 +139,40 @@ pub struct HostStatus {
     pub memory_bytes: Option<u64>,
     /// What it costs, by the name of a price list.
     pub price: Option<String>,
+    /// For how long it was in use since the run's start; `None`: it is the lab's own.
+    pub usage: Option<HostUsage>,
+}
+
+/// For how long a host was in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostUsage {
+    /// Whether it is now.
+    pub is_in_use: bool,
+    /// Time in use, in nanoseconds.
+    pub used_ns: u64,
+    /// Time that is paid for, in nanoseconds.
+    pub billed_ns: u64,
+}
+
+/// How a scaling group is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupStatus {
+    /// The service's name.
+    pub service: String,
+    /// The region's name, if the service has hosts in several.
+    pub region: Option<String>,
+    /// The fewest instances.
+    pub minimum: u32,
+    /// How many there should be.
+    pub desired: u32,
+    /// The most.
+    pub maximum: u32,
+    /// How many run.
+    pub running: u32,
+    /// How many are on their way.
+    pub launching: u32,
+    /// How many are being ended.
+    pub ending: u32,
 }
 
 /// The way between two regions, requested and measured.

@@ -1,32 +1,31 @@
 //! A lab that is up: its hosts, the network between them, and what runs on them.
 
 use std::collections::BTreeMap;
-use std::ffi::CString;
 use std::fs;
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::Duration;
 
-use machine::clock::{self, Dilation, unix_ns};
+use machine::clock::{Dilation, unix_ns};
 use machine::group::{Group, GroupLimits};
 use machine::procfs;
-use rustix::mount::{MountFlags, mount};
-use wan::{Forwarder, Namespace, Port, WanError};
+use wan::{Forwarder, Namespace, Port};
 
-use crate::directory::{Directory, FillError};
+use crate::directory::Directory;
 use crate::dns::{self, NameServers, Resolve};
+use crate::error::{SystemError, io_error};
 use crate::events::Events;
-use crate::file::{Instances, LabFile, Part, Template};
+use crate::file::{LabFile, Part, Template};
 use crate::folder::Folder;
-use crate::instance::{Instance, InstanceError, Launch, in_groups};
+use crate::instance::END_MAX;
 use crate::layout::{self, Placed};
 use crate::message::{HostStatus, InstanceStatus, NetworkStatus, Status};
-use crate::pieces::{self, Commands, Piece};
-use crate::shortage;
+use crate::pieces;
+use crate::scaler::Scaler;
+use crate::site::{Host, Site};
 
 /// The largest packet, in bytes: Ethernet's.
 const MTU: u16 = 1500;
@@ -41,80 +40,15 @@ const SETTINGS: [(&str, &str); 3] = [
 /// Names of control groups begin with this and the lab's name.
 pub(crate) const GROUP_PREFIX: &str = "throng-lab-";
 
-/// Why a lab is not up.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum SystemError {
-    /// No network.
-    #[error(transparent)]
-    Wan(#[from] WanError),
-    /// A service is not there.
-    #[error(transparent)]
-    Instance(#[from] InstanceError),
-    /// A text cannot be filled in.
-    #[error("{instance}: {source}")]
-    Fill {
-        /// The instance.
-        instance: String,
-        /// Why.
-        source: FillError,
-    },
-    /// A fault while one of its kind is at work.
-    #[error("the fault {0} does the same to an instance already")]
-    Collides(u32),
-    /// A file or a system call.
-    #[error("cannot {what}")]
-    Io {
-        /// What was attempted.
-        what: String,
-        /// Why not.
-        #[source]
-        source: io::Error,
-    },
-}
-
-fn io_error(what: impl Into<String>) -> impl FnOnce(io::Error) -> SystemError {
-    let what = what.into();
-    move |source| SystemError::Io { what, source }
-}
-
-/// A host at work.
-pub(crate) struct Host {
-    placed: Placed,
-    namespace: Arc<Namespace>,
-    /// `None`: nothing limits or counts what runs on it.
-    group: Option<Group>,
-}
-
-impl Host {
-    /// A command that joins the host's control group.
-    pub(crate) fn command(&self, words: &[String]) -> Command {
-        let joins = self.group.as_ref().map(Group::joins).unwrap_or_default();
-        in_groups(&joins, &own_program(words.to_vec()))
-    }
-
-    /// Starts a command on the host.
-    pub(crate) fn spawn(&self, command: &mut Command) -> io::Result<Child> {
-        self.namespace.spawn(command)
-    }
-}
-
-/// An instance and where it is.
-pub(crate) struct Running {
-    pub(crate) service: usize,
-    pub(crate) host: usize,
-    pub(crate) instance: Instance,
-}
-
 /// A lab that is up.
 pub(crate) struct System {
     // Services end before the network does: the order of the fields is that of their ends.
-    pub(crate) running: Vec<Running>,
+    pub(crate) scaler: Scaler,
+    pub(crate) site: Arc<Site>,
     _names: NameServers,
     pub(crate) forwarder: Forwarder,
-    hosts: Vec<Host>,
     pub(crate) directory: Arc<Directory>,
     pub(crate) events: Arc<Events>,
-    folder: Folder,
     source: PathBuf,
     since_unix_ns: u64,
     /// See [`System::dropped`]: when the network was last reset.
@@ -146,14 +80,20 @@ impl System {
         let beside = source.parent().unwrap_or(Path::new("/"));
         let directory = Arc::new(Directory::new(file, placed, password, beside));
         let names = start_names(&hosts, &directory)?;
-        let mut system = System {
-            running: Vec::new(),
+        let site = Site::new(
+            hosts,
+            Arc::clone(&directory),
+            Arc::clone(&events),
+            folder.clone(),
+        );
+        let site = Arc::new(site);
+        let system = System {
+            scaler: Scaler::new(&site).map_err(io_error("serve the lab's page of metrics"))?,
+            site,
             _names: names,
             forwarder,
-            hosts,
             directory,
             events,
-            folder: folder.clone(),
             source: source.to_owned(),
             since_unix_ns: unix_ns(),
             dropped_before: AtomicU64::new(0),
@@ -161,171 +101,43 @@ impl System {
         for service in 0..system.directory.file.services.len() {
             system.start_service(service, progress)?;
         }
+        system.scaler.start();
         Ok(system)
     }
 
-    /// Starts all instances of a service at once, and waits until they are ready.
+    /// Starts all instances of a service at once, of a scaling group as many as it desires, and waits until they are
+    /// ready.
     fn start_service(
-        &mut self,
+        &self,
         service: usize,
         progress: &mut dyn FnMut(String),
     ) -> Result<(), SystemError> {
-        let hosts = self.directory.file.services[service].hosts.clone();
-        progress(format!(
-            "starting {}",
-            self.directory.file.services[service].name
-        ));
-        let launches: Result<Vec<Launch>, SystemError> = hosts
-            .iter()
-            .map(|host| self.launch(service, *host))
-            .collect();
-        let launches = launches?;
-        let started: Vec<Result<Instance, InstanceError>> = thread::scope(|scope| {
-            let threads = hosts.iter().zip(launches).map(|(host, launch)| {
-                let namespace = Arc::clone(&self.hosts[*host].namespace);
-                let events = Arc::clone(&self.events);
-                scope.spawn(move || Instance::start(launch, namespace, events))
-            });
+        let file = &self.site.directory.file;
+        progress(format!("starting {}", file.services[service].name));
+        let mut hosts = file.services[service].hosts.clone();
+        let mut end_max = END_MAX;
+        let groups = file.scaling.iter();
+        for group in groups.filter(|group| group.service == service) {
+            let later = &group.hosts[group.rules.desired as usize..];
+            hosts.retain(|host| !later.contains(host));
+            end_max = Duration::from_nanos(group.rules.drain_ns);
+        }
+        let started: Result<Vec<()>, SystemError> = thread::scope(|scope| {
+            let threads = hosts
+                .iter()
+                .map(|host| scope.spawn(|| self.site.start(service, *host, end_max)));
             let threads: Vec<_> = threads.collect();
             let joined = threads.into_iter().map(thread::ScopedJoinHandle::join);
             joined
                 .map(|ended| ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
                 .collect()
         });
-        for (host, instance) in hosts.into_iter().zip(started) {
-            let instance = instance?;
-            self.events.add(format!("{} is ready", instance.name));
-            self.directory.add(service, host, instance.seen());
-            self.running.push(Running {
-                service,
-                host,
-                instance,
-            });
-        }
-        Ok(())
-    }
-
-    /// How an instance is started.
-    fn launch(&self, service: usize, host: usize) -> Result<Launch, SystemError> {
-        let directory = &self.directory;
-        let name = directory.instance(service, host);
-        let (of, at) = (&directory.file.services[service], &self.hosts[host]);
-        let folder = self.folder.data(&name);
-        fs::create_dir_all(&folder).map_err(io_error(format!("make {}", folder.display())))?;
-        if let Some(bytes) = directory.file.hosts[host].disk_bytes {
-            mount_disk(&folder, bytes).map_err(io_error(format!("make a disk for {name}")))?;
-        }
-        let fill = |template: &_| {
-            let filled = directory.fill(template, &at.placed, Some(&folder));
-            filled.map_err(|source| SystemError::Fill {
-                instance: name.clone(),
-                source,
-            })
-        };
-        for (file, template) in &of.files {
-            let path = folder.join(file);
-            write_private(&path, &fill(template)?)
-                .map_err(io_error(format!("write {}", path.display())))?;
-        }
-        let (prepare, command) = match &of.part {
-            Part::Command(words) => {
-                let words: Result<Vec<String>, SystemError> = words.iter().map(&fill).collect();
-                (Vec::new(), own_program(words?))
-            }
-            Part::Package { options, .. } => {
-                let options: Result<Vec<String>, SystemError> = options.iter().map(&fill).collect();
-                let commands = self.piece(service, host, &folder, &options?);
-                let commands = commands.map_err(io_error(format!("write files of {name}")))?;
-                (commands.prepare, commands.command)
-            }
-        };
-        let environment: Result<Vec<(String, String)>, SystemError> = of
-            .environment
-            .iter()
-            .map(|(name, template)| Ok((name.clone(), fill(template)?)))
-            .collect();
-        let mut environment = environment?;
-        environment.insert(0, ("PATH".to_owned(), pieces::path()));
-        environment.push((
-            shortage::SKEW_VARIABLE.to_owned(),
-            shortage::skew_file(&folder).display().to_string(),
-        ));
-        environment.push((
-            clock::VARIABLE.to_owned(),
-            Dilation::of_process().to_string(),
-        ));
-        Ok(Launch {
-            log: self.folder.log(&name),
-            joins: at.group.as_ref().map(Group::joins).unwrap_or_default(),
-            address: at.placed.address,
-            ready: of.ready.clone(),
-            restarts: of.restarts,
-            stop_signal: of.stop_signal,
-            name,
-            prepare,
-            command,
-            environment,
-            folder,
-        })
-    }
-
-    /// How a server of a package is started.
-    fn piece(
-        &self,
-        service: usize,
-        host: usize,
-        folder: &Path,
-        options: &[String],
-    ) -> io::Result<Commands> {
-        let directory = &self.directory;
-        let services = &directory.file.services;
-        let Part::Package {
-            package,
-            replica_of,
-            ..
-        } = &services[service].part
-        else {
-            return Err(io::ErrorKind::InvalidInput.into());
-        };
-        let master = replica_of.map(|master| {
-            let master = &services[master];
-            let address = directory.placed[master.hosts[0]].address;
-            (address, master.port.unwrap_or_default())
-        });
-        let is_followed = services.iter().any(|other| {
-            matches!(&other.part, Part::Package { replica_of: Some(of), .. } if *of == service)
-        });
-        let piece = Piece {
-            package: *package,
-            folder,
-            address: directory.placed[host].address,
-            port: services[service].port.unwrap_or_default(),
-            password: &directory.password,
-            options,
-            master,
-            number: host,
-            is_followed,
-        };
-        piece.commands()
-    }
-
-    /// Instances of a service and their directories.
-    pub(crate) fn instances<'a>(
-        &'a self,
-        of: &'a Instances,
-    ) -> impl Iterator<Item = (&'a Instance, PathBuf)> {
-        let meant =
-            |running: &&Running| running.service == of.service && of.hosts.contains(&running.host);
-        let running = self.running.iter().filter(meant);
-        running.map(|running| {
-            let instance = &running.instance;
-            (instance, self.folder.data(&instance.name))
-        })
+        started.map(|_| ())
     }
 
     /// A host by its name.
     pub(crate) fn host(&self, name: &str) -> Option<&Host> {
-        self.hosts.iter().find(|host| host.placed.name == name)
+        self.site.hosts.iter().find(|host| host.placed.name == name)
     }
 
     /// Counts again from zero what the network does.
@@ -336,23 +148,23 @@ impl System {
 
     /// Packets that hosts sent and the network was too slow to read, since the hosts were made.
     fn dropped(&self) -> u64 {
-        let all = self.hosts.iter().map(|host| host.namespace.dropped());
+        let all = self.site.hosts.iter().map(|host| host.namespace.dropped());
         all.filter_map(Result::ok).sum()
     }
 
     /// The network of a region's users.
     pub(crate) fn namespace_of_crowd(&self, region: usize) -> &Namespace {
-        &self.hosts[self.directory.file.hosts.len() + region].namespace
+        &self.site.hosts[self.directory.file.hosts.len() + region].namespace
     }
 
     /// Names of all hosts.
     pub(crate) fn host_names(&self) -> impl Iterator<Item = &str> {
-        self.hosts.iter().map(|host| host.placed.name.as_str())
+        self.site.hosts.iter().map(|host| host.placed.name.as_str())
     }
 
     /// Values for the lab's run, as they are for the host that conducts it.
     fn values(&self, of: &[(String, Template)]) -> Result<BTreeMap<String, String>, SystemError> {
-        let control = &self.hosts[self.hosts.len() - 1].placed;
+        let control = &self.site.hosts[self.site.hosts.len() - 1].placed;
         let values = of.iter().map(|(key, template)| {
             let filled = self.directory.fill(template, control, None);
             let filled = filled.map_err(|source| SystemError::Fill {
@@ -369,17 +181,16 @@ impl System {
         let run = file.run.as_ref();
         let (sets, environment) =
             run.map_or((&[][..], &[][..]), |run| (&run.sets, &run.environment));
-        let counts = self.forwarder.counts()?;
-        let total = counts.total();
-        let dilation = Dilation::of_process();
-        let hosts = self.hosts.iter().map(|host| HostStatus {
+        let uses = self.scaler.uses();
+        let hosts = self.site.hosts.iter().enumerate();
+        let hosts = hosts.map(|(number, host)| HostStatus {
             name: host.placed.name.clone(),
             region: match file.regions.get(usize::from(host.placed.place)) {
                 Some(region) => region.clone(),
                 None => crate::file::CONTROL.to_owned(),
             },
             address: host.placed.address,
-            namespace: self.folder.namespace(&host.placed.name),
+            namespace: self.site.folder.namespace(&host.placed.name),
             cpus: host.placed.cpus,
             cpu_s: host
                 .group
@@ -392,8 +203,31 @@ impl System {
                 .iter()
                 .find(|written| written.name == host.placed.name)
                 .and_then(|written| Some(written.price.as_ref()?.name.clone())),
+            usage: uses.get(number).copied(),
         });
-        let instances = self.running.iter().map(|running| {
+        Ok(Status {
+            lab: file.name.clone(),
+            dilation: file.dilation,
+            file: self.source.display().to_string(),
+            prices: file.prices.clone(),
+            up_since_unix_ns: self.since_unix_ns,
+            regions: file.regions.clone(),
+            hosts: hosts.collect(),
+            instances: self.instances(),
+            groups: self.scaler.status(),
+            metrics: self.scaler.page_url(),
+            sets: self.values(sets)?,
+            environment: self.values(environment)?,
+            network: self.network()?,
+            faults,
+        })
+    }
+
+    /// All instances. What it locks is free again afterwards: groups lock themselves first, then this.
+    fn instances(&self) -> Vec<InstanceStatus> {
+        let file = &self.directory.file;
+        let running = self.site.running();
+        let instances = running.iter().map(|running| {
             let seen = running.instance.seen().get();
             InstanceStatus {
                 name: running.instance.name.clone(),
@@ -403,29 +237,22 @@ impl System {
                 restarts: seen.restarts,
             }
         });
-        Ok(Status {
-            lab: file.name.clone(),
-            dilation: file.dilation,
-            file: self.source.display().to_string(),
-            up_since_unix_ns: self.since_unix_ns,
-            regions: file.regions.clone(),
-            hosts: hosts.collect(),
-            instances: instances.collect(),
-            sets: self.values(sets)?,
-            environment: self.values(environment)?,
-            network: NetworkStatus {
-                packets: total.packets,
-                lost: total.lost + total.queue_full + total.cut,
-                overflow: total.overflow
-                    + counts.refused
-                    + self
-                        .dropped()
-                        .saturating_sub(self.dropped_before.load(Ordering::Relaxed)),
-                late_p99_ns: dilation.shrink_ns(counts.lateness.quantile(0.99)),
-                late_max_ns: dilation.shrink_ns(counts.lateness.max()),
-                cpu_s: counts.cpu.as_secs_f64(),
-            },
-            faults,
+        instances.collect()
+    }
+
+    /// What the network did since its counts were reset.
+    fn network(&self) -> Result<NetworkStatus, SystemError> {
+        let counts = self.forwarder.counts()?;
+        let total = counts.total();
+        let dilation = Dilation::of_process();
+        let before = self.dropped_before.load(Ordering::Relaxed);
+        Ok(NetworkStatus {
+            packets: total.packets,
+            lost: total.lost + total.queue_full + total.cut,
+            overflow: total.overflow + counts.refused + self.dropped().saturating_sub(before),
+            late_p99_ns: dilation.shrink_ns(counts.lateness.quantile(0.99)),
+            late_max_ns: dilation.shrink_ns(counts.lateness.max()),
+            cpu_s: counts.cpu.as_secs_f64(),
         })
     }
 }
@@ -433,7 +260,8 @@ impl System {
 /// Instances end in the reverse order of their starts.
 impl Drop for System {
     fn drop(&mut self) {
-        while let Some(running) = self.running.pop() {
+        self.scaler.stop();
+        while let Some(running) = { self.site.running().pop() } {
             drop(running);
         }
     }
@@ -484,15 +312,6 @@ fn make_hosts(
     Ok((hosts, ports))
 }
 
-/// Makes a directory a disk of its own, in memory, which only the lab's processes see.
-fn mount_disk(folder: &Path, bytes: u64) -> io::Result<()> {
-    let flags = MountFlags::NOSUID | MountFlags::NODEV;
-    // Databases run as users of their own, which have to pass through.
-    let options = CString::new(format!("size={bytes},mode=711"))?;
-    mount("tmpfs", folder, "tmpfs", flags, options.as_c_str())?;
-    Ok(())
-}
-
 /// Sets what a host's kernel limits, and keeps the namespace under a name.
 fn set_up(namespace: &Namespace, path: &Path) -> io::Result<()> {
     fs::File::create(path)?;
@@ -514,28 +333,6 @@ fn start_names(hosts: &[Host], directory: &Arc<Directory>) -> Result<NameServers
     let directory = Arc::clone(directory);
     let resolve: Arc<Resolve> = Arc::new(move |name, region| directory.resolve(name, region));
     NameServers::start(&at, &resolve).map_err(io_error("start a name server"))
-}
-
-/// `throng` is this program, wherever it is.
-fn own_program(mut words: Vec<String>) -> Vec<String> {
-    let is_own = words.first().is_some_and(|word| word == "throng");
-    if let (true, Ok(path)) = (is_own, std::env::current_exe()) {
-        words[0] = path.display().to_string();
-    }
-    words
-}
-
-/// A file that others may not read, unless they are the service's own user.
-fn write_private(path: &Path, text: &str) -> io::Result<()> {
-    let mut options = fs::File::options();
-    let file = options
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(path)?;
-    io::Write::write_all(&mut &file, text.as_bytes())?;
-    file.set_permissions(fs::Permissions::from_mode(0o644))
 }
 
 /// What resolvers on all hosts read.

@@ -46,6 +46,7 @@ pub use ledger::Tally;
 pub use newest::{Newest, Probed};
 pub use open::check;
 pub use pool::{News, Pool, SourceName};
+pub use prometheus::text::{Kind, Sample, samples};
 pub use reading::GENERATOR_ROLE;
 pub use source::{ProbeError, TargetLocation};
 pub use web::Poster;

@@ -7,18 +7,23 @@ const ENDINGS: [&str; 5] = ["_total", "_sum", "_count", "_bucket", "_created"];
 
 /// One line with a value.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Sample<'t> {
-    pub(crate) name: &'t str,
+pub struct Sample<'t> {
+    /// The metric.
+    pub name: &'t str,
     /// As they stand there, without the braces.
-    pub(crate) labels: &'t str,
-    pub(crate) value: f64,
-    pub(crate) kind: Kind,
+    pub labels: &'t str,
+    /// In the metric's unit.
+    pub value: f64,
+    /// What it is.
+    pub kind: Kind,
 }
 
 /// Whether it may fall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// It may.
     Gauge,
+    /// It only grows, until its process starts again.
     Counter,
 }
 
@@ -39,7 +44,7 @@ impl Sample<'_> {
 }
 
 /// All samples of a page; an error states the line's number, from 1, and ends them.
-pub(crate) fn samples(text: &str) -> impl Iterator<Item = Result<Sample<'_>, (usize, String)>> {
+pub fn samples(text: &str) -> impl Iterator<Item = Result<Sample<'_>, (usize, String)>> {
     let mut types: HashMap<&str, &str> = HashMap::new();
     let mut lines = text.lines().enumerate();
     std::iter::from_fn(move || {
