@@ -113,9 +113,9 @@ pub fn conduct(
     on_tick: &mut dyn FnMut(&Tick<'_>),
 ) -> Result<Conducted, ConductError> {
     let mut plan = request.plan;
-    probe::check(&plan.probes)?;
-    let layout = layout(&plan, cores(), open_files_max(), request.workers_count);
     let lab = request.lab.as_deref();
+    prepare_lab(lab, &mut plan)?;
+    let layout = layout(&plan, cores(), open_files_max(), request.workers_count);
     let namespaces = namespaces(&request.netns, lab, &plan, request.workers_count)?;
     let warning = preflight::check(&plan, layout.users_max, request.force, &namespaces)?;
     let folder = folder_of(&request.scenario.name);
@@ -177,6 +177,19 @@ pub fn conduct(
     // The record can be closed once no loop sends rows.
     drop(pool);
     run.conclude(outcome)
+}
+
+/// Brings a lab to where a run begins, adds what it wants to be queried, and checks all of that.
+fn prepare_lab(lab: Option<&dyn Surroundings>, plan: &mut Plan) -> Result<(), ConductError> {
+    match (lab, &plan.scaling) {
+        (Some(lab), scaling) => {
+            lab.prepare(scaling.as_deref()).map_err(ConductError::Lab)?;
+            plan.probes.extend(lab.probes());
+        }
+        (None, Some(_)) => return Err(ConductError::NoLab),
+        (None, None) => {}
+    }
+    Ok(probe::check(&plan.probes)?)
 }
 
 /// The run's zero, a moment from now.

@@ -238,14 +238,6 @@ impl Followed {
         }
     }
 
-    /// What ends the wait of [`next_event`](Self::next_event), from another thread.
-    ///
-    /// # Errors
-    /// No descriptor is left.
-    pub fn closer(&self) -> io::Result<UnixStream> {
-        self.client.stream.try_clone()
-    }
-
     /// The other end of the same connection, for another thread.
     ///
     /// # Errors

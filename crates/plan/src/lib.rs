@@ -104,6 +104,9 @@ pub struct Plan {
     pub cookie_sets: Vec<usize>,
     /// What the probes query on the server's side.
     pub probes: Vec<Probe>,
+    /// Scaling groups for the lab that the run takes place in, instead of the lab's own: a mapping as JSON. The lab
+    /// checks it.
+    pub scaling: Option<String>,
 }
 
 /// What is under load.

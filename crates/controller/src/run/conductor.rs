@@ -242,6 +242,13 @@ impl Conductor<'_> {
         self.progress.counts.merge(&interval.counts);
         self.progress.ended_ns = interval.row.end_ns;
         self.progress.users = interval.row.users;
+        if let Some(lab) = self.lab {
+            let row = &interval.row;
+            let seconds = row.end_ns.saturating_sub(row.start_ns) as f64 / 1e9;
+            if seconds > 0.0 {
+                lab.crowd(row.users, row.users_started as f64 / seconds);
+            }
+        }
         let events = self.journal.take_events();
         on_tick(&Tick {
             info: self.journal.info(),

@@ -17,6 +17,12 @@ pub enum ConductError {
     Resolve { host: String, problem: String },
     #[error(transparent)]
     Netns(#[from] NetnsError),
+    #[error("the lab is not ready for the run: {0}")]
+    Lab(String),
+    #[error(
+        "the scenario has `scaling`, which only a lab has; run it by `throng lab run`, or remove it"
+    )]
+    NoLab,
     #[error(transparent)]
     TooSmall(#[from] TooSmall),
     #[error(transparent)]

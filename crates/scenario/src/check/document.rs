@@ -1,5 +1,6 @@
 //! The top level, in the order in which its parts depend on each other.
 
+use plan::probes::Probe;
 use plan::{
     Endpoint, Measure, MeasureId, MeasureKind, Phase, Plan, Session, Single, Tags, Target, builtin,
 };
@@ -8,7 +9,7 @@ use super::fields::Fields;
 use super::program::{may_fail_in, may_lose_in};
 use super::{Checker, SystemPart};
 use crate::keys::{DOCUMENT, TARGET_URL};
-use document::node::{Node, Place};
+use document::node::{Node, NodeKind, Place};
 use document::suggest;
 
 /// The systems that Throng itself can start.
@@ -56,10 +57,7 @@ impl Checker<'_> {
             let measured = fields.get("sessions").is_some();
             self.thresholds(node, &phases, measured.then_some(&recorded))
         });
-        let probes = match fields.get("probes").filter(|node| !node.is_null()) {
-            Some(node) => self.probes(node),
-            None => Vec::new(),
-        };
+        let (probes, scaling) = self.server_side(&fields);
         self.unused_params();
         let planned = phases.iter().map(Phase::users_planned).sum::<f64>();
         let data = self.finish_data(planned + singles.len() as f64);
@@ -84,6 +82,33 @@ impl Checker<'_> {
             secret_sets,
             cookie_sets,
             probes,
+            scaling,
+        })
+    }
+
+    /// What is queried on the server's side, and how the lab scales it.
+    fn server_side(&mut self, fields: &Fields<'_>) -> (Vec<Probe>, Option<String>) {
+        let given = |key| fields.get(key).filter(|node| !node.is_null());
+        let probes = given("probes").map_or_else(Vec::new, |node| self.probes(node));
+        let scaling = given("scaling").and_then(|node| self.json_of(node));
+        (probes, scaling.map(|json| json.to_string()))
+    }
+
+    /// A part that others check, with the values of parameters; single values are texts.
+    fn json_of(&mut self, node: &Node) -> Option<serde_json::Value> {
+        Some(match &node.kind {
+            NodeKind::Scalar(_) => self.word(node, "a single value")?.text.into(),
+            NodeKind::Sequence(items) => {
+                let items: Option<Vec<_>> = items.iter().map(|item| self.json_of(item)).collect();
+                items?.into()
+            }
+            NodeKind::Mapping(entries) => {
+                let entries = entries.iter();
+                let pairs: Option<serde_json::Map<_, _>> = entries
+                    .map(|entry| Some((entry.key.clone(), self.json_of(&entry.value)?)))
+                    .collect();
+                pairs?.into()
+            }
         })
     }
 

@@ -96,6 +96,16 @@ pub(crate) static DOCUMENT: Table = Table {
             default: Absent,
             doc: "Sources on the server's side that are read once a second",
         },
+        Key {
+            name: "scaling",
+            kind: Kind::Map(&Kind::Map(&Kind::Any(&[
+                Kind::Scalar,
+                Kind::List(&Kind::Map(&Kind::Scalar)),
+            ]))),
+            default: Absent,
+            doc: "[Scaling groups](lab.md#scaling) of the lab that the run takes place in, by service, \
+                  instead of those of the lab's file",
+        },
     ]],
 };
 

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, Subcommand};
@@ -34,6 +35,8 @@ pub(crate) enum LabVerb {
     Fault(LabFaultArgs),
     /// End a fault
     Repair(LabRepairArgs),
+    /// Set by hand how many instances a scaling group has
+    Scale(LabScaleArgs),
     /// End a lab and all that runs in it
     Down(LabDownArgs),
     /// Keep a lab up; `up` starts it
@@ -124,6 +127,42 @@ pub(crate) struct LabRepairArgs {
     pub(crate) lab: LabName,
     /// The fault's number, as `fault` printed it
     pub(crate) number: u32,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct LabScaleArgs {
+    #[command(flatten)]
+    pub(crate) lab: LabName,
+    /// The service and its number of instances: `api=3`, in each of its regions, or `api@ireland=3` in one
+    #[arg(value_name = "SERVICE=N")]
+    pub(crate) scale: Scale,
+}
+
+/// A number of instances of a service.
+#[derive(Debug, Clone)]
+pub(crate) struct Scale {
+    pub(crate) service: String,
+    /// `None`: in each of its regions.
+    pub(crate) region: Option<String>,
+    pub(crate) count: u32,
+}
+
+impl FromStr for Scale {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Scale, String> {
+        let written = "write it like api=3 or api@ireland=3";
+        let (place, count) = text.split_once('=').ok_or(written)?;
+        let (service, region) = match place.split_once('@') {
+            Some((service, region)) => (service, Some(region.to_owned())),
+            None => (place, None),
+        };
+        Ok(Scale {
+            service: service.to_owned(),
+            region,
+            count: count.parse().map_err(|_| written)?,
+        })
+    }
 }
 
 #[derive(Debug, ClapArgs)]

@@ -2,6 +2,7 @@
 
 mod describe;
 mod inside;
+mod prices;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -22,7 +23,7 @@ pub(crate) use inside::surroundings;
 
 use crate::args::lab::{
     LabCalibrateArgs, LabDownArgs, LabExecArgs, LabFaultArgs, LabFileArgs, LabKeepArgs,
-    LabLogsArgs, LabRepairArgs, LabRunArgs, LabStatusArgs, LabVerb,
+    LabLogsArgs, LabRepairArgs, LabRunArgs, LabScaleArgs, LabStatusArgs, LabVerb, Scale,
 };
 use crate::exit::{Exit, Failure, written};
 use crate::source;
@@ -41,6 +42,7 @@ pub(crate) fn lab(verb: LabVerb) -> Result<Exit, Failure> {
         LabVerb::Calibrate(args) => calibrate(&args),
         LabVerb::Fault(args) => fault(&args),
         LabVerb::Repair(args) => repair(&args),
+        LabVerb::Scale(args) => scale(&args),
         LabVerb::Down(args) => down(&args),
         LabVerb::Keep(args) => keep(&args),
     }
@@ -72,6 +74,7 @@ fn read(args: &LabFileArgs) -> Result<File, Failure> {
         None => lab,
     };
     let path = std::path::absolute(name).map_err(|error| Failure::new(Exit::NoInput, error))?;
+    prices::check(Path::new(name), &lab)?;
     Ok(File {
         lab,
         text: text.text,
@@ -369,6 +372,19 @@ fn repair(args: &LabRepairArgs) -> Result<Exit, Failure> {
     let (name, folder) = find(args.lab.name.as_deref())?;
     let ended = Client::connect(&folder).and_then(|client| client.repair(args.number));
     ended.map_err(|error| unreachable(&name, error))?;
+    Ok(Exit::Passed)
+}
+
+fn scale(args: &LabScaleArgs) -> Result<Exit, Failure> {
+    let (name, folder) = find(args.lab.name.as_deref())?;
+    let Scale {
+        service,
+        region,
+        count,
+    } = &args.scale;
+    let scaled = Client::connect(&folder)
+        .and_then(|client| client.scale(service, region.as_deref(), *count));
+    scaled.map_err(|error| unreachable(&name, error))?;
     Ok(Exit::Passed)
 }
 

@@ -256,7 +256,8 @@ pub(crate) fn failure(error: ConductError) -> Failure {
         ConductError::Record(_) | ConductError::RowsLost { .. } | ConductError::Judge { .. } => {
             Exit::Io
         }
-        ConductError::Probe(_) => Exit::Data,
+        ConductError::Probe(_) | ConductError::Lab(_) => Exit::Data,
+        ConductError::NoLab => Exit::Usage,
         ConductError::TooSmall(_) => Exit::System,
         ConductError::Netns(NetnsError::Namespace { .. } | NetnsError::Counters { .. }) => {
             Exit::System

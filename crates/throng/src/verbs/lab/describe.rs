@@ -44,6 +44,7 @@ pub(super) fn file(lab: &LabFile) -> String {
         let hosts = hosts.collect::<Vec<_>>().join(", ");
         let _ = writeln!(text, "  service {}: on {hosts}", service.name);
     }
+    groups(&mut text, lab);
     for name in &lab.names {
         let service = &lab.services[name.service].name;
         let _ = writeln!(
@@ -110,6 +111,7 @@ pub(super) fn status(status: &Status) -> String {
             pid.unwrap_or_default()
         );
     }
+    groups_now(&mut text, status);
     let network = &status.network;
     let _ = writeln!(
         text,
@@ -125,6 +127,45 @@ pub(super) fn status(status: &Status) -> String {
         let _ = writeln!(text, "  fault {number}: {fault}");
     }
     text
+}
+
+/// The scaling groups of a file.
+fn groups(text: &mut String, lab: &LabFile) {
+    for group in &lab.scaling {
+        let service = &lab.services[group.service].name;
+        let region = group.region.map(|at| format!(" in {}", lab.regions[at]));
+        let rules = &group.rules;
+        let alarms = units::counted(rules.alarms.len() as u64, "alarm");
+        let _ = writeln!(
+            text,
+            "  group {service}{}: {}, {} to {}, {alarms}",
+            region.unwrap_or_default(),
+            units::counted(u64::from(rules.desired), "instance"),
+            rules.minimum,
+            rules.maximum
+        );
+    }
+}
+
+/// How scaling groups are.
+fn groups_now(text: &mut String, status: &Status) {
+    for group in &status.groups {
+        let region = group.region.as_ref().map(|name| format!(" in {name}"));
+        let mut counts = format!("{} of {} instances", group.running, group.desired);
+        for (count, what) in [(group.launching, "launching"), (group.ending, "ending")] {
+            if count > 0 {
+                counts += &format!(", {count} {what}");
+            }
+        }
+        let _ = writeln!(
+            text,
+            "  group {}{}: {counts} ({} to {})",
+            group.service,
+            region.unwrap_or_default(),
+            group.minimum,
+            group.maximum
+        );
+    }
 }
 
 /// The ways between regions as a table.

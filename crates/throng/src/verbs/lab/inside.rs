@@ -1,19 +1,24 @@
 //! A run as it takes place in a lab: `throng lab exec` and `throng lab run` say in which.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use controller::Surroundings;
-use lab::client::{Client, ClientError, Followed};
+use lab::client::{Client, ClientError, Followed, Reporter};
 use lab::events::Event;
 use lab::file::CROWD_PREFIX;
 use lab::folder::Folder;
 use lab::message::Status;
-use record::schema::EventKind;
+use plan::probes::{Page, Probe, ProbeKind, Secret};
+use record::schema::{EventKind, HostUse};
 
 use super::VARIABLE;
+use super::prices::prices_of;
 use crate::exit::{Exit, Failure};
+
+/// How often the number of instances is queried: as often as other probes are.
+const PROBE_EVERY_NS: u64 = 1_000_000_000;
 
 /// The lab that this process runs in.
 #[derive(Debug)]
@@ -21,8 +26,8 @@ struct Inside {
     folder: Folder,
     /// As it was before the run.
     status: Status,
-    /// Ends the events of a run.
-    closer: Mutex<Option<std::os::unix::net::UnixStream>>,
+    /// Reports to the lab on a run, and ends its events.
+    reporter: Mutex<Option<Reporter>>,
 }
 
 /// The lab that this process runs in, if it does.
@@ -40,29 +45,57 @@ pub(crate) fn surroundings() -> Result<Option<Arc<dyn Surroundings>>, Failure> {
     Ok(Some(Arc::new(Inside {
         folder,
         status,
-        closer: Mutex::new(None),
+        reporter: Mutex::new(None),
     })))
 }
 
 impl Inside {
     fn follow(&self, unix_ns: u64) -> Result<Followed, ClientError> {
         let followed = Client::connect(&self.folder)?.follow(unix_ns)?;
-        let closer = followed.closer().map_err(ClientError::Gone)?;
-        *self.closer.lock().unwrap_or_else(PoisonError::into_inner) = Some(closer);
+        let reporter = followed.reporter().map_err(ClientError::Gone)?;
+        *self.reporter.lock().unwrap_or_else(PoisonError::into_inner) = Some(reporter);
         Ok(followed)
     }
 
-    fn network(&self) -> Result<EventKind, ClientError> {
+    /// What the network and the hosts did until now.
+    fn done(&self) -> Result<Vec<EventKind>, ClientError> {
         let status = Client::connect(&self.folder).and_then(Client::status)?;
-        let network = status.network;
-        Ok(EventKind::NetworkEmulated {
-            packets: network.packets,
-            lost: network.lost,
-            overflow: network.overflow,
-            late_p99_ns: network.late_p99_ns,
-            late_max_ns: network.late_max_ns,
-            cpu_ns: (network.cpu_s * 1e9) as u64,
+        Ok(vec![network(&status), used(&status)])
+    }
+}
+
+fn network(status: &Status) -> EventKind {
+    let network = &status.network;
+    EventKind::NetworkEmulated {
+        packets: network.packets,
+        lost: network.lost,
+        overflow: network.overflow,
+        late_p99_ns: network.late_p99_ns,
+        late_max_ns: network.late_max_ns,
+        cpu_ns: (network.cpu_s * 1e9) as u64,
+    }
+}
+
+/// For how long each host was in use, with its price if the lab has a price list that can still be read.
+fn used(status: &Status) -> EventKind {
+    let hourly = prices_of(Path::new(&status.file), status.prices.as_deref());
+    let hourly = hourly.ok().flatten();
+    let hosts = status.hosts.iter().filter_map(|host| {
+        let usage = host.usage?;
+        let prices = hourly.as_ref().zip(host.price.as_ref());
+        let per_hour = prices.and_then(|(hourly, price)| hourly.per_hour.get(price));
+        Some(HostUse {
+            host: host.name.clone(),
+            region: host.region.clone(),
+            used_ns: usage.used_ns,
+            billed_ns: usage.billed_ns,
+            per_hour: per_hour.cloned(),
         })
+    });
+    let hosts = hosts.collect();
+    EventKind::LabUsed {
+        currency: hourly.map(|hourly| hourly.currency),
+        hosts,
     }
 }
 
@@ -96,6 +129,37 @@ impl Surroundings for Inside {
         facts
     }
 
+    fn prepare(&self, scaling: Option<&str>) -> Result<(), String> {
+        let prepared = Client::connect(&self.folder).and_then(|client| client.prepare(scaling));
+        prepared.map_err(|error| error.to_string())
+    }
+
+    /// Scaling groups, if there are any.
+    fn probes(&self) -> Vec<Probe> {
+        let page = self.status.metrics.iter();
+        let probes = page.map(|url| Probe {
+            kind: ProbeKind::Prometheus {
+                page: Page {
+                    url: Secret::new(url.clone()),
+                    headers: Vec::new(),
+                },
+                metrics: Vec::new(),
+            },
+            role: "lab".to_owned(),
+            region: String::new(),
+            name: Some(self.status.lab.clone()),
+            every_ns: PROBE_EVERY_NS,
+        });
+        probes.collect()
+    }
+
+    fn crowd(&self, users: u64, arrivals_per_s: f64) {
+        let reporter = self.reporter.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(reporter) = reporter.as_ref() {
+            reporter.crowd(users, arrivals_per_s);
+        }
+    }
+
     fn begin(&self, unix_ns: u64) -> Receiver<(u64, EventKind)> {
         let (sender, receiver) = channel();
         let factor = self.status.dilation;
@@ -123,15 +187,15 @@ impl Surroundings for Inside {
     }
 
     fn end(&self) -> Vec<EventKind> {
-        let network = self.network().unwrap_or_else(|error| EventKind::Note {
-            text: format!("what the lab's network did is not known: {error}"),
+        let done = self.done().unwrap_or_else(|error| {
+            let text = format!("what the lab did is not known: {error}");
+            vec![EventKind::Note { text }]
         });
-        let mut closer = self.closer.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(closer) = closer.take() {
-            // An error means that it is closed already.
-            let _ = closer.shutdown(std::net::Shutdown::Both);
+        let mut reporter = self.reporter.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(reporter) = reporter.take() {
+            reporter.close();
         }
-        vec![network]
+        done
     }
 }
 
