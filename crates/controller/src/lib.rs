@@ -19,6 +19,7 @@ mod causes;
 mod control;
 pub mod experiment;
 mod inputs;
+mod names;
 mod process;
 mod run;
 mod secrets;

@@ -41,12 +41,13 @@ use std::sync::Arc;
 use engine::driver::real::{StopFlag, Zero};
 use machine::clock::{monotonic_ns, unix_ns};
 use machine::loops::{cores, open_files_max};
-use plan::Plan;
+use plan::{Plan, Target};
 use record::Durability;
 use record::schema::{EventKind, RunInfo, Summary};
 
 use crate::control::{Interrupt, Pause};
 use crate::inputs::ScenarioText;
+use crate::names::Resolving;
 use crate::secrets::Secrets;
 use crate::surroundings::Surroundings;
 use crate::workers::layout::layout;
@@ -117,12 +118,21 @@ pub fn conduct(
     prepare_lab(lab, &mut plan)?;
     let layout = layout(&plan, cores(), open_files_max(), request.workers_count);
     let namespaces = namespaces(&request.netns, lab, &plan, request.workers_count)?;
-    let warning = preflight::check(&plan, layout.users_max, request.force, &namespaces)?;
+    let known = match &plan.target {
+        Target::Builtin { .. } => None,
+        Target::Url(_) => Some(places(&plan, &namespaces)?),
+    };
+    let at = known.as_ref().map_or(&[][..], |(places, _)| places);
+    let at = (namespaces.as_slice(), at);
+    let warning = preflight::check(&plan, layout.users_max, request.force, at)?;
     let folder = folder_of(&request.scenario.name);
     let target = start_target(&mut plan, request.program, folder)?;
     let plan = Arc::new(plan);
     let address = target.as_ref().map(|target| target.address);
-    let places = places(&plan, &namespaces)?;
+    let (places, lookups) = match known {
+        Some(known) => known,
+        None => places(&plan, &namespaces)?,
+    };
     let networks = counters(&plan, &places)?;
     let setup = prepare(&plan, address, (layout, places), folder)?;
     let (program, throng, scenario) = (request.program, request.version, &request.scenario);
@@ -168,6 +178,7 @@ pub fn conduct(
         progress: Progress::new(request.workers_count, &networks),
         networks,
         probing: probes.map(|probes| Probing::start(probes, journal.probes())),
+        names: Resolving::start(lookups, zero),
         outside: lab.map(|lab| lab.begin(zero.unix_ns)),
         lab,
         target,

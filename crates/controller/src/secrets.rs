@@ -74,6 +74,7 @@ impl Secrets {
             EventKind::FaultBegan { text, .. } | EventKind::FaultEnded { text, .. } => {
                 self.hide(text);
             }
+            EventKind::AddressesChanged { name, .. } => self.hide(name),
             EventKind::Note { text } => self.hide(text),
             EventKind::PhaseStarted { .. }
             | EventKind::Draining

@@ -2,6 +2,8 @@
 
 use plan::EndpointId;
 
+use crate::addresses::Choice;
+
 /// A connection's name towards a driver. Its slot may be used again, its generation never is, so
 /// late news of a connection that is gone can be recognised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -29,7 +31,12 @@ impl ConnId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
     /// Open a TCP connection; answer with connected or connect-failed.
-    Connect { conn: ConnId, endpoint: EndpointId },
+    Connect {
+        conn: ConnId,
+        endpoint: EndpointId,
+        /// Which of the endpoint's addresses is the user's.
+        choice: Choice,
+    },
     /// Send `Commands::bytes[start..end]`.
     Send {
         conn: ConnId,

@@ -1,5 +1,6 @@
 //! Runs one slice of a plan: arrivals, session machine, timers, connections, two drivers.
 
+pub mod addresses;
 pub mod arrivals;
 mod budget;
 pub mod clocks;

@@ -21,7 +21,7 @@ use record::schema::{
 use crate::figures::Figures;
 use crate::finding::finding;
 use crate::limits::{LAG_OF_RESPONSE_MAX, LAG_WARN_NS_MIN};
-use crate::{faults, network, pauses, used};
+use crate::{addresses, faults, network, pauses, used};
 
 /// The code of a run that did not come to its planned end.
 pub(crate) const INCOMPLETE: &str = "run-incomplete";
@@ -81,6 +81,7 @@ pub(crate) fn findings(
     }
     findings.extend(told);
     findings.extend(faults::found(figures));
+    findings.extend(addresses::found(figures));
     findings.extend(surroundings(figures, health));
     // What is said of the others is said after who they are.
     let network = network::found(figures);

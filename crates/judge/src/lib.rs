@@ -10,6 +10,7 @@
 //! [`limits`]; `docs/judging.md` is their reference for people. Nothing here runs anything.
 
 mod accounts;
+mod addresses;
 pub mod analyze;
 mod channels;
 pub mod clients;

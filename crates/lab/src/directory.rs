@@ -1,17 +1,21 @@
 //! Which names and addresses there are: for the name server and for templates.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use stats::rng::{Purpose, Rng};
 
 use crate::dns::Found;
-use crate::file::{LabFile, Part, Piece, Policy, Property, Template};
+use crate::file::{CONTROL, LabFile, Part, Piece, Policy, Property, Template};
 use crate::instance::SeenBy;
 use crate::layout::{Placed, nearest};
-use crate::message::InstanceState;
+use crate::message::{InstanceState, NameStatus};
 use crate::pieces;
 use crate::policy::choose;
+
+/// How long the address of a host may be kept: it does not change.
+const HOST_TTL_S: u32 = 60;
 
 /// What is known of a lab's hosts and services.
 pub(crate) struct Directory {
@@ -24,6 +28,8 @@ pub(crate) struct Directory {
     /// How instances are, by service and host; those that have not started are not in it.
     seen: Mutex<Vec<((usize, usize), SeenBy)>>,
     draws: Mutex<Rng>,
+    /// Questions for a name that exists, by name and region.
+    questions: Mutex<BTreeMap<(String, usize), u64>>,
 }
 
 /// A template that cannot be filled in.
@@ -53,6 +59,7 @@ impl Directory {
             beside: beside.to_owned(),
             seen: Mutex::new(Vec::new()),
             draws: Mutex::new(Rng::new(0, 0, Purpose::Server)),
+            questions: Mutex::default(),
         }
     }
 
@@ -97,6 +104,39 @@ impl Directory {
 
     /// Addresses of a name for a user of a region, and how long they may be kept in seconds.
     pub(crate) fn resolve(&self, name: &str, region: usize) -> Option<Found> {
+        let found = self.find(name, region)?;
+        let mut questions = self
+            .questions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *questions.entry((name.to_owned(), region)).or_insert(0) += 1;
+        Some(found)
+    }
+
+    /// How often each name was asked for, by the region of the question.
+    pub(crate) fn questions(&self) -> Vec<NameStatus> {
+        let questions = self
+            .questions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let all = questions.iter().map(|((name, region), count)| NameStatus {
+            name: name.clone(),
+            region: self.region_name(*region),
+            questions: *count,
+        });
+        all.collect()
+    }
+
+    /// The name of a region by number, or of the place that conducts.
+    fn region_name(&self, region: usize) -> String {
+        let regions = &self.file.regions;
+        regions
+            .get(region)
+            .cloned()
+            .unwrap_or_else(|| CONTROL.to_owned())
+    }
+
+    fn find(&self, name: &str, region: usize) -> Option<Found> {
         let written = self.file.names.iter().find(|known| known.name == name);
         let services = &self.file.services;
         let (service, policy, ttl_s) = match written {
@@ -105,7 +145,7 @@ impl Directory {
                 Some(service) => (service, &Policy::Simple, 0),
                 None => {
                     let host = self.placed.iter().find(|host| host.name == name)?;
-                    return Some((vec![host.address], 0));
+                    return Some((vec![host.address], HOST_TTL_S));
                 }
             },
         };

@@ -116,6 +116,9 @@ pub struct Status {
     pub environment: BTreeMap<String, String>,
     /// The network.
     pub network: NetworkStatus,
+    /// What the name servers were asked for.
+    #[serde(default)]
+    pub names: Vec<NameStatus>,
     /// Faults that have begun and not ended: number and text.
     pub faults: Vec<(u32, String)>,
 }
@@ -192,6 +195,17 @@ pub struct PairStatus {
     pub lost_requested: f64,
     /// The share that was lost.
     pub lost: f64,
+}
+
+/// Questions for a name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NameStatus {
+    /// The name, without `.lab`.
+    pub name: String,
+    /// The region that the questions came from.
+    pub region: String,
+    /// How many there were.
+    pub questions: u64,
 }
 
 /// How an instance of a service is.

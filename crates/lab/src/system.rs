@@ -219,6 +219,7 @@ impl System {
             sets: self.values(sets)?,
             environment: self.values(environment)?,
             network: self.network()?,
+            names: self.directory.questions(),
             faults,
         })
     }

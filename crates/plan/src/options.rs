@@ -18,6 +18,7 @@ pub struct Options {
     /// Local addresses to connect from, in turn. Empty: the kernel's choice, and 127.0.0.0/8 is
     /// used up address by address where the target is on loopback and ports run out.
     pub source_addresses: Vec<IpAddr>,
+    pub dns: Dns,
     pub tls: Tls,
     pub http_connections: HttpConnections,
     /// The body of an HTTP response, without chunked coding. Heads have a limit of their own.
@@ -29,6 +30,15 @@ pub struct Options {
     pub loops_count: Option<u32>,
     /// Above this p99 lag the run is not trusted.
     pub lag_max_ns: u64,
+}
+
+/// How users learn of the addresses of names.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Dns {
+    /// How many resolvers the users of a region are behind; each asks by itself. At least 1.
+    pub resolvers_count: u32,
+    /// The share of users that keep the first answer for the whole run, whatever its time to live.
+    pub ignore_ttl: f64,
 }
 
 /// What becomes of a connection that the target refused, reset or did not answer.

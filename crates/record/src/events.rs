@@ -62,6 +62,8 @@ const KNOWN: &[&str] = &[
     "interrupted",
     "arrivals_paused",
     "network_emulated",
+    "time_dilated",
+    "addresses_changed",
     "fault_began",
     "fault_ended",
     "arrivals_resumed",
@@ -149,6 +151,12 @@ mod tests {
                     billed_ns: u64::MAX,
                     per_hour: None,
                 }],
+            },
+            EventKind::AddressesChanged {
+                name: text(),
+                region: text(),
+                addresses: std::iter::once((text(), 1)).collect(),
+                resolvers: 16,
             },
             EventKind::FaultBegan {
                 number: 1,

@@ -20,7 +20,7 @@ mod tags;
 mod tcp;
 
 pub(crate) use self::document::{
-    CONNECT_RETRIES, DOCUMENT, MESSAGE, OPTIONS, SERVER, SESSION, STAMPS, TARGET_URL, TLS,
+    CONNECT_RETRIES, DNS, DOCUMENT, MESSAGE, OPTIONS, SERVER, SESSION, STAMPS, TARGET_URL, TLS,
 };
 pub(crate) use arrivals::{PHASES, SINGLE, STEP_RANGE};
 pub(crate) use auth::{AUTH, CREDENTIALS};
@@ -114,6 +114,8 @@ pub(crate) enum Kind {
     RateRange,
     /// A size: `4KiB`.
     Size,
+    /// A percentage: `20%`.
+    Share,
     /// A whole number.
     Count,
     /// Two whole numbers: `0..500`.
@@ -157,6 +159,7 @@ impl Kind {
             Kind::Rate => "rate".to_owned(),
             Kind::RateRange => "two rates".to_owned(),
             Kind::Size => "size".to_owned(),
+            Kind::Share => "percentage".to_owned(),
             Kind::Count => "whole number".to_owned(),
             Kind::CountRange => "two of them".to_owned(),
             Kind::Number => "number".to_owned(),
@@ -201,6 +204,7 @@ impl Kind {
             Kind::Rate => "10/s",
             Kind::RateRange => "0/s..10/s",
             Kind::Size => "16MiB",
+            Kind::Share => "20%",
             Kind::Count => "10",
             Kind::CountRange => "0..10",
             Kind::Number | Kind::Scalar => "1",
@@ -254,6 +258,7 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
         &TLS,
         &OPTIONS,
         &CONNECT_RETRIES,
+        &DNS,
         &AUTH,
         &CREDENTIALS,
         &DATA,

@@ -44,6 +44,8 @@ pub enum Purpose {
     Balance = 11,
     /// Losses and jitter of a network (a link's number in the user's place).
     Network = 12,
+    /// Which of a name's addresses a user connects to.
+    Address = 13,
 }
 
 /// A stream of draws. 16 bytes; the n-th draw depends on (key, n) alone.

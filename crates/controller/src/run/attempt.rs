@@ -56,7 +56,7 @@ pub fn try_user(
         users_max: 1,
     };
     let address = target.as_ref().map(|target| target.address);
-    let places = places(&plan, &[None])?;
+    let (places, _) = places(&plan, &[None])?;
     let mut setup = prepare(&plan, address, (layout, places), folder)?;
     let (sink, events) = channel();
     setup.trace = Some(TraceRequest {

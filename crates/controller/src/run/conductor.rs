@@ -21,6 +21,7 @@ use super::tick::{self, Tick};
 use super::{Conducted, pause, starts};
 use crate::causes::with_causes;
 use crate::control::{Interrupt, Pause};
+use crate::names::Resolving;
 use crate::surroundings::Surroundings;
 use crate::target::TargetProcess;
 use crate::workers::pool::{Pool, PoolEvent};
@@ -42,6 +43,8 @@ pub(super) struct Conductor<'a> {
     pub(super) allow_lost_workers: bool,
     pub(super) progress: Progress,
     pub(super) probing: Option<Probing>,
+    /// Names whose addresses may change.
+    pub(super) names: Option<Resolving>,
     /// What happens in the lab, by its time since the Unix epoch.
     pub(super) outside: Option<Receiver<(u64, EventKind)>>,
     pub(super) lab: Option<&'a dyn Surroundings>,
@@ -134,6 +137,9 @@ impl Conductor<'_> {
                 self.journal.event(self.progress.ended_ns, what)?;
             }
             for (at_ns, what) in self.probing.as_mut().map_or_else(Vec::new, Probing::events) {
+                self.journal.event(at_ns, what)?;
+            }
+            for (at_ns, what) in self.names.as_mut().map_or_else(Vec::new, Resolving::events) {
                 self.journal.event(at_ns, what)?;
             }
             self.take_outside()?;
@@ -314,6 +320,9 @@ impl Conductor<'_> {
     fn note_end(&mut self, played: &Result<(), ConductError>) -> Result<(), RecordError> {
         for what in tick::clock_events(self.plan, self.merger.clocks()) {
             self.journal.event(self.progress.ended_ns, what)?;
+        }
+        for (at_ns, what) in self.names.take().map_or_else(Vec::new, Resolving::finish) {
+            self.journal.event(at_ns, what)?;
         }
         self.take_outside()?;
         for what in self.lab.map_or_else(Vec::new, Surroundings::end) {

@@ -3,14 +3,18 @@
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use engine::addresses::AddressBook;
 use engine::driver::real::{Namespace, NamespaceError};
+use machine::clock::monotonic_ns;
 use machine::host::NetworkCounters;
 use machine::procfs::{self, FileError};
 use plan::{Plan, Target};
 
 use super::error::ConductError;
 use super::prepare::resolve;
+use crate::names::{Client, Lookup, System};
 use crate::surroundings::Surroundings;
 use crate::workers::setup::Place;
 
@@ -101,33 +105,52 @@ fn netns_of_lab(lab: &dyn Surroundings, plan: &Plan) -> Result<Vec<(String, Path
         .collect()
 }
 
-/// The place of each region. Names are resolved in each namespace.
+/// The place of each region, and what resolves names again. Names are resolved in each namespace.
 pub(super) fn places(
     plan: &Plan,
     namespaces: &[Option<Namespace>],
-) -> Result<Vec<Place>, ConductError> {
-    let mut own = None;
-    let places = namespaces.iter().enumerate().map(|(number, netns)| {
-        let addresses = match netns {
-            Some(namespace) => {
-                let inside = namespace.run(|| resolve(&plan.endpoints));
+) -> Result<(Vec<Place>, Vec<Lookup>), ConductError> {
+    let system = System::read();
+    let mut own: Option<Arc<AddressBook>> = None;
+    let (mut places, mut lookups) = (Vec::new(), Vec::new());
+    for (number, netns) in namespaces.iter().enumerate() {
+        let lookup = match (netns, &own) {
+            (Some(namespace), _) => {
+                let region = name(plan, number);
+                let inside = namespace.run(|| look_up(plan, &system));
                 let inside = inside.map_err(|source| NetnsError::Namespace {
-                    region: name(plan, number),
+                    region: region.clone(),
                     source,
                 })?;
-                inside.map_err(|error| in_region(error, &name(plan, number)))?
+                let lookup = inside.map_err(|error| in_region(error, &region))?;
+                Some(lookup.of_region(region))
             }
-            None => match &own {
-                Some(known) => Vec::clone(known),
-                None => own.insert(resolve(&plan.endpoints)?).clone(),
-            },
+            (None, None) => Some(look_up(plan, &system)?),
+            (None, Some(_)) => None,
         };
-        Ok(Place {
+        let addresses = match (&lookup, &own) {
+            (Some(lookup), _) => Arc::clone(lookup.book()),
+            (None, Some(own)) => Arc::clone(own),
+            (None, None) => continue,
+        };
+        if netns.is_none() {
+            own = Some(Arc::clone(&addresses));
+        }
+        places.push(Place {
             netns: netns.clone(),
             addresses,
-        })
-    });
-    places.collect()
+        });
+        lookups.extend(lookup);
+    }
+    Ok((places, lookups))
+}
+
+/// Resolves names in the network that the calling thread is in.
+fn look_up(plan: &Plan, system: &System) -> Result<Lookup, ConductError> {
+    let first = resolve(&plan.endpoints)?;
+    let client = Box::new(Client::open(system));
+    let at = (plan.options.dns.resolvers_count, monotonic_ns());
+    Ok(Lookup::begin(&plan.endpoints, &first, system, at, client))
 }
 
 /// The network counters of all namespaces that users connect from; empty: the generator's own alone.
@@ -233,9 +256,11 @@ mod tests {
         let found = namespaces(&given, None, &plan, 0).unwrap();
         assert_eq!(found[0], None);
         assert_eq!(found[1].as_ref().unwrap().path(), Path::new("/run/netns/x"));
-        let own = places(&plan, &[None, None]).unwrap();
-        assert_eq!(own[0].addresses, ["127.0.0.1:1".parse().unwrap()]);
-        assert_eq!(own[0], own[1]);
+        let (own, lookups) = places(&plan, &[None, None]).unwrap();
+        let first = own[0].addresses.first();
+        assert_eq!(**first, [[["127.0.0.1:1".parse().unwrap()]]]);
+        assert!(Arc::ptr_eq(&own[0].addresses, &own[1].addresses));
+        assert_eq!(lookups.len(), 1, "one network");
         assert!(counters(&plan, &own).unwrap().is_empty());
     }
 
@@ -244,7 +269,7 @@ mod tests {
         let plan = plan(REGIONS, URL);
         let given = [("south".to_owned(), PathBuf::from("/nonexistent/netns"))];
         let found = namespaces(&given, None, &plan, 0).unwrap();
-        let error = places(&plan, &found).unwrap_err();
+        let error = places(&plan, &found).err().unwrap();
         let text = crate::causes::with_causes(&error);
         assert!(text.contains("region south"), "{text}");
         assert!(text.contains("/nonexistent/netns"), "{text}");

@@ -9,31 +9,26 @@ use engine::driver::real::Namespace;
 use machine::limits::{Demand, Sources, about};
 use machine::{Facts, MachineLimits};
 use plan::Plan;
-use plan::Target;
 
 use super::error::{ConductError, TooSmall};
-use super::places::{NetnsError, places};
+use super::places::NetnsError;
 use crate::workers::setup::Place;
 
 /// Compares the `users` of `plan` with the limits of this machine, and of the network namespaces of its regions. A run
-/// that is too large is an error, or with `force` a sentence for the record.
+/// that is too large is an error, or with `force` a sentence for the record. A built-in target has no places yet, but it
+/// will run on this machine.
 pub(super) fn check(
     plan: &Plan,
     users: u64,
     force: bool,
-    namespaces: &[Option<Namespace>],
+    (namespaces, places): (&[Option<Namespace>], &[Place]),
 ) -> Result<Option<String>, ConductError> {
-    // A built-in target does not run yet, but it will run on this machine.
-    let places = match &plan.target {
-        Target::Builtin { .. } => Vec::new(),
-        Target::Url(_) => places(plan, namespaces)?,
-    };
     let sources = plan.options.source_addresses.len() as u64;
     let small = match namespaces.iter().any(Option::is_some) {
-        true => shortage_of_regions(plan, users, sources, &places)?,
+        true => shortage_of_regions(plan, users, sources, places)?,
         false => {
-            let addresses = places.first().map_or(&[][..], |place| &place.addresses);
-            shortage(&Facts::read(), demand(users, addresses, sources, is_own))
+            let addresses = places.first().map_or_else(Vec::new, addresses);
+            shortage(&Facts::read(), demand(users, &addresses, sources, is_own))
         }
     };
     match small {
@@ -63,7 +58,7 @@ fn shortage_of_regions(
     for (region, place) in plan.regions.iter().zip(places) {
         let own = (users as f64 * region.share / total).ceil() as u64;
         let look = || {
-            let demand = demand(own, &place.addresses, sources, is_own);
+            let demand = demand(own, &addresses(place), sources, is_own);
             (shortage(&Facts::read(), demand), demand)
         };
         let (small, demand) = match &place.netns {
@@ -95,6 +90,12 @@ fn shortage_of_regions(
         sources,
     };
     Ok(shortage(&Facts::read(), all))
+}
+
+/// All that users of a place connect to.
+fn addresses(place: &Place) -> Vec<SocketAddr> {
+    let all = place.addresses.first().iter().flatten().flatten();
+    all.copied().collect()
 }
 
 fn shortage(facts: &Facts, demand: Demand) -> Option<TooSmall> {

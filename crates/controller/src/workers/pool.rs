@@ -154,7 +154,7 @@ fn loop_places(plan: &Plan, setup: &LoopsSetup) -> Vec<LoopPlace> {
     let places = firsts.zip(&setup.places).map(|(first, place)| LoopPlace {
         first,
         netns: place.netns.clone(),
-        addresses: place.addresses.as_slice().into(),
+        addresses: Arc::clone(&place.addresses),
     });
     places.collect()
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, SyncSender};
 use std::time::Duration;
 
+use engine::addresses::{AddressBook, Answers};
 use engine::driver::real::{StopFlag, Zero};
 use machine::clock::monotonic_ns;
 use plan::Plan;
@@ -34,6 +35,9 @@ pub(super) struct Processes {
     sent_level: u8,
     /// Whether the last message about it said that arrivals are paused.
     sent_paused: bool,
+    /// What names stand for, and which version of it was sent.
+    addresses: Option<Arc<AddressBook>>,
+    sent_version: u64,
 }
 
 impl Processes {
@@ -69,6 +73,8 @@ impl Processes {
             stop: Arc::clone(stop),
             sent_level: 0,
             sent_paused: false,
+            addresses: setup.addresses().cloned(),
+            sent_version: 0,
         })
     }
 
@@ -82,10 +88,11 @@ impl Processes {
         }
     }
 
-    /// Passes on that the run is to stop or its arrivals are to pause, and drops workers that are silent.
+    /// Passes on that the run is to stop, its arrivals are to pause or names stand for other addresses, and drops workers that are silent.
     pub(super) fn supervise(&mut self) {
         let (level, paused) = (self.stop.level(), self.stop.is_paused());
         let now_ns = monotonic_ns();
+        let addresses = self.changed_addresses();
         for worker in self.workers.iter_mut().filter(|worker| worker.is_running()) {
             if level > self.sent_level {
                 worker.send(&ToWorker::Stop { level });
@@ -93,9 +100,22 @@ impl Processes {
             if paused != self.sent_paused {
                 worker.send(&ToWorker::Pause { paused });
             }
+            if let Some(addresses) = &addresses {
+                worker.send(&ToWorker::Addresses(addresses.to_vec()));
+            }
             worker.check_silence(now_ns);
         }
         (self.sent_level, self.sent_paused) = (level, paused);
+    }
+
+    /// The newest addresses, if they were not sent yet.
+    fn changed_addresses(&mut self) -> Option<Arc<Answers>> {
+        let book = self.addresses.as_ref()?;
+        let version = book.version();
+        (version != self.sent_version).then(|| {
+            self.sent_version = version;
+            book.newest()
+        })
     }
 
     pub(super) fn mark_lost(&mut self, worker: usize, why: String) -> LostWorker {
@@ -210,7 +230,9 @@ fn slice(setup: &LoopsSetup, request: SpawnRequest<'_>, plan_digest: &str, loops
         scenario: request.scenario.clone(),
         plan_digest: plan_digest.to_owned(),
         target: setup.target,
-        addresses: setup.addresses().to_vec(),
+        addresses: setup
+            .addresses()
+            .map_or_else(Answers::new, |book| book.first().to_vec()),
         trust: setup.trust.clone(),
         loops,
         wide: setup.is_wide(),

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use engine::addresses::Answers;
 use engine::driver::real::LoopNews;
 use plan::Plan;
 use record::Measurement;
@@ -11,7 +12,7 @@ use trust::Identity;
 use crate::inputs::{ScenarioText, hex_digest};
 
 /// Raised when a message changes its form or its meaning.
-pub(crate) const PROTOCOL_VERSION: u32 = 7;
+pub(crate) const PROTOCOL_VERSION: u32 = 8;
 /// How a worker's first message begins.
 pub(crate) const MAGIC: [u8; 6] = *b"throng";
 /// Frames of rows that a worker may send before the first of them was taken.
@@ -60,6 +61,8 @@ pub(crate) enum ToWorker {
     RowsTaken { frames: u32 },
     /// No user starts while the last of these was true.
     Pause { paused: bool },
+    /// New connections go to these addresses, which are of the endpoints of the slice.
+    Addresses(Answers),
 }
 
 /// From a worker.
@@ -105,8 +108,8 @@ pub(crate) struct Slice {
     pub(crate) plan_digest: String,
     /// Where the built-in target listens.
     pub(crate) target: Option<SocketAddr>,
-    /// By endpoint.
-    pub(crate) addresses: Vec<SocketAddr>,
+    /// By endpoint and resolver.
+    pub(crate) addresses: Answers,
     /// Set if an endpoint uses TLS.
     pub(crate) trust: Option<Trust>,
     pub(crate) loops: Loops,

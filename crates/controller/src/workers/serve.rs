@@ -4,9 +4,10 @@ use std::net::{SocketAddr, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use engine::addresses::AddressBook;
 use engine::driver::real::{LoopNews, StopFlag, Waiting, Zero};
 use machine::clock::monotonic_ns;
 use machine::host;
@@ -68,6 +69,7 @@ pub fn serve(address: SocketAddr, token: &str, throng: &str) -> Result<(), WorkE
         lost: AtomicBool::new(false),
         credits: Credits::new(ROWS_WINDOW),
         stop: Arc::new(StopFlag::default()),
+        addresses: OnceLock::new(),
     };
     let slice = match reader.next().map_err(gone)? {
         ToWorker::Slice(slice) => slice,
@@ -143,6 +145,8 @@ struct Controller {
     lost: AtomicBool,
     credits: Credits,
     stop: Arc<StopFlag>,
+    /// What names stand for, from the slice on.
+    addresses: OnceLock<Arc<AddressBook>>,
 }
 
 impl Controller {
@@ -171,6 +175,11 @@ impl Controller {
             ToWorker::Stop { level } => self.stop.raise(*level),
             ToWorker::RowsTaken { frames } => self.credits.add(*frames),
             ToWorker::Pause { paused } => self.stop.pause_arrivals(*paused),
+            ToWorker::Addresses(answers) => {
+                if let Some(book) = self.addresses.get() {
+                    book.replace(answers.clone());
+                }
+            }
             // They come once, before the start; later ones are ignored.
             ToWorker::Slice(_) | ToWorker::Start { .. } | ToWorker::Ping { .. } => {}
         }
@@ -196,6 +205,9 @@ impl SliceRun {
             }
             None => None,
         };
+        let book = Arc::new(AddressBook::new(slice.addresses.clone()));
+        // The slice comes once.
+        let _ = controller.addresses.set(Arc::clone(&book));
         let config = LoopConfig {
             loops: slice.loops,
             waiting: if slice.wide {
@@ -206,7 +218,7 @@ impl SliceRun {
             places: vec![LoopPlace {
                 first: 0,
                 netns: None,
-                addresses: slice.addresses.as_slice().into(),
+                addresses: Arc::clone(&book),
             }],
             sources: slice.sources.as_slice().into(),
             users_max: slice.users_max,

@@ -1,7 +1,9 @@
 //! What all loops of a run need besides the plan.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
+use engine::addresses::AddressBook;
 use engine::driver::real::{Namespace, Waiting};
 use engine::trace::TraceRequest;
 
@@ -9,12 +11,12 @@ use super::layout::Layout;
 use super::protocol::Trust;
 
 /// Where users of a region connect from, and to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Place {
     /// `None`: the generator's own.
     pub(crate) netns: Option<Namespace>,
-    /// By endpoint.
-    pub(crate) addresses: Vec<SocketAddr>,
+    /// What the names of endpoints stand for.
+    pub(crate) addresses: Arc<AddressBook>,
 }
 
 /// What all loops of a run need besides the plan, wherever they run.
@@ -36,9 +38,9 @@ pub(crate) struct LoopsSetup {
 }
 
 impl LoopsSetup {
-    /// The addresses of the first region, by endpoint.
-    pub(super) fn addresses(&self) -> &[SocketAddr] {
-        self.places.first().map_or(&[], |place| &place.addresses)
+    /// Those of the first region; `None`: there is no place.
+    pub(super) fn addresses(&self) -> Option<&Arc<AddressBook>> {
+        self.places.first().map(|place| &place.addresses)
     }
 
     /// True if loops sleep in milliseconds.

@@ -1,11 +1,12 @@
 //! Loops as threads of this process.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use engine::addresses::AddressBook;
 use engine::driver::real::{
     LoopCores, LoopError, LoopNews, LoopSetup, Namespace, StartBarrier, StopFlag, Waiting, Zero,
     run_loop,
@@ -53,8 +54,7 @@ pub(super) struct LoopPlace {
     /// The number of the region's first loop.
     pub(super) first: u32,
     pub(super) netns: Option<Namespace>,
-    /// By endpoint.
-    pub(super) addresses: Arc<[SocketAddr]>,
+    pub(super) addresses: Arc<AddressBook>,
 }
 
 /// Why loops do not run.

@@ -13,6 +13,7 @@ use super::connection::{Conn, Protocol, Reuse, Stage};
 use super::decoding::Decoder;
 use super::deflate::encode_deflated;
 use super::tls::{TlsClients, TlsFailure};
+use crate::addresses::Choice;
 use crate::budget::{Budget, Charges};
 use crate::command::{Command, Commands, ConnId};
 use crate::slots::{ConnSlot, Key, Slots, UserKey};
@@ -33,6 +34,10 @@ pub(crate) struct Connections {
     /// Of messages that stand for themselves.
     deflater: Option<Deflater>,
     generation: u32,
+    /// With the user's number it decides on the address of a connection.
+    seed: u64,
+    /// The share of users that keep the first answer of a name.
+    ignore_ttl: f64,
     /// Idle connections that any user may take, by endpoint; `None`: each user keeps its own.
     shared: Option<Vec<Vec<ConnSlot>>>,
     /// Connections being set up, upgrades included.
@@ -71,6 +76,8 @@ impl Connections {
             wire_rng,
             deflater: None,
             generation: 0,
+            seed: plan.seed,
+            ignore_ttl: plan.options.dns.ignore_ttl,
             shared: shares.then(|| vec![Vec::new(); plan.endpoints.len()]),
             setting_up: 0,
             background_in_flight: 0,
@@ -142,14 +149,19 @@ impl Connections {
     }
 
     /// Has the driver make the TCP connection.
-    pub(crate) fn connect(&mut self, now_ns: u64, slot: ConnSlot) {
+    pub(crate) fn connect(&mut self, now_ns: u64, users: &Users<'_>, slot: ConnSlot) {
         let conn = &mut self.table[slot];
         conn.stage = Stage::Connecting;
         conn.started_ns = now_ns;
         let endpoint = conn.endpoint;
+        let choice = Choice::of(self.seed, users[conn.user].number, self.ignore_ttl);
         self.setting_up += 1;
         let conn = self.id(slot);
-        self.commands.list.push(Command::Connect { conn, endpoint });
+        self.commands.list.push(Command::Connect {
+            conn,
+            endpoint,
+            choice,
+        });
     }
 
     /// TCP is set up: begins TLS if the endpoint wants it. True: there is nothing to wait for.

@@ -87,7 +87,8 @@ pub fn run_loop(
     if let Some(request) = &setup.trace {
         shard.trace(request);
     }
-    let local = setup.addresses.iter().all(|a| a.ip().is_loopback());
+    let mut known = setup.addresses.first().iter().flatten().flatten();
+    let local = known.all(|address| address.ip().is_loopback());
     if local && plan.options.connecting_max.is_none() {
         shard.hold_starts_above(CONNECTING_LOCAL_MAX, setup.shard.share);
     }
@@ -324,9 +325,14 @@ impl EventLoop<'_> {
                                 .handle_closed(now_ns, conn, Some((outcome, &detail)));
                         }
                     }
-                    Command::Connect { conn, endpoint } => {
+                    Command::Connect {
+                        conn,
+                        endpoint,
+                        choice,
+                    } => {
                         self.connects_left = self.connects_left.saturating_sub(1);
-                        if let Err((outcome, detail)) = self.sockets.connect(conn, endpoint) {
+                        if let Err((outcome, detail)) = self.sockets.connect(conn, endpoint, choice)
+                        {
                             let now_ns = self.now_ns();
                             self.shard
                                 .handle_connect_failed(now_ns, conn, outcome, &detail);

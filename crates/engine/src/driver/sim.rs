@@ -12,6 +12,7 @@ use plan::EndpointId;
 use plan::Plan;
 use record::{Measurement, Outcome};
 
+use crate::addresses::Choice;
 use crate::budget::Budget;
 use crate::command::{Command, ConnId};
 use crate::measure::Delta;
@@ -82,6 +83,8 @@ pub struct Link<'a> {
     pub latency_ns: u64,
     /// Called for every packet, at the time it is sent.
     pub rule: Box<dyn FnMut(u64, Packet) -> Verdict + 'a>,
+    /// Called before that for every new connection: where it goes may decide on it.
+    pub way: Box<dyn FnMut(u64, EndpointId, Choice) -> Verdict + 'a>,
     /// Times in which the generator gets no CPU: from, until.
     pub frozen: Vec<(u64, u64)>,
     /// CPU time that the generator needs for one event or due item; until then it does nothing else.
@@ -102,6 +105,7 @@ impl Link<'_> {
         Link {
             latency_ns,
             rule: Box::new(|_, _| Verdict::Pass),
+            way: Box::new(|_, _, _| Verdict::Pass),
             frozen: Vec::new(),
             event_ns: 0,
             arrivals_close_ns: u64::MAX,
@@ -239,8 +243,13 @@ impl Network<'_> {
 
     /// When a packet sent now arrives; `None`: never.
     fn arrival(&mut self, now_ns: u64, packet: Packet) -> Result<Option<u64>, Outcome> {
+        let verdict = (self.link.rule)(now_ns, packet);
+        self.arrival_by(now_ns, verdict)
+    }
+
+    fn arrival_by(&self, now_ns: u64, verdict: Verdict) -> Result<Option<u64>, Outcome> {
         let at_ns = now_ns + self.link.latency_ns;
-        match (self.link.rule)(now_ns, packet) {
+        match verdict {
             Verdict::Pass => Ok(Some(at_ns)),
             Verdict::Delay(more_ns) => Ok(Some(at_ns + more_ns)),
             Verdict::Drop => Ok(None),
@@ -249,7 +258,7 @@ impl Network<'_> {
         }
     }
 
-    fn connect(&mut self, now_ns: u64, shard: usize, id: ConnId) -> PeerConn {
+    fn connect(&mut self, now_ns: u64, shard: usize, id: ConnId, way: Verdict) -> PeerConn {
         let conn = self.conns.len() as PeerConn;
         self.conns.push(Route {
             shard,
@@ -258,7 +267,11 @@ impl Network<'_> {
             to_user_ns: 0,
             open: false,
         });
-        match self.arrival(now_ns, Packet::Connect) {
+        let verdict = match way {
+            Verdict::Pass => (self.link.rule)(now_ns, Packet::Connect),
+            other => other,
+        };
+        match self.arrival_by(now_ns, verdict) {
             Ok(Some(at_ns)) => self.push(at_ns, conn, Arriving::ConnectAtPeer),
             Ok(None) => {}
             Err(Outcome::Refused) => {
@@ -414,7 +427,15 @@ impl Sim<'_, '_> {
         let commands = std::mem::take(self.shards[index].commands());
         for command in commands.list {
             match command {
-                Command::Connect { conn, endpoint } => self.connect(now_ns, index, conn, endpoint),
+                Command::Connect {
+                    conn,
+                    endpoint,
+                    choice,
+                } => {
+                    let way = (self.network.link.way)(now_ns, endpoint, choice);
+                    let name = self.network.connect(now_ns, index, conn, way);
+                    self.names.insert((index, conn), name);
+                }
                 Command::Send { conn, start, end } => {
                     if let Some(&name) = self.names.get(&(index, conn)) {
                         self.network
@@ -430,11 +451,6 @@ impl Sim<'_, '_> {
                 }
             }
         }
-    }
-
-    fn connect(&mut self, now_ns: u64, index: usize, id: ConnId, _endpoint: EndpointId) {
-        let name = self.network.connect(now_ns, index, id);
-        self.names.insert((index, id), name);
     }
 
     /// Something arrives. A generator that has no CPU finds it when it gets it back.

@@ -71,7 +71,7 @@ impl<'p> Interpreter<'p> {
     /// Opens a connection for the background operation in flight, which began at `sent_ns`.
     pub(super) fn connect_background(&mut self, now_ns: u64, slot: ConnSlot, sent_ns: u64) {
         self.recorder.begin(builtin::CONNECT);
-        self.conns.connect(now_ns, slot);
+        self.conns.connect(now_ns, &self.users, slot);
         let end_ns = sent_ns.saturating_add(timeout_ns(self.background_op(slot)));
         let connected_by_ns = now_ns + self.plan.options.connect_timeout_ns;
         self.arm_background(slot, connected_by_ns.min(end_ns));

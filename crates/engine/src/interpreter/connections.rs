@@ -98,7 +98,7 @@ impl Interpreter<'_> {
     ) {
         let slot = self.conns.insert(&mut self.users, key, endpoint, protocol);
         self.recorder.begin(builtin::CONNECT);
-        self.conns.connect(now_ns, slot);
+        self.conns.connect(now_ns, &self.users, slot);
         let connected_by_ns = now_ns + self.plan.options.connect_timeout_ns;
         let deadline_ns = connected_by_ns.min(self.operation_end_ns(key));
         self.wait_for(key, Wait::Connect, deadline_ns);

@@ -298,6 +298,7 @@ fn case(number: u64) -> Case {
         pauses: span(4).into_iter().collect(),
         buffers: Arc::default(),
         trace: None,
+        way: Box::new(|_, _, _| Verdict::Pass),
     };
     let mut peer = Anything::new(number);
     let run =

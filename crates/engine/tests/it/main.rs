@@ -2,6 +2,7 @@
 //! loopback, what only real sockets do.
 
 mod accounts;
+mod addresses;
 mod binary;
 mod channel_ends;
 mod channels;

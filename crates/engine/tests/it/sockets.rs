@@ -7,6 +7,7 @@ use std::sync::mpsc::{channel, sync_channel};
 use std::time::Duration;
 
 use engine::Setup;
+use engine::addresses::AddressBook;
 use engine::driver::real::{
     LoopNews, LoopSetup, StartBarrier, Waiting, Zero, monotonic_ns, run_loop,
 };
@@ -43,7 +44,10 @@ fn run_at(address: SocketAddr, text: &str, waiting: Waiting) -> Ran {
         },
         waiting,
         netns: None,
-        addresses: vec![address; plan.endpoints.len()].into(),
+        addresses: Arc::new(AddressBook::of_addresses(&vec![
+            address;
+            plan.endpoints.len()
+        ])),
         sources: Arc::new([]),
         users_max: 10,
         core: None,

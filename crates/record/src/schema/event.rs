@@ -1,5 +1,7 @@
 //! `events.jsonl`: what happened, line by line.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::RunStatus;
@@ -141,6 +143,17 @@ pub enum EventKind {
         missed: u64,
         /// CPU time of the queries in this process.
         cpu_ns: u64,
+    },
+    /// A name of the target stands for other addresses than before.
+    AddressesChanged {
+        /// The name.
+        name: String,
+        /// Whose users resolve it; empty: all.
+        region: String,
+        /// Each of its addresses now, and how many resolvers give it.
+        addresses: BTreeMap<String, u32>,
+        /// How many resolvers there are.
+        resolvers: u32,
     },
     /// A fault was made on purpose.
     FaultBegan {

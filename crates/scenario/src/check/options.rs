@@ -3,13 +3,13 @@
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
-use plan::{ConnectRetries, HttpConnections, Mode, Options, Tls};
+use plan::{ConnectRetries, Dns, HttpConnections, Mode, Options, Tls};
 use units::parse::{self, UnitError};
 
 use super::Checker;
 use super::fields::Fields;
 use super::program::Program;
-use crate::keys::{CONNECT_RETRIES, OPTIONS, TLS, Table};
+use crate::keys::{CONNECT_RETRIES, DNS, OPTIONS, TLS, Table};
 use document::node::{Node, NodeKind, Place};
 
 /// Most source addresses.
@@ -17,6 +17,8 @@ const ADDRESSES_MAX: u128 = 65_536;
 const LOOPS_MAX: u64 = 1024;
 /// Most connections being set up at once: more than there are ports and addresses for.
 const CONNECTING_MAX: u64 = 1_000_000_000;
+/// Most resolvers of a region.
+const RESOLVERS_MAX: u64 = 256;
 /// Most further attempts of one connection.
 const RETRIES_MAX: u64 = 100;
 
@@ -60,6 +62,7 @@ impl Checker<'_> {
                 .and_then(|node| self.duration_or_none_ns(&node))
                 .unwrap_or(0),
             source_addresses: self.source_addresses(fields.get("source_addresses")),
+            dns: self.dns(fields.get("dns")),
             tls: self.tls(fields.get("tls").or(target_tls)),
             http_connections: match self.option_choice(&OPTIONS, &fields, "http_connections") {
                 1 => HttpConnections::Shared,
@@ -128,6 +131,39 @@ impl Checker<'_> {
         retries.times = times.unwrap_or(0) as u8;
         retries.pause_ns = self.option_ns(&fields, "pause");
         retries
+    }
+
+    fn dns(&mut self, node: Option<&Node>) -> Dns {
+        let mut dns = Dns {
+            resolvers_count: 1,
+            ignore_ttl: 0.0,
+        };
+        let Some(fields) = node.and_then(|node| self.fields(node, &DNS, "`dns`")) else {
+            return dns;
+        };
+        let resolvers = fields.get("resolvers");
+        let resolvers = resolvers.and_then(|node| self.count_within(node, 1..=RESOLVERS_MAX));
+        dns.resolvers_count = resolvers.unwrap_or(1) as u32;
+        let ignoring = fields
+            .get("ignore_ttl")
+            .and_then(|node| self.share_within(node));
+        dns.ignore_ttl = ignoring.unwrap_or(0.0);
+        dns
+    }
+
+    /// A percentage of at most 100.
+    fn share_within(&mut self, node: &Node) -> Option<f64> {
+        self.unit(
+            node,
+            ("bad-share", "a percentage"),
+            |text| match parse::share(text)? {
+                share @ 0.0..=1.0 => Ok(share),
+                _ => Err(UnitError {
+                    message: format!("`{text}` is out of range"),
+                    hint: "write 0% to 100%".to_owned(),
+                }),
+            },
+        )
     }
 
     pub(crate) fn count_within(&mut self, node: &Node, range: RangeInclusive<u64>) -> Option<u64> {

@@ -212,6 +212,26 @@ pub(crate) static CONNECT_RETRIES: Table = Table {
     ]],
 };
 
+pub(crate) static DNS: Table = Table {
+    name: "dns",
+    groups: &[&[
+        Key {
+            name: "resolvers",
+            kind: Kind::Count,
+            default: Text("1"),
+            doc: "How many resolvers the users of a region are behind, 1 to 256. Each asks by itself, \
+                  and so may know other addresses than the others",
+        },
+        Key {
+            name: "ignore_ttl",
+            kind: Kind::Share,
+            default: Text("0%"),
+            doc: "Share of users that keep the run's first answer until its end. Which users these \
+                  are follows from the seed",
+        },
+    ]],
+};
+
 pub(crate) static OPTIONS: Table = Table {
     name: "options",
     groups: &[&[
@@ -262,6 +282,13 @@ pub(crate) static OPTIONS: Table = Table {
             doc: "Local addresses to connect from, in turn: addresses, ranges \
                   (`10.0.0.5..10.0.0.9`) or networks (`127.0.0.0/24`); at most 65,536 \
                   in total",
+        },
+        Key {
+            name: "dns",
+            kind: Kind::Mapping(&DNS),
+            default: Said("a resolver for each region; all users heed the TTL"),
+            doc: "How users learn of the addresses of names. Names are resolved again during \
+                  the run as their TTL says; new connections go to the new addresses",
         },
         Key {
             name: "headers",

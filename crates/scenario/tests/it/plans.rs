@@ -104,6 +104,29 @@ fn connections_are_tried_again_so_often() {
 }
 
 #[test]
+fn names_are_resolved_by_several_and_kept_by_some() {
+    let dns = |text: &str| {
+        let text = format!("target: market\noptions: {{ {text} }}");
+        plan(&with_top(&text)).options.dns
+    };
+    let given = dns("dns: { resolvers: 16, ignore_ttl: 20% }");
+    assert_eq!((given.resolvers_count, given.ignore_ttl), (16, 0.2));
+    let given = dns("");
+    assert_eq!((given.resolvers_count, given.ignore_ttl), (1, 0.0));
+    for (wrong, said) in [
+        ("{ resolvers: 0 }", "`0` is out of range"),
+        ("{ resolvers: 257 }", "write 1 to 256"),
+        ("{ ignore_ttl: 101% }", "write 0% to 100%"),
+        ("{ ignore_ttl: 0.2 }", "write 20%"),
+        ("{ ttl: 1s }", "`ttl`"),
+    ] {
+        let text = format!("target: market\noptions: {{ dns: {wrong} }}");
+        let diagnostics = rendered(&with_top(&text), &[]);
+        assert!(diagnostics.contains(said), "{diagnostics}");
+    }
+}
+
+#[test]
 fn source_addresses_are_listed() {
     let list = |text: &str| -> Vec<String> {
         let text = format!("target: market\noptions: {{ source_addresses: {text} }}");

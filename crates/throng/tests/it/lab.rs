@@ -1,6 +1,7 @@
 //! Labs: hosts, distances, names, commands, faults, and what is left when one is killed. They need root and TUN devices.
 
 mod dilation;
+mod routing;
 mod scaling;
 mod shortage;
 
@@ -145,14 +146,16 @@ fn only(directory: &Path) -> PathBuf {
     entry.path()
 }
 
+#[expect(clippy::disallowed_methods, reason = "processes are waited for")]
+fn now() -> Instant {
+    Instant::now()
+}
+
 /// Waits for what happens within seconds.
 fn until(what: &str, is_so: impl Fn() -> bool) {
-    #[expect(clippy::disallowed_methods, reason = "processes are waited for")]
-    let limit = Instant::now() + Duration::from_secs(20);
+    let limit = now() + Duration::from_secs(20);
     while !is_so() {
-        #[expect(clippy::disallowed_methods, reason = "processes are waited for")]
-        let now = Instant::now();
-        assert!(now < limit, "{what}");
+        assert!(now() < limit, "{what}");
         pass(Duration::from_millis(100));
     }
 }

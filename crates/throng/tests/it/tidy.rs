@@ -121,8 +121,8 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
     ),
     (
         &["simple-dns"],
-        &["lab"],
-        "names are resolved by the system; the lab's name server is `lab`'s",
+        &["controller", "lab"],
+        "a run's names are `controller`'s, the lab's name server is `lab`'s",
     ),
     (
         &["rusqlite"],

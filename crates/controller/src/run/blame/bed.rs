@@ -183,7 +183,7 @@ impl<'p> Recording<'p> {
             inputs: Inputs::default(),
         };
         let layout = layout(plan, 1, open_files_max(), 0);
-        let places = places(plan, &[None]).unwrap();
+        let (places, _) = places(plan, &[None]).unwrap();
         let mut setup = prepare(plan, None, (layout, places), Path::new("")).unwrap();
         setup.cores = 1;
         let secrets = Secrets::new(&scenario.inputs);

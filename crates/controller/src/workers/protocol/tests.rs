@@ -138,7 +138,7 @@ fn hex(message: &impl Serialize) -> String {
 /// two must never change.
 #[test]
 fn messages_keep_their_form() {
-    assert_eq!(PROTOCOL_VERSION, 7);
+    assert_eq!(PROTOCOL_VERSION, 8);
     let hello = Hello {
         magic: MAGIC,
         protocol: 1,
@@ -167,6 +167,9 @@ fn messages_keep_their_form() {
     assert_eq!(hex(&ToWorker::RowsTaken { frames: 1 }), "0401");
     assert_eq!(hex(&ToWorker::Pause { paused: true }), "0501");
     assert_eq!(hex(&ToWorker::Pause { paused: false }), "0500");
+    let addresses = vec![vec![vec!["10.0.0.1:80".parse().unwrap()]]];
+    // One endpoint, one resolver, one address of version 4.
+    assert_eq!(hex(&ToWorker::Addresses(addresses)), "06010101000a00000150");
     let pong = ToController::Pong {
         number: 9,
         clock_ns: 128,

@@ -1,6 +1,6 @@
 //! What a loop needs, what it reports, and why it cannot run.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::barrier::StartBarrier;
 use super::netns::{Namespace, NamespaceError};
 use super::stop::StopFlag;
+use crate::addresses::AddressBook;
 use crate::measure::Delta;
 use crate::shard::{Setup, SetupError};
 use crate::trace::TraceRequest;
@@ -28,8 +29,8 @@ pub struct LoopSetup {
     pub waiting: Waiting,
     /// The network namespace it connects from; `None`: the thread's own.
     pub netns: Option<Namespace>,
-    /// By endpoint.
-    pub addresses: Arc<[SocketAddr]>,
+    /// Where users connect to.
+    pub addresses: Arc<AddressBook>,
     /// Local addresses to connect from, in turn; empty: the kernel's choice, and loopback
     /// addresses of the loop's own if ports run out.
     pub sources: Arc<[IpAddr]>,

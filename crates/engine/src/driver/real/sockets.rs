@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::sync::Arc;
 
 use plan::EndpointId;
 use record::Outcome;
@@ -16,6 +15,7 @@ use super::setup::{LoopError, LoopSetup};
 use super::sources::Sources;
 use super::traffic;
 
+use crate::addresses::{Addresses, Choice};
 use crate::budget::{Charges, EXHAUSTED};
 use crate::command::ConnId;
 use crate::traffic::Traffic;
@@ -65,7 +65,7 @@ pub(super) struct Sockets {
     /// Those with news, each once, and some that are gone. The kernel reports only what is new
     /// (edge-triggered), so what is not handled to the end is remembered here.
     ready: VecDeque<ConnId>,
-    addresses: Arc<[SocketAddr]>,
+    addresses: Addresses,
     sources: Sources,
     /// True if a target is at an IPv6 address; all are then counted as such.
     ipv6: bool,
@@ -98,8 +98,11 @@ impl Sockets {
             epoll,
             table: Vec::new(),
             ready: VecDeque::new(),
-            addresses: Arc::clone(&setup.addresses),
-            ipv6: setup.addresses.iter().any(SocketAddr::is_ipv6),
+            addresses: Addresses::new(&setup.addresses),
+            ipv6: {
+                let mut known = setup.addresses.first().iter().flatten().flatten();
+                known.any(SocketAddr::is_ipv6)
+            },
             charges: Charges::new(&setup.shard.buffers),
             closed: Traffic::default(),
             sample_at: 0,
@@ -112,8 +115,9 @@ impl Sockets {
         &mut self,
         id: ConnId,
         endpoint: EndpointId,
+        choice: Choice,
     ) -> Result<(), (Outcome, String)> {
-        let address = self.addresses[endpoint.index()];
+        let address = self.addresses.pick(endpoint, choice);
         for _ in 0..self.sources.count() {
             match self.try_connect(id, address) {
                 Err(Errno::ADDRNOTAVAIL) if self.sources.exhausted(address.ip()) => {}

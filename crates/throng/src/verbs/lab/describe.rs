@@ -112,6 +112,15 @@ pub(super) fn status(status: &Status) -> String {
         );
     }
     groups_now(&mut text, status);
+    for name in &status.names {
+        let _ = writeln!(
+            text,
+            "  name {}.lab: {} from {}",
+            name.name,
+            units::counted(name.questions, "question"),
+            name.region
+        );
+    }
     let network = &status.network;
     let _ = writeln!(
         text,

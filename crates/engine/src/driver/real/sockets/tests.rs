@@ -1,7 +1,9 @@
 use std::io::Read;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::Arc;
 
 use super::*;
+use crate::addresses::AddressBook;
 use crate::driver::real::Waiting;
 use crate::share::Share;
 use crate::{Budget, Setup};
@@ -28,7 +30,7 @@ fn connected_within(buffers: Arc<Budget>) -> (Sockets, TcpStream) {
         },
         waiting: Waiting::Wide,
         netns: None,
-        addresses: vec![listener.local_addr().unwrap()].into(),
+        addresses: Arc::new(AddressBook::of_addresses(&[listener.local_addr().unwrap()])),
         sources: Arc::new([]),
         users_max: 1,
         core: None,
@@ -37,7 +39,8 @@ fn connected_within(buffers: Arc<Budget>) -> (Sockets, TcpStream) {
         trace: None,
     };
     let mut sockets = Sockets::new(&setup).unwrap();
-    sockets.connect(ID, EndpointId(0)).unwrap();
+    let choice = Choice::of(0, 0, 0.0);
+    sockets.connect(ID, EndpointId(0), choice).unwrap();
     let (peer, _) = listener.accept().unwrap();
     let connected = sockets.next_news(ID, EventFlags::OUT, &mut []);
     assert!(matches!(connected, Some(News::Connected)));

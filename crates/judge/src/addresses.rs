@@ -1,0 +1,98 @@
+//! Names that stood for other addresses while the run went on.
+
+use record::schema::{EventKind, Finding, Severity};
+
+use crate::figures::Figures;
+use crate::finding::finding;
+
+/// Most changes that are told one by one.
+const TOLD_MAX: usize = 3;
+
+/// When which name changed, if any did.
+pub(crate) fn found(figures: &Figures) -> Option<Finding> {
+    let changes = figures.events.iter().filter_map(|event| {
+        let EventKind::AddressesChanged {
+            name,
+            region,
+            addresses,
+            resolvers,
+        } = &event.what
+        else {
+            return None;
+        };
+        let from = match region.as_str() {
+            "" => String::new(),
+            region => format!(" from {region}"),
+        };
+        let addresses = addresses.iter().map(|(address, giving)| match giving {
+            all if all == resolvers => address.clone(),
+            some => format!("{address} ({some} of {resolvers} resolvers)"),
+        });
+        let at = units::span(event.at_ns);
+        let now = addresses.collect::<Vec<_>>().join(", ");
+        Some(format!("at {at} `{name}`{from} was {now}"))
+    });
+    let changes: Vec<String> = changes.collect();
+    let first = changes.get(..TOLD_MAX).unwrap_or(&changes);
+    let further = match changes.len() - first.len() {
+        0 => String::new(),
+        more => format!(
+            "; {} are in events.jsonl",
+            units::counted(more as u64, "further change")
+        ),
+    };
+    let text = format!(
+        "names were resolved to other addresses during the run, and new connections went there: {}{further}",
+        first.join("; ")
+    );
+    let draft = finding(Severity::Note, "addresses-changed", text);
+    (!changes.is_empty()).then(|| draft.with("changes", changes.len() as f64).done())
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use record::schema::Event;
+
+    use super::*;
+    use crate::sample::{SECOND, figures, rendered};
+
+    fn change(at_s: u64, region: &str, addresses: &[(&str, u32)]) -> Event {
+        let addresses = addresses.iter();
+        Event {
+            at_ns: at_s * SECOND,
+            what: EventKind::AddressesChanged {
+                name: "api.lab".to_owned(),
+                region: region.to_owned(),
+                addresses: addresses
+                    .map(|(text, count)| ((*text).to_owned(), *count))
+                    .collect(),
+                resolvers: 4,
+            },
+        }
+    }
+
+    #[test]
+    fn the_first_changes_are_told_and_the_others_counted() {
+        let mut figures = figures();
+        assert_eq!(found(&figures), None);
+        let two = [("10.0.0.1", 1), ("10.0.0.2", 3)];
+        figures.events.push(change(21, "north", &two));
+        figures.events.push(change(25, "", &[("10.0.0.2", 4)]));
+        expect![[r#"
+            Note addresses-changed
+                names were resolved to other addresses during the run, and new connections went
+                there: at 21 s `api.lab` from north was 10.0.0.1 (1 of 4 resolvers), 10.0.0.2 (3
+                of 4 resolvers); at 25 s `api.lab` was 10.0.0.2
+        "#]]
+        .assert_eq(&rendered(&Vec::from_iter(found(&figures))));
+        for at_s in 30..40 {
+            figures.events.push(change(at_s, "", &[("10.0.0.3", 4)]));
+        }
+        let text = found(&figures).unwrap().text;
+        assert!(
+            text.ends_with("; 9 further changes are in events.jsonl"),
+            "{text}"
+        );
+    }
+}
