@@ -9,10 +9,11 @@ use std::time::Duration;
 use engine::Setup;
 use engine::addresses::AddressBook;
 use engine::driver::real::{
-    LoopNews, LoopSetup, StartBarrier, Waiting, Zero, monotonic_ns, run_loop,
+    LoopNews, LoopSetup, StartBarrier, Waiting, Zero, run_loop,
 };
 use engine::driver::sim::SimRun;
 use engine::share::Share;
+use machine::clock::monotonic_ns;
 use record::Outcome;
 
 use crate::support::{Ran, S, plan};
