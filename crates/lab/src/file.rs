@@ -1,5 +1,6 @@
 //! What a lab file says, after all checks.
 
+mod access;
 mod faults;
 mod hosts;
 mod links;
@@ -44,6 +45,8 @@ pub struct LabFile {
     pub dilation: u32,
     /// Names of regions; a link's place is a region's number, and [`CONTROL`] is the place behind the last.
     pub regions: Vec<String>,
+    /// Those of them that are only users behind an access link.
+    pub access: Vec<AccessRegion>,
     /// From region a to region b at a · regions + b, in emulated time.
     pub links: Vec<Link>,
     /// Hosts as they are written.
@@ -83,6 +86,15 @@ impl LabFile {
         let delay_ns = |from: usize, to: usize| self.links[from * self.regions.len() + to].delay_ns;
         delay_ns(a, b) + delay_ns(b, a)
     }
+}
+
+/// A region of users behind an access link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AccessRegion {
+    /// Its number.
+    pub region: usize,
+    /// The region that the link leads to, by number.
+    pub of: usize,
 }
 
 /// A host.

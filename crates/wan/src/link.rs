@@ -31,6 +31,9 @@ pub struct Link {
     /// The share of packets that skip the delay and so arrive before others, `0..=1`. Unless it is 0, jitter may
     /// reorder packets, too.
     pub reorder: f64,
+    /// Each flow has losses and a rate of its own, as if it had a link of its own: phones share no access link. Flows
+    /// that share a place of the 1,024 share these, too.
+    pub each_flow: bool,
     /// True if nothing passes.
     pub cut: bool,
 }
@@ -44,6 +47,7 @@ impl Link {
             loss: Loss::None,
             rate: None,
             reorder: 0.0,
+            each_flow: false,
             cut: false,
         }
     }
@@ -65,6 +69,22 @@ impl Link {
                 *ns = ns.saturating_mul(times);
             }
         }
+        self
+    }
+
+    /// This link and an access link as one. Delays add up, losses of either are lost, the slower rate counts, and of
+    /// jitters that of the access link, if it has one. Each flow has an access link of its own.
+    pub fn through(mut self, access: &Link) -> Link {
+        self.delay_ns = self.delay_ns.saturating_add(access.delay_ns).min(DELAY_NS_MAX);
+        if access.jitter != Jitter::None {
+            self.jitter = access.jitter;
+        }
+        self.loss = access.loss.or_also(self.loss);
+        let rates = [self.rate, access.rate].into_iter().flatten();
+        self.rate = rates.min_by_key(|rate| rate.bits_per_s);
+        self.reorder = self.reorder.max(access.reorder);
+        self.cut |= access.cut;
+        self.each_flow = true;
         self
     }
 
@@ -168,6 +188,35 @@ pub enum Loss {
 }
 
 impl Loss {
+    /// What is lost by this or by the other. Of two chains the other's becomes its mean.
+    fn or_also(self, other: Loss) -> Loss {
+        let either = |a: f64, b: f64| 1.0 - (1.0 - a) * (1.0 - b);
+        match (self, other) {
+            (Loss::None, other) => other,
+            (own, Loss::None) => own,
+            (Loss::Independent { p }, chain @ Loss::GilbertElliott { .. }) => {
+                chain.or_also(Loss::Independent { p })
+            }
+            (Loss::Independent { p }, other) => Loss::Independent {
+                p: either(p, other.mean()),
+            },
+            (
+                Loss::GilbertElliott {
+                    good_to_bad,
+                    bad_to_good,
+                    loss_good,
+                    loss_bad,
+                },
+                other,
+            ) => Loss::GilbertElliott {
+                good_to_bad,
+                bad_to_good,
+                loss_good: either(loss_good, other.mean()),
+                loss_bad: either(loss_bad, other.mean()),
+            },
+        }
+    }
+
     /// The share of packets lost in the long run.
     pub fn mean(self) -> f64 {
         match self {
@@ -265,12 +314,21 @@ pub enum Why {
 #[derive(Debug, Clone)]
 pub struct LinkState {
     rng: Rng,
+    /// Of all flows, unless each has its own.
+    shared: Lane,
+    /// By flow; made at the first packet.
+    flows: Option<Box<[Lane; FLOWS]>>,
+}
+
+/// What is remembered of one flow, or of all together.
+#[derive(Debug, Clone, Copy, Default)]
+struct Lane {
     /// The chain of a Gilbert–Elliott loss is in its bad state.
     is_bad: bool,
     /// When the last bit of the rate's queue has left.
     free_ns: u64,
-    /// When the last packet of each flow departs; made at the first packet.
-    last_ns: Option<Box<[u64; FLOWS]>>,
+    /// When the last packet departs.
+    last_ns: u64,
 }
 
 impl LinkState {
@@ -278,9 +336,8 @@ impl LinkState {
     pub fn new(seed: u64, number: u64) -> LinkState {
         LinkState {
             rng: Rng::new(seed, number, Purpose::Network),
-            is_bad: false,
-            free_ns: 0,
-            last_ns: None,
+            shared: Lane::default(),
+            flows: None,
         }
     }
 
@@ -290,45 +347,57 @@ impl LinkState {
         if link.cut {
             return Fate::Lost(Why::Cut);
         }
-        if self.is_lost(link.loss) {
+        let flows = self
+            .flows
+            .get_or_insert_with(|| Box::new([Lane::default(); FLOWS]));
+        let flow = &mut flows[(flow % FLOWS as u64) as usize];
+        let lane = match link.each_flow {
+            true => &mut *flow,
+            false => &mut self.shared,
+        };
+        if lane.is_lost(link.loss, &mut self.rng) {
             return Fate::Lost(Why::Loss);
         }
         let mut depart_ns = now_ns;
         if let Some(rate) = link.rate {
-            let free_ns = self
-                .free_ns
-                .max(now_ns)
-                .saturating_add(rate.duration_ns(bytes));
-            // An idle link takes any packet, or a short queue would lose all large ones.
-            let is_idle = self.free_ns <= now_ns;
-            if !is_idle && free_ns - now_ns > rate.backlog_ns() {
-                return Fate::Lost(Why::Queue);
+            match lane.leave(rate, now_ns, bytes) {
+                Some(free_ns) => depart_ns = free_ns,
+                None => return Fate::Lost(Why::Queue),
             }
-            self.free_ns = free_ns;
-            depart_ns = free_ns;
         }
+        if link.reorder > 0.0 && self.rng.unit() < link.reorder {
+            return Fate::Depart(depart_ns);
+        }
+        let late_ns = link.jitter.draw(&mut self.rng);
+        depart_ns = depart_ns.saturating_add(link.delay_ns.saturating_add_signed(late_ns));
         if link.reorder > 0.0 {
-            return match self.rng.unit() < link.reorder {
-                true => Fate::Depart(depart_ns),
-                false => Fate::Depart(depart_ns.saturating_add(self.delay_ns(link))),
-            };
+            return Fate::Depart(depart_ns);
         }
-        depart_ns = depart_ns.saturating_add(self.delay_ns(link));
-        let last_ns = self.last_ns.get_or_insert_with(|| Box::new([0; FLOWS]));
-        let last_ns = &mut last_ns[(flow % FLOWS as u64) as usize];
-        *last_ns = depart_ns.max(*last_ns);
-        Fate::Depart(*last_ns)
+        flow.last_ns = depart_ns.max(flow.last_ns);
+        Fate::Depart(flow.last_ns)
+    }
+}
+
+impl Lane {
+    /// When a packet's last bit has left; `None`: the queue is full.
+    fn leave(&mut self, rate: Rate, now_ns: u64, bytes: u64) -> Option<u64> {
+        let free_ns = self
+            .free_ns
+            .max(now_ns)
+            .saturating_add(rate.duration_ns(bytes));
+        // An idle link takes any packet, or a short queue would lose all large ones.
+        let is_idle = self.free_ns <= now_ns;
+        if !is_idle && free_ns - now_ns > rate.backlog_ns() {
+            return None;
+        }
+        self.free_ns = free_ns;
+        Some(free_ns)
     }
 
-    fn delay_ns(&mut self, link: &Link) -> u64 {
-        link.delay_ns
-            .saturating_add_signed(link.jitter.draw(&mut self.rng))
-    }
-
-    fn is_lost(&mut self, loss: Loss) -> bool {
+    fn is_lost(&mut self, loss: Loss, rng: &mut Rng) -> bool {
         match loss {
             Loss::None => false,
-            Loss::Independent { p } => p > 0.0 && self.rng.unit() < p,
+            Loss::Independent { p } => p > 0.0 && rng.unit() < p,
             Loss::GilbertElliott {
                 good_to_bad,
                 bad_to_good,
@@ -340,9 +409,9 @@ impl LinkState {
                 } else {
                     good_to_bad
                 };
-                self.is_bad ^= self.rng.unit() < change;
+                self.is_bad ^= rng.unit() < change;
                 let p = if self.is_bad { loss_bad } else { loss_good };
-                p > 0.0 && self.rng.unit() < p
+                p > 0.0 && rng.unit() < p
             }
         }
     }

@@ -172,12 +172,19 @@ impl LabReader<'_> {
     }
 
     /// Two groups of regions: a list of two, each a region or a list; of one region alone the others are the other
-    /// side.
+    /// side. Users behind access links are on the side of the region that these lead to.
     fn sides(&mut self, node: &Node) -> Option<(Vec<usize>, Vec<usize>)> {
         let (a, b) = match node.sequence() {
-            Some([a, b]) => (self.some_regions(a), self.some_regions(b)),
+            Some([a, b]) => {
+                let (a, b) = (self.some_regions(a), self.some_regions(b));
+                (
+                    self.with_access(a.clone(), &b),
+                    self.with_access(b, &a),
+                )
+            }
             None => {
                 let one = self.some_regions(node);
+                let one = self.with_access(one, &[]);
                 let others = (0..self.regions.len()).filter(|region| !one.contains(region));
                 (one.clone(), others.collect())
             }

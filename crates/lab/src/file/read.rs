@@ -8,7 +8,7 @@ use document::reader::{DocumentReader, Map};
 use document::{Source, suggest};
 use machine::clock::FACTOR_MAX;
 
-use super::{LabFile, NAME_MAX, REGIONS_MAX, Run, Service, Template};
+use super::{AccessRegion, LabFile, NAME_MAX, REGIONS_MAX, Run, Service, Template};
 
 /// The keys of the file; the first must be there.
 pub(super) const KEYS: &[&str] = &[
@@ -19,6 +19,7 @@ pub(super) const KEYS: &[&str] = &[
     "network",
     "links",
     "inside",
+    "access",
     "services",
     "scaling",
     "prices",
@@ -37,6 +38,7 @@ pub fn lab(source: Source<'_>) -> (Option<LabFile>, Vec<Diagnostic>) {
         reader,
         text: source.text,
         regions: Vec::new(),
+        access: Vec::new(),
         groups: BTreeMap::new(),
     };
     let lab = root.and_then(|root| reader.lab(&root));
@@ -49,6 +51,8 @@ pub(super) struct LabReader<'t> {
     text: &'t str,
     /// Names by number.
     pub(super) regions: Vec<String>,
+    /// Those of them behind access links.
+    pub(super) access: Vec<AccessRegion>,
     /// Hosts by the key that they were written under.
     pub(super) groups: BTreeMap<String, Vec<usize>>,
 }
@@ -61,6 +65,7 @@ impl<'t> LabReader<'t> {
             reader,
             text,
             regions: file.regions.clone(),
+            access: file.access.clone(),
             groups: BTreeMap::new(),
         };
         (root, reader)
@@ -74,6 +79,7 @@ impl LabReader<'_> {
         self.read_regions(&map);
         let links = self.links(&map);
         let hosts = self.hosts(map.get("hosts")?);
+        let links = links.map(|links| self.access(&map, links));
         let services = match map.get("services") {
             Some(node) => self.services(node, &hosts),
             None => Vec::new(),
@@ -89,10 +95,11 @@ impl LabReader<'_> {
                     .to_owned(),
             )
         });
-        let names = match map.get("names") {
+        let mut names = match map.get("names") {
             Some(node) => self.names(node, &services),
             None => Vec::new(),
         };
+        self.locate(&mut names);
         let run = self.run(&map, &services);
         let faults = match map.get("faults") {
             Some(node) => self.faults(node, &services, &hosts),
@@ -102,6 +109,7 @@ impl LabReader<'_> {
             name: name?,
             dilation: 1,
             regions: self.regions.clone(),
+            access: self.access.clone(),
             links: links?,
             hosts,
             services,

@@ -297,3 +297,87 @@ fn values_out_of_range_are_named() {
         assert_eq!(link.check().unwrap_err().to_string(), message);
     }
 }
+
+#[test]
+fn flows_with_links_of_their_own_do_not_wait_for_each_other_nor_lose_together() {
+    let shared = Link {
+        rate: Some(Rate {
+            bits_per_s: 8_000_000,
+            backlog: Backlog::Bytes(10_000),
+        }),
+        ..Link::new(MS)
+    };
+    let own = Link {
+        each_flow: true,
+        ..shared
+    };
+    let last = |link: &Link| {
+        let mut state = LinkState::new(1, 0);
+        let fates = (0..5).map(|flow| state.pass(link, 0, 1000, flow));
+        fates.last().unwrap()
+    };
+    assert_eq!(last(&shared), Fate::Depart(6 * MS), "behind four others");
+    assert_eq!(last(&own), Fate::Depart(2 * MS));
+    let bursts = Link {
+        loss: Loss::GilbertElliott {
+            good_to_bad: 0.01,
+            bad_to_good: 0.1,
+            loss_good: 0.0,
+            loss_bad: 1.0,
+        },
+        ..Link::new(MS)
+    };
+    // Of two packets in a row, each of another flow: how often the second is lost with the first.
+    let together = |link: &Link| {
+        let mut state = LinkState::new(1, 0);
+        let fates = (0..200_000).map(|number| state.pass(link, number, 100, number % 2));
+        let lost: Vec<bool> = fates.map(|fate| fate == Fate::Lost(Why::Loss)).collect();
+        let first = lost.iter().filter(|lost| **lost).count();
+        let both = lost.windows(2).filter(|two| two[0] && two[1]).count();
+        (both as f64 / first as f64, first)
+    };
+    let (again, _) = together(&bursts);
+    assert!((again - 0.9).abs() < 0.02, "{again}");
+    let own = Link {
+        each_flow: true,
+        ..bursts
+    };
+    let (again, lost) = together(&own);
+    assert!((again - 1.0 / 11.0).abs() < 0.04, "{again}");
+    assert!(lost.abs_diff(200_000 / 11) < 2_000, "the same share: {lost}");
+}
+
+#[test]
+fn a_link_through_an_access_link_has_what_both_have() {
+    let far = Link {
+        jitter: Jitter::Uniform { ns: MS },
+        loss: Loss::Independent { p: 0.1 },
+        rate: Some(Rate {
+            bits_per_s: 1_000_000,
+            backlog: Backlog::Bytes(1),
+        }),
+        ..Link::new(50 * MS)
+    };
+    let chain = Loss::GilbertElliott {
+        good_to_bad: 0.1,
+        bad_to_good: 0.4,
+        loss_good: 0.0,
+        loss_bad: 0.5,
+    };
+    let access = Link {
+        loss: chain,
+        rate: Some(Rate {
+            bits_per_s: 8_000_000,
+            backlog: Backlog::Bytes(2),
+        }),
+        ..Link::new(35 * MS)
+    };
+    let both = far.through(&access);
+    assert_eq!((both.delay_ns, both.jitter), (85 * MS, far.jitter));
+    assert_eq!(both.rate, far.rate, "the slower one");
+    // What neither loses: 90 % of 90 %.
+    assert!((both.loss.mean() - 0.19).abs() < 1e-12, "{:?}", both.loss);
+    let other = Link::new(0).through(&access).through(&access);
+    assert!((other.loss.mean() - 0.19).abs() < 1e-12, "{:?}", other.loss);
+    assert!(both.each_flow && both.check().is_ok());
+}
