@@ -14,6 +14,9 @@ pub const JITTER_NS_MAX: u64 = 10_000_000_000;
 pub const RATE_BITS_MIN: u64 = 1_000;
 /// The fastest rate of a link, in bits per second.
 pub const RATE_BITS_MAX: u64 = 1_000_000_000_000;
+/// A burst of losses of one flow is over after this time without a packet. Its chain only moves with packets: otherwise
+/// the next one, a retransmission, would still meet the state of long ago.
+const BURST_NS: u64 = 200_000_000;
 /// Flows that keep their order apart from each other; the others share one of these places.
 const FLOWS: usize = 1024;
 
@@ -75,7 +78,10 @@ impl Link {
     /// This link and an access link as one. Delays add up, losses of either are lost, the slower rate counts, and of
     /// jitters that of the access link, if it has one. Each flow has an access link of its own.
     pub fn through(mut self, access: &Link) -> Link {
-        self.delay_ns = self.delay_ns.saturating_add(access.delay_ns).min(DELAY_NS_MAX);
+        self.delay_ns = self
+            .delay_ns
+            .saturating_add(access.delay_ns)
+            .min(DELAY_NS_MAX);
         if access.jitter != Jitter::None {
             self.jitter = access.jitter;
         }
@@ -228,14 +234,21 @@ impl Loss {
                 loss_good,
                 loss_bad,
             } => {
-                let turns = good_to_bad + bad_to_good;
-                let bad = if turns > 0.0 {
-                    good_to_bad / turns
-                } else {
-                    0.0
-                };
+                let bad = bad_share(good_to_bad, bad_to_good);
                 (1.0 - bad) * loss_good + bad * loss_bad
             }
+        }
+    }
+
+    /// The share of packets that meet the bad state in the long run.
+    fn bad_share(self) -> f64 {
+        match self {
+            Loss::None | Loss::Independent { .. } => 0.0,
+            Loss::GilbertElliott {
+                good_to_bad,
+                bad_to_good,
+                ..
+            } => bad_share(good_to_bad, bad_to_good),
         }
     }
 
@@ -255,6 +268,13 @@ impl Loss {
                 share("loss's loss_bad", loss_bad)
             }
         }
+    }
+}
+
+fn bad_share(good_to_bad: f64, bad_to_good: f64) -> f64 {
+    match good_to_bad + bad_to_good {
+        turns if turns > 0.0 => good_to_bad / turns,
+        _ => 0.0,
     }
 }
 
@@ -327,6 +347,8 @@ struct Lane {
     is_bad: bool,
     /// When the last bit of the rate's queue has left.
     free_ns: u64,
+    /// When the last packet came.
+    seen_ns: u64,
     /// When the last packet departs.
     last_ns: u64,
 }
@@ -352,7 +374,7 @@ impl LinkState {
             .get_or_insert_with(|| Box::new([Lane::default(); FLOWS]));
         let flow = &mut flows[(flow % FLOWS as u64) as usize];
         let lane = match link.each_flow {
-            true => &mut *flow,
+            true => flow.woken(link.loss, now_ns, &mut self.rng),
             false => &mut self.shared,
         };
         if lane.is_lost(link.loss, &mut self.rng) {
@@ -379,6 +401,15 @@ impl LinkState {
 }
 
 impl Lane {
+    /// The same after a time without packets.
+    fn woken(&mut self, loss: Loss, now_ns: u64, rng: &mut Rng) -> &mut Lane {
+        if now_ns.saturating_sub(self.seen_ns) > BURST_NS {
+            self.is_bad = rng.unit() < loss.bad_share();
+        }
+        self.seen_ns = now_ns;
+        self
+    }
+
     /// When a packet's last bit has left; `None`: the queue is full.
     fn leave(&mut self, rate: Rate, now_ns: u64, bytes: u64) -> Option<u64> {
         let free_ns = self

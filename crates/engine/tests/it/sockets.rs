@@ -8,9 +8,7 @@ use std::time::Duration;
 
 use engine::Setup;
 use engine::addresses::AddressBook;
-use engine::driver::real::{
-    LoopNews, LoopSetup, StartBarrier, Waiting, Zero, run_loop,
-};
+use engine::driver::real::{LoopNews, LoopSetup, StartBarrier, Waiting, Zero, run_loop};
 use engine::driver::sim::SimRun;
 use engine::share::Share;
 use machine::clock::monotonic_ns;

@@ -188,8 +188,14 @@ mod tests {
     #[test]
     fn wrong_access_links_are_reported() {
         for (further, said) in [
-            ("access: { mobile-5g: all }", "there is no access link `mobile-5g`"),
-            ("access: { mobile-4g: nowhere }", "there is no region `nowhere`"),
+            (
+                "access: { mobile-5g: all }",
+                "there is no access link `mobile-5g`",
+            ),
+            (
+                "access: { mobile-4g: nowhere }",
+                "there is no region `nowhere`",
+            ),
             (
                 "access: { mobile-4g: [here, here] }",
                 "the region `here-mobile-4g` is there twice",

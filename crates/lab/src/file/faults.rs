@@ -177,10 +177,7 @@ impl LabReader<'_> {
         let (a, b) = match node.sequence() {
             Some([a, b]) => {
                 let (a, b) = (self.some_regions(a), self.some_regions(b));
-                (
-                    self.with_access(a.clone(), &b),
-                    self.with_access(b, &a),
-                )
+                (self.with_access(a.clone(), &b), self.with_access(b, &a))
             }
             None => {
                 let one = self.some_regions(node);

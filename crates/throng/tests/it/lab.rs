@@ -1,6 +1,7 @@
 //! Labs: hosts, distances, names, commands, faults, and what is left when one is killed. They need root and TUN devices.
 
 mod dilation;
+mod mobile;
 mod routing;
 mod scaling;
 mod shortage;

@@ -344,7 +344,19 @@ fn flows_with_links_of_their_own_do_not_wait_for_each_other_nor_lose_together() 
     };
     let (again, lost) = together(&own);
     assert!((again - 1.0 / 11.0).abs() < 0.04, "{again}");
-    assert!(lost.abs_diff(200_000 / 11) < 2_000, "the same share: {lost}");
+    assert!(
+        lost.abs_diff(200_000 / 11) < 2_000,
+        "the same share: {lost}"
+    );
+    // A retransmission after a pause meets the long run's state, not the burst of before.
+    let mut state = LinkState::new(1, 0);
+    let fates = (0..50_000).map(|number| state.pass(&own, number * 300 * MS, 100, 7));
+    let lost: Vec<bool> = fates.map(|fate| fate == Fate::Lost(Why::Loss)).collect();
+    let first = lost.iter().filter(|lost| **lost).count();
+    let both = lost.windows(2).filter(|two| two[0] && two[1]).count();
+    let again = both as f64 / first as f64;
+    assert!((again - 1.0 / 11.0).abs() < 0.03, "{again}");
+    assert!(first.abs_diff(50_000 / 11) < 400, "{first}");
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! Names that are resolved again during a run: who comes back when a region dies.
 
+use std::process::Command;
+
 use record::schema::EventKind;
 use record::{Outcome, Run};
 use stats::rng::{Purpose, Rng};
 
-use super::Lab;
-use crate::support::Ended;
+use super::{Lab, only};
+use crate::support::{Ended, root, skip, throng};
 
 const SECOND: u64 = 1_000_000_000;
 /// The share of users that keep the first answer.
@@ -85,8 +87,7 @@ fn users_come_back_after_a_region_died_unless_they_ignore_the_ttl() {
     let seconds = begun.elapsed().as_secs();
     let asked = questions(&lab) - asked_before;
     let far = accepted(&lab, "web-far") - far_before;
-    let entry = std::fs::read_dir(&runs).unwrap().next().unwrap().unwrap();
-    let run = Run::open(&entry.path()).unwrap();
+    let run = Run::open(&only(&runs)).unwrap();
 
     // By user: when it was due, in which group it is, and how it ended.
     let page = run.info().measures.iter().position(|m| m.name == "page");
@@ -161,4 +162,56 @@ fn users_come_back_after_a_region_died_unless_they_ignore_the_ttl() {
         .iter()
         .any(|f| f.code == "addresses-changed");
     assert!(told, "{:?}", summary.findings);
+}
+
+/// They take a quarter of an hour: here they are only checked.
+#[test]
+fn the_examples_of_routing_and_of_mobile_users_are_right() {
+    let at_root = |words: &[&str]| {
+        let mut command = throng(words);
+        Ended::of(command.current_dir(root()))
+    };
+    for (lab, said, experiment, runs) in [
+        (
+            "examples/lab/routing.yaml",
+            "name geolocation.lab: of api, kept for 10 s",
+            "examples/lab/routing-experiment.yaml",
+            "14 runs",
+        ),
+        (
+            "examples/lab/mobile.yaml",
+            "region ireland-mobile-3g: ireland 320 ms",
+            "examples/lab/mobile-experiment.yaml",
+            "9 runs",
+        ),
+        (
+            "examples/lab/split.yaml",
+            "service apart: on app",
+            "examples/lab/split-experiment.yaml",
+            "10 runs",
+        ),
+    ] {
+        at_root(&["lab", "check", lab])
+            .with(0)
+            .stdout_contains(said);
+        at_root(&["experiment", experiment, "--plan", "--dir", "nowhere"])
+            .with(0)
+            .stdout_contains(runs);
+    }
+    for scenario in [
+        "examples/lab/routing-scenario.yaml",
+        "examples/lab/mobile-scenario.yaml",
+        "examples/lab/split-scenario.yaml",
+    ] {
+        at_root(&["check", scenario]).with(0);
+    }
+    let python = Command::new("python3")
+        .args(["-m", "py_compile", "examples/lab/split.py"])
+        .env("PYTHONPYCACHEPREFIX", std::env::temp_dir())
+        .current_dir(root())
+        .status();
+    match python {
+        Ok(status) => assert!(status.success()),
+        Err(_) => skip("Python is not installed"),
+    }
 }
