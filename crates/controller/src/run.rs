@@ -38,7 +38,7 @@ pub(crate) mod tick;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use engine::driver::real::{StopFlag, Zero};
+use engine::driver::real::{Namespace, StopFlag, Zero};
 use machine::clock::{monotonic_ns, unix_ns};
 use machine::loops::{cores, open_files_max};
 use plan::{Plan, Target};
@@ -47,13 +47,14 @@ use record::schema::{EventKind, RunInfo, Summary};
 
 use crate::control::{Interrupt, Pause};
 use crate::inputs::ScenarioText;
-use crate::names::Resolving;
+use crate::names::{Lookup, Resolving};
 use crate::secrets::Secrets;
 use crate::surroundings::Surroundings;
 use crate::workers::layout::layout;
 use crate::workers::pool::Pool;
 use crate::workers::process::SpawnRequest;
 use crate::workers::rows::rows_channel;
+use crate::workers::setup::Place;
 use broadcasts::Broadcasts;
 use conductor::{Conductor, Progress};
 use describe::RunStart;
@@ -118,10 +119,7 @@ pub fn conduct(
     prepare_lab(lab, &mut plan)?;
     let layout = layout(&plan, cores(), open_files_max(), request.workers_count);
     let namespaces = namespaces(&request.netns, lab, &plan, request.workers_count)?;
-    let known = match &plan.target {
-        Target::Builtin { .. } => None,
-        Target::Url(_) => Some(places(&plan, &namespaces)?),
-    };
+    let known = known_places(&plan, &namespaces)?;
     let at = known.as_ref().map_or(&[][..], |(places, _)| places);
     let at = (namespaces.as_slice(), at);
     let warning = preflight::check(&plan, layout.users_max, request.force, at)?;
@@ -129,10 +127,7 @@ pub fn conduct(
     let target = start_target(&mut plan, request.program, folder)?;
     let plan = Arc::new(plan);
     let address = target.as_ref().map(|target| target.address);
-    let (places, lookups) = match known {
-        Some(known) => known,
-        None => places(&plan, &namespaces)?,
-    };
+    let (places, lookups) = known.map_or_else(|| places(&plan, &namespaces), Ok)?;
     let networks = counters(&plan, &places)?;
     let setup = prepare(&plan, address, (layout, places), folder)?;
     let (program, throng, scenario) = (request.program, request.version, &request.scenario);
@@ -167,11 +162,7 @@ pub fn conduct(
         plan: &plan,
         interrupt: &request.interrupt,
         pause: &request.pause,
-        merger: Merger::new(
-            Broadcasts::new(&plan, &numbering),
-            numbering,
-            setup.layout.loops_count,
-        ),
+        merger: merger(&plan, numbering, setup.layout.loops_count),
         allow_lost_workers: request.allow_lost_workers,
         stop,
         zero,
@@ -201,6 +192,22 @@ fn prepare_lab(lab: Option<&dyn Surroundings>, plan: &mut Plan) -> Result<(), Co
         (None, None) => {}
     }
     Ok(probe::check(&plan.probes)?)
+}
+
+/// The places of a target that runs already; `None`: it is built in and does not.
+fn known_places(
+    plan: &Plan,
+    namespaces: &[Option<Namespace>],
+) -> Result<Option<(Vec<Place>, Vec<Lookup>)>, ConductError> {
+    match &plan.target {
+        Target::Builtin { .. } => Ok(None),
+        Target::Url(_) => places(plan, namespaces).map(Some),
+    }
+}
+
+fn merger(plan: &Plan, numbering: Numbering, loops_count: u32) -> Merger {
+    let broadcasts = Broadcasts::new(plan, &numbering);
+    Merger::new(broadcasts, numbering, loops_count)
 }
 
 /// The run's zero, a moment from now.

@@ -1,6 +1,6 @@
 //! The addresses that the names of endpoints stand for while a run goes on, and which of them a user connects to.
 //!
-//! Users are behind resolvers, of which each asks by itself and so may know other addresses than the others. Some users
+//! Users are behind resolvers, of which each queries by itself and so may know other addresses than the others. Some users
 //! never learn of a change: whoever resolves for them ignores how long an answer may be kept.
 
 use std::net::SocketAddr;

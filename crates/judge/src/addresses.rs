@@ -5,8 +5,8 @@ use record::schema::{EventKind, Finding, Severity};
 use crate::figures::Figures;
 use crate::finding::finding;
 
-/// Most changes that are told one by one.
-const TOLD_MAX: usize = 3;
+/// Most changes that are named one by one.
+const NAMED_MAX: usize = 3;
 
 /// When which name changed, if any did.
 pub(crate) fn found(figures: &Figures) -> Option<Finding> {
@@ -33,7 +33,7 @@ pub(crate) fn found(figures: &Figures) -> Option<Finding> {
         Some(format!("at {at} `{name}`{from} was {now}"))
     });
     let changes: Vec<String> = changes.collect();
-    let first = changes.get(..TOLD_MAX).unwrap_or(&changes);
+    let first = changes.get(..NAMED_MAX).unwrap_or(&changes);
     let further = match changes.len() - first.len() {
         0 => String::new(),
         more => format!(
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_changes_are_told_and_the_others_counted() {
+    fn the_first_changes_are_named_and_the_others_counted() {
         let mut figures = figures();
         assert_eq!(found(&figures), None);
         let two = [("10.0.0.1", 1), ("10.0.0.2", 3)];

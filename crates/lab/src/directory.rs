@@ -113,7 +113,7 @@ impl Directory {
         Some(found)
     }
 
-    /// How often each name was asked for, by the region of the question.
+    /// How often each name was queried, by the region of the question.
     pub(crate) fn questions(&self) -> Vec<NameStatus> {
         let questions = self
             .questions

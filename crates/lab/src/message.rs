@@ -116,7 +116,7 @@ pub struct Status {
     pub environment: BTreeMap<String, String>,
     /// The network.
     pub network: NetworkStatus,
-    /// What the name servers were asked for.
+    /// What the name servers were queried for.
     #[serde(default)]
     pub names: Vec<NameStatus>,
     /// Faults that have begun and not ended: number and text.

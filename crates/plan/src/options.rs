@@ -35,7 +35,7 @@ pub struct Options {
 /// How users learn of the addresses of names.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Dns {
-    /// How many resolvers the users of a region are behind; each asks by itself. At least 1.
+    /// How many resolvers the users of a region are behind; each queries by itself. At least 1.
     pub resolvers_count: u32,
     /// The share of users that keep the first answer for the whole run, whatever its time to live.
     pub ignore_ttl: f64,

@@ -1,4 +1,4 @@
-//! Asks the system's name servers, over UDP.
+//! Queries the system's name servers, over UDP.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -12,13 +12,13 @@ use super::question::{self, Answer, AskError, Family};
 const SERVERS: &str = "/etc/resolv.conf";
 const HOSTS: &str = "/etc/hosts";
 const PORT: u16 = 53;
-/// Most name servers that are asked (resolv.conf(5)).
+/// Most name servers that are queried (resolv.conf(5)).
 const SERVERS_MAX: usize = 3;
 /// Most domains in which a name is looked for.
 const DOMAINS_MAX: usize = 6;
 /// How long a name server is waited for.
 const WAIT: Duration = Duration::from_secs(1);
-/// How often all of them are asked before none answers.
+/// How often all of them are queried before none answers.
 const ROUNDS: u32 = 2;
 /// The longest reply without extensions is 512 bytes; servers may send more.
 const REPLY_BYTES: usize = 4096;
@@ -73,8 +73,8 @@ impl System {
         system
     }
 
-    /// Whether name servers are asked for a name. They are not for addresses, `localhost` and names in `/etc/hosts`.
-    pub(crate) fn asks_for(&self, name: &str) -> bool {
+    /// Whether name servers are queried a name. They are not for addresses, `localhost` and names in `/etc/hosts`.
+    pub(crate) fn is_served(&self, name: &str) -> bool {
         let plain = name.trim_end_matches('.').to_ascii_lowercase();
         let is_address = plain.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
         let is_local = plain == "localhost" || plain.ends_with(".localhost");
@@ -105,7 +105,7 @@ pub(crate) trait Ask: Send {
     fn ask(&mut self, name: &str, family: Family) -> Result<Answer, AskError>;
 }
 
-/// Asks over sockets of one network.
+/// Queries over sockets of one network.
 #[derive(Debug)]
 pub(crate) struct Client {
     servers: Vec<UdpSocket>,
@@ -122,14 +122,6 @@ impl Client {
         Client {
             servers: servers.collect(),
             wait: WAIT,
-        }
-    }
-
-    #[cfg(test)]
-    fn to(server: SocketAddr, wait: Duration) -> Client {
-        Client {
-            servers: vec![connect(server).unwrap()],
-            wait,
         }
     }
 }
@@ -158,7 +150,7 @@ fn connect(server: SocketAddr) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// Asks one server; the outer error: it does not answer.
+/// Queries one server; the outer error: it does not answer.
 fn ask(
     server: &UdpSocket,
     name: &str,
@@ -189,7 +181,7 @@ fn ask(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::names::question::tests::reply;
+    use crate::names::testing::reply;
 
     const SERVERS: &str = "# by hand\nnameserver 10.0.0.53\nnameserver fe80::1\nsearch shop.test test\n\
                            options timeout:2 ndots:2\nnameserver nonsense\n";
@@ -199,7 +191,7 @@ mod tests {
     fn the_systems_files_are_read() {
         let system = System::parse(SERVERS, HOSTS);
         assert_eq!(system.servers.len(), 2);
-        for (name, asked) in [
+        for (name, queried) in [
             ("api.test", true),
             ("backup", true),
             ("store.TEST", false),
@@ -209,9 +201,12 @@ mod tests {
             ("10.0.0.1", false),
             ("[::1]", false),
         ] {
-            assert_eq!(system.asks_for(name), asked, "{name}");
+            assert_eq!(system.is_served(name), queried, "{name}");
         }
-        assert!(!System::parse("", "").asks_for("api.test"), "nobody to ask");
+        assert!(
+            !System::parse("", "").is_served("api.test"),
+            "nobody to ask"
+        );
         assert_eq!(
             system.whole_names("api"),
             ["api.shop.test", "api.test", "api"]
@@ -220,7 +215,14 @@ mod tests {
         assert_eq!(system.whole_names("api."), ["api"]);
     }
 
-    /// A server that answers with bytes of its own first, and what was asked.
+    fn client_of(server: SocketAddr, wait: Duration) -> Client {
+        Client {
+            servers: vec![connect(server).unwrap()],
+            wait,
+        }
+    }
+
+    /// A server that answers with bytes of its own first, and what was queried.
     fn server(first: Option<Vec<u8>>) -> SocketAddr {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = socket.local_addr().unwrap();
@@ -237,9 +239,9 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_asked_and_strange_replies_are_passed_over() {
+    fn a_server_is_queried_and_strange_replies_are_skipped() {
         for first in [None, Some(vec![0; 40])] {
-            let mut client = Client::to(server(first), Duration::from_secs(60));
+            let mut client = client_of(server(first), Duration::from_secs(60));
             let answer = client.ask("api.test", Family::V4).unwrap();
             assert_eq!(answer.addresses, [IpAddr::from([10, 0, 0, 1])]);
             assert_eq!(answer.ttl_s, 5);
@@ -249,7 +251,7 @@ mod tests {
     #[test]
     fn a_server_that_does_not_answer_is_given_up() {
         let silent = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let mut client = Client::to(silent.local_addr().unwrap(), Duration::from_millis(20));
+        let mut client = client_of(silent.local_addr().unwrap(), Duration::from_millis(20));
         assert_eq!(client.ask("api.test", Family::V4), Err(AskError::Silent));
         let mut buffer = [0; 512];
         assert!(

@@ -1,4 +1,4 @@
-//! The names of one network: what was answered, and when it is asked again.
+//! The names of one network: what was answered, and when it is queried again.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -13,10 +13,10 @@ use super::question::{AskError, Family};
 
 /// An answer is kept at least this long, even if it says that it may not be kept.
 const KEPT_NS_MIN: u64 = 1_000_000_000;
-/// A name without an answer is asked for again after this time.
+/// A name without an answer is queried again after this time.
 const RETRY_NS: u64 = 2_000_000_000;
 /// Changes of one name are events at most this often.
-const TOLD_NS: u64 = 5_000_000_000;
+const REPORTED_NS: u64 = 5_000_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// The names of one network.
@@ -32,15 +32,15 @@ pub(crate) struct Lookup {
 
 struct Name {
     written: String,
-    /// What is asked for; `None`: nobody, its address does not change.
-    asked: Option<(String, Family)>,
+    /// What is queried; `None`: nobody, its address does not change.
+    queried: Option<(String, Family)>,
     /// By resolver.
     kept: Vec<Kept>,
     failures: u64,
     failure: Option<AskError>,
     /// Changed since this was last an event, and when that was.
     is_news: bool,
-    told_ns: u64,
+    reported_ns: u64,
 }
 
 /// What a resolver keeps.
@@ -95,21 +95,21 @@ impl Lookup {
 
     /// When the next turn is due; `None`: nothing changes any more.
     pub(super) fn due_ns(&self) -> Option<u64> {
-        let asked = self.names.iter().filter(|name| name.asked.is_some());
-        let times = asked.flat_map(|name| {
-            let tell = name.is_news.then_some(name.told_ns + TOLD_NS);
-            name.kept.iter().map(|kept| kept.until_ns).chain(tell)
+        let queried = self.names.iter().filter(|name| name.queried.is_some());
+        let times = queried.flat_map(|name| {
+            let report = name.is_news.then_some(name.reported_ns + REPORTED_NS);
+            name.kept.iter().map(|kept| kept.until_ns).chain(report)
         });
         times.min()
     }
 
-    /// Asks for what is due, gives changed addresses to the loops, and returns what happened.
+    /// Queries for what is due, gives changed addresses to the loops, and returns what happened.
     pub(super) fn turn(&mut self, now_ns: u64) -> Vec<EventKind> {
         let (mut events, mut changed) = (Vec::new(), false);
         for name in &mut self.names {
             changed |= name.ask_again(now_ns, &mut *self.client, &self.region, &mut events);
-            if name.is_news && now_ns >= name.told_ns.saturating_add(TOLD_NS) {
-                (name.is_news, name.told_ns) = (false, now_ns);
+            if name.is_news && now_ns >= name.reported_ns.saturating_add(REPORTED_NS) {
+                (name.is_news, name.reported_ns) = (false, now_ns);
                 events.push(name.changed(&self.region));
             }
         }
@@ -142,19 +142,19 @@ impl Name {
     fn begin(written: &str, first: IpAddr, system: &System, client: &mut dyn Ask) -> Name {
         let family = Family::of(first);
         let mut found = None;
-        if system.asks_for(written) {
+        if system.is_served(written) {
             let names = system.whole_names(written).into_iter();
             found = names
                 .filter_map(|name| Some((client.ask(&name, family).ok()?, name)))
                 .next();
         }
-        let (addresses, ttl_s, asked) = match found {
+        let (addresses, ttl_s, queried) = match found {
             Some((answer, name)) => (answer.addresses, answer.ttl_s, Some((name, family))),
             None => (vec![first], 0, None),
         };
         Name {
             written: written.to_owned(),
-            asked,
+            queried,
             kept: vec![Kept {
                 addresses,
                 until_ns: kept_ns(ttl_s),
@@ -162,14 +162,14 @@ impl Name {
             failures: 0,
             failure: None,
             is_news: false,
-            told_ns: 0,
+            reported_ns: 0,
         }
     }
 
     /// The other resolvers ask, too. They did so at different times in the past, so that their answers run out one after
     /// the other; until now the times are those since then.
     fn ask_for_others(&mut self, resolvers_count: u32, now_ns: u64, client: &mut dyn Ask) {
-        if let Some((name, family)) = &self.asked {
+        if let Some((name, family)) = &self.queried {
             for _ in 1..resolvers_count {
                 let kept = match client.ask(name, *family) {
                     Ok(answer) => Kept {
@@ -190,7 +190,7 @@ impl Name {
         }
     }
 
-    /// Asks for resolvers whose time is over; true if an address changed.
+    /// Queries for resolvers whose time is over; true if an address changed.
     fn ask_again(
         &mut self,
         now_ns: u64,
@@ -198,12 +198,12 @@ impl Name {
         region: &str,
         events: &mut Vec<EventKind>,
     ) -> bool {
-        let Some((asked, family)) = &self.asked else {
+        let Some((queried, family)) = &self.queried else {
             return false;
         };
         let mut changed = false;
         for kept in self.kept.iter_mut().filter(|kept| kept.until_ns <= now_ns) {
-            match client.ask(asked, *family) {
+            match client.ask(queried, *family) {
                 Ok(answer) => {
                     kept.until_ns = now_ns + kept_ns(answer.ttl_s);
                     changed |= kept.addresses != answer.addresses;
@@ -279,7 +279,7 @@ mod tests {
 
     const S: u64 = SECOND_NS;
 
-    /// A name server whose answers a test sets, and what it was asked.
+    /// A name server whose answers a test sets, and what it was queried.
     #[derive(Clone, Default)]
     struct Server {
         state: Arc<Mutex<(BTreeMap<String, Vec<[u8; 4]>>, Vec<String>)>>,
@@ -296,7 +296,7 @@ mod tests {
         }
 
         /// How many questions there were since the last call.
-        fn asked(&self) -> usize {
+        fn queried(&self) -> usize {
             std::mem::take(&mut self.state.lock().unwrap().1).len()
         }
     }
@@ -344,21 +344,21 @@ mod tests {
     }
 
     #[test]
-    fn names_are_asked_again_when_their_time_is_over() {
+    fn names_are_queried_again_when_their_time_is_over() {
         let server = Server::default();
         server.set("api.test", &[[10, 0, 0, 1]]);
         let mut lookup = begin(&server, 1);
         assert_eq!(
-            server.asked(),
+            server.queried(),
             1,
             "once for both ports, never for an address"
         );
         assert_eq!(ips(&lookup), ["10.0.0.1:80", "10.0.0.1:443", "10.9.9.9:80"]);
         assert_eq!(lookup.due_ns(), Some(10 * S));
         assert_eq!(lookup.turn(9 * S), []);
-        assert_eq!(server.asked(), 0);
+        assert_eq!(server.queried(), 0);
         assert_eq!(lookup.turn(10 * S), []);
-        assert_eq!(server.asked(), 1);
+        assert_eq!(server.queried(), 1);
         assert_eq!(lookup.book().version(), 0, "the same as before");
         server.set("api.test", &[[10, 0, 0, 2]]);
         let events = lookup.turn(20 * S);
@@ -400,7 +400,7 @@ mod tests {
         let server = Server::default();
         server.set("api.test", &[[10, 0, 0, 1]]);
         let mut lookup = begin(&server, 20);
-        assert_eq!(server.asked(), 20);
+        assert_eq!(server.queried(), 20);
         server.set("api.test", &[[10, 0, 0, 2]]);
         let (mut events, mut learned) = (Vec::new(), Vec::new());
         let mut now_ns = 0;
@@ -411,7 +411,7 @@ mod tests {
             learned.push(new.iter().filter(|a| *a == "10.0.0.2:80").count());
         }
         assert_eq!(
-            server.asked(),
+            server.queried(),
             20 + 2,
             "each once within its time, the first two twice"
         );
@@ -422,13 +422,13 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_no_server_knows_is_not_asked_for_again() {
+    fn a_name_that_no_server_knows_is_not_queried_again() {
         let server = Server::default();
         let mut lookup = begin(&server, 5);
-        assert_eq!(server.asked(), 1);
+        assert_eq!(server.queried(), 1);
         assert_eq!(ips(&lookup), ["10.0.0.1:80", "10.0.0.1:443", "10.9.9.9:80"]);
         assert_eq!(lookup.due_ns(), None);
         assert_eq!(lookup.turn(100 * S), []);
-        assert_eq!(server.asked(), 0);
+        assert_eq!(server.queried(), 0);
     }
 }

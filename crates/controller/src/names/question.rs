@@ -108,37 +108,11 @@ fn answer(reply: &Packet<'_>, family: Family) -> Result<Answer, AskError> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use proptest::prelude::*;
-    use simple_dns::ResourceRecord;
-    use simple_dns::rdata::{A, CNAME};
 
     use super::*;
-
-    /// The reply of a server that knows these addresses under another name.
-    pub(crate) fn reply(query: &[u8], addresses: &[[u8; 4]], ttl_s: u32) -> Vec<u8> {
-        let query = Packet::parse(query).unwrap();
-        let mut reply = Packet::new_reply(query.id());
-        let question = query.questions[0].clone();
-        let other = Name::new("other.test").unwrap();
-        let record =
-            |name: &Name<'static>, data| ResourceRecord::new(name.clone(), CLASS::IN, ttl_s, data);
-        let alias = RData::CNAME(CNAME(other.clone()));
-        let name = question.qname.clone().into_owned();
-        reply
-            .answers
-            .push(ResourceRecord::new(name, CLASS::IN, 3_600, alias));
-        for address in addresses {
-            let address = u32::from(Ipv4Addr::from(*address));
-            reply.answers.push(record(&other, RData::A(A { address })));
-        }
-        if addresses.is_empty() {
-            reply.answers.clear();
-            *reply.rcode_mut() = RCODE::NameError;
-        }
-        reply.questions.push(question);
-        reply.build_bytes_vec_compressed().unwrap()
-    }
+    use crate::names::testing::reply;
 
     #[test]
     fn a_reply_has_addresses_in_order_and_the_shortest_time() {

@@ -219,7 +219,7 @@ pub(crate) static DNS: Table = Table {
             name: "resolvers",
             kind: Kind::Count,
             default: Text("1"),
-            doc: "How many resolvers the users of a region are behind, 1 to 256. Each asks by itself, \
+            doc: "How many resolvers the users of a region are behind, 1 to 256. Each queries by itself, \
                   and so may know other addresses than the others",
         },
         Key {
@@ -286,7 +286,7 @@ pub(crate) static OPTIONS: Table = Table {
         Key {
             name: "dns",
             kind: Kind::Mapping(&DNS),
-            default: Said("a resolver for each region; all users heed the TTL"),
+            default: Said("a resolver for each region; all users obey the TTL"),
             doc: "How users learn of the addresses of names. Names are resolved again during \
                   the run as their TTL says; new connections go to the new addresses",
         },

@@ -64,7 +64,7 @@ fn users_come_back_after_a_region_died_unless_they_ignore_the_ttl() {
     lab.up();
     let scenario = lab.space.file("routing.yaml", SCENARIO);
     let runs = lab.space.path("runs");
-    let (far_before, asked_before) = (accepted(&lab, "web-far"), questions(&lab));
+    let (far_before, before) = (accepted(&lab, "web-far"), questions(&lab));
     let begun = super::now();
     let words = [
         "exec",
@@ -85,7 +85,7 @@ fn users_come_back_after_a_region_died_unless_they_ignore_the_ttl() {
         ended.err
     );
     let seconds = begun.elapsed().as_secs();
-    let asked = questions(&lab) - asked_before;
+    let queried = questions(&lab) - before;
     let far = accepted(&lab, "web-far") - far_before;
     let run = Run::open(&only(&runs)).unwrap();
 
@@ -117,7 +117,7 @@ fn users_come_back_after_a_region_died_unless_they_ignore_the_ttl() {
     }
     assert!(
         share(again_s, BACK_S, false) > 0.9,
-        "those that heed the TTL"
+        "those that obey the TTL"
     );
     assert_eq!(
         share(DIES_S + 1, BACK_S - 1, true),
@@ -128,8 +128,8 @@ fn users_come_back_after_a_region_died_unless_they_ignore_the_ttl() {
     // The name server counted: two questions of the system's resolver, one of each resolver at the start, and then one
     // of each in every second.
     assert!(
-        asked >= 4 + 2 * 14 && asked <= 6 + 2 * (seconds + 1),
-        "{asked}"
+        queried >= 4 + 2 * 14 && queried <= 6 + 2 * (seconds + 1),
+        "{queried}"
     );
     // The kernel of the other region's host counted users that were served there, and health checks, one a second.
     let served_far = users.iter().filter(|(due_ns, keeps, served)| {
@@ -157,11 +157,11 @@ fn users_come_back_after_a_region_died_unless_they_ignore_the_ttl() {
     let last = changes.last().unwrap();
     assert!(last.2.contains_key("198.18.0.1"), "{changes:?}");
     let summary = run.summary().unwrap().unwrap();
-    let told = summary
+    let reported = summary
         .findings
         .iter()
         .any(|f| f.code == "addresses-changed");
-    assert!(told, "{:?}", summary.findings);
+    assert!(reported, "{:?}", summary.findings);
 }
 
 /// They take a quarter of an hour: here they are only checked.
