@@ -47,20 +47,19 @@ use record::schema::{EventKind, RunInfo, Summary};
 
 use crate::control::{Interrupt, Pause};
 use crate::inputs::ScenarioText;
-use crate::names::{Lookup, Resolving};
+use crate::names::Resolving;
 use crate::secrets::Secrets;
 use crate::surroundings::Surroundings;
 use crate::workers::layout::layout;
 use crate::workers::pool::Pool;
 use crate::workers::process::SpawnRequest;
 use crate::workers::rows::rows_channel;
-use crate::workers::setup::Place;
 use broadcasts::Broadcasts;
 use conductor::{Conductor, Progress};
 use describe::RunStart;
 use journal::Journal;
 use merge::Merger;
-use places::{counters, namespaces, places};
+use places::{Places, counters, namespaces, places};
 use prepare::{folder_of, prepare, start_target};
 use probing::Probing;
 use regions::Numbering;
@@ -198,7 +197,7 @@ fn prepare_lab(lab: Option<&dyn Surroundings>, plan: &mut Plan) -> Result<(), Co
 fn known_places(
     plan: &Plan,
     namespaces: &[Option<Namespace>],
-) -> Result<Option<(Vec<Place>, Vec<Lookup>)>, ConductError> {
+) -> Result<Option<Places>, ConductError> {
     match &plan.target {
         Target::Builtin { .. } => Ok(None),
         Target::Url(_) => places(plan, namespaces).map(Some),

@@ -105,11 +105,14 @@ fn netns_of_lab(lab: &dyn Surroundings, plan: &Plan) -> Result<Vec<(String, Path
         .collect()
 }
 
+/// Where users connect from and to, and what resolves names again.
+pub(super) type Places = (Vec<Place>, Vec<Lookup>);
+
 /// The place of each region, and what resolves names again. Names are resolved in each namespace.
 pub(super) fn places(
     plan: &Plan,
     namespaces: &[Option<Namespace>],
-) -> Result<(Vec<Place>, Vec<Lookup>), ConductError> {
+) -> Result<Places, ConductError> {
     let system = System::read();
     let mut own: Option<Arc<AddressBook>> = None;
     let (mut places, mut lookups) = (Vec::new(), Vec::new());
