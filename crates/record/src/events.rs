@@ -63,6 +63,7 @@ const KNOWN: &[&str] = &[
     "arrivals_paused",
     "network_emulated",
     "time_dilated",
+    "lab_used",
     "addresses_changed",
     "fault_began",
     "fault_ended",
