@@ -57,6 +57,10 @@ pub struct Backing {
     pub driver: Driver,
     /// How many round trips a request costs.
     pub queries: Queries,
+    /// The region's own ledger: its users' accounts are there, and predictions are accepted there.
+    pub ledger: Option<ServerAddress>,
+    /// How long a ledger accepts predictions without hearing of the store; at most 1 h.
+    pub ledger_alone: Duration,
     /// The cache; `None`: there is none.
     pub cache: Option<ServerAddress>,
     /// A replica of it.
@@ -76,6 +80,8 @@ impl Default for Backing {
             wait: Duration::from_secs(5),
             driver: Driver::default(),
             queries: Queries::default(),
+            ledger: None,
+            ledger_alone: Duration::from_secs(60),
             cache: None,
             cache_read: None,
             bus: None,
@@ -113,6 +119,17 @@ impl Backing {
             (
                 !server.shared_port || self.bus.is_some(),
                 "several processes need a store (--store) and a bus (--bus)",
+            ),
+            (
+                self.ledger.is_none()
+                    || (part == Part::Api
+                        && self.driver == Driver::Async
+                        && self.queries == Queries::Pipelined),
+                "a ledger needs an API process with an asynchronous driver and pipelined queries",
+            ),
+            (
+                self.ledger_alone <= WAIT_MAX,
+                "the time that a ledger may be alone must be at most 1 h",
             ),
             (
                 (1..=CONNECTIONS_MAX).contains(&self.store_connections),

@@ -141,6 +141,7 @@ impl Books {
                 reason: Refusal::Closed,
                 open,
                 balance,
+                returned: 0,
             });
         }
         match self.ledger.stake(&prediction.user, prediction.amount) {
@@ -163,12 +164,14 @@ impl Books {
                     game,
                     open,
                     balance,
+                    returned: 0,
                 })
             }
             Err(balance) => Ok(Verdict::Refused {
                 reason: Refusal::Balance,
                 open,
                 balance,
+                returned: 0,
             }),
         }
     }

@@ -104,9 +104,12 @@ impl Connection {
                 game,
                 open,
                 balance,
+                returned,
             } => {
                 state.metrics.predictions_accepted.add(1);
                 match state.broadcast {
+                    // What a ledger accepted is not in the pool yet: its courier tells.
+                    Broadcast::Batched if state.outside.regional.is_some() => {}
                     Broadcast::Batched => state.touch(game),
                     Broadcast::Each => batch::publish_at_once(state, game).await,
                 }
@@ -114,12 +117,14 @@ impl Connection {
                     accepted: true,
                     pool: open,
                     balance,
+                    returned,
                 }
             }
             Verdict::Refused {
                 reason,
                 open,
                 balance,
+                returned,
             } => {
                 state.metrics.predictions_refused.add(1);
                 Reply::Refused {
@@ -127,6 +132,7 @@ impl Connection {
                     reason,
                     pool: open,
                     balance,
+                    returned,
                 }
             }
             Verdict::Unknown => return Err(RequestError::new("unknown_pool", "no such pool")),

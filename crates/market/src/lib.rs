@@ -86,6 +86,14 @@ pub enum MarketError {
         /// Why not.
         source: OpenError,
     },
+    /// The region's accounts cannot be kept there.
+    #[error("cannot use the ledger {at}")]
+    Ledger {
+        /// The server, without its password.
+        at: String,
+        /// Why not.
+        source: OpenError,
+    },
     /// There is no cache there.
     #[error("cannot use the cache {at}: {problem}")]
     Cache {
@@ -180,6 +188,9 @@ fn play(options: &MarketOptions, state: &Arc<MarketState>) -> JoinSet<()> {
     }
     if !options.part.has_api() {
         return play;
+    }
+    if let Some(regional) = &state.outside.regional {
+        play.spawn(store::run_courier(Arc::clone(state), Arc::clone(regional)));
     }
     if let Some(returned) = state.outside.bus_returned() {
         play.spawn(touch_after_returns(Arc::clone(state), returned));

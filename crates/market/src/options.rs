@@ -162,6 +162,11 @@ impl MarketOptions {
                 "games must be 1 to 10,000",
             ),
             (
+                self.backing.ledger.is_none()
+                    || (self.broadcast == Broadcast::Batched && !self.lists_predictions()),
+                "with a ledger, distributions are batched and list no predictions",
+            ),
+            (
                 !self.goal_every.is_zero(),
                 "the time between goals must be more than zero",
             ),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::bus::Remote;
-use super::store::{Cached, Sql};
+use super::store::{Cached, Regional, Sql};
 use server::metrics::Page;
 
 /// Stores, cache and bus outside of this process.
@@ -14,6 +14,8 @@ pub(crate) struct Outside {
     pub(crate) sql: Option<Arc<Sql>>,
     pub(crate) cache: Option<Arc<Cached>>,
     pub(crate) bus: Option<Arc<dyn Remote>>,
+    /// The ledger of this region; what is above is the owner's then.
+    pub(crate) regional: Option<Arc<Regional>>,
 }
 
 impl Outside {
@@ -29,6 +31,9 @@ impl Outside {
         }
         if let Some(cache) = &self.cache {
             cache.metrics().write(page);
+        }
+        if let Some(regional) = &self.regional {
+            regional.write(page);
         }
         if let Some(bus) = &self.bus {
             bus.hub().metrics().write(page);

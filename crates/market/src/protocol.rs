@@ -128,12 +128,16 @@ pub(crate) enum Reply {
         accepted: bool,
         pool: PoolId,
         balance: u64,
+        #[serde(skip_serializing_if = "is_nothing")]
+        returned: u64,
     },
     Refused {
         accepted: bool,
         reason: Refusal,
         pool: PoolId,
         balance: u64,
+        #[serde(skip_serializing_if = "is_nothing")]
+        returned: u64,
     },
     Failed {
         error: RequestError,
@@ -145,6 +149,14 @@ impl Reply {
     pub(crate) fn encode(self, re: Option<&str>, id: Option<&RawValue>) -> Bytes {
         encode(&Envelope { re, id, body: self })
     }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+fn is_nothing(cents: &u64) -> bool {
+    *cents == 0
 }
 
 /// A pool as clients see it.

@@ -129,6 +129,9 @@ async fn fan_out(
                 if notice.kind == Kind::Event {
                     // The game has another open pool.
                     state.touch(game);
+                    if let Some(regional) = &state.outside.regional {
+                        regional.stir();
+                    }
                 }
                 reactor.borrow_mut().begin_broadcast(game.channel());
                 reactor::broadcast(&reactor, game.channel(), &notice).await;

@@ -12,7 +12,7 @@ use super::metrics::Metrics;
 use super::model::GameId;
 use super::options::{Broadcast, Listing, MarketOptions};
 use super::outside::Outside;
-use super::store::{self, Cached, CachedOptions, Sql, SqlOptions, Store};
+use super::store::{self, Cached, CachedOptions, Purpose, Regional, Sql, SqlOptions, Store};
 use server::Drain;
 use server::database::ServerAddress;
 
@@ -50,12 +50,15 @@ impl MarketState {
             return Ok(Self::new(options));
         };
         let sql = Arc::new(open_store(address, options)?);
+        let ledger = backing.ledger.as_ref();
+        let ledger = ledger.map(|address| open_ledger(address, &sql, options));
+        let ledger = ledger.transpose()?;
         let mut outside = Outside {
             sql: Some(Arc::clone(&sql)),
             ..Outside::default()
         };
         let market = sql.id();
-        let mut store: Arc<dyn Store> = sql;
+        let mut store: Arc<dyn Store> = Arc::clone(&sql) as Arc<dyn Store>;
         if let Some(address) = &backing.cache {
             let cached = Arc::new(open_cache(address, &market, Arc::clone(&store), options)?);
             outside.cache = Some(Arc::clone(&cached));
@@ -69,6 +72,12 @@ impl MarketState {
                 bus
             }
         };
+        if let Some(ledger) = ledger {
+            let (games, alone_max) = (options.games, backing.ledger_alone);
+            let regional = Arc::new(Regional::new(ledger, sql, store, games, alone_max));
+            outside.regional = Some(Arc::clone(&regional));
+            store = regional;
+        }
         Ok(Self::with(options, store, bus, outside))
     }
 
@@ -94,8 +103,8 @@ impl MarketState {
             store,
             bus,
             outside,
-            // Whoever pays counts the money.
-            audits: options.part.has_resolver(),
+            // Whoever pays counts the money, and whoever has accounts of its own.
+            audits: options.part.has_resolver() || options.backing.ledger.is_some(),
             metrics: Metrics::default(),
             delay: Delay::new(options),
             broadcast: options.broadcast,
@@ -140,9 +149,10 @@ impl MarketState {
     }
 }
 
-fn open_store(address: &ServerAddress, options: &MarketOptions) -> Result<Sql, MarketError> {
+/// How a database of the market is opened.
+fn sql_options(address: &ServerAddress, purpose: Purpose, options: &MarketOptions) -> SqlOptions {
     let backing = &options.backing;
-    let sql = Sql::open(&SqlOptions {
+    SqlOptions {
         master: address.clone(),
         replica: backing.store_read.clone(),
         connections: backing.store_connections,
@@ -151,11 +161,37 @@ fn open_store(address: &ServerAddress, options: &MarketOptions) -> Result<Sql, M
         driver: backing.driver,
         games: options.games,
         starting_balance: options.starting_balance,
-    });
+        purpose,
+    }
+}
+
+fn open_store(address: &ServerAddress, options: &MarketOptions) -> Result<Sql, MarketError> {
+    let purpose = match options.backing.ledger {
+        Some(_) => Purpose::Owner,
+        None => Purpose::Store,
+    };
+    let sql = Sql::open(&sql_options(address, purpose, options));
     sql.map_err(|source| MarketError::Store {
         at: address.to_string(),
         source,
     })
+}
+
+/// Opens the region's ledger.
+fn open_ledger(
+    address: &ServerAddress,
+    owner: &Sql,
+    options: &MarketOptions,
+) -> Result<Arc<Sql>, MarketError> {
+    let failed = |source| MarketError::Ledger {
+        at: address.to_string(),
+        source,
+    };
+    let ledger = Sql::open(&SqlOptions {
+        replica: None,
+        ..sql_options(address, Purpose::LedgerOf(owner.number()), options)
+    });
+    Ok(Arc::new(ledger.map_err(failed)?))
 }
 
 fn open_cache(

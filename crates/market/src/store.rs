@@ -5,6 +5,7 @@
 
 mod cached;
 mod memory;
+mod regional;
 mod sql;
 
 use std::pin::Pin;
@@ -15,8 +16,9 @@ use super::transactions::{Placed, Prediction, Settlement, StoreError, Verdict};
 
 pub(crate) use cached::{Cached, CachedOptions};
 pub(crate) use memory::Memory;
+pub(crate) use regional::{Regional, run_courier};
 pub use sql::{Driver, OpenError, Queries};
-pub(crate) use sql::{Sql, SqlOptions};
+pub(crate) use sql::{Purpose, Sql, SqlOptions};
 
 /// What a store's calls return.
 pub(crate) type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;

@@ -27,7 +27,8 @@ pub(crate) struct Placed {
 }
 
 /// What became of a prediction. `open` is the pool that the game has open afterwards, `balance`
-/// what the user has left in cents.
+/// what the user has left in cents, `returned` the cents of earlier predictions that were accepted and came too late:
+/// they are in the balance again, and the user was not told before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The money is in the pool.
@@ -35,12 +36,14 @@ pub(crate) enum Verdict {
         game: GameId,
         open: PoolId,
         balance: u64,
+        returned: u64,
     },
     /// Nothing was moved.
     Refused {
         reason: Refusal,
         open: PoolId,
         balance: u64,
+        returned: u64,
     },
     /// There never was such a pool.
     Unknown,

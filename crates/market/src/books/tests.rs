@@ -67,7 +67,8 @@ fn predictions_are_judged() {
         Verdict::Accepted {
             game: GameId(1),
             open,
-            balance: 40
+            balance: 40,
+            returned: 0,
         }
     );
     assert_eq!(
@@ -75,7 +76,8 @@ fn predictions_are_judged() {
         Verdict::Refused {
             reason: Refusal::Balance,
             open,
-            balance: 40
+            balance: 40,
+            returned: 0,
         }
     );
     books.settle(event(1, Outcome::Away)).unwrap();
@@ -84,7 +86,8 @@ fn predictions_are_judged() {
         Verdict::Refused {
             reason: Refusal::Closed,
             open: PoolId(3),
-            balance: 100
+            balance: 100,
+            returned: 0,
         }
     );
     assert_eq!(

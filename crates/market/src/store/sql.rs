@@ -6,6 +6,7 @@
 
 mod accounts;
 mod dialect;
+pub(crate) mod ledger;
 mod link;
 mod metrics;
 mod open;
@@ -33,6 +34,7 @@ use settle::Settling;
 
 pub(crate) use metrics::{Call, SqlMetrics};
 pub use open::OpenError;
+pub(crate) use open::Purpose;
 
 /// How the statements of a request reach the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -74,6 +76,8 @@ pub(crate) struct SqlOptions {
     pub(crate) games: u32,
     /// What a new account holds, in cents. Recorded as well.
     pub(crate) starting_balance: u64,
+    /// What the database is for.
+    pub(crate) purpose: Purpose,
 }
 
 #[expect(
@@ -128,7 +132,7 @@ impl Sql {
         };
         let master = target(&options.master, Role::Master);
         let mut first = master.connect()?;
-        let opened = open::begin(&mut *first, rules, options.wait)?;
+        let opened = open::begin(&mut *first, rules, options.purpose, options.wait)?;
         let replica = match &options.replica {
             None => None,
             Some(address) => {

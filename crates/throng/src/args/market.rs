@@ -95,6 +95,13 @@ pub(crate) struct BackingArgs {
     /// How long a request waits for the store, the cache or the bus before it is refused [default: 5s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, requires = "store")]
     pub(crate) store_wait: Option<Duration>,
+    /// Regional ledger, a database like the store: an API process keeps its users' accounts there and accepts their
+    /// predictions there; the store takes them afterwards
+    #[arg(long, value_name = "URL", requires = "store")]
+    pub(crate) ledger: Option<String>,
+    /// How long a ledger accepts predictions without hearing of the store [default: 60s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, requires = "ledger")]
+    pub(crate) ledger_alone: Option<Duration>,
     /// Whether a request waits for the store by itself, or the process's only thread does
     #[arg(long, value_enum, default_value_t = DriverArg::Async)]
     pub(crate) driver: DriverArg,

@@ -21,6 +21,8 @@ pub(super) struct Dialect {
     pub(super) engine: &'static str,
     /// Makes the procedures that pipelined calls consist of.
     pub(super) routines: &'static [&'static str],
+    /// The same for what a regional ledger and the store of its pools need of each other.
+    pub(super) ledger_routines: &'static [&'static str],
     /// The names of all tables.
     pub(super) tables: &'static str,
     /// 1 if this connection now holds the right to make tables, else 0.
@@ -39,12 +41,20 @@ pub(super) struct Dialect {
     pub(super) lock_paid: Option<&'static str>,
     /// Inserts what a pool pays, given as JSON: lists of account, stake and payment.
     pub(super) insert_payouts: &'static str,
+    /// What a pool pays to accounts whose names are like this, with their names as texts.
+    pub(super) paid: &'static str,
     /// Adds to the accounts what a pool pays.
     pub(super) pay: &'static str,
     /// Opens or finds an account in one round trip.
     pub(super) call_open: &'static str,
     /// Takes a prediction in one round trip.
     pub(super) call_predict: &'static str,
+    /// Accepts a prediction in a ledger.
+    pub(super) call_accept: &'static str,
+    /// Decides predictions of a ledger's outbox.
+    pub(super) call_decide: &'static str,
+    /// Takes predictions of a ledger.
+    pub(super) call_take: &'static str,
     /// Takes a game's lock alone, and finds or records an event.
     pub(super) call_settle: &'static str,
     /// Pays what was inserted, opens the next pool and marks the event.

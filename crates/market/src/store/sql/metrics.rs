@@ -20,11 +20,17 @@ pub(crate) enum Call {
     Settle,
     Announced,
     Audit,
+    Undecided,
+    Decide,
+    Copy,
+    OpenPools,
+    Take,
+    Closed,
 }
 
 impl Call {
     /// All of them, in the order of their declaration.
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 21] = [
         Self::Games,
         Self::Game,
         Self::Pools,
@@ -40,6 +46,12 @@ impl Call {
         Self::Settle,
         Self::Announced,
         Self::Audit,
+        Self::Undecided,
+        Self::Decide,
+        Self::Copy,
+        Self::OpenPools,
+        Self::Take,
+        Self::Closed,
     ];
 
     /// Its name in metrics.
@@ -60,6 +72,12 @@ impl Call {
             Self::Settle => "settle",
             Self::Announced => "announced",
             Self::Audit => "audit",
+            Self::Undecided => "undecided",
+            Self::Decide => "decide",
+            Self::Copy => "copy",
+            Self::OpenPools => "open_pools",
+            Self::Take => "take",
+            Self::Closed => "closed",
         }
     }
 }

@@ -10,6 +10,8 @@ use server::{Draws, wall_ms};
 
 /// Marks the tables as the market's.
 const MARK: &str = "market";
+/// Marks the tables as those of a regional ledger: no other process may use it as a store.
+const LEDGER_MARK: &str = "ledger";
 /// Version of the tables.
 const VERSION: i64 = 1;
 /// Version of tables that are being made, or whose maker did not finish.
@@ -44,6 +46,25 @@ const TABLES: [&str; 6] = [
     "CREATE TABLE IF NOT EXISTS market_events (id {serial}, game BIGINT NOT NULL, number BIGINT NOT NULL,
         outcome SMALLINT NOT NULL, pool BIGINT, winners BIGINT, home_score BIGINT, away_score BIGINT,
         announced SMALLINT NOT NULL, UNIQUE (game, number), UNIQUE (announced, id)) {engine}",
+];
+
+/// What a regional ledger has besides: the store that owns its pools, predictions that the owner has not decided,
+/// those that came back, and how much of that users were not told of.
+const LEDGER_TABLES: [&str; 4] = [
+    "CREATE TABLE IF NOT EXISTS market_owner (id BIGINT NOT NULL PRIMARY KEY) {engine}",
+    "CREATE TABLE IF NOT EXISTS market_outbox (id BIGINT NOT NULL PRIMARY KEY) {engine}",
+    "CREATE TABLE IF NOT EXISTS market_refunds (id BIGINT NOT NULL PRIMARY KEY, account BIGINT NOT NULL,
+        amount BIGINT NOT NULL CHECK (amount > 0)) {engine}",
+    "CREATE TABLE IF NOT EXISTS market_untold (account BIGINT NOT NULL PRIMARY KEY,
+        amount BIGINT NOT NULL) {engine}",
+];
+/// What a store has that owns the pools of ledgers: their predictions, and the ledgers. The last one says that all
+/// of it is there.
+const OWNER_TABLES: [&str; 2] = [
+    "CREATE TABLE IF NOT EXISTS market_entries (ledger BIGINT NOT NULL, entry BIGINT NOT NULL,
+        account BIGINT NOT NULL, pool BIGINT NOT NULL, outcome SMALLINT NOT NULL, amount BIGINT NOT NULL,
+        fresh SMALLINT NOT NULL, PRIMARY KEY (ledger, entry), UNIQUE (ledger, fresh, entry)) {engine}",
+    "CREATE TABLE IF NOT EXISTS market_ledgers (id BIGINT NOT NULL PRIMARY KEY) {engine}",
 ];
 
 /// A row of a result.
@@ -82,6 +103,9 @@ pub enum OpenError {
     /// Another process makes or checks the tables, and does not end.
     #[error("another process has held its tables for too long; try again")]
     Held,
+    /// It is the ledger of another store.
+    #[error("it is the ledger of another store; name an empty database")]
+    OtherOwner,
     /// The replica is one of another store, or has no tables yet.
     #[error(
         "the replica does not have the tables of its master; check its address, or wait for it"
@@ -103,6 +127,26 @@ impl From<SqlError> for OpenError {
 pub(super) struct Rules {
     pub(super) games: i64,
     pub(super) starting_balance: i64,
+}
+
+/// What a database is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// All of a market.
+    Store,
+    /// All of a market, some of whose accounts are in regional ledgers.
+    Owner,
+    /// A regional ledger of the store of this number.
+    LedgerOf(i64),
+}
+
+impl Purpose {
+    fn mark(self) -> &'static str {
+        match self {
+            Self::Store | Self::Owner => MARK,
+            Self::LedgerOf(_) => LEDGER_MARK,
+        }
+    }
 }
 
 /// What a process learns when it opens the store.
@@ -128,10 +172,15 @@ pub(super) fn number(row: &Row, place: usize) -> Result<i64, SqlError> {
 }
 
 /// Makes or checks the tables, and counts this process.
-pub(super) fn begin(sql: &mut dyn Sql, rules: Rules, wait: Duration) -> Result<Opened, OpenError> {
+pub(super) fn begin(
+    sql: &mut dyn Sql,
+    rules: Rules,
+    purpose: Purpose,
+    wait: Duration,
+) -> Result<Opened, OpenError> {
     let dialect = Dialect::for_kind(sql.kind());
     hold(sql, dialect, wait.max(HOLD_MIN))?;
-    let opened = check_or_make(sql, dialect, rules);
+    let opened = check_or_make(sql, dialect, rules, purpose);
     // If this fails, so does the connection, which gives it back, too.
     let released = sql.rows(dialect.release, &[]);
     let opened = opened?;
@@ -153,8 +202,13 @@ fn hold(sql: &mut dyn Sql, dialect: &Dialect, limit: Duration) -> Result<(), Ope
     }
 }
 
-fn check_or_make(sql: &mut dyn Sql, dialect: &Dialect, rules: Rules) -> Result<Opened, OpenError> {
-    match mark(sql, dialect)? {
+fn check_or_make(
+    sql: &mut dyn Sql,
+    dialect: &Dialect,
+    rules: Rules,
+    purpose: Purpose,
+) -> Result<Opened, OpenError> {
+    match mark(sql, dialect, purpose)? {
         Some((VERSION, _, found)) if found == rules => {}
         Some((VERSION | UNFINISHED, _, found)) if found != rules => {
             return Err(OpenError::Rules {
@@ -162,8 +216,18 @@ fn check_or_make(sql: &mut dyn Sql, dialect: &Dialect, rules: Rules) -> Result<O
                 starting_balance: found.starting_balance,
             });
         }
-        None | Some((UNFINISHED, ..)) => make(sql, dialect, rules)?,
+        None | Some((UNFINISHED, ..)) => make(sql, dialect, rules, purpose)?,
         Some((found, ..)) => return Err(OpenError::Version { found }),
+    }
+    if purpose == Purpose::Owner {
+        make_owner(sql, dialect)?;
+    }
+    if let Purpose::LedgerOf(owner) = purpose {
+        let rows = sql.rows("SELECT id FROM market_owner", &[])?;
+        let found = rows.first().map(|row| number(row, 0)).transpose()?;
+        if found != Some(owner) {
+            return Err(OpenError::OtherOwner);
+        }
     }
     sql.plain("BEGIN")?;
     sql.change("UPDATE market_mark SET processes = processes + 1", &[])?;
@@ -177,7 +241,12 @@ fn check_or_make(sql: &mut dyn Sql, dialect: &Dialect, rules: Rules) -> Result<O
 }
 
 /// The version, the id and the rules that the mark has; `None` in an empty database.
-fn mark(sql: &mut dyn Sql, dialect: &Dialect) -> Result<Option<(i64, i64, Rules)>, OpenError> {
+fn mark(
+    sql: &mut dyn Sql,
+    dialect: &Dialect,
+    purpose: Purpose,
+) -> Result<Option<(i64, i64, Rules)>, OpenError> {
+    let mark = purpose.mark();
     let tables = sql.rows(dialect.tables, &[])?;
     let is_mark =
         |row: &Row| matches!(row.first(), Some(Value::Text(name)) if name == "market_mark");
@@ -195,7 +264,7 @@ fn mark(sql: &mut dyn Sql, dialect: &Dialect) -> Result<Option<(i64, i64, Rules)
     match &rows[..] {
         // Its maker ended before its first row.
         [] if tables.len() == 1 => Ok(None),
-        [row] if row.first() == Some(&Value::Text(MARK.to_owned())) => {
+        [row] if row.first() == Some(&Value::Text(mark.to_owned())) => {
             let rules = Rules {
                 games: number(row, 3)?,
                 starting_balance: number(row, 4)?,
@@ -206,18 +275,18 @@ fn mark(sql: &mut dyn Sql, dialect: &Dialect) -> Result<Option<(i64, i64, Rules)
     }
 }
 
-fn make(sql: &mut dyn Sql, dialect: &Dialect, rules: Rules) -> Result<(), OpenError> {
-    let in_dialect = |table: &str| {
-        table
-            .replace("{serial}", dialect.serial)
-            .replace("{name}", dialect.name)
-            .replace("{engine}", dialect.engine)
-    };
+fn make(
+    sql: &mut dyn Sql,
+    dialect: &Dialect,
+    rules: Rules,
+    purpose: Purpose,
+) -> Result<(), OpenError> {
+    let in_dialect = |table: &str| in_dialect(dialect, table);
     let keep = |key: &str| dialect.keep.replace("id = id", key);
     sql.plain(&in_dialect(MARK_TABLE))?;
     let id = Draws::from_keys(&[wall_ms().to_bits(), u64::from(std::process::id())]).bits();
     let values = [
-        Value::Text(MARK.to_owned()),
+        Value::Text(purpose.mark().to_owned()),
         Value::Int(UNFINISHED),
         Value::Int((id >> 1).cast_signed()),
         Value::Int(rules.games),
@@ -235,6 +304,16 @@ fn make(sql: &mut dyn Sql, dialect: &Dialect, rules: Rules) -> Result<(), OpenEr
     }
     for routine in dialect.routines {
         sql.plain(routine)?;
+    }
+    if let Purpose::LedgerOf(owner) = purpose {
+        for table in LEDGER_TABLES {
+            sql.plain(&in_dialect(table))?;
+        }
+        for routine in dialect.ledger_routines {
+            sql.plain(routine)?;
+        }
+        let into = format!("INSERT INTO market_owner VALUES (?) {}", keep("id = id"));
+        sql.change(&into, &[Value::Int(owner)])?;
     }
     sql.plain("BEGIN")?;
     let games = u32::try_from(rules.games).unwrap_or(u32::MAX);
@@ -258,6 +337,30 @@ fn make(sql: &mut dyn Sql, dialect: &Dialect, rules: Rules) -> Result<(), OpenEr
     Ok(())
 }
 
+/// A table as the dialect writes it.
+fn in_dialect(dialect: &Dialect, table: &str) -> String {
+    table
+        .replace("{serial}", dialect.serial)
+        .replace("{name}", dialect.name)
+        .replace("{engine}", dialect.engine)
+}
+
+/// Makes what a store needs that owns the pools of ledgers, where it is missing.
+fn make_owner(sql: &mut dyn Sql, dialect: &Dialect) -> Result<(), OpenError> {
+    let tables = sql.rows(dialect.tables, &[])?;
+    let last =
+        |row: &Row| matches!(row.first(), Some(Value::Text(name)) if name == "market_ledgers");
+    if tables.iter().any(last) {
+        return Ok(());
+    }
+    let [entries, ledgers] = OWNER_TABLES.map(|table| in_dialect(dialect, table));
+    sql.plain(&entries)?;
+    for routine in dialect.ledger_routines {
+        sql.plain(routine)?;
+    }
+    Ok(sql.plain(&ledgers)?)
+}
+
 /// Waits until a replica has the tables of its master.
 pub(super) fn check_replica(
     sql: &mut dyn Sql,
@@ -267,7 +370,7 @@ pub(super) fn check_replica(
     let dialect = Dialect::for_kind(sql.kind());
     let end = now() + wait;
     loop {
-        match mark(sql, dialect)? {
+        match mark(sql, dialect, Purpose::Store)? {
             Some((VERSION, id, _)) if id == store => return Ok(()),
             None | Some((UNFINISHED, ..)) if now() < end => {
                 std::thread::park_timeout(HOLD_PAUSE);

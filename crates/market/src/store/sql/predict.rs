@@ -5,7 +5,7 @@
 
 use super::accounts::{Accounts, FULL, full};
 use super::link::{Failure, Session};
-use super::open::number;
+use super::open::{Row, number};
 use super::reads::{count, stored};
 use crate::model::{GameId, PoolId};
 use crate::transactions::{Prediction, Refusal, Verdict};
@@ -47,6 +47,26 @@ pub(super) fn pipelined(
     accounts: &Accounts,
     stake: &Stake,
 ) -> Result<Verdict, Failure> {
+    let row = call(session, accounts, stake, accounts.dialect.call_predict)?;
+    answer(stake, &row, 0)
+}
+
+/// Accepts a prediction in a regional ledger, in one round trip.
+pub(super) fn accept(
+    session: &mut Session<'_>,
+    accounts: &Accounts,
+    stake: &Stake,
+) -> Result<Verdict, Failure> {
+    let row = call(session, accounts, stake, accounts.dialect.call_accept)?;
+    answer(stake, &row, count(&row, 4)?)
+}
+
+fn call(
+    session: &mut Session<'_>,
+    accounts: &Accounts,
+    stake: &Stake,
+    procedure: &str,
+) -> Result<Row, Failure> {
     let [start, room] = accounts.opening(session)?;
     let values = [
         Value::Int(stake.pool),
@@ -57,14 +77,14 @@ pub(super) fn pipelined(
         start,
         room,
     ];
-    let row = session.once(accounts.dialect.call_predict, &values)?;
+    let row = session.once(procedure, &values)?;
     accounts.count_opened(number(&row, 2)?);
-    verdict(
-        stake,
-        number(&row, 0)?,
-        number(&row, 1)?,
-        PoolId(count(&row, 3)?),
-    )
+    Ok(row)
+}
+
+fn answer(stake: &Stake, row: &Row, returned: u64) -> Result<Verdict, Failure> {
+    let open = PoolId(count(row, 3)?);
+    verdict(stake, number(row, 0)?, number(row, 1)?, open, returned)
 }
 
 /// Takes a prediction by one statement after the other.
@@ -103,15 +123,22 @@ pub(super) fn sequential(
     };
     // An account that was opened stays, even if nothing was staked.
     session.commit()?;
-    verdict(stake, found, balance, is_open)
+    verdict(stake, found, balance, is_open, 0)
 }
 
-fn verdict(stake: &Stake, found: i64, balance: i64, open: PoolId) -> Result<Verdict, Failure> {
+fn verdict(
+    stake: &Stake,
+    found: i64,
+    balance: i64,
+    open: PoolId,
+    returned: u64,
+) -> Result<Verdict, Failure> {
     let balance = balance.max(0).cast_unsigned();
     let refused = |reason| Verdict::Refused {
         reason,
         open,
         balance,
+        returned,
     };
     match found {
         UNKNOWN => Ok(Verdict::Unknown),
@@ -119,6 +146,7 @@ fn verdict(stake: &Stake, found: i64, balance: i64, open: PoolId) -> Result<Verd
             game: stake.game,
             open,
             balance,
+            returned,
         }),
         CLOSED => Ok(refused(Refusal::Closed)),
         BALANCE => Ok(refused(Refusal::Balance)),

@@ -45,6 +45,7 @@ macro_rules! pools {
 
 const ONE_POOL: &str = pools!("WHERE p.id = ?");
 const OPEN_POOL: &str = pools!("JOIN market_games g ON g.open_pool = p.id WHERE g.id = ?");
+const OPEN_POOLS: &str = pools!("JOIN market_games g ON g.open_pool = p.id ORDER BY g.id");
 const POOLS: &str = pools!("WHERE p.game = ? ORDER BY p.id DESC LIMIT ?");
 const GAMES: &str = "SELECT id, home_score, away_score FROM market_games ORDER BY id";
 const GAME: &str = "SELECT id, home_score, away_score FROM market_games WHERE id = ?";
@@ -71,7 +72,7 @@ pub(super) fn count<N: TryFrom<i64>>(row: &Row, place: usize) -> Result<N, SqlEr
 }
 
 /// A sum, which may exceed 64 bits.
-fn sum(row: &Row, place: usize) -> Result<u128, SqlError> {
+pub(super) fn sum(row: &Row, place: usize) -> Result<u128, SqlError> {
     match row.get(place) {
         Some(Value::Text(text)) => text.trim().parse().ok(),
         _ => None,
@@ -147,6 +148,11 @@ pub(super) fn one_pool(session: &mut Session<'_>, id: i64) -> Result<Option<Pool
 pub(super) fn open_pool(session: &mut Session<'_>, game: GameId) -> Result<Pool, Failure> {
     let row = session.row(OPEN_POOL, &[Value::Int(game.0.into())])?;
     Ok(pool(&row)?)
+}
+
+pub(super) fn open_pools(session: &mut Session<'_>) -> Result<Vec<Pool>, Failure> {
+    let rows = session.rows(OPEN_POOLS, &[])?;
+    rows.iter().map(|row| Ok(pool(row)?)).collect()
 }
 
 pub(super) fn predictions(session: &mut Session<'_>, pool: i64) -> Result<Vec<Placed>, Failure> {

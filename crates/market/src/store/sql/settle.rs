@@ -57,10 +57,10 @@ pub(super) fn announced(session: &mut Session<'_>, event: Event) -> Result<(), F
 
 /// What one account has in a pool, and what it gets.
 #[derive(Debug)]
-struct Payment {
-    account: i64,
-    staked: u64,
-    amount: u64,
+pub(super) struct Payment {
+    pub(super) account: i64,
+    pub(super) staked: u64,
+    pub(super) amount: u64,
 }
 
 /// Who gets what of a pool.
@@ -133,10 +133,10 @@ pub(super) fn settle(
 
 /// What an event that was settled came to.
 #[derive(Debug, Clone, Copy)]
-struct Settled {
-    pool: i64,
-    winners: u64,
-    score: Score,
+pub(super) struct Settled {
+    pub(super) pool: i64,
+    pub(super) winners: u64,
+    pub(super) score: Score,
 }
 
 impl Settled {
@@ -260,7 +260,7 @@ fn payments(session: &mut Session<'_>, pool: i64, outcome: Outcome) -> Result<Pa
     })
 }
 
-fn insert_payments(
+pub(super) fn insert_payments(
     session: &mut Session<'_>,
     dialect: &Dialect,
     pool: i64,
@@ -283,7 +283,12 @@ fn insert_payments(
 }
 
 /// Pays what was inserted, if there is anything.
-fn pay(session: &mut Session<'_>, dialect: &Dialect, any: bool, pool: i64) -> Result<(), Failure> {
+pub(super) fn pay(
+    session: &mut Session<'_>,
+    dialect: &Dialect,
+    any: bool,
+    pool: i64,
+) -> Result<(), Failure> {
     if !any {
         return Ok(());
     }
@@ -295,7 +300,7 @@ fn pay(session: &mut Session<'_>, dialect: &Dialect, any: bool, pool: i64) -> Re
 
 /// What closing a pool writes, in the order of the procedure's parameters: game, number, outcome, pool, next pool,
 /// its three sums, winners, score.
-fn pay_values(
+pub(super) fn pay_values(
     event: Event,
     pool: &Pool,
     settled: Settled,
@@ -319,7 +324,7 @@ fn pay_values(
 }
 
 /// Closes the pool, opens the next one, and marks the event, statement by statement.
-fn close(session: &mut Session<'_>, values: [Value; 11]) -> Result<(), Failure> {
+pub(super) fn close(session: &mut Session<'_>, values: [Value; 11]) -> Result<(), Failure> {
     let [
         game,
         number,

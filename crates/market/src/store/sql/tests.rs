@@ -1,6 +1,7 @@
 //! The store on real servers: MariaDB and PostgreSQL, where they are installed.
 
 mod faults;
+mod ledgers;
 mod rules;
 mod schema;
 mod threads;
@@ -80,6 +81,7 @@ impl Database {
             driver: Driver::default(),
             games: 3,
             starting_balance: 1000,
+            purpose: Purpose::Store,
         }
     }
 

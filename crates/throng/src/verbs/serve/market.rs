@@ -121,6 +121,8 @@ fn backing(args: &BackingArgs) -> Result<Backing, Failure> {
     let mut backing = Backing::default();
     backing.store = args.store.as_deref().map(store).transpose()?.flatten();
     backing.store_read = args.store_read.as_deref().map(store).transpose()?.flatten();
+    backing.ledger = args.ledger.as_deref().map(store).transpose()?.flatten();
+    backing.ledger_alone = args.ledger_alone.unwrap_or(backing.ledger_alone);
     backing.store_connections = args.store_connections.unwrap_or(backing.store_connections);
     backing.wait = args.store_wait.unwrap_or(backing.wait);
     backing.driver = match args.driver {

@@ -3,6 +3,8 @@
 //! A game's row is its lock: InnoDB grants the locks of a row in the order in which they were requested, so that
 //! predictions do not keep a settlement waiting.
 
+mod ledgers;
+
 use super::Dialect;
 
 /// Finds, opens or reopens an account and locks it, within a transaction.
@@ -119,6 +121,14 @@ pub(super) const DIALECT: Dialect = Dialect {
         SETTLE,
         PAY,
     ],
+    ledger_routines: &[
+        "DROP PROCEDURE IF EXISTS market_accept",
+        "DROP PROCEDURE IF EXISTS market_decide",
+        "DROP PROCEDURE IF EXISTS market_take",
+        ledgers::ACCEPT,
+        ledgers::DECIDE,
+        ledgers::TAKE,
+    ],
     tables: "SELECT CAST(table_name AS CHAR(64)) FROM information_schema.tables \
              WHERE table_schema = database()",
     // Names of locks are global to the server, and at most 64 characters long.
@@ -133,10 +143,15 @@ pub(super) const DIALECT: Dialect = Dialect {
     insert_payouts: "INSERT INTO market_payouts (pool, account, staked, amount) \
         SELECT CAST(? AS SIGNED), j.account, j.staked, j.amount FROM JSON_TABLE(?, '$[*]' COLUMNS \
         (account BIGINT PATH '$[0]', staked BIGINT PATH '$[1]', amount BIGINT PATH '$[2]')) AS j",
+    paid: "SELECT CAST(a.name AS CHAR(64)), y.staked, y.amount FROM market_payouts y \
+        JOIN market_accounts a ON a.id = y.account WHERE y.pool = ? AND a.name LIKE ?",
     pay: "UPDATE market_payouts p STRAIGHT_JOIN market_accounts a ON a.id = p.account \
         SET a.balance = a.balance + p.amount, a.staked = a.staked - p.staked WHERE p.pool = ?",
     call_open: "CALL market_open(?, ?, ?)",
     call_predict: "CALL market_predict(?, ?, ?, ?, ?, ?, ?)",
+    call_accept: "CALL market_accept(?, ?, ?, ?, ?, ?, ?)",
+    call_decide: "CALL market_decide(?, ?)",
+    call_take: "CALL market_take(?, ?, ?)",
     call_settle: "CALL market_settle(?, ?, ?)",
     call_pay: "CALL market_pay(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 };

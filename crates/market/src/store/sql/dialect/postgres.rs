@@ -3,6 +3,8 @@
 //! A game's lock is an advisory one: it is granted in the order of requests, so that predictions do not keep a
 //! settlement waiting, and sharing it writes nothing. Shared locks of a row do both.
 
+mod ledgers;
+
 use super::Dialect;
 
 /// Finds, opens or reopens an account and locks it.
@@ -119,6 +121,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     name: "BYTEA",
     engine: "",
     routines: &[ACCOUNT, OPEN, PREDICT, SETTLE, PAY],
+    ledger_routines: &[ledgers::ACCEPT, ledgers::DECIDE, ledgers::TAKE],
     tables: "SELECT CAST(table_name AS TEXT) FROM information_schema.tables \
              WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'",
     // Numbers of locks belong to the database: "mark" in ASCII. Those of games have two numbers.
@@ -136,11 +139,17 @@ pub(super) const DIALECT: Dialect = Dialect {
     insert_payouts: "INSERT INTO market_payouts (pool, account, staked, amount) \
         SELECT CAST(? AS BIGINT), CAST(j->>0 AS BIGINT), CAST(j->>1 AS BIGINT), CAST(j->>2 AS BIGINT) \
         FROM jsonb_array_elements(CAST(CAST(? AS TEXT) AS JSONB)) AS j",
+    paid: "SELECT convert_from(a.name, 'UTF8'), y.staked, y.amount FROM market_payouts y \
+        JOIN market_accounts a ON a.id = y.account WHERE y.pool = ? AND a.name LIKE ?",
     pay: "UPDATE market_accounts a SET balance = a.balance + p.amount, staked = a.staked - p.staked \
         FROM market_payouts p WHERE p.account = a.id AND p.pool = ?",
     call_open: "SELECT v_verdict, v_balance, v_opened FROM market_open(?, ?, ?)",
     call_predict: "SELECT v_verdict, v_balance, v_opened, v_open \
         FROM market_predict(?, ?, ?, ?, ?, ?, ?)",
+    call_accept: "SELECT v_verdict, v_balance, v_opened, v_open, v_returned \
+        FROM market_accept(?, ?, ?, ?, ?, ?, ?)",
+    call_decide: "SELECT market_decide(?, ?)",
+    call_take: "SELECT market_take(?, ?, ?)",
     call_settle: "SELECT v_open, v_home, v_away, v_outcome, v_pool, v_winners, v_home_score, v_away_score \
         FROM market_settle(?, ?, ?)",
     call_pay: "SELECT market_pay(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

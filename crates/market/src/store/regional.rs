@@ -1,0 +1,371 @@
+//! A region's own ledger in front of a store that is far away.
+//!
+//! Accounts are in the ledger, and predictions are accepted there: nobody waits for the owner of the pools. A
+//! **courier** brings what was accepted to the owner, gives back what came too late, and copies what was settled.
+//! Several processes of a region may share a ledger; each has a courier, and what one has done the others find done.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::future::try_join_all;
+use tokio::sync::Notify;
+
+use super::sql::ledger::{DELIVERED_MAX, Entry};
+use super::{Answer, Sql, Store};
+use crate::ledger::Money;
+use crate::model::{Event, Game, GameId, Pool, PoolId, User};
+use crate::state::MarketState;
+use crate::transactions::{Placed, Prediction, Settlement, StoreError, Verdict};
+use server::metrics::{Counter, Page};
+
+/// How often the courier asks the owner for news at least.
+const LOOK: Duration = Duration::from_millis(500);
+/// How long it waits after a failure.
+const PAUSE: Duration = Duration::from_millis(250);
+/// Most accepted predictions that may wait for the owner.
+const OUTBOX_MAX: u64 = 1_000_000;
+/// Most pools of a game that are copied in one go.
+const COPIED_MAX: usize = 64;
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a server that stands alone has its own clock"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// A store whose accounts are in a ledger of the region.
+pub(crate) struct Regional {
+    ledger: Arc<Sql>,
+    owner_sql: Arc<Sql>,
+    /// The owner, perhaps behind a cache.
+    owner: Arc<dyn Store>,
+    /// How long predictions are accepted without hearing of the owner.
+    alone_max: Duration,
+    /// By game: the open pool in the ledger, with the owner's distribution as it was heard last.
+    open: Vec<Mutex<Option<Pool>>>,
+    heard: Mutex<Instant>,
+    /// Accepted predictions that the owner has not decided, about.
+    undecided: AtomicU64,
+    /// Something was accepted, or may have been settled.
+    news: Notify,
+    metrics: RegionalMetrics,
+}
+
+/// What a courier counts.
+#[derive(Debug, Default)]
+struct RegionalMetrics {
+    taken: Counter,
+    returned: Counter,
+    returned_cents: Counter,
+    copied: Counter,
+    failures: Counter,
+}
+
+impl Regional {
+    /// A ledger that both know of. `owner` is `owner_sql`, perhaps behind a cache.
+    pub(crate) fn new(
+        ledger: Arc<Sql>,
+        owner_sql: Arc<Sql>,
+        owner: Arc<dyn Store>,
+        games: u32,
+        alone_max: Duration,
+    ) -> Self {
+        Self {
+            ledger,
+            owner_sql,
+            owner,
+            alone_max,
+            open: (0..games).map(|_| Mutex::new(None)).collect(),
+            heard: Mutex::new(now()),
+            undecided: AtomicU64::new(0),
+            news: Notify::new(),
+            metrics: RegionalMetrics::default(),
+        }
+    }
+
+    /// Has the courier look at once.
+    pub(crate) fn stir(&self) {
+        self.news.notify_one();
+    }
+
+    /// One round of the courier: the games whose pools have more money now.
+    pub(crate) async fn carry(&self) -> Result<Vec<GameId>, StoreError> {
+        let entries = self.ledger.undecided().await?;
+        let mut count = entries.len() as u64;
+        if count >= DELIVERED_MAX {
+            count = self.ledger.undecided_count().await?;
+        }
+        self.undecided.store(count, Ordering::Relaxed);
+        let touched = self.deliver(&entries).await?;
+        self.copy_settled().await?;
+        Ok(touched)
+    }
+
+    /// Brings predictions to the owner, the games beside each other.
+    async fn deliver(&self, entries: &[Entry]) -> Result<Vec<GameId>, StoreError> {
+        let mut by_game: BTreeMap<GameId, Vec<Entry>> = BTreeMap::new();
+        for &entry in entries {
+            // The ledger plays the same games, so that each pool has one.
+            if let Some(game) = entry.pool.game(self.open.len() as u64) {
+                by_game.entry(game).or_default().push(entry);
+            }
+        }
+        let deliveries = by_game.iter().map(|(&game, entries)| async move {
+            let taken = self.owner_sql.take(self.ledger.number(), game, entries);
+            let taken = taken.await?;
+            self.decide(entries, &taken).await?;
+            Ok::<_, StoreError>((game, !taken.is_empty()))
+        });
+        let touched = try_join_all(deliveries).await?.into_iter();
+        Ok(touched
+            .filter_map(|(game, any)| any.then_some(game))
+            .collect())
+    }
+
+    async fn decide(&self, entries: &[Entry], taken: &[i64]) -> Result<(), StoreError> {
+        let taken: HashSet<i64> = taken.iter().copied().collect();
+        let ids = entries.iter().map(|entry| entry.id);
+        let (taken, refused): (Vec<i64>, Vec<i64>) = ids.partition(|id| taken.contains(id));
+        let counts = [taken.len(), refused.len()].map(|count| count as u64);
+        let cents = self.ledger.decide(taken, refused).await?;
+        self.metrics.taken.add(counts[0]);
+        self.metrics.returned.add(counts[1]);
+        self.metrics.returned_cents.add(cents);
+        Ok(())
+    }
+
+    /// Copies pools that the owner has settled, and remembers the distributions of those that are open.
+    async fn copy_settled(&self) -> Result<(), StoreError> {
+        let open = self.owner_sql.open_pools().await?;
+        *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = now();
+        try_join_all(open.iter().map(|pool| self.catch_up(*pool))).await?;
+        Ok(())
+    }
+
+    async fn catch_up(&self, open: Pool) -> Result<(), StoreError> {
+        let Some(place) = open.game.index().filter(|place| *place < self.open.len()) else {
+            return Err(StoreError::UnknownGame);
+        };
+        for _ in 0..COPIED_MAX {
+            let local = match self.known(place) {
+                Some(local) => local.id,
+                None => match self.ledger.open_pool(open.game).await? {
+                    Some(local) => local.id,
+                    None => return Err(StoreError::UnknownGame),
+                },
+            };
+            if local >= open.id {
+                self.remember(place, open);
+                return Ok(());
+            }
+            self.forget(place);
+            if !self.ledger.is_used(local).await? {
+                let game = self.owner.game(open.game).await?;
+                let score = game.map(|game| game.score).unwrap_or_default();
+                self.ledger.skip_to(open, score).await?;
+                continue;
+            }
+            let closed = self.owner_sql.closed(self.ledger.number(), local).await?;
+            let Some(closed) = closed else {
+                // A replica of the owner may be behind.
+                return Ok(());
+            };
+            self.ledger.copy(closed).await?;
+            self.metrics.copied.add(1);
+        }
+        Ok(())
+    }
+
+    fn known(&self, place: usize) -> Option<Pool> {
+        *self.open[place]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn remember(&self, place: usize, pool: Pool) {
+        *self.open[place]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(pool);
+    }
+
+    fn forget(&self, place: usize) {
+        *self.open[place]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// How long the owner has not been heard of.
+    fn alone(&self) -> Duration {
+        let heard = *self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        now().saturating_duration_since(heard)
+    }
+
+    /// The pool with the owner's distribution, if it is open.
+    fn shown(&self, pool: Pool) -> Pool {
+        let place = pool.game.index().filter(|place| *place < self.open.len());
+        match place.and_then(|place| self.known(place)) {
+            Some(known) if known.id == pool.id => known,
+            _ => pool,
+        }
+    }
+
+    /// Adds what it counts to a page.
+    pub(crate) fn write(&self, page: &mut Page) {
+        let counters = [
+            (
+                "ledger_taken_total",
+                "Predictions that the owner took",
+                self.metrics.taken.get(),
+            ),
+            (
+                "ledger_returned_total",
+                "Predictions that came too late and were paid back",
+                self.metrics.returned.get(),
+            ),
+            (
+                "ledger_returned_cents_total",
+                "Cents that were paid back",
+                self.metrics.returned_cents.get(),
+            ),
+            (
+                "ledger_copied_total",
+                "Settled pools copied",
+                self.metrics.copied.get(),
+            ),
+            (
+                "ledger_failures_total",
+                "Rounds of the courier that failed",
+                self.metrics.failures.get(),
+            ),
+        ];
+        for (name, help, value) in counters {
+            page.counter(name, help, value);
+        }
+        let undecided = self.undecided.load(Ordering::Relaxed);
+        page.gauge(
+            "ledger_undecided",
+            "Predictions that the owner has not decided",
+            undecided,
+        );
+        let alone = u64::try_from(self.alone().as_millis()).unwrap_or(u64::MAX);
+        page.gauge(
+            "ledger_alone_ms",
+            "Milliseconds since the owner was heard of",
+            alone,
+        );
+    }
+}
+
+/// Carries for ever. What fails is tried again.
+pub(crate) async fn run_courier(state: Arc<MarketState>, regional: Arc<Regional>) {
+    loop {
+        match regional.carry().await {
+            Ok(touched) => {
+                for game in touched {
+                    state.touch(game);
+                }
+                drop(tokio::time::timeout(LOOK, regional.news.notified()).await);
+            }
+            Err(_) => {
+                regional.metrics.failures.add(1);
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+impl Store for Regional {
+    fn games(&self) -> Answer<'_, Vec<Game>> {
+        self.ledger.games()
+    }
+
+    fn game(&self, id: GameId) -> Answer<'_, Option<Game>> {
+        self.ledger.game(id)
+    }
+
+    fn pools(&self, game: GameId) -> Answer<'_, Option<Vec<Pool>>> {
+        Box::pin(async move {
+            let pools = self.ledger.pools(game).await?;
+            Ok(pools.map(|pools| pools.into_iter().map(|pool| self.shown(pool)).collect()))
+        })
+    }
+
+    fn pool(&self, id: PoolId) -> Answer<'_, Option<Pool>> {
+        Box::pin(async move { Ok(self.ledger.pool(id).await?.map(|pool| self.shown(pool))) })
+    }
+
+    fn current_pool(&self, game: GameId) -> Answer<'_, Option<Pool>> {
+        Box::pin(async move {
+            let place = game.index().filter(|place| *place < self.open.len());
+            match place.and_then(|place| self.known(place)) {
+                Some(pool) => Ok(Some(pool)),
+                None => self.ledger.open_pool(game).await,
+            }
+        })
+    }
+
+    /// The owner's: what is published.
+    fn open_pool(&self, game: GameId) -> Answer<'_, Option<Pool>> {
+        self.owner.open_pool(game)
+    }
+
+    fn open_account<'a>(&'a self, user: &'a User) -> Answer<'a, u64> {
+        self.ledger.open_account(user)
+    }
+
+    fn close_account<'a>(&'a self, user: &'a User) -> Answer<'a, ()> {
+        self.ledger.close_account(user)
+    }
+
+    fn predict<'a>(&'a self, prediction: &'a Prediction) -> Answer<'a, Verdict> {
+        Box::pin(async move {
+            if self.alone() > self.alone_max {
+                let why = "the owner of the pools has not been heard of for too long";
+                return Err(StoreError::Unavailable(why.to_owned()));
+            }
+            if self.undecided.load(Ordering::Relaxed) >= OUTBOX_MAX {
+                let why = "too many predictions wait for the owner of the pools";
+                return Err(StoreError::Unavailable(why.to_owned()));
+            }
+            let verdict = self.ledger.accept(prediction).await?;
+            if matches!(verdict, Verdict::Accepted { .. }) {
+                self.undecided.fetch_add(1, Ordering::Relaxed);
+                self.stir();
+            }
+            Ok(verdict)
+        })
+    }
+
+    fn predictions(&self, pool: PoolId) -> Answer<'_, Vec<Placed>> {
+        self.owner.predictions(pool)
+    }
+
+    fn last_event(&self, game: GameId) -> Answer<'_, u64> {
+        self.owner.last_event(game)
+    }
+
+    fn record(&self, event: Event) -> Answer<'_, ()> {
+        self.owner.record(event)
+    }
+
+    fn pending(&self) -> Answer<'_, Vec<Event>> {
+        self.owner.pending()
+    }
+
+    fn settle(&self, event: Event) -> Answer<'_, Settlement> {
+        self.owner.settle(event)
+    }
+
+    fn announced(&self, event: Event) -> Answer<'_, ()> {
+        self.owner.announced(event)
+    }
+
+    /// The ledger's money.
+    fn audit(&self) -> Answer<'_, Money> {
+        Box::pin(self.ledger.audit_ledger())
+    }
+}
