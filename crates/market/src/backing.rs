@@ -25,6 +25,8 @@ pub enum Part {
     Events,
     /// Settles the pools that events decide.
     Resolver,
+    /// Serves users near them, and passes their requests on to an API process.
+    Relay,
 }
 
 impl Part {
@@ -96,7 +98,7 @@ impl Backing {
         let has_store = self.store.is_some();
         check_rules([
             (
-                part == Part::All || has_store,
+                matches!(part, Part::All | Part::Relay) || has_store,
                 "a part of a market needs a store that the others have, too (--store)",
             ),
             (
@@ -140,7 +142,7 @@ impl Backing {
                 "the wait for the store must be 1 ms to 1 h",
             ),
             (
-                part.has_api() || server.tls.is_none(),
+                part.has_api() || part == Part::Relay || server.tls.is_none(),
                 "only processes that serve users speak TLS (--tls-cert)",
             ),
             (

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::batch;
 use super::model::{GameId, Outcome, PoolId, User};
 use super::options::{Broadcast, Listing};
 use super::protocol::{PoolView, Reply, Request, RequestError, UNAVAILABLE};
+use super::relay::envelope::{Answered, Asked};
 use super::state::MarketState;
 use super::transactions::{Prediction, StoreError, Verdict};
 use server::reactor::{Response, SubscriptionChange};
@@ -176,6 +178,55 @@ impl Connection {
         if self.to_close && state.store.close_account(&self.user).await.is_err() {
             state.metrics.store_errors.add(1);
         }
+    }
+}
+
+/// Answers what a relay asks for one of its users.
+pub(crate) async fn answer_relay(state: &Arc<MarketState>, message: &str) -> Response {
+    let Some(asked) = Asked::read(message) else {
+        return no_relay();
+    };
+    let (frames, subscription) = match asked {
+        Asked::Ask { user, joined, text } => {
+            let mut connection = Connection {
+                joined: joined.filter(|&game| state.plays(game)),
+                ..Connection::new(user)
+            };
+            let reply = connection.handle(state, text).await;
+            let frame = Answered::frame(connection.joined, reply.good, &reply.frames);
+            (frame, SubscriptionChange::Keep)
+        }
+        Asked::Close { user } => {
+            if state.store.close_account(&user).await.is_err() {
+                state.metrics.store_errors.add(1);
+            }
+            (Answered::frame(None, true, &[]), SubscriptionChange::Keep)
+        }
+        Asked::Watch { game } => {
+            let played = state.plays(game);
+            let channel = played.then(|| game.channel());
+            let frame = Answered::frame(None, played, &[]);
+            (frame, SubscriptionChange::Only(channel))
+        }
+    };
+    Response {
+        frames,
+        count: 1,
+        // Whose requests are bad is for the relay to count.
+        good: true,
+        subscription,
+        end: None,
+    }
+}
+
+/// The answer to whoever is no relay.
+pub(crate) fn no_relay() -> Response {
+    Response {
+        frames: Bytes::new(),
+        count: 0,
+        good: false,
+        subscription: SubscriptionChange::Keep,
+        end: Some((CloseCode::Policy, "this door is for relays")),
     }
 }
 

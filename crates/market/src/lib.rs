@@ -26,6 +26,7 @@ mod options;
 mod outside;
 mod payout;
 mod protocol;
+mod relay;
 mod replay;
 mod resolver;
 mod rest;
@@ -129,6 +130,9 @@ pub async fn serve(
     let options = options
         .stretched()
         .with_enough_threads(server::open_files_max())?;
+    if let Some(upstream) = &options.upstream {
+        return relay::serve(&options, upstream, ready, shutdown).await;
+    }
     let state = Arc::new(open(&options).await?);
     let play = play(&options, &state);
     let drain = || {

@@ -188,6 +188,8 @@ pub(crate) struct Pool {
 pub(crate) enum User {
     /// A connection without a name; its account goes with it.
     Connection(u64),
+    /// The same at a relay, which names it.
+    Relayed(Arc<str>),
     /// Someone who gave a name, on however many connections.
     Named(Arc<str>),
 }
@@ -197,6 +199,7 @@ impl fmt::Display for User {
         match self {
             // No user can choose such a name.
             Self::Connection(number) => write!(f, "#{number}"),
+            Self::Relayed(name) => write!(f, "#r{name}"),
             Self::Named(name) => f.write_str(name),
         }
     }

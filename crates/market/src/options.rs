@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::backing::{Backing, Part};
 use super::protocol::BROADCAST_SIZE_MAX;
+use super::relay;
 use super::replay::Replay;
 use super::store::Driver;
 use server::reactor::{QueueLimits, ReactorOptions};
@@ -50,7 +51,9 @@ pub struct MarketOptions {
     pub part: Part,
     /// Where it keeps its state, and how its processes speak to each other.
     pub backing: Backing,
-    /// Games, 1 to 10,000.
+    /// For a relay: the host and port of the API process that it passes requests on to.
+    pub upstream: Option<String>,
+    /// Games, 1 to 10,000; at a relay at most 256.
     pub games: u32,
     /// Least time between two distributions of one game.
     pub batch: Duration,
@@ -100,6 +103,7 @@ impl Default for MarketOptions {
             server: ServerOptions::default(),
             part: Part::All,
             backing: Backing::default(),
+            upstream: None,
             games: 4,
             batch: Duration::from_secs(3),
             broadcast_size: 0,
@@ -160,6 +164,15 @@ impl MarketOptions {
             (
                 (1..=GAMES_MAX).contains(&self.games),
                 "games must be 1 to 10,000",
+            ),
+            (
+                (self.part == Part::Relay) == self.upstream.is_some(),
+                "a relay, and nothing else, needs the address of an API process (--upstream)",
+            ),
+            (
+                self.part != Part::Relay
+                    || (self.games <= relay::GAMES_MAX && self.backing.store.is_none()),
+                "a relay has no store and at most 256 games",
             ),
             (
                 self.backing.ledger.is_none()

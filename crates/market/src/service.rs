@@ -10,9 +10,10 @@ use bytes::Bytes;
 use tokio::task::spawn_local;
 
 use super::bus::{Delivery, Subscription};
-use super::connection::Connection;
+use super::connection::{self, Connection};
 use super::model::{GameId, User};
 use super::protocol::STREAM;
+use super::relay::envelope;
 use super::rest;
 use super::state::MarketState;
 use server::http::{Endpoint, OpenRequest};
@@ -23,14 +24,33 @@ use server::reactor::{
 
 /// Longest name of a user.
 const NAME_MAX: usize = 64;
-const BAD_USER: &str = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+pub(crate) const BAD_USER: &str =
+    "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+
+/// Who is at the other end of a connection.
+pub(crate) enum Peer {
+    User(Connection),
+    /// A relay, which speaks for its users.
+    Relay,
+}
+
+fn accepted(peer: Peer) -> Accepted<Peer> {
+    Accepted {
+        connection: peer,
+        keep_alive: KeepAlive::PingAndTimeout,
+        protocol: None,
+        greeting: Vec::new(),
+        greetings_count: 0,
+        channel: None,
+    }
+}
 
 impl Service for MarketState {
-    type Connection = Connection;
+    type Connection = Peer;
     type ThreadState = ();
 
     fn endpoint(path: &str) -> Option<Endpoint> {
-        (path == STREAM).then_some(Endpoint::WebSocket)
+        matches!(path, STREAM | envelope::PATH).then_some(Endpoint::WebSocket)
     }
 
     fn router(self: &Arc<Self>) -> Router {
@@ -54,52 +74,55 @@ impl Service for MarketState {
         self: &Arc<Self>,
         (): &mut Self::ThreadState,
         open_request: &OpenRequest,
-    ) -> Result<Accepted<Connection>, Bytes> {
+    ) -> Result<Accepted<Peer>, Bytes> {
+        if open_request.path == envelope::PATH {
+            return Ok(accepted(Peer::Relay));
+        }
         let name = user_name(open_request.query.as_deref())
             .map_err(|()| Bytes::from_static(BAD_USER.as_bytes()))?;
         let user = match name {
             Some(name) => User::Named(name),
             None => User::Connection(self.next_connection()),
         };
-        Ok(Accepted {
-            connection: Connection::new(user),
-            keep_alive: KeepAlive::PingAndTimeout,
-            protocol: None,
-            greeting: Vec::new(),
-            greetings_count: 0,
-            channel: None,
-        })
+        Ok(accepted(Peer::User(Connection::new(user))))
     }
 
     fn on_text(
         self: &Arc<Self>,
         (): &mut Self::ThreadState,
-        mut connection: Connection,
+        mut peer: Peer,
         text: &str,
-    ) -> Handled<Connection> {
+    ) -> Handled<Peer> {
         let (state, text) = (Arc::clone(self), text.to_owned());
         let mut asking = Box::pin(async move {
-            let response = connection.handle(&state, &text).await;
-            (connection, response)
+            let response = match &mut peer {
+                Peer::User(connection) => connection.handle(&state, &text).await,
+                Peer::Relay => connection::answer_relay(&state, &text).await,
+            };
+            (peer, response)
         });
         match poll_once(asking.as_mut()) {
-            Poll::Ready((connection, response)) => Handled::Now(connection, response),
+            Poll::Ready((peer, response)) => Handled::Now(peer, response),
             Poll::Pending => Handled::Later(asking),
         }
     }
 
-    fn binary_as_text(&self, _: &Connection) -> bool {
+    fn binary_as_text(&self, _: &Peer) -> bool {
         false
     }
 
-    fn on_binary(&self, connection: &Connection) -> Response {
-        connection.on_binary()
+    fn on_binary(&self, peer: &Peer) -> Response {
+        match peer {
+            Peer::User(connection) => connection.on_binary(),
+            Peer::Relay => connection::no_relay(),
+        }
     }
 
-    fn on_close(self: &Arc<Self>, connection: Connection) -> Option<Later<()>> {
-        if !connection.has_to_leave() {
-            return None;
-        }
+    fn on_close(self: &Arc<Self>, peer: Peer) -> Option<Later<()>> {
+        let connection = match peer {
+            Peer::User(connection) if connection.has_to_leave() => connection,
+            _ => return None,
+        };
         let state = Arc::clone(self);
         let mut leaving = Box::pin(async move { connection.leave(&state).await });
         match poll_once(leaving.as_mut()) {
@@ -108,7 +131,7 @@ impl Service for MarketState {
         }
     }
 
-    fn closing_message(&self, _: &Connection) -> Bytes {
+    fn closing_message(&self, _: &Peer) -> Bytes {
         Bytes::new()
     }
 
@@ -149,7 +172,7 @@ fn poll_once<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
 
 /// The user named in a query such as `user=ann`: 1 to 64 letters, digits, `-`, `.`, `_` or `~`
 /// (what a URI leaves unescaped: RFC 3986, section 2.3).
-fn user_name(query: Option<&str>) -> Result<Option<Arc<str>>, ()> {
+pub(crate) fn user_name(query: Option<&str>) -> Result<Option<Arc<str>>, ()> {
     let mut fields = query.unwrap_or_default().split('&');
     let Some(name) = fields.find_map(|field| field.strip_prefix("user=")) else {
         return Ok(None);

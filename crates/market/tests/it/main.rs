@@ -13,6 +13,7 @@ mod http;
 mod market;
 mod opening;
 mod process;
+mod relay;
 mod rest;
 mod slow;
 mod stopping;

@@ -23,6 +23,9 @@ pub(crate) struct MarketArgs {
     pub(crate) process: ProcessArgs,
     #[command(flatten)]
     pub(crate) backing: BackingArgs,
+    /// API process that a relay passes requests on to
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) upstream: Option<String>,
     /// Minimum number of serving threads [default: one per core, at least 2]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
@@ -92,8 +95,9 @@ pub(crate) struct BackingArgs {
     /// Connections per process to the store and to its replica [default: 16]
     #[arg(long, value_name = "N", requires = "store")]
     pub(crate) store_connections: Option<usize>,
-    /// How long a request waits for the store, the cache or the bus before it is refused [default: 5s]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration, requires = "store")]
+    /// How long a request waits for the store, the cache, the bus or a relay's API process before it is refused
+    /// [default: 5s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) store_wait: Option<Duration>,
     /// Regional ledger, a database like the store: an API process keeps its users' accounts there and accepts their
     /// predictions there; the store takes them afterwards
@@ -169,6 +173,8 @@ pub(crate) enum PartArg {
     Events,
     /// Settle the pools that events decide
     Resolver,
+    /// Serve users near them, and pass their requests on to an API process
+    Relay,
 }
 
 /// When distributions are published.

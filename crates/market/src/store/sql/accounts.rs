@@ -63,10 +63,11 @@ impl Accounts {
     }
 
     /// The name of a user in the store. Names that users choose begin with another letter than those of
-    /// connections, which name their process.
+    /// connections, which name their process or their relay.
     pub(super) fn name(&self, user: &User) -> Value {
         Value::Bytes(match user {
             User::Named(name) => format!("n{name}").into_bytes(),
+            User::Relayed(name) => format!("r{name}").into_bytes(),
             User::Connection(number) => format!("c{}.{number}", self.process).into_bytes(),
         })
     }

@@ -88,10 +88,12 @@ fn options(args: &MarketArgs) -> Result<MarketOptions, Failure> {
         Some(PartArg::Api) => Part::Api,
         Some(PartArg::Events) => Part::Events,
         Some(PartArg::Resolver) => Part::Resolver,
+        Some(PartArg::Relay) => Part::Relay,
     };
     let files = args.tls_cert.clone().zip(args.tls_key.clone());
     options.server.tls = files.map(|(certificate, key)| TlsFiles { certificate, key });
     options.backing = backing(&args.backing)?;
+    options.upstream = args.upstream.clone();
     if options.backing.driver == Driver::Blocking && args.threads.is_none() {
         options.server.threads = 1;
     }

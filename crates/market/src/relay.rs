@@ -1,0 +1,341 @@
+//! A relay: users' connections, and their TLS, end near them; requests go on over connections that are open already.
+//!
+//! What is published in a game comes once and is passed on to all. A relay knows nothing of money.
+
+pub(crate) mod envelope;
+mod upstream;
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::StatusCode;
+use axum::routing::get;
+use bytes::Bytes;
+use tokio::sync::broadcast;
+use tokio::task::{JoinSet, spawn_local};
+
+use super::model::{GameId, User};
+use super::options::MarketOptions;
+use super::protocol::{Reply, Request, RequestError, STREAM, UNAVAILABLE};
+use super::service::{BAD_USER, user_name};
+use super::{MarketError, Report};
+use envelope::{Answered, Asked, HEAD_MAX};
+use server::http::{Endpoint, OpenRequest};
+use server::metrics::{Connections, Counter, Page};
+use server::reactor::{
+    self, Accepted, Handled, KeepAlive, Later, Notice, Response, Service, SharedReactor,
+    SubscriptionChange,
+};
+use server::websocket::frames;
+use server::{Drain, Draws, Operations, operator_routes, wall_ms};
+use upstream::{Requests, Upstream, keep_open, watch};
+
+/// Messages of a game that may wait for a thread.
+const NEWS_MAX: usize = 64;
+/// Most games that a relay watches, with a connection each.
+pub(crate) const GAMES_MAX: u32 = 256;
+/// Connections for requests.
+const UPSTREAMS: usize = 16;
+
+/// A relay's state.
+pub(crate) struct Relay {
+    upstreams: Vec<Arc<Upstream>>,
+    news: Vec<broadcast::Sender<Notice>>,
+    wait: Duration,
+    /// Names this relay's users without a name.
+    name: String,
+    users: AtomicU64,
+    connections: Connections,
+    requests: Counter,
+    unavailable: Counter,
+    resumed: Counter,
+    lost: Counter,
+    drain: Drain,
+}
+
+/// One user's connection.
+pub(crate) struct Relayed {
+    user: User,
+    joined: Option<GameId>,
+    /// Whether an account may have been opened that goes with the connection.
+    to_close: bool,
+}
+
+impl Relayed {
+    fn response(&self, frames: Bytes, good: bool) -> Response {
+        Response {
+            frames,
+            count: 1,
+            good,
+            subscription: SubscriptionChange::Only(self.joined.map(GameId::channel)),
+            end: None,
+        }
+    }
+}
+
+impl Relay {
+    fn new(options: &MarketOptions) -> (Self, Vec<Requests>) {
+        let (upstreams, requests): (Vec<_>, Vec<_>) =
+            (0..UPSTREAMS).map(|_| Upstream::new()).unzip();
+        let name = Draws::from_keys(&[wall_ms().to_bits(), u64::from(std::process::id())]).bits();
+        let games = 0..options.games;
+        let relay = Self {
+            upstreams: upstreams.into_iter().map(Arc::new).collect(),
+            news: games.map(|_| broadcast::Sender::new(NEWS_MAX)).collect(),
+            wait: options.backing.wait,
+            name: format!("{name:x}"),
+            users: AtomicU64::new(0),
+            connections: Connections::default(),
+            requests: Counter::default(),
+            unavailable: Counter::default(),
+            resumed: Counter::default(),
+            lost: Counter::default(),
+            drain: Drain::default(),
+        };
+        (relay, requests)
+    }
+
+    /// Asks on the connection on which the fewest wait.
+    async fn ask(&self, asked: &Asked<'_>) -> Result<Answered, upstream::UpstreamError> {
+        let open = self.upstreams.iter().filter(|upstream| upstream.is_open());
+        let Some(upstream) = open.min_by_key(|upstream| upstream.load()) else {
+            return Err(upstream::UpstreamError::Away);
+        };
+        upstream.ask(asked, self.wait).await
+    }
+
+    async fn pass_on(&self, mut relayed: Relayed, text: &str) -> (Relayed, Response) {
+        self.requests.add(1);
+        relayed.to_close = matches!(relayed.user, User::Relayed(_));
+        let asked = Asked::Ask {
+            user: relayed.user.clone(),
+            joined: relayed.joined,
+            text,
+        };
+        match self.ask(&asked).await {
+            Ok(answered) => {
+                let plays = |game: &GameId| (game.channel() as usize) < self.news.len();
+                relayed.joined = answered.joined.filter(plays);
+                let frame = frames::text(|bytes| bytes.extend_from_slice(answered.text.as_bytes()));
+                let response = relayed.response(frame, answered.good);
+                (relayed, response)
+            }
+            Err(error) => {
+                self.unavailable.add(1);
+                let reply = Reply::Failed {
+                    error: RequestError::new(UNAVAILABLE, error.to_string()),
+                };
+                let frame = match Request::parse(text) {
+                    Ok(request) => reply.encode(Some(&request.op), request.id),
+                    Err(unreadable) => {
+                        reply.encode(unreadable.op.as_deref(), unreadable.id.as_deref())
+                    }
+                };
+                let response = relayed.response(frame, true);
+                (relayed, response)
+            }
+        }
+    }
+}
+
+impl Service for Relay {
+    type Connection = Relayed;
+    type ThreadState = ();
+
+    fn endpoint(path: &str) -> Option<Endpoint> {
+        (path == STREAM).then_some(Endpoint::WebSocket)
+    }
+
+    fn router(self: &Arc<Self>) -> Router {
+        let elsewhere = || async { (StatusCode::NOT_FOUND, "a relay has WebSockets only\n") };
+        Router::new()
+            .route("/hello", get(|| async { "ok\n" }))
+            .fallback(elsewhere)
+            .merge(operator_routes(self))
+    }
+
+    fn connections(&self) -> &Connections {
+        &self.connections
+    }
+
+    fn thread_state(self: &Arc<Self>) {}
+
+    fn start(self: &Arc<Self>, reactor: &SharedReactor<Self>) {
+        for (channel, news) in (0..).zip(&self.news) {
+            let task = fan_out(
+                Arc::clone(self),
+                Rc::clone(reactor),
+                channel,
+                news.subscribe(),
+            );
+            spawn_local(task);
+        }
+    }
+
+    fn accept(
+        self: &Arc<Self>,
+        (): &mut (),
+        open_request: &OpenRequest,
+    ) -> Result<Accepted<Relayed>, Bytes> {
+        let name = user_name(open_request.query.as_deref())
+            .map_err(|()| Bytes::from_static(BAD_USER.as_bytes()))?;
+        let user = name.map_or_else(
+            || {
+                let number = self.users.fetch_add(1, Ordering::Relaxed);
+                User::Relayed(format!("{}.{number}", self.name).into())
+            },
+            User::Named,
+        );
+        Ok(Accepted {
+            connection: Relayed {
+                user,
+                joined: None,
+                to_close: false,
+            },
+            keep_alive: KeepAlive::PingAndTimeout,
+            protocol: None,
+            greeting: Vec::new(),
+            greetings_count: 0,
+            channel: None,
+        })
+    }
+
+    fn on_text(self: &Arc<Self>, (): &mut (), relayed: Relayed, text: &str) -> Handled<Relayed> {
+        let (relay, text) = (Arc::clone(self), text.to_owned());
+        Handled::Later(Box::pin(async move { relay.pass_on(relayed, &text).await }))
+    }
+
+    fn binary_as_text(&self, _: &Relayed) -> bool {
+        false
+    }
+
+    fn on_binary(&self, relayed: &Relayed) -> Response {
+        let error = RequestError::new("binary", "requests are text messages");
+        relayed.response(Reply::Failed { error }.encode(None, None), false)
+    }
+
+    fn on_close(self: &Arc<Self>, relayed: Relayed) -> Option<Later<()>> {
+        if !relayed.to_close {
+            return None;
+        }
+        let relay = Arc::clone(self);
+        Some(Box::pin(async move {
+            let close = Asked::Close { user: relayed.user };
+            if relay.ask(&close).await.is_err() {
+                relay.unavailable.add(1);
+            }
+        }))
+    }
+
+    fn closing_message(&self, _: &Relayed) -> Bytes {
+        Bytes::new()
+    }
+
+    fn on_empty_channel((): &mut (), _: u32) {}
+}
+
+/// Brings what was published in a game to a thread's subscribers, for ever.
+async fn fan_out(
+    relay: Arc<Relay>,
+    reactor: SharedReactor<Relay>,
+    channel: u32,
+    mut news: broadcast::Receiver<Notice>,
+) {
+    loop {
+        match news.recv().await {
+            Ok(notice) => {
+                reactor.borrow_mut().begin_broadcast(channel);
+                reactor::broadcast(&reactor, channel, &notice).await;
+            }
+            Err(broadcast::error::RecvError::Lagged(count)) => relay.lost.add(count),
+            Err(broadcast::error::RecvError::Closed) => return,
+        }
+    }
+}
+
+impl Operations for Relay {
+    fn drain(&self) -> &Drain {
+        &self.drain
+    }
+
+    fn problem(&self) -> Option<&'static str> {
+        let any_open = self.upstreams.iter().any(|upstream| upstream.is_open());
+        (!any_open).then_some("no connection to the market")
+    }
+
+    async fn metrics(self: Arc<Self>) -> Result<String, axum::response::Response> {
+        let mut page = Page::new("market");
+        page.connections("WebSockets", &self.connections);
+        for (name, help, value) in [
+            (
+                "relay_requests_total",
+                "Requests passed on",
+                self.requests.get(),
+            ),
+            (
+                "unavailable_total",
+                "Requests without an answer",
+                self.unavailable.get(),
+            ),
+            (
+                "relay_resumed_total",
+                "Subscriptions made and resumed",
+                self.resumed.get(),
+            ),
+            (
+                "bus_lost_total",
+                "Messages lost between threads",
+                self.lost.get(),
+            ),
+        ] {
+            page.counter(name, help, value);
+        }
+        let open = self.upstreams.iter().filter(|upstream| upstream.is_open());
+        page.gauge("relay_upstreams", "Connections to the market", open.count());
+        Ok(page.finish())
+    }
+}
+
+/// Runs a relay until `shutdown` resolves.
+pub(crate) async fn serve(
+    options: &MarketOptions,
+    upstream: &str,
+    ready: impl FnOnce(SocketAddr),
+    shutdown: impl Future<Output = ()>,
+) -> Result<Report, MarketError> {
+    let (relay, requests) = Relay::new(options);
+    let relay = Arc::new(relay);
+    let mut tasks = JoinSet::new();
+    for (requests, connection) in requests.into_iter().zip(&relay.upstreams) {
+        let (connection, address, wait) = (Arc::clone(connection), upstream.to_owned(), relay.wait);
+        tasks.spawn(async move { keep_open(&connection, requests, &address, wait).await });
+    }
+    for game in GameId::all(relay.news.len()) {
+        let (relay, address) = (Arc::clone(&relay), upstream.to_owned());
+        tasks.spawn(async move {
+            let news = &relay.news[game.channel() as usize];
+            watch(game, news, &address, relay.wait, || relay.resumed.add(1)).await;
+        });
+    }
+    let mut reactor = options.reactor();
+    // The API takes no longer messages, and each gets a line before it.
+    reactor.message_max = reactor.message_max.saturating_sub(HEAD_MAX).max(1);
+    let serving = Arc::clone(&relay);
+    let work = move |context| reactor::serve(Arc::clone(&serving), reactor.clone(), context);
+    server::serve(&options.server, work, ready, shutdown, || {
+        relay.drain.begin();
+    })
+    .await?;
+    drop(tasks);
+    Ok(Report {
+        connections: relay.connections.opened.get(),
+        predictions: 0,
+        pools_settled: 0,
+        connections_cut: relay.connections.cut.get(),
+        balanced: true,
+    })
+}

@@ -1,0 +1,216 @@
+//! What relays and the API say to each other: texts whose first line says what the rest is.
+//!
+//! ```text
+//! relay → API   ask =ann g1⏎{"op":"predict",…}     API → relay   g1 good⏎{"re":"predict",…}
+//!               ask #5f.17 -⏎{"op":"join",…}                     g1 good⏎{"re":"join",…}
+//!               close #5f.17                                     - good⏎
+//!               watch g1                                         - good⏎, then what is published, as it is
+//! ```
+//! Requests and replies are passed on as they are. What the API knows of a user between two requests, the game that
+//! the user is in, comes and goes with each of them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::model::{GameId, User};
+use server::websocket::frames;
+
+/// The path on which relays open their WebSockets.
+pub(crate) const PATH: &str = "/v1/relay";
+/// Longest first line, in bytes: two words, two ids.
+pub(crate) const HEAD_MAX: usize = 128;
+
+/// What a relay asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Asked<'a> {
+    /// A request of a user who is in this game.
+    Ask {
+        user: User,
+        joined: Option<GameId>,
+        text: &'a str,
+    },
+    /// A user without a name has left.
+    Close { user: User },
+    /// What is published in a game, from now on.
+    Watch { game: GameId },
+}
+
+/// The first line, or all, of what a relay sends.
+struct Word<'a>(&'a User);
+
+impl fmt::Display for Word<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            User::Named(name) => write!(f, "={name}"),
+            User::Relayed(name) => write!(f, "#{name}"),
+            // A relay has none of these.
+            User::Connection(number) => write!(f, "#{number}"),
+        }
+    }
+}
+
+fn user(word: &str) -> Option<User> {
+    let name = word.get(1..)?;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    if !(1..=64).contains(&name.len()) || !name.bytes().all(plain) {
+        return None;
+    }
+    match word.as_bytes()[0] {
+        b'=' => Some(User::Named(name.into())),
+        b'#' => Some(User::Relayed(Arc::from(name))),
+        _ => None,
+    }
+}
+
+fn game(word: &str) -> Option<Option<GameId>> {
+    match word {
+        "-" => Some(None),
+        id => id.parse().ok().map(Some),
+    }
+}
+
+fn shown(game: Option<GameId>) -> String {
+    game.map_or_else(|| "-".to_owned(), |game| game.to_string())
+}
+
+impl<'a> Asked<'a> {
+    /// Reads what a relay sent; `None` if it is nothing of these.
+    pub(crate) fn read(message: &'a str) -> Option<Self> {
+        let (head, text) = message.split_once('\n').unwrap_or((message, ""));
+        let words: Vec<&str> = head.splitn(4, ' ').collect();
+        match words[..] {
+            ["ask", name, id] => Some(Self::Ask {
+                user: user(name)?,
+                joined: game(id)?,
+                text,
+            }),
+            ["close", name] => Some(Self::Close { user: user(name)? }),
+            ["watch", id] => Some(Self::Watch { game: game(id)?? }),
+            _ => None,
+        }
+    }
+
+    /// As it is sent.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Ask { user, joined, text } => {
+                format!("ask {} {}\n{text}", Word(user), shown(*joined))
+            }
+            Self::Close { user } => format!("close {}", Word(user)),
+            Self::Watch { game } => format!("watch {game}"),
+        }
+    }
+}
+
+/// An answer of the API.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Answered {
+    /// The game that the user is in afterwards.
+    pub(crate) joined: Option<GameId>,
+    /// Whether the request was good.
+    pub(crate) good: bool,
+    /// The reply as the user gets it.
+    pub(crate) text: String,
+}
+
+impl Answered {
+    /// Reads an answer; `None` if it is something else, such as what is published.
+    pub(crate) fn read(message: &str) -> Option<Self> {
+        let (head, text) = message.split_once('\n')?;
+        let (id, good) = head.split_once(' ')?;
+        Some(Self {
+            joined: game(id)?,
+            good: match good {
+                "good" => true,
+                "bad" => false,
+                _ => return None,
+            },
+            text: text.to_owned(),
+        })
+    }
+
+    /// The frame of an answer whose reply is in `reply`, a frame too.
+    pub(crate) fn frame(joined: Option<GameId>, good: bool, reply: &[u8]) -> Bytes {
+        let good = if good { "good" } else { "bad" };
+        let head = format!("{} {good}\n", shown(joined));
+        frames::text(|bytes| {
+            bytes.extend_from_slice(head.as_bytes());
+            bytes.extend_from_slice(payload(reply));
+        })
+    }
+}
+
+/// What is in one frame of ours: its header has no mask and the shortest length (RFC 6455, section 5.2).
+fn payload(frame: &[u8]) -> &[u8] {
+    let header = match frame.get(1) {
+        Some(127) => 10,
+        Some(126) => 4,
+        _ => 2,
+    };
+    frame.get(header..).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let named = User::Named("ann".into());
+        let relayed = User::Relayed("5f.17".into());
+        let all = [
+            Asked::Ask {
+                user: named,
+                joined: Some(GameId(2)),
+                text: "{\"op\":\n\"games\"}",
+            },
+            Asked::Ask {
+                user: relayed.clone(),
+                joined: None,
+                text: "",
+            },
+            Asked::Close { user: relayed },
+            Asked::Watch { game: GameId(1) },
+        ];
+        for asked in all {
+            assert_eq!(Asked::read(&asked.text()), Some(asked));
+        }
+        for length in [3, 200, 70_000] {
+            let text = "x".repeat(length);
+            let reply = frames::text(|bytes| bytes.extend_from_slice(text.as_bytes()));
+            let frame = Answered::frame(Some(GameId(3)), false, &reply);
+            let answered = Answered {
+                joined: Some(GameId(3)),
+                good: false,
+                text,
+            };
+            let message = std::str::from_utf8(payload(&frame)).unwrap();
+            assert_eq!(Answered::read(message), Some(answered));
+        }
+    }
+
+    #[test]
+    fn nothing_else_is_read() {
+        let long = format!("close ={}", "x".repeat(65));
+        for bad in [
+            "",
+            "ask",
+            "ask =ann",
+            "ask ann g1\n{}",
+            "ask =a\u{e4} g1\n{}",
+            "ask = g1\n{}",
+            "ask =ann g0\n{}",
+            "ask =ann g1 g2\n{}",
+            "watch -",
+            "close",
+            &long,
+        ] {
+            assert_eq!(Asked::read(bad), None, "{bad:?}");
+        }
+        for bad in ["{\"type\":\"goal\"}", "g1 good", "g1 fair\n", "x good\n"] {
+            assert_eq!(Answered::read(bad), None, "{bad:?}");
+        }
+    }
+}
