@@ -143,6 +143,7 @@ impl MarketOptions {
             &mut self.opening_timeout,
             &mut self.delay,
             &mut self.backing.wait,
+            &mut self.backing.ledger_alone,
         ];
         let optional = [&mut self.ping_after, &mut self.idle_timeout];
         let all = times.into_iter().chain(optional.into_iter().flatten());

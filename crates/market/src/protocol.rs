@@ -264,6 +264,26 @@ impl Stamped {
     }
 }
 
+/// The pool that a message opens, given its frame: it says that another one was settled.
+pub(crate) fn opened(frame: &[u8]) -> Option<PoolId> {
+    #[derive(Deserialize)]
+    struct Settled<'a> {
+        next: &'a str,
+    }
+    let settled: Settled<'_> = serde_json::from_slice(payload(frame)).ok()?;
+    settled.next.parse().ok()
+}
+
+/// What is in one frame of ours: its header has no mask and the shortest length (RFC 6455, section 5.2).
+pub(crate) fn payload(frame: &[u8]) -> &[u8] {
+    let header = match frame.get(1) {
+        Some(127) => 10,
+        Some(126) => 4,
+        _ => 2,
+    };
+    frame.get(header..).unwrap_or_default()
+}
+
 fn encode(message: &impl Serialize) -> Bytes {
     frames::text(|bytes| write_json(bytes, message))
 }
@@ -284,9 +304,7 @@ impl Serialize for Refusal {
 /// The text in a frame.
 #[cfg(test)]
 pub(crate) fn text_of(frame: &[u8]) -> &str {
-    // Text of up to 125 bytes has a header of 2, longer text one of 4.
-    let header = if frame[1] <= 125 { 2 } else { 4 };
-    std::str::from_utf8(&frame[header..]).expect("text is UTF-8")
+    std::str::from_utf8(payload(frame)).expect("text is UTF-8")
 }
 
 #[cfg(test)]
@@ -322,6 +340,16 @@ mod tests {
             r#"{"type":"distribution","pool":"p3","total":3,"shares":{"home":1,"away":2,"none":0},"#
                 .to_owned() + r#""game":"g1","seq":9,"sent_at_ms":1786000000000.123}"#
         );
+        assert_eq!(opened(&text), None);
+        let settled = Update::Settled {
+            pool: PoolId(3),
+            outcome: Outcome::Home,
+            paid: 123,
+            winners: 2,
+            next: PoolId(7),
+        };
+        let settled = Stamped::new(GameId(1), settled, 10, 0.5).encode(0);
+        assert_eq!(opened(&settled), Some(PoolId(7)));
         let stamped = Stamped::new(GameId(1), Update::FullTime, 1, 0.5);
         let update = stamped.encode(0);
         assert_eq!(

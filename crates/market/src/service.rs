@@ -12,7 +12,7 @@ use tokio::task::spawn_local;
 use super::bus::{Delivery, Subscription};
 use super::connection::{self, Connection};
 use super::model::{GameId, User};
-use super::protocol::STREAM;
+use super::protocol::{STREAM, opened};
 use super::relay::envelope;
 use super::rest;
 use super::state::MarketState;
@@ -152,8 +152,10 @@ async fn fan_out(
                 if notice.kind == Kind::Event {
                     // The game has another open pool.
                     state.touch(game);
-                    if let Some(regional) = &state.outside.regional {
-                        regional.stir();
+                    if let Some(regional) = &state.outside.regional
+                        && let Some(open) = opened(&notice.frame)
+                    {
+                        regional.announce(game, open);
                     }
                 }
                 reactor.borrow_mut().begin_broadcast(game.channel());

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::model::{GameId, User};
+use crate::protocol::payload;
 use server::websocket::frames;
 
 /// The path on which relays open their WebSockets.
@@ -140,16 +141,6 @@ impl Answered {
             bytes.extend_from_slice(payload(reply));
         })
     }
-}
-
-/// What is in one frame of ours: its header has no mask and the shortest length (RFC 6455, section 5.2).
-fn payload(frame: &[u8]) -> &[u8] {
-    let header = match frame.get(1) {
-        Some(127) => 10,
-        Some(126) => 4,
-        _ => 2,
-    };
-    frame.get(header..).unwrap_or_default()
 }
 
 #[cfg(test)]

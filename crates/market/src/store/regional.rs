@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use futures_util::future::try_join_all;
-use tokio::sync::Notify;
+use futures_util::future::{try_join, try_join_all};
+use tokio::sync::{Notify, watch};
 
 use super::sql::ledger::{DELIVERED_MAX, Entry};
 use super::{Answer, Sql, Store};
@@ -24,6 +24,8 @@ use server::metrics::{Counter, Page};
 const LOOK: Duration = Duration::from_millis(500);
 /// How long it waits after a failure.
 const PAUSE: Duration = Duration::from_millis(250);
+/// How long a prediction waits until a pool was copied that is known to be settled.
+const FOLLOW_MAX: Duration = Duration::from_secs(5);
 /// Most accepted predictions that may wait for the owner.
 const OUTBOX_MAX: u64 = 1_000_000;
 /// Most pools of a game that are copied in one go.
@@ -47,6 +49,10 @@ pub(crate) struct Regional {
     alone_max: Duration,
     /// By game: the open pool in the ledger, with the owner's distribution as it was heard last.
     open: Vec<Mutex<Option<Pool>>>,
+    /// By game: the open pool as it was announced.
+    announced: Vec<AtomicU64>,
+    /// Changes with what is remembered of open pools.
+    remembered: watch::Sender<()>,
     heard: Mutex<Instant>,
     /// Accepted predictions that the owner has not decided, about.
     undecided: AtomicU64,
@@ -80,6 +86,8 @@ impl Regional {
             owner,
             alone_max,
             open: (0..games).map(|_| Mutex::new(None)).collect(),
+            announced: (0..games).map(|_| AtomicU64::new(0)).collect(),
+            remembered: watch::Sender::new(()),
             heard: Mutex::new(now()),
             undecided: AtomicU64::new(0),
             news: Notify::new(),
@@ -92,6 +100,38 @@ impl Regional {
         self.news.notify_one();
     }
 
+    /// Hears that a pool is open in a game. Until the ledger has copied the one before, predictions wait: they would
+    /// be accepted for a pool that is settled, or be refused for one that is open.
+    pub(crate) fn announce(&self, game: GameId, open: PoolId) {
+        let place = game.index().filter(|place| *place < self.open.len());
+        if let Some(place) = place {
+            self.announced[place].fetch_max(open.0, Ordering::Relaxed);
+            self.stir();
+        }
+    }
+
+    /// Waits until the ledger knows the open pool that was announced for the game of a prediction.
+    async fn follow(&self, pool: PoolId) -> Result<(), StoreError> {
+        let game = pool.game(self.open.len() as u64).and_then(GameId::index);
+        // Such a pool is unknown, as will be found.
+        let Some(place) = game else { return Ok(()) };
+        let announced = self.announced[place].load(Ordering::Relaxed);
+        let is_behind = || match self.known(place) {
+            Some(open) => open.id.0 < announced,
+            None => announced > 0,
+        };
+        if !is_behind() {
+            return Ok(());
+        }
+        let mut remembered = self.remembered.subscribe();
+        let following = async { while is_behind() && remembered.changed().await.is_ok() {} };
+        let followed = tokio::time::timeout(FOLLOW_MAX, following).await;
+        followed.map_err(|_| {
+            let why = "a settled pool could not be copied in time";
+            StoreError::Unavailable(why.to_owned())
+        })
+    }
+
     /// One round of the courier: the games whose pools have more money now.
     pub(crate) async fn carry(&self) -> Result<Vec<GameId>, StoreError> {
         let entries = self.ledger.undecided().await?;
@@ -100,8 +140,8 @@ impl Regional {
             count = self.ledger.undecided_count().await?;
         }
         self.undecided.store(count, Ordering::Relaxed);
-        let touched = self.deliver(&entries).await?;
-        self.copy_settled().await?;
+        // Beside each other, so that a round takes one trip to the owner.
+        let (touched, ()) = try_join(self.deliver(&entries), self.copy_settled()).await?;
         Ok(touched)
     }
 
@@ -192,6 +232,7 @@ impl Regional {
             .unwrap_or_else(PoisonError::into_inner) = Some(pool);
     }
 
+    /// The open pool must be read again.
     fn forget(&self, place: usize) {
         *self.open[place]
             .lock()
@@ -268,7 +309,7 @@ pub(crate) async fn run_courier(state: Arc<MarketState>, regional: Arc<Regional>
                 for game in touched {
                     state.touch(game);
                 }
-                drop(tokio::time::timeout(LOOK, regional.news.notified()).await);
+                drop(tokio::time::timeout(server::stretch(LOOK), regional.news.notified()).await);
             }
             Err(_) => {
                 regional.metrics.failures.add(1);
@@ -331,6 +372,7 @@ impl Store for Regional {
                 let why = "too many predictions wait for the owner of the pools";
                 return Err(StoreError::Unavailable(why.to_owned()));
             }
+            self.follow(prediction.pool).await?;
             let verdict = self.ledger.accept(prediction).await?;
             if matches!(verdict, Verdict::Accepted { .. }) {
                 self.undecided.fetch_add(1, Ordering::Relaxed);

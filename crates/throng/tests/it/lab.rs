@@ -500,6 +500,20 @@ fn the_architectures_are_right() {
     ];
     let planned = Ended::of(throng(experiment).current_dir(root()));
     planned.with(0).stdout_contains("45 runs");
+    let mut check = throng(["lab", "check", "examples/lab/better.yaml"]);
+    let checked = Ended::of(check.current_dir(root()));
+    checked
+        .with(0)
+        .stdout_contains("service ledger-pipelined: on ledger-host-ireland,");
+    let experiment = [
+        "experiment",
+        "examples/lab/better-experiment.yaml",
+        "--plan",
+        "--dir",
+        "nowhere",
+    ];
+    let planned = Ended::of(throng(experiment).current_dir(root()));
+    planned.with(0).stdout_contains("15 runs");
     for scenario in [
         "examples/lab/answer-scenario.yaml",
         "examples/lab/forwarders-scenario.yaml",

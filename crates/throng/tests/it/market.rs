@@ -2,6 +2,7 @@
 
 mod books;
 mod faults;
+mod ledgers;
 mod nats;
 mod players;
 mod processes;

@@ -41,8 +41,9 @@ pub(super) struct Dialect {
     pub(super) lock_paid: Option<&'static str>,
     /// Inserts what a pool pays, given as JSON: lists of account, stake and payment.
     pub(super) insert_payouts: &'static str,
-    /// What a pool pays to accounts whose names are like this, with their names as texts.
-    pub(super) paid: &'static str,
+    /// A settled pool: game, outcome, its three sums, winners, score and number of its event; and, in rows of their
+    /// own, what it pays to accounts whose names are like this: name, stake, amount.
+    pub(super) closed: &'static str,
     /// Adds to the accounts what a pool pays.
     pub(super) pay: &'static str,
     /// Opens or finds an account in one round trip.

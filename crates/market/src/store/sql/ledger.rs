@@ -14,10 +14,10 @@ use super::link::{Failure, Session};
 use super::metrics::Call;
 use super::open::{Row, number};
 use super::predict::{Stake, accept};
-use super::reads::{self, count, one_pool};
+use super::reads::{self, count};
 use super::settle::{self, Payment, Settled};
 use crate::ledger::Money;
-use crate::model::{GameId, Outcome, Pool, PoolId, Score};
+use crate::model::{GameId, Outcome, Pool, PoolId, Score, Shares};
 use crate::transactions::{Prediction, StoreError, Verdict};
 use server::database::{SqlError, Value};
 
@@ -26,8 +26,6 @@ pub(crate) const DELIVERED_MAX: u64 = 4_096;
 
 const UNDECIDED: &str = "SELECT s.id, s.account, s.pool, s.outcome, s.amount FROM market_outbox o \
      JOIN market_predictions s ON s.id = o.id ORDER BY o.id LIMIT ?";
-const EVENT: &str = "SELECT outcome, winners, home_score, away_score, number FROM market_events \
-     WHERE game = ? AND pool = ?";
 
 /// A ledger's stakes are what its accounts say: a prediction leaves the outbox after its pool was settled, perhaps.
 /// Pools of the owner pay other ledgers' losses: what a ledger won is paid in, what it lost is paid out.
@@ -232,38 +230,52 @@ fn closed(
     pool: PoolId,
 ) -> Result<Option<Closed>, Failure> {
     let id = pool.0.cast_signed();
-    let Some(pool) = one_pool(session, id)?.filter(|pool| pool.outcome.is_some()) else {
-        return Ok(None);
-    };
-    let event = session.row(EVENT, &[Value::Int(pool.game.0.into()), Value::Int(id)])?;
     let prefix = format!("l{ledger}.");
     let ours = Value::Bytes(format!("{prefix}%").into_bytes());
-    let paid = session.rows(dialect.paid, &[Value::Int(id), ours])?;
-    let mut payments = Vec::new();
-    for row in &paid {
-        let name = match row.first() {
-            Some(Value::Text(name)) => Some(name.as_str()),
-            _ => None,
-        };
-        let account = name.and_then(|name| name.strip_prefix(&prefix)?.parse().ok());
-        payments.push(Payment {
-            account: account.ok_or_else(|| SqlError::Refused(format!("{name:?} is no account")))?,
-            staked: count(row, 1)?,
-            amount: count(row, 2)?,
-        });
-    }
+    // One row for each payment, or one without.
+    let rows = session.rows(dialect.closed, &[ours, Value::Int(id)])?;
+    let Some(first) = rows.first() else {
+        return Ok(None);
+    };
+    let payments: Result<Vec<_>, SqlError> = rows
+        .iter()
+        .filter_map(|row| payment(row, &prefix).transpose())
+        .collect();
     Ok(Some(Closed {
-        settled: Settled {
-            pool: id,
-            winners: count(&event, 1)?,
-            score: Score {
-                home: count(&event, 2)?,
-                away: count(&event, 3)?,
+        pool: Pool {
+            id: pool,
+            game: GameId(count(first, 0)?),
+            outcome: Some(reads::outcome(number(first, 1)?)?),
+            shares: Shares {
+                home: count(first, 2)?,
+                away: count(first, 3)?,
+                none: count(first, 4)?,
             },
         },
-        number: count(&event, 4)?,
-        pool,
-        payments,
+        settled: Settled {
+            pool: id,
+            winners: count(first, 5)?,
+            score: Score {
+                home: count(first, 6)?,
+                away: count(first, 7)?,
+            },
+        },
+        number: count(first, 8)?,
+        payments: payments?,
+    }))
+}
+
+/// What a row of `closed` pays to an account of the ledger whose names begin like this, if anything.
+fn payment(row: &Row, prefix: &str) -> Result<Option<Payment>, SqlError> {
+    let name = match row.get(9) {
+        Some(Value::Text(name)) => name,
+        _ => return Ok(None),
+    };
+    let account = name.strip_prefix(prefix).and_then(|it| it.parse().ok());
+    Ok(Some(Payment {
+        account: account.ok_or_else(|| SqlError::Refused(format!("{name:?} is no account")))?,
+        staked: count(row, 10)?,
+        amount: count(row, 11)?,
     }))
 }
 

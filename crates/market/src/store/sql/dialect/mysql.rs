@@ -143,8 +143,11 @@ pub(super) const DIALECT: Dialect = Dialect {
     insert_payouts: "INSERT INTO market_payouts (pool, account, staked, amount) \
         SELECT CAST(? AS SIGNED), j.account, j.staked, j.amount FROM JSON_TABLE(?, '$[*]' COLUMNS \
         (account BIGINT PATH '$[0]', staked BIGINT PATH '$[1]', amount BIGINT PATH '$[2]')) AS j",
-    paid: "SELECT CAST(a.name AS CHAR(64)), y.staked, y.amount FROM market_payouts y \
-        JOIN market_accounts a ON a.id = y.account WHERE y.pool = ? AND a.name LIKE ?",
+    closed: "SELECT p.game, p.outcome, p.home, p.away, p.nobody, e.winners, e.home_score, e.away_score, e.number, \
+        CAST(a.name AS CHAR(64)), y.staked, y.amount FROM market_pools p \
+        JOIN market_events e ON e.game = p.game AND e.pool = p.id \
+        LEFT JOIN (market_payouts y JOIN market_accounts a ON a.id = y.account AND a.name LIKE ?) ON y.pool = p.id \
+        WHERE p.id = ? AND p.outcome IS NOT NULL",
     pay: "UPDATE market_payouts p STRAIGHT_JOIN market_accounts a ON a.id = p.account \
         SET a.balance = a.balance + p.amount, a.staked = a.staked - p.staked WHERE p.pool = ?",
     call_open: "CALL market_open(?, ?, ?)",

@@ -139,8 +139,11 @@ pub(super) const DIALECT: Dialect = Dialect {
     insert_payouts: "INSERT INTO market_payouts (pool, account, staked, amount) \
         SELECT CAST(? AS BIGINT), CAST(j->>0 AS BIGINT), CAST(j->>1 AS BIGINT), CAST(j->>2 AS BIGINT) \
         FROM jsonb_array_elements(CAST(CAST(? AS TEXT) AS JSONB)) AS j",
-    paid: "SELECT convert_from(a.name, 'UTF8'), y.staked, y.amount FROM market_payouts y \
-        JOIN market_accounts a ON a.id = y.account WHERE y.pool = ? AND a.name LIKE ?",
+    closed: "SELECT p.game, p.outcome, p.home, p.away, p.nobody, e.winners, e.home_score, e.away_score, e.number, \
+        convert_from(a.name, 'UTF8'), y.staked, y.amount FROM market_pools p \
+        JOIN market_events e ON e.game = p.game AND e.pool = p.id \
+        LEFT JOIN (market_payouts y JOIN market_accounts a ON a.id = y.account AND a.name LIKE ?) ON y.pool = p.id \
+        WHERE p.id = ? AND p.outcome IS NOT NULL",
     pay: "UPDATE market_accounts a SET balance = a.balance + p.amount, staked = a.staked - p.staked \
         FROM market_payouts p WHERE p.account = a.id AND p.pool = ?",
     call_open: "SELECT v_verdict, v_balance, v_opened FROM market_open(?, ?, ?)",
