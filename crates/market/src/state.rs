@@ -73,8 +73,8 @@ impl MarketState {
             }
         };
         if let Some(ledger) = ledger {
-            let (games, alone_max) = (options.games, backing.ledger_alone);
-            let regional = Arc::new(Regional::new(ledger, sql, store, games, alone_max));
+            let (games, limits) = (options.games, [backing.ledger_alone, backing.wait]);
+            let regional = Arc::new(Regional::new(ledger, sql, store, games, limits));
             outside.regional = Some(Arc::clone(&regional));
             store = regional;
         }

@@ -24,8 +24,6 @@ use server::metrics::{Counter, Page};
 const LOOK: Duration = Duration::from_millis(500);
 /// How long it waits after a failure.
 const PAUSE: Duration = Duration::from_millis(250);
-/// How long a prediction waits until a pool was copied that is known to be settled.
-const FOLLOW_MAX: Duration = Duration::from_secs(5);
 /// Most accepted predictions that may wait for the owner.
 const OUTBOX_MAX: u64 = 1_000_000;
 /// Most pools of a game that are copied in one go.
@@ -47,6 +45,8 @@ pub(crate) struct Regional {
     owner: Arc<dyn Store>,
     /// How long predictions are accepted without hearing of the owner.
     alone_max: Duration,
+    /// How long one waits until a pool was copied that is known to be settled.
+    follow_max: Duration,
     /// By game: the open pool in the ledger, with the owner's distribution as it was heard last.
     open: Vec<Mutex<Option<Pool>>>,
     /// By game: the open pool as it was announced.
@@ -72,19 +72,21 @@ struct RegionalMetrics {
 }
 
 impl Regional {
-    /// A ledger that both know of. `owner` is `owner_sql`, perhaps behind a cache.
+    /// A ledger of the store `owner_sql`; `owner` is the same, perhaps behind a cache. Predictions are accepted for
+    /// `alone_max` without hearing of it, and wait for `follow_max` until a pool was copied that is known to be settled.
     pub(crate) fn new(
         ledger: Arc<Sql>,
         owner_sql: Arc<Sql>,
         owner: Arc<dyn Store>,
         games: u32,
-        alone_max: Duration,
+        [alone_max, follow_max]: [Duration; 2],
     ) -> Self {
         Self {
             ledger,
             owner_sql,
             owner,
             alone_max,
+            follow_max,
             open: (0..games).map(|_| Mutex::new(None)).collect(),
             announced: (0..games).map(|_| AtomicU64::new(0)).collect(),
             remembered: watch::Sender::new(()),
@@ -125,7 +127,7 @@ impl Regional {
         }
         let mut remembered = self.remembered.subscribe();
         let following = async { while is_behind() && remembered.changed().await.is_ok() {} };
-        let followed = tokio::time::timeout(FOLLOW_MAX, following).await;
+        let followed = tokio::time::timeout(self.follow_max, following).await;
         followed.map_err(|_| {
             let why = "a settled pool could not be copied in time";
             StoreError::Unavailable(why.to_owned())

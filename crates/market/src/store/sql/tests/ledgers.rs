@@ -11,7 +11,7 @@ use crate::store::sql::ledger::Entry;
 
 /// Histories that are played on each server, unless `THRONG_CASES` says how many.
 const CASES: u32 = 3;
-const ALONE_MAX: Duration = Duration::from_secs(60);
+const LIMITS: [Duration; 2] = [Duration::from_secs(60); 2];
 
 #[derive(Debug, Clone)]
 enum Act {
@@ -131,8 +131,7 @@ impl World {
         let ledgers = databases.into_iter().map(|database| {
             let ledger = Arc::new(ledger(&database, &owner));
             let far: Arc<dyn Store> = Arc::clone(&owner) as Arc<dyn Store>;
-            let regional =
-                Regional::new(Arc::clone(&ledger), Arc::clone(&owner), far, 3, ALONE_MAX);
+            let regional = Regional::new(Arc::clone(&ledger), Arc::clone(&owner), far, 3, LIMITS);
             (Look::at(&database), ledger, regional)
         });
         Self {
@@ -363,7 +362,7 @@ fn without_the_owner_predictions_are_accepted_for_a_while() {
     let ledger = Arc::new(ledger(&database, &owner));
     let alone_max = Duration::from_secs(3);
     let far: Arc<dyn Store> = Arc::clone(&owner) as Arc<dyn Store>;
-    let regional = Regional::new(Arc::clone(&ledger), owner, far, 3, alone_max);
+    let regional = Regional::new(Arc::clone(&ledger), owner, far, 3, [alone_max; 2]);
     run(async {
         regional.carry().await.unwrap();
         drop(services);
