@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::future::{try_join, try_join_all};
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 
 use super::sql::ledger::{DELIVERED_MAX, Entry};
 use super::{Answer, Sql, Store};
@@ -24,6 +24,8 @@ use server::metrics::{Counter, Page};
 const LOOK: Duration = Duration::from_millis(500);
 /// How long it waits after a failure.
 const PAUSE: Duration = Duration::from_millis(250);
+/// How often a prediction that waits for a settlement looks whether it was copied.
+const FOLLOW_LOOK: Duration = Duration::from_millis(10);
 /// Most accepted predictions that may wait for the owner.
 const OUTBOX_MAX: u64 = 1_000_000;
 /// Most pools of a game that are copied in one go.
@@ -51,8 +53,6 @@ pub(crate) struct Regional {
     open: Vec<Mutex<Option<Pool>>>,
     /// By game: the open pool as it was announced.
     announced: Vec<AtomicU64>,
-    /// Changes with what is remembered of open pools.
-    remembered: watch::Sender<()>,
     heard: Mutex<Instant>,
     /// Accepted predictions that the owner has not decided, about.
     undecided: AtomicU64,
@@ -89,7 +89,6 @@ impl Regional {
             follow_max,
             open: (0..games).map(|_| Mutex::new(None)).collect(),
             announced: (0..games).map(|_| AtomicU64::new(0)).collect(),
-            remembered: watch::Sender::new(()),
             heard: Mutex::new(now()),
             undecided: AtomicU64::new(0),
             news: Notify::new(),
@@ -125,8 +124,11 @@ impl Regional {
         if !is_behind() {
             return Ok(());
         }
-        let mut remembered = self.remembered.subscribe();
-        let following = async { while is_behind() && remembered.changed().await.is_ok() {} };
+        let following = async {
+            while is_behind() {
+                tokio::time::sleep(FOLLOW_LOOK).await;
+            }
+        };
         let followed = tokio::time::timeout(self.follow_max, following).await;
         followed.map_err(|_| {
             let why = "a settled pool could not be copied in time";

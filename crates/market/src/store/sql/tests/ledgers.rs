@@ -343,6 +343,39 @@ fn what_comes_too_late_is_paid_back_and_told_once() {
 }
 
 #[test]
+fn a_prediction_waits_until_an_announced_settlement_was_copied() {
+    for mut world in World::each() {
+        let predict = |outcome| Act::Predict {
+            region: 0,
+            who: 0,
+            game: 1,
+            outcome,
+            amount: 30,
+        };
+        let settle = Act::Settle {
+            game: 1,
+            outcome: Outcome::Home,
+        };
+        run(async {
+            world.play(&predict(Outcome::Home)).await;
+            world.play(&Act::Carry { region: 0 }).await;
+            world.play(&settle).await;
+            let regional = &world.ledgers[0].2;
+            regional.announce(GameId(1), PoolId(4));
+            let next = prediction(&named("user 0"), 4, Outcome::Away, 1);
+            let (verdict, carried) = tokio::join!(regional.predict(&next), regional.carry());
+            carried.unwrap();
+            // The pool before it was paid.
+            assert!(matches!(
+                verdict,
+                Ok(Verdict::Accepted { balance: 999, .. })
+            ));
+            world.check().await;
+        });
+    }
+}
+
+#[test]
 fn without_the_owner_predictions_are_accepted_for_a_while() {
     let Some(services) = Services::start(&["mysql"]) else {
         return;
