@@ -6,10 +6,10 @@ use bytes::Bytes;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::batch;
+use super::envelope::{Answered, Demand};
 use super::model::{GameId, Outcome, PoolId, User};
 use super::options::{Broadcast, Listing};
 use super::protocol::{PoolView, Reply, Request, RequestError, UNAVAILABLE};
-use super::relay::envelope::{Answered, Asked};
 use super::state::MarketState;
 use super::transactions::{Prediction, StoreError, Verdict};
 use server::reactor::{Response, SubscriptionChange};
@@ -110,7 +110,7 @@ impl Connection {
             } => {
                 state.metrics.predictions_accepted.add(1);
                 match state.broadcast {
-                    // What a ledger accepted is not in the pool yet: its courier tells.
+                    // What a ledger accepted is not in the pool yet: its courier touches the game.
                     Broadcast::Batched if state.outside.regional.is_some() => {}
                     Broadcast::Batched => state.touch(game),
                     Broadcast::Each => batch::publish_at_once(state, game).await,
@@ -181,13 +181,13 @@ impl Connection {
     }
 }
 
-/// Answers what a relay asks for one of its users.
+/// Answers a relay, which speaks for one of its users.
 pub(crate) async fn answer_relay(state: &Arc<MarketState>, message: &str) -> Response {
-    let Some(asked) = Asked::read(message) else {
+    let Some(demand) = Demand::read(message) else {
         return no_relay();
     };
-    let (frames, subscription) = match asked {
-        Asked::Ask { user, joined, text } => {
+    let (frames, subscription) = match demand {
+        Demand::Ask { user, joined, text } => {
             let mut connection = Connection {
                 joined: joined.filter(|&game| state.plays(game)),
                 ..Connection::new(user)
@@ -196,13 +196,13 @@ pub(crate) async fn answer_relay(state: &Arc<MarketState>, message: &str) -> Res
             let frame = Answered::frame(connection.joined, reply.good, &reply.frames);
             (frame, SubscriptionChange::Keep)
         }
-        Asked::Close { user } => {
+        Demand::Close { user } => {
             if state.store.close_account(&user).await.is_err() {
                 state.metrics.store_errors.add(1);
             }
             (Answered::frame(None, true, &[]), SubscriptionChange::Keep)
         }
-        Asked::Watch { game } => {
+        Demand::Watch { game } => {
             let played = state.plays(game);
             let channel = played.then(|| game.channel());
             let frame = Answered::frame(None, played, &[]);

@@ -18,6 +18,7 @@ mod books;
 mod bus;
 mod connection;
 mod delay;
+mod envelope;
 mod feed;
 mod ledger;
 mod metrics;
@@ -194,7 +195,7 @@ fn play(options: &MarketOptions, state: &Arc<MarketState>) -> JoinSet<()> {
         return play;
     }
     if let Some(regional) = &state.outside.regional {
-        play.spawn(store::run_courier(Arc::clone(state), Arc::clone(regional)));
+        play.spawn(carry(Arc::clone(state), Arc::clone(regional)));
     }
     if let Some(returned) = state.outside.bus_returned() {
         play.spawn(touch_after_returns(Arc::clone(state), returned));
@@ -207,6 +208,19 @@ fn play(options: &MarketOptions, state: &Arc<MarketState>) -> JoinSet<()> {
         ));
     }
     play
+}
+
+/// Has a ledger's courier carry for ever, and touches the games whose pools it brought money.
+async fn carry(state: Arc<MarketState>, regional: Arc<store::Regional>) {
+    loop {
+        match regional.carry().await {
+            Ok(touched) => {
+                touched.into_iter().for_each(|game| state.touch(game));
+                regional.news().await;
+            }
+            Err(_) => regional.pause().await,
+        }
+    }
 }
 
 /// Touches all games whenever the bus is back: what was published meanwhile may be lost.

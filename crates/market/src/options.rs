@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::backing::{Backing, Part};
 use super::protocol::BROADCAST_SIZE_MAX;
-use super::relay;
 use super::replay::Replay;
 use super::store::Driver;
 use server::reactor::{QueueLimits, ReactorOptions};
@@ -13,6 +12,8 @@ use server::{ServerError, ServerOptions, check_rules, connections_each};
 
 /// Most games of one market.
 const GAMES_MAX: u32 = 10_000;
+/// Most games that a relay watches, with a connection each.
+const RELAY_GAMES_MAX: u32 = 256;
 /// Largest starting balance in cents: with all accounts taken, money still fits 64 bits.
 const BALANCE_MAX: u64 = 1_000_000_000_000;
 /// How fast a record can be replayed.
@@ -172,7 +173,7 @@ impl MarketOptions {
             ),
             (
                 self.part != Part::Relay
-                    || (self.games <= relay::GAMES_MAX && self.backing.store.is_none()),
+                    || (self.games <= RELAY_GAMES_MAX && self.backing.store.is_none()),
                 "a relay has no store and at most 256 games",
             ),
             (

@@ -153,7 +153,7 @@ impl Reply {
 
 #[expect(
     clippy::trivially_copy_pass_by_ref,
-    reason = "serde asks for a reference"
+    reason = "serde passes a reference"
 )]
 fn is_nothing(cents: &u64) -> bool {
     *cents == 0

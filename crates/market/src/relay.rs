@@ -2,7 +2,6 @@
 //!
 //! What is published in a game comes once and is passed on to all. A relay knows nothing of money.
 
-pub(crate) mod envelope;
 mod upstream;
 
 use std::net::SocketAddr;
@@ -18,12 +17,12 @@ use bytes::Bytes;
 use tokio::sync::broadcast;
 use tokio::task::{JoinSet, spawn_local};
 
+use super::envelope::{Answered, Demand, HEAD_MAX};
 use super::model::{GameId, User};
 use super::options::MarketOptions;
 use super::protocol::{Reply, Request, RequestError, STREAM, UNAVAILABLE};
 use super::service::{BAD_USER, user_name};
 use super::{MarketError, Report};
-use envelope::{Answered, Asked, HEAD_MAX};
 use server::http::{Endpoint, OpenRequest};
 use server::metrics::{Connections, Counter, Page};
 use server::reactor::{
@@ -36,8 +35,6 @@ use upstream::{Requests, Upstream, keep_open, watch};
 
 /// Messages of a game that may wait for a thread.
 const NEWS_MAX: usize = 64;
-/// Most games that a relay watches, with a connection each.
-pub(crate) const GAMES_MAX: u32 = 256;
 /// Connections for requests.
 const UPSTREAMS: usize = 16;
 
@@ -99,24 +96,24 @@ impl Relay {
         (relay, requests)
     }
 
-    /// Asks on the connection on which the fewest wait.
-    async fn ask(&self, asked: &Asked<'_>) -> Result<Answered, upstream::UpstreamError> {
+    /// Sends on the connection on which the fewest wait.
+    async fn ask(&self, demand: &Demand<'_>) -> Result<Answered, upstream::UpstreamError> {
         let open = self.upstreams.iter().filter(|upstream| upstream.is_open());
         let Some(upstream) = open.min_by_key(|upstream| upstream.load()) else {
             return Err(upstream::UpstreamError::Away);
         };
-        upstream.ask(asked, self.wait).await
+        upstream.ask(demand, self.wait).await
     }
 
     async fn pass_on(&self, mut relayed: Relayed, text: &str) -> (Relayed, Response) {
         self.requests.add(1);
         relayed.to_close = matches!(relayed.user, User::Relayed(_));
-        let asked = Asked::Ask {
+        let demand = Demand::Ask {
             user: relayed.user.clone(),
             joined: relayed.joined,
             text,
         };
-        match self.ask(&asked).await {
+        match self.ask(&demand).await {
             Ok(answered) => {
                 let plays = |game: &GameId| (game.channel() as usize) < self.news.len();
                 relayed.joined = answered.joined.filter(plays);
@@ -224,7 +221,7 @@ impl Service for Relay {
         }
         let relay = Arc::clone(self);
         Some(Box::pin(async move {
-            let close = Asked::Close { user: relayed.user };
+            let close = Demand::Close { user: relayed.user };
             if relay.ask(&close).await.is_err() {
                 relay.unavailable.add(1);
             }

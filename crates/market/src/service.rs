@@ -11,9 +11,9 @@ use tokio::task::spawn_local;
 
 use super::bus::{Delivery, Subscription};
 use super::connection::{self, Connection};
+use super::envelope;
 use super::model::{GameId, User};
 use super::protocol::{STREAM, opened};
-use super::relay::envelope;
 use super::rest;
 use super::state::MarketState;
 use server::http::{Endpoint, OpenRequest};

@@ -16,7 +16,7 @@ use super::transactions::{Placed, Prediction, Settlement, StoreError, Verdict};
 
 pub(crate) use cached::{Cached, CachedOptions};
 pub(crate) use memory::Memory;
-pub(crate) use regional::{Regional, run_courier};
+pub(crate) use regional::Regional;
 pub use sql::{Driver, OpenError, Queries};
 pub(crate) use sql::{Purpose, Sql, SqlOptions};
 

@@ -28,7 +28,7 @@ pub(crate) struct Placed {
 
 /// What became of a prediction. `open` is the pool that the game has open afterwards, `balance`
 /// what the user has left in cents, `returned` the cents of earlier predictions that were accepted and came too late:
-/// they are in the balance again, and the user was not told before.
+/// they are in the balance again, and the user did not know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The money is in the pool.

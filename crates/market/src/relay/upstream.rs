@@ -1,7 +1,7 @@
 //! A relay's connections to the API: always open, shared by all users.
 //!
 //! Answers come in the order of requests, so that none needs a number. A connection that is silent for too long is
-//! given up, and all that wait on it are told: what they asked for may have been done, and is not asked again.
+//! given up, and the requests that wait on it fail: they may have been done, and are not sent again.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
-use super::envelope::{Answered, Asked, PATH};
+use crate::envelope::{Answered, Demand, PATH};
 use crate::model::GameId;
 use server::reactor::{Kind, Notice};
 use server::websocket::frames;
@@ -50,7 +50,7 @@ struct Waiting {
     answer: oneshot::Sender<Answered>,
 }
 
-/// One connection, as those who ask see it.
+/// One connection, as those who send see it.
 pub(super) struct Upstream {
     requests: mpsc::Sender<Waiting>,
     /// Requests that wait for their answers, and whether there is a connection.
@@ -80,10 +80,10 @@ impl Upstream {
         self.load.load(Ordering::Relaxed)
     }
 
-    /// Asks, and waits this long.
+    /// Sends a request, and waits this long.
     pub(super) async fn ask(
         &self,
-        asked: &Asked<'_>,
+        demand: &Demand<'_>,
         wait: Duration,
     ) -> Result<Answered, UpstreamError> {
         if !self.is_open() {
@@ -91,7 +91,7 @@ impl Upstream {
         }
         let (answer, answered) = oneshot::channel();
         let waiting = Waiting {
-            text: asked.text(),
+            text: demand.text(),
             answer,
         };
         let sent = self.requests.try_send(waiting);
@@ -124,7 +124,7 @@ pub(super) async fn keep_open(
             upstream.is_open.store(true, Ordering::Relaxed);
             let Ended = carry(socket, &mut requests, wait).await;
             upstream.is_open.store(false, Ordering::Relaxed);
-            // What had not been sent is told at once, by being dropped.
+            // What had not been sent fails at once, by being dropped.
             while requests.try_recv().is_ok() {}
         }
         sleep(pause).await;
@@ -144,7 +144,7 @@ async fn connect(address: &str, wait: Duration) -> Result<WebSocketStream<TcpStr
     timeout(wait, connecting).await.unwrap_or(Err(Ended))
 }
 
-/// Sends requests and brings answers until the connection ends. Those that wait then are dropped, which tells them.
+/// Sends requests and brings answers until the connection ends. Those that wait then are dropped, and fail.
 async fn carry(
     mut socket: WebSocketStream<TcpStream>,
     requests: &mut mpsc::Receiver<Waiting>,
@@ -199,7 +199,7 @@ pub(super) async fn watch(
     let mut pause = PAUSE_FIRST;
     loop {
         if let Ok(mut socket) = connect(address, wait).await {
-            let watch = Message::text(Asked::Watch { game }.text());
+            let watch = Message::text(Demand::Watch { game }.text());
             if send(&mut socket, watch, wait).await.is_ok() {
                 pause = PAUSE_FIRST;
                 resumed();
@@ -263,7 +263,7 @@ async fn send(
     sent.map_err(|_| Ended)?.map_err(|_| Ended)
 }
 
-/// How long nothing was heard of a peer that is asked for a sign of life now and then.
+/// How long nothing was heard of a peer that must give a sign of life now and then.
 struct Silence {
     since: Instant,
     limit: Duration,

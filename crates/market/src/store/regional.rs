@@ -16,11 +16,10 @@ use super::sql::ledger::{DELIVERED_MAX, Entry};
 use super::{Answer, Sql, Store};
 use crate::ledger::Money;
 use crate::model::{Event, Game, GameId, Pool, PoolId, User};
-use crate::state::MarketState;
 use crate::transactions::{Placed, Prediction, Settlement, StoreError, Verdict};
 use server::metrics::{Counter, Page};
 
-/// How often the courier asks the owner for news at least.
+/// How often the courier looks for the owner's news at least.
 const LOOK: Duration = Duration::from_millis(500);
 /// How long it waits after a failure.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -305,21 +304,16 @@ impl Regional {
     }
 }
 
-/// Carries for ever. What fails is tried again.
-pub(crate) async fn run_courier(state: Arc<MarketState>, regional: Arc<Regional>) {
-    loop {
-        match regional.carry().await {
-            Ok(touched) => {
-                for game in touched {
-                    state.touch(game);
-                }
-                drop(tokio::time::timeout(server::stretch(LOOK), regional.news.notified()).await);
-            }
-            Err(_) => {
-                regional.metrics.failures.add(1);
-                tokio::time::sleep(PAUSE).await;
-            }
-        }
+impl Regional {
+    /// Waits until there may be something to carry.
+    pub(crate) async fn news(&self) {
+        drop(tokio::time::timeout(server::stretch(LOOK), self.news.notified()).await);
+    }
+
+    /// Counts a round that failed, and waits before the next one.
+    pub(crate) async fn pause(&self) {
+        self.metrics.failures.add(1);
+        tokio::time::sleep(PAUSE).await;
     }
 }
 

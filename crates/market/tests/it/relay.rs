@@ -95,7 +95,7 @@ async fn a_relay_answers_as_the_market_does() {
     assert_eq!(bob.ask(r#"{"op":"leave"}"#).await, left);
     let left = json!({"re": "leave", "game": null});
     assert_eq!(bob.ask(r#"{"op":"leave"}"#).await, left);
-    // Mistakes are told, and counted by the relay.
+    // Mistakes are answered, and counted by the relay.
     assert_eq!(bob.ask("{").await["error"]["code"], "malformed");
     assert_eq!(relay.metric("market_bad_requests_total").await, 1.0);
     assert_eq!(market.metric("market_bad_requests_total").await, 0.0);
@@ -114,7 +114,7 @@ async fn a_relay_answers_as_the_market_does() {
 }
 
 #[tokio::test]
-async fn a_cut_line_is_told_and_nothing_is_done_twice() {
+async fn a_cut_line_fails_requests_and_nothing_is_done_twice() {
     let market = Market::start(calm()).await;
     let (address, cut) = line(market.address).await;
     let relay = relay(address).await;
@@ -125,7 +125,7 @@ async fn a_cut_line_is_told_and_nothing_is_done_twice() {
 
     cut.send(true).unwrap();
     let mut unanswered = 0;
-    // The first waits; once the silence is noticed, others are told at once.
+    // The first waits; once the silence is noticed, others fail at once.
     for id in 0..3 {
         let request = PREDICT.replace('}', &format!(",\"id\":{id}}}"));
         let reply = soon(fan.ask(&request)).await;

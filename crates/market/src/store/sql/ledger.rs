@@ -3,7 +3,7 @@
 //! A ledger is a database with the tables of a store, which keeps the accounts of one region's users. It accepts
 //! predictions by itself, and notes each in its outbox in the same transaction. The owner takes what is in the
 //! outbox into its pools, each prediction once, as stakes of accounts that stand for the ledger's. Whether one was
-//! taken is whether the owner has it, looked up under the lock of its game: asking again changes nothing. When the
+//! taken is whether the owner has it, looked up under the lock of its game: taking it again changes nothing. When the
 //! owner has settled a pool, its payouts of those accounts are copied into the ledger, together with the pool.
 
 use std::sync::Arc;
@@ -61,7 +61,7 @@ pub(crate) struct Closed {
     payments: Vec<Payment>,
 }
 
-/// What a ledger asks of itself.
+/// What a ledger does by itself.
 impl Sql {
     /// The number of this store among all.
     pub(crate) fn number(&self) -> i64 {
@@ -154,7 +154,7 @@ impl Sql {
     }
 }
 
-/// What a ledger asks of the owner.
+/// What the owner does for a ledger.
 impl Sql {
     /// The open pools of all games.
     pub(crate) async fn open_pools(&self) -> Result<Vec<Pool>, StoreError> {

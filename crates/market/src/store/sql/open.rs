@@ -49,7 +49,7 @@ const TABLES: [&str; 6] = [
 ];
 
 /// What a regional ledger has besides: the store that owns its pools, predictions that the owner has not decided,
-/// those that came back, and how much of that users were not told of.
+/// those that came back, and how much of that users do not know.
 const LEDGER_TABLES: [&str; 4] = [
     "CREATE TABLE IF NOT EXISTS market_owner (id BIGINT NOT NULL PRIMARY KEY) {engine}",
     "CREATE TABLE IF NOT EXISTS market_outbox (id BIGINT NOT NULL PRIMARY KEY) {engine}",

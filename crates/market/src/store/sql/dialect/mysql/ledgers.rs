@@ -1,7 +1,7 @@
 //! Procedures of regional ledgers and of the store that owns their pools.
 
 /// Accepts a prediction in a ledger: as `market_predict` does, and leaves it in the outbox. Also says how much has
-/// come back that the user was not told of.
+/// come back of which the user does not know.
 pub(super) const ACCEPT: &str = "
 CREATE PROCEDURE market_accept(IN p_pool BIGINT, IN p_game BIGINT, IN p_name VARBINARY(1024),
     IN p_outcome SMALLINT, IN p_amount BIGINT, IN p_start BIGINT, IN p_room SMALLINT)

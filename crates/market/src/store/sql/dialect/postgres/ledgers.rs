@@ -1,7 +1,7 @@
 //! Functions of regional ledgers and of the store that owns their pools.
 
 /// Accepts a prediction in a ledger: as `market_predict` does, and leaves it in the outbox. Also says how much has
-/// come back that the user was not told of.
+/// come back of which the user does not know.
 pub(super) const ACCEPT: &str = "
 CREATE OR REPLACE FUNCTION market_accept(p_pool BIGINT, p_game INTEGER, p_name BYTEA, p_outcome SMALLINT,
     p_amount BIGINT, p_start BIGINT, p_room SMALLINT,

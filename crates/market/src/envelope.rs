@@ -23,9 +23,9 @@ pub(crate) const PATH: &str = "/v1/relay";
 /// Longest first line, in bytes: two words, two ids.
 pub(crate) const HEAD_MAX: usize = 128;
 
-/// What a relay asks for.
+/// What a relay requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Asked<'a> {
+pub(crate) enum Demand<'a> {
     /// A request of a user who is in this game.
     Ask {
         user: User,
@@ -76,7 +76,7 @@ fn shown(game: Option<GameId>) -> String {
     game.map_or_else(|| "-".to_owned(), |game| game.to_string())
 }
 
-impl<'a> Asked<'a> {
+impl<'a> Demand<'a> {
     /// Reads what a relay sent; `None` if it is nothing of these.
     pub(crate) fn read(message: &'a str) -> Option<Self> {
         let (head, text) = message.split_once('\n').unwrap_or((message, ""));
@@ -152,21 +152,21 @@ mod tests {
         let named = User::Named("ann".into());
         let relayed = User::Relayed("5f.17".into());
         let all = [
-            Asked::Ask {
+            Demand::Ask {
                 user: named,
                 joined: Some(GameId(2)),
                 text: "{\"op\":\n\"games\"}",
             },
-            Asked::Ask {
+            Demand::Ask {
                 user: relayed.clone(),
                 joined: None,
                 text: "",
             },
-            Asked::Close { user: relayed },
-            Asked::Watch { game: GameId(1) },
+            Demand::Close { user: relayed },
+            Demand::Watch { game: GameId(1) },
         ];
-        for asked in all {
-            assert_eq!(Asked::read(&asked.text()), Some(asked));
+        for demand in all {
+            assert_eq!(Demand::read(&demand.text()), Some(demand));
         }
         for length in [3, 200, 70_000] {
             let text = "x".repeat(length);
@@ -198,7 +198,7 @@ mod tests {
             "close",
             &long,
         ] {
-            assert_eq!(Asked::read(bad), None, "{bad:?}");
+            assert_eq!(Demand::read(bad), None, "{bad:?}");
         }
         for bad in ["{\"type\":\"goal\"}", "g1 good", "g1 fair\n", "x good\n"] {
             assert_eq!(Answered::read(bad), None, "{bad:?}");
