@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::bus::{BusAddress, Claims};
 use super::store::{Driver, Queries};
+use bus::{BusAddress, Claims};
 use server::database::ServerAddress;
 use server::{ServerError, ServerOptions, check_rules};
 

@@ -5,12 +5,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::bus::{Claim, Publication};
-use super::model::GameId;
 use super::options::Listing;
-use super::protocol::Update;
 use super::state::MarketState;
 use super::transactions::StoreError;
+use bus::messages::Update;
+use bus::model::GameId;
+use bus::{Claim, Publication};
 
 /// What became of an attempt to publish.
 enum Attempt {
@@ -107,11 +107,11 @@ mod tests {
     use tokio::time::{Instant, timeout};
 
     use super::*;
-    use crate::bus::{Delivery, Subscription};
-    use crate::model::{Outcome, PoolId, User};
     use crate::options::MarketOptions;
     use crate::protocol::text_of;
     use crate::transactions::Prediction;
+    use bus::model::{Outcome, PoolId, User};
+    use bus::{Delivery, Subscription};
 
     async fn predict(state: &MarketState) {
         let prediction = Prediction {

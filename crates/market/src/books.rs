@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::ledger::{Ledger, Money};
-use super::model::{Event, Game, GameId, Pool, PoolId, Score, Shares, User};
 use super::payout::pay_out;
-use super::transactions::{Placed, Prediction, Refusal, Settlement, StoreError, Verdict};
+use super::transactions::{Prediction, Refusal, Settlement, StoreError, Verdict};
+use bus::model::{Event, Game, GameId, Placed, Pool, PoolId, Score, Shares, User};
 
 /// Settled pools remembered for each game.
 const REMEMBERED: usize = 32;

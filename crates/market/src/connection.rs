@@ -7,11 +7,11 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::batch;
 use super::envelope::{Answered, Demand};
-use super::model::{GameId, Outcome, PoolId, User};
 use super::options::{Broadcast, Listing};
 use super::protocol::{PoolView, Reply, Request, RequestError, UNAVAILABLE};
 use super::state::MarketState;
 use super::transactions::{Prediction, StoreError, Verdict};
+use bus::model::{GameId, Outcome, PoolId, User};
 use server::reactor::{Response, SubscriptionChange};
 
 /// What the desk knows of one connection.

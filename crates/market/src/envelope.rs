@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::model::{GameId, User};
-use crate::protocol::payload;
+use bus::messages::payload;
+use bus::model::{GameId, User};
 use server::websocket::frames;
 
 /// The path on which relays open their WebSockets.

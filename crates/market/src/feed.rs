@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::model::{Event, GameId, Outcome};
 use super::replay::Replay;
 use super::state::MarketState;
 use super::transactions::StoreError;
+use bus::model::{Event, GameId, Outcome};
 use server::Draws;
 
 /// Of all goals, the home side's share.

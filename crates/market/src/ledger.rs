@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::model::User;
+use bus::model::User;
 
 /// All accounts.
 #[derive(Debug)]

@@ -15,14 +15,12 @@
 mod backing;
 mod batch;
 mod books;
-mod bus;
 mod connection;
 mod delay;
 mod envelope;
 mod feed;
 mod ledger;
 mod metrics;
-mod model;
 mod options;
 mod outside;
 mod payout;
@@ -264,6 +262,9 @@ async fn report(state: &MarketState) -> Report {
     }
 }
 
+#[cfg(test)]
+#[path = "../../../tests/buses.rs"]
+mod buses;
 #[cfg(test)]
 #[path = "../../../tests/needs.rs"]
 #[expect(dead_code, reason = "shared data is for other tests")]

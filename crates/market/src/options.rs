@@ -4,9 +4,9 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::backing::{Backing, Part};
-use super::protocol::BROADCAST_SIZE_MAX;
 use super::replay::Replay;
 use super::store::Driver;
+use bus::messages::BROADCAST_SIZE_MAX;
 use server::reactor::{QueueLimits, ReactorOptions};
 use server::{ServerError, ServerOptions, check_rules, connections_each};
 

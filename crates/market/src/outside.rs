@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::bus::Remote;
 use super::store::{Cached, Regional, Sql};
+use bus::Remote;
 use server::metrics::Page;
 
 /// Stores, cache and bus outside of this process.

@@ -1,7 +1,7 @@
 //! Sharing a pool out, to the last cent.
 
-use super::model::{Outcome, Shares};
 use super::transactions::StoreError;
+use bus::model::{Outcome, Shares};
 
 /// What each staker gets, in the order of `stakes`: the winners share the whole pool in proportion to what they put
 /// on `outcome`; when nobody did, everyone gets the stake back.

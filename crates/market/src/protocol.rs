@@ -1,20 +1,18 @@
 //! The WebSocket's language: JSON text, one message a request, a reply or an update.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::model::{Game, GameId, Outcome, Pool, PoolId, Score, Shares};
-use super::transactions::{Placed, Refusal};
+use super::transactions::Refusal;
+use bus::messages::payload;
+use bus::model::{Game, GameId, Outcome, Placed, Pool, PoolId, Shares};
 use server::websocket::frames;
 
 /// The path on which WebSockets are opened.
 pub(crate) const STREAM: &str = "/v1/stream";
-/// Longest distribution that can be requested.
-pub(crate) const BROADCAST_SIZE_MAX: usize = 1 << 20;
 /// The code of an error that is not the client's.
 pub(crate) const UNAVAILABLE: &str = "unavailable";
 /// The question of every pool.
@@ -202,68 +200,6 @@ impl PoolView {
     }
 }
 
-/// Messages pushed to the subscribers of a game.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub(crate) enum Update {
-    /// The money in the open pool.
-    Distribution {
-        pool: PoolId,
-        total: u64,
-        shares: Shares,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        predictions: Option<Arc<[Placed]>>,
-    },
-    /// A side scored.
-    Goal { side: Outcome, score: Score },
-    /// The match ended and the next one begins.
-    FullTime,
-    /// A pool was settled: all of its money, `paid`, went to the winners, or back to everyone if
-    /// there were none.
-    Settled {
-        pool: PoolId,
-        outcome: Outcome,
-        paid: u64,
-        winners: u64,
-        next: PoolId,
-    },
-}
-
-/// Update as it is sent.
-#[derive(Debug, Serialize)]
-pub(crate) struct Stamped {
-    #[serde(flatten)]
-    update: Update,
-    game: GameId,
-    /// Counts the game's update from 1.
-    seq: u64,
-    /// When it was given to the game's channel: milliseconds since 1970, microseconds after the
-    /// point.
-    sent_at_ms: f64,
-}
-
-impl Stamped {
-    pub(crate) fn new(game: GameId, update: Update, seq: u64, sent_at_ms: f64) -> Self {
-        Self {
-            update,
-            game,
-            seq,
-            sent_at_ms,
-        }
-    }
-
-    /// The message as a frame, the same for everyone. A text shorter than `bytes_min` is filled
-    /// up with blanks, which mean nothing at the end of JSON (RFC 8259, section 2).
-    pub(crate) fn encode(&self, bytes_min: usize) -> Bytes {
-        frames::text(|bytes| {
-            let start = bytes.len();
-            write_json(bytes, self);
-            let missing = bytes_min.saturating_sub(bytes.len() - start);
-            bytes.resize(bytes.len() + missing, b' ');
-        })
-    }
-}
-
 /// The pool that a message opens, given its frame: it says that another one was settled.
 pub(crate) fn opened(frame: &[u8]) -> Option<PoolId> {
     #[derive(Deserialize)]
@@ -274,22 +210,10 @@ pub(crate) fn opened(frame: &[u8]) -> Option<PoolId> {
     settled.next.parse().ok()
 }
 
-/// What is in one frame of ours: its header has no mask and the shortest length (RFC 6455, section 5.2).
-pub(crate) fn payload(frame: &[u8]) -> &[u8] {
-    let header = match frame.get(1) {
-        Some(127) => 10,
-        Some(126) => 4,
-        _ => 2,
-    };
-    frame.get(header..).unwrap_or_default()
-}
-
 fn encode(message: &impl Serialize) -> Bytes {
-    frames::text(|bytes| write_json(bytes, message))
-}
-
-fn write_json(bytes: &mut Vec<u8>, message: &impl Serialize) {
-    serde_json::to_writer(bytes, message).expect("plain data without maps always encodes");
+    frames::text(|bytes| {
+        serde_json::to_writer(bytes, message).expect("plain data without maps always encodes");
+    })
 }
 
 impl Serialize for Refusal {
@@ -310,6 +234,7 @@ pub(crate) fn text_of(frame: &[u8]) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bus::messages::{Stamped, Update};
 
     #[test]
     fn ids_come_back_as_they_were() {
@@ -322,25 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn news_is_flat() {
-        let shares = Shares {
-            home: 1,
-            away: 2,
-            none: 0,
-        };
-        let update = Update::Distribution {
-            pool: PoolId(3),
-            total: 3,
-            shares,
-            predictions: None,
-        };
-        let text = Stamped::new(GameId(1), update, 9, 1_786_000_000_000.123).encode(0);
-        assert_eq!(
-            text_of(&text),
-            r#"{"type":"distribution","pool":"p3","total":3,"shares":{"home":1,"away":2,"none":0},"#
-                .to_owned() + r#""game":"g1","seq":9,"sent_at_ms":1786000000000.123}"#
-        );
-        assert_eq!(opened(&text), None);
+    fn what_settles_a_pool_opens_another() {
         let settled = Update::Settled {
             pool: PoolId(3),
             outcome: Outcome::Home,
@@ -350,17 +257,14 @@ mod tests {
         };
         let settled = Stamped::new(GameId(1), settled, 10, 0.5).encode(0);
         assert_eq!(opened(&settled), Some(PoolId(7)));
-        let stamped = Stamped::new(GameId(1), Update::FullTime, 1, 0.5);
-        let update = stamped.encode(0);
-        assert_eq!(
-            text_of(&update),
-            r#"{"type":"full_time","game":"g1","seq":1,"sent_at_ms":0.5}"#
-        );
-        // 57 bytes, and blanks up to what is asked for.
-        assert_eq!(stamped.encode(57), update);
-        let padded = stamped.encode(200);
-        assert_eq!(text_of(&padded).len(), 200);
-        assert_eq!(text_of(&padded).trim_end(), text_of(&update));
+        let distribution = Update::Distribution {
+            pool: PoolId(7),
+            total: 0,
+            shares: Shares::default(),
+            predictions: None,
+        };
+        let distribution = Stamped::new(GameId(1), distribution, 11, 0.5).encode(0);
+        assert_eq!(opened(&distribution), None);
     }
 
     #[test]

@@ -18,11 +18,11 @@ use tokio::sync::broadcast;
 use tokio::task::{JoinSet, spawn_local};
 
 use super::envelope::{Answered, Demand, HEAD_MAX};
-use super::model::{GameId, User};
 use super::options::MarketOptions;
 use super::protocol::{Reply, Request, RequestError, STREAM, UNAVAILABLE};
 use super::service::{BAD_USER, user_name};
 use super::{MarketError, Report};
+use bus::model::{GameId, User};
 use server::http::{Endpoint, OpenRequest};
 use server::metrics::{Connections, Counter, Page};
 use server::reactor::{

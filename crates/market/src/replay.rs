@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::model::{Event, GameId, Outcome};
+use bus::model::{Event, GameId, Outcome};
 
 /// Largest file in bytes.
 pub const REPLAY_FILE_MAX: usize = 64 << 20;

@@ -5,11 +5,11 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::bus::{BusError, Publication};
-use super::model::{Event, Outcome};
-use super::protocol::Update;
 use super::state::MarketState;
 use super::transactions::{Settlement, StoreError};
+use bus::messages::Update;
+use bus::model::{Event, Outcome};
+use bus::{BusError, Publication};
 
 /// How often the resolver looks for events that others recorded.
 const LOOK: Duration = Duration::from_millis(50);
@@ -108,10 +108,10 @@ async fn announce(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bus::Delivery;
-    use crate::model::GameId;
     use crate::options::MarketOptions;
     use crate::protocol::text_of;
+    use bus::Delivery;
+    use bus::model::GameId;
 
     #[tokio::test]
     async fn an_event_is_announced_once_before_what_it_settled() {

@@ -9,10 +9,10 @@ use axum::routing::get;
 use axum::{Json, Router};
 use serde::Serialize;
 
-use super::model::{Game, GameId, PoolId};
 use super::protocol::{PoolView, RequestError, STREAM};
 use super::state::MarketState;
 use super::transactions::StoreError;
+use bus::model::{Game, GameId, PoolId};
 use server::{Drain, Operations, operator_routes};
 
 /// All routes.

@@ -9,13 +9,13 @@ use axum::Router;
 use bytes::Bytes;
 use tokio::task::spawn_local;
 
-use super::bus::{Delivery, Subscription};
 use super::connection::{self, Connection};
 use super::envelope;
-use super::model::{GameId, User};
 use super::protocol::{STREAM, opened};
 use super::rest;
 use super::state::MarketState;
+use bus::model::{GameId, User};
+use bus::{Delivery, Subscription};
 use server::http::{Endpoint, OpenRequest};
 use server::metrics::Connections;
 use server::reactor::{

@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::Notify;
 
 use super::MarketError;
-use super::bus::{self, Bus, BusAddress, BusOptions, Remote};
 use super::delay::Delay;
 use super::metrics::Metrics;
-use super::model::GameId;
 use super::options::{Broadcast, Listing, MarketOptions};
 use super::outside::Outside;
 use super::store::{self, Cached, CachedOptions, Purpose, Regional, Sql, SqlOptions, Store};
+use bus::model::GameId;
+use bus::{self, Bus, BusAddress, BusOptions, Remote};
 use server::Drain;
 use server::database::ServerAddress;
 

@@ -11,8 +11,8 @@ mod sql;
 use std::pin::Pin;
 
 use super::ledger::Money;
-use super::model::{Event, Game, GameId, Pool, PoolId, User};
-use super::transactions::{Placed, Prediction, Settlement, StoreError, Verdict};
+use super::transactions::{Prediction, Settlement, StoreError, Verdict};
+use bus::model::{Event, Game, GameId, Placed, Pool, PoolId, User};
 
 pub(crate) use cached::{Cached, CachedOptions};
 pub(crate) use memory::Memory;

@@ -1,6 +1,8 @@
 //! The market on real sockets, where a test must reach into it: a store that takes its
 //! time.
 
+mod bus_outages;
+
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -15,9 +17,9 @@ use tokio_tungstenite::tungstenite::Message;
 use super::protocol::STREAM;
 use super::*;
 use crate::ledger::Money;
-use crate::model::{Event, Game, GameId, Pool, PoolId, User};
 use crate::store::{Answer, Store};
-use crate::transactions::{Placed, Prediction, Settlement, Verdict};
+use crate::transactions::{Prediction, Settlement, Verdict};
+use bus::model::{Event, Game, GameId, Placed, Pool, PoolId, User};
 use server::ThreadContext;
 use server::reactor;
 

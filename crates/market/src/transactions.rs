@@ -1,8 +1,6 @@
 //! What the market's store is asked to do, and what comes back.
 
-use serde::Serialize;
-
-use super::model::{GameId, Outcome, Pool, PoolId, Score, User};
+use bus::model::{GameId, Outcome, Pool, PoolId, Score, User};
 
 /// Money put on an outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,18 +9,6 @@ pub(crate) struct Prediction {
     pub(crate) pool: PoolId,
     pub(crate) outcome: Outcome,
     /// In cents, at least 1.
-    pub(crate) amount: u64,
-}
-
-/// A prediction that was accepted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Placed {
-    /// Later ones have larger numbers.
-    pub(crate) id: u64,
-    pub(crate) user: String,
-    pub(crate) pool: PoolId,
-    pub(crate) option: Outcome,
-    /// In cents.
     pub(crate) amount: u64,
 }
 

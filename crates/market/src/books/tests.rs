@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::Outcome;
+use bus::model::Outcome;
 
 fn user(number: u64) -> User {
     User::Connection(number)

@@ -15,7 +15,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
 use crate::envelope::{Answered, Demand, PATH};
-use crate::model::GameId;
+use bus::model::GameId;
 use server::reactor::{Kind, Notice};
 use server::websocket::frames;
 

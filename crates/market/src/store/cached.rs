@@ -20,10 +20,10 @@ use redis::{Cmd, FromRedisValue};
 use tokio::sync::OnceCell;
 
 use super::{Answer, Driver, Queries, Store};
-use crate::bus::redis::link::{Dialer, Link, LinkError, Thread};
 use crate::ledger::Money;
-use crate::model::{Event, Game, GameId, Pool, PoolId, User};
-use crate::transactions::{Placed, Prediction, Settlement, StoreError, Verdict};
+use crate::transactions::{Prediction, Settlement, StoreError, Verdict};
+use bus::model::{Event, Game, GameId, Placed, Pool, PoolId, User};
+use bus::redis::link::{Dialer, Link, LinkError, Thread};
 use records::{Names, OpenRecord, Record, ScoreRecord, Version};
 use server::database::ServerAddress;
 
@@ -38,7 +38,7 @@ pub(crate) struct CachedOptions {
     pub(crate) address: ServerAddress,
     /// A replica, which may be a little behind; for reads.
     pub(crate) read_address: Option<ServerAddress>,
-    /// The market in its store, as [`RedisBusOptions::market`](crate::bus::redis::RedisBusOptions::market).
+    /// The market in its store, as [`BusOptions::market`](bus::BusOptions::market).
     pub(crate) market: String,
     /// Games 1 to this one.
     pub(crate) games: u32,

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::{Answer, Placed, Prediction, Settlement, Store, Verdict};
 use crate::books::Books;
 use crate::ledger::Money;
-use crate::model::{Event, Game, GameId, Pool, PoolId, User};
+use bus::model::{Event, Game, GameId, Pool, PoolId, User};
 
 /// State in memory behind one lock, which is held for microseconds.
 #[derive(Debug)]

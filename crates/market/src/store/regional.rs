@@ -15,8 +15,8 @@ use tokio::sync::Notify;
 use super::sql::ledger::{DELIVERED_MAX, Entry};
 use super::{Answer, Sql, Store};
 use crate::ledger::Money;
-use crate::model::{Event, Game, GameId, Pool, PoolId, User};
-use crate::transactions::{Placed, Prediction, Settlement, StoreError, Verdict};
+use crate::transactions::{Prediction, Settlement, StoreError, Verdict};
+use bus::model::{Event, Game, GameId, Placed, Pool, PoolId, User};
 use server::metrics::{Counter, Page};
 
 /// How often the courier looks for the owner's news at least.

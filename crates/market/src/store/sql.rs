@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 use super::{Answer, Store};
 use crate::books::Books;
 use crate::ledger::Money;
-use crate::model::{Event, Game, GameId, Pool, PoolId, User};
-use crate::transactions::{Placed, Prediction, Settlement, StoreError, Verdict};
+use crate::transactions::{Prediction, Settlement, StoreError, Verdict};
+use bus::model::{Event, Game, GameId, Placed, Pool, PoolId, User};
 use server::database::{DatabaseKind, ServerAddress, connect_all};
 
 use accounts::Accounts;

@@ -27,6 +27,7 @@ const FLOORS: &[&[&str]] = &[
 /// `BRIDGES`, and the binary alone imports them.
 const ISLAND: &[&[&str]] = &[
     &["server"],
+    &["bus"],
     &["ads", "balancer", "market", "queue", "targets"],
 ];
 /// What the island may import. Nothing that the generator and a target say to each other.
@@ -47,6 +48,7 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
         &[
             "ads",
             "balancer",
+            "bus",
             "controller",
             "market",
             "queue",
@@ -84,12 +86,12 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
     ),
     (
         &["async-nats"],
-        &["market"],
+        &["bus"],
         "systems under test have their own brokers",
     ),
     (
         &["mysql", "redis"],
-        &["ads", "market", "probe", "server"],
+        &["ads", "bus", "market", "probe", "server"],
         "the server's side is queried by `probe`; systems under test have their own stores",
     ),
     (

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::bus::redis::link::{Dialer, LinkMetrics};
+use bus::redis::link::{Dialer, LinkMetrics};
 use server::metrics::{Counter, Page};
 
 /// What a cache counts.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redis::{Cmd, cmd};
 
-use crate::model::{Game, GameId, Pool, PoolId, Score, Shares};
+use bus::model::{Game, GameId, Pool, PoolId, Score, Shares};
 
 /// How long a record is kept. One whose successor could not be written is read no longer than this.
 const KEPT: Duration = Duration::from_secs(5);

@@ -6,8 +6,8 @@ mod outages;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
-use crate::bus::redis::tests::support::{LONG, Redis};
-use crate::model::{Outcome, Score, Shares};
+use crate::buses::{LONG, Redis};
+use bus::model::{Outcome, Score, Shares};
 use counting::{Counting, READERS_MAX};
 use server::metrics::Page;
 

@@ -10,8 +10,8 @@ use super::link::{Failure, Session};
 use super::open::{Row, Rules, number};
 use super::reads::count;
 use crate::books::ACCOUNTS_MAX;
-use crate::model::User;
 use crate::transactions::StoreError;
+use bus::model::User;
 use server::database::{SqlError, Value};
 
 /// Accounts that a process may open before it counts those of all processes again.

@@ -17,8 +17,8 @@ use super::predict::{Stake, accept};
 use super::reads::{self, count};
 use super::settle::{self, Payment, Settled};
 use crate::ledger::Money;
-use crate::model::{GameId, Outcome, Pool, PoolId, Score, Shares};
 use crate::transactions::{Prediction, StoreError, Verdict};
+use bus::model::{GameId, Outcome, Pool, PoolId, Score, Shares};
 use server::database::{SqlError, Value};
 
 /// Most predictions that are delivered at once: about 100 KB.
@@ -302,7 +302,7 @@ fn copy(
     }
     settle::insert_payments(session, dialect, settled.pool, &closed.payments)?;
     settle::pay(session, dialect, !closed.payments.is_empty(), settled.pool)?;
-    let event = crate::model::Event {
+    let event = bus::model::Event {
         game: pool.game,
         number: closed.number,
         outcome: pool.outcome.unwrap_or(Outcome::None),

@@ -7,8 +7,8 @@ use super::accounts::{Accounts, FULL, full};
 use super::link::{Failure, Session};
 use super::open::{Row, number};
 use super::reads::{count, stored};
-use crate::model::{GameId, PoolId};
 use crate::transactions::{Prediction, Refusal, Verdict};
+use bus::model::{GameId, PoolId};
 use server::database::{SqlError, Value};
 
 /// What procedures answer.

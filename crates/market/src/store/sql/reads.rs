@@ -4,8 +4,7 @@ use super::accounts::Accounts;
 use super::link::{Failure, Session};
 use super::open::{Row, number};
 use crate::ledger::Money;
-use crate::model::{Event, Game, GameId, Outcome, Pool, PoolId, Score, Shares};
-use crate::transactions::Placed;
+use bus::model::{Event, Game, GameId, Outcome, Placed, Pool, PoolId, Score, Shares};
 use server::database::{SqlError, Value};
 
 /// Settled pools that `pools` lists.

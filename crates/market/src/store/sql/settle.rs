@@ -7,9 +7,9 @@ use super::dialect::Dialect;
 use super::link::{Failure, Session};
 use super::open::{Row, number};
 use super::reads::{count, one_pool, outcome, stored};
-use crate::model::{Event, Outcome, Pool, PoolId, Score, Shares};
 use crate::payout::pay_out;
 use crate::transactions::Settlement;
+use bus::model::{Event, Outcome, Pool, PoolId, Score, Shares};
 use server::database::{SqlError, Value};
 
 /// Most payments of one statement: about half a megabyte.

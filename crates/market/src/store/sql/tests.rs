@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use server::database::{Sql as Connection, StoreAddress, Value};
 
 use super::*;
-use crate::model::Outcome;
 use crate::services::Services;
+use bus::model::Outcome;
 
 /// Kinds of servers, by their names in `scripts/services`.
 const KINDS: [&str; 2] = ["mysql", "postgres"];

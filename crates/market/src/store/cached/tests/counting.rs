@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::Semaphore;
 
 use crate::ledger::Money;
-use crate::model::{Event, Game, GameId, Pool, PoolId, User};
 use crate::store::{Answer, Memory, Store};
-use crate::transactions::{Placed, Prediction, Settlement, Verdict};
+use crate::transactions::{Prediction, Settlement, Verdict};
+use bus::model::{Event, Game, GameId, Placed, Pool, PoolId, User};
 
 /// Reads of open pools at a time.
 pub(super) const READERS_MAX: u32 = 1000;

@@ -1,4 +1,6 @@
-//! Servers for one test, and what is sent and received through them.
+//! Servers that can carry the market's bus, each for one test, and what is received through them.
+//!
+//! Crates include this file by its path, beside `services.rs`.
 
 use std::fs;
 use std::ops::{Deref, DerefMut};
@@ -9,13 +11,12 @@ use std::time::Duration;
 use redis::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
+use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::bus::{self, BusAddress, BusError, BusOptions, Claims, Delivery};
-use crate::bus::{Publication, Remote, Subscription};
-use crate::model::{GameId, Outcome, PoolId, Shares};
-use crate::protocol::{Update, text_of};
-use crate::services::Services;
+use super::services::Services;
+use bus::messages::payload;
+use bus::{BusAddress, BusError, BusOptions, Claims, Delivery, Remote, Subscription};
 use server::database::ServerAddress;
 
 /// How long anything may take before a test fails.
@@ -129,33 +130,6 @@ impl Server {
         command.stdout(Stdio::null()).stderr(Stdio::null());
         self.restarted = Some(command.stdin(Stdio::null()).spawn().unwrap());
     }
-
-    /// Everything in it is gone, and connections stay.
-    pub(crate) async fn flush(&self) {
-        if self.name == "redis" {
-            let client = redis::Client::open(&*self.url).unwrap();
-            let mut connection = client.get_connection().unwrap();
-            return redis::cmd("FLUSHALL").exec(&mut connection).unwrap();
-        }
-        let client = nats_client(&self.url).await;
-        let ask = async |api: String| {
-            let request = client.request(format!("$JS.API.STREAM.{api}"), "".into());
-            let answer = request.await.unwrap();
-            serde_json::from_slice::<serde_json::Value>(&answer.payload).unwrap()
-        };
-        for name in ask("NAMES".to_owned()).await["streams"].as_array().unwrap() {
-            let deleted = ask(format!("DELETE.{}", name.as_str().unwrap())).await;
-            assert_eq!(deleted["success"], true, "{deleted}");
-        }
-    }
-}
-
-/// A client of the test's own.
-pub(crate) async fn nats_client(url: &str) -> async_nats::Client {
-    let (login, _) = url.split_once("://").unwrap().1.rsplit_once('@').unwrap();
-    let (user, password) = login.split_once(':').unwrap();
-    let options = async_nats::ConnectOptions::with_user_and_password(user.into(), password.into());
-    options.connect(url).await.unwrap()
 }
 
 impl Drop for Server {
@@ -202,64 +176,6 @@ impl DerefMut for Redis {
     }
 }
 
-/// Publishes until the bus is there.
-pub(crate) async fn publish(
-    bus: &dyn Remote,
-    game: GameId,
-    mut publication: impl FnMut() -> Publication,
-) -> bool {
-    let publishing = async {
-        loop {
-            match bus.publish(game, publication()).await {
-                Ok(published) => return published,
-                Err(BusError::Unavailable(_)) => {
-                    tokio::time::sleep(Duration::from_millis(5)).await;
-                }
-                Err(error) => panic!("{error}"),
-            }
-        }
-    };
-    timeout(LONG, publishing).await.expect("the bus returns")
-}
-
-/// The distribution of a pool with `total` cents, all on one option.
-pub(crate) fn distribution(pool: u64, total: u64) -> Update {
-    Update::Distribution {
-        pool: PoolId(pool),
-        total,
-        shares: Shares {
-            home: total,
-            ..Shares::default()
-        },
-        predictions: None,
-    }
-}
-
-pub(crate) fn state(pool: u64, total: u64) -> Publication {
-    Publication::State {
-        update: distribution(pool, total),
-        bytes_min: 0,
-    }
-}
-
-/// A match ends, and its pool is settled.
-pub(crate) fn event(number: u64, pool: u64, next: u64) -> Publication {
-    Publication::Event {
-        number,
-        updates: vec![Update::FullTime, settled(pool, next)],
-    }
-}
-
-pub(crate) fn settled(pool: u64, next: u64) -> Update {
-    Update::Settled {
-        pool: PoolId(pool),
-        outcome: Outcome::None,
-        paid: 0,
-        winners: 0,
-        next: PoolId(next),
-    }
-}
-
 /// What a subscription yields, in short.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Got {
@@ -278,7 +194,8 @@ pub(crate) async fn next(channel: &mut dyn Subscription) -> Got {
     match delivery.expect("the bus is there") {
         Delivery::Lost(count) => Got::Lost(count),
         Delivery::Notice(notice) => {
-            let message: serde_json::Value = serde_json::from_str(text_of(&notice.frame)).unwrap();
+            let message: serde_json::Value =
+                serde_json::from_slice(payload(&notice.frame)).unwrap();
             Got::Message(
                 message["seq"].as_u64().unwrap(),
                 message["type"].as_str().unwrap().to_owned(),
@@ -298,4 +215,10 @@ pub(crate) async fn up_to(channel: &mut dyn Subscription, last: u64) -> Vec<Got>
             return all;
         }
     }
+}
+
+/// Waits for the bus to return once more.
+pub(crate) async fn returns(returned: &mut watch::Receiver<u64>) {
+    let changed = timeout(LONG, returned.changed()).await;
+    changed.expect("the bus returns").unwrap();
 }

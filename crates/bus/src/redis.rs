@@ -6,7 +6,7 @@
 //! its number, so that a process knows what it lost, and delivers nothing twice. A Redis that lost its data gets the
 //! highest number that any process saw back from it.
 
-pub(crate) mod link;
+pub mod link;
 mod scripts;
 mod subscriber;
 
@@ -21,8 +21,8 @@ use tokio::sync::Notify;
 use super::claims::{ClaimSet, Claims, Token, Tokens};
 use super::hub::Hub;
 use super::{Answer, Bus, BusError, BusOptions, Claim, Publication, Remote, Subscription};
+use crate::messages::Update;
 use crate::model::GameId;
-use crate::protocol::Update;
 use link::{Dialer, Link, LinkError, Thread};
 use scripts::{Names, Stamp};
 use server::database::ServerAddress;

@@ -13,8 +13,8 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::address::{Login, NatsAddress};
-use crate::bus::BusError;
-use crate::bus::link::{Attempts, LOOK, LinkMetrics, Slot};
+use crate::BusError;
+use crate::link::{Attempts, LOOK, LinkMetrics, Slot};
 
 /// How long a client waits before it connects again by itself, once. It is dropped by then.
 const OWN_PAUSE: Duration = Duration::from_secs(1);

@@ -8,9 +8,9 @@
 use redis::{Cmd, cmd};
 use serde::Serialize;
 
-use crate::bus::claims::Token;
+use crate::claims::Token;
+use crate::messages::{Stamped, Update};
 use crate::model::GameId;
-use crate::protocol::{Stamped, Update};
 
 /// A text that no message contains otherwise: the place of the number.
 const NUMBER: &str = "\"seq\":0,";
@@ -294,8 +294,8 @@ pub(super) fn standing(names: &Names, games: &[(GameId, u64)]) -> Cmd {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::messages::text_of;
     use crate::model::Outcome;
-    use crate::protocol::text_of;
 
     #[test]
     fn parts_make_the_message_that_the_memory_bus_makes() {

@@ -1,21 +1,9 @@
 //! What happens when the server of a bus, or a connection to it, is lost.
 
 use rustix::process::Signal;
-use tokio::sync::watch;
 
 use super::*;
-use crate::batch::publish_distributions;
-use crate::model::{Outcome, PoolId, User};
-use crate::options::MarketOptions;
-use crate::state::MarketState;
-use crate::transactions::Prediction;
-use support::{got, next, publish};
-
-/// Waits for the bus to return once more.
-pub(crate) async fn returns(returned: &mut watch::Receiver<u64>) {
-    let changed = tokio::time::timeout(LONG, returned.changed()).await;
-    changed.expect("the bus returns").unwrap();
-}
+use support::{flush, got, next, publish, returns};
 
 /// Three processes publish in rounds, and in each round something is cut by `cut`, which gets a process's number.
 pub(crate) fn nothing_twice(buses: &[Arc<dyn Remote>], cut: impl Fn(usize) + Sync) {
@@ -71,7 +59,7 @@ async fn a_flushed_server_does_not_lower_numbers() {
         }
         assert_eq!(old.publish(GAME, event(7, 1, 3)).await, Ok(true));
         up_to(&mut *channel, 7).await;
-        server.flush().await;
+        flush(&server).await;
         // A process that began after that knows of nothing.
         let new = server.open();
         let mut new_channel = new.subscribe(GAME);
@@ -109,7 +97,7 @@ async fn a_process_that_only_read_the_numbers_keeps_them_too() {
         let bus = server.open();
         drop(first);
         let mut channel = bus.subscribe(GAME);
-        server.flush().await;
+        flush(&server).await;
         assert!(!publish(&*bus, GAME, || event(1, 1, 3)).await);
         assert!(publish(&*bus, GAME, || state(3, 1)).await);
         assert_eq!(next(&mut *channel).await, got(8, "distribution", Some(1)));
@@ -199,53 +187,5 @@ async fn a_frozen_server_is_unavailable_in_time_and_returns() {
             kinds,
             ["distribution", "distribution", "full_time", "settled"]
         );
-    }
-}
-
-/// A market in memory whose bus is outside, with a batch of this time.
-fn market(bus: &Arc<dyn Remote>, batch: Duration) -> Arc<MarketState> {
-    let mut state = MarketState::new(&MarketOptions::default());
-    state.bus = bus.clone();
-    let state = Arc::new(state);
-    let (toucher, mut returned) = (Arc::clone(&state), bus.hub().returned());
-    tokio::spawn(async move {
-        while returned.changed().await.is_ok() {
-            for game in toucher.games() {
-                toucher.touch(game);
-            }
-        }
-    });
-    tokio::spawn(publish_distributions(Arc::clone(&state), GAME, batch));
-    state
-}
-
-#[tokio::test]
-async fn the_newest_distribution_comes_within_a_batch_of_the_return() {
-    for mut server in Server::each() {
-        let batch = Duration::from_millis(500);
-        let bus = server.open();
-        let mut returned = bus.hub().returned();
-        let state = market(&bus, batch);
-        let predict = async || {
-            let prediction = Prediction {
-                user: User::Connection(1),
-                pool: PoolId(1),
-                outcome: Outcome::Home,
-                amount: 1,
-            };
-            state.store.predict(&prediction).await.unwrap();
-            state.touch(GAME);
-        };
-        let mut channel = bus.subscribe(GAME);
-        predict().await;
-        assert_eq!(next(&mut *channel).await, got(1, "distribution", Some(1)));
-        server.restart(|| ());
-        predict().await;
-        returns(&mut returned).await;
-        let start = Instant::now();
-        let found = up_to(&mut *channel, 2).await;
-        assert_eq!(found.last(), Some(&got(2, "distribution", Some(2))));
-        // And some time for a machine that is busy.
-        assert!(start.elapsed() < batch * 2, "{:?}", start.elapsed());
     }
 }

@@ -320,7 +320,7 @@ async fn a_text_has_its_least_length_and_the_publishers_clock() {
         let Some(Delivery::Notice(notice)) = delivery else {
             panic!("{delivery:?}");
         };
-        let text = crate::protocol::text_of(&notice.frame);
+        let text = crate::messages::text_of(&notice.frame);
         assert_eq!(text.len(), 300);
         let message: serde_json::Value = serde_json::from_str(text).unwrap();
         assert_eq!(

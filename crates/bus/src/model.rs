@@ -9,21 +9,24 @@ use serde::{Deserialize, Serialize};
 
 /// A game, counted from 1; written `g1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct GameId(pub(crate) u32);
+pub struct GameId(
+    /// From 1.
+    pub u32,
+);
 
 impl GameId {
     /// The game's channel, counted from 0.
-    pub(crate) fn channel(self) -> u32 {
+    pub fn channel(self) -> u32 {
         self.0 - 1
     }
 
     /// The game's place in a list of all games; `None` for the number 0, which no game has.
-    pub(crate) fn index(self) -> Option<usize> {
+    pub fn index(self) -> Option<usize> {
         (self.0 as usize).checked_sub(1)
     }
 
     /// Games 1 to `count`.
-    pub(crate) fn all(count: usize) -> impl Iterator<Item = GameId> {
+    pub fn all(count: usize) -> impl Iterator<Item = GameId> {
         (1..=count).map(|number| GameId(number as u32))
     }
 }
@@ -33,11 +36,14 @@ impl GameId {
 /// With G games, pool n belongs to game `(n − 1) mod G + 1`, and the pool after it in the same
 /// game is n + G: so any pool's game is known for ever, however long ago it was settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct PoolId(pub(crate) u64);
+pub struct PoolId(
+    /// From 1.
+    pub u64,
+);
 
 impl PoolId {
     /// The game that the pool belongs to, given the number of games; `None` for the number 0, which no pool has.
-    pub(crate) fn game(self, games: u64) -> Option<GameId> {
+    pub fn game(self, games: u64) -> Option<GameId> {
         let place = self.0.checked_sub(1)?.checked_rem(games)?;
         Some(GameId(u32::try_from(place + 1).ok()?))
     }
@@ -79,7 +85,7 @@ id_as_text!(PoolId, "p");
 /// What can happen next in a game, which is also what can be predicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Outcome {
+pub enum Outcome {
     /// The home side scores.
     Home,
     /// The away side scores.
@@ -90,10 +96,10 @@ pub(crate) enum Outcome {
 
 impl Outcome {
     /// All outcomes, in the order of every list.
-    pub(crate) const ALL: [Self; 3] = [Self::Home, Self::Away, Self::None];
+    pub const ALL: [Self; 3] = [Self::Home, Self::Away, Self::None];
 
     /// The outcome that `text` names.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         match text {
             "home" => Some(Self::Home),
             "away" => Some(Self::Away),
@@ -105,15 +111,18 @@ impl Outcome {
 
 /// Money on each outcome, in cents: a pool's distribution, or one user's stakes in it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Shares {
-    pub(crate) home: u64,
-    pub(crate) away: u64,
-    pub(crate) none: u64,
+pub struct Shares {
+    /// On the home side.
+    pub home: u64,
+    /// On the away side.
+    pub away: u64,
+    /// On neither.
+    pub none: u64,
 }
 
 impl Shares {
     /// The money on `outcome`.
-    pub(crate) fn on(&self, outcome: Outcome) -> u64 {
+    pub fn on(&self, outcome: Outcome) -> u64 {
         match outcome {
             Outcome::Home => self.home,
             Outcome::Away => self.away,
@@ -122,7 +131,7 @@ impl Shares {
     }
 
     /// Puts `amount` more on `outcome`.
-    pub(crate) fn add(&mut self, outcome: Outcome, amount: u64) {
+    pub fn add(&mut self, outcome: Outcome, amount: u64) {
         match outcome {
             Outcome::Home => self.home += amount,
             Outcome::Away => self.away += amount,
@@ -131,7 +140,7 @@ impl Shares {
     }
 
     /// The money on all outcomes together.
-    pub(crate) fn total(&self) -> u64 {
+    pub fn total(&self) -> u64 {
         self.home + self.away + self.none
     }
 }
@@ -148,14 +157,16 @@ impl Sum for Shares {
 
 /// Goals so far in the present match.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Score {
-    pub(crate) home: u32,
-    pub(crate) away: u32,
+pub struct Score {
+    /// The home side's.
+    pub home: u32,
+    /// The away side's.
+    pub away: u32,
 }
 
 impl Score {
     /// Counts a goal, or begins a new match.
-    pub(crate) fn count(&mut self, outcome: Outcome) {
+    pub fn count(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Home => self.home += 1,
             Outcome::Away => self.away += 1,
@@ -166,26 +177,48 @@ impl Score {
 
 /// A game: two sides that play match after match.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Game {
-    pub(crate) id: GameId,
-    pub(crate) home: &'static str,
-    pub(crate) away: &'static str,
-    pub(crate) score: Score,
+pub struct Game {
+    /// Its id.
+    pub id: GameId,
+    /// The home side's name.
+    pub home: &'static str,
+    /// The away side's name.
+    pub away: &'static str,
+    /// Goals in the present match.
+    pub score: Score,
 }
 
 /// A pool as anyone may see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Pool {
-    pub(crate) id: PoolId,
-    pub(crate) game: GameId,
-    pub(crate) shares: Shares,
+pub struct Pool {
+    /// Its id.
+    pub id: PoolId,
+    /// The game it belongs to.
+    pub game: GameId,
+    /// Its distribution.
+    pub shares: Shares,
     /// How it was settled; `None` while it is open.
-    pub(crate) outcome: Option<Outcome>,
+    pub outcome: Option<Outcome>,
+}
+
+/// A prediction that was accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Placed {
+    /// Later ones have larger numbers.
+    pub id: u64,
+    /// Who has the account.
+    pub user: String,
+    /// Where the money is.
+    pub pool: PoolId,
+    /// What it is on.
+    pub option: Outcome,
+    /// In cents.
+    pub amount: u64,
 }
 
 /// Who owns an account.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum User {
+pub enum User {
     /// A connection without a name; its account goes with it.
     Connection(u64),
     /// The same at a relay, which names it.
@@ -207,12 +240,13 @@ impl fmt::Display for User {
 
 /// What the feed says happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Event {
-    pub(crate) game: GameId,
+pub struct Event {
+    /// The game it happened in.
+    pub game: GameId,
     /// Counts the game's events from 1.
-    pub(crate) number: u64,
+    pub number: u64,
     /// The side that scored; [`Outcome::None`] when the match ended and a new one begins.
-    pub(crate) outcome: Outcome,
+    pub outcome: Outcome,
 }
 
 #[cfg(test)]

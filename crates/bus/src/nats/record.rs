@@ -9,9 +9,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::bus::claims::Token;
+use crate::claims::Token;
+use crate::messages::{BROADCAST_SIZE_MAX, Update};
 use crate::model::GameId;
-use crate::protocol::{BROADCAST_SIZE_MAX, Update};
 use server::reactor::{Kind, Notice};
 use server::websocket::frames;
 
@@ -235,7 +235,7 @@ fn raw(update: &Update) -> Box<RawValue> {
     serde_json::value::to_raw_value(update).expect("plain data without maps always encodes")
 }
 
-/// The text of a message, as [`Stamped`](crate::protocol::Stamped) writes it; `None` if the update is no object.
+/// The text of a message, as [`Stamped`](crate::messages::Stamped) writes it; `None` if the update is no object.
 fn stamped(update: &RawValue, game: GameId, seq: u64, sent_at_ms: f64) -> Option<String> {
     #[derive(Serialize)]
     struct Stamp {
@@ -265,8 +265,8 @@ fn notice(kind: Kind, text: &str, bytes_min: usize) -> Notice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bus::tests::support::{distribution, settled};
-    use crate::protocol::Stamped;
+    use crate::messages::Stamped;
+    use crate::tests::support::{distribution, settled};
 
     const STAMP: Stamp = Stamp {
         seen: 0,

@@ -2,8 +2,8 @@
 
 mod outages;
 
-pub(crate) use crate::bus::tests::support;
-use crate::bus::tests::{gaps_ms, published_at_once, released, round_trips};
+pub(crate) use crate::tests::support;
+use crate::tests::{gaps_ms, published_at_once, released, round_trips};
 
 use super::*;
 use support::{LONG, Redis, options, state};

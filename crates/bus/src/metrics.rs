@@ -7,27 +7,27 @@ use server::metrics::{Counter, Page};
 
 /// What a bus counts.
 #[derive(Debug, Default)]
-pub(crate) struct BusMetrics {
+pub struct BusMetrics {
     /// Messages published here.
-    pub(crate) published: Counter,
+    pub published: Counter,
     /// Publications that were not newer than the last one.
-    pub(crate) duplicates: Counter,
+    pub duplicates: Counter,
     /// Batches that this process may publish in.
-    pub(crate) claims_won: Counter,
+    pub claims_won: Counter,
     /// Batches that another process had.
-    pub(crate) claims_lost: Counter,
+    pub claims_lost: Counter,
     /// Messages received, whoever published them.
-    pub(crate) received: Counter,
+    pub received: Counter,
     /// Messages that were published and not received, by the gaps in their numbers.
-    pub(crate) lost: Counter,
+    pub lost: Counter,
     /// Messages that were dropped because their numbers went back or are no numbers.
-    pub(crate) dropped: Counter,
+    pub dropped: Counter,
     /// Subscriptions that were lost and restored.
-    pub(crate) resubscribed: Counter,
+    pub resubscribed: Counter,
     /// Games whose numbers were raised, because the bus had lost them.
-    pub(crate) raised: Counter,
+    pub raised: Counter,
     /// What happened on its connections.
-    pub(crate) link: Arc<LinkMetrics>,
+    pub link: Arc<LinkMetrics>,
 }
 
 impl BusMetrics {
@@ -40,7 +40,7 @@ impl BusMetrics {
     }
 
     /// Adds the figures to a metrics page.
-    pub(crate) fn write(&self, page: &mut Page) {
+    pub fn write(&self, page: &mut Page) {
         page.counters([
             (
                 "bus_published_total",

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use super::channels::Channels;
 use super::{Answer, Bus, Claim, Delivery, Publication, Subscription};
+use crate::messages::{Stamped, Update};
 use crate::model::GameId;
-use crate::protocol::{Stamped, Update};
 use server::reactor::{Kind, Notice};
 use server::wall_ms;
 
 /// One channel a game.
 #[derive(Debug)]
-pub(crate) struct Memory {
+pub struct Memory {
     channels: Channels,
     /// By game: held while messages are sent, so that numbers and stamps are in the order of sending.
     sent: Vec<Mutex<Sent>>,
@@ -31,7 +31,7 @@ struct Sent {
 
 impl Memory {
     /// Channels for games 1 to `games`.
-    pub(crate) fn new(games: u32) -> Self {
+    pub fn new(games: u32) -> Self {
         Self {
             channels: Channels::new(games),
             sent: (0..games).map(|_| Mutex::default()).collect(),

@@ -38,7 +38,7 @@ pub struct NatsAddressError {
 
 impl NatsAddress {
     /// `nats://USER:PASSWORD@HOST:PORT`, or `tls://…` for TLS, which may end with `?ssl_ca_certs=FILE`.
-    pub(in crate::bus) fn parse(text: &str) -> Result<Self, NatsAddressError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, NatsAddressError> {
         // Redis' URLs name a file of authorities in the same way.
         let (url, ca) = trust::redis_url(text);
         let shown = shown(&url);

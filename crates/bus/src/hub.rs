@@ -15,7 +15,7 @@ use server::reactor::Notice;
 
 /// The channels of this process, and what it saw of the games.
 #[derive(Debug)]
-pub(crate) struct Hub {
+pub struct Hub {
     channels: Channels,
     /// By game.
     seen: Vec<Seen>,
@@ -45,17 +45,17 @@ impl Hub {
     /// Counts how often the bus was lost and came back. Messages may be lost meanwhile, and numbers and the last
     /// distribution with them: after each change, all games are to be touched, so that the newest distributions
     /// are published within one batch time.
-    pub(crate) fn returned(&self) -> watch::Receiver<u64> {
+    pub fn returned(&self) -> watch::Receiver<u64> {
         self.returned.subscribe()
     }
 
     /// What the bus counts.
-    pub(crate) fn metrics(&self) -> &BusMetrics {
+    pub fn metrics(&self) -> &BusMetrics {
         &self.metrics
     }
 
     /// Messages that wait for the slowest thread.
-    pub(crate) fn queued_max(&self) -> usize {
+    pub fn queued_max(&self) -> usize {
         self.channels.queued_max()
     }
 

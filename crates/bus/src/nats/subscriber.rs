@@ -8,7 +8,7 @@ use super::Shared;
 use super::held::Held;
 use super::link::NatsError;
 use super::stream::{News, Placed, Stream, Unusable};
-use crate::bus::hub::Inbox;
+use crate::hub::Inbox;
 use crate::model::GameId;
 
 /// Records that are requested at the same time.

@@ -3,8 +3,8 @@
 use tokio::time::Instant;
 
 use super::*;
-use crate::bus::tests::outages::{nothing_twice, returns};
-use support::{Got, distribution, event, got, publish, up_to};
+use crate::tests::outages::nothing_twice;
+use support::{Got, distribution, event, got, publish, returns, up_to};
 
 /// Publishes while no process is subscribed: its subscription is cut in the same transaction.
 fn publish_cut(redis: &Redis, publications: &[redis::Cmd]) {

@@ -19,20 +19,20 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_
 
 /// What happened on the connections to one server.
 #[derive(Debug, Default)]
-pub(crate) struct LinkMetrics {
+pub struct LinkMetrics {
     /// Messages with one or more commands that callers sent; those of the link itself are not among them.
-    pub(crate) round_trips: Counter,
+    pub round_trips: Counter,
     /// Commands that failed, those that were late among them.
-    pub(crate) errors: Counter,
+    pub errors: Counter,
     /// Commands without an answer in time.
-    pub(crate) late: Counter,
+    pub late: Counter,
     /// Connections that were lost and restored.
-    pub(crate) reconnects: Counter,
+    pub reconnects: Counter,
 }
 
 impl LinkMetrics {
     /// Adds the figures to a metrics page; their names begin with `what`.
-    pub(crate) fn write(&self, page: &mut Page, what: &str) {
+    pub fn write(&self, page: &mut Page, what: &str) {
         let figures = [
             ("round_trips", "Commands sent together", &self.round_trips),
             ("failures", "Commands that failed", &self.errors),
@@ -143,7 +143,7 @@ impl<C: Clone> Slot<C> {
 
 /// A thread with a runtime of its own. It ends when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Thread {
+pub struct Thread {
     runtime: Handle,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -154,7 +154,7 @@ impl Thread {
     ///
     /// # Errors
     /// When the thread or its runtime cannot be made.
-    pub(crate) fn spawn<F: Future<Output = ()>>(
+    pub fn spawn<F: Future<Output = ()>>(
         name: &str,
         work: impl FnOnce() -> F + Send + 'static,
     ) -> io::Result<Self> {
@@ -182,7 +182,7 @@ impl Thread {
     }
 
     /// Has something done on the thread, and blocks the caller's until it is; `None` if the thread has ended.
-    pub(crate) fn wait_for<T: Send + 'static>(
+    pub fn wait_for<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Option<T> {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::bus::tests::outages::nothing_twice;
-use crate::bus::tests::support::{
+use crate::tests::outages::nothing_twice;
+use crate::tests::support::{
     Got, LONG, Server, event, got, nats_client, next, options, publish, state, up_to,
 };
-use crate::bus::{BusAddress, Claims};
+use crate::{BusAddress, Claims};
 
 const GAME: GameId = GameId(1);
 

@@ -1,4 +1,4 @@
-//! How messages reach every serving thread: publish and subscribe, one channel a game.
+//! How the market's messages reach every serving thread: publish and subscribe, one channel a game.
 //!
 //! The seam behind which a message broker can stand. As with one, a subscriber that falls too
 //! far behind loses messages, and learns how many. Whoever publishes, a channel's messages are numbered without
@@ -10,23 +10,26 @@ mod claims;
 mod hub;
 mod link;
 mod memory;
+pub mod messages;
 mod metrics;
+pub mod model;
 mod nats;
 mod order;
-pub(crate) mod redis;
+pub mod redis;
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::model::GameId;
-use super::protocol::Update;
+use messages::Update;
+use model::GameId;
 use server::reactor::Notice;
 
 pub use address::{BusAddress, BusAddressError};
 pub use claims::{ClaimSet, Claims};
-pub(crate) use hub::Hub;
-pub(crate) use memory::Memory;
+pub use hub::Hub;
+pub use memory::Memory;
+pub use metrics::BusMetrics;
 use nats::NatsBus;
 use redis::RedisBus;
 
@@ -34,11 +37,11 @@ use redis::RedisBus;
 const NAME_MAX: usize = 64;
 
 /// What a bus's calls return.
-pub(crate) type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, BusError>> + Send + 'a>>;
+pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, BusError>> + Send + 'a>>;
 
 /// Why a bus could not do something.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
-pub(crate) enum BusError {
+pub enum BusError {
     /// It cannot be reached, or did not answer in time.
     #[error("{0}")]
     Unavailable(String),
@@ -49,7 +52,8 @@ pub(crate) enum BusError {
 
 /// What a subscription yields.
 #[derive(Debug, Clone)]
-pub(crate) enum Delivery {
+pub enum Delivery {
+    /// A message.
     Notice(Notice),
     /// The number of notices that were lost: the subscriber was too slow, or the bus away.
     Lost(u64),
@@ -57,23 +61,34 @@ pub(crate) enum Delivery {
 
 /// What is published at once.
 #[derive(Debug)]
-pub(crate) enum Publication {
+pub enum Publication {
     /// How things stand. Its text has at least this number of bytes.
-    State { update: Update, bytes_min: usize },
+    State {
+        /// The message.
+        update: Update,
+        /// In bytes.
+        bytes_min: usize,
+    },
     /// What an event brought about, by the event's number.
-    Event { number: u64, updates: Vec<Update> },
+    Event {
+        /// Counts the game's events from 1.
+        number: u64,
+        /// The messages, in this order.
+        updates: Vec<Update>,
+    },
 }
 
 /// Whether this process may publish the distribution of a game now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Claim {
+pub enum Claim {
+    /// It may.
     Won,
     /// Another did so within the batch time, which is over after this.
     Held(Duration),
 }
 
 /// Publish and subscribe.
-pub(crate) trait Bus: Send + Sync {
+pub trait Bus: Send + Sync {
     /// Claims the right to publish the distribution of `game` once in the time of a batch.
     fn claim(&self, game: GameId, batch: Duration) -> Answer<'_, Claim>;
 
@@ -86,32 +101,30 @@ pub(crate) trait Bus: Send + Sync {
 }
 
 /// A bus outside of this process.
-pub(crate) trait Remote: Bus {
+pub trait Remote: Bus {
     /// What this process keeps of it.
     fn hub(&self) -> &Hub;
 }
 
 /// How a bus outside of this process is used.
 #[derive(Debug, Clone)]
-pub(crate) struct BusOptions {
+pub struct BusOptions {
     /// The market in its store: what another market left on the same server means nothing to this one.
     /// 1 to 64 letters, digits, `-` or `_`.
-    pub(crate) market: String,
+    pub market: String,
     /// Games 1 to this one.
-    pub(crate) games: u32,
+    pub games: u32,
     /// How long any call and any attempt to connect may take.
-    pub(crate) wait: Duration,
-    pub(crate) claims: Claims,
+    pub wait: Duration,
+    /// How the right to publish in a batch time is claimed.
+    pub claims: Claims,
 }
 
 /// Connects and subscribes. Blocks until both are done, a few times the wait at most.
 ///
 /// # Errors
 /// When the server cannot be reached or refuses, and on a bad name of the market.
-pub(crate) fn open(
-    address: &BusAddress,
-    options: &BusOptions,
-) -> Result<Arc<dyn Remote>, BusError> {
+pub fn open(address: &BusAddress, options: &BusOptions) -> Result<Arc<dyn Remote>, BusError> {
     let name = &options.market;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     if !(1..=NAME_MAX).contains(&name.len()) || !name.bytes().all(plain) {
@@ -125,10 +138,24 @@ pub(crate) fn open(
 }
 
 /// One subscriber's end of a channel.
-pub(crate) trait Subscription: Send {
+pub trait Subscription: Send {
     /// The next delivery; `None` once the bus is gone.
     fn next(&mut self) -> Pin<Box<dyn Future<Output = Option<Delivery>> + Send + '_>>;
 }
 
+// What tests share with other crates names this one from outside.
+#[cfg(test)]
+extern crate self as bus;
+#[cfg(test)]
+#[path = "../../../tests/buses.rs"]
+mod buses;
+#[cfg(test)]
+#[path = "../../../tests/needs.rs"]
+#[expect(dead_code, reason = "shared data is for other tests")]
+mod needs;
+#[cfg(test)]
+#[path = "../../../tests/services.rs"]
+#[expect(dead_code, reason = "servers are stopped and started in other tests")]
+mod services;
 #[cfg(test)]
 mod tests;

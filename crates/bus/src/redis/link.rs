@@ -13,14 +13,14 @@ use redis::{
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::{sleep, timeout};
 
-use crate::bus::link::{Attempts, LOOK, Slot};
+use crate::link::{Attempts, LOOK, Slot};
 use server::database::ServerAddress;
 
-pub(crate) use crate::bus::link::{LinkMetrics, Thread};
+pub use crate::link::{LinkMetrics, Thread};
 
 /// Why Redis did not do something.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
-pub(crate) enum LinkError {
+pub enum LinkError {
     /// There is no connection now.
     #[error("Redis at {0} cannot be reached")]
     Away(String),
@@ -33,18 +33,18 @@ pub(crate) enum LinkError {
 }
 
 /// The connection, for whoever sends commands.
-pub(crate) struct Link {
+pub struct Link {
     dialer: Dialer,
     slot: Slot<MultiplexedConnection>,
 }
 
 /// Opens connections to one Redis, and bounds what is done on them.
 #[derive(Debug, Clone)]
-pub(crate) struct Dialer {
+pub struct Dialer {
     client: Client,
     address: ServerAddress,
     wait: Duration,
-    pub(crate) figures: Arc<LinkMetrics>,
+    pub figures: Arc<LinkMetrics>,
     attempts: Arc<Attempts<LinkError>>,
 }
 
@@ -53,7 +53,7 @@ impl Dialer {
     ///
     /// # Errors
     /// When the client cannot read the address.
-    pub(crate) fn new(address: ServerAddress, wait: Duration) -> Result<Self, LinkError> {
+    pub fn new(address: ServerAddress, wait: Duration) -> Result<Self, LinkError> {
         let client = address.redis_client().map_err(|error| LinkError::Refused {
             address: address.to_string(),
             problem: error.to_string(),
@@ -75,7 +75,7 @@ impl Dialer {
     }
 
     /// Opens a connection, on the runtime of its thread. What is pushed on it goes to `pushes`.
-    pub(crate) async fn connect(
+    pub async fn connect(
         &self,
         pushes: Option<impl AsyncPushSender>,
     ) -> Result<MultiplexedConnection, LinkError> {
@@ -93,13 +93,13 @@ impl Dialer {
     }
 
     /// Whether a connection can be opened now.
-    pub(crate) async fn try_once(&self) -> Result<(), LinkError> {
+    pub async fn try_once(&self) -> Result<(), LinkError> {
         let connection = self.connect(None::<NoPushes>).await?;
         self.ping(&connection).await
     }
 
     /// Awaits an answer as long as is allowed.
-    pub(crate) async fn bounded<T>(
+    pub async fn bounded<T>(
         &self,
         call: impl Future<Output = RedisResult<T>>,
     ) -> Result<T, LinkError> {
@@ -117,7 +117,7 @@ impl Dialer {
     }
 
     /// Whether the connection still answers. A refusal is an answer: a Redis that cannot save refuses even this.
-    pub(crate) async fn ping(&self, connection: &MultiplexedConnection) -> Result<(), LinkError> {
+    pub async fn ping(&self, connection: &MultiplexedConnection) -> Result<(), LinkError> {
         let mut connection = connection.clone();
         let answer = self.bounded(cmd("PING").exec_async(&mut connection)).await;
         match answer {
@@ -131,18 +131,18 @@ impl Dialer {
     }
 
     /// Why Redis cannot be used, as far as is known.
-    pub(crate) fn last_problem(&self) -> LinkError {
+    pub fn last_problem(&self) -> LinkError {
         let problem = self.attempts.last_problem();
         problem.unwrap_or_else(|| self.unreachable())
     }
 
     /// Repeats `attempt` until it succeeds, with growing pauses.
-    pub(crate) async fn until<T>(&self, attempt: impl AsyncFnMut() -> Result<T, LinkError>) -> T {
+    pub async fn until<T>(&self, attempt: impl AsyncFnMut() -> Result<T, LinkError>) -> T {
         self.attempts.until(attempt).await
     }
 
     /// Tries the connection now and then, and returns when it no longer answers.
-    pub(crate) async fn until_silent(&self, connection: &MultiplexedConnection) {
+    pub async fn until_silent(&self, connection: &MultiplexedConnection) {
         while self.ping(connection).await.is_ok() {
             sleep(LOOK).await;
         }
@@ -151,7 +151,7 @@ impl Dialer {
 
 impl Link {
     /// A link without a connection; [`maintain`](Self::maintain) makes it.
-    pub(crate) fn new(dialer: Dialer) -> Self {
+    pub fn new(dialer: Dialer) -> Self {
         Self {
             dialer,
             slot: Slot::default(),
@@ -159,13 +159,13 @@ impl Link {
     }
 
     /// What happened on it.
-    pub(crate) fn figures(&self) -> &Arc<LinkMetrics> {
+    pub fn figures(&self) -> &Arc<LinkMetrics> {
         &self.dialer.figures
     }
 
     /// Keeps the link connected, for ever. `prepare` is the first to use each connection, and must succeed;
     /// `ready` is called with the connection's number, from 1, when all can use it.
-    pub(crate) async fn maintain(
+    pub async fn maintain(
         &self,
         prepare: impl AsyncFn(&mut MultiplexedConnection) -> Result<(), LinkError>,
         mut ready: impl FnMut(u64),
@@ -195,17 +195,17 @@ impl Link {
     }
 
     /// Whether there is a connection.
-    pub(crate) fn is_up(&self) -> bool {
+    pub fn is_up(&self) -> bool {
         !self.slot.is_empty()
     }
 
     /// The connection, if there is one, for what is bounded by the caller.
-    pub(crate) fn connection(&self) -> Result<MultiplexedConnection, LinkError> {
+    pub fn connection(&self) -> Result<MultiplexedConnection, LinkError> {
         Ok(self.live()?.1)
     }
 
     /// Sends a command.
-    pub(crate) async fn command<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, LinkError> {
+    pub async fn command<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, LinkError> {
         let (number, mut connection) = self.live()?;
         self.figures().round_trips.add(1);
         let call = command.query_async(&mut connection);
@@ -213,10 +213,7 @@ impl Link {
     }
 
     /// Sends several commands as one message.
-    pub(crate) async fn commands<T: FromRedisValue>(
-        &self,
-        commands: &Pipeline,
-    ) -> Result<T, LinkError> {
+    pub async fn commands<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, LinkError> {
         let (number, mut connection) = self.live()?;
         self.figures().round_trips.add(1);
         let call = commands.query_async(&mut connection);
