@@ -159,6 +159,7 @@ pub fn search_capacity<E: From<CapacityError>>(
             program,
             version,
             workers_count: 0,
+            fleet: None,
             netns: Vec::new(),
             lab: lab.clone(),
             allow_lost_workers: false,

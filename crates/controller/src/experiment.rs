@@ -288,6 +288,7 @@ impl Conductor<'_> {
             program: self.request.program,
             version: self.request.version,
             workers_count: 0,
+            fleet: None,
             netns: Vec::new(),
             lab: self.request.lab.clone(),
             allow_lost_workers: false,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
 
 /// A scenario with all that it is compiled from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScenarioText {
     /// The file's name.
     pub name: String,
@@ -15,6 +15,18 @@ pub struct ScenarioText {
     pub overrides: Vec<(String, String)>,
     /// What it reads.
     pub inputs: Inputs,
+}
+
+impl ScenarioText {
+    /// Its serialised form, for a worker of the same version.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        postcard::to_stdvec(self).expect("texts and lists of them have a serialised form")
+    }
+
+    /// What [`ScenarioText::to_bytes`] made.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<ScenarioText, postcard::Error> {
+        postcard::from_bytes(bytes)
+    }
 }
 
 /// What a scenario reads besides its own text, with what it got, so that it compiles to the same plan

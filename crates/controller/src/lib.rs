@@ -48,7 +48,11 @@ pub use run::{
 pub use surroundings::Surroundings;
 pub use target::{LISTENING, TargetError};
 pub use watch::{WatchError, WatchRequest, watch};
+pub use workers::carrier::Carrier;
+pub use workers::fleet::{Agent, Fleet, FleetError, Tolerances};
 #[doc(hidden)]
 pub use workers::fuzzing::worker_frames;
 pub use workers::pool::PoolError;
-pub use workers::serve::{WorkError, serve as work};
+pub use workers::process::WorkersError;
+pub use workers::protocol::PROTOCOL_VERSION;
+pub use workers::serve::{WorkError, serve as work, serve_over as work_over};

@@ -36,6 +36,7 @@ mod starts;
 pub(crate) mod tick;
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::driver::real::{Namespace, StopFlag, Zero};
@@ -50,9 +51,11 @@ use crate::inputs::ScenarioText;
 use crate::names::Resolving;
 use crate::secrets::Secrets;
 use crate::surroundings::Surroundings;
-use crate::workers::layout::layout;
+use crate::workers::fleet::Fleet;
+use crate::workers::layout::{Layout, layout};
 use crate::workers::pool::Pool;
 use crate::workers::process::SpawnRequest;
+use crate::workers::protocol::Loops;
 use crate::workers::rows::rows_channel;
 use broadcasts::Broadcasts;
 use conductor::{Conductor, Progress};
@@ -71,6 +74,8 @@ pub use places::NetnsError;
 
 /// Loops start this long after all of them are ready and the record exists.
 const START_DELAY_NS: u64 = 100_000_000;
+/// The same of a fleet, whose messages take longer.
+const FLEET_START_DELAY_NS: u64 = 1_000_000_000;
 
 /// What to run.
 #[derive(Debug)]
@@ -86,6 +91,8 @@ pub struct RunRequest<'a> {
     pub version: &'a str,
     /// How many worker processes run the loops; 0: they are threads of this process.
     pub workers_count: u32,
+    /// The agents that run the loops instead, a worker each.
+    pub fleet: Option<Rc<dyn Fleet>>,
     /// The files of network namespaces that regions connect from, by region.
     pub netns: Vec<(String, PathBuf)>,
     /// The lab that the run takes place in. Regions connect from its namespaces if `netns` names none.
@@ -110,31 +117,31 @@ pub struct Conducted {
 
 /// Conducts a run. `on_tick` is called about once a second.
 pub fn conduct(
-    request: RunRequest<'_>,
+    mut request: RunRequest<'_>,
     on_tick: &mut dyn FnMut(&Tick<'_>),
 ) -> Result<Conducted, ConductError> {
+    prepare_lab(request.lab.as_deref(), &mut request.plan)?;
+    let generator = Generator::lay_out(&request)?;
     let mut plan = request.plan;
     let lab = request.lab.as_deref();
-    prepare_lab(lab, &mut plan)?;
-    let layout = layout(&plan, cores(), open_files_max(), request.workers_count);
-    let namespaces = namespaces(&request.netns, lab, &plan, request.workers_count)?;
-    let known = known_places(&plan, &namespaces)?;
-    let at = known.as_ref().map_or(&[][..], |(places, _)| places);
-    let at = (namespaces.as_slice(), at);
-    let warning = preflight::check(&plan, layout.users_max, request.force, at)?;
     let folder = folder_of(&request.scenario.name);
     let target = start_target(&mut plan, request.program, folder)?;
     let plan = Arc::new(plan);
     let address = target.as_ref().map(|target| target.address);
-    let (places, lookups) = known.map_or_else(|| places(&plan, &namespaces), Ok)?;
+    let known = generator.known;
+    let (places, lookups) = known.map_or_else(|| places(&plan, &generator.namespaces), Ok)?;
     let networks = counters(&plan, &places)?;
-    let setup = prepare(&plan, address, (layout, places), folder)?;
+    let of_plan = (generator.layout, places);
+    let setup = prepare(&plan, address, of_plan, (folder, generator.cores))?;
     let (program, throng, scenario) = (request.program, request.version, &request.scenario);
-    let workers = SpawnRequest::new(request.workers_count, program, throng, scenario);
+    let workers_count = generator.workers_count;
+    let fleet = request.fleet.as_ref();
+    let fleet = fleet.map(|fleet| (Rc::clone(fleet), generator.shares));
+    let workers = SpawnRequest::new((workers_count, fleet), program, throng, scenario);
     let stop = Arc::new(StopFlag::default());
     let (rows_in, rows) = rows_channel();
     let mut pool = Pool::prepare(&plan, &setup, workers, &stop, rows_in)?;
-    let zero = zero();
+    let zero = zero(request.fleet.is_some());
     let probes = probing::start_probes(&plan, target.as_ref(), zero)?;
     let secrets = Secrets::of_scenario(&request.scenario, &plan.secret_sets);
     let start = RunStart {
@@ -153,7 +160,7 @@ pub fn conduct(
     let numbering = Numbering::new(&plan, setup.layout.loops_count);
     let rows = (rows, numbering.clone());
     let mut journal = Journal::create(request.runs, info, text, durability, rows, secrets)?;
-    if let Some(text) = warning {
+    if let Some(text) = generator.warning {
         journal.event(0, EventKind::Note { text })?;
     }
     pool.start(zero);
@@ -165,7 +172,7 @@ pub fn conduct(
         allow_lost_workers: request.allow_lost_workers,
         stop,
         zero,
-        progress: Progress::new(request.workers_count, &networks),
+        progress: Progress::new(workers_count, &networks),
         networks,
         probing: probes.map(|probes| Probing::start(probes, journal.probes())),
         names: Resolving::start(lookups, zero),
@@ -209,10 +216,69 @@ fn merger(plan: &Plan, numbering: Numbering, loops_count: u32) -> Merger {
     Merger::new(broadcasts, numbering, loops_count)
 }
 
-/// The run's zero, a moment from now.
-fn zero() -> Zero {
+/// What runs the loops: this machine, or a fleet.
+struct Generator {
+    workers_count: u32,
+    /// Of all its machines.
+    cores: u32,
+    layout: Layout,
+    /// By region.
+    namespaces: Vec<Option<Namespace>>,
+    /// Of a target that runs already.
+    known: Option<Places>,
+    /// Of a fleet: the loops of each agent.
+    shares: Vec<Loops>,
+    /// That it is too small, if it is used anyway.
+    warning: Option<String>,
+}
+
+impl Generator {
+    /// Chooses loops, and refuses a run that is too large.
+    fn lay_out(request: &RunRequest<'_>) -> Result<Generator, ConductError> {
+        let (plan, force) = (&request.plan, request.force);
+        let fleet = request.fleet.as_deref();
+        let agents = fleet.map_or(&[][..], |fleet| fleet.agents());
+        let workers_count = request.workers_count.max(agents.len() as u32);
+        let sum = agents.iter().map(|agent| agent.cores);
+        let cores = match agents {
+            [] => cores(),
+            _ => sum.fold(0_u32, u32::saturating_add).max(1),
+        };
+        let files = agents.iter().map(|agent| agent.files_per_loop).min();
+        let files = files.unwrap_or_else(open_files_max);
+        let layout = layout(plan, cores, files, workers_count);
+        let lab = request.lab.as_deref();
+        let namespaces = namespaces(&request.netns, lab, plan, workers_count)?;
+        let known = known_places(plan, &namespaces)?;
+        let at = known.as_ref().map_or(&[][..], |(places, _)| places);
+        let (warning, shares) = match agents {
+            [] => {
+                let at = (namespaces.as_slice(), at);
+                let warning = preflight::check(plan, layout.users_max, force, at)?;
+                (warning, Vec::new())
+            }
+            agents => preflight::check_fleet(plan, &layout, force, (agents, at))?,
+        };
+        Ok(Generator {
+            workers_count,
+            cores,
+            layout,
+            namespaces,
+            known,
+            shares,
+            warning,
+        })
+    }
+}
+
+/// The run's zero, a moment from now; of a fleet, a longer one.
+fn zero(is_fleet: bool) -> Zero {
+    let delay_ns = match is_fleet {
+        true => FLEET_START_DELAY_NS,
+        false => START_DELAY_NS,
+    };
     Zero {
-        monotonic_ns: monotonic_ns() + START_DELAY_NS,
-        unix_ns: unix_ns() + START_DELAY_NS,
+        monotonic_ns: monotonic_ns() + delay_ns,
+        unix_ns: unix_ns() + delay_ns,
     }
 }

@@ -8,8 +8,10 @@
 //! | `layout` | how many loops, and how they wait |
 //! | `setup` | what loops need besides the plan |
 //! | `threads` | loops as threads of this process |
-//! | `processes` | the worker processes of a run |
-//! | `process` | one worker process, from its start to its end |
+//! | `processes` | the workers of a run |
+//! | `process` | one worker, from its start to its end |
+//! | `fleet`, `agent` | workers on machines of a fleet: what is required of it, and the first words with an agent |
+//! | `carrier` | what carries frames: TCP, or what a fleet has instead |
 //! | `listener` | accepts the workers that were started for this run |
 //! | `connection` | the controller's side of one worker's connection |
 //! | `check` | refuses values that are impossible in this run |
@@ -19,10 +21,13 @@
 //! | `serve`, `credits` | the worker's side |
 //! | `news`, `rows` | what loops report, and the channel of their rows |
 
+mod agent;
+pub(crate) mod carrier;
 mod check;
 mod clock;
 mod connection;
 mod credits;
+pub(crate) mod fleet;
 mod frame;
 pub(crate) mod fuzzing;
 pub(crate) mod layout;

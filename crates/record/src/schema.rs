@@ -145,6 +145,9 @@ pub struct RegionInfo {
 pub struct WorkerInfo {
     /// Its number on its machine.
     pub pid: u32,
+    /// The agent that started it; `None`: it was started by the controller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// Version of Throng.
     pub throng: String,
     /// The first of its loops. Without regions, its users are those whose number leaves one of its loops

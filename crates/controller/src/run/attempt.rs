@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use engine::driver::real::{StopFlag, Waiting};
 use engine::trace::{TraceEvent, TraceRequest, Traced};
+use machine::loops::cores;
 use plan::{Phase, PhaseKind, Plan, SessionId};
 
 use super::error::ConductError;
@@ -57,7 +58,7 @@ pub fn try_user(
     };
     let address = target.as_ref().map(|target| target.address);
     let (places, _) = places(&plan, &[None])?;
-    let mut setup = prepare(&plan, address, (layout, places), folder)?;
+    let mut setup = prepare(&plan, address, (layout, places), (folder, cores()))?;
     let (sink, events) = channel();
     setup.trace = Some(TraceRequest {
         user: request.user,
@@ -70,7 +71,7 @@ pub fn try_user(
     let (rows_in, rows) = rows_channel();
     let mut pool = Pool::prepare(&plan, &setup, None, &stop, rows_in)?;
     let secrets = Secrets::of_scenario(request.scenario, &plan.secret_sets);
-    pool.start(zero());
+    pool.start(zero(false));
     loop {
         let is_over = matches!(pool.receive(POLL), PoolEvent::Finished);
         rows.try_iter().for_each(drop);

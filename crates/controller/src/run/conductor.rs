@@ -30,6 +30,8 @@ use crate::workers::protocol::Usage;
 
 /// How long the conductor waits for news of its loops before it looks at everything else.
 const POLL: Duration = Duration::from_millis(50);
+/// An interval is in the files of the record after this time at the latest: checkpoints are three seconds apart.
+const STORED_AFTER_NS: u64 = 4_000_000_000;
 
 /// A run that goes on.
 pub(super) struct Conductor<'a> {
@@ -122,6 +124,12 @@ impl Conductor<'_> {
                         .event(at_ns, EventKind::Sampling { rate, reason })?;
                 }
                 PoolEvent::Lost(lost) => self.record_lost_worker(lost)?,
+                PoolEvent::Notices(notices) => {
+                    for text in notices {
+                        self.journal
+                            .event(self.now_ns(), EventKind::Note { text })?;
+                    }
+                }
                 PoolEvent::None => {}
                 PoolEvent::Finished => {
                     if let Some(rest) = self.merger.remainder() {
@@ -147,7 +155,9 @@ impl Conductor<'_> {
                 self.stop.drain();
             }
             while let Some(interval) = self.merger.next() {
+                let end_ns = interval.row.end_ns;
                 self.take_interval(interval, pool.usage(), on_tick)?;
+                pool.mark_stored(end_ns.saturating_sub(STORED_AFTER_NS));
             }
         }
     }

@@ -8,10 +8,15 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use engine::driver::real::Namespace;
 use machine::limits::{Demand, Sources, about};
 use machine::{Facts, MachineLimits};
-use plan::Plan;
+use plan::{Plan, Target};
 
 use super::error::{ConductError, TooSmall};
 use super::places::NetnsError;
+use crate::workers::fleet::{Agent, FleetError, shares};
+use crate::workers::layout::Layout;
+use crate::workers::pool::PoolError;
+use crate::workers::process::WorkersError;
+use crate::workers::protocol::Loops;
 use crate::workers::setup::Place;
 
 /// Compares the `users` of `plan` with the limits of this machine, and of the network namespaces of its regions. A run
@@ -44,6 +49,42 @@ pub(super) fn check(
         ))),
         Some(small) => Err(small.into()),
     }
+}
+
+/// Compares the users of `plan` with what the agents of a fleet can hold, and deals the loops of `layout` to them. The
+/// rest is as with [`check`].
+pub(super) fn check_fleet(
+    plan: &Plan,
+    layout: &Layout,
+    force: bool,
+    (agents, places): (&[Agent], &[Place]),
+) -> Result<(Option<String>, Vec<Loops>), ConductError> {
+    let away = agents.iter().find(|agent| !agent.is_here);
+    if let (Target::Builtin { .. }, Some(agent)) = (&plan.target, away) {
+        let agent = agent.name.clone();
+        return Err(refused(FleetError::BuiltIn { agent }));
+    }
+    let addresses = places.first().map_or_else(Vec::new, addresses);
+    let sources = plan.options.source_addresses.len() as u64;
+    // Whether an address is an agent's own is known of loopback, and on this machine.
+    let is_theirs = |ip: IpAddr| ip.is_loopback() || away.is_none() && is_own(ip);
+    let demand = demand(layout.users_max, &addresses, sources, is_theirs);
+    let pairs = match demand.sources {
+        Sources::Loopback => None,
+        Sources::Pairs(count) => Some(count),
+    };
+    let all = Loops::all(layout.loops_count);
+    let place = (demand.target_here, pairs);
+    let (shares, small) = shares(agents, all, layout.users_max, place);
+    match small {
+        None => Ok((None, shares)),
+        Some(small) if force => Ok((Some(format!("{small}, and did")), shares)),
+        Some(small) => Err(refused(small)),
+    }
+}
+
+fn refused(error: FleetError) -> ConductError {
+    ConductError::Pool(PoolError::Workers(WorkersError::Fleet(error)))
 }
 
 /// Each namespace has ports of its own; memory and files are the machine's.

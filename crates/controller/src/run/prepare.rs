@@ -3,7 +3,6 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
-use machine::loops::cores;
 use plan::Plan;
 use plan::{Endpoint, Target};
 use trust::Identity;
@@ -14,12 +13,13 @@ use crate::workers::layout::Layout;
 use crate::workers::protocol::Trust;
 use crate::workers::setup::{LoopsSetup, Place};
 
-/// Prepares a run of `plan`, whose target was started, at `places` by region. Files are relative to `folder`.
+/// Prepares a run of `plan`, whose target was started, at `places` by region, by a generator with that many
+/// cores. Files are relative to `folder`.
 pub(super) fn prepare(
     plan: &Plan,
     target: Option<SocketAddr>,
     (layout, places): (Layout, Vec<Place>),
-    folder: &Path,
+    (folder, cores): (&Path, u32),
 ) -> Result<LoopsSetup, ConductError> {
     Ok(LoopsSetup {
         target,
@@ -27,7 +27,7 @@ pub(super) fn prepare(
         sources: plan.options.source_addresses.clone(),
         trust: trust(plan, folder)?,
         layout,
-        cores: cores(),
+        cores,
         trace: None,
     })
 }

@@ -1,14 +1,16 @@
 //! The controller's side of one worker's connection.
 
-use std::net::{Shutdown, TcpStream};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use engine::driver::real::LoopNews;
 use machine::clock::monotonic_ns;
 use record::Measurement;
 
+use super::carrier::{Bytes, Carrier};
 use super::check::Check;
 use super::clock::{EXCHANGES, Exchange, Offset};
 use super::frame::{FrameError, FrameReader, send};
@@ -21,15 +23,20 @@ const ANSWER_TIME_MAX: Duration = Duration::from_secs(120);
 /// The sending half of the connection, and when something last came from the worker.
 #[derive(Debug)]
 pub(super) struct Link {
-    stream: Mutex<TcpStream>,
+    stream: Mutex<Bytes>,
+    carrier: Arc<dyn Carrier>,
     received_ns: AtomicU64,
+    /// Where the intervals that are not stored yet end: in time, and in bytes.
+    unstored: Mutex<VecDeque<(u64, u64)>>,
 }
 
 impl Link {
-    pub(super) fn new(stream: TcpStream) -> Link {
+    pub(super) fn new(carrier: Arc<dyn Carrier>) -> Link {
         Link {
-            stream: Mutex::new(stream),
+            stream: Mutex::new(Bytes(Arc::clone(&carrier))),
+            carrier,
             received_ns: AtomicU64::new(monotonic_ns()),
+            unstored: Mutex::default(),
         }
     }
 
@@ -44,15 +51,36 @@ impl Link {
         self.received_ns.load(Ordering::Relaxed)
     }
 
-    fn note_received(&self) {
+    /// Whether our own side is cut off.
+    pub(super) fn is_cut_off(&self) -> bool {
+        self.carrier.is_cut_off()
+    }
+
+    /// An interval until `end_ns` came whose message ends at `position`.
+    fn note_interval(&self, end_ns: u64, position: u64) {
+        let mut unstored = self.unstored.lock().unwrap_or_else(PoisonError::into_inner);
+        unstored.push_back((end_ns, position));
+    }
+
+    /// All intervals until `until_ns` are in the record.
+    pub(super) fn mark_stored(&self, until_ns: u64) {
+        let mut unstored = self.unstored.lock().unwrap_or_else(PoisonError::into_inner);
+        let stored = unstored
+            .iter()
+            .take_while(|(end_ns, _)| *end_ns <= until_ns);
+        let stored = stored.count();
+        if let Some((_, position)) = unstored.drain(..stored).next_back() {
+            self.carrier.mark_stored(position);
+        }
+    }
+
+    pub(super) fn note_received(&self) {
         self.received_ns.store(monotonic_ns(), Ordering::Relaxed);
     }
 
     /// Closes the connection both ways; the worker ends as well.
     pub(super) fn close(&self) {
-        let stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
-        // An error means that it is closed already.
-        let _ = stream.shutdown(Shutdown::Both);
+        self.carrier.close();
     }
 }
 
@@ -65,7 +93,7 @@ pub(super) struct Connection {
     /// Its version.
     pub(super) throng: String,
     pub(super) link: Arc<Link>,
-    reader: FrameReader<TcpStream>,
+    reader: FrameReader<Bytes>,
 }
 
 /// Why a worker does not get ready.
@@ -85,15 +113,15 @@ impl Connection {
         index: usize,
         introduction: Introduction,
         throng: String,
-        stream: TcpStream,
-        reader: FrameReader<TcpStream>,
+        carrier: Arc<dyn Carrier>,
+        reader: FrameReader<Bytes>,
     ) -> Result<Connection, FrameError> {
-        stream.set_read_timeout(Some(ANSWER_TIME_MAX))?;
+        carrier.set_timeout(ANSWER_TIME_MAX)?;
         Ok(Connection {
             index,
             introduction,
             throng,
-            link: Arc::new(Link::new(stream)),
+            link: Arc::new(Link::new(carrier)),
             reader,
         })
     }
@@ -178,6 +206,10 @@ impl Connection {
         let report = match message {
             ToController::News(loop_news) => {
                 check.news(&loop_news).map_err(|error| error.to_string())?;
+                if let LoopNews::Delta(delta) = &loop_news {
+                    let position = self.reader.position();
+                    self.link.note_interval(delta.end_ns, position);
+                }
                 News::Loop(loop_news)
             }
             ToController::Rows(rows) => {

@@ -50,6 +50,8 @@ pub(crate) struct FrameReader<R> {
     /// Bytes at the front of `buffer` that were handed out.
     taken: usize,
     bytes_max: usize,
+    /// Bytes of all messages that were handed out.
+    position: u64,
 }
 
 impl<R: Read> FrameReader<R> {
@@ -61,6 +63,7 @@ impl<R: Read> FrameReader<R> {
             buffer: Vec::new(),
             taken: 0,
             bytes_max: HELLO_BYTES_MAX,
+            position: 0,
         }
     }
 
@@ -72,12 +75,18 @@ impl<R: Read> FrameReader<R> {
             buffer: self.buffer,
             taken: self.taken,
             bytes_max: self.bytes_max,
+            position: self.position,
         }
     }
 
     /// The peer is known: frames of any length allowed.
     pub(crate) fn trust(&mut self) {
         self.bytes_max = FRAME_BYTES_MAX;
+    }
+
+    /// Where the last message ended, in bytes from the beginning.
+    pub(crate) fn position(&self) -> u64 {
+        self.position
     }
 
     /// The next message. After a timeout it can be requested again.
@@ -110,6 +119,7 @@ impl<R: Read> FrameReader<R> {
         let end = LENGTH_BYTES + length;
         self.fill(end)?;
         self.taken = end;
+        self.position += end as u64;
         Ok(&self.buffer[LENGTH_BYTES..end])
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use machine::clock::monotonic_ns;
 
+use super::carrier::{Bytes, Carrier};
 use super::connection::Connection;
 use super::frame::{FrameError, FrameReader, send};
 use super::protocol::{Answer, Hello, Introduction, MAGIC, PROTOCOL_VERSION};
@@ -119,7 +120,8 @@ fn handshake(
         until_ns,
     });
     let (hello, rest) = reader.next_front::<Hello>()?;
-    let mut reader = reader.with_stream(|limited| limited.stream);
+    let carrier: Arc<dyn Carrier> = Arc::new(stream.try_clone()?);
+    let mut reader = reader.with_stream(|_| Bytes(Arc::clone(&carrier)));
     if hello.magic != MAGIC {
         return Ok(None);
     }
@@ -136,7 +138,7 @@ fn handshake(
     let introduction: Introduction = postcard::from_bytes(&rest)?;
     send(&mut stream, &Answer { refused: None })?;
     reader.trust();
-    let connection = Connection::new(index, introduction, hello.throng, stream, reader)?;
+    let connection = Connection::new(index, introduction, hello.throng, carrier, reader)?;
     Ok(Some(Accepted::Worker(Box::new(connection))))
 }
 
@@ -169,7 +171,7 @@ fn redeem(tokens: &Mutex<Vec<Option<String>>>, token: &str) -> Option<usize> {
 }
 
 /// Why a worker of another version is refused.
-fn incompatible(hello: &Hello, throng: &str) -> Option<String> {
+pub(super) fn incompatible(hello: &Hello, throng: &str) -> Option<String> {
     let same = hello.protocol == PROTOCOL_VERSION && hello.throng == throng;
     (!same).then(|| {
         format!(

@@ -35,6 +35,8 @@ pub enum PoolError {
 pub(crate) enum PoolEvent {
     Loop(LoopNews),
     Lost(LostWorker),
+    /// What the user is to learn of agents.
+    Notices(Vec<String>),
     /// Nothing that concerns the run.
     None,
     /// All loops have ended, or are lost.
@@ -69,7 +71,7 @@ impl Pool {
             Some(request) => Backend::Processes(Processes::prepare(
                 plan,
                 setup,
-                request,
+                &request,
                 stop,
                 (sender, rows),
             )?),
@@ -94,7 +96,10 @@ impl Pool {
     /// The next event, or [`PoolEvent::None`] after `timeout`.
     pub(crate) fn receive(&mut self, timeout: Duration) -> PoolEvent {
         if let Backend::Processes(processes) = &mut self.loops {
-            processes.supervise();
+            let notices = processes.supervise();
+            if !notices.is_empty() {
+                return PoolEvent::Notices(notices);
+            }
         }
         let news = match self.news.recv_timeout(timeout) {
             Ok(news) => news,
@@ -116,6 +121,13 @@ impl Pool {
             }
             // Threads of this process are no workers.
             (_, Backend::Threads(_)) => PoolEvent::None,
+        }
+    }
+
+    /// All intervals until `until_ns` are in the record.
+    pub(crate) fn mark_stored(&self, until_ns: u64) {
+        if let Backend::Processes(processes) = &self.loops {
+            processes.mark_stored(until_ns);
         }
     }
 

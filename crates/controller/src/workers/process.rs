@@ -1,10 +1,11 @@
-//! One worker process, from its start to its end.
+//! One worker, from its start to its end: a process that we started, or one of an agent.
 
 use std::io::Write;
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, SyncSender};
 use std::time::Duration;
@@ -16,6 +17,7 @@ use record::schema::WorkerInfo;
 use super::check::Check;
 use super::clock::Offset;
 use super::connection::{Connection, Link, NotReady};
+use super::fleet::{Fleet, FleetError};
 use super::news::News;
 use super::protocol::{Introduction, Loops, Slice, ToWorker, Usage};
 use crate::inputs::ScenarioText;
@@ -24,15 +26,22 @@ use crate::process;
 /// A worker that sends nothing for this long is lost: ten seconds beyond the second in which it should
 /// have reported.
 const SILENCE_NS_MAX: u64 = 11_000_000_000;
+/// A worker of a fleet that sends nothing for this long is shown to the user: one and a half seconds beyond the second.
+const SILENCE_NS_NOTICED: u64 = 2_500_000_000;
 /// How long a worker may take to end by itself.
 const END_MAX: Duration = Duration::from_secs(5);
 /// How long the end of a worker whose connection broke is waited for, to learn its exit status.
 const EXIT_MAX: Duration = Duration::from_millis(200);
 
-/// The worker processes to start.
-#[derive(Debug, Clone, Copy)]
+/// A fleet, and the loops of each of its agents.
+pub(crate) type Shared = (Rc<dyn Fleet>, Vec<Loops>);
+
+/// The workers to start.
+#[derive(Debug, Clone)]
 pub(crate) struct SpawnRequest<'a> {
     pub(crate) workers_count: u32,
+    /// Whose agents start them, and how they share the loops; `None`: they are processes that we start.
+    pub(crate) fleet: Option<Shared>,
     /// The program that is started as `PROGRAM worker`.
     pub(crate) program: &'a Path,
     /// Throng's version.
@@ -43,13 +52,14 @@ pub(crate) struct SpawnRequest<'a> {
 impl<'a> SpawnRequest<'a> {
     /// `None`: the loops are threads of this process.
     pub(crate) fn new(
-        workers_count: u32,
+        (workers_count, fleet): (u32, Option<Shared>),
         program: &'a Path,
         throng: &'a str,
         scenario: &'a ScenarioText,
     ) -> Option<SpawnRequest<'a>> {
         (workers_count > 0).then_some(SpawnRequest {
             workers_count,
+            fleet,
             program,
             throng,
             scenario,
@@ -75,6 +85,21 @@ pub enum WorkersError {
         of: usize,
         why: String,
     },
+    #[error("agent {agent} did not get ready: {why}")]
+    Agent { agent: String, why: String },
+    #[error(
+        "the clock of agent {agent} is known to {} only, and the run requires {}; a nearer controller or a less busy \
+         network helps, or allow more with --clock-bound",
+        units::duration(*.bound_ns as f64),
+        units::duration(*.max_ns as f64)
+    )]
+    Clock {
+        agent: String,
+        bound_ns: u64,
+        max_ns: u64,
+    },
+    #[error(transparent)]
+    Fleet(#[from] FleetError),
 }
 
 /// A worker that was lost during the run.
@@ -86,10 +111,17 @@ pub(crate) struct LostWorker {
     pub(crate) why: String,
 }
 
-/// A worker process of a run. It ends when this is dropped.
+/// A worker of a run. It ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct WorkerProcess {
-    child: Child,
+    /// `None`: an agent has started it.
+    child: Option<Child>,
+    /// The agent's name.
+    agent: Option<String>,
+    /// When it is lost by its silence.
+    silence_max_ns: u64,
+    /// Whether its silence was reported.
+    silent: bool,
     state: State,
     /// Its share of the run's loops.
     loops: Loops,
@@ -134,8 +166,35 @@ impl WorkerProcess {
             .stdout(Stdio::null());
         let mut child = command.spawn()?;
         let stdin = child.stdin.take();
-        let worker = WorkerProcess {
-            child,
+        let mut worker = WorkerProcess::new(loops);
+        worker.child = Some(child);
+        if let Some(mut stdin) = stdin {
+            // If the process has ended already, its exit status says more than this error.
+            let _ = writeln!(stdin, "{token}");
+        }
+        Ok(worker)
+    }
+
+    /// The worker of an agent, which has connected.
+    pub(super) fn of_agent(
+        agent: &str,
+        silence_max_ns: u64,
+        connection: Box<Connection>,
+        (loops, check): (Loops, Check),
+    ) -> WorkerProcess {
+        let mut worker = WorkerProcess::new(loops);
+        worker.agent = Some(agent.to_owned());
+        worker.silence_max_ns = silence_max_ns;
+        worker.connect(connection, check);
+        worker
+    }
+
+    fn new(loops: Loops) -> WorkerProcess {
+        WorkerProcess {
+            child: None,
+            agent: None,
+            silence_max_ns: SILENCE_NS_MAX,
+            silent: false,
             state: State::Started,
             loops,
             introduction: Introduction::default(),
@@ -144,12 +203,11 @@ impl WorkerProcess {
             offset: Offset::default(),
             usage: Usage::default(),
             closed_because: None,
-        };
-        if let Some(mut stdin) = stdin {
-            // If the process has ended already, its exit status says more than this error.
-            let _ = writeln!(stdin, "{token}");
         }
-        Ok(worker)
+    }
+
+    pub(super) fn offset(&self) -> Offset {
+        self.offset
     }
 
     pub(super) fn is_connected(&self) -> bool {
@@ -158,11 +216,14 @@ impl WorkerProcess {
 
     /// The exit status, if the process ends within `timeout`.
     pub(super) fn wait(&mut self, timeout: Duration) -> Option<String> {
-        process::wait_for_end(&mut self.child, timeout).map(|status| status.to_string())
+        let child = self.child.as_mut()?;
+        process::wait_for_end(child, timeout).map(|status| status.to_string())
     }
 
     pub(super) fn kill(&mut self) {
-        process::end(&mut self.child, Duration::ZERO);
+        if let Some(child) = &mut self.child {
+            process::end(child, Duration::ZERO);
+        }
     }
 
     /// The worker has connected; it gets its slice with [`WorkerProcess::send_slice`].
@@ -202,6 +263,7 @@ impl WorkerProcess {
         news: &Sender<News>,
         rows: &SyncSender<Vec<Measurement>>,
     ) {
+        self.excuse_silence();
         self.send(&ToWorker::Start {
             clock_ns: self.offset.theirs(zero.monotonic_ns),
             unix_ns: zero.unix_ns,
@@ -225,16 +287,56 @@ impl WorkerProcess {
         }
     }
 
-    /// Closes the connection to a worker that has been silent for too long at `now_ns`.
-    pub(super) fn check_silence(&mut self, now_ns: u64) {
-        let Some(link) = self.link.as_ref().filter(|_| self.closed_because.is_none()) else {
-            return;
-        };
+    /// Closes the connection to a worker that has been silent for too long at `now_ns`. Returns what the user is to learn of
+    /// an agent.
+    pub(super) fn check_silence(&mut self, now_ns: u64) -> Option<String> {
+        let link = self
+            .link
+            .as_ref()
+            .filter(|_| self.closed_because.is_none())?;
         let silent_ns = now_ns.saturating_sub(link.received_ns());
-        if silent_ns > SILENCE_NS_MAX {
-            let seconds = silent_ns / 1_000_000_000;
+        let seconds = silent_ns / 1_000_000_000;
+        if silent_ns > self.silence_max_ns {
             self.closed_because = Some(format!("it was silent for {seconds} s"));
             link.close();
+        }
+        let agent = self.agent.as_ref()?;
+        let is_silent = silent_ns > SILENCE_NS_NOTICED;
+        if is_silent == std::mem::replace(&mut self.silent, is_silent) {
+            return None;
+        }
+        Some(match is_silent {
+            true => format!(
+                "agent {agent} has been silent for {}; it is lost after {}",
+                units::duration(silent_ns as f64),
+                units::duration(self.silence_max_ns as f64)
+            ),
+            false => format!("agent {agent} reports again"),
+        })
+    }
+
+    /// Whether our side of its connection is cut off.
+    pub(super) fn is_cut_off(&self) -> bool {
+        self.link.as_ref().is_some_and(|link| link.is_cut_off())
+    }
+
+    /// It could not be heard: its silence begins now.
+    pub(super) fn excuse_silence(&self) {
+        if let Some(link) = &self.link {
+            link.note_received();
+        }
+    }
+
+    /// Our side of its connection was cut off for too long.
+    pub(super) fn give_up(&mut self, why: &str) {
+        self.closed_because.get_or_insert_with(|| why.to_owned());
+        self.close();
+    }
+
+    /// All intervals until `until_ns` are in the record.
+    pub(super) fn mark_stored(&self, until_ns: u64) {
+        if let Some(link) = &self.link {
+            link.mark_stored(until_ns);
         }
     }
 
@@ -249,10 +351,18 @@ impl WorkerProcess {
         self.kill();
         LostWorker {
             worker,
-            pid: self.child.id(),
+            pid: self.pid(),
             loops: self.loops,
-            why,
+            why: match &self.agent {
+                Some(agent) => format!("agent {agent}: {why}"),
+                None => why,
+            },
         }
+    }
+
+    fn pid(&self) -> u32 {
+        let child = self.child.as_ref();
+        child.map_or(self.introduction.pid, Child::id)
     }
 
     /// The worker is done. Its process ends once the connection is closed.
@@ -286,7 +396,8 @@ impl WorkerProcess {
 
     pub(super) fn info(&self) -> WorkerInfo {
         WorkerInfo {
-            pid: self.child.id(),
+            pid: self.pid(),
+            agent: self.agent.clone(),
             throng: self.throng.clone(),
             loops_first: self.loops.first,
             loops: self.loops.count,
@@ -301,6 +412,9 @@ impl WorkerProcess {
 
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
-        process::end(&mut self.child, END_MAX);
+        match &mut self.child {
+            Some(child) => process::end(child, END_MAX),
+            None => self.close(),
+        }
     }
 }

@@ -1,5 +1,6 @@
-//! The worker processes of a run, which speak the protocol of `docs/worker-protocol.md`.
+//! The workers of a run, which speak the protocol of `docs/worker-protocol.md`.
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, SyncSender};
 use std::time::Duration;
@@ -11,18 +12,23 @@ use plan::Plan;
 use record::Measurement;
 use record::schema::WorkerInfo;
 
+use super::agent::accept;
 use super::check::Check;
 use super::connection::NotReady;
+use super::fleet::Fleet;
 use super::listener::{Accepted, Listener};
 use super::news::News;
 use super::process::{LostWorker, SpawnRequest, WorkerProcess, WorkersError};
 use super::protocol::{Loops, Slice, ToWorker, Usage, plan_digest};
 use super::setup::LoopsSetup;
+use crate::inputs::ScenarioText;
 
 /// How long workers may take to connect.
 const CONNECT_NS_MAX: u64 = 30_000_000_000;
 /// A process that has ended may just have been refused: how long its reason is waited for.
 const REASON_NS_MAX: u64 = 500_000_000;
+/// Bytes of the token of an agent's worker.
+const TOKEN_BYTES: usize = 16;
 
 /// The workers of a run. Their processes end when this is dropped.
 #[derive(Debug)]
@@ -38,6 +44,9 @@ pub(super) struct Processes {
     /// What names stand for, and which version of it was sent.
     addresses: Option<Arc<AddressBook>>,
     sent_version: u64,
+    fleet: Option<Rc<dyn Fleet>>,
+    /// Since when our own side has been cut off from all workers.
+    cut_off_ns: Option<u64>,
 }
 
 impl Processes {
@@ -45,17 +54,26 @@ impl Processes {
     pub(super) fn prepare(
         plan: &Plan,
         setup: &LoopsSetup,
-        request: SpawnRequest<'_>,
+        request: &SpawnRequest<'_>,
         stop: &Arc<StopFlag>,
         out: (Sender<News>, SyncSender<Vec<Measurement>>),
     ) -> Result<Processes, WorkersError> {
         let of = request.workers_count as usize;
-        let fail = |index: usize, error: NotReady| WorkersError::NotReady {
-            number: index + 1,
-            of,
-            why: error.to_string(),
+        let fail = |index: usize, error: NotReady| match &request.fleet {
+            Some((fleet, _)) => WorkersError::Agent {
+                agent: fleet.agents()[index].name.clone(),
+                why: error.to_string(),
+            },
+            None => WorkersError::NotReady {
+                number: index + 1,
+                of,
+                why: error.to_string(),
+            },
         };
-        let mut workers = spawn(request, plan, Loops::all(setup.layout.loops_count))?;
+        let mut workers = match &request.fleet {
+            Some((fleet, shares)) => open(fleet.as_ref(), shares, request, plan)?,
+            None => spawn(request, plan, Loops::all(setup.layout.loops_count))?,
+        };
         let digest = plan_digest(plan);
         for (index, worker) in workers.iter_mut().enumerate() {
             let slice = slice(setup, request, &digest, worker.loops());
@@ -67,6 +85,9 @@ impl Processes {
         for (index, worker) in workers.iter_mut().enumerate() {
             worker.await_ready().map_err(|error| fail(index, error))?;
         }
+        if let Some((fleet, _)) = &request.fleet {
+            check_clocks(fleet.as_ref(), &workers)?;
+        }
         Ok(Processes {
             workers,
             out: Some(out),
@@ -75,6 +96,8 @@ impl Processes {
             sent_paused: false,
             addresses: setup.addresses().cloned(),
             sent_version: 0,
+            fleet: request.fleet.as_ref().map(|(fleet, _)| Rc::clone(fleet)),
+            cut_off_ns: None,
         })
     }
 
@@ -88,10 +111,12 @@ impl Processes {
         }
     }
 
-    /// Passes on that the run is to stop, its arrivals are to pause or names stand for other addresses, and drops workers that are silent.
-    pub(super) fn supervise(&mut self) {
+    /// Passes on that the run is to stop, its arrivals are to pause or names stand for other addresses, and drops
+    /// workers that are silent. Returns what the user is to learn.
+    pub(super) fn supervise(&mut self) -> Vec<String> {
         let (level, paused) = (self.stop.level(), self.stop.is_paused());
         let now_ns = monotonic_ns();
+        let mut notices: Vec<String> = self.check_own_side(now_ns).into_iter().collect();
         let addresses = self.changed_addresses();
         for worker in self.workers.iter_mut().filter(|worker| worker.is_running()) {
             if level > self.sent_level {
@@ -103,9 +128,42 @@ impl Processes {
             if let Some(addresses) = &addresses {
                 worker.send(&ToWorker::Addresses(addresses.to_vec()));
             }
-            worker.check_silence(now_ns);
+            notices.extend(worker.check_silence(now_ns));
         }
         (self.sent_level, self.sent_paused) = (level, paused);
+        if let Some(fleet) = &self.fleet {
+            notices.iter().for_each(|what| fleet.notify(what));
+        }
+        notices
+    }
+
+    /// While we are cut off nothing is known of workers; they continue. Returns what the user is to learn.
+    fn check_own_side(&mut self, now_ns: u64) -> Option<String> {
+        let fleet = self.fleet.as_ref()?;
+        if !self.workers.iter().any(WorkerProcess::is_cut_off) {
+            let since_ns = self.cut_off_ns.take()?;
+            let away = units::duration(now_ns.saturating_sub(since_ns) as f64);
+            return Some(format!("NATS is back after {away}"));
+        }
+        let is_new = self.cut_off_ns.is_none();
+        let since_ns = *self.cut_off_ns.get_or_insert(now_ns);
+        let max_ns = fleet.tolerances().silence_ns;
+        let is_over = now_ns.saturating_sub(since_ns) > max_ns;
+        for worker in self.workers.iter_mut().filter(|worker| worker.is_running()) {
+            worker.excuse_silence();
+            if is_over {
+                let max = units::duration(max_ns as f64);
+                worker.give_up(&format!("NATS was out of reach for {max}"));
+            }
+        }
+        is_new.then(|| "NATS is out of reach; agents continue with their plan".to_owned())
+    }
+
+    /// All intervals until `until_ns` are in the record.
+    pub(super) fn mark_stored(&self, until_ns: u64) {
+        for worker in &self.workers {
+            worker.mark_stored(until_ns);
+        }
     }
 
     /// The newest addresses, if they were not sent yet.
@@ -119,7 +177,11 @@ impl Processes {
     }
 
     pub(super) fn mark_lost(&mut self, worker: usize, why: String) -> LostWorker {
-        self.workers[worker].mark_lost(worker, why)
+        let lost = self.workers[worker].mark_lost(worker, why);
+        if let Some(fleet) = &self.fleet {
+            fleet.notify(&format!("worker {} is lost: {}", worker + 1, lost.why));
+        }
+        lost
     }
 
     pub(super) fn mark_done(&mut self, worker: usize) {
@@ -152,9 +214,66 @@ impl Drop for Processes {
     }
 }
 
+/// Lets the agents of a fleet start their workers, and waits until all have introduced themselves.
+fn open(
+    fleet: &dyn Fleet,
+    shares: &[Loops],
+    request: &SpawnRequest<'_>,
+    plan: &Plan,
+) -> Result<Vec<WorkerProcess>, WorkersError> {
+    let fail = |index: usize, why: String| WorkersError::Agent {
+        agent: fleet.agents()[index].name.clone(),
+        why,
+    };
+    let scenario = request.scenario.to_bytes();
+    let mut opened = Vec::new();
+    for index in 0..fleet.agents().len() {
+        let token = machine::secret(TOKEN_BYTES).map_err(WorkersError::Listen)?;
+        let carrier = fleet
+            .open(index, &token, &scenario)
+            .map_err(|why| fail(index, why))?;
+        opened.push((token, carrier));
+    }
+    // They start side by side.
+    let silence_ns = fleet.tolerances().silence_ns;
+    let connected = opened
+        .into_iter()
+        .enumerate()
+        .map(|(index, (token, carrier))| {
+            let connection = accept(index, carrier, (&token, request.throng));
+            let connection = connection.map_err(|error| fail(index, error.to_string()))?;
+            let loops = shares[index];
+            let check = Check::new(plan, loops);
+            let name = &fleet.agents()[index].name;
+            Ok(WorkerProcess::of_agent(
+                name,
+                silence_ns,
+                Box::new(connection),
+                (loops, check),
+            ))
+        });
+    connected.collect()
+}
+
+fn check_clocks(fleet: &dyn Fleet, workers: &[WorkerProcess]) -> Result<(), WorkersError> {
+    let max_ns = fleet.tolerances().clock_bound_ns;
+    let bounds = workers.iter().map(|worker| worker.offset().bound_ns);
+    for (bound_ns, agent) in bounds.zip(fleet.agents()) {
+        if bound_ns > max_ns {
+            let agent = agent.name.clone();
+            return Err(WorkersError::Clock {
+                agent,
+                bound_ns,
+                max_ns,
+            });
+        }
+    }
+    Ok(())
+}
+
 /// Starts workers, each with a share of `all` loops of `plan`, and waits until all have connected.
 fn spawn(
-    request: SpawnRequest<'_>,
+    request: &SpawnRequest<'_>,
     plan: &Plan,
     all: Loops,
 ) -> Result<Vec<WorkerProcess>, WorkersError> {
@@ -225,9 +344,13 @@ fn await_connections(
     Ok(())
 }
 
-fn slice(setup: &LoopsSetup, request: SpawnRequest<'_>, plan_digest: &str, loops: Loops) -> Slice {
+fn slice(setup: &LoopsSetup, request: &SpawnRequest<'_>, plan_digest: &str, loops: Loops) -> Slice {
     Slice {
-        scenario: request.scenario.clone(),
+        scenario: match &request.fleet {
+            // Agents have it already.
+            Some(_) => ScenarioText::default(),
+            None => request.scenario.clone(),
+        },
         plan_digest: plan_digest.to_owned(),
         target: setup.target,
         addresses: setup
@@ -246,7 +369,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::inputs::{Inputs, ScenarioText};
+    use crate::inputs::Inputs;
 
     fn plan() -> Plan {
         let text = "target: http://127.0.0.1:1\nsessions: { one: [ { get: / } ] }\n\
@@ -264,12 +387,13 @@ mod tests {
         };
         let request = SpawnRequest {
             workers_count: 2,
+            fleet: None,
             program: Path::new(program),
             throng: "1.2.3",
             scenario: &scenario,
         };
         let (plan, loops) = (plan(), Loops::all(2));
-        let spawned = spawn(request, &plan, loops);
+        let spawned = spawn(&request, &plan, loops);
         spawned.map(drop).expect_err("it is no worker")
     }
 

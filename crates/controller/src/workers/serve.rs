@@ -18,6 +18,7 @@ use scenario::{Settings, Source};
 use serde::Serialize;
 use trust::{Verify, client_config};
 
+use super::carrier::{Bytes, Carrier};
 use super::credits::Credits;
 use super::frame::{FrameError, FrameReader, send};
 use super::protocol::{
@@ -44,11 +45,8 @@ pub enum WorkError {
     },
     #[error("the controller refused this worker: {0}")]
     Refused(String),
-    #[error("the controller at {address} is gone: {problem}")]
-    Gone {
-        address: SocketAddr,
-        problem: String,
-    },
+    #[error("the controller at {place} is gone: {problem}")]
+    Gone { place: String, problem: String },
     /// What was wrong; the controller got the same text.
     #[error("{0}")]
     Unable(String),
@@ -59,22 +57,44 @@ pub enum WorkError {
 pub fn serve(address: SocketAddr, token: &str, throng: &str) -> Result<(), WorkError> {
     let connected = TcpStream::connect_timeout(&address, CONNECT_TIME_MAX);
     let stream = connected.map_err(|source| WorkError::Connect { address, source })?;
+    let _ = stream.set_nodelay(true);
+    serve_over(
+        &(Arc::new(stream) as _),
+        &address.to_string(),
+        token,
+        throng,
+        None,
+    )
+}
+
+/// The same for the controller at the other end of `carrier`, which is at `place`. `scenario`: what the slice is made
+/// of, in the form of [`ScenarioText::to_bytes`], if it came another way than the slice.
+pub fn serve_over(
+    carrier: &Arc<dyn Carrier>,
+    place: &str,
+    token: &str,
+    throng: &str,
+    scenario: Option<&[u8]>,
+) -> Result<(), WorkError> {
     let gone = |error: FrameError| WorkError::Gone {
-        address,
+        place: place.to_owned(),
         problem: error.to_string(),
     };
-    let mut reader = handshake(&stream, token, throng).map_err(gone)??;
+    let mut reader = handshake(carrier, token, throng).map_err(gone)??;
     let controller = Controller {
-        stream: Mutex::new(stream),
+        stream: Mutex::new(Bytes(Arc::clone(carrier))),
         lost: AtomicBool::new(false),
         credits: Credits::new(ROWS_WINDOW),
         stop: Arc::new(StopFlag::default()),
         addresses: OnceLock::new(),
     };
-    let slice = match reader.next().map_err(gone)? {
+    let mut slice = match reader.next().map_err(gone)? {
         ToWorker::Slice(slice) => slice,
         _ => return Err(gone(FrameError::Cut)),
     };
+    if let Some(bytes) = scenario {
+        slice.scenario = ScenarioText::from_bytes(bytes).map_err(|e| gone(e.into()))?;
+    }
     let running = match SliceRun::prepare(&slice, &controller) {
         Ok(running) => running,
         Err(why) => {
@@ -90,11 +110,10 @@ pub fn serve(address: SocketAddr, token: &str, throng: &str) -> Result<(), WorkE
 
 /// Introduces this worker and waits for the answer.
 fn handshake(
-    stream: &TcpStream,
+    carrier: &Arc<dyn Carrier>,
     token: &str,
     throng: &str,
-) -> Result<Result<FrameReader<TcpStream>, WorkError>, FrameError> {
-    stream.set_nodelay(true)?;
+) -> Result<Result<FrameReader<Bytes>, WorkError>, FrameError> {
     let hello = Hello {
         magic: MAGIC,
         protocol: PROTOCOL_VERSION,
@@ -106,8 +125,9 @@ fn handshake(
         cores: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
         files_per_loop: open_files_max(),
     };
-    send(&mut &*stream, &(hello, introduction))?;
-    let mut reader = FrameReader::new(stream.try_clone()?);
+    let mut stream = Bytes(Arc::clone(carrier));
+    send(&mut stream, &(hello, introduction))?;
+    let mut reader = FrameReader::new(stream);
     let (answer, _) = reader.next_front::<Answer>()?;
     reader.trust();
     Ok(match answer.refused {
@@ -118,7 +138,7 @@ fn handshake(
 
 /// Answers the controller until it sends the start time.
 fn await_start(
-    reader: &mut FrameReader<TcpStream>,
+    reader: &mut FrameReader<Bytes>,
     controller: &Controller,
 ) -> Result<Zero, FrameError> {
     loop {
@@ -140,7 +160,7 @@ fn await_start(
 
 /// The connection to the controller, and what the controller requests.
 struct Controller {
-    stream: Mutex<TcpStream>,
+    stream: Mutex<Bytes>,
     /// The connection broke: nothing is sent any more, and the loops end.
     lost: AtomicBool,
     credits: Credits,
@@ -238,11 +258,7 @@ impl SliceRun {
     }
 
     /// Runs the loops to their end and passes on all they report. The error is for people.
-    fn run(
-        self,
-        mut reader: FrameReader<TcpStream>,
-        controller: &Controller,
-    ) -> Result<(), String> {
+    fn run(self, mut reader: FrameReader<Bytes>, controller: &Controller) -> Result<(), String> {
         let SliceRun {
             mut threads,
             news,

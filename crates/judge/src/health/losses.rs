@@ -111,6 +111,7 @@ mod tests {
 
     fn worker(number: u32) -> WorkerInfo {
         WorkerInfo {
+            agent: None,
             pid: 100 + number,
             throng: "0.0.0".to_owned(),
             loops_first: 2 * number,

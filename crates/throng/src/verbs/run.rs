@@ -47,6 +47,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         program: &program,
         version: env!("CARGO_PKG_VERSION"),
         workers_count: args.workers,
+        fleet: None,
         netns: args.netns.clone(),
         lab: verbs::lab::surroundings()?,
         allow_lost_workers: args.lost_workers.allow_lost_workers,

@@ -184,7 +184,8 @@ impl<'p> Recording<'p> {
         };
         let layout = layout(plan, 1, open_files_max(), 0);
         let (places, _) = places(plan, &[None]).unwrap();
-        let mut setup = prepare(plan, None, (layout, places), Path::new("")).unwrap();
+        let folder = Path::new("");
+        let mut setup = prepare(plan, None, (layout, places), (folder, 2)).unwrap();
         setup.cores = 1;
         let secrets = Secrets::new(&scenario.inputs);
         let mut info = RunStart {
