@@ -19,7 +19,7 @@ const FLOORS: &[&[&str]] = &[
     &["document", "identity", "judge", "probe", "sequences"],
     &["compare", "engine", "lab", "scenario"],
     &["controller", "convert", "export", "live", "model"],
-    &["report"],
+    &["fleet", "report"],
     &["thesis"],
     &["throng"],
 ];
@@ -50,6 +50,7 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
             "balancer",
             "bus",
             "controller",
+            "fleet",
             "market",
             "queue",
             "server",
@@ -86,8 +87,8 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
     ),
     (
         &["async-nats"],
-        &["bus"],
-        "systems under test have their own brokers",
+        &["bus", "fleet"],
+        "controller and agents are connected by `fleet`; systems under test have their own brokers",
     ),
     (
         &["mysql", "redis"],

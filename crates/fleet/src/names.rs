@@ -1,0 +1,74 @@
+//! Names of subjects, streams and buckets. An account with the least privileges is allowed these and `$JS.API.>`,
+//! `$KV.>`, `$O.>` and `_INBOX.>`.
+
+/// The bucket of agents.
+pub(crate) const AGENTS: &str = "throng_agents";
+/// The bucket of runs in progress.
+pub(crate) const RUNS: &str = "throng_runs";
+/// The object store of scenarios.
+pub(crate) const PLANS: &str = "throng_plans";
+/// Longest name of an agent, bytes.
+const NAME_BYTES_MAX: usize = 64;
+
+/// Where an agent takes requests.
+pub(crate) fn agent(name: &str) -> String {
+    format!("throng.agent.{name}")
+}
+
+/// Where the controller of a run takes requests.
+pub(crate) fn run(run: &str) -> String {
+    format!("throng.run.{run}")
+}
+
+/// Where it says each second that it is there.
+pub(crate) fn beat(run: &str) -> String {
+    format!("throng.run.{run}.beat")
+}
+
+/// The stream of a run.
+pub(crate) fn stream(run: &str) -> String {
+    format!("throng_run_{run}")
+}
+
+/// What an agent's worker sends.
+pub(crate) fn from_agent(run: &str, agent: &str) -> String {
+    format!("throng.run.{run}.from.{agent}")
+}
+
+/// What is sent to it.
+pub(crate) fn to_agent(run: &str, agent: &str) -> String {
+    format!("throng.run.{run}.to.{agent}")
+}
+
+/// Whether this may be the name of an agent or a run: names are parts of subjects and keys.
+pub(crate) fn is_name(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    (1..=NAME_BYTES_MAX).contains(&text.len()) && text.chars().all(is_plain)
+}
+
+/// A name made of any text.
+pub(crate) fn plain(text: &str) -> String {
+    let plain = text.chars().map(|c| match c {
+        c if c.is_ascii_alphanumeric() || c == '-' => c,
+        _ => '_',
+    });
+    plain.take(NAME_BYTES_MAX - 16).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_parts_of_subjects() {
+        for good in ["eu-1", "a", "A_b"] {
+            assert!(is_name(good), "{good}");
+        }
+        let long = "x".repeat(65);
+        for bad in ["", "a.b", "a b", "*", ">", "é", &long] {
+            assert!(!is_name(bad), "{bad}");
+        }
+        assert_eq!(plain("host.example"), "host_example");
+        assert!(is_name(&plain(&long)));
+    }
+}
