@@ -4,22 +4,37 @@
 //!
 //! | module | what it does |
 //! |---|---|
+//! | `session` | the controller's side: chooses agents and is the fleet of one run |
+//! | `agent` | an agent: is known, and starts a worker for each run |
+//! | `job` | the worker of one run, in a process of its own |
 //! | `carrier` | the frames of a worker as pieces of a stream |
 //! | `plans` | scenarios in the object store |
 //! | `cards` | what agents and runs say of themselves |
 //! | `choice` | which agents a run gets |
+//! | `admin` | what a fleet does, and what is requested of it |
+//! | `local` | a fleet on this machine |
 //! | `nats`, `names` | the connection; names of subjects, streams and buckets |
 
+mod admin;
+mod agent;
 mod cards;
 mod carrier;
 mod choice;
+mod job;
+mod local;
 mod names;
 mod nats;
 mod plans;
+mod session;
 
+pub use admin::{Admin, Drained};
+pub use agent::{Agent, AgentOptions};
 pub use cards::{AgentCard, RunCard};
 pub use choice::Choice;
+pub use job::work;
+pub use local::{Local, LocalOptions};
 pub use nats::NatsError;
+pub use session::{Session, SessionOptions};
 
 /// Why a fleet cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -1,0 +1,90 @@
+//! What a fleet does, and what is requested of it.
+
+use std::sync::Arc;
+
+use tokio::time::timeout;
+
+use crate::cards::{self, AgentCard, RunCard, json, parse};
+use crate::nats::{ANSWER_TIME_MAX, Nats};
+use crate::session::{Reply, Request};
+use crate::{FleetError, names};
+
+/// A connection to look at a fleet.
+#[derive(Debug)]
+pub struct Admin {
+    nats: Arc<Nats>,
+}
+
+/// An agent that was drained, and the run that it finishes before it ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Drained {
+    pub agent: String,
+    pub run: Option<String>,
+}
+
+impl Admin {
+    pub fn connect(url: &str) -> Result<Admin, FleetError> {
+        let nats = Nats::connect(url, "throng fleet")?;
+        Ok(Admin { nats })
+    }
+
+    pub fn agents(&self) -> Result<Vec<AgentCard>, FleetError> {
+        Ok(self.nats.block(cards::agents(&self.nats))?)
+    }
+
+    pub fn runs(&self) -> Result<Vec<RunCard>, FleetError> {
+        Ok(self.nats.block(cards::runs(&self.nats))?)
+    }
+
+    /// Requests the end of a run in good order.
+    pub fn stop(&self, run: &str) -> Result<(), FleetError> {
+        if !names::is_name(run) {
+            return Err(FleetError::NoRun(run.to_owned()));
+        }
+        let sent = async {
+            let request = self.nats.client.request(names::run(run), "stop".into());
+            timeout(ANSWER_TIME_MAX, request).await
+        };
+        match self.nats.block(sent) {
+            Ok(Ok(_)) => Ok(()),
+            _ => Err(FleetError::NoRun(run.to_owned())),
+        }
+    }
+
+    /// Lets agents end once they are free; those with these labels.
+    pub fn drain(&self, select: &[(String, String)]) -> Result<Vec<Drained>, FleetError> {
+        let has = |card: &AgentCard| {
+            let mut wanted = select.iter();
+            wanted.all(|(key, value)| card.labels.get(key) == Some(value))
+        };
+        let agents = self.agents()?.into_iter().filter(has);
+        agents.map(|card| self.drain_one(card)).collect()
+    }
+
+    fn drain_one(&self, card: AgentCard) -> Result<Drained, FleetError> {
+        let agent = card.name;
+        let sent = async {
+            let request = self
+                .nats
+                .client
+                .request(names::agent(&agent), json(&Request::Drain));
+            timeout(ANSWER_TIME_MAX, request).await
+        };
+        let problem = match self.nats.block(sent) {
+            Ok(Ok(answer)) => match parse::<Reply>(&answer.payload) {
+                Some(Reply { refused: None }) => None,
+                Some(Reply { refused: Some(why) }) => Some(why),
+                None => Some("its answer cannot be read".to_owned()),
+            },
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(_) => Some("no answer in time".to_owned()),
+        };
+        match problem {
+            None => Ok(Drained {
+                agent,
+                run: card.run,
+            }),
+            Some(problem) => Err(FleetError::Silent { agent, problem }),
+        }
+    }
+}

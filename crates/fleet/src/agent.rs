@@ -1,0 +1,250 @@
+//! An agent: lets itself be known, and starts a worker for each run.
+
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use controller::PROTOCOL_VERSION;
+use futures_util::StreamExt;
+use tokio::time::timeout;
+
+use crate::cards::{self, AgentCard, LAST, RENEW, json, parse};
+use crate::carrier::abort;
+use crate::job::Job;
+use crate::nats::{ANSWER_TIME_MAX, Nats};
+use crate::session::{Offer, Reply, Request};
+use crate::{FleetError, names};
+
+/// How often the agent looks at its worker, and at whether it is to end.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What an agent is.
+#[derive(Debug, Clone)]
+pub struct AgentOptions<'a> {
+    pub url: &'a str,
+    /// `None`: its host and process.
+    pub name: Option<String>,
+    pub labels: Vec<(String, String)>,
+    /// How many agents share this machine.
+    pub parts: u32,
+    /// The program that is started as `PROGRAM agent --job`.
+    pub program: &'a Path,
+    /// Throng's version.
+    pub throng: &'a str,
+}
+
+/// An agent that is known to the fleet.
+#[derive(Debug)]
+pub struct Agent<'a> {
+    nats: Arc<Nats>,
+    options: AgentOptions<'a>,
+    card: AgentCard,
+    worker: Option<Worker>,
+}
+
+/// The worker of the run that goes on. It ends when its standard input does.
+#[derive(Debug)]
+struct Worker {
+    run: String,
+    child: Child,
+}
+
+impl<'a> Agent<'a> {
+    /// Connects an agent to its fleet. It takes runs with [`Agent::serve`].
+    pub fn join(options: AgentOptions<'a>) -> Result<Agent<'a>, FleetError> {
+        let name = options.name.clone().unwrap_or_else(|| {
+            let host = machine::procfs::hostname().unwrap_or_else(|| "agent".to_owned());
+            format!("{}-{}", names::plain(&host), std::process::id())
+        });
+        if !names::is_name(&name) {
+            return Err(FleetError::Name(name));
+        }
+        let nats = Nats::connect(options.url, &format!("throng agent {name}"))?;
+        let mut card = AgentCard::of_this_machine(&name, options.throng, options.parts);
+        card.labels = options.labels.iter().cloned().collect();
+        let others = nats.block(cards::agents(&nats))?;
+        if others.iter().any(|other| other.name == name) {
+            return Err(FleetError::NameTaken(name));
+        }
+        let agent = Agent {
+            nats,
+            options,
+            card,
+            worker: None,
+        };
+        Ok(agent)
+    }
+
+    /// Its name and where it is.
+    pub fn card(&self) -> &AgentCard {
+        &self.card
+    }
+
+    /// The server that it is connected to.
+    pub fn server(&self) -> &str {
+        &self.nats.server
+    }
+
+    /// Takes one run after another until `stop` is set, or until it was drained. `say` gets what is of interest.
+    pub fn serve(mut self, stop: &AtomicBool, say: &dyn Fn(&str)) -> Result<(), FleetError> {
+        let nats = Arc::clone(&self.nats);
+        nats.block(async {
+            let requests = nats.client.subscribe(names::agent(&self.card.name)).await;
+            let mut requests = requests.map_err(|error| nats.refused("be listened to", &error))?;
+            // The first card is an error if it cannot be written; later ones may meet a restart of NATS.
+            self.put_card().await?;
+            say(&format!(
+                "agent {} waits for runs at {}",
+                self.card.name, self.nats.server
+            ));
+            let mut until_renewal = RENEW;
+            while !stop.load(Ordering::Relaxed) {
+                let request = timeout(LOOK, requests.next()).await;
+                if let Ok(None) = request {
+                    let closed = nats.refused("be listened to", &"the connection was closed");
+                    return Err(closed.into());
+                }
+                if let Ok(Some(message)) = request {
+                    let reply = self.answer(&message.payload, say);
+                    if let Some(to) = message.reply {
+                        let _ = nats.client.publish(to, json(&reply)).await;
+                        let _ = timeout(ANSWER_TIME_MAX, nats.client.flush()).await;
+                    }
+                    until_renewal = Duration::ZERO;
+                }
+                if self.look_at_worker(say).await {
+                    until_renewal = Duration::ZERO;
+                }
+                if self.card.draining && self.worker.is_none() {
+                    break;
+                }
+                until_renewal = until_renewal.saturating_sub(LOOK);
+                if until_renewal.is_zero() {
+                    until_renewal = RENEW;
+                    // Without NATS it is known again when NATS is.
+                    let _ = timeout(ANSWER_TIME_MAX, self.put_card()).await;
+                }
+            }
+            self.leave().await;
+            Ok(())
+        })
+    }
+
+    async fn put_card(&self) -> Result<(), FleetError> {
+        let agents = self.nats.bucket(names::AGENTS, LAST).await?;
+        let put = agents.put(&self.card.name, json(&self.card)).await;
+        put.map_err(|error| self.nats.refused("keep the agent's card", &error))?;
+        Ok(())
+    }
+
+    async fn leave(&mut self) {
+        if let Some(mut worker) = self.worker.take() {
+            worker.end();
+            let (run, name) = (&worker.run, &self.card.name);
+            abort(&self.nats, run, name, "its agent was stopped").await;
+        }
+        let gone = async {
+            if let Ok(agents) = self.nats.bucket(names::AGENTS, LAST).await {
+                let _ = agents.delete(&self.card.name).await;
+            }
+        };
+        // Otherwise the card goes by its age.
+        let _ = timeout(ANSWER_TIME_MAX, gone).await;
+    }
+
+    fn answer(&mut self, request: &[u8], say: &dyn Fn(&str)) -> Reply {
+        let refused = match parse::<Request>(request) {
+            None => Some(format!(
+                "the request cannot be read by Throng {}",
+                self.options.throng
+            )),
+            Some(Request::Drain) => {
+                self.card.draining = true;
+                None
+            }
+            Some(Request::Run(offer)) => self.take(offer, say).err(),
+        };
+        Reply { refused }
+    }
+
+    /// Starts a worker. The error is for people.
+    fn take(&mut self, offer: Offer, say: &dyn Fn(&str)) -> Result<(), String> {
+        let own = self.options.throng;
+        if offer.throng != own || offer.protocol != PROTOCOL_VERSION {
+            return Err(format!(
+                "the agent is Throng {own} with protocol {PROTOCOL_VERSION}, the controller is Throng {} with protocol \
+                 {}; both must have the same version",
+                offer.throng, offer.protocol
+            ));
+        }
+        if let Some(worker) = &self.worker {
+            return Err(format!("it takes part in run {}", worker.run));
+        }
+        if self.card.draining {
+            return Err("it was drained".to_owned());
+        }
+        if !names::is_name(&offer.run) {
+            return Err("the run has no name that can be".to_owned());
+        }
+        let run = offer.run.clone();
+        let job = Job {
+            url: self.options.url.to_owned(),
+            agent: self.card.name.clone(),
+            offer,
+        };
+        let mut command = Command::new(self.options.program);
+        // A process group of its own: Ctrl-C reaches the agent, which decides.
+        command.args(["agent", "--job"]).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut child = command
+            .spawn()
+            .map_err(|error| format!("no worker can be started: {error}"))?;
+        if let Some(stdin) = &mut child.stdin {
+            // A process that has ended already says more by its status.
+            let _ = stdin
+                .write_all(&json(&job))
+                .and_then(|()| stdin.write_all(b"\n"));
+        }
+        say(&format!("run {run} begins"));
+        self.card.run = Some(run.clone());
+        self.worker = Some(Worker { run, child });
+        Ok(())
+    }
+
+    /// Whether the worker has just ended. A controller that waits for it learns it.
+    async fn look_at_worker(&mut self, say: &dyn Fn(&str)) -> bool {
+        let ended = self.worker.as_mut().map(|worker| worker.child.try_wait());
+        let status = match ended {
+            None | Some(Ok(None)) => return false,
+            Some(Ok(Some(status))) => status.to_string(),
+            Some(Err(error)) => error.to_string(),
+        };
+        let Some(worker) = self.worker.take() else {
+            return false;
+        };
+        self.card.run = None;
+        say(&format!("run {} ended", worker.run));
+        // After an end in good order the controller has gone on.
+        let why = format!("its process ended ({status})");
+        abort(&self.nats, &worker.run, &self.card.name, &why).await;
+        true
+    }
+}
+
+impl Worker {
+    fn end(&mut self) {
+        // An error means that it has ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
