@@ -6,6 +6,7 @@ pub(crate) mod ads;
 mod attempt;
 pub(crate) mod balancer;
 mod compare;
+pub(crate) mod fleet;
 #[cfg(feature = "imports")]
 mod import;
 pub(crate) mod lab;
@@ -112,6 +113,11 @@ pub(crate) enum Verb {
     Serve(serve::ServeArgs),
     /// Emulate hosts in several regions on this machine: bring labs up, run scenarios in them, let faults happen
     Lab(lab::LabArgs),
+    /// Wait for runs of a fleet, and take part in one after another
+    #[command(after_help = AGENT_CODES)]
+    Agent(fleet::AgentArgs),
+    /// Start a fleet on this machine; show, stop or drain one
+    Fleet(fleet::FleetArgs),
     /// Run part of the load for a controller; `run --workers` starts it
     #[command(hide = true)]
     Worker(WorkerArgs),
@@ -172,6 +178,12 @@ Exit codes:
   0    every run finished and counts
   2    runs are missing: the experiment was stopped early, or runs failed or cannot be trusted
   64 and above as for `throng run`";
+
+const AGENT_CODES: &str = "\
+Exit codes:
+  0    stopped or drained
+  64   invalid command line, or the name is taken
+  69   NATS cannot be used";
 
 /// The document a schema describes.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -267,6 +279,8 @@ pub(crate) struct RunArgs {
     /// sydney=/run/netns/sydney; once for each region. The scenario has `regions`
     #[arg(long, value_name = "REGION=PATH", value_parser = parse_netns)]
     pub(crate) netns: Vec<(String, PathBuf)>,
+    #[command(flatten)]
+    pub(crate) fleet: fleet::RunFleetArgs,
     #[command(flatten)]
     pub(crate) lost_workers: LostWorkersArgs,
     /// Show the run live in a web browser, at this address or at a free port of 127.0.0.1; the URL

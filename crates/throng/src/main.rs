@@ -68,6 +68,8 @@ fn main() -> ExitCode {
         Verb::Capacity(args) => verbs::capacity::capacity(&args),
         Verb::Serve(args) => verbs::serve::serve(args.system),
         Verb::Lab(args) => verbs::lab::lab(args.verb),
+        Verb::Agent(args) => verbs::fleet::agent(&args),
+        Verb::Fleet(args) => verbs::fleet::fleet(&args),
         Verb::Worker(args) => verbs::worker::worker(&args),
         Verb::Model(args) => verbs::model::model(&args),
         Verb::Import(args) => verbs::import::import(&args),

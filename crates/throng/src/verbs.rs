@@ -9,6 +9,7 @@ pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod experiment;
 pub(crate) mod export;
+pub(crate) mod fleet;
 #[cfg(feature = "imports")]
 pub(crate) mod import;
 #[cfg(not(feature = "imports"))]

@@ -2,18 +2,22 @@
 
 mod tsung_log;
 
+use std::cell::RefCell;
 use std::io::Write;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use controller::{
-    ConductError, Conducted, Interrupt, NetnsError, Pause, PoolError, RunRequest, ScenarioText,
+    ConductError, Conducted, FleetError, Interrupt, NetnsError, Pause, PoolError, RunRequest,
+    ScenarioText, WorkersError,
 };
 use record::RecordError;
 use record::schema::Verdict;
 use report::Page;
 use signal_hook::consts::{SIGUSR1, SIGUSR2};
 
+use crate::args::fleet::OnLossArg;
 use crate::args::{ResultFiles, RunArgs};
 use crate::exit::{Exit, Failure, written};
 use crate::exports;
@@ -35,6 +39,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let program = std::env::current_exe().map_err(|error| Failure::new(Exit::System, error))?;
     let (interrupt, pause) = (interrupt()?, pause()?);
     let thresholds = plan.thresholds.clone();
+    let style = terminal::style();
+    let view = Rc::new(RefCell::new(View::new(args.quiet || args.json)));
+    let fleet = verbs::fleet::of_run(&args.fleet, &text.name, &interrupt, &view)?;
+    let continues = args.fleet.on_loss == OnLossArg::Continue;
     let request = RunRequest {
         plan,
         scenario: ScenarioText {
@@ -47,10 +55,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         program: &program,
         version: env!("CARGO_PKG_VERSION"),
         workers_count: args.workers,
-        fleet: None,
+        fleet,
         netns: args.netns.clone(),
         lab: verbs::lab::surroundings()?,
-        allow_lost_workers: args.lost_workers.allow_lost_workers,
+        allow_lost_workers: args.lost_workers.allow_lost_workers || continues,
         force: args.force,
         durability: args.durable.durability(),
         interrupt: Arc::clone(&interrupt),
@@ -59,11 +67,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let live = args.ui.as_deref();
     let live = live.map(|address| LivePage::open(address, thresholds, &interrupt, &pause));
     let mut live = live.transpose()?;
-    let style = terminal::style();
-    let mut view = View::new(args.quiet || args.json);
     let mut exports = exports::start(&args.exports)?;
     let conducted = controller::conduct(request, &mut |tick| {
-        view.tick(tick, style);
+        view.borrow_mut().tick(tick, style);
         if let Some(live) = &mut live {
             live.tick(tick);
         }
@@ -71,29 +77,22 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             exports.second(tick);
         }
     });
-    view.end();
+    view.borrow_mut().end();
     if let Some(exports) = exports {
         exports.end();
     }
     let page = conducted.as_ref().ok();
     let page = page.and_then(|ended| page::after_run(&ended.directory, &ended.summary));
+    let (page, path) = page.unzip();
     if let Some(live) = live {
-        live.end(page.as_ref().map(|(page, _)| page));
+        live.end(page.as_ref());
     }
     let conducted = conducted.map_err(failure)?;
-    write_results(
-        &args.results,
-        &conducted,
-        page.as_ref().map(|(page, _)| page),
-    )?;
+    write_results(&args.results, &conducted, page.as_ref())?;
     if let Some(path) = &args.tsung_log {
         tsung_log::write(path, &conducted.directory, requests)?;
     }
-    print(
-        args,
-        &conducted,
-        page.as_ref().map(|(_, path)| path.as_path()),
-    )?;
+    print(args, &conducted, path.as_deref())?;
     Ok(exit(conducted.summary.verdict))
 }
 
@@ -249,6 +248,9 @@ pub(crate) fn failure(error: ConductError) -> Failure {
         ConductError::Resolve { .. } => Exit::NoHost,
         ConductError::Target(_) => Exit::Unavailable,
         ConductError::Pool(PoolError::Trust(_)) => Exit::Data,
+        ConductError::Pool(PoolError::Workers(WorkersError::Fleet(FleetError::BuiltIn {
+            ..
+        }))) => Exit::Usage,
         ConductError::Pool(_) => Exit::System,
         ConductError::Certificates { .. } => Exit::NoInput,
         ConductError::Record(RecordError::Io {

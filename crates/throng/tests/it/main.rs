@@ -17,6 +17,7 @@ mod examples;
 mod experiments;
 mod exports;
 mod faults;
+mod fleet;
 mod hostile;
 mod kill;
 mod lab;

@@ -1,0 +1,122 @@
+//! Arguments of `agent`, of `fleet`, and of runs by a fleet.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+
+use crate::settings::{parse_duration, parse_set};
+
+/// Most agents of `fleet up`.
+const LOCAL_MAX: i64 = 1_000;
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct NatsArgs {
+    /// The NATS server, with JetStream: nats://HOST:PORT, or tls://HOST:PORT
+    #[arg(long, value_name = "URL")]
+    pub(crate) nats: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct AgentArgs {
+    /// The NATS server of the fleet, with JetStream: nats://HOST:PORT, or tls://HOST:PORT
+    #[arg(long, value_name = "URL", required_unless_present = "job")]
+    pub(crate) nats: Option<String>,
+    /// Its name in the fleet: letters, digits, - and _ [default: host and process]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// A label that runs can select by, such as region=eu; may be repeated
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = parse_set)]
+    pub(crate) labels: Vec<(String, String)>,
+    /// How many agents share this machine: each has that part of its cores and limits [default: 1]
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true,
+          value_parser = clap::value_parser!(u32).range(1..=LOCAL_MAX))]
+    pub(crate) parts: u32,
+    /// Run the worker of one run; what it is comes by standard input
+    #[arg(long, hide = true, conflicts_with_all = ["nats", "name", "labels"])]
+    pub(crate) job: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct FleetArgs {
+    #[command(subcommand)]
+    pub(crate) verb: FleetVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum FleetVerb {
+    /// Start nats-server and agents on this machine; Ctrl-C ends them
+    Up(UpArgs),
+    /// Show the agents and the runs in progress
+    Status(NatsArgs),
+    /// List the agents: what they can hold, their labels, and what they do
+    Agents(NatsArgs),
+    /// End a run in good order, as Ctrl-C does at its controller
+    Stop(StopArgs),
+    /// Let agents finish their run, take no other, and end
+    Drain(DrainArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct UpArgs {
+    /// Number of agents
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=LOCAL_MAX))]
+    pub(crate) local: u32,
+    /// Directory of the streams; kept [default: a temporary one, removed at the end]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct StopArgs {
+    /// The run, as `throng fleet status` names it
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) nats: NatsArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DrainArgs {
+    #[command(flatten)]
+    pub(crate) nats: NatsArgs,
+    /// Those with this label only; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_set)]
+    pub(crate) select: Vec<(String, String)>,
+}
+
+/// What a run does if an agent is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnLossArg {
+    /// The others go on; the run is untrusted
+    Fail,
+    /// The others go on and are judged, as with --allow-lost-workers
+    Continue,
+}
+
+/// Options of a run by a fleet.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "With a fleet")]
+pub(crate) struct RunFleetArgs {
+    /// Let the agents at this NATS server run the event loops: nats://HOST:PORT
+    #[arg(long, value_name = "URL", conflicts_with_all = ["workers", "netns"])]
+    pub(crate) fleet: Option<String>,
+    /// Take this number of agents, those that can hold the most [default: all]
+    #[arg(long, value_name = "N", requires = "fleet", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) agents: Option<u32>,
+    /// Take agents with this label only; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", requires = "fleet", value_parser = parse_set)]
+    pub(crate) select: Vec<(String, String)>,
+    /// Do not start with fewer [default: the number of --agents, or 1]
+    #[arg(long, value_name = "N", requires = "fleet", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) min_agents: Option<u32>,
+    /// What an agent's loss means for the verdict
+    #[arg(long, value_enum, default_value_t = OnLossArg::Fail, requires = "fleet")]
+    pub(crate) on_loss: OnLossArg,
+    /// An agent that was not heard of for this long is lost
+    #[arg(long, value_name = "DURATION", default_value = "30s", requires = "fleet", value_parser = parse_duration)]
+    pub(crate) lost_after: Duration,
+    /// Do not start if the clock of an agent is known worse than this
+    #[arg(long, value_name = "DURATION", default_value = "5ms", requires = "fleet", value_parser = parse_duration)]
+    pub(crate) clock_bound: Duration,
+}

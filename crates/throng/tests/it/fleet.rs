@@ -1,0 +1,432 @@
+//! Runs by a fleet: the same as on one machine, and what is reported if agents or NATS go.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use record::Run;
+use record::schema::{EventKind, RunStatus, Summary, Verdict};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{Ended, Relay, Running, Space, pass, throng};
+
+/// Visitors who come and go. Some of what the plan is made of is not in the text.
+const VISITORS: &str = r#"
+name: visitors
+seed: 5
+params: { rate: 40/s, page: "${env('PAGE')}" }
+target: market
+options: { loops: 3 }
+sessions:
+  visitor:
+    - get: /v1/${page}
+      as: page
+    - think: { empirical: thinks.txt }
+    - get: /v1/games/g1/pools
+      as: pools
+arrivals: [ { poisson: "${rate}", for: 2s }, { hold: 1s } ]
+"#;
+
+/// Fans who stay.
+const FANS: &str = r#"
+name: fans
+target: market
+options: { loops: 3 }
+sessions:
+  fan:
+    - ws: /v1/stream
+    - forever:
+        - think: 50ms..150ms
+        - send: { op: pools, game: g1 }
+          reply: { when: { /re: pools } }
+arrivals: [ { constant: 20/s, for: 3s, name: come }, { hold: 9s, name: stay } ]
+thresholds: [ 'connected >= 100%', 'error_rate < 1%' ]
+"#;
+
+/// nats-server with a store that outlives it.
+struct Server {
+    child: Child,
+    port: u16,
+}
+
+impl Server {
+    /// On a free port, or the same as before.
+    fn start(space: &Space, port: Option<u16>) -> Server {
+        let store = space.path("nats");
+        std::fs::create_dir_all(&store).unwrap();
+        let mut command = Command::new("nats-server");
+        let number = port.map_or("-1".to_owned(), |port| port.to_string());
+        command.args([
+            "--addr",
+            "127.0.0.1",
+            "--port",
+            &number,
+            "--jetstream",
+            "--store_dir",
+        ]);
+        command.arg(&store).arg("--ports_file_dir").arg(&store);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let child = command.spawn().unwrap();
+        let file = store.join(format!("nats-server_{}.ports", child.id()));
+        let listening = || {
+            let text = std::fs::read_to_string(&file).unwrap_or_default();
+            let port = text.split("127.0.0.1:").nth(1)?;
+            port.split('"').next()?.parse().ok()
+        };
+        let found = (0..200).find_map(|_| {
+            let found = listening();
+            if found.is_none() {
+                pass(Duration::from_millis(50));
+            }
+            found
+        });
+        Server {
+            child,
+            port: found.expect("nats-server listens"),
+        }
+    }
+
+    fn url(&self) -> String {
+        format!("nats://127.0.0.1:{}", self.port)
+    }
+
+    /// SIGTERM, and the end.
+    fn stop(mut self) {
+        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Publishes a message as any client can, by the text protocol.
+    fn publish(&self, subject: &str, payload: &str) {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        let text = format!(
+            "CONNECT {{\"verbose\":false}}\r\nPUB {subject} {}\r\n{payload}\r\nPING\r\n",
+            payload.len()
+        );
+        stream.write_all(text.as_bytes()).unwrap();
+        let mut said = String::new();
+        let mut bytes = [0; 4096];
+        while !said.contains("PONG") {
+            let count = stream.read(&mut bytes).unwrap();
+            assert!(count > 0, "{said}");
+            said += &String::from_utf8_lossy(&bytes[..count]);
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Agent `aN`, which waits for runs, with the label `place=pN`.
+fn agent(url: &str, number: u32) -> Running {
+    let (name, label) = (format!("a{number}"), format!("place=p{number}"));
+    let mut agent = throng(["agent", "--nats", url, "--name", &name, "--label", &label]);
+    let mut agent = Running::start(&mut agent);
+    let line = agent.line();
+    assert!(
+        line.contains(&format!("agent {name} waits for runs")),
+        "{line}"
+    );
+    agent
+}
+
+/// Agents `a1` and so on.
+fn agents(server: &Server, count: u32) -> Vec<Running> {
+    let all = 1..=count;
+    all.map(|number| agent(&server.url(), number)).collect()
+}
+
+/// A run by the fleet. That the machine is busy with other tests must not end it.
+fn by_fleet(space: &Space, server: &Server, text: &str, args: &[&str]) -> Command {
+    space.file("thinks.txt", "10ms\n20ms\n30ms\n");
+    let url = server.url();
+    let fleet = ["--fleet", &url, "--clock-bound", "2s"];
+    let mut run = space.run_text(text, &[&fleet[..], args].concat());
+    run.env("PAGE", "games");
+    run
+}
+
+/// What of a run is by plan: each user with its loop, the moment it was due, and how often it did what.
+fn planned(run: &Run) -> BTreeMap<u64, (u16, u64, BTreeMap<u16, u64>)> {
+    let mut users = BTreeMap::new();
+    run.requests(|rows| {
+        for row in rows {
+            let user = users
+                .entry(row.user)
+                .or_insert((row.loop_id, u64::MAX, BTreeMap::new()));
+            user.1 = user.1.min(row.due_ns);
+            *user.2.entry(row.measure).or_default() += u64::from(row.weight);
+        }
+    })
+    .unwrap();
+    users
+}
+
+fn counts(summary: &Summary) -> Vec<(String, u64, u64)> {
+    let measures = summary.measures.iter();
+    measures
+        .map(|m| (m.name.clone(), m.count, m.errors))
+        .collect()
+}
+
+#[test]
+fn three_agents_make_the_run_of_one_machine_again_and_again() {
+    let alone = Space::new();
+    alone.file("thinks.txt", "10ms\n20ms\n30ms\n");
+    Ended::of(alone.run_text(VISITORS, &[]).env("PAGE", "games")).with(0);
+    let space = Space::new();
+    let server = Server::start(&space, None);
+    let _agents = agents(&server, 3);
+    for round in 1..=2 {
+        let space = Space::new();
+        Ended::of(&mut by_fleet(&space, &server, VISITORS, &[])).with(0);
+        let (run, expected) = (space.only(), alone.only());
+        let users = planned(&expected);
+        assert!(users.len() > 50, "{}", users.len());
+        assert_eq!(planned(&run), users, "round {round}");
+        assert_eq!(counts(&space.summary()), counts(&alone.summary()));
+        let names = run
+            .info()
+            .workers
+            .iter()
+            .map(|w| w.agent.as_deref().unwrap_or_default());
+        assert_eq!(names.collect::<Vec<_>>(), ["a1", "a2", "a3"]);
+        for worker in &run.info().workers {
+            // On one machine there is one monotonic clock.
+            assert!(
+                worker.clock_offset_ns.unsigned_abs() <= worker.clock_bound_ns,
+                "{worker:?}"
+            );
+        }
+    }
+    let url = server.url();
+    let listed = Ended::of(&mut throng(["fleet", "agents", "--nats", &url])).with(0);
+    listed.stdout_contains("a2");
+    listed.stdout_contains("place=p3");
+    Ended::of(&mut throng(["fleet", "status", "--nats", &url]))
+        .with(0)
+        .stdout_contains("3 agents, 3 free");
+}
+
+#[test]
+fn an_agent_that_is_killed_is_named_and_lost() {
+    let space = Space::new();
+    let server = Server::start(&space, None);
+    let mut agents = agents(&server, 3);
+    let mut run = by_fleet(&space, &server, FANS, &["--lost-after", "4s"]);
+    let mut running = Running::start(&mut run);
+    running.line();
+    agents[1].kill();
+    let ended = running.end().with(2);
+    ended.stderr_contains("agent a2 has been silent for");
+    ended.stdout_contains("fatal: worker 2 of 3 was lost at");
+    ended.stdout_contains("agent a2");
+    let (run, summary) = (space.only(), space.summary());
+    assert_eq!(run.info().status, RunStatus::Complete);
+    // Of 60 users each agent had 20; those of this one were lost, or never came.
+    assert_eq!(summary.users.lost + summary.users.never_came, 20);
+    assert_eq!(summary.users.started, 60 - summary.users.never_came);
+    assert_eq!(summary.verdict, Verdict::Untrusted);
+    // The others are judged if that was requested.
+    let rest = Ended::of(throng(["show", "--allow-lost-workers"]).arg(run.path())).with(0);
+    rest.stdout_contains("PASSED");
+}
+
+#[test]
+fn an_agent_that_is_cut_off_goes_on_and_reports_when_it_is_back() {
+    let space = Space::new();
+    let server = Server::start(&space, None);
+    let _agents = agents(&server, 2);
+    let relay = Relay::to(([127, 0, 0, 1], server.port).into());
+    let _third = agent(&format!("nats://{}", relay.address), 3);
+    let mut running = Running::start(&mut by_fleet(&space, &server, FANS, &[]));
+    running.line();
+    relay.cut();
+    pass(Duration::from_secs(4));
+    relay.restore();
+    let ended = running.end().with(0);
+    ended.stderr_contains("agent a3 has been silent for");
+    ended.stderr_contains("agent a3 reports again");
+    is_whole(&space);
+}
+
+/// Insists that the fans' run lost nothing and counted nothing twice.
+#[track_caller]
+fn is_whole(space: &Space) {
+    let (run, summary) = (space.only(), space.summary());
+    let workers = &run.info().workers;
+    assert!(workers.iter().all(|worker| worker.lost_at_ns.is_none()));
+    assert_eq!((summary.users.started, summary.users.lost), (60, 0));
+    // Second follows second, each with all loops.
+    let mut until_ns = 0;
+    for row in &run.series().unwrap() {
+        assert_eq!((row.start_ns, row.loops_lost), (until_ns, 0));
+        until_ns = row.end_ns;
+    }
+    // Operations that began are those that ended, and so are users: the judge adds them up.
+    let codes: Vec<&str> = summary.findings.iter().map(|f| f.code.as_str()).collect();
+    assert!(!codes.contains(&"sums-broken"), "{codes:?}");
+    // Rows come by another way than seconds: both have the same number of each measure.
+    let mut rows: BTreeMap<u16, u64> = BTreeMap::new();
+    run.requests(|batch| {
+        for row in batch {
+            *rows.entry(row.measure).or_default() += u64::from(row.weight);
+        }
+    })
+    .unwrap();
+    for (number, measure) in run.info().measures.iter().enumerate() {
+        let counted = summary.measures.iter().find(|m| m.name == measure.name);
+        let counted = counted.map_or(0, |m| m.count + m.errors);
+        let in_rows = rows.get(&(number as u16)).copied().unwrap_or_default();
+        assert_eq!(in_rows, counted, "{}", measure.name);
+    }
+}
+
+#[test]
+fn a_restart_of_nats_loses_no_second_and_counts_none_twice() {
+    let space = Space::new();
+    let server = Server::start(&space, None);
+    let _agents = agents(&server, 3);
+    let mut running = Running::start(&mut by_fleet(&space, &server, FANS, &[]));
+    running.line();
+    let port = server.port;
+    server.stop();
+    // Long enough that each agent has seconds to report.
+    pass(Duration::from_secs(3));
+    let _server = Server::start(&space, Some(port));
+    let ended = running.end().with(0);
+    ended.stderr_contains("NATS is out of reach");
+    ended.stderr_contains("NATS is back");
+    is_whole(&space);
+    let run = space.only();
+    let notes = run.events().unwrap();
+    let noted = notes.iter().any(
+        |event| matches!(&event.what, EventKind::Note { text } if text.contains("NATS is back")),
+    );
+    assert!(noted, "the record says it");
+}
+
+#[test]
+fn what_a_fleet_cannot_do_is_an_error_that_says_why() {
+    let space = Space::new();
+    let bad = |args: &[&str], code, text: &str| {
+        let ended = Ended::of(&mut space.run_text(FANS, args)).with(code);
+        ended.stderr_contains(text);
+    };
+    bad(
+        &["--fleet", "http://127.0.0.1:1"],
+        64,
+        "is not the URL of a NATS server",
+    );
+    bad(
+        &["--fleet", "nats://127.0.0.1:1"],
+        69,
+        "cannot connect to NATS at 127.0.0.1:1",
+    );
+    let server = Server::start(&space, None);
+    let url = server.url();
+    let fleet = ["--fleet", url.as_str()];
+    bad(&fleet, 69, "no agent waits at");
+    let _agents = agents(&server, 2);
+    let with = |args: &[&'static str]| [&fleet[..], args].concat();
+    bad(
+        &with(&["--select", "place=p9"]),
+        69,
+        "no agent has the labels place=p9",
+    );
+    bad(&with(&["--agents", "3"]), 69, "requires 3 agents, and 2");
+    bad(&with(&["--clock-bound", "1ns"]), 71, "the clock of agent a");
+    // Two agents cannot hold as many.
+    let huge = with(&["--set", "arrivals=[{ users: 40000000, for: 1s }]"]);
+    bad(&huge, 71, "is the limit, which can hold");
+    let other = r#"{"name":"old","throng":"0.0.1","protocol":1}"#;
+    server.publish("$KV.throng_agents.old", other);
+    bad(
+        &fleet,
+        69,
+        "agents of another version: old (Throng 0.0.1, protocol 1)",
+    );
+    // What is no card at all is left out.
+    server.publish("$KV.throng_agents.odd", "\u{1}{");
+    bad(
+        &with(&["--select", "place=p9"]),
+        69,
+        "no agent has the labels",
+    );
+    let taken = Ended::of(&mut throng(["agent", "--nats", &url, "--name", "a1"])).with(64);
+    taken.stderr_contains("an agent called a1 is there already");
+    let bad_name = Ended::of(&mut throng(["agent", "--nats", &url, "--name", "a.1"])).with(64);
+    bad_name.stderr_contains("is not a name");
+    Ended::of(&mut throng(["fleet", "stop", "none", "--nats", &url]))
+        .with(69)
+        .stderr_contains("no run none");
+}
+
+#[test]
+fn an_agent_refuses_a_controller_of_another_version() {
+    let space = Space::new();
+    let server = Server::start(&space, None);
+    let _agents = agents(&server, 1);
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    let offer = r#"{"run":{"run":"r1","throng":"0.0.1","protocol":1,"token":"t","plan":"p"}}"#;
+    let text = format!(
+        "CONNECT {{\"verbose\":false}}\r\nSUB answer 1\r\nPUB throng.agent.a1 answer 4\r\n\u{1}{{[x\r\n\
+         PUB throng.agent.a1 answer {}\r\n{offer}\r\n",
+        offer.len()
+    );
+    stream.write_all(text.as_bytes()).unwrap();
+    let mut said = String::new();
+    let mut bytes = [0; 4096];
+    while !said.contains("the controller is Throng 0.0.1 with protocol 1") {
+        let count = stream.read(&mut bytes).unwrap();
+        assert!(count > 0, "{said}");
+        said += &String::from_utf8_lossy(&bytes[..count]);
+    }
+    assert!(said.contains("the request cannot be read"), "{said}");
+}
+
+#[test]
+fn a_fleet_comes_up_on_this_machine_and_is_stopped_and_drained() {
+    let space = Space::new();
+    let mut up = Running::start(&mut throng(["fleet", "up", "--local", "2"]));
+    let line = up.line();
+    let url = line
+        .split_whitespace()
+        .find(|word| word.starts_with("nats://"))
+        .unwrap();
+    let url = url.trim_end_matches(';').to_owned();
+    let args = [
+        "--fleet",
+        &url,
+        "--clock-bound",
+        "2s",
+        "--set",
+        "arrivals.1.hold=60s",
+    ];
+    let mut running = Running::start(&mut space.run_text(FANS, &args));
+    let first = running.stderr_line();
+    let run = first.split_whitespace().nth(1).unwrap().to_owned();
+    running.line();
+    let status = Ended::of(&mut throng(["fleet", "status", "--nats", &url])).with(0);
+    status.stdout_contains("2 agents, 0 free");
+    status.stdout_contains(&run);
+    Ended::of(&mut throng(["fleet", "stop", &run, "--nats", &url])).with(0);
+    running
+        .end()
+        .with(2)
+        .stdout_contains("the run was interrupted after");
+    assert_eq!(space.only().info().status, RunStatus::Interrupted);
+    let drained = Ended::of(&mut throng(["fleet", "drain", "--nats", &url])).with(0);
+    drained.stdout_contains("local-1 ends");
+    // A fleet without its agents is none.
+    up.end().with(0).stdout_contains("agent local-2 ended");
+}
