@@ -10,7 +10,7 @@ use record::Run;
 use record::schema::{EventKind, RunStatus, Summary, Verdict};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{Ended, Relay, Running, Space, pass, throng};
+use crate::support::{Ended, Relay, Running, Space, pass, skip, throng};
 
 /// Visitors who come and go. Some of what the plan is made of is not in the text.
 const VISITORS: &str = r#"
@@ -45,6 +45,18 @@ arrivals: [ { constant: 20/s, for: 3s, name: come }, { hold: 9s, name: stay } ]
 thresholds: [ 'connected >= 100%', 'error_rate < 1%' ]
 "#;
 
+/// Whether nats-server is installed; otherwise the test is skipped.
+fn has_nats() -> bool {
+    let found = Command::new("nats-server")
+        .arg("--version")
+        .output()
+        .is_ok();
+    if !found {
+        skip("nats-server is not installed");
+    }
+    found
+}
+
 /// nats-server with a store that outlives it.
 struct Server {
     child: Child,
@@ -71,8 +83,12 @@ impl Server {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        let child = command.spawn().unwrap();
-        let file = store.join(format!("nats-server_{}.ports", child.id()));
+        // It ends with this value, also if the test does before it listens.
+        let mut server = Server {
+            child: command.spawn().unwrap(),
+            port: 0,
+        };
+        let file = store.join(format!("nats-server_{}.ports", server.child.id()));
         let listening = || {
             let text = std::fs::read_to_string(&file).unwrap_or_default();
             let port = text.split("127.0.0.1:").nth(1)?;
@@ -85,10 +101,8 @@ impl Server {
             }
             found
         });
-        Server {
-            child,
-            port: found.expect("nats-server listens"),
-        }
+        server.port = found.expect("nats-server listens");
+        server
     }
 
     fn url(&self) -> String {
@@ -180,6 +194,9 @@ fn counts(summary: &Summary) -> Vec<(String, u64, u64)> {
 
 #[test]
 fn three_agents_make_the_run_of_one_machine_again_and_again() {
+    if !has_nats() {
+        return;
+    }
     let alone = Space::new();
     alone.file("thinks.txt", "10ms\n20ms\n30ms\n");
     Ended::of(alone.run_text(VISITORS, &[]).env("PAGE", "games")).with(0);
@@ -219,6 +236,9 @@ fn three_agents_make_the_run_of_one_machine_again_and_again() {
 
 #[test]
 fn an_agent_that_is_killed_is_named_and_lost() {
+    if !has_nats() {
+        return;
+    }
     let space = Space::new();
     let server = Server::start(&space, None);
     let mut agents = agents(&server, 3);
@@ -243,6 +263,9 @@ fn an_agent_that_is_killed_is_named_and_lost() {
 
 #[test]
 fn an_agent_that_is_cut_off_goes_on_and_reports_when_it_is_back() {
+    if !has_nats() {
+        return;
+    }
     let space = Space::new();
     let server = Server::start(&space, None);
     let _agents = agents(&server, 2);
@@ -293,6 +316,9 @@ fn is_whole(space: &Space) {
 
 #[test]
 fn a_restart_of_nats_loses_no_second_and_counts_none_twice() {
+    if !has_nats() {
+        return;
+    }
     let space = Space::new();
     let server = Server::start(&space, None);
     let _agents = agents(&server, 3);
@@ -317,6 +343,9 @@ fn a_restart_of_nats_loses_no_second_and_counts_none_twice() {
 
 #[test]
 fn what_a_fleet_cannot_do_is_an_error_that_says_why() {
+    if !has_nats() {
+        return;
+    }
     let space = Space::new();
     let bad = |args: &[&str], code, text: &str| {
         let ended = Ended::of(&mut space.run_text(FANS, args)).with(code);
@@ -373,6 +402,9 @@ fn what_a_fleet_cannot_do_is_an_error_that_says_why() {
 
 #[test]
 fn an_agent_refuses_a_controller_of_another_version() {
+    if !has_nats() {
+        return;
+    }
     let space = Space::new();
     let server = Server::start(&space, None);
     let _agents = agents(&server, 1);
@@ -396,6 +428,9 @@ fn an_agent_refuses_a_controller_of_another_version() {
 
 #[test]
 fn a_fleet_comes_up_on_this_machine_and_is_stopped_and_drained() {
+    if !has_nats() {
+        return;
+    }
     let space = Space::new();
     let mut up = Running::start(&mut throng(["fleet", "up", "--local", "2"]));
     let line = up.line();
