@@ -29,7 +29,12 @@ pub enum LinkError {
     Late(String),
     /// It refused, or the connection was lost meanwhile.
     #[error("Redis at {address}: {problem}")]
-    Refused { address: String, problem: String },
+    Refused {
+        /// The server, without its password.
+        address: String,
+        /// Why not.
+        problem: String,
+    },
 }
 
 /// The connection, for whoever sends commands.
@@ -44,6 +49,7 @@ pub struct Dialer {
     client: Client,
     address: ServerAddress,
     wait: Duration,
+    /// What happened on its connections.
     pub figures: Arc<LinkMetrics>,
     attempts: Arc<Attempts<LinkError>>,
 }

@@ -18,7 +18,7 @@ name: visitors
 seed: 5
 params: { rate: 40/s, page: "${env('PAGE')}" }
 target: market
-options: { loops: 3 }
+options: { loops: 3, lag_max: 5s }
 sessions:
   visitor:
     - get: /v1/${page}
@@ -33,7 +33,7 @@ arrivals: [ { poisson: "${rate}", for: 2s }, { hold: 1s } ]
 const FANS: &str = r#"
 name: fans
 target: market
-options: { loops: 3 }
+options: { loops: 3, lag_max: 5s }
 sessions:
   fan:
     - ws: /v1/stream
