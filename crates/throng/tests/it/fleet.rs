@@ -6,11 +6,11 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use record::Run;
 use record::schema::{EventKind, RunStatus, Summary, Verdict};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{Ended, Relay, Running, Space, pass, skip, throng};
+use crate::workers::planned;
 
 /// Visitors who come and go. Some of what the plan is made of is not in the text.
 const VISITORS: &str = r#"
@@ -167,22 +167,6 @@ fn by_fleet(space: &Space, server: &Server, text: &str, args: &[&str]) -> Comman
     let mut run = space.run_text(text, &[&fleet[..], args].concat());
     run.env("PAGE", "games");
     run
-}
-
-/// What of a run is by plan: each user with its loop, the moment it was due, and how often it did what.
-fn planned(run: &Run) -> BTreeMap<u64, (u16, u64, BTreeMap<u16, u64>)> {
-    let mut users = BTreeMap::new();
-    run.requests(|rows| {
-        for row in rows {
-            let user = users
-                .entry(row.user)
-                .or_insert((row.loop_id, u64::MAX, BTreeMap::new()));
-            user.1 = user.1.min(row.due_ns);
-            *user.2.entry(row.measure).or_default() += u64::from(row.weight);
-        }
-    })
-    .unwrap();
-    users
 }
 
 fn counts(summary: &Summary) -> Vec<(String, u64, u64)> {

@@ -81,6 +81,24 @@ impl Lab {
         Ended::of(&mut self.command(words)).with(0).out.clone()
     }
 
+    /// The run that a verb makes in a directory of its own, whether it is trusted or not.
+    fn records(&self, directory: &str, words: &[&str]) -> Run {
+        let runs = self.space.path(directory);
+        let further = ["--runs", runs.to_str().unwrap(), "--quiet"];
+        let words = [words, &further].concat();
+        let ended = Ended::of(&mut self.command(&words));
+        let is_over = matches!(ended.code, Some(0 | 2));
+        assert!(is_over, "{} {}", ended.out, ended.err);
+        Run::open(&only(&runs)).unwrap()
+    }
+
+    /// The run of a scenario in the lab, which is up.
+    fn records_inside(&self, scenario: &Path) -> Run {
+        let scenario = scenario.to_str().unwrap();
+        let program = env!("CARGO_BIN_EXE_throng");
+        self.records("runs", &["exec", "control", "--", program, "run", scenario])
+    }
+
     fn up(&self) {
         let file = self.space.path("lab.yaml");
         self.does(&["up", file.to_str().unwrap()]);
@@ -277,24 +295,9 @@ fn a_run_has_regions_faults_and_the_network_in_its_record() {
     let Some(lab) = Lab::new("runs", faults) else {
         return;
     };
-    let (file, runs) = (lab.space.path("lab.yaml"), lab.space.path("runs"));
-    let words = [
-        "run",
-        file.to_str().unwrap(),
-        "--",
-        "--runs",
-        runs.to_str().unwrap(),
-        "--quiet",
-    ];
-    let ended = Ended::of(&mut lab.command(&words));
-    assert!(
-        matches!(ended.code, Some(0 | 2)),
-        "{} {}",
-        ended.out,
-        ended.err
-    );
+    let file = lab.space.path("lab.yaml");
+    let run = lab.records("runs", &["run", file.to_str().unwrap(), "--"]);
     assert_eq!(lab.processes(), 0);
-    let run = Run::open(&only(&runs)).unwrap();
     assert_eq!(run.info().host["lab"], "runs");
     let events = run.events().unwrap();
     let begins = events

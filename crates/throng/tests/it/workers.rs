@@ -56,7 +56,7 @@ fn visitors(space: &Space, workers: &str) -> Command {
 
 /// What of a run is by plan: each user with its loop, the moment it was due, and how often it did
 /// what.
-fn planned(run: &Run) -> BTreeMap<u64, (u16, u64, BTreeMap<u16, u64>)> {
+pub(crate) fn planned(run: &Run) -> BTreeMap<u64, (u16, u64, BTreeMap<u16, u64>)> {
     let mut users = BTreeMap::new();
     run.requests(|rows| {
         for row in rows {

@@ -3,10 +3,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use record::Run;
 use record::schema::{EventKind, Summary};
 
-use super::{FILE, Lab, SCENARIO, only};
+use super::{FILE, Lab, SCENARIO};
 use crate::support::{Ended, root};
 
 /// How long the load lasts, in the lab's time.
@@ -72,27 +71,9 @@ fn run(lab: &Lab, dilation: u32) -> (Summary, Vec<EventKind>) {
 }
 
 fn run_file(lab: &Lab, file: &Path, dilation: u32, further: &[&str]) -> (Summary, Vec<EventKind>) {
-    let runs = lab.space.path(&format!("runs-{dilation}"));
-    let dilation = dilation.to_string();
-    let words = [
-        "run",
-        file.to_str().unwrap(),
-        "--dilation",
-        &dilation,
-        "--",
-        "--runs",
-        runs.to_str().unwrap(),
-        "--quiet",
-    ];
-    let words: Vec<&str> = words.iter().chain(further).copied().collect();
-    let ended = Ended::of(&mut lab.command(&words));
-    assert!(
-        matches!(ended.code, Some(0 | 2)),
-        "{} {}",
-        ended.out,
-        ended.err
-    );
-    let run = Run::open(&only(&runs)).unwrap();
+    let (file, factor) = (file.to_str().unwrap(), dilation.to_string());
+    let words = [&["run", file, "--dilation", &factor, "--"][..], further].concat();
+    let run = lab.records(&format!("runs-{dilation}"), &words);
     let events = run.events().unwrap().into_iter().map(|event| event.what);
     (run.summary().unwrap().unwrap(), events.collect())
 }

@@ -1,9 +1,6 @@
 //! Users behind mobile links: as far away as written, and each with a link of its own.
 
-use record::Run;
-
-use super::{Lab, only};
-use crate::support::Ended;
+use super::Lab;
 
 const ACCESS: &str = "access: { mobile-4g: near }\n";
 
@@ -28,26 +25,7 @@ fn mobile_users_are_behind_their_access_link() {
         "198.18.0.1"
     );
     let scenario = lab.space.file("mobile.yaml", SCENARIO);
-    let runs = lab.space.path("runs");
-    let words = [
-        "exec",
-        "control",
-        "--",
-        env!("CARGO_BIN_EXE_throng"),
-        "run",
-        scenario.to_str().unwrap(),
-        "--runs",
-        runs.to_str().unwrap(),
-        "--quiet",
-    ];
-    let ended = Ended::of(&mut lab.command(&words));
-    assert!(
-        matches!(ended.code, Some(0 | 2)),
-        "{} {}",
-        ended.out,
-        ended.err
-    );
-    let run = Run::open(&only(&runs)).unwrap();
+    let run = lab.records_inside(&scenario);
     let summary = run.summary().unwrap().unwrap();
     let of = |region: &str| {
         let tag = summary.tags.iter().find(|tag| tag.value == region).unwrap();

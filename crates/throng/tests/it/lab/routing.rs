@@ -2,11 +2,11 @@
 
 use std::process::Command;
 
+use record::Outcome;
 use record::schema::EventKind;
-use record::{Outcome, Run};
 use stats::rng::{Purpose, Rng};
 
-use super::{Lab, only};
+use super::Lab;
 use crate::support::{Ended, root, skip, throng};
 
 const SECOND: u64 = 1_000_000_000;
@@ -63,31 +63,12 @@ fn users_come_back_after_a_region_died_unless_they_ignore_the_ttl() {
     };
     lab.up();
     let scenario = lab.space.file("routing.yaml", SCENARIO);
-    let runs = lab.space.path("runs");
     let (far_before, before) = (accepted(&lab, "web-far"), questions(&lab));
     let begun = super::now();
-    let words = [
-        "exec",
-        "control",
-        "--",
-        env!("CARGO_BIN_EXE_throng"),
-        "run",
-        scenario.to_str().unwrap(),
-        "--runs",
-        runs.to_str().unwrap(),
-        "--quiet",
-    ];
-    let ended = Ended::of(&mut lab.command(&words));
-    assert!(
-        matches!(ended.code, Some(0 | 2)),
-        "{} {}",
-        ended.out,
-        ended.err
-    );
+    let run = lab.records_inside(&scenario);
     let seconds = begun.elapsed().as_secs();
     let queried = questions(&lab) - before;
     let far = accepted(&lab, "web-far") - far_before;
-    let run = Run::open(&only(&runs)).unwrap();
 
     // By user: when it was due, in which group it is, and how it ended.
     let page = run.info().measures.iter().position(|m| m.name == "page");
