@@ -280,8 +280,6 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "REGION=PATH", value_parser = parse_netns)]
     pub(crate) netns: Vec<(String, PathBuf)>,
     #[command(flatten)]
-    pub(crate) fleet: fleet::RunFleetArgs,
-    #[command(flatten)]
     pub(crate) lost_workers: LostWorkersArgs,
     /// Show the run live in a web browser, at this address or at a free port of 127.0.0.1; the URL
     /// is printed on standard error. Addresses other than loopback require the token in that URL,
@@ -299,6 +297,8 @@ pub(crate) struct RunArgs {
     pub(crate) results: ResultFiles,
     #[command(flatten)]
     pub(crate) load: LoadArgs,
+    #[command(flatten)]
+    pub(crate) fleet: fleet::RunFleetArgs,
     #[command(flatten)]
     pub(crate) exports: ExportArgs,
 }
