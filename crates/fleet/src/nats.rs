@@ -66,6 +66,9 @@ impl Nats {
         let address: ServerAddr = url
             .parse()
             .map_err(|e: std::io::Error| refused(e.to_string()))?;
+        if address.host().is_empty() {
+            return Err(refused("it names no host".to_owned()));
+        }
         let server = format!("{}:{}", address.host(), address.port());
         let threads = Builder::new_multi_thread()
             .worker_threads(1)

@@ -126,6 +126,13 @@ async fn what_others_publish_is_dropped() {
     client.flush().await.unwrap();
     assert_eq!(bus.publish(GAME, state(1, 1)).await, Ok(true));
     assert_eq!(next(&mut *channel).await, got(1, "distribution", Some(1)));
+    // They may be read after that message.
+    let dropped = async {
+        while bus.hub().metrics().dropped.get() < 3 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(LONG, dropped).await.unwrap();
     assert_eq!(bus.hub().metrics().dropped.get(), 3);
 }
 
