@@ -77,7 +77,7 @@ fn who_may_not_subscribe_learns_why() {
     let mut rule = cmd(rules[0]);
     rule.arg(&rules[1..]).exec(&mut redis.connection()).unwrap();
     let mut bad = options(Claims::Atomic);
-    bad.wait = Duration::from_millis(100);
+    bad.wait = Duration::from_secs(1);
     let Err(BusError::Unavailable(why)) = RedisBus::open(&redis.address(), &bad) else {
         panic!("opened without a subscription");
     };
