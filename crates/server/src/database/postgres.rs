@@ -178,6 +178,10 @@ fn values(row: &Row) -> Result<Vec<Value>, tokio_postgres::Error> {
             let value: Option<f64> = row.try_get(place)?;
             Ok(value.map_or(Value::Null, Value::Float))
         }
+        Type::BYTEA => {
+            let value: Option<Vec<u8>> = row.try_get(place)?;
+            Ok(value.map_or(Value::Null, Value::Bytes))
+        }
         _ => {
             let value: Option<String> = row.try_get(place)?;
             Ok(value.map_or(Value::Null, Value::Text))

@@ -123,6 +123,16 @@ async fn state(store: &dyn Store) -> String {
             assert_eq!(store.pool(pool.id).await, Ok(Some(*pool)));
         }
         text += &format!("{pools:?} {:?}\n", store.pending().await);
+        if let Ok(Some(open)) = store.open_pool(game).await {
+            for placed in store.predictions(open.id).await.unwrap() {
+                // The store itself numbers predictions, and users without a name.
+                let user = match placed.user.starts_with('#') {
+                    true => "#",
+                    false => &placed.user,
+                };
+                text += &format!("{user} {:?} {}\n", placed.option, placed.amount);
+            }
+        }
     }
     text
 }
@@ -143,7 +153,7 @@ fn compare(database: &Database, queries: Queries, driver: Driver, cases: u32) {
     let checked = runner.run(&strategy, |acts| {
         clear(database);
         let sql = Sql::open(&options).unwrap();
-        let memory = Memory::new(3, 1000, 0);
+        let memory = Memory::new(3, 1000, 0).keeping_predictions(true);
         run(async {
             for who in 0..USERS {
                 let user = user(who);
