@@ -10,6 +10,7 @@ const PURE: &[&str] = &[
     "proto",
     "stats",
     "document",
+    "expression",
     "scenario",
     "judge",
     "compare",
