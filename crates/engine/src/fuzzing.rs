@@ -6,8 +6,7 @@ mod replay;
 
 use plan::Protocol;
 
-use crate::conn::channels;
-use crate::json::{items, json_number, pairs, pointer, unquoted};
+use json::{items, json_number, pairs, pointer, unquoted};
 
 /// Reads `data` as JSON, as messages of every protocol of channels, as cookies and as challenges: each is read or
 /// refused, and nothing panics.

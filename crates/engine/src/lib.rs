@@ -10,7 +10,6 @@ pub mod driver;
 #[doc(hidden)]
 pub mod fuzzing;
 mod interpreter;
-mod json;
 pub mod measure;
 mod messages;
 #[doc(hidden)]

@@ -3,11 +3,11 @@
 
 mod stamps;
 
+use json::depth_note;
 use plan::Plan;
 use plan::{Acknowledgement, Expect, Match, MeasureId, MessageId, Numbered, Pushed, Source};
 use record::{Measurement, Outcome};
 
-use crate::json::depth_note;
 use crate::measure::Recorder;
 use crate::received::Received;
 use crate::slots::UserKey;

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
+use json::{depth_note, json_number, number, pointer, unquoted};
 use plan::expr::{Template, Value};
 use plan::{Match, MatchTest, Source};
 use proto::http1;
 
-use crate::json::{depth_note, json_number, number, pointer, unquoted};
 use crate::users::Scope;
 
 /// A response or message, as steps see it.

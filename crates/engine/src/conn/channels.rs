@@ -1,81 +1,18 @@
-//! Protocols of channels over WebSocket, as functions of texts; and what a connection that speaks
-//! one remembers.
-//!
-//! Each of `phoenix`, `cable` and `socketio` parses the server's texts into [`Incoming`] and encodes
-//! [`Outgoing`].
+//! What a connection remembers that speaks a protocol of channels over WebSocket.
 
-mod cable;
-mod message;
-mod phoenix;
-mod socketio;
 mod topics;
 
+use channels::is_answered;
 use plan::{ChannelVerb, Pc, Protocol as ChannelProtocol};
 use proto::{http1, ws};
 
 use super::background::{Background, NEVER};
 use super::deflate::Compression;
 use super::reconnecting::Reconnecting;
-pub(crate) use message::{Ended, Incoming, Outgoing};
 pub(crate) use topics::{Attempt, Rejoin, Topic};
 
 /// In place of a number: not an answer is awaited but the news that a topic was joined.
 pub(crate) const BY_TOPIC: u32 = 0;
-
-/// Parses a text of the server's.
-pub(crate) fn parse(protocol: ChannelProtocol, text: &[u8]) -> Incoming<'_> {
-    match protocol {
-        ChannelProtocol::Phoenix { arrays: true, .. } => phoenix::parse_array(text),
-        ChannelProtocol::Phoenix { arrays: false, .. } => phoenix::parse_object(text),
-        ChannelProtocol::ActionCable => cable::parse(text),
-        ChannelProtocol::SocketIo => socketio::parse(text),
-    }
-}
-
-/// Parses a binary message of the server's; `None`: the protocol gives it no form of its own.
-pub(crate) fn parse_binary(protocol: ChannelProtocol, message: &[u8]) -> Option<Incoming<'_>> {
-    match protocol {
-        ChannelProtocol::Phoenix { arrays: true, .. } => Some(phoenix::binary::parse(message)),
-        // The older serializer writes texts only.
-        ChannelProtocol::Phoenix { arrays: false, .. } => Some(Incoming::Broken),
-        ChannelProtocol::ActionCable | ChannelProtocol::SocketIo => None,
-    }
-}
-
-/// Appends the answer to a message of the server's that has a number.
-pub(crate) fn acknowledge(topic: &[u8], number: u32, arguments: &[u8], out: &mut Vec<u8>) {
-    socketio::acknowledge(topic, number, arguments, out);
-}
-
-/// Appends our text.
-pub(crate) fn encode(protocol: ChannelProtocol, message: &Outgoing<'_>, out: &mut Vec<u8>) {
-    match protocol {
-        ChannelProtocol::Phoenix { arrays, .. } => phoenix::encode(arrays, message, out),
-        ChannelProtocol::ActionCable => cable::encode(message, out),
-        ChannelProtocol::SocketIo => socketio::encode(message, out),
-    }
-}
-
-/// Appends the text of a heartbeat, if the protocol has the client send one.
-pub(crate) fn heartbeat(protocol: ChannelProtocol, number: u32, out: &mut Vec<u8>) {
-    if let ChannelProtocol::Phoenix { arrays, .. } = protocol {
-        phoenix::heartbeat(arrays, number, out);
-    }
-}
-
-/// Whether the server speaks first, and nothing may be sent before.
-pub(crate) fn is_greeted(protocol: ChannelProtocol) -> bool {
-    !matches!(protocol, ChannelProtocol::Phoenix { .. })
-}
-
-/// Whether the server answers such a message under its number.
-fn is_answered(protocol: ChannelProtocol, verb: ChannelVerb) -> bool {
-    match protocol {
-        ChannelProtocol::Phoenix { .. } => true,
-        ChannelProtocol::ActionCable => false,
-        ChannelProtocol::SocketIo => verb == ChannelVerb::Push,
-    }
-}
 
 /// What a message is numbered with.
 #[derive(Debug)]

@@ -1,5 +1,7 @@
 //! Protocols of channels over a WebSocket: joining, pushing, leaving, and what the server sends.
 
+use channels::{Ended, Incoming, Outgoing};
+use json::depth_note;
 use plan::expr::Template;
 use plan::{ChannelOp, ChannelVerb, Expect, Op, Pc, Protocol as ChannelProtocol};
 use proto::ws::{Event, MessageKind};
@@ -8,11 +10,8 @@ use record::Outcome;
 use super::flow::Flow;
 use super::state::Interpreter;
 use super::websocket::SWITCHING;
-use crate::conn::channels::{
-    self, Attempt, BY_TOPIC, Channels, Ended, Incoming, Outgoing, Rejoin, Unsent,
-};
+use crate::conn::channels::{Attempt, BY_TOPIC, Channels, Rejoin, Unsent};
 use crate::conn::{Protocol, Reconnecting};
-use crate::json::depth_note;
 use crate::messages::Delivery;
 use crate::received::{Label, Received, excerpt};
 use crate::slots::{ConnSlot, UserKey};

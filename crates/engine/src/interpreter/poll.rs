@@ -4,6 +4,7 @@
 //! is an operation of its own. Without an interval the next request follows the response at once
 //! (long polling). Failures are counted and tried again after a pause.
 
+use json::{depth_note, items, pointer};
 use plan::{Op, Poll, pointer_text};
 use proto::http1::{self, Head};
 use record::Outcome;
@@ -13,7 +14,6 @@ use super::http::{head_again, refuse_switch};
 use super::state::Interpreter;
 use crate::conn::http::encode_get;
 use crate::conn::{Poller, Protocol, Reuse, Stage};
-use crate::json::{depth_note, items, pointer};
 use crate::received::{Label, Received};
 use crate::slots::{ConnSlot, UserKey};
 

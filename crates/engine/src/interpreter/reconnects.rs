@@ -11,7 +11,6 @@ use record::Outcome;
 
 use super::state::Interpreter;
 use super::websocket::SWITCHING;
-use crate::conn::channels;
 use crate::conn::{Deflated, NEVER, Stage};
 use crate::slots::ConnSlot;
 use crate::users::Wait;

@@ -4,6 +4,7 @@
 //! joined it. Attempts to join it again run in the background, each an operation of the measure
 //! `rejoin`.
 
+use channels::{Ended, Outgoing};
 use plan::{
     ChannelOp, ChannelVerb, Expect, MeasureId, Op, Pauses, Pc, Protocol as ChannelProtocol,
 };
@@ -11,7 +12,7 @@ use proto::ws::MessageKind;
 use record::{Measurement, Outcome};
 
 use super::state::Interpreter;
-use crate::conn::channels::{self, Attempt, Ended, Outgoing, Unsent};
+use crate::conn::channels::{Attempt, Unsent};
 use crate::conn::{NEVER, Stage};
 use crate::messages::Delivery;
 use crate::received::{Label, Received, excerpt};

@@ -14,9 +14,16 @@ use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 
 /// The crates by floor. A crate imports from floors below its own only.
 const FLOORS: &[&[&str]] = &[
-    &["httpd", "proto", "stats", "trust", "units"],
+    &["httpd", "json", "proto", "stats", "trust", "units"],
     &["plan", "record", "machine", "wan"],
-    &["document", "identity", "judge", "probe", "sequences"],
+    &[
+        "channels",
+        "document",
+        "identity",
+        "judge",
+        "probe",
+        "sequences",
+    ],
     &["compare", "engine", "expression", "lab"],
     &["scenario"],
     &["controller", "convert", "export", "live", "model"],

@@ -2,7 +2,7 @@
 
 /// Deepest nesting of arrays and objects that is read. It is that of `serde_json`, with which
 /// expressions read JSON, so that what can be saved can be read there.
-pub(crate) const DEPTH_MAX: usize = 127;
+const DEPTH_MAX: usize = 127;
 
 /// Bytes that are counted at once: fewer than a `u8` can count, and a multiple of all vectors.
 const PIECE_BYTES: usize = 128;
@@ -31,12 +31,12 @@ impl<'a> Shallow<'a> {
 
 /// True if arrays and objects are nested too deeply. Few texts have that many of either at all; only
 /// those are walked through.
-pub(crate) fn is_too_deep(json: &[u8]) -> bool {
+fn is_too_deep(json: &[u8]) -> bool {
     json.len() > DEPTH_MAX && openings(json) > DEPTH_MAX && nests_too_deeply(json)
 }
 
 /// What to add to the text of an error about a text that could not be read.
-pub(crate) fn depth_note(json: &[u8]) -> &'static str {
+pub fn depth_note(json: &[u8]) -> &'static str {
     if is_too_deep(json) {
         "; it is nested deeper than 127 levels, which is not read"
     } else {

@@ -7,7 +7,7 @@ use plan::expr::value::write_json_text;
 
 /// What a text of the server means.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Incoming<'a> {
+pub enum Incoming<'a> {
     /// The connection may be used. From now on the server sends something within this time, or is gone.
     Greeting { silence_ns: Option<u64> },
     /// A message for the user.
@@ -47,30 +47,30 @@ pub(crate) enum Incoming<'a> {
 
 /// The end of a channel, which the session may have wanted.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Ended<'a> {
-    pub(crate) topic: Cow<'a, [u8]>,
+pub struct Ended<'a> {
+    pub topic: Cow<'a, [u8]>,
     /// The number of the message that joined what has ended, if the server states it.
-    pub(crate) joined_by: Option<u32>,
+    pub joined_by: Option<u32>,
     /// It broke at the server, which did not mean to end it: own clients join it again.
-    pub(crate) failed: bool,
+    pub failed: bool,
     /// What the server said of it, if anything.
-    pub(crate) reason: &'a [u8],
+    pub reason: &'a [u8],
 }
 
 /// A message from the user.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Outgoing<'a> {
-    pub(crate) verb: ChannelVerb,
-    pub(crate) topic: &'a [u8],
-    pub(crate) event: &'a [u8],
+pub struct Outgoing<'a> {
+    pub verb: ChannelVerb,
+    pub topic: &'a [u8],
+    pub event: &'a [u8],
     /// JSON; empty: none.
-    pub(crate) payload: &'a [u8],
+    pub payload: &'a [u8],
     /// Of this message.
-    pub(crate) number: u32,
+    pub number: u32,
     /// Of the message that joined the topic.
-    pub(crate) joined_by: u32,
+    pub joined_by: u32,
     /// Whether the server is to answer.
-    pub(crate) wants_answer: bool,
+    pub wants_answer: bool,
 }
 
 /// Appends a JSON string.

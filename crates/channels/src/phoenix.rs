@@ -6,7 +6,7 @@ pub(super) mod binary;
 use plan::ChannelVerb;
 
 use super::message::{Ended, Incoming, Outgoing, quote};
-use crate::json::{first_items, pairs, unquoted};
+use json::{first_items, pairs, unquoted};
 
 /// The parts of a message as they stand in it.
 struct Parts<'a> {

@@ -11,7 +11,7 @@ const REPLY: u8 = 1;
 const BROADCAST: u8 = 2;
 
 /// A binary message from the server. Its payload is bytes of the application's own.
-pub(in super::super) fn parse(message: &[u8]) -> Incoming<'_> {
+pub(crate) fn parse(message: &[u8]) -> Incoming<'_> {
     meaning(message).unwrap_or(Incoming::Broken)
 }
 

@@ -1,14 +1,14 @@
-//! Looking into JSON texts without parsing what is not needed.
+//! Looks into JSON texts without parsing what is not needed.
 
 mod depth;
 
 use std::borrow::Cow;
 
 use depth::Shallow;
-pub(crate) use depth::depth_note;
+pub use depth::depth_note;
 
 /// The text of the JSON value that `tokens` lead to (RFC 6901), as it stands in `json`.
-pub(crate) fn pointer<'a>(json: &'a [u8], tokens: &[String]) -> Option<&'a [u8]> {
+pub fn pointer<'a>(json: &'a [u8], tokens: &[String]) -> Option<&'a [u8]> {
     let mut here = Shallow::new(json)?;
     for token in tokens {
         let found = if here.bytes().first() == Some(&b'[') {
@@ -22,7 +22,7 @@ pub(crate) fn pointer<'a>(json: &'a [u8], tokens: &[String]) -> Option<&'a [u8]>
 }
 
 /// The items of a JSON array as they stand in `json`; `None` if it is no array.
-pub(crate) fn items(json: &[u8]) -> Option<Vec<&[u8]>> {
+pub fn items(json: &[u8]) -> Option<Vec<&[u8]>> {
     let list = array(json)?;
     let item = |item: sonic_rs::Result<sonic_rs::LazyValue<'_>>| {
         Some(list.part(item.ok()?.as_raw_str())?.bytes())
@@ -32,7 +32,7 @@ pub(crate) fn items(json: &[u8]) -> Option<Vec<&[u8]>> {
 
 /// The first items of a JSON array as they stand in `json`, `N` at most, and how many these are;
 /// `None` if it is no array.
-pub(crate) fn first_items<const N: usize>(json: &[u8]) -> Option<([&[u8]; N], usize)> {
+pub fn first_items<const N: usize>(json: &[u8]) -> Option<([&[u8]; N], usize)> {
     let list = array(json)?;
     let (mut found, mut count) = ([&b""[..]; N], 0);
     for (place, item) in found.iter_mut().zip(sonic_rs::to_array_iter(list.bytes())) {
@@ -48,7 +48,7 @@ fn array(json: &[u8]) -> Option<Shallow<'_>> {
 
 /// Calls `each` with the pairs of a JSON object, their values as they stand in `json`; `None` if it is
 /// no object.
-pub(crate) fn pairs<'a>(json: &'a [u8], mut each: impl FnMut(&str, &'a [u8])) -> Option<()> {
+pub fn pairs<'a>(json: &'a [u8], mut each: impl FnMut(&str, &'a [u8])) -> Option<()> {
     let object = Shallow::new(json).filter(|object| object.bytes().first() == Some(&b'{'))?;
     for pair in sonic_rs::to_object_iter(object.bytes()) {
         let (key, value) = pair.ok()?;
@@ -65,7 +65,7 @@ fn array_index(token: &str) -> Option<usize> {
 }
 
 /// The text inside a JSON string's quotes, unescaped.
-pub(crate) fn unquoted(raw: &[u8]) -> Option<Cow<'_, [u8]>> {
+pub fn unquoted(raw: &[u8]) -> Option<Cow<'_, [u8]>> {
     let inner = raw.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     if !inner.contains(&b'\\') {
         return Some(Cow::Borrowed(inner));
@@ -76,12 +76,12 @@ pub(crate) fn unquoted(raw: &[u8]) -> Option<Cow<'_, [u8]>> {
 }
 
 /// A number as JSON writes it.
-pub(crate) fn number(text: &[u8]) -> Option<f64> {
+pub fn number(text: &[u8]) -> Option<f64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
 /// The number in a JSON number or in a string that holds one.
-pub(crate) fn json_number(raw: &[u8]) -> Option<f64> {
+pub fn json_number(raw: &[u8]) -> Option<f64> {
     match unquoted(raw) {
         Some(text) => number(&text),
         None => number(raw),

@@ -1,0 +1,68 @@
+//! Protocols of channels over WebSocket: the server's messages parsed, the client's encoded.
+//!
+//! Each of `phoenix`, `cable` and `socketio` parses the server's texts into [`Incoming`] and encodes
+//! [`Outgoing`]. What a connection remembers of its channels is the caller's.
+
+mod cable;
+mod message;
+mod phoenix;
+mod socketio;
+
+use plan::{ChannelVerb, Protocol};
+
+pub use message::{Ended, Incoming, Outgoing};
+
+/// Parses a text of the server's.
+pub fn parse(protocol: Protocol, text: &[u8]) -> Incoming<'_> {
+    match protocol {
+        Protocol::Phoenix { arrays: true, .. } => phoenix::parse_array(text),
+        Protocol::Phoenix { arrays: false, .. } => phoenix::parse_object(text),
+        Protocol::ActionCable => cable::parse(text),
+        Protocol::SocketIo => socketio::parse(text),
+    }
+}
+
+/// Parses a binary message of the server's; `None`: the protocol gives it no form of its own.
+pub fn parse_binary(protocol: Protocol, message: &[u8]) -> Option<Incoming<'_>> {
+    match protocol {
+        Protocol::Phoenix { arrays: true, .. } => Some(phoenix::binary::parse(message)),
+        // The older serializer writes texts only.
+        Protocol::Phoenix { arrays: false, .. } => Some(Incoming::Broken),
+        Protocol::ActionCable | Protocol::SocketIo => None,
+    }
+}
+
+/// Appends the answer to a message of the server's that has a number.
+pub fn acknowledge(topic: &[u8], number: u32, arguments: &[u8], out: &mut Vec<u8>) {
+    socketio::acknowledge(topic, number, arguments, out);
+}
+
+/// Appends our text.
+pub fn encode(protocol: Protocol, message: &Outgoing<'_>, out: &mut Vec<u8>) {
+    match protocol {
+        Protocol::Phoenix { arrays, .. } => phoenix::encode(arrays, message, out),
+        Protocol::ActionCable => cable::encode(message, out),
+        Protocol::SocketIo => socketio::encode(message, out),
+    }
+}
+
+/// Appends the text of a heartbeat, if the protocol has the client send one.
+pub fn heartbeat(protocol: Protocol, number: u32, out: &mut Vec<u8>) {
+    if let Protocol::Phoenix { arrays, .. } = protocol {
+        phoenix::heartbeat(arrays, number, out);
+    }
+}
+
+/// Whether the server speaks first, and nothing may be sent before.
+pub fn is_greeted(protocol: Protocol) -> bool {
+    !matches!(protocol, Protocol::Phoenix { .. })
+}
+
+/// Whether the server answers such a message under its number.
+pub fn is_answered(protocol: Protocol, verb: ChannelVerb) -> bool {
+    match protocol {
+        Protocol::Phoenix { .. } => true,
+        Protocol::ActionCable => false,
+        Protocol::SocketIo => verb == ChannelVerb::Push,
+    }
+}
