@@ -7,8 +7,6 @@
 
 mod check;
 pub mod experiment;
-mod expression;
-mod json_path;
 mod keys;
 mod load_setting;
 mod other_tools;
@@ -25,7 +23,7 @@ pub use check::{
 };
 pub use document::{Diagnostic, Severity, Source, render};
 pub use experiment::{Experiment, experiment};
-pub use expression::parse::is_name;
+pub use expression::is_name;
 pub use keys::{experiment_reference, reference};
 pub use load_setting::{LoadSettingError, load_setting};
 pub use schema::{experiment_schema, schema};

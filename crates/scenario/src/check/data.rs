@@ -9,9 +9,9 @@ use super::Checker;
 use super::fields::Fields;
 use super::files::{File, shortened};
 use super::program::Program;
-use crate::expression::parse::{is_name, reserved_as};
 use crate::keys::DATA;
 use document::node::{Entry, Node, Place};
+use expression::{is_name, reserved_as};
 
 /// A table that was declared.
 pub(super) struct Declared {

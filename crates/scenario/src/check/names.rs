@@ -6,10 +6,10 @@ use plan::Slot;
 use plan::expr::{Expr, Value};
 
 use super::{Checker, Settings};
-use crate::expression::parse::{Scope, is_name, reserved_as};
 use crate::keys::DOCUMENT;
 use document::node::{Node, Place};
 use document::suggest;
+use expression::{Scope, is_name, reserved_as};
 
 /// A parameter.
 pub(super) struct Param {

@@ -3,8 +3,8 @@
 use plan::pointer_text;
 
 use super::Checker;
-use crate::json_path;
 use document::node::{Node, Place};
+use expression::json_path;
 
 impl Checker<'_> {
     /// A JSON pointer (RFC 6901), or JSONPath that names one place.

@@ -7,9 +7,8 @@ use plan::expr::{Condition, Escape, Expr, Part, Template, Value};
 use super::Checker;
 use super::names::Names;
 use super::program::Program;
-use crate::expression::lex::ExprError;
-use crate::expression::parse::{expression, lone_expression, template};
 use document::node::{Node, NodeKind, Scalar};
+use expression::{ExprError, expression, lone_expression, template};
 
 impl Checker<'_> {
     /// Reports an error inside a scalar's expression.

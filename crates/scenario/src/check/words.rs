@@ -5,8 +5,8 @@ use units::parse::{self, UnitError};
 
 use super::Checker;
 use super::names::Names;
-use crate::expression::parse::template;
 use document::node::{Node, Place};
+use expression::template;
 
 /// A scalar with its parameters filled in.
 #[derive(Debug)]

@@ -11,6 +11,7 @@ const PURE: &[&str] = &[
     "proto",
     "stats",
     "document",
+    "expression",
     "scenario",
     "judge",
     "compare",

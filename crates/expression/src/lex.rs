@@ -29,11 +29,14 @@ pub(crate) struct Spanned {
 /// What is wrong with an expression, in bytes of the text it stands in.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
-pub(crate) struct ExprError {
-    pub(crate) code: &'static str,
-    pub(crate) span: Range<usize>,
-    pub(crate) message: String,
-    pub(crate) hint: Option<String>,
+pub struct ExprError {
+    /// The kind of problem, as diagnostics name it.
+    pub code: &'static str,
+    pub span: Range<usize>,
+    /// Lower-case, without a full stop.
+    pub message: String,
+    /// What to write instead.
+    pub hint: Option<String>,
 }
 
 impl ExprError {

@@ -9,12 +9,13 @@ use plan::expr::template::Builder;
 use plan::expr::{Binary, Escape, Expr, Func, Template, Unary, Value};
 use plan::pointer_text;
 
-use super::lex::{ExprError, Spanned, Token, is_name_char, tokens};
+use crate::functions::FUNCTIONS;
 use crate::json_path;
+use crate::lex::{ExprError, Spanned, Token, is_name_char, tokens};
 use document::suggest;
 
 /// What names mean where an expression stands.
-pub(crate) trait Scope {
+pub trait Scope {
     /// The variable or parameter of that name.
     fn lookup(&self, name: &str) -> Option<Expr>;
     /// Everything that can be looked up.
@@ -41,7 +42,7 @@ const RESERVED: &[&str] = &[
 ];
 
 /// What a word means in expressions that cannot be a variable, and a name for a variable instead.
-pub(crate) fn reserved_as(word: &str) -> Option<(String, String)> {
+pub fn reserved_as(word: &str) -> Option<(String, String)> {
     let meaning = match word {
         "user" => "`user` is the user's number in expressions",
         "iteration" => "`iteration` counts the user's sessions in expressions",
@@ -56,88 +57,6 @@ pub(crate) fn reserved_as(word: &str) -> Option<(String, String)> {
         .then(|| (meaning.to_owned(), instead))
 }
 
-struct Function {
-    name: &'static str,
-    func: Func,
-    arguments: Range<usize>,
-    form: &'static str,
-}
-
-const FUNCTIONS: &[Function] = &[
-    Function {
-        name: "random",
-        func: Func::Random,
-        arguments: 2..3,
-        form: "random(1, 6)",
-    },
-    Function {
-        name: "random_string",
-        func: Func::RandomString,
-        arguments: 1..2,
-        form: "random_string(8)",
-    },
-    Function {
-        name: "pick",
-        func: Func::Pick,
-        arguments: 1..256,
-        form: "pick('a', 'b')",
-    },
-    Function {
-        name: "uuid",
-        func: Func::Uuid,
-        arguments: 0..1,
-        form: "uuid()",
-    },
-    Function {
-        name: "now",
-        func: Func::Now,
-        arguments: 0..1,
-        form: "now()",
-    },
-    Function {
-        name: "str",
-        func: Func::Str,
-        arguments: 1..2,
-        form: "str(x)",
-    },
-    Function {
-        name: "int",
-        func: Func::Int,
-        arguments: 1..2,
-        form: "int(x)",
-    },
-    Function {
-        name: "len",
-        func: Func::Len,
-        arguments: 1..2,
-        form: "len(x)",
-    },
-    Function {
-        name: "base64",
-        func: Func::Base64,
-        arguments: 1..256,
-        form: "base64(x)",
-    },
-    Function {
-        name: "json",
-        func: Func::Json,
-        arguments: 2..3,
-        form: "json(text, '/items/0')",
-    },
-    Function {
-        name: "items",
-        func: Func::Items,
-        arguments: 1..2,
-        form: "items(list)",
-    },
-    Function {
-        name: "raw",
-        func: Func::Raw,
-        arguments: 1..2,
-        form: "raw(x)",
-    },
-];
-
 /// Whether a text can name a variable or parameter.
 pub fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -147,7 +66,7 @@ pub fn is_name(text: &str) -> bool {
 }
 
 /// A whole text as one expression; `${` and `}` around it may be written or left out.
-pub(crate) fn expression(text: &str, scope: &dyn Scope) -> Result<Expr, ExprError> {
+pub fn expression(text: &str, scope: &dyn Scope) -> Result<Expr, ExprError> {
     let trimmed = text.trim_end();
     let inner = text.trim_start().strip_prefix("${");
     let start = if inner.is_some() {
@@ -173,11 +92,7 @@ pub(crate) fn expression(text: &str, scope: &dyn Scope) -> Result<Expr, ExprErro
 }
 
 /// Text with `${…}` in it; `\${` stands for `${`.
-pub(crate) fn template(
-    text: &str,
-    escape: Escape,
-    scope: &dyn Scope,
-) -> Result<Template, ExprError> {
+pub fn template(text: &str, escape: Escape, scope: &dyn Scope) -> Result<Template, ExprError> {
     let mut template = Builder::default();
     for piece in pieces(text, scope)? {
         match piece {
@@ -205,7 +120,7 @@ pub(crate) fn template(
 }
 
 /// The expression, where a text is exactly one `${…}`.
-pub(crate) fn lone_expression(text: &str, scope: &dyn Scope) -> Result<Option<Expr>, ExprError> {
+pub fn lone_expression(text: &str, scope: &dyn Scope) -> Result<Option<Expr>, ExprError> {
     let mut pieces = pieces(text, scope)?;
     match (pieces.pop(), pieces.is_empty()) {
         (Some(Piece::Expr(expr)), true) => Ok(Some(expr)),

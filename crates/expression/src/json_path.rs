@@ -2,21 +2,21 @@
 
 /// Why a path is no pointer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refused {
+pub struct Refused {
     /// What is wrong.
-    pub(crate) message: String,
+    pub message: String,
     /// What to write instead.
-    pub(crate) hint: String,
+    pub hint: String,
 }
 
 /// True if the text is meant as JSONPath: `$` alone, or followed by a segment.
-pub(crate) fn is_path(text: &str) -> bool {
+pub fn is_path(text: &str) -> bool {
     text.strip_prefix('$')
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 /// The tokens of the pointer that leads to the same place.
-pub(crate) fn tokens(path: &str) -> Result<Vec<String>, Refused> {
+pub fn tokens(path: &str) -> Result<Vec<String>, Refused> {
     let refused = |what: &str| Refused {
         message: format!("`{path}` {what}"),
         hint: "name one place, like $.items[0].id or /items/0/id".to_owned(),

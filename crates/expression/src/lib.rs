@@ -1,0 +1,13 @@
+//! Reading expressions: what people write between `${` and `}`, and in `if` and `check`.
+//!
+//! [`expression`], [`lone_expression`] and [`template`] make [`plan::expr`]'s types of the tokens that `lex` finds;
+//! a [`Scope`] says what names mean. `functions` has the table of all functions. [`json_path`] reads paths that name
+//! one place in JSON.
+
+mod functions;
+pub mod json_path;
+mod lex;
+mod parse;
+
+pub use lex::ExprError;
+pub use parse::{Scope, expression, is_name, lone_expression, reserved_as, template};
