@@ -1,9 +1,12 @@
 //! Figures of a run, and conditions on them that decide whether it passes.
 
+mod error;
 mod parse;
+mod statistic;
 mod tags;
 
-pub use parse::{FigureError, Names, Tagged, UNKNOWN_MEASURE, UNKNOWN_TAG, Unknown};
+pub use error::{FigureError, Unknown};
+pub use parse::{Names, Tagged, UNKNOWN_MEASURE, UNKNOWN_TAG};
 
 use serde::Serialize;
 

@@ -6,120 +6,21 @@
 //! (`p98`, `p98.service`, `errors`). Tags stand for all measures that have them (`p98(area=checkout)`,
 //! `errors(area=checkout, group=pay)`).
 
-use std::fmt;
 use std::ops::Range;
 
+use super::error::FigureError;
+use super::statistic::{Unit, basis_of, limit, misspelt_basis, percentile_of_k6, split_basis, stat};
 use super::tags;
 use super::{Basis, Comparison, Figure, Stat, Threshold};
 use crate::ids::MeasureId;
 use crate::measures::{Tags, builtin};
-use crate::phases::RATE_MAX_PER_S;
 use crate::wire::Wire;
-use units::parse::{self, UnitError};
-
-/// What is wrong with a threshold or figure, and where in its text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FigureError {
-    /// The diagnostic's code.
-    pub code: &'static str,
-    /// Where in the text.
-    pub span: Range<usize>,
-    /// What is wrong.
-    pub message: String,
-    /// What to write instead.
-    pub hint: Option<String>,
-    /// Of an unknown name: what was written, and the names that could stand there.
-    pub unknown: Option<Box<Unknown>>,
-}
-
-/// A name that is not known.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unknown {
-    /// As written.
-    pub name: String,
-    /// Introduces the list of the known ones.
-    pub what: &'static str,
-    /// Those that are known.
-    pub known: Vec<String>,
-}
-
-impl fmt::Display for FigureError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)?;
-        if let Some(hint) = &self.hint {
-            write!(f, "; {hint}")?;
-        }
-        match &self.unknown {
-            Some(unknown) if !unknown.known.is_empty() => {
-                write!(f, "; {}: `{}`", unknown.what, unknown.known.join("`, `"))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-impl std::error::Error for FigureError {}
-
-impl FigureError {
-    pub(super) fn new(span: Range<usize>, message: impl Into<String>) -> FigureError {
-        FigureError {
-            code: "bad-threshold",
-            span,
-            message: message.into(),
-            hint: None,
-            unknown: None,
-        }
-    }
-
-    /// A name that is none of `known`; `what` introduces the list of those.
-    pub(super) fn unknown<'n>(
-        code: &'static str,
-        span: Range<usize>,
-        message: String,
-        (name, what): (&str, &'static str),
-        known: impl IntoIterator<Item = &'n str>,
-    ) -> FigureError {
-        FigureError {
-            code,
-            span,
-            message,
-            hint: None,
-            unknown: Some(Box::new(Unknown {
-                name: name.to_owned(),
-                what,
-                known: known.into_iter().map(str::to_owned).collect(),
-            })),
-        }
-    }
-
-    fn hint(mut self, hint: impl Into<String>) -> FigureError {
-        self.hint = Some(hint.into());
-        self
-    }
-}
-
-/// What a figure is counted in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unit {
-    Share,
-    Count,
-    Rate,
-    Duration,
-    /// A number with decimals.
-    Plain,
-}
+use units::parse;
 
 /// The code of an error about a measure that there is not.
 pub const UNKNOWN_MEASURE: &str = "unknown-measure";
 /// The code of an error about a tag that no step has.
 pub const UNKNOWN_TAG: &str = "unknown-tag";
-
-/// What stands behind a measure, or behind a statistic of all requests, for other durations.
-const BASES: &[(&str, Basis)] = &[
-    (".succeeded", Basis::Succeeded),
-    (".service", Basis::Service),
-    (".lag", Basis::Lag),
-];
 
 /// Before the limit of `behind(300ms)`.
 const BEHIND: &str = "behind(";
@@ -127,22 +28,6 @@ const BEHIND: &str = "behind(";
 const ONLY_DURATIONS: &str = "only durations have `.succeeded`, `.service` and `.lag`";
 
 const FORMS: &str = "write it like `p98(request) < 250ms`, `connected >= 99.9%` or `errors == 0`";
-
-const STATS: &[&str] = &[
-    "p50",
-    "p90",
-    "p95",
-    "p98",
-    "p99",
-    "p99.9",
-    "mean",
-    "min",
-    "max",
-    "count",
-    "rate",
-    "errors",
-    "error_rate",
-];
 
 /// Longer signs first.
 const COMPARISONS: &[(&str, Comparison)] = &[
@@ -456,89 +341,6 @@ fn of_all_requests(
     Ok((figure, unit))
 }
 
-/// What stands before `.succeeded`, `.service` or `.lag`, and which of the durations these name.
-fn basis_of(written: &str) -> (&str, Basis) {
-    let (before, suffix) = split_basis(written);
-    let named = BASES.iter().find(|(other, _)| Some(*other) == suffix);
-    (before, named.map_or(Basis::Response, |(_, basis)| *basis))
-}
-
-/// What stands before `.succeeded`, `.service` or `.lag`, and which of them it is.
-fn split_basis(written: &str) -> (&str, Option<&'static str>) {
-    let found = BASES.iter().find(|(suffix, _)| written.ends_with(suffix));
-    match found {
-        Some((suffix, _)) => (&written[..written.len() - suffix.len()], Some(*suffix)),
-        None => (written, None),
-    }
-}
-
-/// A duration's name and the word behind it, where that is no number (`p99.9`).
-fn misspelt_basis(name: &str) -> Option<(&str, &str)> {
-    let (before, behind) = name.rsplit_once('.')?;
-    let is_word = behind.starts_with(|c: char| c.is_ascii_alphabetic());
-    let (_, unit) = stat(before, 0..0).ok().filter(|_| is_word)?;
-    (unit == Unit::Duration).then_some((before, behind))
-}
-
-fn stat(name: &str, span: Range<usize>) -> Result<(Stat, Unit), FigureError> {
-    Ok(match name {
-        "count" => (Stat::Count, Unit::Count),
-        "rate" => (Stat::Rate, Unit::Rate),
-        "errors" => (Stat::Errors, Unit::Count),
-        "error_rate" => (Stat::ErrorRate, Unit::Share),
-        "mean" => (Stat::Mean, Unit::Duration),
-        "min" => (Stat::Min, Unit::Duration),
-        "max" => (Stat::Max, Unit::Duration),
-        _ => {
-            let percent = name
-                .strip_prefix('p')
-                .and_then(|text| parse::number(text).ok());
-            match percent {
-                Some(percent) if percent > 0.0 && percent <= 100.0 => {
-                    (Stat::Quantile(percent / 100.0), Unit::Duration)
-                }
-                Some(_) => {
-                    let message = format!("`{name}` is not a percentile");
-                    return Err(FigureError::new(span, message).hint("write p50 to p100, or p99.9"));
-                }
-                None => {
-                    let names = ["connected", "users", "refused"].into_iter();
-                    let names = names.chain(STATS.iter().copied());
-                    let names = names.chain(Wire::ALL.iter().map(|(name, _)| *name));
-                    let message = format!("there is no figure `{name}`");
-                    let written_as = (name, "the figures are");
-                    return Err(FigureError::unknown(
-                        "unknown-figure",
-                        span,
-                        message,
-                        written_as,
-                        names,
-                    ));
-                }
-            }
-        }
-    })
-}
-
-/// The number in `p(95)`, as k6 writes percentiles of the metric that stands before its thresholds.
-fn percentile_of_k6(figure: &str) -> Option<&str> {
-    let percent = figure.strip_prefix("p(")?.strip_suffix(')')?.trim();
-    parse::number(percent).is_ok().then_some(percent)
-}
-
-fn limit(text: &str, unit: Unit) -> Result<f64, UnitError> {
-    match unit {
-        Unit::Share => parse::share(text),
-        Unit::Count => parse::count(text).map(|count| count as f64),
-        Unit::Rate => {
-            let rate = parse::rate_at_most(text, RATE_MAX_PER_S);
-            rate.map_err(|error| fraction_as_rate(text, error))
-        }
-        Unit::Duration => parse::duration(text).map(|seconds| seconds * 1e9),
-        Unit::Plain => parse::number(text),
-    }
-}
-
 /// `behind(300ms)`.
 fn behind(written: &str, span: &Range<usize>) -> Result<Figure, FigureError> {
     let inner = written[BEHIND.len()..].strip_suffix(')').unwrap_or("");
@@ -548,19 +350,6 @@ fn behind(written: &str, span: &Range<usize>) -> Result<Figure, FigureError> {
         let message = format!("`{written}` has no duration in brackets");
         FigureError::new(span.clone(), message).hint("write it like behind(300ms)")
     })
-}
-
-/// `rate` is operations per second here; in k6 it is a share, a fraction of 1.
-fn fraction_as_rate(text: &str, error: UnitError) -> UnitError {
-    match parse::percentage(text) {
-        Some(percentage) => UnitError {
-            hint: format!(
-                "a rate is written like 120/s; the share of failed operations is error_rate < {percentage}"
-            ),
-            ..error
-        },
-        None => error,
-    }
 }
 
 fn index(measure: usize) -> MeasureId {

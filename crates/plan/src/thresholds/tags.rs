@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::parse::{FigureError, Tagged, UNKNOWN_TAG};
+use super::error::FigureError;
+use super::parse::{Tagged, UNKNOWN_TAG};
 use crate::measures::{all_tags, has_tag};
 
 /// The text without quotes around it.
