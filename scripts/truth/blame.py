@@ -338,8 +338,9 @@ def generator_stopped(bed):
         return bed.run(scenario(port, "{ get: / }", "{ constant: 500/s, for: 10s }"), while_running=stop)
 
 
-@situation("generator", "connecting-limit", "generator-cpu", "generator-lag")
+@situation("generator", "connecting-limit", "generator-cpu", "generator-lag", "generator-starved")
 def million_arrivals(bed):
+    """The target shares the generator's cores, and may take what the loops want."""
     with hello(bed) as port:
         text = scenario(port, "{ get: / }", "{ constant: 1500000/s, for: 2s }")
         return bed.run(text, "--force")

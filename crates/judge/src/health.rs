@@ -25,6 +25,8 @@ use crate::{addresses, faults, network, pauses, used};
 
 /// The code of a run that did not come to its planned end.
 pub(crate) const INCOMPLETE: &str = "run-incomplete";
+/// The code of operations that began late.
+pub(crate) const LAG: &str = "generator-lag";
 /// The code of a generator without faults.
 const HEALTHY: &str = "generator-healthy";
 
@@ -93,6 +95,18 @@ pub(crate) fn findings(
     findings.extend(used::found(figures));
     let heads = lost.into_iter().chain(target::ended(figures)).chain(wrong);
     heads.chain(findings).collect()
+}
+
+/// Moves the warning of a generator whose lag is within the limit behind all other warnings: it says what response
+/// times include, the others what happened.
+pub(crate) fn move_lag_warning(findings: &mut Vec<Finding>) {
+    let is_lag = |f: &Finding| f.severity == Severity::Warning && f.code == LAG;
+    if let Some(at) = findings.iter().position(is_lag) {
+        let lag = findings.remove(at);
+        let is_bad = |f: &Finding| matches!(f.severity, Severity::Warning | Severity::Fatal);
+        let last = findings.iter().rposition(is_bad);
+        findings.insert(last.map_or(0, |last| last + 1), lag);
+    }
 }
 
 /// Adds thresholds that lag decides, behind what makes the run untrusted besides. A generator whose lag
@@ -190,7 +204,7 @@ fn lag_warning(measures: &[MeasureSummary]) -> Option<Finding> {
         units::share(share),
         units::duration(response_ns as f64),
     );
-    let finding = finding(Severity::Warning, "generator-lag", text)
+    let finding = finding(Severity::Warning, LAG, text)
         .with("lag_p99_ns", lag_ns as f64)
         .with("response_p50_ns", response_ns as f64);
     Some(finding.done())

@@ -154,6 +154,7 @@ fn judge_measures(
     let failures = failures(&figures.info.steps, &measures, &meant_to_fail);
     findings.splice(at..at, failures);
     findings.extend(findings::findings(figures, &thresholds, &measures));
+    health::move_lag_warning(&mut findings);
     saturation::blame(figures, &mut findings);
     let verdict = verdict(figures, &findings, &thresholds);
     Summary {

@@ -10,7 +10,7 @@ use record::schema::{Finding, SeriesRow, Severity, Verdict};
 use crate::decided;
 use crate::figures::{self, Figures, Flow};
 use crate::finding::finding;
-use crate::health::FELL_BEHIND;
+use crate::health::{FELL_BEHIND, LAG};
 use crate::limits::{
     SATURATED_ANSWERED_MAX, SATURATED_BACKLOG_MIN, SATURATED_SECONDS_MIN, SATURATED_TIMES_LITTLE,
     SATURATED_Z, SLOW_CONNECTS_S_MIN, SLOW_CONNECTS_TIMES,
@@ -68,7 +68,7 @@ pub(crate) fn blame(figures: &Figures, findings: &mut Vec<Finding>) {
         f.severity == Severity::Fatal
             && matches!(
                 f.code.as_str(),
-                "connecting-limit" | "generator-lag" | decided::CODE
+                "connecting-limit" | LAG | decided::CODE
             )
     };
     let own = findings.iter().any(|f| {

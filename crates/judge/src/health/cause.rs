@@ -92,7 +92,7 @@ impl Cause {
             Kind::Cpu => "generator-cpu",
             Kind::Connecting => "connecting-limit",
             Kind::Starved => "generator-starved",
-            Kind::Unknown => "generator-lag",
+            Kind::Unknown => super::LAG,
         }
     }
 

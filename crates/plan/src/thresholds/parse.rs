@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::error::FigureError;
 use super::statistic::{Unit, basis_of, limit, misspelt_basis, percentile_of_k6, split_basis, stat};
 use super::tags;
-use super::{Basis, Comparison, Figure, Stat, Threshold};
+use super::{Basis, Comparison, Figure, Threshold};
 use crate::ids::MeasureId;
 use crate::measures::{Tags, builtin};
 use crate::wire::Wire;
