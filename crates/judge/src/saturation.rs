@@ -66,10 +66,7 @@ pub(crate) fn found(figures: &Figures) -> Option<Finding> {
 pub(crate) fn blame(figures: &Figures, findings: &mut Vec<Finding>) {
     let is_waiting = |f: &Finding| {
         f.severity == Severity::Fatal
-            && matches!(
-                f.code.as_str(),
-                "connecting-limit" | LAG | decided::CODE
-            )
+            && matches!(f.code.as_str(), "connecting-limit" | LAG | decided::CODE)
     };
     let own = findings.iter().any(|f| {
         f.severity == Severity::Fatal && f.code.starts_with("generator-") && !is_waiting(f)

@@ -3,7 +3,6 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 const PROC: &str = "/proc";
 /// Where each process has a folder.
@@ -17,13 +16,8 @@ pub(crate) const CGROUPS: &str = "/sys/fs/cgroup";
 const BLOCK_DEVICES: &str = "/sys/block";
 const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// Most bytes of one file; `/proc/net/tcp` of the sockets that are counted has 4 MB.
+/// Most bytes of one file.
 const FILE_BYTES_MAX: u64 = 16 << 20;
-/// Bytes that are read at once of a file whose lines the kernel has to search for: it takes less than a
-/// tenth of a millisecond for these.
-const PIECE_BYTES: usize = 4096;
-/// Between two pieces: a precise loop that shares the core runs meanwhile.
-const REST: Duration = Duration::from_micros(200);
 
 /// USER_HZ, in which `/proc` counts CPU time: 100 on every architecture that Linux still supports for
 /// user space.
@@ -70,36 +64,6 @@ pub(crate) fn text_again(mut file: &File) -> io::Result<String> {
     file.seek(SeekFrom::Start(0))?;
     file.take(FILE_BYTES_MAX).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// Calls `each` with every line of a file below `/proc` that is complete, and rests in between.
-pub fn read_lines(name: &str, each: impl FnMut(&str)) -> Result<(), FileError> {
-    let path = Path::new(PROC).join(name);
-    lines(&path, each).map_err(|source| FileError {
-        path: path.display().to_string(),
-        source,
-    })
-}
-
-fn lines(path: &Path, mut each: impl FnMut(&str)) -> io::Result<()> {
-    let mut file = File::open(path)?.take(FILE_BYTES_MAX);
-    let mut rest = Vec::new();
-    let mut piece = [0; PIECE_BYTES];
-    loop {
-        let n = file.read(&mut piece)?;
-        if n == 0 {
-            return Ok(());
-        }
-        rest.extend_from_slice(&piece[..n]);
-        let Some(end) = rest.iter().rposition(|&byte| byte == b'\n') else {
-            continue;
-        };
-        let complete = String::from_utf8_lossy(&rest[..end]);
-        complete.lines().for_each(&mut each);
-        drop(complete);
-        rest.drain(..=end);
-        std::thread::park_timeout(REST);
-    }
 }
 
 /// A kernel setting by its name in sysctl(8), trimmed; `None`: it cannot be read.
@@ -246,16 +210,6 @@ mod tests {
         assert_eq!(field(text, "MemTotal"), Some(16));
         assert_eq!(field(text, "usage_usec"), Some(7));
         assert_eq!(field(text, "usage"), None);
-    }
-
-    #[test]
-    fn lines_are_complete_wherever_pieces_end() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let expected: Vec<String> = (0..3000).map(|n| format!("line {n} é")).collect();
-        fs::write(file.path(), expected.join("\n") + "\n").unwrap();
-        let mut found = Vec::new();
-        lines(file.path(), |line| found.push(line.to_owned())).unwrap();
-        assert_eq!(found, expected);
     }
 
     #[test]

@@ -37,6 +37,7 @@ mod prometheus;
 mod reading;
 #[cfg(feature = "databases")]
 mod redis;
+mod sockets;
 mod source;
 mod tls;
 mod web;

@@ -9,7 +9,9 @@
 use std::ops::Range;
 
 use super::error::FigureError;
-use super::statistic::{Unit, basis_of, limit, misspelt_basis, percentile_of_k6, split_basis, stat};
+use super::statistic::{
+    Unit, basis_of, limit, misspelt_basis, percentile_of_k6, split_basis, stat,
+};
 use super::tags;
 use super::{Basis, Comparison, Figure, Threshold};
 use crate::ids::MeasureId;

@@ -5,10 +5,9 @@ use std::fs;
 
 use plan::probes::ProcessSpec;
 
+use crate::sockets::{self, LISTEN};
 use machine::procfs;
 
-/// `TCP_LISTEN` of the kernel's `tcp_states.h`, as `/proc/net/tcp` writes it.
-const LISTENS: &str = "0A";
 /// Threads whose open files are looked through when a listening socket is sought.
 const THREADS_MAX: usize = 64;
 
@@ -55,22 +54,13 @@ fn is_called(pid: u32, name: &str) -> bool {
 /// The sockets that listen on a port, as links in `/proc/PID/fd` call them.
 fn listening(port: u16) -> HashSet<String> {
     let mut found = HashSet::new();
-    for name in ["net/tcp", "net/tcp6"] {
-        let text = procfs::read(name).unwrap_or_default();
-        found.extend(sockets(&text, port));
-    }
+    // Without the kernel's list there is none to be found.
+    let _ = sockets::each(1 << LISTEN, |socket| {
+        if socket.local_port == port {
+            found.insert(format!("socket:[{}]", socket.inode));
+        }
+    });
     found
-}
-
-/// `sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode`.
-fn sockets(text: &str, port: u16) -> impl Iterator<Item = String> {
-    let port = format!(":{port:04X}");
-    text.lines().skip(1).filter_map(move |line| {
-        let words: Vec<&str> = line.split_ascii_whitespace().collect();
-        let listens = words.get(1)?.ends_with(&port) && words.get(3) == Some(&LISTENS);
-        let inode = words.get(9)?;
-        listens.then(|| format!("socket:[{inode}]"))
-    })
 }
 
 /// True if one of the process's threads has such a socket open: threads may have file tables of their
@@ -91,15 +81,6 @@ mod tests {
     use std::net::TcpListener;
 
     use super::*;
-
-    #[test]
-    fn listening_sockets_are_recognised() {
-        let text = "  sl  local_address rem_address   st\n   0: 0100007F:1F90 00000000:0000 0A \
-                    0:0 00:0 0 0 0 4711 1\n   1: 0100007F:1F90 0100007F:1234 01 0:0 00:0 0 0 0 \
-                    4712 1\n   2: 0100007F:1F91 00000000:0000 0A 0:0 00:0 0 0 0 4713 1\n";
-        let found: Vec<String> = sockets(text, 8080).collect();
-        assert_eq!(found, ["socket:[4711]"]);
-    }
 
     #[test]
     fn a_listening_process_is_found_by_its_port() {

@@ -126,7 +126,7 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
     (
         &["libc", "mio", "nix", "rustix"],
         &[
-            "balancer", "engine", "lab", "machine", "market", "server", "targets", "wan",
+            "balancer", "engine", "lab", "machine", "market", "probe", "server", "targets", "wan",
         ],
         "call `machine` or `engine`",
     ),
