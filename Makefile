@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test test-deps check fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-market bench-queue bench-balancer bench-lab bench-docs site model-truth truth hostile-truth kill blame-truth capacity-truth percentile-truth picture dist toolchain
+.PHONY: help run test test-deps check fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-market bench-queue bench-balancer bench-lab bench-docs site model-truth truth hostile-truth kill blame-truth capacity-truth percentile-truth kubernetes picture dist toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # rustup installs cargo there; a fresh shell may not know it yet.
@@ -44,6 +44,8 @@ help:
 	@echo "                    two minutes of CPU"
 	@echo "make dist       what a release consists of, into dist/: static binaries, packages, image; an hour of CPU."
 	@echo "                    REBUILD=1 builds the binaries twice and compares them"
+	@echo "make kubernetes     the Helm chart in a real control plane with small nodes; needs root and Go, builds Kubernetes:"
+	@echo "                    a quarter of an hour of CPU the first time"
 	@echo "make picture        draw the README's pictures of terminal and report from a real run"
 
 # The quick profile compiles in less than half the time: for a first look. Benches use the release profile.
@@ -67,6 +69,10 @@ test: check
 
 test-deps:
 	@scripts/services --install
+
+kubernetes: toolchain web
+	@cargo build --locked --package throng
+	@scripts/kubernetes --throng $(TARGET)/debug/throng
 
 bench: toolchain web
 	@bench/run $(if $(APPLY),--apply)

@@ -31,6 +31,8 @@ pub struct AgentOptions<'a> {
     pub labels: Vec<(String, String)>,
     /// How many agents share this machine.
     pub parts: u32,
+    /// Whether it ends after its first run.
+    pub once: bool,
     /// The program that is started as `PROGRAM agent --job`.
     pub program: &'a Path,
     /// Throng's version.
@@ -227,6 +229,7 @@ impl<'a> Agent<'a> {
             return false;
         };
         self.card.run = None;
+        self.card.draining |= self.options.once;
         say(&format!("run {} ended", worker.run));
         // After an end in good order the controller has gone on.
         let why = format!("its process ended ({status})");

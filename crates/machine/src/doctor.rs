@@ -54,14 +54,20 @@ pub fn examine(facts: &Facts) -> Vec<Check> {
 
 fn files(facts: &Facts) -> Check {
     let per_loop = facts.files_per_table.saturating_sub(OPEN_FILES_RESERVED);
+    let one = facts.one_table;
     Check {
         name: "open files",
         value: format!("{} per process", facts.files_per_table),
-        meaning: format!(
-            "each loop has a file table of its own: {per_loop} connections per loop, up to \
-             {LOOPS_MAX} loops"
-        ),
-        users: Some(per_loop.saturating_mul(LOOPS_MAX)),
+        meaning: match one {
+            true => format!(
+                "a seccomp filter refuses unshare(2), so that all loops share one file table: {per_loop} connections"
+            ),
+            false => format!(
+                "each loop has a file table of its own: {per_loop} connections per loop, up to \
+                 {LOOPS_MAX} loops"
+            ),
+        },
+        users: Some(per_loop.saturating_mul(if one { 1 } else { LOOPS_MAX })),
         fix: (facts.files_per_table < FILES_GOOD).then(|| "ulimit -n 20000".to_owned()),
     }
 }

@@ -1,6 +1,6 @@
 //! The limits of this machine as the kernel states them.
 
-use crate::loops::{cores, open_files_max};
+use crate::loops::{cores, files_per_table, has_own_tables};
 use crate::memory::Memory;
 use crate::procfs::{clock_source, setting};
 
@@ -10,6 +10,8 @@ pub struct Facts {
     pub cores: u64,
     /// Open files a process, or a loop with a table of its own, may have.
     pub files_per_table: u64,
+    /// Whether all loops share one table, since the system refuses them tables of their own.
+    pub one_table: bool,
     /// `fs.file-max`: open files of the machine.
     pub files_machine: Option<u64>,
     /// Number of open files (`fs.file-nr`).
@@ -68,7 +70,8 @@ impl Facts {
         let (memory, group) = Memory::read_source().unzip();
         Facts {
             cores: u64::from(cores()),
-            files_per_table: open_files_max(),
+            files_per_table: files_per_table(),
+            one_table: !has_own_tables(),
             files_machine: number("fs.file-max"),
             files_in_use: number("fs.file-nr"),
             files_per_table_max: number("fs.nr_open"),

@@ -106,29 +106,34 @@ fn memory_limit(facts: &Facts, demand: &Demand) -> Option<Limit> {
     })
 }
 
-/// Open files of one table: each loop has a table, so this limit rarely binds.
+/// Open files of one table: each loop has a table, so this limit rarely binds; unless all share one.
 fn tables(facts: &Facts, demand: &Demand) -> Limit {
     let now = facts.files_per_table;
-    let users = connections_per_loop(now).saturating_mul(LOOPS_MAX);
+    let tables = if facts.one_table { 1 } else { LOOPS_MAX };
+    let users = connections_per_loop(now).saturating_mul(tables);
     let loops = loops(demand.users, now);
     let mut limit = Limit {
-        name: "files of a loop",
+        name: match facts.one_table {
+            true => "files of all loops",
+            false => "files of a loop",
+        },
         now: units::count(now),
         needed: match demand.target_here {
+            _ if facts.one_table => units::count(demand.users + FILES_PER_THREAD),
             true => format!("any: {loops} loops, and as many threads of the target"),
             false => format!("any: {loops} loops"),
         },
         users: Some(users),
         users_fixed: Some(users),
-        binds: false,
+        binds: facts.one_table,
         fix: Fix::NotNeeded,
     };
     if users < demand.users {
-        let each = demand.users.div_ceil(LOOPS_MAX);
+        let each = demand.users.div_ceil(tables);
         // A loop is not filled to its brim.
         let wanted = FILES_WANTED.max(each + each / 10 + FILES_PER_THREAD);
         limit.needed = units::count(wanted);
-        limit.users_fixed = Some(connections_per_loop(wanted).saturating_mul(LOOPS_MAX));
+        limit.users_fixed = Some(connections_per_loop(wanted).saturating_mul(tables));
         let raise = format!("ulimit -n {wanted}");
         limit.fix = Fix::Shell(match facts.files_per_table_max {
             Some(max) if max < wanted => format!("sysctl -w fs.nr_open={wanted} && {raise}"),

@@ -244,3 +244,19 @@ fn users_are_rounded_down_to_three_digits() {
     assert_eq!(about(7), "7");
     assert_eq!(about(0), "0");
 }
+
+/// As in a container whose seccomp filter refuses tables of their own.
+#[test]
+fn one_table_for_all_loops_bounds_the_users() {
+    let one = Facts {
+        files_per_table: 20_000,
+        one_table: true,
+        ..raised()
+    };
+    let limits = MachineLimits::compute(&one, here(18_000));
+    assert!(limits.shortage().is_none());
+    let limits = MachineLimits::compute(&one, here(100_000));
+    let shortage = limits.shortage().map(|(users, limit)| (users, limit.name));
+    assert_eq!(shortage, Some((18_992, "files of all loops")));
+    assert_eq!(limits.commands(), ["ulimit -n 110008"]);
+}

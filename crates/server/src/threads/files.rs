@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::{BorrowedFd, RawFd};
 
+use rustix::io::Errno;
 use rustix::net::AddressFamily;
 use rustix::net::sockopt::socket_domain;
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -29,7 +30,8 @@ pub fn open_files_max() -> Option<u64> {
 }
 
 /// Gives the calling thread a file table of its own, so that the limit on open files holds for
-/// this thread alone and not for the whole process.
+/// this thread alone and not for the whole process. A seccomp filter may refuse it, as those of container runtimes
+/// do: the thread then stays in the process's table.
 ///
 /// The new table starts as a copy. Internet sockets in it belong to other threads and are closed
 /// here, because a connection that any table holds stays open when its owner closes it. All else
@@ -46,7 +48,11 @@ pub fn open_files_max() -> Option<u64> {
 pub(crate) fn own_files() -> io::Result<()> {
     // SAFETY: called first thing on a thread that owns no descriptor but its runtime's, which the
     // copy has too; what it opens later never leaves the thread (see `crew`).
-    unsafe { unshare_unsafe(UnshareFlags::FILES)? };
+    match unsafe { unshare_unsafe(UnshareFlags::FILES) } {
+        Ok(()) => {}
+        Err(Errno::PERM | Errno::NOSYS) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    }
     for file in inherited()? {
         // SAFETY: the number was just listed for this thread's table, which nobody else changes.
         let family = socket_domain(unsafe { BorrowedFd::borrow_raw(file) });

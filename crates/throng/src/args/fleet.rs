@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
+use super::SetArgs;
 use crate::settings::{parse_duration, parse_set};
 
 /// Most agents of `fleet up`.
@@ -32,6 +33,9 @@ pub(crate) struct AgentArgs {
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(1..=LOCAL_MAX))]
     pub(crate) parts: u32,
+    /// End after the first run
+    #[arg(long)]
+    pub(crate) once: bool,
     /// Run the worker of one run; what it is comes by standard input
     #[arg(long, hide = true, conflicts_with_all = ["nats", "name", "labels"])]
     pub(crate) job: bool,
@@ -55,6 +59,10 @@ pub(crate) enum FleetVerb {
     Stop(StopArgs),
     /// Let agents finish their run, take no other, and end
     Drain(DrainArgs),
+    /// Wait until NATS answers and agents are free
+    Wait(WaitArgs),
+    /// Print what Kubernetes needs to run a scenario by a fleet: the objects of the Helm chart, as YAML
+    Manifest(ManifestArgs),
 }
 
 #[derive(Debug, ClapArgs)]
@@ -83,6 +91,45 @@ pub(crate) struct DrainArgs {
     /// Those with this label only; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_set)]
     pub(crate) select: Vec<(String, String)>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct WaitArgs {
+    #[command(flatten)]
+    pub(crate) nats: NatsArgs,
+    /// Number of free agents; 0: NATS only
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) agents: u32,
+    /// Count agents with this label only; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_set)]
+    pub(crate) select: Vec<(String, String)>,
+    /// Give up after this long
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration)]
+    pub(crate) within: Duration,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ManifestArgs {
+    /// The scenario file; - reads standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: String,
+    #[command(flatten)]
+    pub(crate) sets: SetArgs,
+    /// Number of agents
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=LOCAL_MAX))]
+    pub(crate) agents: u32,
+    /// Where the image of this version was published
+    #[arg(long, value_name = "IMAGE", default_value = concat!("localhost/throng:", env!("CARGO_PKG_VERSION")))]
+    pub(crate) image: String,
+    /// The namespace of all objects [default: that of kubectl]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
+    /// Prefix of the objects' names; another one for each run
+    #[arg(long, value_name = "NAME", default_value = "throng")]
+    pub(crate) name: String,
+    /// A NATS server of yours, with JetStream: nats://HOST:PORT, or tls://HOST:PORT [default: one is started]
+    #[arg(long, value_name = "URL")]
+    pub(crate) nats: Option<String>,
 }
 
 /// What a run does if an agent is lost.

@@ -1,5 +1,7 @@
 //! `throng agent`, `throng fleet`, and the fleet of a run.
 
+mod manifest;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,10 +17,11 @@ use fleet::{
     Admin, Agent, AgentCard, AgentOptions, Choice, FleetError, Local, LocalOptions, NatsError,
     Session, SessionOptions,
 };
+use machine::clock;
 use machine::limits::about;
 
 use crate::args::fleet::{
-    AgentArgs, DrainArgs, FleetArgs, FleetVerb, RunFleetArgs, StopArgs, UpArgs,
+    AgentArgs, DrainArgs, FleetArgs, FleetVerb, RunFleetArgs, StopArgs, UpArgs, WaitArgs,
 };
 use crate::exit::{Exit, Failure, written};
 use crate::terminal::View;
@@ -27,6 +30,8 @@ use crate::terminal::View;
 const JOB_BYTES_MAX: u64 = 64 << 10;
 /// How often the processes of a local fleet are looked at.
 const LOOK: Duration = Duration::from_millis(200);
+/// How often `fleet wait` looks.
+const WAIT: Duration = Duration::from_secs(1);
 
 /// `throng agent`.
 pub(crate) fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
@@ -40,6 +45,7 @@ pub(crate) fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
         name: args.name.clone(),
         labels: args.labels.clone(),
         parts: args.parts,
+        once: args.once,
         program: &program,
         throng: env!("CARGO_PKG_VERSION"),
     });
@@ -74,6 +80,8 @@ pub(crate) fn fleet(args: &FleetArgs) -> Result<Exit, Failure> {
         FleetVerb::Agents(args) => show(&args.nats, |admin| Ok(table(&admin.agents()?))),
         FleetVerb::Stop(args) => stop(args),
         FleetVerb::Drain(args) => drain(args),
+        FleetVerb::Wait(args) => wait(args),
+        FleetVerb::Manifest(args) => manifest::manifest(args),
     }
 }
 
@@ -217,6 +225,58 @@ fn drain(args: &DrainArgs) -> Result<Exit, Failure> {
             false => text,
         })
     })
+}
+
+/// Looks once a second, and says every change.
+fn wait(args: &WaitArgs) -> Result<Exit, Failure> {
+    let stop = stop_flag()?;
+    let deadline_ns = clock::monotonic_ns() + args.within.as_nanos() as u64;
+    let wanted = args.agents as usize;
+    let is_free = |card: &&AgentCard| {
+        let mut labels = args.select.iter();
+        let chosen = labels.all(|(key, value)| card.labels.get(key) == Some(value));
+        chosen && card.run.is_none() && !card.draining
+    };
+    let mut admin = None;
+    let mut before = String::new();
+    let (_open, never) = channel::<()>();
+    loop {
+        let connected = match admin.take() {
+            Some(admin) => Ok(admin),
+            None => Admin::connect(&args.nats.nats),
+        };
+        let agents = connected.and_then(|known| {
+            let agents = known.agents()?;
+            admin = Some(known);
+            Ok(agents.iter().filter(is_free).count())
+        });
+        let state = match agents {
+            Ok(free) if free >= wanted => {
+                let free = units::counted(free as u64, "agent");
+                return written(writeln!(std::io::stdout(), "{free} free"));
+            }
+            Ok(free) => format!("{free} of {} free", units::counted(wanted as u64, "agent")),
+            // It will not get better.
+            Err(error @ FleetError::Nats(NatsError::Url { .. })) => return Err(failure(error)),
+            Err(error) => failure(error).one_line(),
+        };
+        if clock::monotonic_ns() >= deadline_ns || stop.load(Ordering::Relaxed) {
+            return Err(Failure::hinted(
+                Exit::Unavailable,
+                format!(
+                    "not after {}: {state}",
+                    units::span(args.within.as_nanos() as u64)
+                ),
+                "`throng fleet agents` lists those that are there",
+            ));
+        }
+        if state != before {
+            let _ = writeln!(std::io::stderr(), "waiting: {state}");
+            before = state;
+        }
+        // Nobody sends: the time passes.
+        let _ = never.recv_timeout(WAIT);
+    }
 }
 
 /// The agents of a run by a fleet; `None`: it is run here. What they do that cannot wait is shown in `view`.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use record::schema::{EventKind, RunStatus, Summary, Verdict};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{Ended, Relay, Running, Space, pass, skip, throng};
+use crate::support::{Ended, Relay, Running, Space, pass, skip, throng, without_unshare};
 use crate::workers::planned;
 
 /// Visitors who come and go. Some of what the plan is made of is not in the text.
@@ -448,4 +448,50 @@ fn a_fleet_comes_up_on_this_machine_and_is_stopped_and_drained() {
     drained.stdout_contains("local-1 ends");
     // A fleet without its agents is none.
     up.end().with(0).stdout_contains("agent local-2 ended");
+}
+
+/// What the Jobs of Kubernetes do: they wait for each other, and end with the run.
+#[test]
+fn agents_of_one_run_are_waited_for_and_end_with_it() {
+    if !has_nats() {
+        return;
+    }
+    let space = Space::new();
+    let wait =
+        |url: &str, args: &[&str]| throng([&["fleet", "wait", "--nats", url], args].concat());
+    // Nobody listens there.
+    let absent = ["--agents", "0", "--within", "1s"];
+    let ended = Ended::of(&mut wait("nats://127.0.0.1:1", &absent)).with(69);
+    ended.stderr_contains("not after 1 s");
+    let server = Server::start(&space, None);
+    let url = server.url();
+    let none = Ended::of(&mut wait(&url, &["--agents", "0"])).with(0);
+    assert_eq!(none.out, "0 agents free\n");
+    let ended = Ended::of(&mut wait(&url, &["--agents", "2", "--within", "1s"])).with(69);
+    ended.stderr_contains("0 of 2 agents free");
+    let mut waiting = Running::start(&mut wait(&url, &["--agents", "2", "--select", "in=pod"]));
+    let begins = waiting.stderr_line();
+    assert!(begins.contains("waiting: 0 of 2 agents free"), "{begins}");
+    let once = |name: &str| {
+        let mut command = throng([
+            "agent", "--nats", &url, "--name", name, "--label", "in=pod", "--once",
+        ]);
+        // As in a container, whose seccomp filter refuses it.
+        command = without_unshare(command);
+        Running::start(&mut command)
+    };
+    let agents = [once("a1"), once("a2")];
+    assert_eq!(waiting.end().with(0).out, "2 agents free\n");
+    Ended::of(&mut by_fleet(&space, &server, VISITORS, &["--agents", "2"])).with(0);
+    for agent in agents {
+        let ended = agent.end().with(0);
+        ended.stdout_contains("ended");
+    }
+    // What they sent is what a machine sends on which each loop has a table of its own.
+    let alone = Space::new();
+    alone.file("thinks.txt", "10ms\n20ms\n30ms\n");
+    Ended::of(alone.run_text(VISITORS, &[]).env("PAGE", "games")).with(0);
+    assert_eq!(planned(&space.only()), planned(&alone.only()));
+    let mut doctor = without_unshare(throng(["doctor"]));
+    Ended::of(&mut doctor).stdout_contains("all loops share one file table");
 }

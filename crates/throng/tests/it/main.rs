@@ -12,6 +12,7 @@ mod ci;
 mod cli;
 mod compare;
 mod cookbook;
+mod deploy;
 mod events;
 mod examples;
 mod experiments;

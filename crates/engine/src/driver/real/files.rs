@@ -1,10 +1,14 @@
 //! Open files: each loop's thread has a table of its own, so the limit counts per loop.
+//!
+//! The seccomp filters that container runtimes have by default refuse it. The loop then stays in the table of its
+//! process, whose limit all loops share.
 
+use rustix::io::Errno;
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use super::setup::LoopError;
 
-/// Gives the calling thread a file table of its own that holds the standard streams only.
+/// Gives the calling thread a file table of its own that holds the standard streams only, unless a filter refuses it.
 pub(super) fn leave_shared_table() -> Result<(), LoopError> {
     #[expect(
         unsafe_code,
@@ -14,10 +18,16 @@ pub(super) fn leave_shared_table() -> Result<(), LoopError> {
     // table they share; this thread, as `run_loop` requires, uses none of them from here on, and the
     // channels it uses are not files.
     unsafe {
-        unshare_unsafe(UnshareFlags::FILES).map_err(|source| LoopError::System {
-            what: "leave the shared file table",
-            source,
-        })?;
+        match unshare_unsafe(UnshareFlags::FILES) {
+            Ok(()) => {}
+            Err(Errno::PERM | Errno::NOSYS) => return Ok(()),
+            Err(source) => {
+                return Err(LoopError::System {
+                    what: "leave the shared file table",
+                    source,
+                });
+            }
+        }
         // musl has no function for it. A kernel without close_range leaves copies open, which costs files but
         // does no harm.
         let last = libc::c_long::from(libc::c_uint::MAX);

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
@@ -34,6 +35,62 @@ pub(crate) fn with_files(max: u32, command: &Command) -> Command {
     limited.args(["-c", &format!("ulimit -n {max} && exec \"$0\" \"$@\"")]);
     limited.arg(command.get_program()).args(command.get_args());
     limited
+}
+
+/// The command with the seccomp filter of a container: `unshare` is refused.
+pub(crate) fn without_unshare(mut command: Command) -> Command {
+    /// What the kernel calls `struct sock_filter` and `struct sock_fprog`.
+    const fn step(code: u32, if_so: u8, if_not: u8, k: u32) -> libc::sock_filter {
+        libc::sock_filter {
+            code: code as u16,
+            jt: if_so,
+            jf: if_not,
+            k,
+        }
+    }
+    let refuse = || {
+        let mut steps = [
+            // The number of the system call.
+            step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+            step(
+                libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
+                0,
+                1,
+                libc::SYS_unshare as u32,
+            ),
+            step(
+                libc::BPF_RET | libc::BPF_K,
+                0,
+                0,
+                libc::SECCOMP_RET_ERRNO | libc::EPERM as u32,
+            ),
+            step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+        ];
+        let program = libc::sock_fprog {
+            len: steps.len() as u16,
+            filter: steps.as_mut_ptr(),
+        };
+        #[expect(unsafe_code, reason = "filters are set by a raw system call")]
+        // SAFETY: the kernel copies the filter, which outlives the call.
+        let set = unsafe {
+            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+                && libc::prctl(
+                    libc::PR_SET_SECCOMP,
+                    libc::c_ulong::from(libc::SECCOMP_MODE_FILTER),
+                    &raw const program,
+                ) == 0
+        };
+        match set {
+            true => Ok(()),
+            false => Err(std::io::Error::last_os_error()),
+        }
+    };
+    #[expect(unsafe_code, reason = "the filter is to hold for the child only")]
+    // SAFETY: between fork and exec it makes system calls only.
+    unsafe {
+        command.pre_exec(refuse);
+    }
+    command
 }
 
 /// A running process. It is killed if the test ends first.

@@ -21,10 +21,13 @@ pub(crate) fn root() -> PathBuf {
 /// Compares with `testdata/cli/NAME.expected`, which `UPDATE=1` rewrites.
 #[track_caller]
 pub(crate) fn golden(name: &str, found: &str) {
-    let path = root()
-        .join("testdata/cli")
-        .join(name)
-        .with_extension("expected");
+    golden_file(&format!("testdata/cli/{name}.expected"), found);
+}
+
+/// Compares with a file of the project, which `UPDATE=1` rewrites.
+#[track_caller]
+pub(crate) fn golden_file(name: &str, found: &str) {
+    let path = root().join(name);
     if std::env::var_os("UPDATE").is_some() {
         std::fs::write(&path, found).unwrap();
     }

@@ -6,7 +6,14 @@ use serde_json::Value;
 /// A document as JSON.
 #[track_caller]
 pub(crate) fn yaml(text: &str) -> Value {
-    value(&Yaml::load_from_str(text).unwrap()[0])
+    yamls(text).swap_remove(0)
+}
+
+/// All documents of a stream.
+#[track_caller]
+pub(crate) fn yamls(text: &str) -> Vec<Value> {
+    let documents = Yaml::load_from_str(text).unwrap();
+    documents.iter().map(value).collect()
 }
 
 fn value(yaml: &Yaml<'_>) -> Value {
