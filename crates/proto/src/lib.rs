@@ -4,6 +4,7 @@
 //! source of randomness is in reach (`no_std`), so mask keys and handshake nonces are arguments.
 //!
 //! - [`frame`] divides a plain byte stream into messages.
+//! - [`hpack`] is the compression of header fields in HTTP/2 (RFC 7541).
 //! - [`http1`] writes requests and reads responses (RFC 9110, RFC 9112).
 //! - [`sse`] reads event streams (HTML standard §9.2).
 //! - [`ws`] makes the opening handshake, writes masked frames and reads messages (RFC 6455).
@@ -30,6 +31,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod frame;
+pub mod hpack;
 pub mod http1;
 mod limits;
 pub mod sse;

@@ -2,6 +2,7 @@
 
 mod corpus;
 mod frames;
+mod hpack;
 mod http1_oracle;
 mod http1_pieces;
 mod http1_wire;
