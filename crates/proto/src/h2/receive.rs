@@ -403,7 +403,11 @@ impl Connection {
             )),
             frame::SETTINGS if head.has(frame::ACK) => Ok(None),
             frame::SETTINGS => {
-                self.is_greeted = true;
+                if !self.is_greeted {
+                    // Whoever does not limit streams takes any number (§6.5.2).
+                    self.peer.streams_max = u32::MAX;
+                    self.is_greeted = true;
+                }
                 self.take_settings(payload, out)?;
                 Ok(None)
             }
