@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `connection` | a connection's state; opening and resetting streams |
 //! | `receive` | the peer's frames → events and answers |
+//! | `heads` | header blocks: heads, interim ones, trailers |
 //! | `frame` | frames as bytes |
 //! | `settings` | what both sides say of themselves |
 //! | `stream` | one stream's state, and the table of them |
@@ -18,6 +19,7 @@
 mod connection;
 mod error;
 mod frame;
+mod heads;
 mod receive;
 mod request;
 mod response;

@@ -129,7 +129,7 @@ impl Interpreter<'_> {
                 let waiting = self.conns.take_waiting(slot);
                 self.conns.set_up(slot, Stage::Idle);
                 self.send_request(now_ns, key, slot);
-                self.release_waiting(now_ns, endpoint, waiting);
+                self.release_waiting(now_ns, endpoint, waiting, true);
             }
             Protocol::Upgrade(_)
             | Protocol::WebSocket(_)
@@ -207,7 +207,7 @@ impl Interpreter<'_> {
                 if !self.will_retry(now_ns, key, outcome) {
                     self.fail(now_ns, key, outcome, 0);
                 }
-                self.release_waiting(now_ns, endpoint, waiting);
+                self.release_waiting(now_ns, endpoint, waiting, false);
             }
             Stage::Upgrading => {
                 self.conns.close(&mut self.users, slot);

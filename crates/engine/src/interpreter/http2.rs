@@ -39,12 +39,13 @@ impl Interpreter<'_> {
         self.conns.opens_carrier(endpoint, slot);
     }
 
-    /// What waited for a connection goes out, or finds another one: this one is set up, or cannot be.
+    /// What waited for a connection that is set up, or cannot be: it goes out, or tries by itself.
     pub(super) fn release_waiting(
         &mut self,
         now_ns: u64,
         endpoint: EndpointId,
         waiting: Vec<Waiting>,
+        is_set_up: bool,
     ) {
         for own in waiting {
             let user = self.users.get(own.user);
@@ -53,8 +54,10 @@ impl Interpreter<'_> {
                     && user.sent_ns == own.sent_ns
                     && user.wait == Wait::Connect
             });
-            if still_waits {
-                self.ride_or_open(now_ns, own.user, endpoint);
+            match is_set_up {
+                _ if !still_waits => {}
+                true => self.ride_or_open(now_ns, own.user, endpoint),
+                false => self.open_conn(now_ns, own.user, endpoint, Protocol::http()),
             }
         }
     }
@@ -65,7 +68,7 @@ impl Interpreter<'_> {
         let waiting = self.conns.take_waiting(slot);
         let protocol = self.conns.become_carrier(&mut self.users, slot);
         self.ride(now_ns, key, slot, protocol);
-        self.release_waiting(now_ns, endpoint, waiting);
+        self.release_waiting(now_ns, endpoint, waiting, true);
     }
 
     /// Sends what `protocol` is for over a carrier.
@@ -357,7 +360,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// The peer broke the protocol: it is told so, and the connection ends.
+    /// The peer broke the protocol: it gets the code, and the connection ends.
     fn broke_http2(&mut self, now_ns: u64, slot: ConnSlot, error: Error) {
         let start = self.conns.commands.bytes.len();
         proto::h2::Connection::go_away(error.code, &mut self.conns.commands.bytes);

@@ -3,7 +3,7 @@
 use engine::driver::sim::{Link, Packet, PeerAction, Verdict};
 use record::Outcome;
 
-use crate::http2_peer::{Asked, Http2Peer, body, frame_of, go_away, head, ok, reset, sent};
+use crate::http2_peer::{Got, Http2Peer, body, frame_of, go_away, head, ok, reset, sent};
 use crate::support::{MS, Ran, S, run, run_over};
 
 /// Users that take these steps, over HTTP/2 without TLS.
@@ -23,11 +23,11 @@ sessions:
     )
 }
 
-type Answers = Box<dyn FnMut(&Asked) -> Vec<PeerAction>>;
+type Answers = Box<dyn FnMut(&Got) -> Vec<PeerAction>>;
 
 fn ran(
     steps: &[&str],
-    respond: impl FnMut(&Asked) -> Vec<PeerAction> + 'static,
+    respond: impl FnMut(&Got) -> Vec<PeerAction> + 'static,
 ) -> (Ran, Http2Peer<Answers>) {
     let mut peer = Http2Peer::new(MS, Box::new(respond) as Answers);
     let ran = run(&scenario("", steps), &mut peer);
@@ -36,21 +36,21 @@ fn ran(
 
 /// Each request is answered in the order of `answers`, which get its stream.
 fn in_turn(
-    answers: Vec<fn(&Asked) -> Vec<PeerAction>>,
-) -> impl FnMut(&Asked) -> Vec<PeerAction> + 'static {
+    answers: Vec<fn(&Got) -> Vec<PeerAction>>,
+) -> impl FnMut(&Got) -> Vec<PeerAction> + 'static {
     let mut answers = answers.into_iter();
-    move |asked| answers.next().expect("an answer")(asked)
+    move |got| answers.next().expect("an answer")(got)
 }
 
 #[test]
 fn requests_of_a_user_are_streams_of_one_connection() {
     let steps = [
-        "get: /a\n      as: page\n      save: { word: { json: /word } }",
+        "get: /a\n      as: page\n      save: { word: /word }",
         "post: /b?x=${word}\n      as: page\n      body: 'hello ${word}'\n      headers: { X-Own: 'yes' }",
         "http: HEAD /c\n      as: page",
     ];
-    let (ran, peer) = ran(&steps, |asked| match asked.stream {
-        1 => ok(asked, r#"{"word":"moon"}"#),
+    let (ran, peer) = ran(&steps, |got| match got.stream {
+        1 => ok(got, r#"{"word":"moon"}"#),
         3 => sent(&[
             head(3, false, &[(":status", "201"), ("content-length", "4")]),
             body(3, false, "he"),
@@ -58,7 +58,7 @@ fn requests_of_a_user_are_streams_of_one_connection() {
             body(3, true, "re"),
         ]),
         _ => sent(&[head(
-            asked.stream,
+            got.stream,
             true,
             &[(":status", "200"), ("content-length", "9")],
         )]),
@@ -95,11 +95,11 @@ fn requests_of_a_user_are_streams_of_one_connection() {
 
 #[test]
 fn trailers_and_interim_responses_are_no_responses() {
-    let (ran, _) = ran(&["get: /\n      as: page"], |asked| {
+    let (ran, _) = ran(&["get: /\n      as: page"], |got| {
         sent(&[
             head(1, false, &[(":status", "103"), ("link", "</x>")]),
             head(1, false, &[(":status", "200")]),
-            body(asked.stream, false, "text"),
+            body(got.stream, false, "text"),
             head(1, true, &[("grpc-status", "0")]),
         ])
     });
@@ -113,10 +113,10 @@ fn a_failed_stream_leaves_its_connection() {
         "get: /\n      as: page",
         "get: /\n      as: page",
     ];
-    let answers: Vec<fn(&Asked) -> Vec<PeerAction>> = vec![
-        |asked| sent(&[reset(asked.stream, 7)]),
-        |asked| sent(&[head(asked.stream, true, &[("no", "status")])]),
-        |asked| ok(asked, "fine"),
+    let answers: Vec<fn(&Got) -> Vec<PeerAction>> = vec![
+        |got| sent(&[reset(got.stream, 7)]),
+        |got| sent(&[head(got.stream, true, &[("no", "status")])]),
+        |got| ok(got, "fine"),
     ];
     let (ran, peer) = ran(&steps, in_turn(answers));
     let expected = [
@@ -134,7 +134,7 @@ fn a_failed_stream_leaves_its_connection() {
 #[test]
 fn an_answer_that_does_not_come_is_given_up_alone() {
     let steps = ["get: /slow\n      as: slow", "get: /\n      as: page"];
-    let answers: Vec<fn(&Asked) -> Vec<PeerAction>> = vec![|_| vec![], |asked| ok(asked, "fine")];
+    let answers: Vec<fn(&Got) -> Vec<PeerAction>> = vec![|_| vec![], |got| ok(got, "fine")];
     let (ran, peer) = ran(&steps, in_turn(answers));
     assert_eq!(ran.outcomes("slow"), [Outcome::Timeout]);
     assert_eq!(ran.outcomes("page"), [Outcome::Ok]);
@@ -144,10 +144,10 @@ fn an_answer_that_does_not_come_is_given_up_alone() {
 #[test]
 fn what_was_not_processed_is_sent_again() {
     let post = "post: /\n      as: page\n      body: once";
-    let answers: Vec<fn(&Asked) -> Vec<PeerAction>> = vec![
-        |asked| ok(asked, "first"),
-        |asked| sent(&[go_away(asked.stream - 2, 0)]),
-        |asked| ok(asked, "second"),
+    let answers: Vec<fn(&Got) -> Vec<PeerAction>> = vec![
+        |got| ok(got, "first"),
+        |got| sent(&[go_away(got.stream - 2, 0)]),
+        |got| ok(got, "second"),
     ];
     let (ran, peer) = ran(&[post, post], in_turn(answers));
     assert_eq!(
@@ -173,9 +173,9 @@ fn a_server_that_processes_nothing_is_no_loop() {
 #[test]
 fn a_response_may_follow_goaway_and_the_next_request_has_a_new_connection() {
     let get = "get: /\n      as: page";
-    let (ran, peer) = ran(&[get, get], |asked| {
-        let mut wire = go_away(asked.stream, 0);
-        wire.extend(head(asked.stream, true, &[(":status", "204")]));
+    let (ran, peer) = ran(&[get, get], |got| {
+        let mut wire = go_away(got.stream, 0);
+        wire.extend(head(got.stream, true, &[(":status", "204")]));
         vec![PeerAction::Send(wire)]
     });
     assert_eq!(
@@ -194,11 +194,10 @@ fn the_end_of_an_idle_connection_is_met_as_with_http_1() {
         "post: /\n      as: page\n      body: x",
     );
     for (step, outcome, connections) in [(get, Outcome::Ok, 2), (post, Outcome::Closed, 1)] {
-        let answers: Vec<fn(&Asked) -> Vec<PeerAction>> = vec![
-            |asked| ok(asked, "first"),
-            |_| vec![PeerAction::Close],
-            |asked| ok(asked, "second"),
-        ];
+        let answers: Vec<fn(&Got) -> Vec<PeerAction>> =
+            vec![|got| ok(got, "first"), |_| vec![PeerAction::Close], |got| {
+                ok(got, "second")
+            }];
         let (ran, peer) = ran(&[step, step], in_turn(answers));
         assert_eq!(ran.outcomes("page"), [Outcome::Ok, outcome]);
         assert_eq!(peer.connections_count, connections);
@@ -256,7 +255,7 @@ fn a_body_that_the_server_does_not_take_times_out() {
         "post: /\n      as: page\n      body: '{}'",
         "x".repeat(70_000)
     );
-    let mut peer = Http2Peer::new(MS, |asked: &Asked| ok(asked, "taken"));
+    let mut peer = Http2Peer::new(MS, |got: &Got| ok(got, "taken"));
     let ran = run(&scenario("", &[&step]), &mut peer);
     assert_eq!(ran.outcomes("page"), [Outcome::Timeout]);
     assert_eq!((peer.requests.len(), &*peer.resets), (0, &[(1, 8)][..]));
@@ -266,9 +265,9 @@ fn a_body_that_the_server_does_not_take_times_out() {
 
 #[test]
 fn cookies_are_kept_and_carried() {
-    let mut peer = Http2Peer::new(MS, |asked: &Asked| {
+    let mut peer = Http2Peer::new(MS, |got: &Got| {
         let fields = [(":status", "200"), ("set-cookie", "id=7; Path=/")];
-        sent(&[head(asked.stream, true, &fields)])
+        sent(&[head(got.stream, true, &fields)])
     });
     let get = "get: /\n      as: page";
     run(&scenario(", cookies: true", &[get, get]), &mut peer);
@@ -284,22 +283,22 @@ fn an_event_stream_shares_the_connection_of_requests() {
         "get: /second\n      as: page",
         "expect: { when: { /n: 2 }, as: two }",
     ];
-    let (ran, peer) = ran(&steps, |asked| match &*asked.line {
+    let (ran, peer) = ran(&steps, |got| match &*got.line {
         "GET /events" => sent(&[
             head(
-                asked.stream,
+                got.stream,
                 false,
                 &[(":status", "200"), ("content-type", "text/event-stream")],
             ),
-            body(asked.stream, false, "data: {\"n\":1}\n"),
-            body(asked.stream, false, "\n"),
+            body(got.stream, false, "data: {\"n\":1}\n"),
+            body(got.stream, false, "\n"),
         ]),
         "GET /second" => {
-            let mut actions = ok(asked, "");
+            let mut actions = ok(got, "");
             actions.extend(sent(&[body(3, false, "data: {\"n\":2}\n\n")]));
             actions
         }
-        _ => ok(asked, "x"),
+        _ => ok(got, "x"),
     });
     for measure in ["one", "two"] {
         assert_eq!(ran.outcomes(measure), [Outcome::Ok], "{:?}", ran.details());
@@ -316,7 +315,7 @@ fn a_poll_repeats_over_the_connection_of_requests() {
         "poll: /news\n      every: 100ms\n      as: poll",
         "think: 1s",
     ];
-    let (ran, peer) = ran(&steps, |asked| ok(asked, "{}"));
+    let (ran, peer) = ran(&steps, |got| ok(got, "{}"));
     let polls = ran.outcomes("poll");
     assert!((9..=11).contains(&polls.len()), "{polls:?}");
     assert!(
@@ -335,7 +334,7 @@ fn users_share_a_connection() {
         &["get: /a\n      as: page", "get: /b\n      as: page"],
     )
     .replace("constant: 1/s", "constant: 100/s");
-    let mut peer = Http2Peer::new(20 * MS, |asked: &Asked| ok(asked, "fine"));
+    let mut peer = Http2Peer::new(20 * MS, |got: &Got| ok(got, "fine"));
     let ran = run(&text, &mut peer);
     assert_eq!(ran.outcomes("page"), vec![Outcome::Ok; 200]);
     assert_eq!((peer.connections_count, peer.requests.len()), (1, 200));
@@ -347,7 +346,7 @@ fn users_share_a_connection() {
     assert_eq!(slowest, Some(20 * MS));
     assert_eq!(ran.outcomes("connect"), [Outcome::Ok]);
     // A server that takes two streams at a time gets as many connections as are needed.
-    let mut peer = Http2Peer::new(500 * MS, |asked: &Asked| ok(asked, "fine"));
+    let mut peer = Http2Peer::new(500 * MS, |got: &Got| ok(got, "fine"));
     peer.settings = vec![(3, 2)];
     let ran = run(&text, &mut peer);
     assert_eq!(ran.outcomes("page"), vec![Outcome::Ok; 200]);
@@ -359,12 +358,12 @@ fn users_share_a_connection() {
 fn users_wait_for_a_connection_that_is_being_set_up() {
     let text = scenario(", http_connections: shared", &["get: /a\n      as: page"])
         .replace("constant: 1/s, for: 1s", "constant: 1000/s, for: 300ms");
-    let mut peer = Http2Peer::new(MS, |asked: &Asked| ok(asked, "fine"));
+    let mut peer = Http2Peer::new(MS, |got: &Got| ok(got, "fine"));
     let ran = run_over(&text, &mut peer, Link::new(100 * MS));
     assert_eq!(ran.outcomes("page"), vec![Outcome::Ok; 300]);
     assert!(peer.connections_count <= 3, "{}", peer.connections_count);
     // If it cannot be set up, each of them tries by itself.
-    let mut peer = Http2Peer::new(MS, |asked: &Asked| ok(asked, "fine"));
+    let mut peer = Http2Peer::new(MS, |got: &Got| ok(got, "fine"));
     let mut link = Link::new(10 * MS);
     link.rule = Box::new(|_, packet| match packet {
         Packet::Connect => Verdict::Refuse,
@@ -383,7 +382,7 @@ fn a_lost_shared_connection_fails_what_it_carried() {
     )
     .replace("constant: 1/s", "constant: 10/s");
     let mut count = 0;
-    let mut peer = Http2Peer::new(S, move |_: &Asked| {
+    let mut peer = Http2Peer::new(S, move |_: &Got| {
         count += 1;
         match count {
             1 => vec![PeerAction::Reset],

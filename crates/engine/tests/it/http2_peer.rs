@@ -9,7 +9,7 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// A whole request, or the end of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct Got {
     pub(crate) conn: PeerConn,
     pub(crate) stream: u32,
     /// `GET /path`.
@@ -26,15 +26,15 @@ pub(crate) struct Http2Peer<F> {
     /// Sent with the greeting.
     pub(crate) settings: Vec<(u16, u32)>,
     inbox: HashMap<PeerConn, Vec<u8>>,
-    open: HashMap<(PeerConn, u32), Asked>,
+    open: HashMap<(PeerConn, u32), Got>,
     waiting: HashMap<u64, Vec<PeerAction>>,
-    pub(crate) requests: Vec<Asked>,
+    pub(crate) requests: Vec<Got>,
     /// Streams that the client gave up, with the code.
     pub(crate) resets: Vec<(u32, u32)>,
     pub(crate) connections_count: u64,
 }
 
-impl<F: FnMut(&Asked) -> Vec<PeerAction>> Http2Peer<F> {
+impl<F: FnMut(&Got) -> Vec<PeerAction>> Http2Peer<F> {
     pub(crate) fn new(delay_ns: u64, respond: F) -> Http2Peer<F> {
         Http2Peer {
             respond,
@@ -60,16 +60,16 @@ impl<F: FnMut(&Asked) -> Vec<PeerAction>> Http2Peer<F> {
         let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
         match kind {
             0 => {
-                let asked = self
+                let got = self
                     .open
                     .get_mut(&(conn, stream))
                     .expect("a body has a head");
-                asked.body.extend_from_slice(payload);
+                got.body.extend_from_slice(payload);
             }
             1 => {
                 assert_eq!(flags & 4, 4, "heads of tests are small");
-                let asked = asked(conn, stream, payload);
-                self.open.insert((conn, stream), asked);
+                let got = got(conn, stream, payload);
+                self.open.insert((conn, stream), got);
             }
             3 => {
                 let code = u32::from_be_bytes(payload.try_into().expect("a code"));
@@ -79,9 +79,9 @@ impl<F: FnMut(&Asked) -> Vec<PeerAction>> Http2Peer<F> {
             _ => {}
         }
         if kind < 2 && flags & 1 == 1 {
-            let asked = self.open.remove(&(conn, stream)).expect("it began");
-            let answer = (self.respond)(&asked);
-            self.requests.push(asked);
+            let got = self.open.remove(&(conn, stream)).expect("it began");
+            let answer = (self.respond)(&got);
+            self.requests.push(got);
             let number = self.requests.len() as u64;
             self.waiting.insert(number, answer);
             let at_ns = now_ns + self.delay_ns;
@@ -90,7 +90,7 @@ impl<F: FnMut(&Asked) -> Vec<PeerAction>> Http2Peer<F> {
     }
 }
 
-fn asked(conn: PeerConn, stream: u32, block: &[u8]) -> Asked {
+fn got(conn: PeerConn, stream: u32, block: &[u8]) -> Got {
     let (mut fields, mut line) = (Vec::new(), ["", ""].map(str::to_owned));
     let mut scratch = hpack::Scratch::default();
     let decoded = hpack::Decoder::new(0).decode(block, &mut scratch, |name, value| {
@@ -103,7 +103,7 @@ fn asked(conn: PeerConn, stream: u32, block: &[u8]) -> Asked {
         fields.push(format!("{name}: {value}"));
     });
     decoded.expect("a block");
-    Asked {
+    Got {
         conn,
         stream,
         line: line.join(" "),
@@ -112,7 +112,7 @@ fn asked(conn: PeerConn, stream: u32, block: &[u8]) -> Asked {
     }
 }
 
-impl<F: FnMut(&Asked) -> Vec<PeerAction>> Peer for Http2Peer<F> {
+impl<F: FnMut(&Got) -> Vec<PeerAction>> Peer for Http2Peer<F> {
     fn handle(&mut self, now_ns: u64, conn: PeerConn, event: PeerEvent) -> Vec<PeerAction> {
         match event {
             PeerEvent::Connected => {
@@ -181,10 +181,10 @@ pub(crate) fn reset(stream: u32, code: u32) -> Vec<u8> {
 }
 
 /// `200` with a body, in one piece.
-pub(crate) fn ok(asked: &Asked, text: &str) -> Vec<PeerAction> {
+pub(crate) fn ok(got: &Got, text: &str) -> Vec<PeerAction> {
     sent(&[
-        head(asked.stream, false, &[(":status", "200")]),
-        body(asked.stream, true, text),
+        head(got.stream, false, &[(":status", "200")]),
+        body(got.stream, true, text),
     ])
 }
 

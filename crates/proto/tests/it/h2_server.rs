@@ -82,7 +82,7 @@ impl Client {
         }
     }
 
-    /// One that has sent so many GET requests, whose tokens are the numbers of their streams, to a server
+    /// One that has sent this many GET requests, whose tokens are the numbers of their streams, to a server
     /// that has greeted.
     pub(crate) fn greeted(requests_count: u32) -> Client {
         let mut client = Client::new(Limits::DEFAULT);

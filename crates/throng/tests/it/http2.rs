@@ -156,9 +156,9 @@ fn stalls_come_out_right() {
     }
 }
 
-const TALK: &str = "    - get: /hello\n      as: page\n      save: { word: { json: /word } }\n    \
+const TALK: &str = "    - get: /hello\n      as: page\n      save: { word: /word }\n    \
                     - post: /echo\n      as: echo\n      json: { said: \"${word}\" }\n      \
-                    save: { said: { json: /said } }\n      check: said == word\n    \
+                    save: { said: /said }\n      check: said == word\n    \
                     - get: /large\n      as: large\n    \
                     - http: HEAD /hello\n      as: head\n    \
                     - sse: /events\n      as: events\n    \
