@@ -197,7 +197,7 @@ fn node_refuses_and_ends_as_it_is_recorded() {
                  - get: /hello\n      as: next\n";
     let text = scenario(&node.url, "2", "", steps).replace("thresholds: [ errors == 0 ]\n", "");
     let space = Space::new();
-    Ended::of(&mut space.run_text(&text, &[])).with(0);
+    Ended::of(&mut space.run_text(&text, &[])).with(1);
     let run = space.only();
     for (measure, outcome) in [
         ("refused", Outcome::Http2RefusedStream),
