@@ -134,7 +134,7 @@ impl Connection {
             .streams
             .iter()
             .filter_map(|stream| stream.unsent.as_ref());
-        let unsent: usize = unsent.map(|unsent| unsent.capacity()).sum();
+        let unsent: usize = unsent.map(|unsent| unsent.body.len()).sum();
         self.fields.memory_bytes() + block + unsent + self.streams.len() * size_of::<Stream>()
     }
 

@@ -6,13 +6,15 @@ use alloc::vec::Vec;
 use super::connection::Connection;
 use super::error::{Code, Error};
 use super::frame::{self, BITS_31};
+use super::stream::Unsent;
 
 impl Connection {
-    /// Appends DATA frames with what the windows take of `body`, and keeps the rest.
-    pub(super) fn send_body(&mut self, id: u32, body: &[u8], out: &mut Vec<u8>) {
+    /// Appends DATA frames with what the windows take of `body`, which ends its stream; returns how many
+    /// bytes that is.
+    fn put_body(&mut self, id: u32, body: &[u8], out: &mut Vec<u8>) -> usize {
         let payload_max = self.peer.payload_bytes_max as usize;
         let Some(stream) = self.streams.get_mut(id) else {
-            return;
+            return 0;
         };
         let mut rest = body;
         while !rest.is_empty() {
@@ -20,8 +22,7 @@ impl Connection {
             let window = usize::try_from(window).unwrap_or(0);
             let len = rest.len().min(window).min(payload_max);
             if len == 0 {
-                stream.unsent = Some(Box::new(rest.to_vec()));
-                return;
+                break;
             }
             let piece;
             (piece, rest) = rest.split_at(len);
@@ -34,6 +35,20 @@ impl Connection {
             stream.send_window -= len as i64;
             self.send_window -= len as i64;
         }
+        body.len() - rest.len()
+    }
+
+    /// Sends a body as far as the windows take it, and keeps the rest.
+    pub(super) fn send_body(&mut self, id: u32, body: &[u8], out: &mut Vec<u8>) {
+        let sent = self.put_body(id, body, out);
+        if sent < body.len()
+            && let Some(stream) = self.streams.get_mut(id)
+        {
+            stream.unsent = Some(Box::new(Unsent {
+                body: body[sent..].into(),
+                sent: 0,
+            }));
+        }
     }
 
     /// Sends what bodies wait for, in the order of their streams.
@@ -43,9 +58,15 @@ impl Connection {
             && let Some(next) = self.streams.first_after(id)
         {
             id = next;
-            let stream = self.streams.get_mut(id);
-            if let Some(unsent) = stream.and_then(|stream| stream.unsent.take()) {
-                self.send_body(id, &unsent, out);
+            let unsent = self.streams.get_mut(id).and_then(|own| own.unsent.take());
+            let Some(mut unsent) = unsent else {
+                continue;
+            };
+            unsent.sent += self.put_body(id, &unsent.body[unsent.sent..], out);
+            if unsent.sent < unsent.body.len()
+                && let Some(stream) = self.streams.get_mut(id)
+            {
+                stream.unsent = Some(unsent);
             }
         }
     }

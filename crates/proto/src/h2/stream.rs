@@ -28,7 +28,15 @@ pub(super) struct Stream {
     /// What the head says of the body's length.
     pub(super) content_length: Option<u64>,
     /// What is left of the request's body, if the peer's windows did not take it.
-    pub(super) unsent: Option<Box<Vec<u8>>>,
+    pub(super) unsent: Option<Box<Unsent>>,
+}
+
+/// A body that waits for the peer's windows.
+#[derive(Debug)]
+pub(super) struct Unsent {
+    pub(super) body: Box<[u8]>,
+    /// How much of it was sent.
+    pub(super) sent: usize,
 }
 
 /// Streams in the order in which they were opened. Empty, it owns next to no memory.

@@ -23,7 +23,7 @@ fn ends_stream(wire: &[u8], code: Code) {
     let mut client = Client::greeted(1);
     client.take(wire).expect("the connection stays");
     assert_eq!(
-        client.events.last().unwrap(),
+        client.events.last().expect("an event"),
         &format!("1 broken {}", code.name())
     );
     let sent = client.frames();

@@ -40,7 +40,7 @@ fn read(wire: &[u8], piece_bytes: usize) -> (Vec<String>, Vec<u8>, Option<Code>)
         client.request(b"0123456789", false);
     }
     client.sent.clear();
-    client.take(&settings(&[])).unwrap();
+    client.take(&settings(&[])).expect("a greeting");
     let mut pieces = wire.chunks(piece_bytes.max(1));
     let error = pieces.find_map(|piece| client.take(piece).err());
     let is_broken = |token: &str| {

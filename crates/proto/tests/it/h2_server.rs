@@ -89,7 +89,7 @@ impl Client {
         for _ in 0..requests_count {
             client.get();
         }
-        client.take(&settings(&[])).unwrap();
+        client.take(&settings(&[])).expect("a greeting");
         client.sent.clear();
         client
     }

@@ -8,7 +8,7 @@ type Fields = Vec<(String, String)>;
 fn decode(decoder: &mut Decoder, block: &[u8]) -> Result<Fields, Error> {
     let (mut fields, mut scratch) = (Vec::new(), Scratch::default());
     decoder.decode(block, &mut scratch, |name, value| {
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
         fields.push((text(name), text(value)));
     })?;
     Ok(fields)
@@ -16,14 +16,15 @@ fn decode(decoder: &mut Decoder, block: &[u8]) -> Result<Fields, Error> {
 
 fn bytes(hex: &str) -> Vec<u8> {
     let digits: Vec<u8> = hex.bytes().filter(u8::is_ascii_hexdigit).collect();
-    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+    let digit = |digit: u8| char::from(digit).to_digit(16).expect("a digit") as u8;
+    let byte = |pair: &[u8]| digit(pair[0]) << 4 | digit(pair[1]);
     digits.chunks(2).map(byte).collect()
 }
 
 /// Blocks of one connection, each with its fields as `name: value` lines.
 fn check(decoder: &mut Decoder, blocks: &[(&str, &str)]) {
     for (hex, lines) in blocks {
-        let fields = decode(decoder, &bytes(hex)).unwrap();
+        let fields = decode(decoder, &bytes(hex)).expect("a block");
         let read: Vec<String> = fields.iter().map(|(n, v)| format!("{n}: {v}")).collect();
         let lines: Vec<&str> = lines.lines().map(str::trim).collect();
         assert_eq!(read, lines, "{hex}");
