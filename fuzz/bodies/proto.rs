@@ -1,10 +1,11 @@
 //! Fuzzing the codecs: any bytes, at once and in pieces. Nothing panics, and how the bytes were cut
 //! changes nothing.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use proto::frame::{Counts, Delimiter, Framing, LengthField, Marks, Width};
-use proto::{Limits, frame, http1, sse, ws};
+use proto::{Limits, frame, h2, http1, sse, ws};
 
 /// Small, so that inputs reach them.
 const LIMITS: Limits = Limits {
@@ -69,6 +70,48 @@ pub(crate) fn http1(data: &[u8]) {
             Ok((consumed, had_event))
         })?;
         Ok((heads, body))
+    });
+}
+
+/// What a server of HTTP/2 sends to a client with three requests in flight.
+pub(crate) fn h2(data: &[u8]) {
+    cut_anywhere(data, |first, wire, piece_bytes| {
+        let (mut sent, mut events) = (Vec::new(), Vec::new());
+        let mut bodies: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
+        let mut scratch = h2::Scratch::default();
+        let mut connection = h2::Connection::new(&h2::Settings::DEFAULT, &LIMITS, &mut sent);
+        for token in 0..3 {
+            let request = h2::Request {
+                token,
+                block: &[0x82, 0x84, 0x86],
+                body: &[b'x'; 100],
+                is_head: token == 0 && first >= 128,
+                is_endless: token == 1,
+            };
+            connection.request(&request, &mut sent);
+        }
+        feed(wire, piece_bytes, |input| {
+            let decoded = connection.decode(input, &LIMITS, &mut scratch, &mut sent);
+            let (consumed, event) = decoded.map_err(drop)?;
+            match &event {
+                Some(h2::Event::Body { token, piece }) => {
+                    bodies.entry(*token).or_default().extend_from_slice(piece);
+                }
+                Some(event) => {
+                    if let h2::Event::End { token, .. } = event {
+                        events.push(format!("{:?}", bodies.get(token)));
+                    }
+                    events.push(format!("{event:?}"));
+                }
+                None => {}
+            }
+            Ok((consumed, event.is_some()))
+        })?;
+        assert!(
+            connection.memory_bytes() < 64 << 10,
+            "a peer makes us keep little"
+        );
+        Ok((events, sent))
     });
 }
 

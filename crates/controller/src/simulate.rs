@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use engine::SetupError;
 use engine::driver::sim::{self, Link, Peer, PeerAction, PeerConn, PeerEvent};
 use plan::Plan;
-use plan::{Phase, PhaseKind};
+use plan::{HttpVersion, Phase, PhaseKind};
 
 /// The header that identifies the user to the server: set it to `${user}`.
 pub const USER_HEADER: &str = "x-throng-user";
@@ -35,6 +35,8 @@ pub struct SeenRequest {
 /// The plan cannot be run.
 pub fn simulate(plan: &Plan) -> Result<Vec<SeenRequest>, SetupError> {
     let mut plan = plan.clone();
+    // Which requests there are, and when, does not depend on it.
+    plan.options.http = HttpVersion::Http1;
     if plan.phases.last().is_none_or(|last| !last.until_done) {
         plan.phases.push(Phase {
             name: "finish".to_owned(),

@@ -6,6 +6,7 @@
 //! | `connection` | one connection, its stage, the protocol it speaks |
 //! | `decoding` | the one loop that reads the peer's bytes, whatever the protocol |
 //! | `http` | requests as bytes |
+//! | `http2` | connections that carry streams, and requests over them |
 //! | `websocket`, `deflate` | frames, upgrades, compressed messages |
 //! | `sse`, `poll` | event streams and polls, which run in the background |
 //! | `channels` | protocols of channels over WebSocket |
@@ -19,6 +20,7 @@ mod connection;
 mod decoding;
 mod deflate;
 pub(crate) mod http;
+mod http2;
 mod poll;
 mod reconnecting;
 mod sse;
@@ -31,6 +33,9 @@ pub(crate) use background::NEVER;
 pub(crate) use connection::{Conn, Pending, Protocol, Reuse, Stage};
 pub(crate) use decoding::{Decoder, Event, Failure, http_outcome};
 pub(crate) use deflate::Deflated;
+#[cfg(test)]
+pub(crate) use http2::Carrier;
+pub(crate) use http2::Waiting;
 pub(crate) use poll::Poller;
 pub(crate) use reconnecting::{Reconnectable, Reconnecting};
 pub(crate) use sse::EventStream;

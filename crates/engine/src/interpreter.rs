@@ -10,6 +10,7 @@
 //! | `connections` | news of connections, and what each means to its user |
 //! | `incoming` | bytes received: decoded, and handed to their protocol |
 //! | `http`, `websocket`, `channels`, `sse`, `poll`, `tcp` | the steps of each protocol |
+//! | `http2` | what comes over a connection that carries many requests |
 //! | `topics` | channels that the server ends, and joining them again |
 //! | `reconnects` | WebSockets of channels that reconnect |
 //! | `resend` | requests that met the end of an idle connection |
@@ -23,6 +24,7 @@ mod channels;
 mod connections;
 mod flow;
 mod http;
+mod http2;
 mod incoming;
 mod operations;
 mod poll;

@@ -61,6 +61,7 @@ pub struct MeasureDelta {
     /// Operations that began in the interval.
     pub begun: u64,
     /// Operations that ended in it, by [`Outcome`] code.
+    #[serde(with = "by_outcome")]
     pub outcomes: [u64; OUTCOMES],
     /// Response times of operations that succeeded, as the two last are of these.
     pub response: LogHistogram,
@@ -72,6 +73,29 @@ pub struct MeasureDelta {
     pub service: LogHistogram,
     /// Of messages: how long they may have been there before they were read.
     pub lag: LogHistogram,
+}
+
+/// Counts by outcome as a list: serde knows no arrays of this length.
+mod by_outcome {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    use super::OUTCOMES;
+
+    pub(super) fn serialize<S: Serializer>(
+        counts: &[u64; OUTCOMES],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        counts.as_slice().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<[u64; OUTCOMES], D::Error> {
+        let counts = Vec::deserialize(deserializer)?;
+        let wrong =
+            |counts: Vec<u64>| D::Error::invalid_length(counts.len(), &"a count for each outcome");
+        counts.try_into().map_err(wrong)
+    }
 }
 
 /// One of the first errors of its kind.

@@ -5,7 +5,7 @@ use plan::expr::Value;
 use proto::ws::{self, Deflater, InflatingDecoder};
 
 use crate::conn::channels::{Channels, Topic};
-use crate::conn::{Conn, Deflated, EventStream, Pending, Poller, Reconnectable};
+use crate::conn::{Carrier, Conn, Deflated, EventStream, Pending, Poller, Reconnectable};
 use crate::driver::real::sockets::Socket;
 use crate::users::User;
 use crate::{slots, wheel};
@@ -64,6 +64,18 @@ fn an_event_stream_takes_176_bytes_more() {
 fn reconnecting_takes_160_bytes_more() {
     let own = size_of::<Reconnectable>() + BLOCK;
     assert!(own <= 160, "a WebSocket that reconnects has {own} bytes");
+}
+
+/// A connection of HTTP/2 has this beside its row until it is used; requests in flight have rows of their own.
+#[test]
+fn an_idle_connection_of_http_2_takes_272_bytes_more() {
+    let carrier = size_of::<Carrier>() + BLOCK;
+    assert!(carrier <= 272, "a connection of HTTP/2 has {carrier} bytes");
+    let whole = carrier + size_of::<slots::Entry<Conn>>() + size_of::<Option<Socket>>();
+    assert!(
+        whole <= 400,
+        "an idle connection of HTTP/2 has {whole} bytes"
+    );
 }
 
 /// A poll has this beside its connection, and a response while it comes.

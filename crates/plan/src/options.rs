@@ -20,6 +20,8 @@ pub struct Options {
     pub source_addresses: Vec<IpAddr>,
     pub dns: Dns,
     pub tls: Tls,
+    /// Of requests, event streams and polls; WebSockets are opened by HTTP/1.1.
+    pub http: HttpVersion,
     pub http_connections: HttpConnections,
     /// The body of an HTTP response, without chunked coding. Heads have a limit of their own.
     pub response_bytes_max: usize,
@@ -48,6 +50,17 @@ pub struct ConnectRetries {
     pub times: u8,
     /// How long after it failed.
     pub pause_ns: u64,
+}
+
+/// Which HTTP is spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum HttpVersion {
+    /// HTTP/1.1.
+    Http1,
+    /// HTTP/2, which servers without TLS have to expect, and others to choose.
+    Http2,
+    /// HTTP/2 if the server chooses it while TLS is set up, otherwise HTTP/1.1.
+    Auto,
 }
 
 /// Who owns HTTP connections.

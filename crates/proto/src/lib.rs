@@ -1,16 +1,17 @@
-//! Turns bytes into HTTP/1.1 messages, WebSocket messages, server-sent events and frames and back.
+//! Turns bytes into messages of HTTP/1.1, HTTP/2, WebSocket, event streams and framed TCP and back.
 //!
-//! The client's side of four protocols, as pure functions of bytes: no socket, clock, thread or
+//! The client's side of five protocols, as pure functions of bytes: no socket, clock, thread or
 //! source of randomness is in reach (`no_std`), so mask keys and handshake nonces are arguments.
 //!
 //! - [`frame`] divides a plain byte stream into messages.
+//! - [`h2`] writes requests as frames and reads the peer's (RFC 9113), with [`hpack`] (RFC 7541).
 //! - [`http1`] writes requests and reads responses (RFC 9110, RFC 9112).
 //! - [`sse`] reads event streams (HTML standard §9.2).
 //! - [`ws`] makes the opening handshake, writes masked frames and reads messages (RFC 6455).
 //! - [`Limits`] names the most a peer may make us hold.
 //!
 //! # The contract of a decoder
-//! A decoder is a few bytes of state for each connection and owns no buffer. The caller keeps
+//! A decoder is a few bytes of state for each connection and owns no buffer ([`h2`] says which it needs). The caller keeps
 //! what was received and offers all of it that is not yet consumed:
 //!
 //! 1. call `decode(input, limits)` with everything unconsumed;
@@ -30,6 +31,8 @@ extern crate alloc;
 extern crate std;
 
 pub mod frame;
+pub mod h2;
+pub mod hpack;
 pub mod http1;
 mod limits;
 pub mod sse;

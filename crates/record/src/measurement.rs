@@ -128,6 +128,34 @@ outcomes! {
     Rejected = 24 "rejected",
     /// The peer ended a channel that the user had joined and not left.
     ChannelClosed = 25 "channel-closed",
+    /// The peer ended a stream of HTTP/2 without an error, and without a response.
+    Http2NoError = 26 "http2-no-error",
+    /// A stream or connection of HTTP/2 ended with `PROTOCOL_ERROR`, which either side may say.
+    Http2ProtocolError = 27 "http2-protocol-error",
+    /// The same with `INTERNAL_ERROR`.
+    Http2InternalError = 28 "http2-internal-error",
+    /// The same with `FLOW_CONTROL_ERROR`.
+    Http2FlowControlError = 29 "http2-flow-control-error",
+    /// The same with `SETTINGS_TIMEOUT`.
+    Http2SettingsTimeout = 30 "http2-settings-timeout",
+    /// The same with `STREAM_CLOSED`.
+    Http2StreamClosed = 31 "http2-stream-closed",
+    /// The same with `FRAME_SIZE_ERROR`.
+    Http2FrameSizeError = 32 "http2-frame-size-error",
+    /// The same with `REFUSED_STREAM`.
+    Http2RefusedStream = 33 "http2-refused-stream",
+    /// The same with `CANCEL`.
+    Http2Cancel = 34 "http2-cancel",
+    /// The same with `COMPRESSION_ERROR`.
+    Http2CompressionError = 35 "http2-compression-error",
+    /// The same with `CONNECT_ERROR`.
+    Http2ConnectError = 36 "http2-connect-error",
+    /// The same with `ENHANCE_YOUR_CALM`.
+    Http2EnhanceYourCalm = 37 "http2-enhance-your-calm",
+    /// The same with `INADEQUATE_SECURITY`.
+    Http2InadequateSecurity = 38 "http2-inadequate-security",
+    /// The same with `HTTP_1_1_REQUIRED`.
+    Http2Http11Required = 39 "http2-http-1-1-required",
 }
 
 impl From<Outcome> for u8 {
@@ -168,7 +196,12 @@ impl Outcome {
                 | Outcome::Check
                 | Outcome::Protocol
                 | Outcome::Rejected
-        )
+        ) || self.is_of_http2()
+    }
+
+    /// True if a stream or connection of HTTP/2 ended with one of its codes.
+    pub fn is_of_http2(self) -> bool {
+        self >= Outcome::Http2NoError && self <= Outcome::Http2Http11Required
     }
 
     /// True if the target never answered: of its time only a lower bound is known, how long it was

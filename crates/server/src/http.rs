@@ -1,8 +1,9 @@
-//! HTTP/1.1 by hyper, for every connection that is not a WebSocket.
+//! HTTP by hyper, for every connection that is not a WebSocket.
 
 mod body;
 mod connections;
 mod deadlines;
+mod either;
 mod head;
 mod rewind;
 
@@ -31,6 +32,7 @@ use deadlines::{Deadlines, Progress};
 use rewind::Rewind;
 
 pub use connections::{ConnectionGuard, ConnectionLimits, Peer, serve_connections};
+pub use either::{EitherTls, serve_either, serve_http2};
 pub use head::upgrade_response;
 pub use head::{Endpoint, HEAD_TIMEOUT, OpenRequest, Opening, Route, read_opening, route};
 

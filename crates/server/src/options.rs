@@ -38,7 +38,8 @@ pub struct ServerOptions {
     pub backlog: u32,
     /// Whether other processes listen on the same port, which a [`Port`](crate::Port) holds.
     pub shared_port: bool,
-    /// TLS of the listeners, for systems on the [`reactor`](crate::reactor). `None`, the default: they are plain.
+    /// TLS of the listeners, for systems on the [`reactor`](crate::reactor) and those of
+    /// [`serve_either`](crate::http::serve_either). `None`, the default: they are plain.
     pub tls: Option<TlsFiles>,
     /// How long a stop may take; connections that are still open then are cut off.
     pub stop_within: Duration,

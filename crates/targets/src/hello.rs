@@ -1,15 +1,18 @@
 //! The barest HTTP responder: every request, whatever it asks for, is answered with the same few
 //! bytes. It takes less CPU than the clients that measure themselves against it.
 //!
-//! A request is taken to end at the first empty line; bodies are not understood. `HEAD` gets the head alone.
+//! A request is taken to end at the first empty line; bodies are not understood. `HEAD` gets the head alone. A
+//! client that begins with HTTP/2, or comes by TLS, gets the same from hyper, at a higher cost.
 
 use std::io;
 use std::net::SocketAddr;
 
+use axum::Router;
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use server::http::HEAD_TIMEOUT;
+use server::http::{EitherTls, HEAD_TIMEOUT, serve_either, serve_http2};
 use server::{ServerError, ServerOptions, Stop, ThreadContext, accept_all, stopped};
 
 /// Clients of HTTP/1.0, such as ab, want to be told that the connection stays.
@@ -18,6 +21,8 @@ const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\
 /// Of the response.
 const BODY_BYTES: usize = 3;
 const REQUEST_END: &[u8] = b"\r\n\r\n";
+/// What a client of HTTP/2 begins with, up to its first empty line.
+const HTTP2_BEGIN: &[u8] = b"PRI * HTTP/2.0\r\n\r\n";
 /// Bytes taken at a time. A request that spans two receipts is recognised as long as its end does
 /// not.
 const RECEIVE_BYTES: usize = 16 << 10;
@@ -33,6 +38,8 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServerError> {
     options.check()?;
+    let tls = options.tls.as_ref().map(EitherTls::load).transpose()?;
+    let work = move |context| work(context, tls.clone());
     server::serve(options, work, ready, shutdown, || {}).await
 }
 
@@ -48,13 +55,20 @@ pub fn run(
     server::run(options, stop, |shutdown| serve(options, ready, shutdown))
 }
 
-async fn work(context: ThreadContext) {
+async fn work(context: ThreadContext, tls: Option<EitherTls>) {
     let ThreadContext {
         listener, mut stop, ..
     } = context;
+    let stopping = stop.clone();
     let open = |stream| {
+        let (tls, stopping) = (tls.clone(), stopping.clone());
         // A connection that breaks is its client's to notice.
-        tokio::task::spawn_local(async move { drop(respond(stream).await) });
+        tokio::task::spawn_local(async move {
+            match tls {
+                Some(_) => drop(serve_either(stream, tls, router(), stopping).await),
+                None => drop(respond(stream, stopping).await),
+            }
+        });
     };
     tokio::select! {
         () = accept_all(&listener, open, drop) => {}
@@ -62,7 +76,11 @@ async fn work(context: ThreadContext) {
     }
 }
 
-async fn respond(stream: TcpStream) -> io::Result<()> {
+fn router() -> Router {
+    Router::new().fallback(|| async { "ok\n" })
+}
+
+async fn respond(stream: TcpStream, stop: watch::Receiver<bool>) -> io::Result<()> {
     let mut bytes = Box::new([0; RECEIVE_BYTES]);
     let mut answers = Vec::new();
     // Of the request at hand, once its begin is there.
@@ -81,6 +99,10 @@ async fn respond(stream: TcpStream) -> io::Result<()> {
         };
         answers.clear();
         let mut rest = &bytes[..len];
+        if is_head.is_none() && rest.starts_with(HTTP2_BEGIN) {
+            serve_http2(stream, rest.to_vec(), router(), stop).await;
+            return Ok(());
+        }
         while !rest.is_empty() {
             let head_alone = *is_head.get_or_insert_with(|| rest.starts_with(b"HEAD "));
             let mut windows = rest.windows(REQUEST_END.len());

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use axum::Router;
 
 use crate::alarm::{Alarm, now};
-use server::http::serve_http;
+use server::http::{EitherTls, serve_either};
 use server::{ServerError, ServerOptions, Stop, ThreadContext, accept_all, check_rules, stopped};
 
 /// How the server delays its answers. The default answers in 1 ms and stalls for the last second
@@ -67,7 +67,7 @@ impl StallOptions {
     }
 }
 
-/// Serves until `shutdown` resolves: any request is answered 200 with the body `ok`. `ready` is
+/// Serves HTTP/1.1 and HTTP/2 until `shutdown` resolves: any request is answered 200 with the body `ok`. `ready` is
 /// called with the address as soon as connections are accepted, which is when time starts.
 ///
 /// # Errors
@@ -88,7 +88,8 @@ pub async fn serve(
     let options = Arc::new(options.stretched());
     let router =
         Router::new().fallback(move || answer(Arc::clone(&options), start, Arc::clone(&alarm)));
-    let work = move |context| work(context, router.clone());
+    let tls = server.tls.as_ref().map(EitherTls::load).transpose()?;
+    let work = move |context| work(context, tls.clone(), router.clone());
     server::serve(&server, work, ready, shutdown, || {}).await
 }
 
@@ -113,15 +114,15 @@ async fn answer(options: Arc<StallOptions>, start: Instant, alarm: Arc<Alarm>) -
     "ok\n"
 }
 
-async fn work(context: ThreadContext, router: Router) {
+async fn work(context: ThreadContext, tls: Option<EitherTls>, router: Router) {
     let ThreadContext {
         listener, mut stop, ..
     } = context;
     let stopping = stop.clone();
     let open = |stream| {
-        tokio::task::spawn_local(serve_http(
+        tokio::task::spawn_local(serve_either(
             stream,
-            Vec::new(),
+            tls.clone(),
             router.clone(),
             stopping.clone(),
         ));

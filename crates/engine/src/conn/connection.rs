@@ -6,6 +6,7 @@ use proto::{frame, http1, ws};
 use super::background::Background;
 use super::channels::Channels;
 use super::deflate::{Compression, Deflated};
+use super::http2::{Carrier, Stream};
 use super::poll::Poller;
 use super::reconnecting::{Reconnectable, Reconnecting};
 use super::sse::EventStream;
@@ -58,6 +59,10 @@ pub(crate) enum Reuse {
 #[derive(Debug)]
 pub(crate) enum Protocol {
     Http(http1::Decoder),
+    /// HTTP/2: it carries requests that have rows of their own.
+    Http2(Box<Carrier>),
+    /// A request over such a connection.
+    Stream(Stream),
     /// A WebSocket before the answer to its upgrade.
     Upgrade(http1::Decoder),
     WebSocket(ws::Reader),
@@ -94,7 +99,18 @@ impl Protocol {
     }
 
     pub(crate) fn is_http(&self) -> bool {
-        matches!(self, Protocol::Http(_))
+        matches!(
+            self,
+            Protocol::Http(_) | Protocol::Http2(_) | Protocol::Stream(_)
+        )
+    }
+
+    /// True if HTTP/2 can do it as well.
+    pub(crate) fn may_be_carried(&self) -> bool {
+        matches!(
+            self,
+            Protocol::Http(_) | Protocol::Sse(_) | Protocol::Poll(_)
+        )
     }
 
     pub(crate) fn is_websocket(&self) -> bool {
@@ -104,9 +120,12 @@ impl Protocol {
             | Protocol::Deflated(_)
             | Protocol::Reconnectable(_)
             | Protocol::Channels(_) => true,
-            Protocol::Http(_) | Protocol::Sse(_) | Protocol::Poll(_) | Protocol::Tcp { .. } => {
-                false
-            }
+            Protocol::Http(_)
+            | Protocol::Http2(_)
+            | Protocol::Stream(_)
+            | Protocol::Sse(_)
+            | Protocol::Poll(_)
+            | Protocol::Tcp { .. } => false,
         }
     }
 
@@ -156,6 +175,42 @@ impl Conn {
         }
     }
 
+    /// What it carries, if it speaks HTTP/2.
+    pub(crate) fn carrier(&self) -> Option<&Carrier> {
+        match &self.protocol {
+            Protocol::Http2(carrier) => Some(carrier),
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn carrier_mut(&mut self) -> Option<&mut Carrier> {
+        match &mut self.protocol {
+            Protocol::Http2(carrier) => Some(carrier),
+            _ => None,
+        }
+    }
+
+    /// How it reaches its server, if another connection carries it.
+    pub(crate) fn stream(&self) -> Option<Stream> {
+        match &self.protocol {
+            Protocol::Stream(stream) => Some(*stream),
+            Protocol::Sse(own) => own.link.stream(),
+            Protocol::Poll(own) => own.link.stream(),
+            _ => None,
+        }
+    }
+
+    /// The number of its stream in flight; 0: none is.
+    pub(crate) fn set_stream_id(&mut self, id: u32) {
+        match &mut self.protocol {
+            Protocol::Stream(stream) => stream.id = id,
+            Protocol::Sse(own) => own.link.set_stream_id(id),
+            Protocol::Poll(own) => own.link.set_stream_id(id),
+            _ => {}
+        }
+    }
+
     /// The event stream's state.
     pub(crate) fn event_stream(&mut self) -> Option<&mut EventStream> {
         match &mut self.protocol {
@@ -201,11 +256,15 @@ impl Conn {
     pub(crate) fn http(&mut self) -> Option<&mut http1::Decoder> {
         match &mut self.protocol {
             Protocol::Http(decoder) | Protocol::Upgrade(decoder) => Some(decoder),
-            Protocol::Sse(stream) => Some(&mut stream.http),
-            Protocol::Poll(poller) => Some(&mut poller.http),
+            Protocol::Sse(stream) => stream.link.http(),
+            Protocol::Poll(poller) => poller.link.http(),
             Protocol::Reconnectable(own) => own.reconnecting.upgrade(),
             Protocol::Channels(channels) => channels.upgrade(),
-            Protocol::WebSocket(_) | Protocol::Deflated(_) | Protocol::Tcp { .. } => None,
+            Protocol::Http2(_)
+            | Protocol::Stream(_)
+            | Protocol::WebSocket(_)
+            | Protocol::Deflated(_)
+            | Protocol::Tcp { .. } => None,
         }
     }
 
@@ -289,7 +348,11 @@ impl Conn {
             Some(Pending::Upgrade(_)) | None => 0,
         };
         let gathered = match &self.protocol {
-            Protocol::Http(_) | Protocol::Upgrade(_) | Protocol::Tcp { .. } => 0,
+            Protocol::Http(_)
+            | Protocol::Stream(_)
+            | Protocol::Upgrade(_)
+            | Protocol::Tcp { .. } => 0,
+            Protocol::Http2(carrier) => carrier.h2.memory_bytes(),
             Protocol::WebSocket(reader) => reader.gathered_len(),
             Protocol::Deflated(deflated) => deflated.reader.gathered_len(),
             Protocol::Reconnectable(own) => own.reader.gathered_len(),

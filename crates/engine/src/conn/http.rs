@@ -3,8 +3,8 @@
 
 use plan::Plan;
 use plan::expr::{Context, Template};
-use plan::{Endpoint, EndpointId, HttpOp, Op, Session, SessionId, Slot};
-use proto::http1;
+use plan::{Endpoint, EndpointId, HttpOp, HttpVersion, Op, Session, SessionId, Slot};
+use proto::{h2, http1};
 
 use super::url::{path_below, split, without_default_port};
 use crate::users::{Scope, User};
@@ -16,7 +16,12 @@ pub(crate) struct Requests {
     authorities: Vec<String>,
     /// By session and instruction: the request if nothing in it varies.
     constant: Vec<Vec<Option<Box<[u8]>>>>,
+    /// The same for HTTP/2, unless the plan speaks HTTP/1.1 alone.
+    prepared: Vec<Vec<Option<Prepared>>>,
 }
+
+/// A request as header block and body.
+type Prepared = (Box<[u8]>, Box<[u8]>);
 
 impl Requests {
     pub(crate) fn new(plan: &Plan) -> Requests {
@@ -32,11 +37,23 @@ impl Requests {
             });
             ops.collect()
         };
-        let constant = plan.sessions.iter().map(prepare).collect();
+        let constant: Vec<Vec<_>> = plan.sessions.iter().map(prepare).collect();
+        let prepared = match plan.options.http {
+            HttpVersion::Http1 => Vec::new(),
+            HttpVersion::Http2 | HttpVersion::Auto => prepared(plan, &constant),
+        };
         Requests {
             authorities,
             constant,
+            prepared,
         }
+    }
+
+    /// The request of this instruction for HTTP/2, if nothing in it varies.
+    pub(crate) fn prepared(&self, session: SessionId, pc: u32) -> Option<(&[u8], &[u8])> {
+        let ops = self.prepared.get(session.index())?;
+        let (block, body) = ops.get(pc as usize)?.as_ref()?;
+        Some((block, body))
     }
 
     /// The request of this instruction, if nothing in it varies.
@@ -94,6 +111,26 @@ fn constant_request(http: &HttpOp, authority: &str) -> Option<Box<[u8]>> {
     let mut bytes = Vec::new();
     encode_http(http, (authority, ""), &mut any.scope(0), &mut bytes).ok()?;
     Some(bytes.into())
+}
+
+/// Constant requests as header blocks and bodies.
+fn prepared(plan: &Plan, constant: &[Vec<Option<Box<[u8]>>>]) -> Vec<Vec<Option<Prepared>>> {
+    let convert = |(op, text): (&Op, &Option<Box<[u8]>>)| {
+        let (Op::Http(http), Some(text)) = (op, text) else {
+            return None;
+        };
+        let scheme = match plan.endpoints[http.endpoint.index()].tls {
+            true => "https",
+            false => "http",
+        };
+        let mut block = Vec::new();
+        let len = h2::encode_head(text, scheme, &mut block)?;
+        Some((block.into(), text[len..].into()))
+    };
+    let sessions = plan.sessions.iter().zip(constant);
+    sessions
+        .map(|(session, texts)| session.ops.iter().zip(texts).map(convert).collect())
+        .collect()
 }
 
 /// Appends the request as it is for this user, to an endpoint with this authority and base path.

@@ -1,15 +1,15 @@
 //! A poll. It outlives its TCP connections.
 
 use plan::Pc;
-use proto::http1;
 
 use super::background::Background;
+use super::http2::Link;
 
 /// A poll.
 #[derive(Debug)]
 pub(crate) struct Poller {
     pub(crate) background: Background,
-    pub(crate) http: http1::Decoder,
+    pub(crate) link: Link,
     /// The response so far.
     pub(crate) head: Vec<u8>,
     pub(crate) body: Vec<u8>,
@@ -19,7 +19,7 @@ impl Poller {
     pub(crate) fn new(pc: Pc) -> Poller {
         Poller {
             background: Background::new(pc),
-            http: http1::Decoder::new(),
+            link: Link::own(),
             head: Vec::new(),
             body: Vec::new(),
         }
@@ -27,7 +27,7 @@ impl Poller {
 
     /// Before a new connection.
     pub(crate) fn reset(&mut self) {
-        self.http = http1::Decoder::new();
+        self.link = Link::own();
         self.head = Vec::new();
         self.body = Vec::new();
     }

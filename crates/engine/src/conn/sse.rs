@@ -1,15 +1,16 @@
 //! An event stream. It outlives its TCP connections.
 
 use plan::Pc;
-use proto::{http1, sse};
+use proto::sse;
 
 use super::background::Background;
+use super::http2::Link;
 
 /// An event stream.
 #[derive(Debug)]
 pub(crate) struct EventStream {
     pub(crate) background: Background,
-    pub(crate) http: http1::Decoder,
+    pub(crate) link: Link,
     pub(crate) sse: sse::Decoder,
     /// The lines of an event that is not wholly there yet.
     pub(crate) held: Vec<u8>,
@@ -25,7 +26,7 @@ impl EventStream {
     pub(crate) fn new(pc: Pc, retry_ns: u64) -> EventStream {
         EventStream {
             background: Background::new(pc),
-            http: http1::Decoder::new(),
+            link: Link::own(),
             sse: sse::Decoder::new(),
             held: Vec::new(),
             last_id: Vec::new(),
@@ -36,8 +37,7 @@ impl EventStream {
 
     /// Before the next response.
     pub(crate) fn reset(&mut self) {
-        self.http = http1::Decoder::new();
-        self.http.begin(false);
+        self.link.begin();
         self.sse = sse::Decoder::new();
         self.held = Vec::new();
     }

@@ -12,6 +12,7 @@ use stats::rng::Rng;
 use super::connection::{Conn, Protocol, Reuse, Stage};
 use super::decoding::Decoder;
 use super::deflate::encode_deflated;
+use super::http2::{Http2, Link};
 use super::tls::{TlsClients, TlsFailure};
 use crate::addresses::Choice;
 use crate::budget::{Budget, Charges};
@@ -28,6 +29,7 @@ pub(crate) struct Connections {
     pub(crate) limits: Limits,
     /// The same for bodies that never end.
     pub(crate) stream_limits: Limits,
+    pub(crate) http2: Http2,
     tls: TlsClients,
     /// Mask keys and nonces.
     pub(crate) wire_rng: Rng,
@@ -72,6 +74,7 @@ impl Connections {
                 body_bytes_max: u64::MAX,
                 ..limits
             },
+            http2: Http2::new(plan, shares),
             tls,
             wire_rng,
             deflater: None,
@@ -86,8 +89,9 @@ impl Connections {
         }
     }
 
+    /// Connections; rows that others carry are none.
     pub(crate) fn len(&self) -> usize {
-        self.table.len()
+        self.table.len() - self.http2.carried_count
     }
 
     pub(crate) fn setting_up(&self) -> u64 {
@@ -166,10 +170,11 @@ impl Connections {
 
     /// TCP is set up: begins TLS if the endpoint wants it. True: there is nothing to wait for.
     pub(crate) fn secure(&mut self, slot: ConnSlot) -> Result<bool, TlsFailure> {
-        let Some(tls) = self.tls.session(self.table[slot].endpoint) else {
+        let conn = &mut self.table[slot];
+        let may_be_carried = conn.protocol.may_be_carried();
+        let Some(tls) = self.tls.session(conn.endpoint, may_be_carried) else {
             return Ok(true);
         };
-        let conn = &mut self.table[slot];
         let tls = conn.tls.insert(Box::new(tls?));
         conn.stage = Stage::Securing;
         let start = self.commands.bytes.len();
@@ -177,6 +182,11 @@ impl Connections {
         let _ = tls.flush(&mut self.commands.bytes);
         self.push_send(slot, start);
         Ok(false)
+    }
+
+    /// A connection is being set up that needs no TCP connection of its own.
+    pub(super) fn begin_set_up(&mut self) {
+        self.setting_up += 1;
     }
 
     /// The connection is set up and now at this stage.
@@ -207,6 +217,9 @@ impl Connections {
 
     /// An HTTP connection's response has ended and it may serve again.
     pub(crate) fn release(&mut self, users: &mut Users<'_>, slot: ConnSlot) {
+        if self.table[slot].stream().is_some() {
+            return self.close(users, slot);
+        }
         self.table[slot].stage = Stage::Idle;
         if self.shared.is_some() {
             self.unlink(users, slot);
@@ -221,7 +234,7 @@ impl Connections {
     // Closing.
 
     /// Takes the connection out of its user's list.
-    fn unlink(&mut self, users: &mut Users<'_>, slot: ConnSlot) {
+    pub(super) fn unlink(&mut self, users: &mut Users<'_>, slot: ConnSlot) {
         let (key, next) = (self.table[slot].user, self.table[slot].next);
         let mut before = users[key].conn;
         if before == slot {
@@ -240,6 +253,8 @@ impl Connections {
         let conn = &self.table[slot];
         if conn.user != UserKey::NONE {
             self.unlink(users, slot);
+        } else if conn.carrier().is_some() {
+            self.forget_carrier(slot);
         } else if let Some(shared) = &mut self.shared {
             shared[conn.endpoint.index()].retain(|&idle| idle != slot);
         }
@@ -258,9 +273,17 @@ impl Connections {
         self.charges.clear(slot.place());
         let id = self.id(slot);
         let conn = &self.table[slot];
-        if conn.stage != Stage::Waiting {
-            self.commands.list.push(Command::Close { conn: id });
+        match conn.stream() {
+            Some(stream) => {
+                self.http2.carried_count -= 1;
+                self.reset_stream(stream);
+            }
+            None if conn.stage != Stage::Waiting => {
+                self.commands.list.push(Command::Close { conn: id });
+            }
+            None => {}
         }
+        let conn = &self.table[slot];
         self.setting_up -= u64::from(conn.stage.is_setting_up());
         self.background_in_flight -= u64::from(conn.is_requesting());
     }
@@ -278,7 +301,10 @@ impl Connections {
         // News of the connection that was given up arrives late and is ignored.
         conn.generation = self.generation;
         match &mut conn.protocol {
-            Protocol::Sse(stream) => stream.reset(),
+            Protocol::Sse(own) => {
+                own.reset();
+                own.link = Link::own();
+            }
             Protocol::Poll(poller) => poller.reset(),
             Protocol::Reconnectable(own) => own.reset(),
             Protocol::Channels(channels) => channels.reset(),

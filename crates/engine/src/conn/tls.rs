@@ -3,18 +3,22 @@
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use plan::EndpointId;
-use plan::Plan;
+use plan::{EndpointId, HttpVersion, Plan};
 use record::Outcome;
 use rustls::pki_types::ServerName;
 use rustls::{CertificateError, ClientConfig, ClientConnection, Error};
 
 use trust::describe;
 
+/// HTTP/2 among the names of protocols (RFC 7301, RFC 9113 §3.1).
+const HTTP2: &[u8] = b"h2";
+
 /// What TLS sessions of a shard are made of.
 #[derive(Debug)]
 pub(crate) struct TlsClients {
     config: Option<Arc<ClientConfig>>,
+    /// The same, with what connections offer that may speak HTTP/2.
+    http2: Option<Arc<ClientConfig>>,
     /// By endpoint; `None` for plain TCP.
     names: Vec<Option<ServerName<'static>>>,
 }
@@ -36,13 +40,35 @@ impl TlsClients {
                 .map_err(|_| name)
         });
         let names = names.collect::<Result<_, _>>()?;
-        Ok(TlsClients { config, names })
+        let offered: &[&[u8]] = match plan.options.http {
+            HttpVersion::Http1 => &[],
+            HttpVersion::Http2 => &[HTTP2],
+            HttpVersion::Auto => &[HTTP2, b"http/1.1"],
+        };
+        let http2 = config.as_ref().map(|config| {
+            let mut own = ClientConfig::clone(config);
+            own.alpn_protocols = offered.iter().map(|name| name.to_vec()).collect();
+            Arc::new(own)
+        });
+        Ok(TlsClients {
+            config,
+            http2,
+            names,
+        })
     }
 
-    /// A session with the endpoint; `None` for plain TCP.
-    pub(crate) fn session(&self, endpoint: EndpointId) -> Option<Result<Tls, TlsFailure>> {
+    /// A session with the endpoint; `None` for plain TCP. `may_be_http2`: that is offered if the plan
+    /// wants it.
+    pub(crate) fn session(
+        &self,
+        endpoint: EndpointId,
+        may_be_http2: bool,
+    ) -> Option<Result<Tls, TlsFailure>> {
         let name = self.names[endpoint.index()].as_ref()?;
-        let config = self.config.as_ref()?;
+        let config = match may_be_http2 {
+            true => self.http2.as_ref()?,
+            false => self.config.as_ref()?,
+        };
         Some(Tls::new(config, name))
     }
 }
@@ -98,6 +124,11 @@ impl Tls {
     ) -> Result<Tls, TlsFailure> {
         let session = ClientConnection::new(Arc::clone(config), name.clone())?;
         Ok(Tls { session })
+    }
+
+    /// Both sides will speak HTTP/2.
+    pub(crate) fn agreed_on_http2(&self) -> bool {
+        self.session.alpn_protocol() == Some(HTTP2)
     }
 
     pub(crate) fn is_handshaking(&self) -> bool {

@@ -70,6 +70,13 @@ impl<'p> Interpreter<'p> {
 
     /// Opens a connection for the background operation in flight, which began at `sent_ns`.
     pub(super) fn connect_background(&mut self, now_ns: u64, slot: ConnSlot, sent_ns: u64) {
+        let conn = &self.conns[slot];
+        if conn.protocol.may_be_carried()
+            && let Some(carrier) = self.conns.carrier(&self.users, conn.user, conn.endpoint)
+        {
+            self.conns.attach(slot, carrier);
+            return self.send_riding(now_ns, slot);
+        }
         self.recorder.begin(builtin::CONNECT);
         self.conns.connect(now_ns, &self.users, slot);
         let end_ns = sent_ns.saturating_add(timeout_ns(self.background_op(slot)));
@@ -81,12 +88,13 @@ impl<'p> Interpreter<'p> {
     /// time until `end_ns`.
     pub(super) fn transmit_background(&mut self, slot: ConnSlot, start: usize, end_ns: u64) {
         self.trace_sent(slot, start);
+        let sender = self.conns.frame_request(slot, start);
         let bytes_out = self.conns.commands.bytes.len() - start;
         self.recorder.counts.bytes_out += bytes_out as u64;
         if let Some(background) = self.conns[slot].background_mut() {
             background.bytes_out = bytes_out as u32;
         }
-        self.conns.transmit(slot, start);
+        self.conns.transmit(sender, start);
         self.arm_background(slot, end_ns);
     }
 

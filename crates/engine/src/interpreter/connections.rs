@@ -99,20 +99,37 @@ impl Interpreter<'_> {
         let slot = self.conns.insert(&mut self.users, key, endpoint, protocol);
         self.recorder.begin(builtin::CONNECT);
         self.conns.connect(now_ns, &self.users, slot);
+        self.wait_for(key, Wait::Connect, self.connected_by_ns(now_ns, key));
+    }
+
+    /// Until when the user waits for a connection.
+    pub(super) fn connected_by_ns(&self, now_ns: u64, key: UserKey) -> u64 {
         let connected_by_ns = now_ns + self.plan.options.connect_timeout_ns;
-        let deadline_ns = connected_by_ns.min(self.operation_end_ns(key));
-        self.wait_for(key, Wait::Connect, deadline_ns);
+        connected_by_ns.min(self.operation_end_ns(key))
     }
 
     /// TCP, and TLS if wanted, are set up: the protocol's first bytes go out.
     fn established(&mut self, now_ns: u64, slot: ConnSlot) {
+        let speaks_http2 = match self.conns.speaks_http2(slot) {
+            Ok(speaks) => speaks,
+            Err(detail) => {
+                return self.lost(now_ns, slot, Outcome::HttpProtocol, || detail.to_owned());
+            }
+        };
         let key = self.conns[slot].user;
         self.record_connect(now_ns, slot, Outcome::Ok);
         self.count_connected(key);
+        if speaks_http2 {
+            return self.begin_http2(now_ns, slot);
+        }
         match &self.conns[slot].protocol {
+            Protocol::Http2(_) | Protocol::Stream(_) => {}
             Protocol::Http(_) => {
+                let endpoint = self.conns[slot].endpoint;
+                let waiting = self.conns.take_waiting(slot);
                 self.conns.set_up(slot, Stage::Idle);
                 self.send_request(now_ns, key, slot);
+                self.release_waiting(now_ns, endpoint, waiting, true);
             }
             Protocol::Upgrade(_)
             | Protocol::WebSocket(_)
@@ -166,6 +183,9 @@ impl Interpreter<'_> {
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {
+        if self.conns[slot].carrier().is_some() {
+            return self.carrier_lost(now_ns, slot, outcome, &detail());
+        }
         if self.conns[slot].is_background() {
             return match self.conns[slot].protocol {
                 Protocol::Poll(_) => self.poll_lost(now_ns, slot, outcome, detail),
@@ -181,10 +201,13 @@ impl Interpreter<'_> {
             Stage::Connecting | Stage::Securing => {
                 self.record_connect(now_ns, slot, outcome);
                 self.explain(now_ns, key, outcome, detail);
+                let endpoint = self.conns[slot].endpoint;
+                let waiting = self.conns.take_waiting(slot);
                 self.conns.close(&mut self.users, slot);
                 if !self.will_retry(now_ns, key, outcome) {
                     self.fail(now_ns, key, outcome, 0);
                 }
+                self.release_waiting(now_ns, endpoint, waiting, false);
             }
             Stage::Upgrading => {
                 self.conns.close(&mut self.users, slot);

@@ -2,7 +2,7 @@
 
 use plan::expr::{Context, Template};
 use plan::{Digest, EndpointId, HttpOp, Op};
-use proto::http1::{self, Event, Head};
+use proto::http1::{self, Head};
 use record::Outcome;
 
 use super::flow::Flow;
@@ -37,7 +37,7 @@ impl<'p> Interpreter<'p> {
                 self.count_connected(key);
                 self.send_request(now_ns, key, slot);
             }
-            None => self.open_conn(now_ns, key, endpoint, Protocol::http()),
+            None => self.ride_or_open(now_ns, key, endpoint),
         }
     }
 
@@ -61,6 +61,9 @@ impl<'p> Interpreter<'p> {
 
     pub(super) fn send_request(&mut self, now_ns: u64, key: UserKey, slot: ConnSlot) {
         let http = self.http_op(key);
+        if self.send_prepared(key, slot, http) {
+            return;
+        }
         let start = self.conns.commands.bytes.len();
         if let Err(error) = self.encode_request(now_ns, key, slot, http) {
             self.conns.commands.bytes.truncate(start);
@@ -112,10 +115,11 @@ impl<'p> Interpreter<'p> {
     /// flight.
     pub(super) fn send_for_user(&mut self, slot: ConnSlot, start: usize) {
         self.trace_sent(slot, start);
+        let sender = self.conns.frame_request(slot, start);
         let bytes_out = (self.conns.commands.bytes.len() - start) as u32;
         let user = &mut self.users[self.conns[slot].user];
         user.bytes_out = user.bytes_out.saturating_add(bytes_out);
-        self.conns.transmit(slot, start);
+        self.conns.transmit(sender, start);
     }
 
     /// A response that came in one piece: how many bytes it took; `None`: it does not.
@@ -186,13 +190,11 @@ impl<'p> Interpreter<'p> {
         else {
             return;
         };
-        let mut decoder = http1::Decoder::new();
-        let limits = self.conns.limits;
-        let head = head_again(&mut decoder, &head, &limits);
+        let head = head_again(&head);
         self.end_response(now_ns, slot, &head, &body, surplus);
     }
 
-    fn end_response(
+    pub(super) fn end_response(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -381,14 +383,6 @@ pub(super) fn refuse_switch(head: &Head<'_>, headers: &[(String, Template)]) -> 
 }
 
 /// Reads a head that was read before: that beats keeping it in parts.
-pub(super) fn head_again<'a>(
-    decoder: &mut http1::Decoder,
-    head: &'a [u8],
-    limits: &proto::Limits,
-) -> Head<'a> {
-    decoder.begin(true);
-    match decoder.decode(head, limits) {
-        Ok((_, Some(Event::Head(head)))) => head,
-        _ => unreachable!("a head that was read once can be read again"),
-    }
+pub(super) fn head_again(head: &[u8]) -> Head<'_> {
+    Head::stored(head).expect("a head that was read once can be read again")
 }

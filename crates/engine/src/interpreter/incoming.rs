@@ -47,6 +47,7 @@ impl<'p> Interpreter<'p> {
                 self.drop_unsolicited(slot);
                 bytes.len()
             }
+            (_, Protocol::Http2(_)) => self.decode_http2(now_ns, slot, bytes),
             _ if conn.is_upgrading() => self.decode_upgrade(now_ns, slot, bytes),
             (_, Protocol::Http(_)) => match self.decode_whole(now_ns, slot, bytes) {
                 Some(taken) => taken,

@@ -6,7 +6,7 @@
 
 use json::{depth_note, items, pointer};
 use plan::{Op, Poll, pointer_text};
-use proto::http1::{self, Head};
+use proto::http1::Head;
 use record::Outcome;
 
 use super::flow::Flow;
@@ -59,7 +59,7 @@ impl<'p> Interpreter<'p> {
         }
         self.carry_cookies(now_ns, slot, &poll.headers, &[], start);
         if let Some(poller) = self.conns[slot].poller() {
-            poller.http.begin(false);
+            poller.link.begin();
             let end_ns = poller.background.sent_ns + poll.timeout_ns;
             self.transmit_background(slot, start, end_ns);
         }
@@ -80,8 +80,7 @@ impl<'p> Interpreter<'p> {
         let bytes_in = u64::from(poller.background.bytes_in);
         let keep_alive = self.may_keep(slot, surplus);
         self.conns[slot].reuse = Reuse::Served;
-        let mut decoder = http1::Decoder::new();
-        let head = head_again(&mut decoder, &head, &self.conns.limits);
+        let head = head_again(&head);
         self.trace_response(&head, &body);
         self.keep_cookies(now_ns, slot, &poll.headers, &head);
         let found = self.messages_of(now_ns, slot, poll, &head, &body);

@@ -29,7 +29,7 @@ impl Interpreter<'_> {
     fn method_of(&self, slot: ConnSlot) -> &str {
         let conn = &self.conns[slot];
         match conn.protocol {
-            Protocol::Http(_) => &self.http_op(conn.user).method,
+            Protocol::Http(_) | Protocol::Stream(_) => &self.http_op(conn.user).method,
             _ => "GET",
         }
     }
@@ -51,7 +51,7 @@ impl Interpreter<'_> {
         let (key, endpoint) = (self.conns[slot].user, self.conns[slot].endpoint);
         self.recorder.counts.requests_retried += 1;
         self.conns.close(&mut self.users, slot);
-        self.open_conn(now_ns, key, endpoint, Protocol::http());
+        self.ride_or_open(now_ns, key, endpoint);
     }
 
     /// Sends a poll's request once more, on a fresh connection.

@@ -38,7 +38,10 @@ impl<'p> Interpreter<'p> {
         let retry_ns = open.reconnect.map_or(NEVER, |reconnect| reconnect.pause_ns);
         let stream = EventStream::new(self.users[key].pc, retry_ns);
         let protocol = Protocol::Sse(Box::new(stream));
-        self.open_conn(now_ns, key, endpoint, protocol);
+        match self.conns.carrier(&self.users, key, endpoint) {
+            Some(carrier) => self.ride(now_ns, key, carrier, protocol),
+            None => self.open_conn(now_ns, key, endpoint, protocol),
+        }
     }
 
     /// The step that opened the stream.

@@ -36,7 +36,11 @@ impl Interpreter<'_> {
         let sends_frames = conn.protocol.is_websocket() && conn.stage != Stage::Upgrading;
         // A control frame is no news.
         if !sends_frames {
-            trace.sent(conn.endpoint, &self.conns.commands.bytes[start..]);
+            let text = &self.conns.commands.bytes[start..];
+            match conn.stream() {
+                None => trace.sent(conn.endpoint, text),
+                Some(_) => trace.sent(conn.endpoint, &as_http2(text)),
+            }
         }
     }
 
@@ -92,4 +96,14 @@ impl Interpreter<'_> {
             value: value.clone(),
         });
     }
+}
+
+/// A request over HTTP/2 is written as one of HTTP/1.1 before it becomes frames.
+fn as_http2(text: &[u8]) -> Vec<u8> {
+    const VERSION: &[u8] = b" HTTP/1.1\r\n";
+    let mut places = text.windows(VERSION.len());
+    let Some(at) = places.position(|here| here == VERSION) else {
+        return text.to_vec();
+    };
+    [&text[..at], b" HTTP/2\r\n", &text[at + VERSION.len()..]].concat()
 }

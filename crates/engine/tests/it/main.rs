@@ -14,6 +14,8 @@ mod events;
 mod faults;
 mod feeds;
 mod http;
+mod http2;
+mod http2_peer;
 mod identity;
 mod latency;
 mod locations;

@@ -30,6 +30,29 @@ pub struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
+    /// A head that was read before: its [`raw`](Self::raw) form. `None`: it is no head.
+    pub fn stored(raw: &'a [u8]) -> Option<Head<'a>> {
+        let (line, end_len) = next_line(raw)?;
+        let code = line.split(|&b| b == b' ').nth(1)?;
+        Some(Head {
+            status: u16::try_from(decimal(code)?).ok()?,
+            raw,
+            keep_alive: false,
+            fields_at: line.len() + end_len,
+        })
+    }
+
+    /// A head whose `raw` form was made of checked parts.
+    pub(crate) fn of_text(status: u16, raw: &'a [u8]) -> Head<'a> {
+        let fields_at = next_line(raw).map_or(raw.len(), |(line, end_len)| line.len() + end_len);
+        Head {
+            status,
+            raw,
+            keep_alive: true,
+            fields_at,
+        }
+    }
+
     /// The value of the first header of that name, in any case.
     pub fn header(&self, name: &str) -> Option<Cow<'a, [u8]>> {
         self.headers()
@@ -213,7 +236,7 @@ fn continuation(bytes: &[u8]) -> Option<Continuation> {
 }
 
 /// The first line of `bytes` and the length of its end, LF or CRLF.
-pub(super) fn next_line(bytes: &[u8]) -> Option<(&[u8], usize)> {
+pub(crate) fn next_line(bytes: &[u8]) -> Option<(&[u8], usize)> {
     let line = &bytes[..memchr(b'\n', bytes)?];
     Some(line.strip_suffix(b"\r").map_or((line, 1), |line| (line, 2)))
 }
@@ -273,7 +296,7 @@ pub(super) fn field(line: &[u8]) -> Result<(&[u8], &[u8]), Error> {
 }
 
 /// Digits only: no sign, no blank, no overflow.
-fn decimal(digits: &[u8]) -> Option<u64> {
+pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
     }
@@ -295,7 +318,7 @@ fn is_name<const N: usize>(token: &[u8], lower: &[u8; N]) -> bool {
 }
 
 /// Bytes of a token (RFC 9110 §5.6.2).
-pub(super) fn is_token_byte(byte: u8) -> bool {
+pub(crate) fn is_token_byte(byte: u8) -> bool {
     const TOKEN: [bool; 256] = {
         let mut table = [false; 256];
         let mut byte = 0_u8;

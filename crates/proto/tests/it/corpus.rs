@@ -13,6 +13,11 @@ fn http1_reads_any_bytes_alike_however_they_are_cut() {
 }
 
 #[test]
+fn h2_reads_any_bytes_alike_however_they_are_cut() {
+    replay("h2", 400, bodies::h2);
+}
+
+#[test]
 fn ws_reads_any_bytes_alike_however_they_are_cut() {
     replay("ws", 200, bodies::ws);
 }

@@ -2,6 +2,11 @@
 
 mod corpus;
 mod frames;
+mod h2_hostile;
+mod h2_pieces;
+mod h2_server;
+mod h2_wire;
+mod hpack;
 mod http1_oracle;
 mod http1_pieces;
 mod http1_wire;

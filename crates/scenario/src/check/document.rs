@@ -34,8 +34,7 @@ impl Checker<'_> {
         self.seed = seed;
         let expects_overload = self.option_choice(&DOCUMENT, &fields, "expect") == 1;
         let target = fields.get("target").and_then(|node| self.target(node));
-        let tls = fields.get("target").and_then(|node| node.get("tls"));
-        let options = self.options(fields.get("options"), tls);
+        let options = self.options(fields.get("options"), fields.get("target"));
         let messages = match fields.get("messages").filter(|node| !node.is_null()) {
             Some(node) => self.messages(node),
             None => Vec::new(),
@@ -181,7 +180,7 @@ impl Checker<'_> {
         let Some(entries) = node.mapping() else {
             return self.short_target(node);
         };
-        if ["url", "tls", "servers"]
+        if ["url", "tls", "http", "servers"]
             .iter()
             .any(|key| node.get(key).is_some())
         {

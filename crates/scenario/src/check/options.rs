@@ -3,13 +3,13 @@
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
-use plan::{ConnectRetries, Dns, HttpConnections, Mode, Options, Tls};
+use plan::{ConnectRetries, Dns, HttpConnections, HttpVersion, Mode, Options, Tls};
 use units::parse::{self, UnitError};
 
 use super::Checker;
 use super::fields::Fields;
 use super::program::Program;
-use crate::keys::{CONNECT_RETRIES, DNS, OPTIONS, TLS, Table};
+use crate::keys::{CONNECT_RETRIES, DNS, HTTP_VERSIONS, OPTIONS, TLS, Table};
 use document::node::{Node, NodeKind, Place};
 
 /// Most source addresses.
@@ -23,8 +23,8 @@ const RESOLVERS_MAX: u64 = 256;
 const RETRIES_MAX: u64 = 100;
 
 impl Checker<'_> {
-    /// `options`, or all defaults where nothing is written. `target_tls`: the target's own `tls`.
-    pub(super) fn options(&mut self, node: Option<&Node>, target_tls: Option<&Node>) -> Options {
+    /// `options`, or all defaults where nothing is written. `target` may have some of them, too.
+    pub(super) fn options(&mut self, node: Option<&Node>, target: Option<&Node>) -> Options {
         let empty = Node {
             place: Place::at(0..0),
             kind: NodeKind::Mapping(Vec::new()),
@@ -42,15 +42,18 @@ impl Checker<'_> {
         if let Some(node) = fields.get_or_default("cookies") {
             self.cookies = self.bool(&node).unwrap_or(false);
         }
-        if let (Some(_), Some(place)) = (target_tls, fields.key_place("tls")) {
-            self.diagnostics
-                .error(
-                    "two-tls",
-                    place,
-                    "`tls` is given twice: here and under `target`",
-                )
-                .hint("write it once");
+        let of_target = |key| target.and_then(|node| node.get(key));
+        for (key, code) in [("tls", "two-tls"), ("http", "two-http")] {
+            if let (Some(_), Some(place)) = (of_target(key), fields.key_place(key)) {
+                let message = format!("`{key}` is given twice: here and under `target`");
+                let error = self.diagnostics.error(code, place, message);
+                error.hint("write it once");
+            }
         }
+        let http = match of_target("http") {
+            Some(node) => self.choice(node, HTTP_VERSIONS).unwrap_or(0),
+            None => self.option_choice(&OPTIONS, &fields, "http"),
+        };
         Options {
             connect_timeout_ns: self.option_ns(&fields, "connect_timeout"),
             connect_retries: self.connect_retries(fields.get("connect_retries")),
@@ -63,7 +66,12 @@ impl Checker<'_> {
                 .unwrap_or(0),
             source_addresses: self.source_addresses(fields.get("source_addresses")),
             dns: self.dns(fields.get("dns")),
-            tls: self.tls(fields.get("tls").or(target_tls)),
+            tls: self.tls(fields.get("tls").or(of_target("tls"))),
+            http: match http {
+                1 => HttpVersion::Http2,
+                2 => HttpVersion::Auto,
+                _ => HttpVersion::Http1,
+            },
             http_connections: match self.option_choice(&OPTIONS, &fields, "http_connections") {
                 1 => HttpConnections::Shared,
                 _ => HttpConnections::User,

@@ -132,8 +132,17 @@ pub(crate) static TARGET_URL: Table = Table {
             default: Absent,
             doc: "Certificate settings; the same as `options.tls`",
         },
+        Key {
+            name: "http",
+            kind: Kind::Word(HTTP_VERSIONS),
+            default: Absent,
+            doc: "Which HTTP is spoken; the same as `options.http`",
+        },
     ]],
 };
+
+/// The words of `http`, in the order of their meanings.
+pub(crate) const HTTP_VERSIONS: &[&str] = &["1.1", "2", "auto"];
 
 pub(crate) static SERVER: Table = Table {
     name: "server",
@@ -319,11 +328,19 @@ pub(crate) static OPTIONS: Table = Table {
             doc: "Certificate settings",
         },
         Key {
+            name: "http",
+            kind: Kind::Word(HTTP_VERSIONS),
+            default: Text("1.1"),
+            doc: "Which HTTP requests, event streams and polls speak. `2`: HTTP/2, which a \
+                  server without TLS has to expect; `auto`: what the server chooses while \
+                  TLS is set up (ALPN), and HTTP/1.1 without TLS. See [HTTP](http.md)",
+        },
+        Key {
             name: "http_connections",
             kind: Kind::Word(&["user", "shared"]),
             default: Text("user"),
             doc: "`user`: each user has its own connection to each host; `shared`: \
-                  users share idle connections",
+                  users share idle connections, and those of HTTP/2",
         },
         Key {
             name: "response_max",

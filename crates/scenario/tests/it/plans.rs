@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use plan::{HttpConnections, MeasureKind, Mode, Source, Target};
+use plan::{HttpConnections, HttpVersion, MeasureKind, Mode, Source, Target};
 
 use crate::{plan, plan_with, rendered};
 
@@ -24,6 +24,7 @@ fn defaults_are_those_of_the_reference() {
     assert_eq!(options.response_bytes_max, 16 << 20);
     assert_eq!(options.message_bytes_max, 16 << 20);
     assert_eq!(options.mode, Mode::Auto);
+    assert_eq!(options.http, HttpVersion::Http1);
     assert_eq!(options.http_connections, HttpConnections::User);
     assert_eq!(options.loops_count, None);
     assert!(options.tls.verify && options.source_addresses.is_empty());
@@ -40,6 +41,31 @@ fn users_have_a_certificate_with_its_key() {
     let files = ("user.pem".to_owned(), "user.key".to_owned());
     assert_eq!(tls("cert: user.pem, key: user.key"), Some(files));
     assert_eq!(tls("verify: false"), None);
+}
+
+#[test]
+fn the_version_of_http_stands_with_the_target_or_the_options() {
+    for (word, version) in [
+        ("1.1", HttpVersion::Http1),
+        ("2", HttpVersion::Http2),
+        ("auto", HttpVersion::Auto),
+        ("\"2\"", HttpVersion::Http2),
+    ] {
+        for top in [
+            format!("target: {{ url: \"http://a.test/\", http: {word} }}"),
+            format!("target: http://a.test/\noptions: {{ http: {word} }}"),
+        ] {
+            assert_eq!(plan(&with_top(&top)).options.http, version, "{top}");
+        }
+    }
+    let twice = "target: { url: \"http://a.test/\", http: 2 }\noptions: { http: auto }";
+    let errors = rendered(&with_top(twice), &[]);
+    assert!(errors.contains("`http` is given twice"), "{errors}");
+    let errors = rendered(
+        &with_top("target: http://a.test/\noptions: { http: 3 }"),
+        &[],
+    );
+    assert!(errors.contains("write one of"), "{errors}");
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub(crate) enum System {
     /// Minimal WebSocket and HTTP echo server
     Echo(EchoArgs),
     /// Minimal HTTP responder for measuring clients
-    Hello(SmallArgs),
+    Hello(HelloArgs),
 }
 
 #[derive(Debug, ClapArgs)]
@@ -100,6 +100,8 @@ pub(crate) struct ChatArgs {
 pub(crate) struct StallArgs {
     #[command(flatten)]
     pub(crate) listen: ListenArgs,
+    #[command(flatten)]
+    pub(crate) tls: TlsArgs,
     /// Response delay [default: 1ms]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) delay: Option<Duration>,
@@ -109,6 +111,25 @@ pub(crate) struct StallArgs {
     /// Interval from the end of one stall to the end of the next [default: 10s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) every: Option<Duration>,
+}
+
+/// TLS of listeners that speak HTTP/1.1 and HTTP/2.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TlsArgs {
+    /// PEM file of a certificate; the server then speaks TLS
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// PEM file of the certificate's key
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct HelloArgs {
+    #[command(flatten)]
+    pub(crate) small: SmallArgs,
+    #[command(flatten)]
+    pub(crate) tls: TlsArgs,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -15,13 +15,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use machine::clock::Dilation;
-use server::{ServerError, ServerOptions, Stop, TlsError};
+use server::{ServerError, ServerOptions, Stop, TlsError, TlsFiles};
 use targets::chat::{self, ChatError, ChatOptions};
 use targets::echo::{self, EchoOptions};
 use targets::hello;
 use targets::stall::{self, StallOptions};
 
-use crate::args::serve::{ChatArgs, EchoArgs, ListenArgs, SmallArgs, StallArgs, System};
+use crate::args::serve::{ChatArgs, EchoArgs, HelloArgs, ListenArgs, StallArgs, System, TlsArgs};
 use crate::exit::{Exit, Failure};
 
 /// The file that says by how much a server's clock is wrong; a lab's fault writes it.
@@ -83,10 +83,14 @@ fn or_never(given: Option<Duration>, default: Option<Duration>) -> Option<Durati
 fn stall(args: &StallArgs) -> Result<Exit, Failure> {
     let mut options = StallOptions::default();
     options.server = server_options(options.server, &args.listen, None);
+    options.server.tls = tls_files(&args.tls);
+    let scheme = scheme(&args.tls);
     options.delay = args.delay.unwrap_or(options.delay);
     options.stall = args.stall.unwrap_or(options.stall);
     options.every = args.every.unwrap_or(options.every);
-    let ended = stall::run(options, stop(&args.listen), listening);
+    let ended = stall::run(options, stop(&args.listen), |address| {
+        listening_as(scheme, address);
+    });
     ended.map(|()| Exit::Passed).map_err(failed)
 }
 
@@ -101,11 +105,26 @@ fn echo(EchoArgs { small, raw }: &EchoArgs) -> Result<Exit, Failure> {
     ended.map(|()| Exit::Passed).map_err(failed)
 }
 
-fn hello(args: &SmallArgs) -> Result<Exit, Failure> {
+fn hello(HelloArgs { small, tls }: &HelloArgs) -> Result<Exit, Failure> {
     let options = ServerOptions::single_threaded();
-    let options = server_options(options, &args.listen, args.threads);
-    let ended = hello::run(&options, stop(&args.listen), listening);
+    let mut options = server_options(options, &small.listen, small.threads);
+    options.tls = tls_files(tls);
+    let ended = hello::run(&options, stop(&small.listen), |address| {
+        listening_as(scheme(tls), address);
+    });
     ended.map(|()| Exit::Passed).map_err(failed)
+}
+
+fn tls_files(args: &TlsArgs) -> Option<TlsFiles> {
+    let files = args.tls_cert.clone().zip(args.tls_key.clone());
+    files.map(|(certificate, key)| TlsFiles { certificate, key })
+}
+
+fn scheme(args: &TlsArgs) -> &'static str {
+    match args.tls_cert {
+        Some(_) => "https",
+        None => "http",
+    }
 }
 
 /// The options that all systems have in common.

@@ -20,6 +20,7 @@ mod exports;
 mod faults;
 mod fleet;
 mod hostile;
+mod http2;
 mod kill;
 mod lab;
 mod market;

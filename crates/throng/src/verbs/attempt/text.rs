@@ -241,7 +241,8 @@ impl View for TextView {
 /// Where the head of an HTTP message ends, if the bytes begin with one.
 fn head_end(bytes: &[u8]) -> Option<usize> {
     let line_end = bytes.windows(2).position(|two| two == b"\r\n")?;
-    if !bytes[..line_end].ends_with(b" HTTP/1.1") {
+    let line = &bytes[..line_end];
+    if !line.ends_with(b" HTTP/1.1") && !line.ends_with(b" HTTP/2") {
         return None;
     }
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;

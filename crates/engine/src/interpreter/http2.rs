@@ -1,0 +1,456 @@
+//! Steps over HTTP/2: what comes over a carrier, handed to the rows whose requests it answers.
+
+use plan::{EndpointId, HttpOp};
+use proto::h2::{Code, Error, Event, Scratch};
+use proto::http1::Head;
+use record::Outcome;
+
+use super::state::Interpreter;
+use crate::budget::EXHAUSTED;
+use crate::command::ConnId;
+use crate::conn::{Protocol, Reuse, Waiting};
+use crate::slots::{ConnSlot, Key, UserKey};
+use crate::users::Wait;
+
+/// From then on frames that may be a flood are counted again.
+const FLOOD_NS: u64 = 1_000_000_000;
+
+impl Interpreter<'_> {
+    /// Sends the user's request over a carrier that takes it, once one is set up, or over a new connection.
+    pub(super) fn ride_or_open(&mut self, now_ns: u64, key: UserKey, endpoint: EndpointId) {
+        match self.conns.carrier(&self.users, key, endpoint) {
+            Some(carrier) => self.ride(now_ns, key, carrier, Protocol::http()),
+            None => self.wait_or_open(now_ns, key, endpoint),
+        }
+    }
+
+    fn wait_or_open(&mut self, now_ns: u64, key: UserKey, endpoint: EndpointId) {
+        let user = &self.users[key];
+        let waiting = Waiting {
+            user: key,
+            number: user.number,
+            sent_ns: user.sent_ns,
+        };
+        if self.conns.wait_for_carrier(endpoint, waiting) {
+            return self.wait_for(key, Wait::Connect, self.connected_by_ns(now_ns, key));
+        }
+        self.open_conn(now_ns, key, endpoint, Protocol::http());
+        let slot = self.users[key].conn;
+        self.conns.opens_carrier(endpoint, slot);
+    }
+
+    /// What waited for a connection that is set up, or cannot be: it goes out, or tries by itself.
+    pub(super) fn release_waiting(
+        &mut self,
+        now_ns: u64,
+        endpoint: EndpointId,
+        waiting: Vec<Waiting>,
+        is_set_up: bool,
+    ) {
+        for own in waiting {
+            let user = self.users.get(own.user);
+            let still_waits = user.is_some_and(|user| {
+                user.number == own.number
+                    && user.sent_ns == own.sent_ns
+                    && user.wait == Wait::Connect
+            });
+            match is_set_up {
+                _ if !still_waits => {}
+                true => self.ride_or_open(now_ns, own.user, endpoint),
+                false => self.open_conn(now_ns, own.user, endpoint, Protocol::http()),
+            }
+        }
+    }
+
+    /// A connection is set up that speaks HTTP/2: what it was opened for goes over it first.
+    pub(super) fn begin_http2(&mut self, now_ns: u64, slot: ConnSlot) {
+        let (key, endpoint) = (self.conns[slot].user, self.conns[slot].endpoint);
+        let waiting = self.conns.take_waiting(slot);
+        let protocol = self.conns.become_carrier(&mut self.users, slot);
+        self.ride(now_ns, key, slot, protocol);
+        self.release_waiting(now_ns, endpoint, waiting, true);
+    }
+
+    /// Sends what `protocol` is for over a carrier.
+    pub(super) fn ride(
+        &mut self,
+        now_ns: u64,
+        key: UserKey,
+        carrier: ConnSlot,
+        protocol: Protocol,
+    ) {
+        let slot = self
+            .conns
+            .add_stream(&mut self.users, key, carrier, protocol);
+        self.send_riding(now_ns, slot);
+    }
+
+    /// A row is attached to its carrier: its request goes out.
+    pub(super) fn send_riding(&mut self, now_ns: u64, slot: ConnSlot) {
+        let key = self.conns[slot].user;
+        self.count_connected(key);
+        match self.conns[slot].protocol {
+            Protocol::Sse(_) => self.request_event_stream(now_ns, key, slot),
+            Protocol::Poll(_) => self.send_poll(now_ns, slot),
+            _ => self.send_request(now_ns, key, slot),
+        }
+    }
+
+    /// Sends the request in its prepared form. False: it has none, or goes another way.
+    pub(super) fn send_prepared(&mut self, key: UserKey, slot: ConnSlot, http: &HttpOp) -> bool {
+        let is_plain = matches!(self.conns[slot].protocol, Protocol::Stream(_))
+            && !self.users.session(key).cookies
+            && http.digest.is_none()
+            && self.recorder.trace.is_none();
+        if !is_plain {
+            return false;
+        }
+        let user = &mut self.users[key];
+        let Some(prepared) = self.requests.prepared(user.session, user.pc) else {
+            return false;
+        };
+        let start = self.conns.commands.bytes.len();
+        let is_head = http.method == "HEAD";
+        let Some(at) = self.conns.open_stream(slot, prepared, is_head) else {
+            return false;
+        };
+        let bytes_out = (self.conns.commands.bytes.len() - start) as u32;
+        user.bytes_out = user.bytes_out.saturating_add(bytes_out);
+        let deadline_ns = user.sent_ns + http.timeout_ns;
+        self.conns.transmit(at, start);
+        self.wait_for(key, Wait::Response, deadline_ns);
+        true
+    }
+
+    /// Frames from the peer: how many bytes were decoded.
+    pub(super) fn decode_http2(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
+        if let Some(carrier) = self.conns[slot].carrier_mut()
+            && now_ns.saturating_sub(carrier.counted_ns) >= FLOOD_NS
+        {
+            carrier.counted_ns = now_ns;
+            carrier.h2.allow_more();
+        }
+        let mut scratch = std::mem::take(&mut self.conns.http2.scratch);
+        let taken = self.decode_frames(now_ns, slot, bytes, &mut scratch);
+        self.conns.http2.scratch = scratch;
+        taken
+    }
+
+    fn decode_frames(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        bytes: &[u8],
+        scratch: &mut Scratch,
+    ) -> usize {
+        let (id, limits) = (self.conns.id(slot), self.conns.limits);
+        let mut taken = 0;
+        while self.conns.live(id).is_some() {
+            let conns = &mut self.conns;
+            let start = conns.commands.bytes.len();
+            let Some(carrier) = conns.table[slot].carrier_mut() else {
+                break;
+            };
+            let rest = &bytes[taken..];
+            let decoded = carrier
+                .h2
+                .decode(rest, &limits, scratch, &mut conns.commands.bytes);
+            conns.transmit(slot, start);
+            match decoded {
+                Err(error) => {
+                    self.broke_http2(now_ns, slot, error);
+                    return bytes.len();
+                }
+                Ok((0, None)) => return taken,
+                Ok((consumed, None)) => taken += consumed,
+                Ok((consumed, Some(event))) => {
+                    taken += consumed;
+                    let rest = &bytes[taken..];
+                    taken += self.take_stream_event(now_ns, slot, event, (consumed, rest));
+                    self.end_idle(id);
+                }
+            }
+        }
+        bytes.len()
+    }
+
+    /// Hands an event on. Returns how many bytes of the rest it took, too.
+    fn take_stream_event(
+        &mut self,
+        now_ns: u64,
+        carrier: ConnSlot,
+        event: Event<'_>,
+        (consumed, rest): (usize, &[u8]),
+    ) -> usize {
+        match event {
+            Event::Head {
+                token,
+                stream,
+                head,
+                ends,
+            } => {
+                if let Some(own) = self.conns[carrier].carrier_mut() {
+                    own.served = true;
+                }
+                let slot = self.count_received(token, consumed, ends);
+                return match ends {
+                    true => self.take_last_head(now_ns, slot, consumed, &head),
+                    false => self.take_first_head(now_ns, (carrier, slot), &head, (stream, rest)),
+                };
+            }
+            Event::Body { token, piece } => {
+                let slot = self.count_received(token, consumed, false);
+                self.take_body(now_ns, slot, piece);
+            }
+            Event::End { token, .. } => {
+                let slot = self.count_received(token, consumed, true);
+                self.end_carried(now_ns, slot);
+            }
+            Event::Reset { token, code } => {
+                let slot = self.count_received(token, consumed, true);
+                let detail = || format!("the server reset the stream ({})", code.name());
+                self.carried_failed(now_ns, slot, outcome_of(code), detail);
+            }
+            Event::Broken { token, error } => {
+                let slot = self.count_received(token, consumed, true);
+                self.carried_failed(now_ns, slot, outcome_of_error(&error), || error.to_string());
+            }
+            Event::GoAway { code } => {
+                if let Some(own) = self.conns[carrier].carrier_mut() {
+                    own.ending = Some(code);
+                }
+            }
+            Event::Unprocessed { token } => {
+                let slot = self.count_received(token, consumed, true);
+                self.unprocessed(now_ns, carrier, slot);
+            }
+        }
+        0
+    }
+
+    /// The row of an event, to whose operation its bytes belong. `ends`: its stream has ended.
+    fn count_received(&mut self, token: u32, bytes: usize, ends: bool) -> ConnSlot {
+        let slot = ConnSlot::new(token);
+        let conn = &mut self.conns.table[slot];
+        if ends {
+            conn.set_stream_id(0);
+        }
+        match &mut conn.protocol {
+            Protocol::Stream(_) => {
+                let user = &mut self.users[conn.user];
+                user.bytes_in = user.bytes_in.saturating_add(bytes as u32);
+            }
+            Protocol::Poll(poller) => {
+                let bytes_in = &mut poller.background.bytes_in;
+                *bytes_in = bytes_in.saturating_add(bytes as u32);
+            }
+            _ => {}
+        }
+        slot
+    }
+
+    /// A response that consists of a head.
+    fn take_last_head(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        len: usize,
+        head: &Head<'_>,
+    ) -> usize {
+        match self.conns[slot].protocol {
+            Protocol::Stream(_) => self.end_response(now_ns, slot, head, &[], false),
+            Protocol::Poll(_) => {
+                self.keep_head(slot, head);
+                self.end_poll(now_ns, slot, false);
+            }
+            _ => {
+                let id = self.conns.id(slot);
+                self.take_stream_head(now_ns, slot, len, head);
+                if self.conns.live(id).is_some() {
+                    self.end_carried(now_ns, slot);
+                }
+            }
+        }
+        0
+    }
+
+    /// A head that a body follows; it may be there already, at the front of `rest`.
+    fn take_first_head(
+        &mut self,
+        now_ns: u64,
+        (carrier, slot): (ConnSlot, ConnSlot),
+        head: &Head<'_>,
+        (stream, rest): (u32, &[u8]),
+    ) -> usize {
+        self.conns[slot].reuse = Reuse::Answering;
+        match self.conns[slot].protocol {
+            Protocol::Stream(_) => {
+                let limits = self.conns.limits;
+                let start = self.conns.commands.bytes.len();
+                let conns = &mut self.conns;
+                let whole = conns.table[carrier].carrier_mut().and_then(|own| {
+                    let out = &mut conns.commands.bytes;
+                    own.h2.take_whole_body(stream, rest, &limits, out)
+                });
+                conns.transmit(carrier, start);
+                if let Some((taken, body)) = whole {
+                    self.count_received(slot.place(), taken, true);
+                    self.end_response(now_ns, slot, head, body, false);
+                    return taken;
+                }
+                self.keep_head(slot, head);
+            }
+            Protocol::Poll(_) => self.keep_head(slot, head),
+            _ => self.take_stream_head(now_ns, slot, head.raw.len(), head),
+        }
+        0
+    }
+
+    fn take_body(&mut self, now_ns: u64, slot: ConnSlot, piece: &[u8]) {
+        let id = self.conns.id(slot);
+        match self.conns[slot].protocol {
+            Protocol::Sse(_) => self.take_stream_piece(now_ns, slot, piece),
+            _ => self.keep_piece(slot, piece),
+        }
+        if self.conns.live(id).is_some() && !self.conns.has_room(slot) {
+            self.lost(now_ns, slot, Outcome::NoMemory, || EXHAUSTED.to_owned());
+        }
+    }
+
+    /// All of a response has come.
+    fn end_carried(&mut self, now_ns: u64, slot: ConnSlot) {
+        match self.conns[slot].protocol {
+            Protocol::Stream(_) => self.end_pieces(now_ns, slot, false),
+            Protocol::Poll(_) => self.end_poll(now_ns, slot, false),
+            _ => self.lost(now_ns, slot, Outcome::Closed, || {
+                "the server ended the event stream".to_owned()
+            }),
+        }
+    }
+
+    /// A stream failed, and its carrier did not: nothing is sent once more.
+    fn carried_failed(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        outcome: Outcome,
+        detail: impl FnOnce() -> String,
+    ) {
+        self.conns[slot].reuse = Reuse::Answering;
+        self.lost(now_ns, slot, outcome, detail);
+    }
+
+    /// The server ends a connection and says that it did not process a request: it can be sent again, on
+    /// another one, whatever its method (RFC 9113 §8.7). A server that does so before it has answered
+    /// anything would have it sent forever.
+    fn unprocessed(&mut self, now_ns: u64, carrier: ConnSlot, slot: ConnSlot) {
+        let own = self.conns[carrier].carrier();
+        let served = own.is_some_and(|own| own.served);
+        let code = own.and_then(|own| own.ending).unwrap_or(Code::NoError);
+        match self.conns[slot].protocol {
+            Protocol::Stream(_) if served => self.resend(now_ns, slot),
+            Protocol::Poll(_) if served => self.poll_again(now_ns, slot),
+            _ => {
+                let outcome = outcome_of_end(code);
+                let name = code.name();
+                let detail =
+                    || format!("the server ended the connection without an answer ({name})");
+                self.carried_failed(now_ns, slot, outcome, detail);
+            }
+        }
+    }
+
+    /// The peer broke the protocol: it gets the code, and the connection ends.
+    fn broke_http2(&mut self, now_ns: u64, slot: ConnSlot, error: Error) {
+        let start = self.conns.commands.bytes.len();
+        proto::h2::Connection::go_away(error.code, &mut self.conns.commands.bytes);
+        self.conns.transmit(slot, start);
+        let detail = format!("the server broke HTTP/2: {error}");
+        self.carrier_lost(now_ns, slot, outcome_of_error(&error), &detail);
+    }
+
+    /// A carrier is of no more use: what it carried fails, or is sent once more as on a connection of
+    /// HTTP/1.1 that met its end.
+    pub(super) fn carrier_lost(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        outcome: Outcome,
+        detail: &str,
+    ) {
+        let Some(carrier) = self.conns[slot].carrier() else {
+            return;
+        };
+        let ending = carrier.ending.filter(|&code| code != Code::NoError);
+        let closed = matches!(outcome, Outcome::Closed | Outcome::Reset);
+        let (outcome, detail) = match ending {
+            Some(code) if closed => {
+                let name = code.name();
+                (
+                    outcome_of(code),
+                    format!("the server ended the connection ({name})"),
+                )
+            }
+            _ => (outcome, detail.to_owned()),
+        };
+        let rows: Vec<ConnId> = carrier
+            .h2
+            .tokens()
+            .map(|token| self.conns.id(ConnSlot::new(token)))
+            .collect();
+        self.conns.close(&mut self.users, slot);
+        for id in rows {
+            // One that failed may have taken others of its user with it.
+            if let Some(slot) = self.conns.live(id) {
+                self.lost(now_ns, slot, outcome, || detail.clone());
+            }
+        }
+    }
+
+    /// Closes a carrier that takes no more requests, once it has answered those it took.
+    fn end_idle(&mut self, id: ConnId) {
+        if let Some(slot) = self.conns.live(id)
+            && let Some(carrier) = self.conns[slot].carrier()
+            && carrier.h2.is_ending()
+            && carrier.h2.open_count() == 0
+        {
+            self.conns.close(&mut self.users, slot);
+        }
+    }
+}
+
+/// What a code is counted as.
+fn outcome_of(code: Code) -> Outcome {
+    match code {
+        Code::NoError => Outcome::Http2NoError,
+        Code::ProtocolError => Outcome::Http2ProtocolError,
+        Code::InternalError => Outcome::Http2InternalError,
+        Code::FlowControlError => Outcome::Http2FlowControlError,
+        Code::SettingsTimeout => Outcome::Http2SettingsTimeout,
+        Code::StreamClosed => Outcome::Http2StreamClosed,
+        Code::FrameSizeError => Outcome::Http2FrameSizeError,
+        Code::RefusedStream => Outcome::Http2RefusedStream,
+        Code::Cancel => Outcome::Http2Cancel,
+        Code::CompressionError => Outcome::Http2CompressionError,
+        Code::ConnectError => Outcome::Http2ConnectError,
+        Code::EnhanceYourCalm => Outcome::Http2EnhanceYourCalm,
+        Code::InadequateSecurity => Outcome::Http2InadequateSecurity,
+        Code::Http11Required => Outcome::Http2Http11Required,
+    }
+}
+
+/// The same of the end of a connection, which is nobody's fault without an error.
+fn outcome_of_end(code: Code) -> Outcome {
+    match code {
+        Code::NoError => Outcome::Closed,
+        code => outcome_of(code),
+    }
+}
+
+/// What a fault of the peer's is counted as.
+fn outcome_of_error(error: &Error) -> Outcome {
+    match error.is_too_large {
+        true => Outcome::TooLarge,
+        false => outcome_of(error.code),
+    }
+}

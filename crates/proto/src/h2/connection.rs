@@ -1,0 +1,218 @@
+//! A connection's state; opening and resetting streams (RFC 9113 §5).
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use super::error::Code;
+use super::frame::{self, BITS_31, FrameHead};
+use super::settings::{PeerSettings, Settings, WINDOW_BYTES_DEFAULT};
+use super::stream::{Stream, Streams};
+use crate::hpack;
+use crate::limits::Limits;
+
+/// The client's side of one connection. It owns no buffer but what the peer made it keep: the dynamic
+/// table, a header block in pieces, and bodies that wait for the peer's windows.
+#[derive(Debug)]
+pub struct Connection {
+    pub(super) fields: hpack::Decoder,
+    pub(super) streams: Streams,
+    /// A header block that comes in several frames.
+    pub(super) block: Option<Box<Block>>,
+    pub(super) peer: PeerSettings,
+    /// What we may still send on the connection.
+    pub(super) send_window: i64,
+    /// What the peer may still send on it.
+    pub(super) receive_window: u32,
+    /// What it may send at the most.
+    pub(super) window_max: u32,
+    pub(super) stream_window_max: u32,
+    /// The DATA frame under way.
+    pub(super) data: Data,
+    /// The number of the next stream.
+    pub(super) next_id: u32,
+    /// The last stream that we have reset: frames for it, and those before, may still come.
+    pub(super) reset_id: u32,
+    /// Frames since the last one that brought a response further, or since [`Connection::allow_more`].
+    pub(super) idle_frames: u32,
+    /// The peer will end the connection: the last stream that it may process.
+    pub(super) last_id: Option<u32>,
+    /// Its SETTINGS have come.
+    pub(super) is_greeted: bool,
+    /// It was announced that our dynamic table is empty.
+    table_is_announced: bool,
+}
+
+/// A header block that comes in several frames.
+#[derive(Debug)]
+pub(super) struct Block {
+    pub(super) head: FrameHead,
+    pub(super) bytes: Vec<u8>,
+    pub(super) frames_count: u32,
+}
+
+/// A DATA frame of which something is still to come.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Data {
+    pub(super) stream: u32,
+    /// Bytes of the body that are still to come.
+    pub(super) left: u32,
+    /// Bytes of padding that are still to come.
+    pub(super) padding: u8,
+    pub(super) ends_stream: bool,
+    pub(super) is_under_way: bool,
+}
+
+/// A request.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The caller's name for the stream, which all of its events have.
+    pub token: u32,
+    /// Its header block, as [`encode_head`](super::encode_head) writes it.
+    pub block: &'a [u8],
+    /// Its body.
+    pub body: &'a [u8],
+    /// It is a HEAD request: the response has no body, whatever its head says.
+    pub is_head: bool,
+    /// The response's body may be of any length.
+    pub is_endless: bool,
+}
+
+impl Connection {
+    /// A fresh connection; appends what a client sends first.
+    pub fn new(own: &Settings, limits: &Limits, out: &mut Vec<u8>) -> Self {
+        let head_bytes_max = u32::try_from(limits.head_bytes_max).unwrap_or(u32::MAX);
+        own.put_preface(head_bytes_max, out);
+        let window_max = own.connection_window_bytes.max(WINDOW_BYTES_DEFAULT);
+        Self {
+            fields: hpack::Decoder::new(own.header_table_bytes),
+            streams: Streams::default(),
+            block: None,
+            peer: PeerSettings::UNKNOWN,
+            send_window: i64::from(WINDOW_BYTES_DEFAULT),
+            receive_window: window_max,
+            window_max,
+            stream_window_max: own.stream_window_bytes,
+            data: Data::default(),
+            next_id: 1,
+            reset_id: 0,
+            idle_frames: 0,
+            last_id: None,
+            is_greeted: false,
+            table_is_announced: false,
+        }
+    }
+
+    /// Whether another request may be sent now: the peer takes one, and numbers are left.
+    pub fn can_open(&self) -> bool {
+        self.last_id.is_none()
+            && self.streams.len() < self.peer.streams_max as usize
+            && self.next_id <= BITS_31
+    }
+
+    /// Whether no request will ever be sent over it again.
+    pub fn is_ending(&self) -> bool {
+        self.last_id.is_some() || self.next_id > BITS_31
+    }
+
+    /// Requests whose responses have not ended.
+    pub fn open_count(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// The tokens of requests whose responses have not ended.
+    pub fn tokens(&self) -> impl Iterator<Item = u32> {
+        self.streams.iter().map(|stream| stream.token)
+    }
+
+    /// Bytes that it owns beside its own size.
+    pub fn memory_bytes(&self) -> usize {
+        let block = self
+            .block
+            .as_ref()
+            .map_or(0, |block| block.bytes.capacity());
+        let unsent = self
+            .streams
+            .iter()
+            .filter_map(|stream| stream.unsent.as_ref());
+        let unsent: usize = unsent.map(|unsent| unsent.body.len()).sum();
+        self.fields.memory_bytes() + block + unsent + self.streams.len() * size_of::<Stream>()
+    }
+
+    /// Appends a request and returns the number of its stream; only if [`Connection::can_open`].
+    pub fn request(&mut self, request: &Request<'_>, out: &mut Vec<u8>) -> u32 {
+        debug_assert!(self.can_open(), "a stream is opened where one may be");
+        let id = self.next_id;
+        self.next_id += 2;
+        self.streams.push(Stream {
+            id,
+            token: request.token,
+            send_window: i64::from(self.peer.window_bytes),
+            receive_window: self.stream_window_max,
+            interim_count: 0,
+            is_head: request.is_head,
+            is_endless: request.is_endless,
+            has_head: false,
+            body_bytes: 0,
+            content_length: None,
+            unsent: None,
+        });
+        self.put_block(id, request.block, request.body.is_empty(), out);
+        self.send_body(id, request.body, out);
+        id
+    }
+
+    /// Appends a block, in as many frames as the peer wants.
+    fn put_block(&mut self, id: u32, block: &[u8], ends_stream: bool, out: &mut Vec<u8>) {
+        let mut announcement = Vec::new();
+        if self.peer.wants_small_table && !self.table_is_announced {
+            hpack::encode_table_size(&mut announcement, 0);
+            self.table_is_announced = true;
+        }
+        let len_max = self.peer.payload_bytes_max as usize;
+        let first_len = block.len().min(len_max - announcement.len());
+        let (first, mut rest) = block.split_at(first_len);
+        let mut flags = if ends_stream { frame::END_STREAM } else { 0 };
+        if rest.is_empty() {
+            flags |= frame::END_HEADERS;
+        }
+        frame::put_head(
+            out,
+            announcement.len() + first.len(),
+            frame::HEADERS,
+            flags,
+            id,
+        );
+        out.extend_from_slice(&announcement);
+        out.extend_from_slice(first);
+        while !rest.is_empty() {
+            let piece;
+            (piece, rest) = rest.split_at(rest.len().min(len_max));
+            let flags = if rest.is_empty() {
+                frame::END_HEADERS
+            } else {
+                0
+            };
+            frame::put(out, frame::CONTINUATION, flags, id, piece);
+        }
+    }
+
+    /// Gives a request up: nothing of it is reported from now on.
+    pub fn reset(&mut self, id: u32, code: Code, out: &mut Vec<u8>) {
+        if self.streams.remove(id).is_some() {
+            self.reset_id = self.reset_id.max(id);
+            frame::put_reset(out, id, code);
+        }
+    }
+
+    /// Appends what ends the connection. No stream of the peer's was ever processed.
+    pub fn go_away(code: Code, out: &mut Vec<u8>) {
+        frame::put_head(out, 8, frame::GOAWAY, 0, 0);
+        out.extend_from_slice(&0_u32.to_be_bytes());
+        out.extend_from_slice(&(code as u32).to_be_bytes());
+    }
+
+    /// Time has passed: what may be a flood is counted from here.
+    pub fn allow_more(&mut self) {
+        self.idle_frames = 0;
+    }
+}

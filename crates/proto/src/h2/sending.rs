@@ -1,0 +1,126 @@
+//! Request bodies, as far as the peer's windows allow (RFC 9113 §5.2).
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use super::connection::Connection;
+use super::error::{Code, Error};
+use super::frame::{self, BITS_31};
+use super::stream::Unsent;
+
+impl Connection {
+    /// Appends DATA frames with what the windows take of `body`, which ends its stream; returns how many
+    /// bytes that is.
+    fn put_body(&mut self, id: u32, body: &[u8], out: &mut Vec<u8>) -> usize {
+        let payload_max = self.peer.payload_bytes_max as usize;
+        let Some(stream) = self.streams.get_mut(id) else {
+            return 0;
+        };
+        let mut rest = body;
+        while !rest.is_empty() {
+            let window = stream.send_window.min(self.send_window);
+            let window = usize::try_from(window).unwrap_or(0);
+            let len = rest.len().min(window).min(payload_max);
+            if len == 0 {
+                break;
+            }
+            let piece;
+            (piece, rest) = rest.split_at(len);
+            let flags = if rest.is_empty() {
+                frame::END_STREAM
+            } else {
+                0
+            };
+            frame::put(out, frame::DATA, flags, id, piece);
+            stream.send_window -= len as i64;
+            self.send_window -= len as i64;
+        }
+        body.len() - rest.len()
+    }
+
+    /// Sends a body as far as the windows take it, and keeps the rest.
+    pub(super) fn send_body(&mut self, id: u32, body: &[u8], out: &mut Vec<u8>) {
+        let sent = self.put_body(id, body, out);
+        if sent < body.len()
+            && let Some(stream) = self.streams.get_mut(id)
+        {
+            stream.unsent = Some(Box::new(Unsent {
+                body: body[sent..].into(),
+                sent: 0,
+            }));
+        }
+    }
+
+    /// Sends what bodies wait for, in the order of their streams.
+    pub(super) fn send_unsent(&mut self, out: &mut Vec<u8>) {
+        let mut id = 0;
+        while self.send_window > 0
+            && let Some(next) = self.streams.first_after(id)
+        {
+            id = next;
+            let unsent = self.streams.get_mut(id).and_then(|own| own.unsent.take());
+            let Some(mut unsent) = unsent else {
+                continue;
+            };
+            unsent.sent += self.put_body(id, &unsent.body[unsent.sent..], out);
+            if unsent.sent < unsent.body.len()
+                && let Some(stream) = self.streams.get_mut(id)
+            {
+                stream.unsent = Some(unsent);
+            }
+        }
+    }
+
+    /// True if a body waits for the peer's windows.
+    pub(super) fn has_unsent(&self) -> bool {
+        self.streams.iter().any(|stream| stream.unsent.is_some())
+    }
+
+    /// The peer lets us send more, on the connection or on a stream. Returns what is wrong with the stream.
+    pub(super) fn widen(
+        &mut self,
+        id: u32,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Error>, Error> {
+        let increment =
+            frame::number(payload, "a WINDOW_UPDATE frame is not 4 bytes long")? & BITS_31;
+        let window = match (id, self.streams.get_mut(id)) {
+            (0, _) => &mut self.send_window,
+            (_, Some(stream)) => &mut stream.send_window,
+            (_, None) => return Ok(None),
+        };
+        let fault = match increment {
+            0 => Error::protocol("a WINDOW_UPDATE frame adds nothing"),
+            increment if *window + i64::from(increment) > i64::from(BITS_31) => {
+                Error::new(Code::FlowControlError, "a window is larger than 2^31 - 1")
+            }
+            increment => {
+                *window += i64::from(increment);
+                self.send_unsent(out);
+                return Ok(None);
+            }
+        };
+        match id {
+            0 => Err(fault),
+            _ => Ok(Some(fault)),
+        }
+    }
+
+    /// The peer's SETTINGS: the windows of all streams change with the first one (§6.9.2).
+    pub(super) fn take_settings(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+        let before = i64::from(self.peer.window_bytes);
+        self.peer.take(payload)?;
+        let more = i64::from(self.peer.window_bytes) - before;
+        for stream in self.streams.iter_mut() {
+            stream.send_window += more;
+            if stream.send_window > i64::from(BITS_31) {
+                let what = "settings make a stream's window larger than 2^31 - 1";
+                return Err(Error::new(Code::FlowControlError, what));
+            }
+        }
+        frame::put(out, frame::SETTINGS, frame::ACK, 0, &[]);
+        self.send_unsent(out);
+        Ok(())
+    }
+}

@@ -1,0 +1,90 @@
+//! One stream's state, and the table of them (RFC 9113 §5.1).
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+/// Streams whose places are kept while none is open.
+const PLACES_KEPT: usize = 1;
+
+/// A request whose response has not ended.
+#[derive(Debug)]
+pub(super) struct Stream {
+    pub(super) id: u32,
+    /// The caller's name for it.
+    pub(super) token: u32,
+    /// What we may still send; below zero after the peer made its window smaller (§6.9.2).
+    pub(super) send_window: i64,
+    /// What the peer may still send.
+    pub(super) receive_window: u32,
+    pub(super) interim_count: u8,
+    /// It answers a HEAD request: no body, whatever its head says.
+    pub(super) is_head: bool,
+    /// Its body may be of any length.
+    pub(super) is_endless: bool,
+    /// The final head has come.
+    pub(super) has_head: bool,
+    /// Bytes of the body so far.
+    pub(super) body_bytes: u64,
+    /// What the head says of the body's length.
+    pub(super) content_length: Option<u64>,
+    /// What is left of the request's body, if the peer's windows did not take it.
+    pub(super) unsent: Option<Box<Unsent>>,
+}
+
+/// A body that waits for the peer's windows.
+#[derive(Debug)]
+pub(super) struct Unsent {
+    pub(super) body: Box<[u8]>,
+    /// How much of it was sent.
+    pub(super) sent: usize,
+}
+
+/// Streams in the order in which they were opened. Empty, it owns next to no memory.
+#[derive(Debug, Default)]
+pub(super) struct Streams {
+    list: Vec<Stream>,
+}
+
+impl Streams {
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Stream> {
+        self.list.iter()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Stream> {
+        self.list.iter_mut()
+    }
+
+    pub(super) fn push(&mut self, stream: Stream) {
+        if self.list.capacity() == 0 {
+            self.list.reserve_exact(1);
+        }
+        self.list.push(stream);
+    }
+
+    pub(super) fn get_mut(&mut self, id: u32) -> Option<&mut Stream> {
+        let place = self.place(id)?;
+        self.list.get_mut(place)
+    }
+
+    pub(super) fn remove(&mut self, id: u32) -> Option<Stream> {
+        let stream = self.list.remove(self.place(id)?);
+        if self.list.is_empty() {
+            self.list.shrink_to(PLACES_KEPT);
+        }
+        Some(stream)
+    }
+
+    /// The first stream that was opened after this one.
+    pub(super) fn first_after(&self, id: u32) -> Option<u32> {
+        let place = self.list.partition_point(|stream| stream.id <= id);
+        self.list.get(place).map(|stream| stream.id)
+    }
+
+    fn place(&self, id: u32) -> Option<usize> {
+        self.list.binary_search_by_key(&id, |stream| stream.id).ok()
+    }
+}
