@@ -38,6 +38,25 @@ pub struct HttpOp {
     pub timeout_ns: u64,
 }
 
+/// Parts of the names of headers whose values are secret.
+const SECRET: &[&str] = &[
+    "authorization",
+    "cookie",
+    "token",
+    "secret",
+    "passw",
+    "api-key",
+    "apikey",
+    "access-key",
+    "auth-key",
+];
+
+/// True for a header whose value is secret.
+pub fn is_secret_header(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    SECRET.iter().any(|part| name.contains(part))
+}
+
 impl HttpOp {
     /// True where the response body has to be kept until its end.
     pub fn keeps_body(&self) -> bool {

@@ -34,7 +34,7 @@ mod wire;
 pub use auth::Digest;
 pub use channels::{ChannelOp, ChannelVerb, Protocol};
 pub use data::{Data, End, Feed, Found, Order, Table};
-pub use http::{HttpOp, StatusRule};
+pub use http::{HttpOp, StatusRule, is_secret_header};
 pub use ids::{DataId, EndpointId, MeasureId, MessageId, Pc, Register, SessionId, Slot};
 pub use load_setting::LoadSetting;
 pub use matching::{Match, MatchTest, Save, Source, pointer_text};
