@@ -21,6 +21,7 @@
 mod background;
 mod channels;
 mod connections;
+mod contents;
 mod flow;
 mod http;
 mod incoming;
@@ -28,6 +29,7 @@ mod operations;
 mod poll;
 mod program;
 mod reconnects;
+mod redirects;
 mod resend;
 mod sessions;
 mod sse;

@@ -25,6 +25,10 @@ pub struct HttpOp {
     /// are put before them.
     pub own_cookies: Vec<String>,
     pub body: Option<Template>,
+    /// How many redirects are followed; 0: a redirect is the answer.
+    pub redirects: u8,
+    /// It asks for content codings, which are undone if something is saved from the body.
+    pub decodes: bool,
     /// Who answers digest challenges.
     pub digest: Option<Box<Digest>>,
     /// Response latency goes here.

@@ -86,6 +86,8 @@ pub struct Plan {
     /// be computed, a `feed` that finds no row. Open WebSockets, TCP connections and event streams that were lost
     /// between steps are counted there, too. [`builtin::CONNECT`] where there are no such steps.
     pub faults: MeasureId,
+    /// Redirects that were followed, one row each. [`builtin::CONNECT`] where none are.
+    pub redirects: MeasureId,
     /// Users' own data.
     pub data: Vec<Data>,
     /// Messages that the server pushes, tried in order.

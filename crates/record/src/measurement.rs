@@ -128,6 +128,10 @@ outcomes! {
     Rejected = 24 "rejected",
     /// The peer ended a channel that the user had joined and not left.
     ChannelClosed = 25 "channel-closed",
+    /// A redirect that cannot be followed: one too many, or to where the scenario does not go.
+    Redirect = 26 "redirect",
+    /// The body of a response cannot be decoded.
+    Decoding = 27 "decoding",
 }
 
 impl From<Outcome> for u8 {
@@ -168,6 +172,8 @@ impl Outcome {
                 | Outcome::Check
                 | Outcome::Protocol
                 | Outcome::Rejected
+                | Outcome::Redirect
+                | Outcome::Decoding
         )
     }
 

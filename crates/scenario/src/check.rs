@@ -26,6 +26,7 @@ mod poll;
 mod probes;
 mod program;
 mod reconnect;
+mod redirects;
 mod regions;
 mod secrets;
 mod servers;
@@ -58,7 +59,6 @@ use plan::expr::Template;
 use plan::probes::Probe;
 use plan::{Endpoint, EndpointId, Measure, MeasureId, MeasureKind, Plan, Region, Tags};
 use secrets::Secrets;
-pub(crate) use secrets::is_secret_header;
 use stats::dist::Dist;
 
 /// What else a scenario depends on.
@@ -173,6 +173,10 @@ pub(crate) struct Checker<'a> {
     headers: Vec<(String, Template)>,
     /// `options.timeout`.
     timeout_ns: u64,
+    /// `options.accept_encoding`.
+    accept_encoding: Option<Template>,
+    /// `options.redirects`.
+    redirects: u8,
     /// The run's seed, for what is drawn already now.
     seed: u64,
     data: Vec<Declared>,
@@ -214,6 +218,8 @@ impl<'a> Checker<'a> {
             headers: Vec::new(),
             servers: Vec::new(),
             timeout_ns: 0,
+            accept_encoding: None,
+            redirects: 0,
             seed: 1,
             data: Vec::new(),
             auth: None,
@@ -312,6 +318,7 @@ fn kind_name(kind: MeasureKind) -> &'static str {
         MeasureKind::Request => "requests",
         MeasureKind::Handshake => "handshakes",
         MeasureKind::Message => "messages",
+        MeasureKind::Redirect => "redirects",
         MeasureKind::Transaction => "a transaction",
         MeasureKind::Check => "a check",
         MeasureKind::Value => "times of a `measure` step",

@@ -20,7 +20,8 @@ mod tags;
 mod tcp;
 
 pub(crate) use self::document::{
-    CONNECT_RETRIES, DNS, DOCUMENT, MESSAGE, OPTIONS, SERVER, SESSION, STAMPS, TARGET_URL, TLS,
+    CODINGS, CONNECT_RETRIES, DNS, DOCUMENT, MESSAGE, OPTIONS, SERVER, SESSION, STAMPS, TARGET_URL,
+    TLS,
 };
 pub(crate) use arrivals::{PHASES, SINGLE, STEP_RANGE};
 pub(crate) use auth::{AUTH, CREDENTIALS};

@@ -2,7 +2,7 @@
 
 use plan::expr::template::Builder;
 use plan::expr::{Escape, Part, Template};
-use plan::{HttpOp, MeasureKind, Op, StatusRule};
+use plan::{Digest, HttpOp, MeasureKind, Op, StatusRule};
 use units::parse::UnitError;
 
 use super::Checker;
@@ -22,6 +22,13 @@ struct Line<'n> {
     /// `GET /path` as written.
     name: String,
     location: Option<Location>,
+}
+
+/// What stands in a request's head besides its first line.
+struct Head {
+    headers: Vec<(String, Template)>,
+    own_cookies: Vec<String>,
+    digest: Option<Box<Digest>>,
 }
 
 impl Checker<'_> {
@@ -148,22 +155,18 @@ impl Checker<'_> {
 
     fn request(&mut self, line: &Line<'_>, fields: &Fields<'_>, program: &mut Program) {
         let (body, content_type) = self.body(fields, program);
-        let mut headers = self.headers(fields.get("headers"), program);
-        let own_cookies = self.own_cookies(fields, &mut headers, program);
-        if let Some(content_type) = content_type {
-            add_absent(&mut headers, "content-type", &Template::fixed(content_type));
-        }
-        let mut digest = None;
-        match self.auth_of(fields, program) {
-            Some(Auth::Header(value)) => add_absent(&mut headers, "authorization", &value),
-            Some(Auth::Challenge(who)) => digest = Some(Box::new(who)),
-            None => {}
-        }
-        for (name, value) in &self.headers {
-            add_absent(&mut headers, name, value);
-        }
+        let Head {
+            headers,
+            own_cookies,
+            digest,
+        } = self.request_head(fields, content_type, program);
+        let encoding = headers
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case("accept-encoding"));
+        let decodes = encoding.is_some_and(|(_, value)| value.as_static() != Some("identity"));
         let status = self.status_rule(fields.get("status"));
         let save = self.saves(fields.get("save"), Of::Response, program);
+        let redirects = self.redirects_of(fields, &status, &save);
         let check = self.conditions(fields.get("check"), program);
         let name = line.name.clone();
         let measure = match fields.get("as") {
@@ -187,6 +190,8 @@ impl Checker<'_> {
             headers,
             own_cookies,
             body,
+            redirects,
+            decodes,
             digest,
             measure,
             status,
@@ -194,6 +199,37 @@ impl Checker<'_> {
             check,
             timeout_ns,
         })));
+    }
+
+    /// What stands in a request's head besides its first line.
+    fn request_head(
+        &mut self,
+        fields: &Fields<'_>,
+        content_type: Option<&str>,
+        program: &mut Program,
+    ) -> Head {
+        let mut headers = self.headers(fields.get("headers"), program);
+        let own_cookies = self.own_cookies(fields, &mut headers, program);
+        if let Some(content_type) = content_type {
+            add_absent(&mut headers, "content-type", &Template::fixed(content_type));
+        }
+        let mut digest = None;
+        match self.auth_of(fields, program) {
+            Some(Auth::Header(value)) => add_absent(&mut headers, "authorization", &value),
+            Some(Auth::Challenge(who)) => digest = Some(Box::new(who)),
+            None => {}
+        }
+        for (name, value) in &self.headers {
+            add_absent(&mut headers, name, value);
+        }
+        if let Some(codings) = &self.accept_encoding {
+            add_absent(&mut headers, "accept-encoding", codings);
+        }
+        Head {
+            headers,
+            own_cookies,
+            digest,
+        }
     }
 
     /// A step's own timeout, or the run's.

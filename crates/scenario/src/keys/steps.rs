@@ -60,6 +60,14 @@ const HTTP: &[Key] = &[
         "Conditions, evaluated after `save`; a false one is an error of kind `check`",
     ),
     key(
+        "redirects",
+        Kind::Count,
+        Said(
+            "`options.redirects`; 0 if `status` names a redirect or `save` reads the header `location`",
+        ),
+        "Redirects to follow, 0 to 50; 0: a redirect is the response",
+    ),
+    key(
         "as",
         Kind::Text,
         Said("method and path, as written"),

@@ -130,8 +130,8 @@ pub(super) const REQUEST: &[Words] = &[
         "write the query into the path: `/search?q=${q}`",
     ),
     form(
-        "followredirect followredirects allowredirects maxredirects redirects redirect",
-        "redirects are not followed: save the header `location`, and request `${raw(location)}`",
+        "followredirect followredirects allowredirects maxredirects redirect",
+        "write `redirects: 10` to follow up to 10, or `redirects: 0` for none",
     ),
     form(
         "iftrue when condition",
@@ -253,8 +253,8 @@ pub(super) const OPTIONS: &[Words] = &[
         "write `target: http://HOST:PORT/` at the top level",
     ),
     form(
-        "followredirects followredirect maxredirects redirects",
-        "redirects are not followed: save the header `location`, and request `${raw(location)}`",
+        "followredirects followredirect maxredirects",
+        "write `redirects: 10` to follow up to 10, or `redirects: 0` for none",
     ),
 ];
 

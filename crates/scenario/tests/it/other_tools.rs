@@ -56,7 +56,7 @@ fn keys_of_other_tools_are_explained() {
         ("statusCode: 200", "write `status: 200`"),
         ("sleep: 1s", "as a step of its own, write `think: 1s`"),
         ("think: 1s", "`think` is a step of its own"),
-        ("followRedirects: true", "redirects are not followed"),
+        ("followRedirects: true", "write `redirects: 10` to follow"),
     ] {
         let found = hint(&with_steps(&format!("- get: /\n  {written}")));
         assert!(found.starts_with(expected), "{written}: {found}");
