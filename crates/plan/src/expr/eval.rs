@@ -7,6 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use stats::rng::Rng;
 
+use super::functions::apply;
 use super::value::Number;
 use super::{Binary, Context, Expr, Func, Unary, Value};
 
@@ -94,6 +95,7 @@ pub fn fold_call(func: Func, args: &[Value]) -> Option<Result<Value, EvalError>>
         Func::Len => Some(Ok(length(first))),
         Func::Base64 => Some(Ok(base64(args))),
         Func::Raw => Some(Ok(first.clone())),
+        Func::Pure(function) => Some(apply(function, args)),
         Func::Items => Some(Ok(items(first))),
         Func::Json => Some(Ok(json(first, args.get(1)?))),
         Func::Random | Func::RandomString | Func::Pick | Func::Uuid | Func::Now => None,
@@ -247,6 +249,11 @@ fn call<C: Context>(func: Func, args: &[Expr], context: &mut C) -> Result<Value,
             values.map(|values| base64(&values))
         }
         Func::Raw => argument(args, 0, context),
+        Func::Pure(function) => {
+            let values: Result<Vec<Value>, EvalError> =
+                args.iter().map(|arg| arg.eval(context)).collect();
+            apply(function, &values?)
+        }
         Func::Items => Ok(items(&argument(args, 0, context)?)),
         Func::Json => {
             let text = argument(args, 0, context)?;
@@ -308,7 +315,7 @@ fn number(value: &Value) -> Result<Number, EvalError> {
 }
 
 /// Truncated towards zero; booleans are 0 and 1.
-fn to_int(value: &Value) -> Result<i64, EvalError> {
+pub(super) fn to_int(value: &Value) -> Result<i64, EvalError> {
     if let Value::Bool(b) = value {
         return Ok(i64::from(*b));
     }

@@ -9,6 +9,7 @@ mod depth;
 mod documents;
 mod experiments;
 mod expressions;
+mod functions;
 mod identity;
 mod layout;
 mod markov;
