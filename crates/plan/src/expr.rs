@@ -145,6 +145,8 @@ pub struct Template {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Part {
     Text(Arc<str>),
+    /// Bytes of a file, which all users share.
+    Bytes(Arc<[u8]>),
     Expr(Expr, Escape),
 }
 

@@ -19,6 +19,7 @@ mod location;
 mod markov;
 mod matching;
 mod messages;
+mod multipart;
 mod names;
 mod options;
 mod pointers;
@@ -45,8 +46,10 @@ pub use thresholds::figure;
 pub(crate) use self::document::stem;
 pub(crate) use fields::Fields;
 pub use http::is_token_byte;
+pub use multipart::BINARY;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::overrides;
 use ::document::diagnostic::{Collector, Diagnostic};
@@ -68,7 +71,8 @@ pub struct Settings<'a> {
     pub overrides: &'a [(String, String)],
     /// Environment variables.
     pub env: &'a dyn Fn(&str) -> Option<String>,
-    /// Texts of files that the scenario names, or why they cannot be read.
+    /// Texts of files that the scenario names, or why they cannot be read. Behind [`BINARY`] stands a file whose bytes
+    /// are wanted, in base64.
     pub files: &'a dyn Fn(&str) -> Result<String, String>,
 }
 
@@ -184,6 +188,8 @@ pub(crate) struct Checker<'a> {
     auth: Option<Auth>,
     /// `options.cookies`.
     cookies: bool,
+    /// Files of bodies so far, by name.
+    uploads: Vec<(String, Arc<[u8]>)>,
     /// What reaches secret places.
     secrets: Secrets,
 }
@@ -224,6 +230,7 @@ impl<'a> Checker<'a> {
             data: Vec::new(),
             auth: None,
             cookies: false,
+            uploads: Vec::new(),
             secrets: Secrets::default(),
         }
     }

@@ -17,6 +17,7 @@ mod feeds;
 mod http;
 mod identity;
 mod latency;
+mod lists;
 mod locations;
 mod memory;
 mod pauses;

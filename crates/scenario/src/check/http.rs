@@ -107,6 +107,7 @@ impl Checker<'_> {
                     path.push_text(text.split_once(' ').map_or("", |(_, url)| url).trim_start());
                 }
                 Part::Text(text) => path.push_text(&text),
+                Part::Bytes(bytes) => path.push_bytes(bytes),
                 Part::Expr(expr, escape) => path.push_expr(expr, escape),
             }
         }
@@ -205,13 +206,14 @@ impl Checker<'_> {
     fn request_head(
         &mut self,
         fields: &Fields<'_>,
-        content_type: Option<&str>,
+        content_type: Option<String>,
         program: &mut Program,
     ) -> Head {
         let mut headers = self.headers(fields.get("headers"), program);
         let own_cookies = self.own_cookies(fields, &mut headers, program);
         if let Some(content_type) = content_type {
-            add_absent(&mut headers, "content-type", &Template::fixed(content_type));
+            let value = Template::fixed(&content_type);
+            add_absent(&mut headers, "content-type", &value);
         }
         let mut digest = None;
         match self.auth_of(fields, program) {
@@ -243,8 +245,8 @@ impl Checker<'_> {
         &mut self,
         fields: &Fields<'_>,
         program: &Program,
-    ) -> (Option<Template>, Option<&'static str>) {
-        let written: Vec<_> = ["body", "json", "form"]
+    ) -> (Option<Template>, Option<String>) {
+        let written: Vec<_> = ["body", "json", "form", "multipart"]
             .into_iter()
             .filter(|key| fields.get(key).is_some())
             .collect();
@@ -255,13 +257,19 @@ impl Checker<'_> {
             self.diagnostics.error("two-bodies", place, message);
         }
         if let Some(node) = fields.get("json") {
-            return (self.json(node, program), Some("application/json"));
+            return (
+                self.json(node, program),
+                Some("application/json".to_owned()),
+            );
         }
         if let Some(node) = fields.get("form") {
             return (
                 self.form(node, program),
-                Some("application/x-www-form-urlencoded"),
+                Some("application/x-www-form-urlencoded".to_owned()),
             );
+        }
+        if let Some(node) = fields.get("multipart") {
+            return self.multipart(node, program).unzip();
         }
         (
             fields
@@ -285,6 +293,7 @@ impl Checker<'_> {
             for part in self.template(&entry.value, Escape::None, program)?.parts {
                 match part {
                     Part::Text(text) => out.push_text(&url_text(&text)),
+                    Part::Bytes(bytes) => out.push_bytes(bytes),
                     Part::Expr(expr, _) => out.push_expr(expr, Escape::Url),
                 }
             }
@@ -325,7 +334,7 @@ impl Checker<'_> {
             };
             let control = |part: &Part| match part {
                 Part::Text(text) => text.chars().any(|c| c.is_control() && c != '\t'),
-                Part::Expr(..) => false,
+                Part::Bytes(_) | Part::Expr(..) => false,
             };
             if value.parts.iter().any(control) {
                 let message =

@@ -17,10 +17,6 @@ pub(super) const WAITS: &[Words] = &[
 /// Other steps.
 pub(super) const STEP: &[Words] = &[
     form(
-        "foreach",
-        "write `loop: 10` with `steps`; `feed: NAME` takes the next row of a file under `data`",
-    ),
-    form(
         "repeat for times iterate iterations rounds count loopcount",
         "write `loop: 10` with `steps`",
     ),
@@ -138,7 +134,7 @@ pub(super) const REQUEST: &[Words] = &[
         "put the request into the steps of an `if`",
     ),
     form(
-        "repeat count times foreach",
+        "repeat count times",
         "put the request into the steps of a `loop`",
     ),
 ];

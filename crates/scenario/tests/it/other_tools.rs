@@ -14,9 +14,8 @@ fn hint(text: &str) -> String {
 #[test]
 fn steps_of_other_tools_are_explained() {
     for (step, expected) in [
-        ("foreach: items", "write `loop: 10`"),
-        ("forEach: items", "write `loop: 10`"),
-        ("for_each: items", "write `loop: 10`"),
+        ("forEach: items", "did you mean `foreach`?"),
+        ("for_each: items", "did you mean `foreach`?"),
         ("repeat: 3", "write `loop: 10`"),
         ("sleep: 1s", "write `think: 1s`"),
         ("pause: 1s", "write `think: 1s`"),
