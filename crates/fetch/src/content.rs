@@ -75,7 +75,7 @@ fn decode_one(name: &str, body: &[u8], bytes_max: usize) -> Result<Vec<u8>, Unde
     }
 }
 
-fn broken(coding: &'static str, detail: impl ToString) -> Undecodable {
+fn broken(coding: &'static str, detail: &dyn std::fmt::Display) -> Undecodable {
     Undecodable::Broken {
         coding,
         detail: detail.to_string(),
@@ -92,7 +92,7 @@ fn read(
     let left = bytes_max.saturating_sub(out.len()) as u64;
     let mut bounded = decoder.take(left + 1);
     let done = bounded.read_to_end(&mut out);
-    done.map_err(|error| broken(coding, error))?;
+    done.map_err(|error| broken(coding, &error))?;
     match out.len() > bytes_max {
         true => Err(Undecodable::TooLarge(bytes_max)),
         false => Ok(out),
@@ -118,7 +118,7 @@ fn inflate(body: &[u8], bytes_max: usize) -> Result<Vec<u8>, Undecodable> {
         let rest = body.get(before.0 as usize..).unwrap_or_default();
         let status = inflater
             .decompress_vec(rest, &mut out, FlushDecompress::None)
-            .map_err(|error| broken("deflate", error))?;
+            .map_err(|error| broken("deflate", &error))?;
         if out.len() > bytes_max {
             return Err(Undecodable::TooLarge(bytes_max));
         }
@@ -126,7 +126,7 @@ fn inflate(body: &[u8], bytes_max: usize) -> Result<Vec<u8>, Undecodable> {
             return Ok(out);
         }
         if before == (inflater.total_in(), inflater.total_out()) {
-            return Err(broken("deflate", "it ends too early"));
+            return Err(broken("deflate", &"it ends too early"));
         }
     }
 }
@@ -138,7 +138,7 @@ fn zstd(body: &[u8], bytes_max: usize) -> Result<Vec<u8>, Undecodable> {
     loop {
         let mut decoder =
             StreamingDecoder::new_with_max_window_size(&mut rest, ZSTD_WINDOW_BYTES_MAX)
-                .map_err(|error| broken("zstd", error))?;
+                .map_err(|error| broken("zstd", &error))?;
         out = read("zstd", &mut decoder, bytes_max, out)?;
         let frame = &decoder.decoder;
         let sums = (
@@ -148,7 +148,7 @@ fn zstd(body: &[u8], bytes_max: usize) -> Result<Vec<u8>, Undecodable> {
         if let (Some(stated), Some(found)) = sums
             && stated != found
         {
-            return Err(broken("zstd", "its checksum is wrong"));
+            return Err(broken("zstd", &"its checksum is wrong"));
         }
         if rest.is_empty() {
             return Ok(out);

@@ -51,8 +51,8 @@ impl<K: Copy + Eq + Hash> Follows<K> {
     }
 
     /// True if the user was redirected away from the host of its step.
-    pub fn is_foreign(&self, user: K) -> bool {
-        self.hop(user).is_some_and(|hop| hop.is_foreign)
+    pub fn left_host(&self, user: K) -> bool {
+        self.hop(user).is_some_and(|hop| hop.left_host)
     }
 
     /// The user is redirected there.

@@ -27,7 +27,7 @@ pub struct Hop {
     /// It has become a GET without a body.
     pub is_get: bool,
     /// The chain has left the scheme, host and port that its first request went to; no credentials are carried along.
-    pub is_foreign: bool,
+    pub left_host: bool,
     /// How many redirects were followed, this one included.
     pub count: u8,
     /// When it began: the response before it was there.
@@ -73,7 +73,7 @@ impl Hop {
         for line in lines {
             let name = line.split(|byte| *byte == b':').next().unwrap_or_default();
             let name = String::from_utf8_lossy(name).to_ascii_lowercase();
-            if self.is_foreign && name == "host" {
+            if self.left_host && name == "host" {
                 out.extend_from_slice(format!("host: {authority}\r\n").as_bytes());
             } else if self.carries(&name) {
                 out.extend_from_slice(line);
@@ -85,7 +85,7 @@ impl Hop {
     /// Whether a header of the chain's first request is a part of this one; the name in lower case.
     fn carries(&self, name: &str) -> bool {
         let lost = self.is_get && OF_THE_BODY.contains(&name);
-        let secret = self.is_foreign && (name == "cookie" || is_secret_header(name));
+        let secret = self.left_host && (name == "cookie" || is_secret_header(name));
         !lost && !secret
     }
 }
@@ -97,12 +97,12 @@ mod tests {
     const FIRST: &str = "POST /form HTTP/1.1\r\nhost: own.test\r\nauthorization: Bearer x\r\nx-api-key: k\r\n\
                          cookie: a=1\r\naccept: text/html\r\ncontent-type: text/plain\r\ncontent-length: 4\r\n\r\nbody";
 
-    fn rewritten(is_get: bool, is_foreign: bool) -> String {
+    fn rewritten(is_get: bool, left_host: bool) -> String {
         let hop = Hop {
             endpoint: EndpointId(1),
             target: "/next?x=1".to_owned(),
             is_get,
-            is_foreign,
+            left_host,
             count: 1,
             since_ns: 0,
         };

@@ -1,6 +1,6 @@
 //! The `Location` of a redirect, resolved against the URL that was requested (RFC 3986 §5.2).
 
-/// Longest URL that is followed, in bytes; RFC 9110 §4.1 asks for 8,000 at least.
+/// Longest URL that is followed, in bytes; RFC 9110 §4.1 wants 8,000 at least.
 const URL_BYTES_MAX: usize = 16 << 10;
 
 /// Where a request goes.

@@ -7,12 +7,13 @@ pub mod binary;
 mod condition;
 pub mod eval;
 mod functions;
+mod numbers;
 pub mod template;
 pub mod value;
 
 pub use condition::{Condition, shown};
-pub use eval::EvalError;
 pub use functions::Pure;
+pub use numbers::EvalError;
 
 use std::sync::Arc;
 

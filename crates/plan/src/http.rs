@@ -27,7 +27,7 @@ pub struct HttpOp {
     pub body: Option<Template>,
     /// How many redirects are followed; 0: a redirect is the answer.
     pub redirects: u8,
-    /// It asks for content codings, which are undone if something is saved from the body.
+    /// It accepts content codings, which are undone if something is saved from the body.
     pub decodes: bool,
     /// Who answers digest challenges.
     pub digest: Option<Box<Digest>>,

@@ -121,7 +121,7 @@ impl<'p> Interpreter<'p> {
         let (headers, own_cookies) = self.own_headers(key, http);
         self.carry_cookies(now_ns, slot, headers, own_cookies, start);
         match &http.digest {
-            Some(digest) if !self.follows.is_foreign(key) => {
+            Some(digest) if !self.follows.left_host(key) => {
                 self.answer_challenge(now_ns, slot, digest, start)
             }
             _ => Ok(()),
@@ -236,7 +236,7 @@ impl<'p> Interpreter<'p> {
         self.conns[slot].reuse = Reuse::Served;
         let endpoint = self.conns[slot].endpoint;
         self.keep_cookies(now_ns, slot, self.own_headers(key, http).0, head);
-        let answers = http.digest.is_some() && !self.follows.is_foreign(key);
+        let answers = http.digest.is_some() && !self.follows.left_host(key);
         if answers && self.is_challenged(slot, head) {
             // It goes out once more, with the answer, as the same operation.
             if keep_alive {

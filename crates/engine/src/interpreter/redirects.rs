@@ -47,7 +47,7 @@ impl<'p> Interpreter<'p> {
         let first = self.first_request(now_ns, key, http)?;
         let before = self.follows.hop(key);
         let (count, was_get) = before.map_or((0, false), |hop| (hop.count, hop.is_get));
-        let was_foreign = before.is_some_and(|hop| hop.is_foreign);
+        let has_left = before.is_some_and(|hop| hop.left_host);
         let (target, host) = fetch::target_and_host(&first);
         let here = Address {
             tls: self.plan.endpoints[endpoint.index()].tls,
@@ -63,7 +63,7 @@ impl<'p> Interpreter<'p> {
             ));
         }
         // The step's own `host` names the same server.
-        let is_own_host = !was_foreign && there.authority == host;
+        let is_own_host = !has_left && there.authority == host;
         let is_here = there.authority == here.authority || is_own_host;
         let found = match is_here && there.tls == here.tls {
             true => endpoint,
@@ -75,7 +75,7 @@ impl<'p> Interpreter<'p> {
             endpoint: found,
             target: there.target,
             is_get: was_get || Hop::becomes_get(status, method),
-            is_foreign: was_foreign || !self.are_one_origin(origin, found),
+            left_host: has_left || !self.are_one_origin(origin, found),
             count: count + 1,
             since_ns: now_ns,
         })
@@ -130,7 +130,7 @@ impl<'p> Interpreter<'p> {
         key: UserKey,
         http: &'p HttpOp,
     ) -> (&'p [(String, Template)], &'p [String]) {
-        match self.follows.is_foreign(key) {
+        match self.follows.left_host(key) {
             true => (&[], &[]),
             false => (&http.headers, &http.own_cookies),
         }

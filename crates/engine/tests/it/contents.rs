@@ -12,8 +12,8 @@ use crate::support::{MS, Ran, run};
 
 fn gzip(text: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(text).unwrap();
-    encoder.finish().unwrap()
+    encoder.write_all(text).expect("a Vec takes all");
+    encoder.finish().expect("a Vec takes all")
 }
 
 fn encoded(coding: &str, body: &[u8]) -> Vec<PeerAction> {
@@ -81,7 +81,7 @@ fn a_body_that_nothing_reads_is_not_decoded() {
 }
 
 #[test]
-fn without_being_asked_for_nothing_is_decoded() {
+fn without_a_request_for_it_nothing_is_decoded() {
     let (ran, request) = play("timeout: 1s", SAVE, &encoded("gzip", &gzip(b"{\"id\": 7}")));
     assert!(!request.contains("accept-encoding"));
     assert_eq!(ran.outcomes("page"), [Outcome::Save]);

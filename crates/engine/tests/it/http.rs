@@ -124,7 +124,7 @@ sessions:
         let respond = move |_: &str| vec![PeerAction::Send(gzip(coding))];
         run(&text, &mut HttpPeer::new(|_| MS, respond)).details()
     };
-    let advice = "; bodies are decompressed where the request asks for compression, by `options.accept_encoding` or its \
+    let advice = "; bodies are decompressed where the request accepts compression, by `options.accept_encoding` or its \
                   own header `accept-encoding`";
     for (coding, name) in [
         ("content-encoding: gzip\r\n", "gzip"),

@@ -5,7 +5,7 @@ use plan::{MeasureId, MeasureKind, Op, Save, Session, Source, StatusRule, builti
 use super::Checker;
 use super::fields::Fields;
 
-/// Most redirects that a request can be told to follow; browsers follow 20.
+/// Most redirects that a request may follow; browsers follow 20.
 const REDIRECTS_MAX: u64 = 50;
 
 impl Checker<'_> {
@@ -23,7 +23,7 @@ impl Checker<'_> {
         }
     }
 
-    /// How many redirects a request follows. One that is told to expect a redirect, or to save where it leads, wants
+    /// How many redirects a request follows. One that expects a redirect, or saves where it leads, wants
     /// the redirect itself.
     pub(super) fn redirects_of(
         &mut self,

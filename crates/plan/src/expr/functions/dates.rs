@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, Zoned};
 
 use super::wrong;
-use crate::expr::eval::to_int;
+use crate::expr::numbers::to_int;
 use crate::expr::{EvalError, Value};
 
 /// RFC 3339, in milliseconds.

@@ -6,7 +6,7 @@ use base64::engine::GeneralPurpose;
 use base64::engine::general_purpose::{GeneralPurposeConfig, URL_SAFE_NO_PAD};
 
 use super::{TEXT_BYTES_MAX, bounded, wrong};
-use crate::expr::eval::to_int;
+use crate::expr::numbers::to_int;
 use crate::expr::{Escape, EvalError, Value};
 
 /// Either padding is fine.
@@ -24,7 +24,7 @@ pub(super) fn replace(text: &str, part: &str, by: &str) -> Result<Value, EvalErr
             "replace: the text would have more than {TEXT_BYTES_MAX} bytes"
         )));
     }
-    bounded(text.replace(part, by))
+    bounded(&text.replace(part, by))
 }
 
 /// `range`: where it starts, and how many characters it has; without that, up to the end.
@@ -67,7 +67,7 @@ pub(super) fn join(list: &str, separator: &str) -> Result<Value, EvalError> {
             "join: the text would have more than {TEXT_BYTES_MAX} bytes"
         )));
     }
-    bounded(texts.join(separator))
+    bounded(&texts.join(separator))
 }
 
 /// How many items a list has, `at_most` that many.
