@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use json::{depth_note, json_number, number, pointer, unquoted};
 use plan::expr::{Template, Value};
-use plan::{Match, MatchTest, Source};
+use plan::{Match, MatchTest, Source, all_places};
 use proto::http1;
 
 use crate::users::Scope;
@@ -94,6 +94,7 @@ impl<'a> Received<'a> {
                 let raw = pointer(self.body, tokens)?;
                 Some(Value::from_json(&String::from_utf8_lossy(raw)))
             }
+            Source::Path(path) => all_places(path, self.body),
             Source::Regex {
                 regex,
                 group,
@@ -250,7 +251,7 @@ pub(crate) fn coding_of(head: &http1::Head<'_>) -> Option<String> {
 }
 
 /// What to do about a response that is compressed and has to be read.
-const UNCOMPRESSED: &str = "; bodies are decompressed where the request asks for compression, by \
+const UNCOMPRESSED: &str = "; bodies are decompressed where the request accepts compression, by \
                                        `options.accept_encoding` or its own header `accept-encoding`";
 
 /// The beginning of a body, for error messages; control characters as escapes.

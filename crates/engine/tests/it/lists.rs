@@ -95,3 +95,16 @@ arrivals: [ { constant: 2/s, for: 1s }, { hold: 4s } ]
         );
     }
 }
+
+#[test]
+fn json_path_saves_a_list_of_all_places() {
+    let steps = "    - get: /list
+      save: { open: '$.items[?(@.open == true)].id', all: '$..id', none: '$.items[*].name', one: '$.items[0].id' }
+    - { get: \"/${join(open, '-')}/${join(all, '-')}/${none}/${one}\", as: found }";
+    let list =
+        r#"{"id": 0, "items": [{"id": 1, "open": true}, {"id": 2}, {"id": "x", "open": true}]}"#;
+    let (_, paths) = play(steps, list);
+    assert_eq!(paths, ["/list", "/1-x/0-1-2-x/%5B%5D/1"]);
+    let (ran, _) = play(steps, "no JSON");
+    assert!(ran.details()[0].contains("no JSON"), "{:?}", ran.details());
+}
