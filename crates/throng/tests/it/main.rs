@@ -24,6 +24,7 @@ mod kill;
 mod lab;
 mod market;
 mod model;
+mod needs;
 #[cfg(feature = "web")]
 mod pages;
 #[cfg(feature = "web")]
