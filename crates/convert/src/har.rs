@@ -125,6 +125,8 @@ fn options_of(exchanges: &[Exchange], has_jar: bool) -> Map {
     if has_jar {
         options.put("cookies", Item::Bare("true".to_owned()));
     }
+    // The recording has what browsers requested after a redirect.
+    options.put("redirects", Item::Bare("0".to_owned()));
     options
 }
 
@@ -134,9 +136,7 @@ fn document(file: &str, origin: &str, options: Map, steps: Vec<Map>, length_s: f
     let stem = file.strip_suffix(".har").unwrap_or(file);
     top.put("name", Item::Text(literal(stem)));
     top.put("target", Item::Text(literal(origin)));
-    if !options.entries.is_empty() {
-        top.put("options", Item::Map(options));
-    }
+    top.put("options", Item::Map(options));
     top.put(
         "sessions",
         Item::Map(Map::of(0..0, "recorded", Item::List(steps))),

@@ -157,6 +157,8 @@ impl Importer<'_> {
         let programs = self.read_sessions(sessions);
         if self.has_http {
             settings.put("cookies", Item::Bare("true".to_owned()));
+            // Tsung follows none.
+            settings.put("redirects", Item::Bare("0".to_owned()));
         }
         let arrivals = self.arrivals(load, &programs);
         Some(self.written(name, root, seed, settings, &programs, arrivals))

@@ -22,6 +22,7 @@
 mod background;
 mod channels;
 mod connections;
+mod contents;
 mod flow;
 mod http;
 mod http2;
@@ -30,6 +31,7 @@ mod operations;
 mod poll;
 mod program;
 mod reconnects;
+mod redirects;
 mod resend;
 mod sessions;
 mod sse;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use json::{depth_note, json_number, number, pointer, unquoted};
 use plan::expr::{Template, Value};
-use plan::{Match, MatchTest, Source};
+use plan::{Match, MatchTest, Source, all_places};
 use proto::http1;
 
 use crate::users::Scope;
@@ -16,6 +16,8 @@ pub(crate) struct Received<'a> {
     pub(crate) head: Option<&'a http1::Head<'a>>,
     /// Response body or message.
     pub(crate) body: &'a [u8],
+    /// The body was encoded; its head still says so.
+    pub(crate) is_decoded: bool,
     pub(crate) label: Label<'a>,
     /// Of a response: the time since its request was due.
     pub(crate) took_ns: Option<u64>,
@@ -49,6 +51,7 @@ impl<'a> Received<'a> {
         Received {
             head: None,
             body,
+            is_decoded: false,
             label,
             took_ns: None,
         }
@@ -91,6 +94,7 @@ impl<'a> Received<'a> {
                 let raw = pointer(self.body, tokens)?;
                 Some(Value::from_json(&String::from_utf8_lossy(raw)))
             }
+            Source::Path(path) => all_places(path, self.body),
             Source::Regex {
                 regex,
                 group,
@@ -154,7 +158,7 @@ impl<'a> Received<'a> {
 
     /// What the body is compressed with, as the response's head or its first bytes say.
     fn compression(&self) -> Option<String> {
-        if self.body.is_empty() {
+        if self.body.is_empty() || self.is_decoded {
             return None;
         }
         let coding = self.head.and_then(coding_of);
@@ -247,8 +251,8 @@ pub(crate) fn coding_of(head: &http1::Head<'_>) -> Option<String> {
 }
 
 /// What to do about a response that is compressed and has to be read.
-pub(crate) const UNCOMPRESSED: &str = "; bodies are not decompressed: remove `accept-encoding` from the scenario's \
-                                       headers; without it Throng requests no compression";
+const UNCOMPRESSED: &str = "; bodies are decompressed where the request accepts compression, by \
+                                       `options.accept_encoding` or its own header `accept-encoding`";
 
 /// The beginning of a body, for error messages; control characters as escapes.
 pub(crate) fn excerpt(body: &[u8]) -> String {

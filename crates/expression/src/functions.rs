@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use plan::expr::Func;
+use plan::expr::{Func, Pure};
 
 /// A function as people call it.
 pub(crate) struct Function {
@@ -28,6 +28,15 @@ const fn function(
     }
 }
 
+const fn pure(
+    name: &'static str,
+    function: Pure,
+    arguments: Range<usize>,
+    form: &'static str,
+) -> Function {
+    self::function(name, Func::Pure(function), arguments, form)
+}
+
 pub(crate) const FUNCTIONS: &[Function] = &[
     function("random", Func::Random, 2..3, "random(1, 6)"),
     function(
@@ -46,4 +55,48 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     function("json", Func::Json, 2..3, "json(text, '/items/0')"),
     function("items", Func::Items, 1..2, "items(list)"),
     function("raw", Func::Raw, 1..2, "raw(x)"),
+    pure("contains", Pure::Contains, 2..3, "contains(text, 'part')"),
+    pure(
+        "starts_with",
+        Pure::StartsWith,
+        2..3,
+        "starts_with(text, 'part')",
+    ),
+    pure("ends_with", Pure::EndsWith, 2..3, "ends_with(text, 'part')"),
+    pure("replace", Pure::Replace, 3..4, "replace(text, 'a', 'b')"),
+    pure("trim", Pure::Trim, 1..2, "trim(text)"),
+    pure("lower", Pure::Lower, 1..2, "lower(text)"),
+    pure("upper", Pure::Upper, 1..2, "upper(text)"),
+    pure("substring", Pure::Substring, 2..4, "substring(text, 0, 5)"),
+    pure("split", Pure::Split, 2..3, "split(text, ',')"),
+    pure("join", Pure::Join, 2..3, "join(list, ',')"),
+    pure("base64url", Pure::Base64Url, 1..256, "base64url(x)"),
+    pure(
+        "base64_decode",
+        Pure::Base64Decode,
+        1..2,
+        "base64_decode(x)",
+    ),
+    pure("hex", Pure::Hex, 1..2, "hex(x)"),
+    pure("url", Pure::Url, 1..2, "url(x)"),
+    pure("sha1", Pure::Sha1, 1..3, "sha1(x)"),
+    pure("sha256", Pure::Sha256, 1..3, "sha256(x, 'base64')"),
+    pure("sha512", Pure::Sha512, 1..3, "sha512(x)"),
+    pure("hmac_sha1", Pure::HmacSha1, 2..4, "hmac_sha1(key, x)"),
+    pure(
+        "hmac_sha256",
+        Pure::HmacSha256,
+        2..4,
+        "hmac_sha256(key, x, 'base64')",
+    ),
+    pure("hmac_sha512", Pure::HmacSha512, 2..4, "hmac_sha512(key, x)"),
+    pure("jwt", Pure::Jwt, 2..3, "jwt(claims, key)"),
+    pure("date", Pure::Date, 2..4, "date(now(), '%Y-%m-%d')"),
+    pure("date_ms", Pure::DateMs, 2..4, "date_ms(text, '%Y-%m-%d')"),
+    pure(
+        "date_add",
+        Pure::DateAdd,
+        2..4,
+        "date_add(now(), '1 month')",
+    ),
 ];

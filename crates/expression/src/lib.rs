@@ -1,4 +1,4 @@
-//! Reading expressions: what people write between `${` and `}`, and in `if` and `check`.
+//! Reads the language inside ${…}: expressions, templates, and paths into JSON.
 //!
 //! [`expression`], [`lone_expression`] and [`template`] make [`plan::expr`]'s types of the tokens that `lex` finds;
 //! a [`Scope`] says what names mean. `functions` has the table of all functions. [`json_path`] reads paths that name

@@ -27,6 +27,7 @@ pub(crate) fn findings(
     findings.extend(probes::findings(figures));
     findings.extend(retried(figures));
     findings.extend(resent(figures));
+    findings.extend(decoded(figures));
     findings.extend(held(figures));
     findings.extend(numbered::findings(figures));
     findings.extend(clocks::findings(figures));
@@ -204,6 +205,22 @@ fn resent(figures: &Figures) -> Option<Finding> {
     );
     let finding = finding(Severity::Note, "requests-retried", text);
     Some(finding.with("retries", n as f64).done())
+}
+
+fn decoded(figures: &Figures) -> Option<Finding> {
+    let encoded = figures.total(|row| row.encoded_in);
+    let decoded = figures.total(|row| row.decoded_in);
+    if encoded == 0 {
+        return None;
+    }
+    let text = format!(
+        "bodies of {} were decoded to {}",
+        units::bytes(encoded),
+        units::bytes(decoded)
+    );
+    let finding = finding(Severity::Note, "bodies-decoded", text);
+    let finding = finding.with("encoded_bytes", encoded as f64);
+    Some(finding.with("decoded_bytes", decoded as f64).done())
 }
 
 fn held(figures: &Figures) -> Option<Finding> {

@@ -8,11 +8,18 @@ use crate::number::Number;
 use crate::summary::per_second;
 
 /// Kinds of measures, from those that users wait for most to those they wait for least.
-const ORDER: [&str; 5] = ["request", "transaction", "message", "handshake", "connect"];
+const ORDER: [&str; 6] = [
+    "request",
+    "transaction",
+    "message",
+    "handshake",
+    "redirect",
+    "connect",
+];
 
-/// Kinds of measures that are no operations of a step's own: a connection is part of one, a pushed message
-/// is begun by the target, a transaction consists of others, and a value was computed.
-const NOT_OFFERED: [&str; 4] = ["connect", "message", "transaction", "value"];
+/// Kinds of measures that are no operations of a step's own: a connection or a redirect is part of one, a pushed message is
+/// begun by the target, a transaction consists of others, and a value was computed.
+const NOT_OFFERED: [&str; 5] = ["connect", "redirect", "message", "transaction", "value"];
 
 /// The first figures of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -113,6 +113,8 @@ fn head(model: &Model) -> String {
         "#   --set seconds=18000              seconds of the log's time (it has {})\n\
          name: {}\n\
          target: http://127.0.0.1:8080/\n\
+         # The log has what browsers requested after a redirect.\n\
+         options: {{ redirects: 0 }}\n\
          seed: {}\n",
         number(model.arrivals.span_s),
         quoted(&model.name),

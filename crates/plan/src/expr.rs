@@ -1,16 +1,19 @@
 //! Values, expressions and templates: what stands between `${` and `}`, and in `if` and `check`.
 //!
-//! This file holds the types; [`Condition`] says why an expression is false; [`binary`] writes numbers as bytes, [`eval`] runs expressions, [`value`] says how values convert and
+//! This file holds the types; [`Condition`] says why an expression is false; [`binary`] writes numbers as bytes, [`eval`] runs expressions, `functions` has those of values alone, [`value`] says how values convert and
 //! compare, [`template`] writes text.
 
 pub mod binary;
 mod condition;
 pub mod eval;
+mod functions;
+mod numbers;
 pub mod template;
 pub mod value;
 
 pub use condition::{Condition, shown};
-pub use eval::EvalError;
+pub use functions::Pure;
+pub use numbers::EvalError;
 
 use std::sync::Arc;
 
@@ -74,6 +77,8 @@ pub enum Func {
     Items,
     /// `raw(x)`: itself; in a URL it is taken to be percent-encoded already.
     Raw,
+    /// A function of values alone.
+    Pure(Pure),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -141,6 +146,8 @@ pub struct Template {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Part {
     Text(Arc<str>),
+    /// Bytes of a file, which all users share.
+    Bytes(Arc<[u8]>),
     Expr(Expr, Escape),
 }
 

@@ -25,6 +25,10 @@ pub struct HttpOp {
     /// are put before them.
     pub own_cookies: Vec<String>,
     pub body: Option<Template>,
+    /// How many redirects are followed; 0: a redirect is the answer.
+    pub redirects: u8,
+    /// It accepts content codings, which are undone if something is saved from the body.
+    pub decodes: bool,
     /// Who answers digest challenges.
     pub digest: Option<Box<Digest>>,
     /// Response latency goes here.
@@ -36,6 +40,25 @@ pub struct HttpOp {
     pub check: Vec<Condition>,
     /// From the request being sent to the response's end.
     pub timeout_ns: u64,
+}
+
+/// Parts of the names of headers whose values are secret.
+const SECRET: &[&str] = &[
+    "authorization",
+    "cookie",
+    "token",
+    "secret",
+    "passw",
+    "api-key",
+    "apikey",
+    "access-key",
+    "auth-key",
+];
+
+/// True for a header whose value is secret.
+pub fn is_secret_header(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    SECRET.iter().any(|part| name.contains(part))
 }
 
 impl HttpOp {

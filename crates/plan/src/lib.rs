@@ -34,10 +34,10 @@ mod wire;
 pub use auth::Digest;
 pub use channels::{ChannelOp, ChannelVerb, Protocol};
 pub use data::{Data, End, Feed, Found, Order, Table};
-pub use http::{HttpOp, StatusRule};
+pub use http::{HttpOp, StatusRule, is_secret_header};
 pub use ids::{DataId, EndpointId, MeasureId, MessageId, Pc, Register, SessionId, Slot};
 pub use load_setting::LoadSetting;
-pub use matching::{Match, MatchTest, Save, Source, pointer_text};
+pub use matching::{Match, MatchTest, Save, Source, all_places, pointer_text};
 pub use measures::{
     GROUP, GROUP_SEPARATOR, Measure, MeasureKind, Tags, all_tags, builtin, difference, has_tag,
 };
@@ -86,6 +86,8 @@ pub struct Plan {
     /// be computed, a `feed` that finds no row. Open WebSockets, TCP connections and event streams that were lost
     /// between steps are counted there, too. [`builtin::CONNECT`] where there are no such steps.
     pub faults: MeasureId,
+    /// Redirects that were followed, one row each. [`builtin::CONNECT`] where none are.
+    pub redirects: MeasureId,
     /// Users' own data.
     pub data: Vec<Data>,
     /// Messages that the server pushes, tried in order.

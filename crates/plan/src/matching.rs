@@ -1,9 +1,10 @@
 //! What is looked for in responses and messages, and what is kept of them.
 
 use serde::{Serialize, Serializer};
+use serde_json_path::JsonPath;
 
-use crate::expr::Template;
 use crate::expr::binary::NumberForm;
+use crate::expr::{Template, Value};
 use crate::ids::Slot;
 
 /// One condition on a message.
@@ -36,6 +37,8 @@ pub struct Save {
 pub enum Source {
     /// RFC 6901, already unescaped into its tokens. Empty: the whole document.
     Pointer(Vec<String>),
+    /// All places that JSONPath names (RFC 9535), as a list in JSON text.
+    Path(JsonPath),
     /// A group of the first match in the body or message.
     Regex {
         #[serde(serialize_with = "regex_text")]
@@ -62,6 +65,27 @@ pub enum Source {
     Number { form: NumberForm, at: i32 },
 }
 
+/// Longest list that JSONPath makes of a response, in bytes: one place may contain others.
+const LIST_BYTES_MAX: usize = 16 << 20;
+
+/// What JSONPath finds in JSON text, as a list in JSON text, which may be empty; `None`: the text is no JSON, or the list
+/// would be too long.
+pub fn all_places(path: &JsonPath, json: &[u8]) -> Option<Value> {
+    let document: serde_json::Value = serde_json::from_slice(json).ok()?;
+    let mut list = String::from("[");
+    for found in path.query(&document) {
+        if list.len() > 1 {
+            list.push(',');
+        }
+        list.push_str(&found.to_string());
+        if list.len() > LIST_BYTES_MAX {
+            return None;
+        }
+    }
+    list.push(']');
+    Some(Value::text(&list))
+}
+
 /// A JSON pointer of these tokens (RFC 6901 §3).
 pub fn pointer_text(tokens: &[String]) -> String {
     let escaped = |token: &String| token.replace('~', "~0").replace('/', "~1");
@@ -82,6 +106,7 @@ impl PartialEq for Source {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Source::Pointer(a), Source::Pointer(b)) => a == b,
+            (Source::Path(a), Source::Path(b)) => a == b,
             (
                 Source::Regex {
                     regex: a,
@@ -115,6 +140,7 @@ impl Source {
         match self {
             Source::Pointer(tokens) if tokens.is_empty() => "no JSON".to_owned(),
             Source::Pointer(tokens) => format!("nothing at {}", pointer_text(tokens)),
+            Source::Path(path) => format!("no JSON, or too much of it at {path}"),
             Source::Regex { regex, group, .. } => match group {
                 0 => format!("no match of `{}`", regex.as_str()),
                 _ => format!("no match of `{}` with group {group}", regex.as_str()),
@@ -134,7 +160,11 @@ impl Source {
     pub fn reads_body(&self) -> bool {
         matches!(
             self,
-            Source::Pointer(_) | Source::Regex { .. } | Source::Body | Source::Number { .. }
+            Source::Pointer(_)
+                | Source::Path(_)
+                | Source::Regex { .. }
+                | Source::Body
+                | Source::Number { .. }
         )
     }
 }

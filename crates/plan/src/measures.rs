@@ -65,6 +65,8 @@ pub enum MeasureKind {
     Handshake,
     /// A pushed message: from the sender's stamp to its receipt.
     Message,
+    /// A redirect that a request followed: a part of that request's time.
+    Redirect,
     /// Several steps: a transaction, or a group.
     Transaction,
     /// Conditions; only errors are counted.
@@ -81,6 +83,8 @@ pub mod builtin {
     /// The name of the measure that counts steps which failed and are no operations, and streams lost between steps; with a number
     /// behind it where the scenario measures something of that name.
     pub const FAULTS_NAME: &str = "steps";
+    /// The name of the measure of redirects that were followed, with the same remark.
+    pub const REDIRECTS_NAME: &str = "redirects";
     /// How many there are.
     pub const COUNT: usize = 1;
 }

@@ -141,6 +141,10 @@ counters! {
         bytes_out: "B", Sum, Column(bytes_out);
         /// Application bytes received.
         bytes_in: "B", Sum, Column(bytes_in);
+        /// Bytes of bodies that were decoded, as they came.
+        encoded_in: "B", Sum, Column(encoded_in);
+        /// The same bodies, decoded.
+        decoded_in: "B", Sum, Column(decoded_in);
         /// Messages that no step waited for and no `messages` entry matched.
         unmatched: "1", Sum, Column(unmatched);
         /// Messages whose stamp was in the future. They have a measure of their own.

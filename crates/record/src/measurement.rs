@@ -156,6 +156,10 @@ outcomes! {
     Http2InadequateSecurity = 38 "http2-inadequate-security",
     /// The same with `HTTP_1_1_REQUIRED`.
     Http2Http11Required = 39 "http2-http-1-1-required",
+    /// A redirect that cannot be followed: one too many, or to where the scenario does not go.
+    Redirect = 40 "redirect",
+    /// The body of a response cannot be decoded.
+    Decoding = 41 "decoding",
 }
 
 impl From<Outcome> for u8 {
@@ -196,6 +200,8 @@ impl Outcome {
                 | Outcome::Check
                 | Outcome::Protocol
                 | Outcome::Rejected
+                | Outcome::Redirect
+                | Outcome::Decoding
         ) || self.is_of_http2()
     }
 

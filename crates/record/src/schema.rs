@@ -298,6 +298,12 @@ pub struct SeriesRow {
     pub bytes_out: u64,
     /// Application bytes received.
     pub bytes_in: u64,
+    /// Of them, those of bodies that were decoded.
+    #[serde(default)]
+    pub encoded_in: u64,
+    /// The same bodies, decoded.
+    #[serde(default)]
+    pub decoded_in: u64,
     /// Messages that no step waited for and no `messages` entry matched.
     pub unmatched: u64,
     /// Median of the generator lag of all operations of the interval.

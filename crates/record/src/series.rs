@@ -191,6 +191,8 @@ series! {
     errors: u64,
     bytes_out: u64,
     bytes_in: u64,
+    encoded_in: u64,
+    decoded_in: u64,
     unmatched: u64,
     lag_p50_ns: u64,
     lag_p99_ns: u64,

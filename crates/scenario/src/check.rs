@@ -19,6 +19,7 @@ mod location;
 mod markov;
 mod matching;
 mod messages;
+mod multipart;
 mod names;
 mod options;
 mod pointers;
@@ -26,6 +27,7 @@ mod poll;
 mod probes;
 mod program;
 mod reconnect;
+mod redirects;
 mod regions;
 mod secrets;
 mod servers;
@@ -44,8 +46,10 @@ pub use thresholds::figure;
 pub(crate) use self::document::stem;
 pub(crate) use fields::Fields;
 pub use http::is_token_byte;
+pub use multipart::BINARY;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::overrides;
 use ::document::diagnostic::{Collector, Diagnostic};
@@ -58,7 +62,6 @@ use plan::expr::Template;
 use plan::probes::Probe;
 use plan::{Endpoint, EndpointId, Measure, MeasureId, MeasureKind, Plan, Region, Tags};
 use secrets::Secrets;
-pub(crate) use secrets::is_secret_header;
 use stats::dist::Dist;
 
 /// What else a scenario depends on.
@@ -68,7 +71,8 @@ pub struct Settings<'a> {
     pub overrides: &'a [(String, String)],
     /// Environment variables.
     pub env: &'a dyn Fn(&str) -> Option<String>,
-    /// Texts of files that the scenario names, or why they cannot be read.
+    /// Texts of files that the scenario names, or why they cannot be read. Behind [`BINARY`] stands a file whose bytes
+    /// are wanted, in base64.
     pub files: &'a dyn Fn(&str) -> Result<String, String>,
 }
 
@@ -173,6 +177,10 @@ pub(crate) struct Checker<'a> {
     headers: Vec<(String, Template)>,
     /// `options.timeout`.
     timeout_ns: u64,
+    /// `options.accept_encoding`.
+    accept_encoding: Option<Template>,
+    /// `options.redirects`.
+    redirects: u8,
     /// The run's seed, for what is drawn already now.
     seed: u64,
     data: Vec<Declared>,
@@ -180,6 +188,8 @@ pub(crate) struct Checker<'a> {
     auth: Option<Auth>,
     /// `options.cookies`.
     cookies: bool,
+    /// Files of bodies so far, by name.
+    uploads: Vec<(String, Arc<[u8]>)>,
     /// What reaches secret places.
     secrets: Secrets,
 }
@@ -214,10 +224,13 @@ impl<'a> Checker<'a> {
             headers: Vec::new(),
             servers: Vec::new(),
             timeout_ns: 0,
+            accept_encoding: None,
+            redirects: 0,
             seed: 1,
             data: Vec::new(),
             auth: None,
             cookies: false,
+            uploads: Vec::new(),
             secrets: Secrets::default(),
         }
     }
@@ -312,6 +325,7 @@ fn kind_name(kind: MeasureKind) -> &'static str {
         MeasureKind::Request => "requests",
         MeasureKind::Handshake => "handshakes",
         MeasureKind::Message => "messages",
+        MeasureKind::Redirect => "redirects",
         MeasureKind::Transaction => "a transaction",
         MeasureKind::Check => "a check",
         MeasureKind::Value => "times of a `measure` step",

@@ -20,8 +20,8 @@ mod tags;
 mod tcp;
 
 pub(crate) use self::document::{
-    CONNECT_RETRIES, DNS, DOCUMENT, HTTP_VERSIONS, MESSAGE, OPTIONS, SERVER, SESSION, STAMPS,
-    TARGET_URL, TLS,
+    CODINGS, CONNECT_RETRIES, DNS, DOCUMENT, HTTP_VERSIONS, MESSAGE, OPTIONS, SERVER, SESSION,
+    STAMPS, TARGET_URL, TLS,
 };
 pub(crate) use arrivals::{PHASES, SINGLE, STEP_RANGE};
 pub(crate) use auth::{AUTH, CREDENTIALS};
@@ -35,7 +35,7 @@ pub(crate) use markov::{MARKOV, STATE, TRANSITION};
 pub(crate) use matching::{EXPECT, REGEX_PARTS, SAVE, SAVE_WORDS, WHEN};
 pub(crate) use probes::{PROBES, PROCESS};
 pub(crate) use recorded::SOURCES;
-pub(crate) use steps::{CHOICE, HTTP_REQUEST, STEPS, WEBSOCKET};
+pub(crate) use steps::{CHOICE, HTTP_REQUEST, PART, STEPS, WEBSOCKET};
 pub(crate) use tcp::{COUNTS, FRAMING, WIDTHS};
 
 /// Units of times that are numbers, and their length in nanoseconds.
@@ -269,6 +269,7 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
     ];
     let in_steps = [
         &HTTP_REQUEST,
+        &PART,
         &WEBSOCKET,
         &RECONNECT,
         &FRAMING,

@@ -18,8 +18,8 @@ use document::yaml;
 use units::parse;
 
 pub use check::{
-    CheckSystem, Settings, SystemPart, SystemProblem, USERS_MAX, compile, compile_checking, figure,
-    is_token_byte, probes as probe_list,
+    BINARY, CheckSystem, Settings, SystemPart, SystemProblem, USERS_MAX, compile, compile_checking,
+    figure, is_token_byte, probes as probe_list,
 };
 pub use document::{Diagnostic, Severity, Source, render};
 pub use experiment::{Experiment, experiment};

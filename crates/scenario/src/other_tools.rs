@@ -1,6 +1,6 @@
 //! Words of other load generators (k6, Gatling, Locust, JMeter, Artillery, Tsung), and what to write here.
 //!
-//! They come before similar names: `foreach` resembles `forever` and means something else.
+//! They come before similar names.
 
 mod words;
 

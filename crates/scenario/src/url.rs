@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::check::is_secret_header;
+use plan::is_secret_header;
 
 /// How a bare URL is loaded.
 #[derive(Debug, Clone, PartialEq)]

@@ -11,6 +11,8 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use controller::Inputs;
 use document::Origin;
 use miette::{MietteDiagnostic, Severity as Level};
@@ -138,6 +140,20 @@ fn read_input(path: &Path, bytes_max: u64) -> Result<String, String> {
     }
 }
 
+/// Reads a file whose bytes a scenario wants, as base64.
+fn read_binary(path: &Path, bytes_max: u64) -> Result<String, String> {
+    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+    // Base64 takes four bytes for three.
+    let bytes_max = bytes_max / 4 * 3;
+    let mut bytes = Vec::new();
+    let read = file.take(bytes_max + 1).read_to_end(&mut bytes);
+    match read {
+        Ok(_) if bytes.len() as u64 <= bytes_max => Ok(STANDARD.encode(bytes)),
+        Ok(_) => Err(TOO_LARGE.to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 fn folder(name: &str) -> PathBuf {
     Path::new(name).parent().unwrap_or(Path::new("")).to_owned()
 }
@@ -217,7 +233,10 @@ pub(crate) fn try_compile(
     let inputs = RefCell::new(Inputs::default());
     let left = Cell::new(FILES_BYTES_MAX);
     let files = |name: &str| {
-        let text = read_input(&folder.join(name), left.get());
+        let text = match name.strip_prefix(scenario::BINARY) {
+            Some(name) => read_binary(&folder.join(name), left.get()),
+            None => read_input(&folder.join(name), left.get()),
+        };
         left.set(left.get() - text.as_ref().map_or(0, |text| text.len() as u64));
         let answer = (name.to_owned(), text.clone());
         inputs.borrow_mut().files.push(answer);

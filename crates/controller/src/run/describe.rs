@@ -142,6 +142,7 @@ fn measure(measure: &plan::Measure) -> MeasureInfo {
         MeasureKind::Request => "request",
         MeasureKind::Handshake => "handshake",
         MeasureKind::Message => "message",
+        MeasureKind::Redirect => "redirect",
         MeasureKind::Transaction => "transaction",
         MeasureKind::Check => "check",
         MeasureKind::Value => "value",

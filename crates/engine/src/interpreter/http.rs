@@ -18,6 +18,7 @@ use identity::Exchange;
 impl<'p> Interpreter<'p> {
     pub(super) fn request(&mut self, now_ns: u64, key: UserKey, http: &HttpOp) -> Flow {
         self.begin(now_ns, key);
+        self.follows.forget(key);
         if http.digest.is_some() {
             let values = self.users[key].value;
             self.identities.expect_challenge(key, values);
@@ -43,6 +44,18 @@ impl<'p> Interpreter<'p> {
 
     /// The endpoint of a request. The error says why there is none.
     fn locate(&mut self, key: UserKey, http: &HttpOp) -> Result<EndpointId, String> {
+        if let Some(hop) = self.follows.hop(key) {
+            return Ok(hop.endpoint);
+        }
+        self.first_endpoint(key, http)
+    }
+
+    /// The endpoint of a request before any redirect.
+    pub(super) fn first_endpoint(
+        &mut self,
+        key: UserKey,
+        http: &HttpOp,
+    ) -> Result<EndpointId, String> {
         let Some(slot) = http.located_by else {
             return Ok(self.users.endpoint(key, http.endpoint));
         };
@@ -86,24 +99,35 @@ impl<'p> Interpreter<'p> {
         now_ns: u64,
         key: UserKey,
         slot: ConnSlot,
-        http: &HttpOp,
+        http: &'p HttpOp,
     ) -> Result<(), String> {
         let user = &self.users[key];
         let out = &mut self.conns.commands.bytes;
         let start = out.len();
-        if let Some(request) = self.requests.constant(user.session, user.pc) {
+        if let Some(hop) = self.follows.hop(key) {
+            let (hop, endpoint) = (hop.clone(), self.conns.table[slot].endpoint);
+            let first = self.first_request(now_ns, key, http)?;
+            let out = &mut self.conns.commands.bytes;
+            hop.rewrite(&first, self.requests.authority(endpoint), out);
+        } else if let Some(request) = self.requests.constant(user.session, user.pc) {
             out.extend_from_slice(request);
         } else {
             let at = self.conns.table[slot].endpoint;
             let base_path = &*self.plan.endpoints[at.index()].base_path;
             let place = (self.requests.authority(at), base_path);
-            let scope = &mut self.users.scope(now_ns, key);
-            encode_http(http, place, scope, out)?;
+            let before = user.value;
+            encode_http(http, place, &mut self.users.scope(now_ns, key), out)?;
+            if http.redirects > 0 && self.users[key].value != before {
+                self.follows.remember(key, before);
+            }
         }
-        self.carry_cookies(now_ns, slot, &http.headers, &http.own_cookies, start);
+        let (headers, own_cookies) = self.own_headers(key, http);
+        self.carry_cookies(now_ns, slot, headers, own_cookies, start);
         match &http.digest {
-            Some(digest) => self.answer_challenge(now_ns, slot, digest, start),
-            None => Ok(()),
+            Some(digest) if !self.follows.left_host(key) => {
+                self.answer_challenge(now_ns, slot, digest, start)
+            }
+            _ => Ok(()),
         }
     }
 
@@ -204,11 +228,18 @@ impl<'p> Interpreter<'p> {
     ) {
         let key = self.conns[slot].user;
         let http = self.http_op(key);
-        self.trace_response(head, body);
+        let decoded = self.decoded(http, head, body);
+        let plain = match &decoded {
+            Ok(Some(plain)) => plain,
+            Ok(None) | Err(_) => body,
+        };
+        self.trace_response(head, plain);
         let keep_alive = self.may_keep(slot, surplus);
         self.conns[slot].reuse = Reuse::Served;
-        self.keep_cookies(now_ns, slot, &http.headers, head);
-        if http.digest.is_some() && self.is_challenged(slot, head) {
+        let endpoint = self.conns[slot].endpoint;
+        self.keep_cookies(now_ns, slot, self.own_headers(key, http).0, head);
+        let answers = http.digest.is_some() && !self.follows.left_host(key);
+        if answers && self.is_challenged(slot, head) {
             // It goes out once more, with the answer, as the same operation.
             if keep_alive {
                 return self.send_request(now_ns, key, slot);
@@ -221,21 +252,46 @@ impl<'p> Interpreter<'p> {
         } else {
             self.conns.close(&mut self.users, slot);
         }
+        if http.redirects > 0
+            && fetch::is_redirect(head.status)
+            && let Some(location) = head.header("location")
+        {
+            return self.redirected(now_ns, key, endpoint, (head.status, &*location));
+        }
+        let is_decoded = matches!(decoded, Ok(Some(_)));
         let received = Received {
             head: Some(head),
-            body,
+            body: plain,
+            is_decoded,
             label: Label::Nothing,
             took_ns: Some(now_ns.saturating_sub(self.users[key].due_ns)),
         };
-        let mut outcome = if http.status.allows(head.status) {
-            self.examine(now_ns, key, &http.save, &http.check, &received)
-        } else {
+        self.weigh_response(now_ns, key, &received, decoded.as_ref().err());
+    }
+
+    /// Looks into the last response of a request and ends its operation. `damage`: why its body cannot be decoded.
+    fn weigh_response(
+        &mut self,
+        now_ns: u64,
+        key: UserKey,
+        received: &Received<'_>,
+        damage: Option<&(Outcome, String)>,
+    ) {
+        let (http, Some(head)) = (self.http_op(key), received.head) else {
+            return;
+        };
+        let mut outcome = if !http.status.allows(head.status) {
             // What it lacks is not its fault: it is not the answer that was wanted.
-            let _ = self.keep(now_ns, key, &http.save, &received);
+            let _ = self.keep(now_ns, key, &http.save, received);
             self.explain(now_ns, key, Outcome::Status, || {
                 format!("status {}", head.status)
             });
             Outcome::Status
+        } else if let Some((outcome, detail)) = damage {
+            self.explain(now_ns, key, *outcome, || detail.clone());
+            *outcome
+        } else {
+            self.examine(now_ns, key, &http.save, &http.check, received)
         };
         if let Err(detail) = refuse_switch(head, &http.headers) {
             outcome = Outcome::HttpProtocol;

@@ -135,6 +135,7 @@ impl<'p> Interpreter<'p> {
             return Ok(Vec::new());
         }
         let received = Received {
+            is_decoded: false,
             head: Some(head),
             body,
             label: Label::Nothing,

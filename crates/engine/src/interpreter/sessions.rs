@@ -185,6 +185,7 @@ impl Interpreter<'_> {
         }
         self.conns.close_all(&mut self.users, key);
         self.identities.remove(key);
+        self.follows.forget(key);
         self.users.remove(key);
     }
 

@@ -13,7 +13,7 @@ use super::flow::Flow;
 use super::state::Interpreter;
 use crate::conn::http::encode_get;
 use crate::conn::{Decoder, EventStream, NEVER, Protocol, Stage};
-use crate::received::{Label, Received, UNCOMPRESSED, coding_of};
+use crate::received::{Label, Received, coding_of};
 use crate::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 
@@ -272,7 +272,10 @@ fn check_head(head: &Head<'_>) -> Result<(), (Outcome, String)> {
         return match coding_of(head) {
             None => Ok(()),
             Some(coding) => {
-                let detail = format!("the event stream is compressed with {coding}{UNCOMPRESSED}");
+                let detail = format!(
+                    "the event stream is compressed with {coding}; streams are not decompressed: remove \
+                     `accept-encoding` from its headers"
+                );
                 Err((Outcome::HttpProtocol, detail))
             }
         };

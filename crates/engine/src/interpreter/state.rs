@@ -8,6 +8,7 @@ use crate::measure::{Gauges, Recorder};
 use crate::messages::Messages;
 use crate::slots::UserKey;
 use crate::users::Users;
+use fetch::Follows;
 use identity::Identities;
 
 /// Runs the sessions of a shard's users.
@@ -19,6 +20,8 @@ pub(crate) struct Interpreter<'p> {
     pub(super) requests: Requests,
     /// Of users whose sessions keep cookies or answer challenges.
     pub(super) identities: Identities<UserKey>,
+    /// Of users that are on the way through redirects.
+    pub(super) follows: Follows<UserKey>,
     pub(crate) messages: Messages<'p>,
     pub(crate) recorder: Recorder,
     /// Operations of steps in flight.
@@ -43,6 +46,7 @@ impl<'p> Interpreter<'p> {
             conns,
             requests: Requests::new(plan),
             identities: Identities::default(),
+            follows: Follows::default(),
             messages: Messages::new(plan),
             recorder,
             in_flight: 0,

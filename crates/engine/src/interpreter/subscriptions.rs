@@ -117,6 +117,7 @@ fn is_same_for_all(path: &Template) -> bool {
     let mut parts = path.parts.iter();
     let end = parts.find(|part| match part {
         Part::Text(text) => text.contains('?'),
+        Part::Bytes(_) => false,
         Part::Expr(..) => true,
     });
     !matches!(end, Some(Part::Expr(..)))

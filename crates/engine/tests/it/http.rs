@@ -124,8 +124,8 @@ sessions:
         let respond = move |_: &str| vec![PeerAction::Send(gzip(coding))];
         run(&text, &mut HttpPeer::new(|_| MS, respond)).details()
     };
-    let advice = "; bodies are not decompressed: remove `accept-encoding` from the scenario's headers; without it \
-                  Throng requests no compression";
+    let advice = "; bodies are decompressed where the request accepts compression, by `options.accept_encoding` or its \
+                  own header `accept-encoding`";
     for (coding, name) in [
         ("content-encoding: gzip\r\n", "gzip"),
         ("content-encoding: br\r\n", "br"),

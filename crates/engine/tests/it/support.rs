@@ -19,6 +19,7 @@ pub(crate) fn plan(text: &str) -> Plan {
     let nothing = |_: &str| None;
     let file = |name: &str| match name {
         "rows.csv" => Ok("name,word\nann,a\nbob,b\ncy,c\n".to_owned()),
+        "base64:hello.txt" => Ok("aGVsbG8=".to_owned()),
         "counts.txt" => Ok("40 0 100 7 0 12.5 ".repeat(20)),
         "times.txt" => Ok((0..500).map(|n| format!("{}\n", n * n % 997)).collect()),
         _ => Err(format!("no file {name}")),

@@ -58,6 +58,8 @@ const COLUMNS: &[(&str, Kind, Get)] = &[
     ("errors", Rate, |r| r.errors as f64),
     ("bytes_out", Rate, |r| r.bytes_out as f64),
     ("bytes_in", Rate, |r| r.bytes_in as f64),
+    ("encoded_in", Rate, |r| r.encoded_in as f64),
+    ("decoded_in", Rate, |r| r.decoded_in as f64),
     ("unmatched", Rate, |r| r.unmatched as f64),
     ("lag_p50_ns", Gauge, |r| r.lag_p50_ns as f64),
     ("lag_p99_ns", Gauge, |r| r.lag_p99_ns as f64),

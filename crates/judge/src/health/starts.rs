@@ -280,7 +280,7 @@ fn users_are_requests(figures: &Figures) -> bool {
     let mut others = measures
         .iter()
         .enumerate()
-        .filter(|(_, m)| m.kind != "connect");
+        .filter(|(_, m)| !matches!(m.kind.as_str(), "connect" | "redirect"));
     let (Some((number, measure)), None) = (others.next(), others.next()) else {
         return false;
     };

@@ -7,31 +7,13 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use stats::rng::Rng;
 
+use super::functions::apply;
+use super::numbers::{EvalError, described, number, to_int};
 use super::value::Number;
 use super::{Binary, Context, Expr, Func, Unary, Value};
 
 /// Longest text that `random_string` makes, in characters.
 pub const RANDOM_STRING_MAX: i64 = 65_536;
-
-/// Why an expression has no value.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum EvalError {
-    /// Arithmetic, an order or an argument wanted a number.
-    #[error("{0} is not a number")]
-    NotANumber(String),
-    /// Two values that have no order, such as a text and a number.
-    #[error("{0} and {1} cannot be ordered")]
-    NoOrder(String, String),
-    /// `/` or `%` by zero.
-    #[error("division by zero")]
-    DivisionByZero,
-    /// A result beyond 64 bits.
-    #[error("integer overflow")]
-    Overflow,
-    /// An argument outside its range.
-    #[error("{0}")]
-    Argument(String),
-}
 
 impl Expr {
     /// The expression's value for this user. `and` and `or` look at their right side only where
@@ -94,6 +76,7 @@ pub fn fold_call(func: Func, args: &[Value]) -> Option<Result<Value, EvalError>>
         Func::Len => Some(Ok(length(first))),
         Func::Base64 => Some(Ok(base64(args))),
         Func::Raw => Some(Ok(first.clone())),
+        Func::Pure(function) => Some(apply(function, args)),
         Func::Items => Some(Ok(items(first))),
         Func::Json => Some(Ok(json(first, args.get(1)?))),
         Func::Random | Func::RandomString | Func::Pick | Func::Uuid | Func::Now => None,
@@ -247,6 +230,11 @@ fn call<C: Context>(func: Func, args: &[Expr], context: &mut C) -> Result<Value,
             values.map(|values| base64(&values))
         }
         Func::Raw => argument(args, 0, context),
+        Func::Pure(function) => {
+            let values: Result<Vec<Value>, EvalError> =
+                args.iter().map(|arg| arg.eval(context)).collect();
+            apply(function, &values?)
+        }
         Func::Items => Ok(items(&argument(args, 0, context)?)),
         Func::Json => {
             let text = argument(args, 0, context)?;
@@ -299,33 +287,4 @@ fn uuid(rng: &mut Rng) -> Value {
         low >> 48,
         low & 0xffff_ffff_ffff
     ))
-}
-
-fn number(value: &Value) -> Result<Number, EvalError> {
-    value
-        .number()
-        .ok_or_else(|| EvalError::NotANumber(described(value)))
-}
-
-/// Truncated towards zero; booleans are 0 and 1.
-fn to_int(value: &Value) -> Result<i64, EvalError> {
-    if let Value::Bool(b) = value {
-        return Ok(i64::from(*b));
-    }
-    match number(value)? {
-        Number::Int(i) => Ok(i),
-        Number::Float(f) if f.abs() < 9.2e18 => Ok(f as i64),
-        Number::Float(_) => Err(EvalError::Overflow),
-    }
-}
-
-/// A value as an error message shows it.
-fn described(value: &Value) -> String {
-    match value {
-        Value::Nothing => "nothing".to_owned(),
-        Value::Text(t) if t.chars().count() > 40 => {
-            format!("`{}…`", t.chars().take(40).collect::<String>())
-        }
-        other => format!("`{}`", other.to_text()),
-    }
 }

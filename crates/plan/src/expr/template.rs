@@ -32,9 +32,15 @@ impl Builder {
         for part in template.parts {
             match part {
                 Part::Text(text) => self.push_text(&text),
+                Part::Bytes(bytes) => self.push_bytes(bytes),
                 Part::Expr(expr, escape) => self.push_expr(expr, escape),
             }
         }
+    }
+
+    pub fn push_bytes(&mut self, bytes: Arc<[u8]>) {
+        self.end_text();
+        self.parts.push(Part::Bytes(bytes));
     }
 
     fn end_text(&mut self) {
@@ -66,6 +72,7 @@ impl Template {
         for part in &self.parts {
             match part {
                 Part::Text(text) => out.extend_from_slice(text.as_bytes()),
+                Part::Bytes(bytes) => out.extend_from_slice(bytes),
                 Part::Expr(Expr::Var(slot), escape) => {
                     context.var(*slot).write_escaped(*escape, out);
                 }

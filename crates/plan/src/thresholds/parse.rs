@@ -307,7 +307,7 @@ impl Names<'_> {
     fn example_measure(&self) -> String {
         let mut names = self.measures.iter().copied().rev();
         let name = names
-            .find(|name| *name != builtin::FAULTS_NAME)
+            .find(|name| ![builtin::FAULTS_NAME, builtin::REDIRECTS_NAME].contains(name))
             .unwrap_or("request");
         if name.contains([' ', ')']) {
             format!("\"{name}\"")

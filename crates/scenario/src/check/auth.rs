@@ -112,6 +112,7 @@ fn basic(user: Template, password: Template) -> Template {
     let args: Vec<Expr> = parts
         .map(|part| match part {
             Part::Text(text) => Expr::Const(Value::Text(text)),
+            Part::Bytes(bytes) => Expr::Const(Value::text(&String::from_utf8_lossy(&bytes))),
             Part::Expr(expr, _) => expr,
         })
         .collect();

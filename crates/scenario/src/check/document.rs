@@ -50,6 +50,7 @@ impl Checker<'_> {
             .map_or_else(Vec::new, |node| self.sessions(node));
         self.name_measures_by_tags();
         let faults = self.faults(&sessions);
+        let redirects = self.redirects_measure(&sessions);
         let (phases, singles) = self.arrivals_of(&fields, &sessions);
         let recorded = self.recorded(fields.key_place("regions"), &messages);
         let thresholds = fields.get("thresholds").map_or_else(Vec::new, |node| {
@@ -72,6 +73,7 @@ impl Checker<'_> {
             sessions,
             measures: std::mem::take(&mut self.measures),
             faults,
+            redirects,
             data,
             messages,
             phases,
@@ -151,13 +153,18 @@ impl Checker<'_> {
         if !sessions.iter().any(may_fail) {
             return builtin::CONNECT;
         }
-        let mut name = builtin::FAULTS_NAME.to_owned();
+        self.own_measure(builtin::FAULTS_NAME, MeasureKind::Check)
+    }
+
+    /// A measure that the scenario does not name; underscores follow its name where the scenario has another of it.
+    pub(super) fn own_measure(&mut self, name: &str, kind: MeasureKind) -> MeasureId {
+        let mut name = name.to_owned();
         while self.measures.iter().any(|measure| measure.name == name) {
             name.push('_');
         }
         self.measures.push(Measure {
             name,
-            kind: MeasureKind::Check,
+            kind,
             tags: Tags::new(),
             shared_name: None,
         });

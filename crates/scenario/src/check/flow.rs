@@ -1,6 +1,6 @@
 //! Steps that decide what comes next, and variables.
 
-use plan::expr::{Expr, Value};
+use plan::expr::{Binary, Escape, Expr, Func, Part, Pure, Template, Value};
 use plan::{MeasureId, MeasureKind, Op, Transaction};
 
 use super::Checker;
@@ -90,6 +90,56 @@ impl Checker<'_> {
                 None
             }
         }
+    }
+
+    /// Counts through a list that is kept as it was when the loop began.
+    pub(super) fn foreach_step(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
+        let list_value = self.expression(node, program);
+        let at_most = fields.get("max").and_then(|node| self.count(node));
+        let mut variable = |key: &str, otherwise: String| match fields.get(key) {
+            None => Some(program.slot(&otherwise)),
+            Some(node) => {
+                let word = self.word(node, "a variable's name")?;
+                self.variable(&word.text, &word.place, program)
+            }
+        };
+        // No variable of the scenario can have these names.
+        let item = variable("as", "the item".to_owned());
+        let index = variable("index", format!("number of {}", node.place.span.start));
+        let list = program.slot(&format!("list of {}", node.place.span.start));
+        let (Some(list_value), Some(item), Some(index)) = (list_value, item, index) else {
+            return;
+        };
+        let set = |slot, expr| Op::Set {
+            slot,
+            value: Template {
+                parts: vec![Part::Expr(expr, Escape::None)],
+            },
+        };
+        program.push(set(list, list_value));
+        program.push(set(index, Expr::Const(Value::Int(-1))));
+        let register = program.register();
+        let at_most = at_most.map(|count| Value::Int(i64::try_from(count).unwrap_or(i64::MAX)));
+        let args = [Expr::Var(list)]
+            .into_iter()
+            .chain(at_most.map(Expr::Const));
+        let start = program.push(Op::LoopStart {
+            register,
+            times: Expr::Call(Func::Pure(Pure::Rounds), args.collect()),
+            end: 0,
+        });
+        let body = program.pc();
+        let one = Box::new(Expr::Const(Value::Int(1)));
+        let next = Expr::Binary(Binary::Add, Box::new(Expr::Var(index)), one);
+        program.push(set(index, next));
+        let found = vec![Expr::Var(list), Expr::Var(index)];
+        program.push(set(item, Expr::Call(Func::Pure(Pure::Item), found)));
+        if let Some(steps) = fields.get("steps") {
+            self.steps(steps, program);
+        }
+        self.must_wait("foreach", fields.key_place("foreach"), start + 1, program);
+        program.push(Op::LoopEnd { register, body });
+        program.land(start);
     }
 
     pub(super) fn forever(&mut self, node: &Node, program: &mut Program) {

@@ -2,7 +2,7 @@
 
 use plan::expr::template::Builder;
 use plan::expr::{Escape, Part, Template};
-use plan::{HttpOp, MeasureKind, Op, StatusRule};
+use plan::{Digest, HttpOp, MeasureKind, Op, StatusRule};
 use units::parse::UnitError;
 
 use super::Checker;
@@ -22,6 +22,13 @@ struct Line<'n> {
     /// `GET /path` as written.
     name: String,
     location: Option<Location>,
+}
+
+/// What stands in a request's head besides its first line.
+struct Head {
+    headers: Vec<(String, Template)>,
+    own_cookies: Vec<String>,
+    digest: Option<Box<Digest>>,
 }
 
 impl Checker<'_> {
@@ -100,6 +107,7 @@ impl Checker<'_> {
                     path.push_text(text.split_once(' ').map_or("", |(_, url)| url).trim_start());
                 }
                 Part::Text(text) => path.push_text(&text),
+                Part::Bytes(bytes) => path.push_bytes(bytes),
                 Part::Expr(expr, escape) => path.push_expr(expr, escape),
             }
         }
@@ -148,22 +156,18 @@ impl Checker<'_> {
 
     fn request(&mut self, line: &Line<'_>, fields: &Fields<'_>, program: &mut Program) {
         let (body, content_type) = self.body(fields, program);
-        let mut headers = self.headers(fields.get("headers"), program);
-        let own_cookies = self.own_cookies(fields, &mut headers, program);
-        if let Some(content_type) = content_type {
-            add_absent(&mut headers, "content-type", &Template::fixed(content_type));
-        }
-        let mut digest = None;
-        match self.auth_of(fields, program) {
-            Some(Auth::Header(value)) => add_absent(&mut headers, "authorization", &value),
-            Some(Auth::Challenge(who)) => digest = Some(Box::new(who)),
-            None => {}
-        }
-        for (name, value) in &self.headers {
-            add_absent(&mut headers, name, value);
-        }
+        let Head {
+            headers,
+            own_cookies,
+            digest,
+        } = self.request_head(fields, content_type, program);
+        let encoding = headers
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case("accept-encoding"));
+        let decodes = encoding.is_some_and(|(_, value)| value.as_static() != Some("identity"));
         let status = self.status_rule(fields.get("status"));
         let save = self.saves(fields.get("save"), Of::Response, program);
+        let redirects = self.redirects_of(fields, &status, &save);
         let check = self.conditions(fields.get("check"), program);
         let name = line.name.clone();
         let measure = match fields.get("as") {
@@ -187,6 +191,8 @@ impl Checker<'_> {
             headers,
             own_cookies,
             body,
+            redirects,
+            decodes,
             digest,
             measure,
             status,
@@ -194,6 +200,38 @@ impl Checker<'_> {
             check,
             timeout_ns,
         })));
+    }
+
+    /// What stands in a request's head besides its first line.
+    fn request_head(
+        &mut self,
+        fields: &Fields<'_>,
+        content_type: Option<String>,
+        program: &mut Program,
+    ) -> Head {
+        let mut headers = self.headers(fields.get("headers"), program);
+        let own_cookies = self.own_cookies(fields, &mut headers, program);
+        if let Some(content_type) = content_type {
+            let value = Template::fixed(&content_type);
+            add_absent(&mut headers, "content-type", &value);
+        }
+        let mut digest = None;
+        match self.auth_of(fields, program) {
+            Some(Auth::Header(value)) => add_absent(&mut headers, "authorization", &value),
+            Some(Auth::Challenge(who)) => digest = Some(Box::new(who)),
+            None => {}
+        }
+        for (name, value) in &self.headers {
+            add_absent(&mut headers, name, value);
+        }
+        if let Some(codings) = &self.accept_encoding {
+            add_absent(&mut headers, "accept-encoding", codings);
+        }
+        Head {
+            headers,
+            own_cookies,
+            digest,
+        }
     }
 
     /// A step's own timeout, or the run's.
@@ -207,8 +245,8 @@ impl Checker<'_> {
         &mut self,
         fields: &Fields<'_>,
         program: &Program,
-    ) -> (Option<Template>, Option<&'static str>) {
-        let written: Vec<_> = ["body", "json", "form"]
+    ) -> (Option<Template>, Option<String>) {
+        let written: Vec<_> = ["body", "json", "form", "multipart"]
             .into_iter()
             .filter(|key| fields.get(key).is_some())
             .collect();
@@ -219,13 +257,19 @@ impl Checker<'_> {
             self.diagnostics.error("two-bodies", place, message);
         }
         if let Some(node) = fields.get("json") {
-            return (self.json(node, program), Some("application/json"));
+            return (
+                self.json(node, program),
+                Some("application/json".to_owned()),
+            );
         }
         if let Some(node) = fields.get("form") {
             return (
                 self.form(node, program),
-                Some("application/x-www-form-urlencoded"),
+                Some("application/x-www-form-urlencoded".to_owned()),
             );
+        }
+        if let Some(node) = fields.get("multipart") {
+            return self.multipart(node, program).unzip();
         }
         (
             fields
@@ -249,6 +293,7 @@ impl Checker<'_> {
             for part in self.template(&entry.value, Escape::None, program)?.parts {
                 match part {
                     Part::Text(text) => out.push_text(&url_text(&text)),
+                    Part::Bytes(bytes) => out.push_bytes(bytes),
                     Part::Expr(expr, _) => out.push_expr(expr, Escape::Url),
                 }
             }
@@ -289,7 +334,7 @@ impl Checker<'_> {
             };
             let control = |part: &Part| match part {
                 Part::Text(text) => text.chars().any(|c| c.is_control() && c != '\t'),
-                Part::Expr(..) => false,
+                Part::Bytes(_) | Part::Expr(..) => false,
             };
             if value.parts.iter().any(control) {
                 let message =

@@ -87,7 +87,7 @@ impl Checker<'_> {
     ) -> Option<Location> {
         let first = match template.parts.first() {
             Some(Part::Text(text)) => text.to_string(),
-            Some(Part::Expr(..)) | None => String::new(),
+            Some(Part::Bytes(_) | Part::Expr(..)) | None => String::new(),
         };
         for part in &template.parts {
             if let Part::Text(text) = part {

@@ -124,7 +124,7 @@ impl Checker<'_> {
             "event" => self.only_message(node, of, Source::Event),
             "id" => self.only_message(node, of, Source::EventId),
             "topic" => self.only_message(node, of, Source::Topic),
-            text if is_place(text) => self.pointer(node).map(Source::Pointer),
+            text if is_place(text) => self.place_or_places(node),
             text if text.contains('@') => {
                 let source = self.number_at(text, &word.place)?;
                 self.only_message(node, of, source)
@@ -165,7 +165,7 @@ impl Checker<'_> {
             }
         }
         match key {
-            "pointer" => self.pointer(value).map(Source::Pointer),
+            "pointer" => self.place_or_places(value),
             "regex" => self.regex_group(value, fields, of),
             "header" => {
                 let word = self.word(value, "a header's name")?;

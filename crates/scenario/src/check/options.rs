@@ -3,13 +3,14 @@
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
+use plan::expr::Template;
 use plan::{ConnectRetries, Dns, HttpConnections, HttpVersion, Mode, Options, Tls};
 use units::parse::{self, UnitError};
 
 use super::Checker;
 use super::fields::Fields;
 use super::program::Program;
-use crate::keys::{CONNECT_RETRIES, DNS, HTTP_VERSIONS, OPTIONS, TLS, Table};
+use crate::keys::{CODINGS, CONNECT_RETRIES, DNS, HTTP_VERSIONS, OPTIONS, TLS, Table};
 use document::node::{Node, NodeKind, Place};
 
 /// Most source addresses.
@@ -42,6 +43,8 @@ impl Checker<'_> {
         if let Some(node) = fields.get_or_default("cookies") {
             self.cookies = self.bool(&node).unwrap_or(false);
         }
+        self.redirect_options(&fields);
+        self.accept_encoding = self.content_codings(fields.get("accept_encoding"));
         let of_target = |key| target.and_then(|node| node.get(key));
         for (key, code) in [("tls", "two-tls"), ("http", "two-http")] {
             if let (Some(_), Some(place)) = (of_target(key), fields.key_place(key)) {
@@ -86,6 +89,15 @@ impl Checker<'_> {
             loops_count: fields.get("loops").and_then(|node| self.loops(node)),
             lag_max_ns: self.option_ns(&fields, "lag_max"),
         }
+    }
+
+    /// The value of `accept-encoding`.
+    fn content_codings(&mut self, node: Option<&Node>) -> Option<Template> {
+        let mut names = Vec::new();
+        for item in self.one_or_more(node?) {
+            names.extend(self.choice(item, CODINGS).map(|at| CODINGS[at]));
+        }
+        Some(Template::fixed(&names.join(", ")))
     }
 
     pub(crate) fn option_ns(&mut self, fields: &Fields<'_>, key: &str) -> u64 {

@@ -1,6 +1,7 @@
 //! Places in JSON: pointers, and JSONPath as far as it names one place.
 
-use plan::pointer_text;
+use plan::{Source, pointer_text};
+use serde_json_path::JsonPath;
 
 use super::Checker;
 use document::node::{Node, Place};
@@ -11,6 +12,34 @@ impl Checker<'_> {
     pub(super) fn pointer(&mut self, node: &Node) -> Option<Vec<String>> {
         let word = self.word(node, "a JSON pointer")?;
         self.pointer_tokens(&word.text, &word.place)
+    }
+
+    /// A JSON pointer, or JSONPath, which may name several places (RFC 9535).
+    pub(super) fn place_or_places(&mut self, node: &Node) -> Option<Source> {
+        let word = self.word(node, "a JSON pointer")?;
+        let text = word.text.as_str();
+        // One place is not a list of one, and a pointer cannot count from a list's end.
+        let is_one = !json_path::is_path(text)
+            || match json_path::tokens(text) {
+                Ok(_) => true,
+                Err(refused) => refused.message.contains("counts from the end"),
+            };
+        if is_one {
+            let tokens = self.pointer_tokens(text, &word.place);
+            return tokens.map(Source::Pointer);
+        }
+        let refused = match JsonPath::parse(text) {
+            // Each one multiplies the places that are looked at.
+            Ok(_) if text.matches("..").count() > 1 => {
+                "searches all levels (`..`) more than once".to_owned()
+            }
+            Ok(path) => return Some(Source::Path(path)),
+            Err(error) => format!("is not JSONPath: {error}"),
+        };
+        self.diagnostics
+            .error("bad-pointer", &word.place, format!("`{text}` {refused}"))
+            .hint("write $.items[0].id or /items/0/id for one place, $.items[*].id for a list");
+        None
     }
 
     /// The tokens of a pointer. Empty, or tokens that each begin with `/`, in which `~0` is `~` and `~1` is `/`.

@@ -117,7 +117,7 @@ pub(super) fn may_fail_in(ops: &[Op]) -> bool {
     let may_fail = |expr: &Expr| !matches!(expr, Expr::Const(_) | Expr::Var(_));
     ops.iter().any(|op| match op {
         Op::Set { value, .. } => value.parts.iter().any(|part| match part {
-            Part::Text(_) => false,
+            Part::Text(_) | Part::Bytes(_) => false,
             Part::Expr(expr, _) => may_fail(expr),
         }),
         // These want a number or a truth, which a variable need not hold.

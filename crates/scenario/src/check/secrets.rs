@@ -6,19 +6,7 @@
 
 use super::Checker;
 use document::node::Node;
-
-/// Parts of the names of headers whose values are secret.
-const HEADERS: &[&str] = &[
-    "authorization",
-    "cookie",
-    "token",
-    "secret",
-    "passw",
-    "api-key",
-    "apikey",
-    "access-key",
-    "auth-key",
-];
+use plan::is_secret_header;
 
 /// Names of parameters whose values are secret wherever they are used.
 const NAMES: &[&str] = &[
@@ -41,12 +29,6 @@ pub(super) struct Secrets {
     texts: Vec<(String, bool)>,
     /// Variables, and the texts that they are set to.
     variables: Vec<(String, String)>,
-}
-
-/// True for a header whose value is secret.
-pub(crate) fn is_secret_header(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    HEADERS.iter().any(|part| name.contains(part))
 }
 
 impl Checker<'_> {

@@ -150,6 +150,7 @@ impl Checker<'_> {
             "check" => self.check_step(value, fields, program),
             "measure" => self.measure_step(value, fields, program),
             "loop" => self.loop_step(value, fields, program),
+            "foreach" => self.foreach_step(value, fields, program),
             "forever" => self.forever(value, program),
             "while" => self.while_step(value, fields, program),
             "if" => self.if_step(value, fields, program),

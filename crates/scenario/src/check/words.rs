@@ -196,7 +196,7 @@ pub(super) fn fixed_text(template: &Template) -> Option<String> {
     for part in &template.parts {
         match part {
             Part::Text(piece) => text.push_str(piece),
-            Part::Expr(..) => return None,
+            Part::Bytes(_) | Part::Expr(..) => return None,
         }
     }
     Some(text)

@@ -241,6 +241,9 @@ pub(crate) static DNS: Table = Table {
     ]],
 };
 
+/// Content codings, as `accept-encoding` names them.
+pub(crate) const CODINGS: &[&str] = &["gzip", "deflate", "br", "zstd"];
+
 pub(crate) static OPTIONS: Table = Table {
     name: "options",
     groups: &[&[
@@ -320,6 +323,27 @@ pub(crate) static OPTIONS: Table = Table {
             default: Text("false"),
             doc: "Users store the cookies that responses and handshakes set, and send \
                   them back",
+        },
+        Key {
+            name: "redirects",
+            kind: Kind::Count,
+            default: Text("10"),
+            doc: "Redirects that a request follows, 0 to 50. One more is an error of kind \
+                  `redirect`",
+        },
+        Key {
+            name: "redirect_hosts",
+            kind: Kind::OneOrMore(&Kind::Text),
+            default: Absent,
+            doc: "Further hosts that redirects may lead to, as URLs without a path. Hosts \
+                  of the target and of steps need not be listed",
+        },
+        Key {
+            name: "accept_encoding",
+            kind: Kind::OneOrMore(&Kind::Word(CODINGS)),
+            default: Said("none are requested"),
+            doc: "Content codings that requests accept. Bodies are decoded where something \
+                  is saved from them",
         },
         Key {
             name: "tls",

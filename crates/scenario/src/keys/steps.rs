@@ -36,6 +36,12 @@ const HTTP: &[Key] = &[
         "Request body as a form, with its `content-type`",
     ),
     key(
+        "multipart",
+        PARTS,
+        Absent,
+        "Request body of several parts, with its `content-type`: form fields and files",
+    ),
+    key(
         "auth",
         STEP_AUTH,
         Said("`options.auth`"),
@@ -60,6 +66,14 @@ const HTTP: &[Key] = &[
         "Conditions, evaluated after `save`; a false one is an error of kind `check`",
     ),
     key(
+        "redirects",
+        Kind::Count,
+        Said(
+            "`options.redirects`; 0 if `status` names a redirect or `save` reads the header `location`",
+        ),
+        "Redirects to follow, 0 to 50; 0: a redirect is the response",
+    ),
+    key(
         "as",
         Kind::Text,
         Said("method and path, as written"),
@@ -72,6 +86,36 @@ const HTTP: &[Key] = &[
         "Limit from sending the request to the end of the response",
     ),
 ];
+
+const PARTS: Kind = Kind::Map(&Kind::OneOrMore(&Kind::Any(&[
+    Kind::Template,
+    Kind::Mapping(&PART),
+])));
+
+pub(crate) static PART: Table = Table {
+    name: "part",
+    groups: &[&[
+        key(
+            "file",
+            Kind::Text,
+            Absent,
+            "A file, relative to the scenario; at most 16 MiB. All users share its bytes",
+        ),
+        key("value", Kind::Template, Absent, "A text, instead of `file`"),
+        key(
+            "name",
+            Kind::Text,
+            Said("that of `file`"),
+            "The file name that is sent",
+        ),
+        key(
+            "type",
+            Kind::Text,
+            Said("`application/octet-stream` for a file, else none"),
+            "The content type of the part",
+        ),
+    ]],
+};
 
 pub(crate) static HTTP_REQUEST: Table = Table {
     name: "http request",
@@ -428,6 +472,36 @@ pub(crate) static STEPS: &[Table] = &[
                 Required,
                 "The steps of each iteration",
             ),
+        ]],
+    },
+    Table {
+        name: "foreach",
+        groups: &[&[
+            key(
+                "foreach",
+                Kind::Expression,
+                Required,
+                "A list in JSON text, such as `save` takes from a response",
+            ),
+            key(
+                "as",
+                Kind::Text,
+                Required,
+                "The variable that has the item. An object or a list is JSON text: `${json(item, '/id')}`",
+            ),
+            key(
+                "index",
+                Kind::Text,
+                Absent,
+                "The variable that has the item's number, from 0",
+            ),
+            key(
+                "max",
+                Kind::Count,
+                Said("all items"),
+                "Items after this number are left out",
+            ),
+            key("steps", Kind::Steps, Required, "The steps for each item"),
         ]],
     },
     Table {

@@ -17,10 +17,6 @@ pub(super) const WAITS: &[Words] = &[
 /// Other steps.
 pub(super) const STEP: &[Words] = &[
     form(
-        "foreach",
-        "write `loop: 10` with `steps`; `feed: NAME` takes the next row of a file under `data`",
-    ),
-    form(
         "repeat for times iterate iterations rounds count loopcount",
         "write `loop: 10` with `steps`",
     ),
@@ -130,15 +126,15 @@ pub(super) const REQUEST: &[Words] = &[
         "write the query into the path: `/search?q=${q}`",
     ),
     form(
-        "followredirect followredirects allowredirects maxredirects redirects redirect",
-        "redirects are not followed: save the header `location`, and request `${raw(location)}`",
+        "followredirect followredirects allowredirects maxredirects redirect",
+        "write `redirects: 10` to follow up to 10, or `redirects: 0` for none",
     ),
     form(
         "iftrue when condition",
         "put the request into the steps of an `if`",
     ),
     form(
-        "repeat count times foreach",
+        "repeat count times",
         "put the request into the steps of a `loop`",
     ),
 ];
@@ -253,8 +249,8 @@ pub(super) const OPTIONS: &[Words] = &[
         "write `target: http://HOST:PORT/` at the top level",
     ),
     form(
-        "followredirects followredirect maxredirects redirects",
-        "redirects are not followed: save the header `location`, and request `${raw(location)}`",
+        "followredirects followredirect maxredirects",
+        "write `redirects: 10` to follow up to 10, or `redirects: 0` for none",
     ),
 ];
 

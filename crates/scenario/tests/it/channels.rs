@@ -11,6 +11,7 @@ fn opened(step: &str) -> (WsOpen, String) {
     };
     let path = open.path.parts.iter().map(|part| match part {
         plan::expr::Part::Text(text) => text.to_string(),
+        plan::expr::Part::Bytes(_) => panic!("a path has no file"),
         plan::expr::Part::Expr(..) => "$".to_owned(),
     });
     ((**open).clone(), path.collect())

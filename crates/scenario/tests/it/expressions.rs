@@ -64,14 +64,14 @@ fn template(expression: &str) -> Template {
 }
 
 #[track_caller]
-fn value(expression: &str) -> Value {
+pub(crate) fn value(expression: &str) -> Value {
     template(expression)
         .eval(&mut user())
         .expect("the expression has a value")
 }
 
 #[track_caller]
-fn failure(expression: &str) -> String {
+pub(crate) fn failure(expression: &str) -> String {
     template(expression)
         .eval(&mut user())
         .expect_err("the expression has no value")

@@ -9,9 +9,11 @@ mod depth;
 mod documents;
 mod experiments;
 mod expressions;
+mod functions;
 mod identity;
 mod layout;
 mod markov;
+mod multipart;
 mod other_tools;
 mod plans;
 mod programs;
@@ -34,6 +36,8 @@ fn overrides(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 const FILES: &[(&str, &str)] = &[
+    ("base64:photo.jpg", "/9j/AA=="),
+    ("base64:broken.jpg", "?"),
     ("gaps.txt", "# seconds\n0.5\n250ms\n\n1\n"),
     ("bad.txt", "1\ntwo\n"),
     ("counts.txt", "3 0 5\n0,4 # the end\n"),

@@ -14,9 +14,8 @@ fn hint(text: &str) -> String {
 #[test]
 fn steps_of_other_tools_are_explained() {
     for (step, expected) in [
-        ("foreach: items", "write `loop: 10`"),
-        ("forEach: items", "write `loop: 10`"),
-        ("for_each: items", "write `loop: 10`"),
+        ("forEach: items", "did you mean `foreach`?"),
+        ("for_each: items", "did you mean `foreach`?"),
         ("repeat: 3", "write `loop: 10`"),
         ("sleep: 1s", "write `think: 1s`"),
         ("pause: 1s", "write `think: 1s`"),
@@ -56,7 +55,7 @@ fn keys_of_other_tools_are_explained() {
         ("statusCode: 200", "write `status: 200`"),
         ("sleep: 1s", "as a step of its own, write `think: 1s`"),
         ("think: 1s", "`think` is a step of its own"),
-        ("followRedirects: true", "redirects are not followed"),
+        ("followRedirects: true", "write `redirects: 10` to follow"),
     ] {
         let found = hint(&with_steps(&format!("- get: /\n  {written}")));
         assert!(found.starts_with(expected), "{written}: {found}");

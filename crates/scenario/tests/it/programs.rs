@@ -2,7 +2,8 @@
 
 use plan::expr::{Escape, Expr, Part, Template, Value};
 use plan::{
-    EndpointId, MatchTest, MeasureKind, Op, Payload, Plan, Session, Slot, Source, StatusRule,
+    EndpointId, HttpOp, MatchTest, MeasureKind, Op, Payload, Plan, Session, Slot, Source,
+    StatusRule,
 };
 use stats::dist::Dist;
 
@@ -140,7 +141,8 @@ fn requests_have_bodies_and_headers() {
             "POST /a",
             "PUT /b",
             "DELETE https://other:99/x",
-            "PURGE /y"
+            "PURGE /y",
+            "redirects"
         ]
     );
 }
@@ -531,4 +533,49 @@ fn brackets_in_a_pointer_are_warned_of() {
         let hint = format!("for an item of a list write {expected}");
         assert_eq!(diagnostics[0].hint.as_deref(), Some(&*hint));
     }
+}
+
+#[test]
+fn redirects_are_followed_unless_the_request_wants_them() {
+    let text = "
+target: http://h/
+options: { redirects: 4, redirect_hosts: [ 'https://login.test', 'http://b.test:81/' ], accept_encoding: [gzip, br] }
+sessions:
+  s:
+    - get: /a
+    - { get: /b, redirects: 2 }
+    - { get: /c, status: [200, 302] }
+    - { get: /d, status: 200..399 }
+    - { get: /e, save: { to: { header: Location } } }
+    - { get: /f, headers: { accept-encoding: identity } }
+arrivals: [ { hold: 1s } ]
+";
+    let plan = plan(text);
+    let requests: Vec<&HttpOp> = plan.sessions[0]
+        .ops
+        .iter()
+        .filter_map(|op| match op {
+            Op::Http(http) => Some(&**http),
+            _ => None,
+        })
+        .collect();
+    let redirects: Vec<u8> = requests.iter().map(|http| http.redirects).collect();
+    assert_eq!(redirects, [4, 2, 0, 4, 0, 4]);
+    let decodes: Vec<bool> = requests.iter().map(|http| http.decodes).collect();
+    assert_eq!(decodes, [true, true, true, true, true, false]);
+    let hosts = plan.endpoints.iter().map(|e| (e.tls, &*e.host, e.port));
+    let hosts: Vec<_> = hosts.collect();
+    assert_eq!(
+        hosts,
+        [
+            (false, "h", 80),
+            (true, "login.test", 443),
+            (false, "b.test", 81)
+        ]
+    );
+    let measure = &plan.measures[plan.redirects.index()];
+    assert_eq!(
+        (&*measure.name, measure.kind),
+        ("redirects", MeasureKind::Redirect)
+    );
 }

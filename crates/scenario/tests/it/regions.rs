@@ -34,8 +34,8 @@ fn shares_are_kept_as_written() {
     );
     assert_eq!(
         plan.measures.len(),
-        5,
-        "users measure what the scenario says"
+        6,
+        "users measure what the scenario says, and redirects"
     );
     let recorded = plan.recorded().measures;
     let names: Vec<&str> = recorded.iter().map(|m| m.name.as_str()).collect();
@@ -50,6 +50,8 @@ fn shares_are_kept_as_written() {
         "GET / (area=back, region=sydney)",
         "POST /buy (region=ireland)",
         "POST /buy (region=sydney)",
+        "redirects (region=ireland)",
+        "redirects (region=sydney)",
     ];
     assert_eq!(names, expected);
 }

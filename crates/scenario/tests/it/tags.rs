@@ -55,6 +55,7 @@ fn steps_inherit_the_tags_of_their_session_and_groups() {
         ("buy/pay", "area=checkout group=buy/pay who=buyer"),
         ("POST /pay", "area=checkout group=buy/pay who=buyer"),
         ("check", "area=checkout group=buy/pay who=buyer"),
+        ("redirects", ""),
     ];
     let expected = expected.map(|(name, tags)| (name.to_owned(), tags.to_owned()));
     assert_eq!(measures(&plan), expected);
@@ -83,6 +84,7 @@ arrivals: [ { hold: 1s } ]
         "GET / (other)",
         "GET / (a=x, b=z)",
         "GET / (a=y, b=z)",
+        "redirects",
     ];
     assert_eq!(names, expected);
 }

@@ -152,10 +152,15 @@ fn variable_name(plan: &Plan, session: Option<SessionId>, slot: Slot) -> Option<
     session.slot_names.get(slot.index()).map(String::as_str)
 }
 
-/// True for connections and transactions, which are no steps of their own.
+/// True for connections, redirects and transactions, which are no steps of their own.
 fn is_aside(plan: &Plan, id: MeasureId) -> bool {
     let measure = plan.measures.get(id.index());
-    measure.is_some_and(|m| matches!(m.kind, MeasureKind::Connect | MeasureKind::Transaction))
+    measure.is_some_and(|m| {
+        matches!(
+            m.kind,
+            MeasureKind::Connect | MeasureKind::Redirect | MeasureKind::Transaction
+        )
+    })
 }
 
 /// What became of a session, in words.

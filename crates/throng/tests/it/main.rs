@@ -25,6 +25,7 @@ mod kill;
 mod lab;
 mod market;
 mod model;
+mod needs;
 #[cfg(feature = "web")]
 mod pages;
 #[cfg(feature = "web")]

@@ -19,6 +19,7 @@ const FLOORS: &[&[&str]] = &[
     &[
         "channels",
         "document",
+        "fetch",
         "identity",
         "judge",
         "probe",

@@ -12,6 +12,7 @@ const PURE: &[&str] = &[
     "stats",
     "document",
     "expression",
+    "fetch",
     "scenario",
     "judge",
     "compare",

@@ -1,0 +1,110 @@
+//! Loops over lists that responses have, and files in bodies.
+
+use record::Outcome;
+
+use crate::peers::{HttpPeer, ok};
+use crate::support::{MS, Ran, run};
+
+fn play(steps: &str, list: &'static str) -> (Ran, Vec<String>) {
+    let text = format!(
+        "
+name: lists
+target: http://a.test/
+sessions:
+  main:
+{steps}
+arrivals: [ {{ constant: 1/s, for: 1s }}, {{ hold: 4s }} ]
+"
+    );
+    let mut peer = HttpPeer::new(|_| MS, |_| ok(list));
+    let ran = run(&text, &mut peer);
+    let lines = peer.requests.iter();
+    let lines = lines.filter_map(|request| Some(request.split(' ').nth(1)?.to_owned()));
+    (ran, lines.collect())
+}
+
+const LOOP: &str = "    - { get: /list, save: { found: /items } }
+    - foreach: found
+      as: item
+      index: n
+      steps:
+        - { get: \"/${n}/${json(item, '/id')}\", as: item }
+    - { get: \"/end/${n}\", as: end }";
+
+#[test]
+fn each_item_of_a_list_is_visited_in_its_order() {
+    let list = r#"{"items": [{"id": "a"}, {"id": 7}, {"name": "no id"}]}"#;
+    let (ran, paths) = play(LOOP, list);
+    assert_eq!(paths, ["/list", "/0/a", "/1/7", "/2/", "/end/2"]);
+    assert_eq!(ran.outcomes("item"), [Outcome::Ok; 3]);
+}
+
+#[test]
+fn an_empty_list_has_no_rounds_and_a_limit_ends_a_long_one() {
+    let (_, paths) = play(LOOP, r#"{"items": []}"#);
+    assert_eq!(paths, ["/list", "/end/-1"]);
+    let limited = LOOP.replace("index: n", "index: n\n      max: 2");
+    let (_, paths) = play(&limited, r#"{"items": [1, 2, 3, 4]}"#);
+    assert_eq!(paths, ["/list", "/0/", "/1/", "/end/1"]);
+}
+
+#[test]
+fn what_is_no_list_is_an_error() {
+    let (ran, paths) = play(LOOP, r#"{"items": {"id": 1}}"#);
+    assert_eq!(paths, ["/list"]);
+    assert_eq!(ran.counted("steps", Outcome::Step), 1);
+    let details = ran.details();
+    assert!(details[0].contains("is not a list in JSON"), "{details:?}");
+}
+
+#[test]
+fn loops_over_lists_nest() {
+    let steps = "    - { get: /list, save: { rows: body } }
+    - foreach: rows
+      as: row
+      steps:
+        - foreach: row
+          as: cell
+          steps: [ { get: \"/${cell}\", as: cell } ]";
+    let (_, paths) = play(steps, "[[1, 2], [], [3]]");
+    assert_eq!(paths, ["/list", "/1", "/2", "/3"]);
+}
+
+#[test]
+fn a_file_is_sent_with_a_users_own_fields() {
+    let text = "
+name: upload
+target: http://a.test/
+sessions:
+  main:
+    - post: /upload
+      multipart: { who: \"user ${user}\", file: { file: hello.txt, type: text/plain } }
+arrivals: [ { constant: 2/s, for: 1s }, { hold: 4s } ]
+";
+    let mut peer = HttpPeer::new(|_| MS, |_| ok("thanks"));
+    run(text, &mut peer);
+    assert_eq!(peer.requests.len(), 2);
+    for (number, request) in peer.requests.iter().enumerate() {
+        assert!(
+            request.contains(&format!("user {number}\r\n--")),
+            "{request}"
+        );
+        assert!(
+            request
+                .contains("filename=\"hello.txt\"\r\ncontent-type: text/plain\r\n\r\nhello\r\n--")
+        );
+    }
+}
+
+#[test]
+fn json_path_saves_a_list_of_all_places() {
+    let steps = "    - get: /list
+      save: { open: '$.items[?(@.open == true)].id', all: '$..id', none: '$.items[*].name', one: '$.items[0].id' }
+    - { get: \"/${join(open, '-')}/${join(all, '-')}/${none}/${one}\", as: found }";
+    let list =
+        r#"{"id": 0, "items": [{"id": 1, "open": true}, {"id": 2}, {"id": "x", "open": true}]}"#;
+    let (_, paths) = play(steps, list);
+    assert_eq!(paths, ["/list", "/1-x/0-1-2-x/%5B%5D/1"]);
+    let (ran, _) = play(steps, "no JSON");
+    assert!(ran.details()[0].contains("no JSON"), "{:?}", ran.details());
+}

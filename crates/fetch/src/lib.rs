@@ -1,0 +1,14 @@
+//! What browsers do around an HTTP exchange: they follow redirects and decode contents.
+//!
+//! [`reference`] resolves the `Location` of a redirect (RFC 3986 §5), [`redirect`] says what is requested there (RFC 9110
+//! §15.4) and rewrites the request's bytes, [`Follows`] keeps who is on the way through redirects: all others cost nothing. [`content`] decodes what servers
+//! compressed.
+
+pub mod content;
+mod follows;
+mod redirect;
+mod reference;
+
+pub use follows::Follows;
+pub use redirect::{Hop, is_redirect, target_and_host};
+pub use reference::{Address, Unfollowable, resolve};

@@ -1,0 +1,116 @@
+//! Functions of texts.
+
+use base64::Engine;
+use base64::engine::DecodePaddingMode;
+use base64::engine::GeneralPurpose;
+use base64::engine::general_purpose::{GeneralPurposeConfig, URL_SAFE_NO_PAD};
+
+use super::{TEXT_BYTES_MAX, bounded, wrong};
+use crate::expr::numbers::to_int;
+use crate::expr::{Escape, EvalError, Value};
+
+/// Either padding is fine.
+const LENIENT: GeneralPurposeConfig =
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+
+pub(super) fn replace(text: &str, part: &str, by: &str) -> Result<Value, EvalError> {
+    if part.is_empty() {
+        return Err(wrong("replace: the text to be replaced is empty"));
+    }
+    // As long as it can become: so nothing is built that is refused after.
+    let grown = text.matches(part).count().saturating_mul(by.len());
+    if text.len().saturating_add(grown) > TEXT_BYTES_MAX {
+        return Err(wrong(format!(
+            "replace: the text would have more than {TEXT_BYTES_MAX} bytes"
+        )));
+    }
+    bounded(&text.replace(part, by))
+}
+
+/// `range`: where it starts, and how many characters it has; without that, up to the end.
+pub(super) fn substring(text: &str, range: &[Value]) -> Result<Value, EvalError> {
+    let start = to_int(range.first().unwrap_or(&Value::Int(0)))?;
+    let skipped = match usize::try_from(start) {
+        Ok(start) => start,
+        Err(_) => {
+            let from_end = usize::try_from(start.unsigned_abs()).unwrap_or(usize::MAX);
+            text.chars().count().saturating_sub(from_end)
+        }
+    };
+    let count = match range.get(1) {
+        Some(count) => usize::try_from(to_int(count)?).unwrap_or(0),
+        None => usize::MAX,
+    };
+    let text: String = text.chars().skip(skipped).take(count).collect();
+    Ok(Value::text(&text))
+}
+
+/// An empty separator divides between characters.
+pub(super) fn split(text: &str, separator: &str) -> Value {
+    let parts: Vec<String> = match separator {
+        "" => text.chars().map(String::from).collect(),
+        _ => text.split(separator).map(str::to_owned).collect(),
+    };
+    Value::text(&serde_json::Value::from(parts).to_string())
+}
+
+pub(super) fn join(list: &str, separator: &str) -> Result<Value, EvalError> {
+    let items: Vec<serde_json::Value> = serde_json::from_str(list)
+        .map_err(|_| wrong("join: the first argument is not a list in JSON"))?;
+    let texts: Vec<_> = items
+        .iter()
+        .map(|item| Value::from_json(&item.to_string()).to_text())
+        .collect();
+    let length: usize = texts.iter().map(|text| text.len() + separator.len()).sum();
+    if length > TEXT_BYTES_MAX + separator.len() {
+        return Err(wrong(format!(
+            "join: the text would have more than {TEXT_BYTES_MAX} bytes"
+        )));
+    }
+    bounded(&texts.join(separator))
+}
+
+/// How many items a list has, `at_most` that many.
+pub(super) fn rounds(list: &str, at_most: Option<&Value>) -> Result<Value, EvalError> {
+    let items = json::items(list.as_bytes());
+    let count = items.map(|items| items.len() as i64).ok_or_else(|| {
+        let shown: String = list.chars().take(40).collect();
+        wrong(format!("foreach: `{shown}` is not a list in JSON"))
+    })?;
+    let at_most = at_most.map_or(Ok(i64::MAX), to_int)?;
+    Ok(Value::Int(count.min(at_most)))
+}
+
+/// The item at a place; nothing where there is none.
+pub(super) fn item(list: &str, place: &str) -> Value {
+    match json::pointer(list.as_bytes(), &[place.to_owned()]) {
+        Some(found) => Value::from_json(&String::from_utf8_lossy(found)),
+        None => Value::Nothing,
+    }
+}
+
+/// Of all texts together.
+pub(super) fn base64_url(args: &[Value]) -> Value {
+    let mut bytes = Vec::new();
+    args.iter().for_each(|arg| arg.write_text(&mut bytes));
+    Value::text(&URL_SAFE_NO_PAD.encode(bytes))
+}
+
+pub(super) fn base64_decode(text: &str) -> Result<Value, EvalError> {
+    let alphabet = match text.contains(['-', '_']) {
+        true => &base64::alphabet::URL_SAFE,
+        false => &base64::alphabet::STANDARD,
+    };
+    let bytes = GeneralPurpose::new(alphabet, LENIENT)
+        .decode(text)
+        .map_err(|error| wrong(format!("base64_decode: {error}")))?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| wrong("base64_decode: the bytes are not UTF-8"))?;
+    Ok(Value::text(&text))
+}
+
+pub(super) fn url(text: &str) -> Value {
+    let mut out = Vec::new();
+    Value::text(text).write_escaped(Escape::Url, &mut out);
+    Value::text(&String::from_utf8_lossy(&out))
+}
