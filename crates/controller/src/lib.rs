@@ -42,8 +42,8 @@ pub use probe::{ProbeError, Probed};
 pub use run::probing::target_location;
 pub use run::tick::{Second, Tick, TickMeasure};
 pub use run::{
-    ConductError, Conducted, NetnsError, RunRequest, TooSmall, TryRequest, conduct, counted,
-    try_user,
+    AttachRequest, ConductError, Conducted, NetnsError, RunRequest, TooSmall, TryRequest, attach,
+    conduct, counted, try_user,
 };
 pub use surroundings::Surroundings;
 pub use target::{LISTENING, TargetError};

@@ -3,6 +3,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `conductor` | the run while it goes on, and its end |
+//! | `attach` | the run of a fleet whose controller is gone |
 //! | `attempt` | one user at once, without a record |
 //! | `preflight` | refuses a run that is too large for this machine |
 //! | `places` | network namespaces of regions, and the addresses that names have in each |
@@ -16,6 +17,7 @@
 //! | `probing` | the server's side |
 //! | `tick` | a second of the run for the live view |
 
+mod attach;
 mod attempt;
 #[cfg(test)]
 mod blame;
@@ -68,6 +70,7 @@ use probing::Probing;
 use regions::Numbering;
 use tick::Tick;
 
+pub use attach::{AttachRequest, attach};
 pub use attempt::{TryRequest, try_user};
 pub use error::{ConductError, TooSmall, counted};
 pub use places::NetnsError;
@@ -135,6 +138,7 @@ pub fn conduct(
     let setup = prepare(&plan, address, of_plan, (folder, generator.cores))?;
     let (program, throng, scenario) = (request.program, request.version, &request.scenario);
     let workers_count = generator.workers_count;
+    let kept_shares = generator.shares.clone();
     let fleet = request.fleet.as_ref();
     let fleet = fleet.map(|fleet| (Rc::clone(fleet), generator.shares));
     let workers = SpawnRequest::new((workers_count, fleet), program, throng, scenario);
@@ -163,6 +167,16 @@ pub fn conduct(
     if let Some(text) = generator.warning {
         journal.event(0, EventKind::Note { text })?;
     }
+    if let Some(fleet) = &request.fleet {
+        let known = (kept_shares, setup.target, journal.info());
+        attach::keep(
+            fleet.as_ref(),
+            &plan,
+            known,
+            zero,
+            request.allow_lost_workers,
+        )?;
+    }
     pool.start(zero);
     let mut run = Conductor {
         plan: &plan,
@@ -184,7 +198,11 @@ pub fn conduct(
     let outcome = run.play(&mut pool, on_tick);
     // The record can be closed once no loop sends rows.
     drop(pool);
-    run.conclude(outcome)
+    let conducted = run.conclude(outcome)?;
+    if let Some(fleet) = &request.fleet {
+        attach::conclude(fleet.as_ref(), conducted.summary.verdict);
+    }
+    Ok(conducted)
 }
 
 /// Brings a lab to where a run begins, adds what it wants to be queried, and checks all of that.

@@ -24,7 +24,7 @@
 mod agent;
 pub(crate) mod carrier;
 mod check;
-mod clock;
+pub(crate) mod clock;
 mod connection;
 mod credits;
 pub(crate) mod fleet;

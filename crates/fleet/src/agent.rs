@@ -12,11 +12,12 @@ use controller::PROTOCOL_VERSION;
 use futures_util::StreamExt;
 use tokio::time::timeout;
 
-use crate::cards::{self, AgentCard, LAST, RENEW, json, parse};
-use crate::carrier::abort;
+use crate::cards::{self, AgentCard, RENEW, json, parse};
+use crate::carrier::{abort, send_rest};
 use crate::job::Job;
 use crate::nats::{ANSWER_TIME_MAX, Nats};
 use crate::session::{Offer, Reply, Request};
+use crate::spool::{Owner, Spool};
 use crate::{FleetError, names};
 
 /// How often the agent looks at its worker, and at whether it is to end.
@@ -31,6 +32,9 @@ pub struct AgentOptions<'a> {
     pub labels: Vec<(String, String)>,
     /// How many agents share this machine.
     pub parts: u32,
+    /// Where spools are kept, and the bound of one in bytes.
+    pub spool: &'a Path,
+    pub spool_bytes_max: u64,
     /// The program that is started as `PROGRAM agent --job`.
     pub program: &'a Path,
     /// Throng's version.
@@ -101,6 +105,15 @@ impl<'a> Agent<'a> {
                 "agent {} waits for runs at {}",
                 self.card.name, self.nats.server
             ));
+            for (owner, spool) in
+                Spool::left_behind(self.options.spool, |o| o.server == nats.server)
+            {
+                say(&format!(
+                    "agent {} sends what run {} left behind",
+                    owner.agent, owner.run
+                ));
+                send_rest(&nats, &owner, spool, "it was killed, and started again");
+            }
             let mut until_renewal = RENEW;
             while !stop.load(Ordering::Relaxed) {
                 let request = timeout(LOOK, requests.next()).await;
@@ -135,7 +148,7 @@ impl<'a> Agent<'a> {
     }
 
     async fn put_card(&self) -> Result<(), FleetError> {
-        let agents = self.nats.bucket(names::AGENTS, LAST).await?;
+        let agents = self.nats.bucket(names::AGENTS).await?;
         let put = agents.put(&self.card.name, json(&self.card)).await;
         put.map_err(|error| self.nats.refused("keep the agent's card", &error))?;
         Ok(())
@@ -144,11 +157,19 @@ impl<'a> Agent<'a> {
     async fn leave(&mut self) {
         if let Some(mut worker) = self.worker.take() {
             worker.end();
-            let (run, name) = (&worker.run, &self.card.name);
-            abort(&self.nats, run, name, "its agent was stopped").await;
+            abort(
+                &self.nats,
+                &worker.run,
+                &self.card.name,
+                "its agent was stopped",
+            )
+            .await;
+            if let Some((_, spool)) = self.spool_of(&worker.run) {
+                spool.remove();
+            }
         }
         let gone = async {
-            if let Ok(agents) = self.nats.bucket(names::AGENTS, LAST).await {
+            if let Ok(agents) = self.nats.bucket(names::AGENTS).await {
                 let _ = agents.delete(&self.card.name).await;
             }
         };
@@ -195,6 +216,8 @@ impl<'a> Agent<'a> {
             url: self.options.url.to_owned(),
             agent: self.card.name.clone(),
             offer,
+            spool: self.options.spool.to_owned(),
+            spool_bytes_max: self.options.spool_bytes_max,
         };
         let mut command = Command::new(self.options.program);
         // A process group of its own: Ctrl-C reaches the agent, which decides.
@@ -230,8 +253,21 @@ impl<'a> Agent<'a> {
         say(&format!("run {} ended", worker.run));
         // After an end in good order the controller has gone on.
         let why = format!("its process ended ({status})");
-        abort(&self.nats, &worker.run, &self.card.name, &why).await;
+        match self.spool_of(&worker.run) {
+            Some((owner, spool)) => send_rest(&self.nats, &owner, spool, &why),
+            None => abort(&self.nats, &worker.run, &self.card.name, &why).await,
+        }
         true
+    }
+
+    /// What its worker of this run has left behind.
+    fn spool_of(&self, run: &str) -> Option<(Owner, Spool)> {
+        let own = Owner {
+            server: self.nats.server.clone(),
+            run: run.to_owned(),
+            agent: self.card.name.clone(),
+        };
+        Spool::left_behind(self.options.spool, |owner| *owner == own).pop()
     }
 }
 

@@ -9,6 +9,9 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 use trust::{Verify, client_config};
 
+use crate::cards::LAST;
+use crate::names;
+
 /// How long the first connection may take.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(5);
 /// How long an answer of NATS is waited for.
@@ -17,6 +20,9 @@ pub(crate) const ANSWER_TIME_MAX: Duration = Duration::from_secs(5);
 const PING_INTERVAL: Duration = Duration::from_secs(1);
 /// Longest pause between two attempts to connect again.
 const PAUSE_MAX: Duration = Duration::from_millis(500);
+
+/// Runs that are over are listed for this time.
+const ENDED_AGE_MAX: Duration = Duration::from_secs(7 * 24 * 3_600);
 
 /// Why NATS cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -149,25 +155,25 @@ impl Nats {
         }
     }
 
-    /// A bucket whose entries go after `age`; it is made if there is none.
-    pub(crate) async fn bucket(&self, name: &str, age: Duration) -> Result<kv::Store, NatsError> {
-        let made = bucket(&self.jet, name, age).await;
+    /// This bucket; it is made if there is none.
+    pub(crate) async fn bucket(&self, name: &str) -> Result<kv::Store, NatsError> {
+        let made = bucket(&self.jet, name).await;
         made.map_err(|error| self.refused(&format!("keep the bucket {name}"), &error))
     }
 }
 
-/// A bucket whose entries go after `age`. The client's own way to make one requires a newer server than 2.9.
-pub(crate) async fn bucket(
-    jet: &Context,
-    name: &str,
-    age: Duration,
-) -> Result<kv::Store, async_nats::Error> {
+/// This bucket; it is made if there is none. The client's own way to make one requires a newer server than 2.9.
+pub(crate) async fn bucket(jet: &Context, name: &str) -> Result<kv::Store, async_nats::Error> {
+    let (storage, age) = match name {
+        names::ENDED => (stream::StorageType::File, ENDED_AGE_MAX),
+        _ => (stream::StorageType::Memory, LAST),
+    };
     let config = stream::Config {
         name: format!("KV_{name}"),
         subjects: vec![format!("$KV.{name}.>")],
         max_messages_per_subject: 1,
         max_age: age,
-        storage: stream::StorageType::Memory,
+        storage,
         discard: stream::DiscardPolicy::New,
         allow_rollup: true,
         deny_delete: true,

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -19,6 +19,8 @@ use super::protocol::{Introduction, ROWS_WINDOW, ToController, ToWorker};
 
 /// How long a worker may take to compile its slice and get its loops ready, and to answer.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(120);
+/// How often it is looked whether rows can be passed on.
+const ROWS_LOOK: Duration = Duration::from_millis(20);
 
 /// The sending half of the connection, and when something last came from the worker.
 #[derive(Debug)]
@@ -49,6 +51,11 @@ impl Link {
     /// On this machine's monotonic clock.
     pub(super) fn received_ns(&self) -> u64 {
         self.received_ns.load(Ordering::Relaxed)
+    }
+
+    /// Whether what the worker sends is kept until it was stored.
+    fn keeps(&self) -> bool {
+        self.carrier.keeps()
     }
 
     /// Whether our own side is cut off.
@@ -214,10 +221,7 @@ impl Connection {
             }
             ToController::Rows(rows) => {
                 check.rows(&rows).map_err(|error| error.to_string())?;
-                let sent = forward.try_send(rows);
-                return sent
-                    .map(|()| false)
-                    .map_err(|_| "it sent more rows than its window allows".to_owned());
+                return self.forward(rows, forward).map(|()| false);
             }
             ToController::Usage(usage) => News::Usage { worker, usage },
             ToController::Failed { why } => return Err(why),
@@ -232,6 +236,26 @@ impl Connection {
     }
 }
 
+impl Connection {
+    /// Passes rows on. What is kept until it was stored is not limited by a window: it waits here for a slow disk.
+    fn forward(
+        &self,
+        mut rows: Vec<Measurement>,
+        forward: &SyncSender<Vec<Measurement>>,
+    ) -> Result<(), String> {
+        loop {
+            match forward.try_send(rows) {
+                Ok(()) => return Ok(()),
+                Err(TrySendError::Full(back)) if self.link.keeps() => rows = back,
+                Err(_) => return Err("it sent more rows than its window allows".to_owned()),
+            }
+            // The worker is not silent: we do not listen.
+            self.link.note_received();
+            std::thread::park_timeout(ROWS_LOOK);
+        }
+    }
+}
+
 /// Passes rows on to the journal, however long it takes, and lets the worker send as many again. The
 /// reading thread never waits for the disk, so a slow disk does not delay intervals.
 fn forward_rows(
@@ -242,6 +266,8 @@ fn forward_rows(
     for rows in taken {
         // The journal takes rows until the last sender is gone; a lost worker needs no credit.
         let _ = journal.send(rows);
-        let _ = link.send(&ToWorker::RowsTaken { frames: 1 });
+        if !link.keeps() {
+            let _ = link.send(&ToWorker::RowsTaken { frames: 1 });
+        }
     }
 }

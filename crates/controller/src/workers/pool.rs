@@ -1,6 +1,7 @@
 //! All loops of a run, in threads of this process or in worker processes. The run sees one stream of
 //! events either way.
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel};
 use std::time::Duration;
@@ -12,6 +13,8 @@ use record::Measurement;
 use record::schema::WorkerInfo;
 use trust::{TrustError, Verify, client_config};
 
+use super::clock::Offset;
+use super::fleet::Fleet;
 use super::news::News;
 use super::process::{LostWorker, SpawnRequest, WorkersError};
 use super::processes::Processes;
@@ -83,6 +86,23 @@ impl Pool {
             }
         };
         Ok(Pool { loops, news })
+    }
+
+    /// The loops of another controller's agents: theirs, the offsets of their clocks to its own, and its zero.
+    pub(crate) fn resume(
+        plan: &Plan,
+        agents: (&Rc<dyn Fleet>, &[(Loops, Offset)]),
+        first_zero: Zero,
+        throng: &str,
+        stop: &Arc<StopFlag>,
+        rows: SyncSender<Vec<Measurement>>,
+    ) -> Result<Pool, PoolError> {
+        let (sender, news) = channel();
+        let processes = Processes::resume(plan, agents, first_zero, throng, stop, (sender, rows))?;
+        Ok(Pool {
+            loops: Backend::Processes(processes),
+            news,
+        })
     }
 
     /// Lets the loops begin at `zero`.

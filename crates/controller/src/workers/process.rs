@@ -254,7 +254,7 @@ impl WorkerProcess {
         Ok(())
     }
 
-    /// Lets its loops begin at `zero` and reads what it sends, as worker number `worker`, on a thread
+    /// Lets its loops begin at `zero`, which is ignored if they have begun, and reads what it sends, as worker number `worker`, on a thread
     /// of its own. A worker that cannot be started is lost, which that thread reports.
     pub(super) fn start(
         &mut self,
@@ -268,12 +268,21 @@ impl WorkerProcess {
             clock_ns: self.offset.theirs(zero.monotonic_ns),
             unix_ns: zero.unix_ns,
         });
+        self.read(worker, news, rows);
+    }
+
+    fn read(&mut self, worker: usize, news: &Sender<News>, rows: &SyncSender<Vec<Measurement>>) {
         if let State::Preparing(connection, check) =
             std::mem::replace(&mut self.state, State::Running)
         {
             let (news, rows) = (news.clone(), rows.clone());
             std::thread::spawn(move || connection.read_to_end(worker, check, &news, &rows));
         }
+    }
+
+    /// The offset that another controller has measured.
+    pub(super) fn set_offset(&mut self, offset: Offset) {
+        self.offset = offset;
     }
 
     pub(super) fn is_running(&self) -> bool {

@@ -12,8 +12,9 @@ use plan::Plan;
 use record::Measurement;
 use record::schema::WorkerInfo;
 
-use super::agent::accept;
+use super::agent::{accept, resume};
 use super::check::Check;
+use super::clock::Offset;
 use super::connection::NotReady;
 use super::fleet::Fleet;
 use super::listener::{Accepted, Listener};
@@ -47,6 +48,8 @@ pub(super) struct Processes {
     fleet: Option<Rc<dyn Fleet>>,
     /// Since when our own side has been cut off from all workers.
     cut_off_ns: Option<u64>,
+    /// The zero of another controller, which let their loops begin or was about to.
+    first_zero: Option<Zero>,
 }
 
 impl Processes {
@@ -98,16 +101,58 @@ impl Processes {
             sent_version: 0,
             fleet: request.fleet.as_ref().map(|(fleet, _)| Rc::clone(fleet)),
             cut_off_ns: None,
+            first_zero: None,
         })
     }
 
-    /// Lets the loops begin at `zero`.
+    /// The workers of another controller, with their loops and the offsets of their clocks to its own, by which
+    /// `first_zero` is.
+    pub(super) fn resume(
+        plan: &Plan,
+        (fleet, known): (&Rc<dyn Fleet>, &[(Loops, Offset)]),
+        first_zero: Zero,
+        throng: &str,
+        stop: &Arc<StopFlag>,
+        out: (Sender<News>, SyncSender<Vec<Measurement>>),
+    ) -> Result<Processes, WorkersError> {
+        let silence_ns = fleet.tolerances().silence_ns;
+        let agents = fleet.agents().iter().zip(known).enumerate();
+        let workers = agents.map(|(index, (agent, &(loops, offset)))| {
+            let fail = |why: String| WorkersError::Agent {
+                agent: agent.name.clone(),
+                why,
+            };
+            let carrier = fleet.reopen(index).map_err(fail)?;
+            let connection =
+                resume(index, carrier, throng).map_err(|error| fail(error.to_string()))?;
+            let check = Check::new(plan, loops);
+            let (name, connection) = (&agent.name, Box::new(connection));
+            let mut worker = WorkerProcess::of_agent(name, silence_ns, connection, (loops, check));
+            worker.set_offset(offset);
+            Ok(worker)
+        });
+        Ok(Processes {
+            workers: workers.collect::<Result<_, WorkersError>>()?,
+            out: Some(out),
+            stop: Arc::clone(stop),
+            sent_level: 0,
+            sent_paused: false,
+            addresses: None,
+            sent_version: 0,
+            fleet: Some(Rc::clone(fleet)),
+            cut_off_ns: None,
+            first_zero: Some(first_zero),
+        })
+    }
+
+    /// Lets the loops begin at `zero`; those of another controller have begun, or begin late.
     pub(super) fn start(&mut self, zero: Zero) {
         let Some((news, rows)) = self.out.take() else {
             return;
         };
         for (number, worker) in self.workers.iter_mut().enumerate() {
-            worker.start(number, zero, &news, &rows);
+            // Offsets of clocks are to that of whoever has measured them.
+            worker.start(number, self.first_zero.unwrap_or(zero), &news, &rows);
         }
     }
 

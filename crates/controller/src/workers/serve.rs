@@ -34,6 +34,8 @@ use crate::inputs::ScenarioText;
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
 /// A worker is never silent for longer.
 const HEARTBEAT: Duration = Duration::from_secs(1);
+/// How often it is looked whether there is room for rows.
+const FULL_LOOK: Duration = Duration::from_millis(20);
 
 /// Why a worker ended without finishing its slice.
 #[derive(Debug, thiserror::Error)]
@@ -83,6 +85,7 @@ pub fn serve_over(
     let mut reader = handshake(carrier, token, throng).map_err(gone)??;
     let controller = Controller {
         stream: Mutex::new(Bytes(Arc::clone(carrier))),
+        carrier: Arc::clone(carrier),
         lost: AtomicBool::new(false),
         credits: Credits::new(ROWS_WINDOW),
         stop: Arc::new(StopFlag::default()),
@@ -104,6 +107,7 @@ pub fn serve_over(
     };
     controller.send(&ToController::Ready);
     let zero = await_start(&mut reader, &controller).map_err(gone)?;
+    carrier.note_start();
     running.threads.start(zero);
     running.run(reader, &controller).map_err(WorkError::Unable)
 }
@@ -161,6 +165,7 @@ fn await_start(
 /// The connection to the controller, and what the controller requests.
 struct Controller {
     stream: Mutex<Bytes>,
+    carrier: Arc<dyn Carrier>,
     /// The connection broke: nothing is sent any more, and the loops end.
     lost: AtomicBool,
     credits: Credits,
@@ -181,6 +186,19 @@ impl Controller {
         if sent.is_err() {
             self.lose();
         }
+    }
+
+    /// Waits until one more frame of rows may be sent. False: none may ever be.
+    fn may_send_rows(&self) -> bool {
+        if !self.carrier.keeps() {
+            return self.credits.take();
+        }
+        let is_lost = || self.lost.load(Ordering::Relaxed);
+        // Rows that wait are sampled by the loops, which report it.
+        while self.carrier.is_full() && !is_lost() {
+            std::thread::park_timeout(FULL_LOOK);
+        }
+        !is_lost()
     }
 
     /// The controller is gone, and the run with it.
@@ -216,7 +234,8 @@ struct SliceRun {
 impl SliceRun {
     /// Compiles the slice and gets its loops ready. The error is for people.
     fn prepare(slice: &Slice, controller: &Controller) -> Result<SliceRun, String> {
-        let plan = Arc::new(compile(slice)?);
+        let plan = compile(&slice.scenario, slice.target, &slice.plan_digest)?;
+        let plan = Arc::new(plan);
         let tls = match &slice.trust {
             Some(trust) => {
                 let verify = Verify::all_if(trust.verify);
@@ -328,7 +347,7 @@ fn send_news(news: &Receiver<LoopNews>, controller: &Controller) {
 /// Rows, as fast as the controller takes them. Rows of the loops are received all the time.
 fn send_rows(rows: &Receiver<Vec<Measurement>>, controller: &Controller) {
     for batch in rows {
-        if controller.credits.take() {
+        if controller.may_send_rows() {
             controller.send(&ToController::Rows(batch));
         }
     }
@@ -342,13 +361,17 @@ fn usage() -> Usage {
 }
 
 /// The plan, which must be the controller's. The error is for people.
-fn compile(slice: &Slice) -> Result<Plan, String> {
+pub(crate) fn compile(
+    scenario: &ScenarioText,
+    target: Option<SocketAddr>,
+    digest: &str,
+) -> Result<Plan, String> {
     let ScenarioText {
         name,
         text,
         overrides,
         inputs,
-    } = &slice.scenario;
+    } = scenario;
     let env = |name: &str| {
         let found = inputs.env.iter().find(|(known, _)| known == name);
         found.and_then(|(_, value)| value.clone())
@@ -371,10 +394,10 @@ fn compile(slice: &Slice) -> Result<Plan, String> {
             messages.join("; ")
         ));
     };
-    if let Some(target) = slice.target {
+    if let Some(target) = target {
         plan.set_target(&target.ip().to_string(), target.port());
     }
-    if plan_digest(&plan) != slice.plan_digest {
+    if plan_digest(&plan) != digest {
         return Err("the scenario compiles to another plan than at the controller".to_owned());
     }
     Ok(plan)

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
-use crate::settings::{parse_duration, parse_set};
+use crate::args::{DurableArgs, LostWorkersArgs, ResultFiles};
+use crate::settings::{RUNS, parse_duration, parse_set, parse_size};
 
 /// Most agents of `fleet up`.
 const LOCAL_MAX: i64 = 1_000;
@@ -13,7 +14,7 @@ const LOCAL_MAX: i64 = 1_000;
 #[derive(Debug, ClapArgs)]
 pub(crate) struct NatsArgs {
     /// The NATS server, with JetStream: nats://HOST:PORT, or tls://HOST:PORT
-    #[arg(long, value_name = "URL")]
+    #[arg(long, alias = "fleet", value_name = "URL")]
     pub(crate) nats: String,
 }
 
@@ -32,6 +33,12 @@ pub(crate) struct AgentArgs {
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(1..=LOCAL_MAX))]
     pub(crate) parts: u32,
+    /// Directory for what was measured and the controller has not stored yet [default: below /var/tmp]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) spool: Option<PathBuf>,
+    /// How much of it is kept of one run. What the controller has not stored stays, and rows are sampled
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_size)]
+    pub(crate) spool_max: usize,
     /// Run the worker of one run; what it is comes by standard input
     #[arg(long, hide = true, conflicts_with_all = ["nats", "name", "labels"])]
     pub(crate) job: bool,
@@ -51,6 +58,10 @@ pub(crate) enum FleetVerb {
     Status(NatsArgs),
     /// List the agents: what they can hold, their labels, and what they do
     Agents(NatsArgs),
+    /// List runs: those in progress, those without a controller, and those of the last seven days
+    Runs(NatsArgs),
+    /// Continue a run whose controller is gone, here: from what its agents have measured since its start
+    Attach(AttachArgs),
     /// End a run in good order, as Ctrl-C does at its controller
     Stop(StopArgs),
     /// Let agents finish their run, take no other, and end
@@ -74,6 +85,30 @@ pub(crate) struct StopArgs {
     pub(crate) run: String,
     #[command(flatten)]
     pub(crate) nats: NatsArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct AttachArgs {
+    /// The run, as `throng fleet runs` names it
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) nats: NatsArgs,
+    /// Directory in which the run directory is created
+    #[arg(long, value_name = "DIR", default_value = RUNS)]
+    pub(crate) runs: PathBuf,
+    #[command(flatten)]
+    pub(crate) durable: DurableArgs,
+    #[command(flatten)]
+    pub(crate) lost_workers: LostWorkersArgs,
+    /// Print errors only; see the exit code for the verdict
+    #[arg(short, long, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+    /// Print the summary as JSON instead of text, with the run's directory
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) results: ResultFiles,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -116,6 +151,10 @@ pub(crate) struct RunFleetArgs {
     /// An agent that was not heard of for this long is lost
     #[arg(long, value_name = "DURATION", default_value = "30s", requires = "fleet", value_parser = parse_duration)]
     pub(crate) lost_after: Duration,
+    /// Agents go on for this long without a controller, so that another one can continue the run [default: the plan's
+    /// length and ten minutes]
+    #[arg(long, value_name = "DURATION", requires = "fleet", value_parser = parse_duration)]
+    pub(crate) alone: Option<Duration>,
     /// Do not start if the clock of an agent is known worse than this
     #[arg(long, value_name = "DURATION", default_value = "5ms", requires = "fleet", value_parser = parse_duration)]
     pub(crate) clock_bound: Duration,

@@ -1,9 +1,12 @@
 //! `throng agent`, `throng fleet`, and the fleet of a run.
 
+mod attach;
+mod list;
+
 use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::io::{BufRead, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,10 +15,10 @@ use std::time::Duration;
 
 use controller::{Fleet, Interrupt, Tolerances};
 use fleet::{
-    Admin, Agent, AgentCard, AgentOptions, Choice, FleetError, Local, LocalOptions, NatsError,
-    Session, SessionOptions,
+    Admin, Agent, AgentOptions, Choice, FleetError, Local, LocalOptions, NatsError, Session,
+    SessionOptions,
 };
-use machine::limits::about;
+use plan::Plan;
 
 use crate::args::fleet::{
     AgentArgs, DrainArgs, FleetArgs, FleetVerb, RunFleetArgs, StopArgs, UpArgs,
@@ -25,6 +28,8 @@ use crate::terminal::View;
 
 /// Longest job that an agent writes to its worker, bytes.
 const JOB_BYTES_MAX: u64 = 64 << 10;
+/// How long agents go on without a controller, beyond the length of the plan.
+const ALONE: Duration = Duration::from_secs(600);
 /// How often the processes of a local fleet are looked at.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -40,12 +45,20 @@ pub(crate) fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
         name: args.name.clone(),
         labels: args.labels.clone(),
         parts: args.parts,
+        spool: &args.spool.clone().unwrap_or_else(spool),
+        spool_bytes_max: args.spool_max as u64,
         program: &program,
         throng: env!("CARGO_PKG_VERSION"),
     });
     let say = |what: &str| drop(writeln!(std::io::stdout(), "{what}"));
     let served = joined.and_then(|agent| agent.serve(&stop, &say));
     served.map(|()| Exit::Passed).map_err(failure)
+}
+
+/// Where spools are kept: they outlive a boot, and are of one user.
+fn spool() -> PathBuf {
+    let user = std::fs::metadata("/proc/self").map_or(0, |own| own.uid());
+    PathBuf::from(format!("/var/tmp/throng-spool-{user}"))
 }
 
 /// The worker of one run. It ends at once when its agent does, whose end of standard input is then closed.
@@ -70,8 +83,10 @@ fn job() -> Result<Exit, Failure> {
 pub(crate) fn fleet(args: &FleetArgs) -> Result<Exit, Failure> {
     match &args.verb {
         FleetVerb::Up(args) => up(args),
-        FleetVerb::Status(args) => show(&args.nats, status),
-        FleetVerb::Agents(args) => show(&args.nats, |admin| Ok(table(&admin.agents()?))),
+        FleetVerb::Status(args) => show(&args.nats, list::status),
+        FleetVerb::Agents(args) => show(&args.nats, |admin| Ok(list::agents(&admin.agents()?))),
+        FleetVerb::Runs(args) => show(&args.nats, |admin| Ok(list::runs(&admin.all_runs()?))),
+        FleetVerb::Attach(args) => attach::attach(args),
         FleetVerb::Stop(args) => stop(args),
         FleetVerb::Drain(args) => drain(args),
     }
@@ -122,81 +137,6 @@ fn show(url: &str, text: impl Fn(&Admin) -> Result<String, FleetError>) -> Resul
     written(write!(std::io::stdout(), "{text}"))
 }
 
-/// The agents by what they do, and the runs.
-fn status(admin: &Admin) -> Result<String, FleetError> {
-    let (agents, runs) = (admin.agents()?, admin.runs()?);
-    let free = agents
-        .iter()
-        .filter(|card| card.run.is_none() && !card.draining);
-    let holds: u64 = free.clone().map(|card| card.holds).sum();
-    let count = |n: usize, what| units::counted(n as u64, what);
-    let mut text = format!(
-        "{}, {} free: about {} users at once\n{} in progress\n",
-        count(agents.len(), "agent"),
-        free.count(),
-        about(holds),
-        count(runs.len(), "run")
-    );
-    for run in runs {
-        // Writing to a String cannot fail.
-        let _ = writeln!(
-            text,
-            "{}  {}  on {}  from {}",
-            run.run,
-            run.scenario,
-            run.agents.join(", "),
-            run.host
-        );
-    }
-    Ok(text)
-}
-
-/// A line for each agent.
-fn table(agents: &[AgentCard]) -> String {
-    let head = [
-        "agent", "throng", "cores", "memory", "holds", "state", "labels",
-    ]
-    .map(str::to_owned);
-    let rows = agents.iter().map(|card| {
-        [
-            card.name.clone(),
-            card.throng.clone(),
-            card.cores.to_string(),
-            units::bytes(card.memory_bytes),
-            about(card.holds),
-            match (&card.run, card.draining) {
-                (Some(run), false) => format!("run {run}"),
-                (Some(run), true) => format!("run {run}, drains"),
-                (None, true) => "drains".to_owned(),
-                (None, false) => "free".to_owned(),
-            },
-            labels(&card.labels),
-        ]
-    });
-    let rows: Vec<[String; 7]> = std::iter::once(head).chain(rows).collect();
-    let widths: Vec<usize> = (0..7)
-        .map(|column| {
-            rows.iter()
-                .map(|row| row[column].chars().count())
-                .max()
-                .unwrap_or(0)
-        })
-        .collect();
-    let lines = rows.iter().map(|row| {
-        let cells = row.iter().zip(&widths);
-        let line: String = cells
-            .map(|(cell, width)| format!("{cell:<width$}  "))
-            .collect();
-        line.trim_end().to_owned() + "\n"
-    });
-    lines.collect()
-}
-
-fn labels(labels: &BTreeMap<String, String>) -> String {
-    let labels = labels.iter().map(|(key, value)| format!("{key}={value}"));
-    labels.collect::<Vec<_>>().join(" ")
-}
-
 fn stop(args: &StopArgs) -> Result<Exit, Failure> {
     show(&args.nats.nats, |admin| {
         admin.stop(&args.run)?;
@@ -222,7 +162,7 @@ fn drain(args: &DrainArgs) -> Result<Exit, Failure> {
 /// The agents of a run by a fleet; `None`: it is run here. What they do that cannot wait is shown in `view`.
 pub(crate) fn of_run(
     args: &RunFleetArgs,
-    scenario: &str,
+    (scenario, plan): (&str, &Plan),
     interrupt: &Arc<Interrupt>,
     view: &Rc<RefCell<View>>,
 ) -> Result<Option<Rc<dyn Fleet>>, Failure> {
@@ -230,6 +170,9 @@ pub(crate) fn of_run(
         return Ok(None);
     };
     let number = |n: Option<u32>| n.map(|n| n as usize);
+    let plan_ns = plan.end_ns().saturating_add(plan.options.drain_ns);
+    let alone = args.alone;
+    let alone = alone.unwrap_or_else(|| ALONE.saturating_add(Duration::from_nanos(plan_ns)));
     let options = SessionOptions {
         url,
         throng: env!("CARGO_PKG_VERSION"),
@@ -243,6 +186,7 @@ pub(crate) fn of_run(
             clock_bound_ns: args.clock_bound.as_nanos() as u64,
             silence_ns: args.lost_after.as_nanos() as u64,
         },
+        alone,
     };
     let (view, interrupt) = (Rc::clone(view), Arc::clone(interrupt));
     let notify = Box::new(move |what: &str| view.borrow_mut().notice(what));
@@ -264,6 +208,7 @@ fn failure(error: FleetError) -> Failure {
         | FleetError::Name(_)
         | FleetError::NameTaken(_) => Exit::Usage,
         FleetError::NoAgent { .. } => Exit::System,
+        FleetError::Held { .. } => Exit::Usage,
         _ => Exit::Unavailable,
     };
     Failure::new(exit, error)
