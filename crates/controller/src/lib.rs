@@ -55,4 +55,4 @@ pub use workers::fuzzing::worker_frames;
 pub use workers::pool::PoolError;
 pub use workers::process::WorkersError;
 pub use workers::protocol::PROTOCOL_VERSION;
-pub use workers::serve::{WorkError, serve as work, serve_over as work_over};
+pub use workers::serve::{Given, WorkError, serve as work, serve_over as work_over};

@@ -10,6 +10,7 @@
 //! | `prepare` | target, addresses and certificates |
 //! | `describe` | what `run.json` contains from the start |
 //! | `merge`, `broadcasts` | the intervals of all loops added up |
+//! | `by_worker` | errors and lag of each worker |
 //! | `journal` | everything that is written during the run |
 //! | `regions` | which loop is of which region, and what its measures are in the record |
 //! | `starts` | how many users the plan starts, and when |
@@ -22,6 +23,7 @@ mod attempt;
 #[cfg(test)]
 mod blame;
 mod broadcasts;
+mod by_worker;
 mod conductor;
 mod describe;
 mod error;
@@ -46,7 +48,7 @@ use machine::clock::{monotonic_ns, unix_ns};
 use machine::loops::{cores, open_files_max};
 use plan::{Plan, Target};
 use record::Durability;
-use record::schema::{EventKind, RunInfo, Summary};
+use record::schema::{RunInfo, Summary};
 
 use crate::control::{Interrupt, Pause};
 use crate::inputs::ScenarioText;
@@ -60,6 +62,7 @@ use crate::workers::process::SpawnRequest;
 use crate::workers::protocol::Loops;
 use crate::workers::rows::rows_channel;
 use broadcasts::Broadcasts;
+use by_worker::ByWorker;
 use conductor::{Conductor, Progress};
 use describe::RunStart;
 use journal::Journal;
@@ -137,11 +140,10 @@ pub fn conduct(
     let of_plan = (generator.layout, places);
     let setup = prepare(&plan, address, of_plan, (folder, generator.cores))?;
     let (program, throng, scenario) = (request.program, request.version, &request.scenario);
-    let workers_count = generator.workers_count;
-    let kept_shares = generator.shares.clone();
-    let fleet = request.fleet.as_ref();
-    let fleet = fleet.map(|fleet| (Rc::clone(fleet), generator.shares));
-    let workers = SpawnRequest::new((workers_count, fleet), program, throng, scenario);
+    let count = generator.workers_count;
+    let fleet = request.fleet.clone();
+    let fleet = fleet.map(|fleet| (fleet, generator.shares.clone()));
+    let workers = SpawnRequest::new((count, fleet), program, throng, scenario);
     let stop = Arc::new(StopFlag::default());
     let (rows_in, rows) = rows_channel();
     let mut pool = Pool::prepare(&plan, &setup, workers, &stop, rows_in)?;
@@ -156,27 +158,15 @@ pub fn conduct(
         workers: pool.workers(),
         secrets: &secrets,
         unix_ns: zero.unix_ns,
+        facts: lab.map_or_else(Vec::new, Surroundings::facts),
     };
-    let (mut info, text) = (start.info(), &scenario.text);
-    info.host
-        .extend(lab.map_or_else(Vec::new, Surroundings::facts));
-    let durability = request.durability;
     let numbering = Numbering::new(&plan, setup.layout.loops_count);
-    let rows = (rows, numbering.clone());
-    let mut journal = Journal::create(request.runs, info, text, durability, rows, secrets)?;
-    if let Some(text) = generator.warning {
-        journal.event(0, EventKind::Note { text })?;
-    }
-    if let Some(fleet) = &request.fleet {
-        let known = (kept_shares, setup.target, journal.info());
-        attach::keep(
-            fleet.as_ref(),
-            &plan,
-            known,
-            zero,
-            request.allow_lost_workers,
-        )?;
-    }
+    let (info, text, rows) = (start.info(), &scenario.text, (rows, numbering.clone()));
+    let mut journal = Journal::create(request.runs, info, text, request.durability, rows, secrets)?;
+    journal.note(generator.warning)?;
+    let known = (generator.shares, setup.target, journal.info());
+    let fleet = request.fleet.as_deref();
+    attach::keep(fleet, &plan, known, (zero, request.allow_lost_workers))?;
     pool.start(zero);
     let mut run = Conductor {
         plan: &plan,
@@ -186,23 +176,21 @@ pub fn conduct(
         allow_lost_workers: request.allow_lost_workers,
         stop,
         zero,
-        progress: Progress::new(workers_count, &networks),
+        progress: Progress::new(count, &networks),
+        by_worker: ByWorker::new(&plan, &journal.info().workers),
         networks,
         probing: probes.map(|probes| Probing::start(probes, journal.probes())),
         names: Resolving::start(lookups, zero),
         outside: lab.map(|lab| lab.begin(zero.unix_ns)),
         lab,
         target,
+        fleet,
         journal,
     };
     let outcome = run.play(&mut pool, on_tick);
     // The record can be closed once no loop sends rows.
     drop(pool);
-    let conducted = run.conclude(outcome)?;
-    if let Some(fleet) = &request.fleet {
-        attach::conclude(fleet.as_ref(), conducted.summary.verdict);
-    }
-    Ok(conducted)
+    run.conclude(outcome)
 }
 
 /// Brings a lab to where a run begins, adds what it wants to be queried, and checks all of that.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::time::timeout;
 
+use crate::access::Access;
 use crate::cards::{self, AgentCard, RunCard, json, parse};
 use crate::nats::{ANSWER_TIME_MAX, Nats};
 use crate::session::{Reply, Request};
@@ -40,8 +41,8 @@ pub enum RunState {
 }
 
 impl Admin {
-    pub fn connect(url: &str) -> Result<Admin, FleetError> {
-        let nats = Nats::connect(url, "throng fleet")?;
+    pub fn connect(access: &Access) -> Result<Admin, FleetError> {
+        let nats = Nats::connect(access, "throng fleet")?;
         Ok(Admin { nats })
     }
 

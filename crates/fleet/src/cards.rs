@@ -58,6 +58,9 @@ pub struct AgentCard {
     pub ports: u64,
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
+    /// The public key by which it reads scenarios.
+    #[serde(default)]
+    pub key: String,
     /// The run that it takes part in.
     #[serde(default)]
     pub run: Option<String>,

@@ -5,7 +5,8 @@
 //! controller in its memory, a worker in a spool on its disk. It looks at what the stream has last on its subject and
 //! sends what follows, at the beginning and after each trouble; NATS takes a message only behind the one that its sender
 //! believes to be the last. So pieces are in the stream in order and without gaps, and if NATS has lost the stream all
-//! that is kept is sent again. The receiver drops bytes that it has. The position [`ABORT`] ends the connection at once;
+//! that is kept is sent again. The receiver drops bytes that it has. A controller that continues a run begins at a higher
+//! position, a multiple of 2⁴⁰ ([`Term`]), so that nothing need be known of what others have sent. The position [`ABORT`] ends the connection at once;
 //! its bytes say why.
 
 mod receiving;
@@ -39,6 +40,24 @@ const AGAIN: Duration = Duration::from_millis(200);
 const REASON_BYTES_MAX: usize = 1_000;
 /// How often it is looked whether a run is over whose worker died.
 const OVER_LOOK: Duration = Duration::from_secs(30);
+
+/// When a controller took the run, in seconds since it was begun, from 1; 0: it has begun it. Its positions begin at the
+/// multiple of 2⁴⁰ of this number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Term(pub(crate) u64);
+
+impl Term {
+    /// Bits of a position within a term.
+    const BITS: u32 = 40;
+
+    fn start(self) -> u64 {
+        self.0 << Term::BITS
+    }
+
+    fn of(position: u64) -> Term {
+        Term(position >> Term::BITS)
+    }
+}
 
 /// Both ways of one worker's connection, seen from one end.
 #[derive(Debug, Clone)]
@@ -93,6 +112,8 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
+    /// Whether the peer is a controller, which another one may follow.
+    has_terms: bool,
     incoming: VecDeque<u8>,
     /// Bytes that were received in all.
     received: u64,
@@ -120,6 +141,10 @@ impl State {
             let reason = &bytes[..bytes.len().min(REASON_BYTES_MAX)];
             self.fail(&String::from_utf8_lossy(reason));
             return true;
+        }
+        let term = Term::of(position);
+        if self.has_terms && term.0 > Term::of(self.received).0 {
+            self.received = term.start();
         }
         let Some(known) = self.received.checked_sub(position) else {
             return false;
@@ -201,6 +226,7 @@ impl NatsCarrier {
     pub(crate) fn open(nats: &Arc<Nats>, ways: Ways, log: Log, kept: &Arc<Kept>) -> NatsCarrier {
         let is_worker = matches!(log, Log::Disk(_));
         let shared = Shared::new(log);
+        shared.state().has_terms = is_worker;
         let link = Link::new(nats, &ways, &shared, kept);
         nats.spawn(sending::send_all(link.clone()));
         nats.spawn(receiving::receive_all(link.clone()));
@@ -214,15 +240,15 @@ impl NatsCarrier {
         }
     }
 
-    /// Continues what another controller has sent to an agent. The error is for people.
-    pub(crate) async fn continue_after(
+    /// A controller's way to an agent.
+    pub(crate) fn of_controller(
         nats: &Arc<Nats>,
         ways: Ways,
+        term: Term,
         kept: &Arc<Kept>,
-    ) -> Result<NatsCarrier, String> {
-        let sent = sending::sent_so_far(&nats.jet, &ways).await?;
-        let log = Log::Memory(Messages::behind(sent));
-        Ok(NatsCarrier::open(nats, ways, log, kept))
+    ) -> NatsCarrier {
+        let log = Log::Memory(Messages::behind(term.start()));
+        NatsCarrier::open(nats, ways, log, kept)
     }
 
     /// Gives the connection up: what was not sent is dropped.
@@ -325,7 +351,7 @@ impl Carrier for NatsCarrier {
         let bytes = Bytes::copy_from_slice(&position.to_le_bytes());
         // One that is lost is repeated by the next.
         self.nats.spawn(async move {
-            drop(timeout(ANSWER_TIME_MAX, client.publish(subject, bytes)).await)
+            let _ = timeout(ANSWER_TIME_MAX, client.publish(subject, bytes)).await;
         });
     }
 
@@ -420,6 +446,26 @@ mod tests {
         // What comes behind the end changes nothing.
         state.take(&piece(ABORT, b"late"));
         assert_eq!(state.failed, None);
+    }
+
+    #[test]
+    fn another_controller_begins_at_its_term() {
+        let mut state = State {
+            has_terms: true,
+            ..State::default()
+        };
+        let second = Term(7).start();
+        for (position, bytes) in [(0, "ab"), (second, "cd"), (2, "late"), (second + 1, "de")] {
+            assert!(state.take(&piece(position, bytes.as_bytes())));
+        }
+        assert_eq!(state.incoming.make_contiguous(), b"abcde");
+        assert!(
+            !state.take(&piece(Term(8).start() + 1, b"x")),
+            "its first is missing"
+        );
+        // A worker has no terms: it may report more than that.
+        let mut worker = State::default();
+        assert!(!worker.take(&piece(second, b"cd")));
     }
 
     #[test]

@@ -4,13 +4,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use controller::{Carrier, WorkError};
+use controller::{Carrier, Given, WorkError};
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
+use crate::access::Access;
 use crate::cards::parse;
 use crate::carrier::{NatsCarrier, Ways, abort};
+use crate::keys::{KeyError, unseal};
 use crate::log::Log;
 use crate::nats::{Nats, NatsError};
 use crate::session::Offer;
@@ -27,9 +29,13 @@ const END_TIME_MAX: Duration = Duration::from_secs(30);
 /// What an agent hands to its worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Job {
-    pub(crate) url: String,
+    pub(crate) access: Access,
     pub(crate) agent: String,
     pub(crate) offer: Offer,
+    /// The seed of the scenario's key, if it is sealed.
+    pub(crate) plan_key: Option<String>,
+    /// What users may connect to; empty: anything.
+    pub(crate) allow: Vec<String>,
     /// Where the spool is made, and its bound in bytes.
     pub(crate) spool: PathBuf,
     pub(crate) spool_bytes_max: u64,
@@ -49,15 +55,17 @@ pub enum JobError {
     #[error(transparent)]
     Nats(#[from] NatsError),
     #[error(transparent)]
+    Key(#[from] KeyError),
+    #[error(transparent)]
     Work(#[from] WorkError),
 }
 
 /// Runs the loops of a run; `job` is what the agent wrote, `throng` our version.
 pub fn work(job: &str, throng: &str) -> Result<(), JobError> {
     let job: Job = parse(job.as_bytes()).ok_or(JobError::Job)?;
-    let nats = Nats::connect(&job.url, &format!("throng agent {}", job.agent))?;
+    let nats = Nats::connect(&job.access, &format!("throng agent {}", job.agent))?;
     let prepared = prepare(&nats, &job);
-    let (spool, plan) = match prepared {
+    let (spool, stored, plan) = match prepared {
         Ok(prepared) => prepared,
         Err(error) => {
             let why = error.to_string();
@@ -66,21 +74,29 @@ pub fn work(job: &str, throng: &str) -> Result<(), JobError> {
         }
     };
     let kept: Arc<Kept> = Arc::default();
-    kept.keep_plan(plan.clone().into());
+    kept.keep_plan(stored.into());
     let ways = Ways::of_agent(&job.offer.run, &job.agent);
     let carrier = Arc::new(NatsCarrier::open(&nats, ways, Log::Disk(spool), &kept));
     watch_controller(&nats, &job.offer, &carrier, kept);
     let way: Arc<dyn Carrier> = Arc::clone(&carrier) as _;
-    let worked = controller::work_over(&way, &nats.server, &job.offer.token, throng, Some(&plan));
+    let given = Given {
+        scenario: Some(&plan),
+        allow: &job.allow,
+    };
+    let worked = controller::work_over(&way, &nats.server, &job.offer.token, throng, given);
     carrier.close();
     carrier.flush(END_TIME_MAX);
     carrier.forget();
     Ok(worked?)
 }
 
-/// The spool, and what the plan is compiled from.
-fn prepare(nats: &Nats, job: &Job) -> Result<(Spool, Vec<u8>), JobError> {
-    let plan = nats.block(plans::get(nats, &job.offer.plan))?;
+/// The spool, and what the plan is compiled from: as it is in the store, and opened.
+fn prepare(nats: &Nats, job: &Job) -> Result<(Spool, Vec<u8>, Vec<u8>), JobError> {
+    let stored = nats.block(plans::get(nats, &job.offer.plan))?;
+    let plan = match &job.plan_key {
+        Some(seed) => unseal(seed, &stored)?.1,
+        None => stored.clone(),
+    };
     let owner = Owner {
         server: nats.server.clone(),
         run: job.offer.run.clone(),
@@ -91,7 +107,7 @@ fn prepare(nats: &Nats, job: &Job) -> Result<(Spool, Vec<u8>), JobError> {
         directory: job.spool.clone(),
         source,
     })?;
-    Ok((spool, plan))
+    Ok((spool, stored, plan))
 }
 
 /// Ends the connection if the controller is gone: at once before the start, and after it when no other one has come for

@@ -10,20 +10,23 @@
 //! | `carrier` | the frames of a worker as pieces of a stream |
 //! | `log`, `spool` | what was sent and may be sent again: in memory, on disk |
 //! | `stream` | the stream of a run, and what is put back if NATS has lost it |
+//! | `keys` | whose runs agents take, and who can read scenarios |
 //! | `lease` | one controller at a time conducts a run |
 //! | `plans` | scenarios in the object store |
 //! | `cards` | what agents and runs say of themselves |
 //! | `choice` | which agents a run gets |
 //! | `admin` | what a fleet does, and what is requested of it |
 //! | `local` | a fleet on this machine |
-//! | `nats`, `names` | the connection; names of subjects, streams and buckets |
+//! | `access`, `nats`, `names` | who we are at NATS; the connection; names of subjects, streams and buckets |
 
+mod access;
 mod admin;
 mod agent;
 mod cards;
 mod carrier;
 mod choice;
 mod job;
+mod keys;
 mod lease;
 mod local;
 mod log;
@@ -34,11 +37,13 @@ mod session;
 mod spool;
 mod stream;
 
+pub use access::Access;
 pub use admin::{Admin, Drained, RunState, RunStatus};
 pub use agent::{Agent, AgentOptions};
 pub use cards::{AgentCard, RunCard};
 pub use choice::Choice;
 pub use job::work;
+pub use keys::{KeyError, UserKey, public_key};
 pub use local::{Local, LocalOptions};
 pub use nats::NatsError;
 pub use session::{Attached, Session, SessionOptions};
@@ -48,6 +53,8 @@ pub use session::{Attached, Session, SessionOptions};
 pub enum FleetError {
     #[error(transparent)]
     Nats(#[from] NatsError),
+    #[error(transparent)]
+    Key(#[from] KeyError),
     #[error(transparent)]
     Choice(#[from] choice::ChoiceError),
     #[error("{0:?} is not a name: use 1 to 64 letters, digits, - and _")]

@@ -1,14 +1,15 @@
 //! The connection to NATS. It is opened again for ever; what is sent meanwhile waits.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream::{self, Context, kv, stream};
-use async_nats::{Client, ConnectOptions, Event, ServerAddr};
+use async_nats::{Client, ConnectOptions, Event};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
-use trust::{Verify, client_config};
 
+use crate::access::Access;
 use crate::cards::LAST;
 use crate::names;
 
@@ -41,6 +42,10 @@ pub enum NatsError {
         what: String,
         problem: String,
     },
+    #[error("cannot use {}: {problem}", path.display())]
+    File { path: PathBuf, problem: String },
+    #[error("the certificates for NATS cannot be used: {0}")]
+    Tls(String),
     #[error("cannot start a thread for NATS")]
     Thread(#[source] std::io::Error),
 }
@@ -63,18 +68,9 @@ impl std::fmt::Debug for Nats {
 }
 
 impl Nats {
-    /// Connects to the server at `url` as `name`.
-    pub(crate) fn connect(url: &str, name: &str) -> Result<Arc<Nats>, NatsError> {
-        let refused = |problem: String| NatsError::Url {
-            url: shown(url),
-            problem,
-        };
-        let address: ServerAddr = url
-            .parse()
-            .map_err(|e: std::io::Error| refused(e.to_string()))?;
-        if address.host().is_empty() {
-            return Err(refused("it names no host".to_owned()));
-        }
+    /// Connects to the server of a fleet as `name`.
+    pub(crate) fn connect(access: &Access, name: &str) -> Result<Arc<Nats>, NatsError> {
+        let address = access.address()?;
         let server = format!("{}:{}", address.host(), address.port());
         let threads = Builder::new_multi_thread()
             .worker_threads(1)
@@ -98,10 +94,7 @@ impl Nats {
                 }
                 async {}
             });
-        if address.tls_required() {
-            let tls = client_config(Verify::All, &[], None).map_err(|e| refused(e.to_string()))?;
-            options = options.tls_client_config(trust::ClientConfig::clone(&tls));
-        }
+        options = access.apply(options, &address)?;
         let connecting =
             async { tokio::time::timeout(CONNECT_TIME_MAX, options.connect(address)).await };
         let problem = |problem: String| NatsError::Connect {
@@ -185,14 +178,6 @@ pub(crate) async fn bucket(jet: &Context, name: &str) -> Result<kv::Store, async
     Ok(jet.get_key_value(name).await?)
 }
 
-/// A URL without what may be secret.
-fn shown(url: &str) -> String {
-    match url.rsplit_once('@') {
-        Some((_, host)) => format!("…@{host}"),
-        None => url.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,7 +185,9 @@ mod tests {
     #[test]
     fn bad_urls_are_refused_without_their_passwords() {
         for url in ["ftp://me:secret@h:1", "nats://", "nats://me:secret@h:x"] {
-            let error = Nats::connect(url, "test").unwrap_err().to_string();
+            let error = Nats::connect(&Access::of(url), "test")
+                .unwrap_err()
+                .to_string();
             assert!(error.contains("is not the URL of a NATS server"), "{error}");
             assert!(!error.contains("secret"), "{error}");
         }

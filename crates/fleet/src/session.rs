@@ -9,14 +9,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use controller::{Agent, Carrier, Fleet, Tolerances};
-use machine::clock::monotonic_ns;
+use machine::clock::{monotonic_ns, unix_ns};
+use nkeys::XKey;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
+use crate::access::Access;
 use crate::cards::{RunCard, json, parse};
-use crate::carrier::{NatsCarrier, Ways};
+use crate::carrier::{NatsCarrier, Term, Ways};
 use crate::choice::Choice;
-use crate::log::{Log, Messages};
+use crate::keys::{KeyError, Sealed, Signature, UserKey, seal, seed_for};
 use crate::nats::{ANSWER_TIME_MAX, Nats};
 use crate::stream::{self, Kept};
 use crate::{names, plans};
@@ -29,7 +31,7 @@ const END_TIME_MAX: Duration = Duration::from_secs(3);
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Request {
     /// Starts a worker for a run.
-    Run(Offer),
+    Run(Box<Offer>),
     /// Takes no further run, and ends after the one that goes on.
     Drain,
 }
@@ -45,7 +47,28 @@ pub(crate) struct Offer {
     /// The scenario's name in the object store.
     pub(crate) plan: String,
     /// How long it goes on without a controller, seconds.
+    #[serde(default)]
     pub(crate) alone_s: u64,
+    /// When it was signed, by the controller's clock.
+    #[serde(default)]
+    pub(crate) at_unix_s: u64,
+    /// The seed of the scenario's key, sealed to the agent; `None`: the scenario is not sealed.
+    #[serde(default)]
+    pub(crate) key: Option<Sealed>,
+    /// Whose run it is.
+    #[serde(default)]
+    pub(crate) signature: Option<Signature>,
+}
+
+impl Offer {
+    /// What is signed: the offer to this agent.
+    pub(crate) fn text(&self, agent: &str) -> Bytes {
+        let unsigned = Offer {
+            signature: None,
+            ..self.clone()
+        };
+        json(&(agent, unsigned))
+    }
 }
 
 /// Why a request is refused; `None`: it is not.
@@ -57,7 +80,7 @@ pub(crate) struct Reply {
 /// What a run wants of a fleet.
 #[derive(Debug)]
 pub struct SessionOptions<'a> {
-    pub url: &'a str,
+    pub access: &'a Access,
     /// Throng's version.
     pub throng: &'a str,
     /// The scenario's file.
@@ -66,6 +89,8 @@ pub struct SessionOptions<'a> {
     pub tolerances: Tolerances,
     /// How long agents go on without a controller.
     pub alone: Duration,
+    /// Signs the run and seals its scenario; `None`: neither is done.
+    pub key: Option<UserKey>,
 }
 
 /// What is kept in the run's stream for another controller.
@@ -74,10 +99,15 @@ struct Handover {
     throng: String,
     /// The scenario's name in the object store.
     plan: String,
+    /// The seed of its key, sealed to the user.
+    #[serde(default)]
+    key: Option<Sealed>,
     /// The scenario's file.
     scenario: String,
     agents: Vec<Agent>,
     tolerances: Tolerances,
+    /// When the run was begun, seconds since the Unix epoch.
+    begun_unix_s: u64,
     /// What the controller itself keeps.
     state: String,
 }
@@ -103,6 +133,12 @@ pub struct Session {
     agents: Vec<Agent>,
     tolerances: Tolerances,
     alone: Duration,
+    term: Term,
+    key: Option<UserKey>,
+    /// What the scenario is sealed by, if there is a user's key.
+    seal: XKey,
+    /// By agent: the key by which it reads.
+    readers: Vec<String>,
     /// The scenario's name, once it is in the store.
     plan: RefCell<Option<String>>,
     kept: Arc<Kept>,
@@ -160,11 +196,31 @@ impl Session {
         if let Some(plan) = self.plan.borrow().clone() {
             return Ok(plan);
         }
-        let put = self.nats.block(plans::put(&self.nats, scenario));
+        let scenario = match &self.key {
+            Some(_) => seal(&self.seal, scenario).map_err(|error| error.to_string())?,
+            None => scenario.to_vec(),
+        };
+        let put = self.nats.block(plans::put(&self.nats, &scenario));
         let plan = put.map_err(|error| error.to_string())?;
-        self.kept.keep_plan(Bytes::copy_from_slice(scenario));
+        self.kept.keep_plan(scenario.into());
         self.plan.replace(Some(plan.clone()));
         Ok(plan)
+    }
+
+    /// Signs an offer to this agent, and seals the scenario's key to it.
+    fn sign(&self, agent: usize, mut offer: Offer) -> Result<Offer, KeyError> {
+        if let Some(key) = &self.key {
+            let reader = self.readers.get(agent).map_or("", String::as_str);
+            offer.key = Some(seed_for(reader, &self.seal)?);
+            let at_unix_s = unix_ns() / 1_000_000_000;
+            offer.at_unix_s = at_unix_s;
+            let bytes = key.sign(&offer.text(&self.agents[agent].name))?;
+            offer.signature = Some(Signature {
+                by: key.public(),
+                bytes,
+            });
+        }
+        Ok(offer)
     }
 
     async fn request(&self, agent: &str, request: &Request) -> Result<(), String> {
@@ -193,36 +249,46 @@ impl Fleet for Session {
 
     fn open(&self, agent: usize, token: &str, scenario: &[u8]) -> Result<Arc<dyn Carrier>, String> {
         let plan = self.put_plan(scenario)?;
+        let number = agent;
         let agent = &self.agents[agent].name;
         let ways = Ways::of_controller(self.run(), agent);
-        let log = Log::Memory(Messages::default());
-        let carrier = self.add(NatsCarrier::open(&self.nats, ways, log, &self.kept));
-        let offer = Request::Run(Offer {
+        let carrier = NatsCarrier::of_controller(&self.nats, ways, self.term, &self.kept);
+        let carrier = self.add(carrier);
+        let offer = Offer {
             run: self.run().to_owned(),
             throng: self.throng.clone(),
             protocol: controller::PROTOCOL_VERSION,
             token: token.to_owned(),
             plan,
             alone_s: self.alone.as_secs(),
-        });
-        self.nats.block(self.request(agent, &offer))?;
+            at_unix_s: 0,
+            key: None,
+            signature: None,
+        };
+        let offer = self.sign(number, offer).map_err(|e| e.to_string())?;
+        self.nats
+            .block(self.request(agent, &Request::Run(Box::new(offer))))?;
         Ok(carrier)
     }
 
     fn reopen(&self, agent: usize) -> Result<Arc<dyn Carrier>, String> {
         let ways = Ways::of_controller(self.run(), &self.agents[agent].name);
-        let continued = NatsCarrier::continue_after(&self.nats, ways, &self.kept);
-        Ok(self.add(self.nats.block(continued)?))
+        let carrier = NatsCarrier::of_controller(&self.nats, ways, self.term, &self.kept);
+        Ok(self.add(carrier))
     }
 
     fn keep(&self, state: &str) -> Result<(), String> {
         let plan = self.plan.borrow().clone();
+        let key = self.key.as_ref();
+        let key = key.map(|key| seed_for(&key.seal_key().public_key(), &self.seal));
         let handover = json(&Handover {
             throng: self.throng.clone(),
             plan: plan.unwrap_or_default(),
+            key: key.transpose().map_err(|error| error.to_string())?,
             scenario: self.card.scenario.clone(),
             agents: self.agents.clone(),
             tolerances: self.tolerances,
+            begun_unix_s: unix_ns() / 1_000_000_000,
             state: state.to_owned(),
         });
         self.kept.keep_state(handover.clone());

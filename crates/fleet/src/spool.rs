@@ -2,7 +2,7 @@
 //!
 //! A spool is a directory with the bytes of one connection in files of some megabytes, each named after the position of
 //! its first byte. It has a bound. Above it, what the controller has stored is removed, oldest first; what it has not
-//! stored stays, and the worker is told that the spool is full. A lock tells a spool in use from one that was left behind
+//! stored stays, and the spool is full. A lock distinguishes a spool in use from one that was left behind
 //! by a process that died.
 
 use std::collections::VecDeque;

@@ -21,7 +21,7 @@ const RUNS_MAX: usize = 1_000;
 
 /// What is known of a run's stream.
 pub(crate) enum Found {
-    There(Stream),
+    There(Box<Stream>),
     /// The run is over, and its stream was removed.
     Over,
     /// NATS does not answer.
@@ -38,6 +38,13 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
+    pub(crate) fn of(plan: Bytes, state: Bytes) -> Kept {
+        Kept {
+            plan: Mutex::new(plan),
+            state: Mutex::new(state),
+        }
+    }
+
     pub(crate) fn keep_plan(&self, plan: Bytes) {
         *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = plan;
     }
@@ -90,7 +97,7 @@ pub(crate) async fn find(jet: &Context, run: &str, kept: &Kept) -> Found {
         return Found::Unknown;
     };
     match found {
-        Ok(stream) => return Found::There(stream),
+        Ok(stream) => return Found::There(Box::new(stream)),
         Err(error) => match error.kind() {
             GetStreamErrorKind::JetStream(error)
                 if error.error_code() == ErrorCode::STREAM_NOT_FOUND => {}
@@ -107,7 +114,7 @@ pub(crate) async fn find(jet: &Context, run: &str, kept: &Kept) -> Found {
     }
     kept.put_back(jet, run).await;
     match timeout(ANSWER_TIME_MAX, jet.get_stream(&name)).await {
-        Ok(Ok(stream)) => Found::There(stream),
+        Ok(Ok(stream)) => Found::There(Box::new(stream)),
         _ => Found::Unknown,
     }
 }

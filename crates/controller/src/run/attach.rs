@@ -10,9 +10,10 @@ use engine::driver::real::{StopFlag, Zero};
 use machine::clock::{monotonic_ns, unix_ns};
 use plan::Plan;
 use record::Durability;
-use record::schema::{EventKind, RunInfo, Verdict};
+use record::schema::{EventKind, RunInfo};
 use serde::{Deserialize, Serialize};
 
+use super::by_worker::ByWorker;
 use super::conductor::{Conductor, Progress};
 use super::error::ConductError;
 use super::journal::Journal;
@@ -59,21 +60,23 @@ pub struct AttachRequest<'a> {
     pub runs: &'a Path,
     /// Throng's version.
     pub version: &'a str,
-    /// Where workers are lost, judge what the others measured; the first controller may have been told so as well.
+    /// Where workers are lost, judge what the others measured, whatever was requested of the first controller.
     pub allow_lost_workers: bool,
     pub durability: Durability,
     pub interrupt: Arc<Interrupt>,
     pub pause: Arc<Pause>,
 }
 
-/// Keeps, before the loops begin, what [`attach`] needs.
+/// Keeps, before the loops of a fleet begin, what [`attach`] needs.
 pub(super) fn keep(
-    fleet: &dyn Fleet,
+    fleet: Option<&dyn Fleet>,
     plan: &Plan,
     (shares, target, info): (Vec<Loops>, Option<SocketAddr>, &RunInfo),
-    zero: Zero,
-    allow_lost_workers: bool,
+    (zero, allow_lost_workers): (Zero, bool),
 ) -> Result<(), ConductError> {
+    let Some(fleet) = fleet else {
+        return Ok(());
+    };
     let kept = Kept {
         info: info.clone(),
         shares,
@@ -88,7 +91,7 @@ pub(super) fn keep(
 
 /// Continues a run to its end. The record is a new one with all that agents have measured since its start.
 pub fn attach(
-    request: AttachRequest<'_>,
+    request: &AttachRequest<'_>,
     on_tick: &mut dyn FnMut(&Tick<'_>),
 ) -> Result<Conducted, ConductError> {
     let fail = |what: &str, problem: &dyn std::fmt::Display| {
@@ -137,29 +140,19 @@ pub fn attach(
         stop,
         zero,
         progress: Progress::new(known.len() as u32, &[]),
+        by_worker: ByWorker::new(&plan, &journal.info().workers),
         networks: Vec::new(),
         probing: None,
         names: None,
         outside: None,
         lab: None,
         target: None,
+        fleet: Some(request.fleet.as_ref()),
         journal,
     };
     let outcome = run.play(&mut pool, on_tick);
     drop(pool);
-    let conducted = run.conclude(outcome)?;
-    conclude(request.fleet.as_ref(), conducted.summary.verdict);
-    Ok(conducted)
-}
-
-/// Tells the fleet what came of the run.
-pub(super) fn conclude(fleet: &dyn Fleet, verdict: Verdict) {
-    fleet.conclude(match verdict {
-        Verdict::Measured => "measured",
-        Verdict::Passed => "passed",
-        Verdict::Failed => "failed",
-        Verdict::Untrusted => "untrusted",
-    });
+    run.conclude(outcome)
 }
 
 /// The run's id, with a number if a directory has it: the first controller may have had the same machine.

@@ -13,7 +13,7 @@ use record::Measurement;
 use record::schema::WorkerInfo;
 use trust::{TrustError, Verify, client_config};
 
-use super::clock::Offset;
+use super::clock::{Drift, Offset};
 use super::fleet::Fleet;
 use super::news::News;
 use super::process::{LostWorker, SpawnRequest, WorkersError};
@@ -132,6 +132,10 @@ impl Pool {
                 processes.note_usage(worker, usage);
                 PoolEvent::None
             }
+            (News::Clock { worker, exchange }, Backend::Processes(processes)) => {
+                processes.note_clock(worker, exchange);
+                PoolEvent::None
+            }
             (News::Lost { worker, why }, Backend::Processes(processes)) => {
                 PoolEvent::Lost(processes.mark_lost(worker, why))
             }
@@ -156,6 +160,14 @@ impl Pool {
         match &self.loops {
             Backend::Threads(_) => Usage::default(),
             Backend::Processes(processes) => processes.usage(),
+        }
+    }
+
+    /// How the clock of each worker has moved.
+    pub(crate) fn drifts(&self) -> Vec<Option<Drift>> {
+        match &self.loops {
+            Backend::Threads(_) => Vec::new(),
+            Backend::Processes(processes) => processes.drifts(),
         }
     }
 

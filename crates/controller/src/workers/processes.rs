@@ -14,7 +14,7 @@ use record::schema::WorkerInfo;
 
 use super::agent::{accept, resume};
 use super::check::Check;
-use super::clock::Offset;
+use super::clock::{Drift, Exchange, Offset};
 use super::connection::NotReady;
 use super::fleet::Fleet;
 use super::listener::{Accepted, Listener};
@@ -28,6 +28,8 @@ use crate::inputs::ScenarioText;
 const CONNECT_NS_MAX: u64 = 30_000_000_000;
 /// A process that has ended may just have been refused: how long its reason is waited for.
 const REASON_NS_MAX: u64 = 500_000_000;
+/// How often clocks are compared. The best of ten seconds counts.
+const PING_NS: u64 = 2_000_000_000;
 /// Bytes of the token of an agent's worker.
 const TOKEN_BYTES: usize = 16;
 
@@ -46,6 +48,8 @@ pub(super) struct Processes {
     addresses: Option<Arc<AddressBook>>,
     sent_version: u64,
     fleet: Option<Rc<dyn Fleet>>,
+    /// When clocks were last compared.
+    pinged_ns: u64,
     /// Since when our own side has been cut off from all workers.
     cut_off_ns: Option<u64>,
     /// The zero of another controller, which let their loops begin or was about to.
@@ -100,6 +104,7 @@ impl Processes {
             addresses: setup.addresses().cloned(),
             sent_version: 0,
             fleet: request.fleet.as_ref().map(|(fleet, _)| Rc::clone(fleet)),
+            pinged_ns: monotonic_ns(),
             cut_off_ns: None,
             first_zero: None,
         })
@@ -140,6 +145,7 @@ impl Processes {
             addresses: None,
             sent_version: 0,
             fleet: Some(Rc::clone(fleet)),
+            pinged_ns: monotonic_ns(),
             cut_off_ns: None,
             first_zero: Some(first_zero),
         })
@@ -163,6 +169,10 @@ impl Processes {
         let now_ns = monotonic_ns();
         let mut notices: Vec<String> = self.check_own_side(now_ns).into_iter().collect();
         let addresses = self.changed_addresses();
+        let pings = now_ns.saturating_sub(self.pinged_ns) >= PING_NS;
+        if pings {
+            self.pinged_ns = now_ns;
+        }
         for worker in self.workers.iter_mut().filter(|worker| worker.is_running()) {
             if level > self.sent_level {
                 worker.send(&ToWorker::Stop { level });
@@ -172,6 +182,9 @@ impl Processes {
             }
             if let Some(addresses) = &addresses {
                 worker.send(&ToWorker::Addresses(addresses.to_vec()));
+            }
+            if pings && self.cut_off_ns.is_none() {
+                worker.ping();
             }
             notices.extend(worker.check_silence(now_ns));
         }
@@ -245,6 +258,15 @@ impl Processes {
             sum.resident_bytes = sum.resident_bytes.saturating_add(usage.resident_bytes);
         }
         sum
+    }
+
+    pub(super) fn note_clock(&mut self, worker: usize, exchange: Exchange) {
+        self.workers[worker].note_clock(exchange);
+    }
+
+    /// How the clock of each worker has moved.
+    pub(super) fn drifts(&self) -> Vec<Option<Drift>> {
+        self.workers.iter().map(WorkerProcess::drift).collect()
     }
 
     pub(super) fn infos(&self) -> Vec<WorkerInfo> {

@@ -18,6 +18,7 @@ use scenario::{Settings, Source};
 use serde::Serialize;
 use trust::{Verify, client_config};
 
+use super::allowed::Allowed;
 use super::carrier::{Bytes, Carrier};
 use super::credits::Credits;
 use super::frame::{FrameError, FrameReader, send};
@@ -65,18 +66,26 @@ pub fn serve(address: SocketAddr, token: &str, throng: &str) -> Result<(), WorkE
         &address.to_string(),
         token,
         throng,
-        None,
+        Given::default(),
     )
 }
 
-/// The same for the controller at the other end of `carrier`, which is at `place`. `scenario`: what the slice is made
-/// of, in the form of [`ScenarioText::to_bytes`], if it came another way than the slice.
+/// What a worker has from its agent.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Given<'a> {
+    /// What the slice is made of, in the form of [`ScenarioText::to_bytes`], if it came another way than the slice.
+    pub scenario: Option<&'a [u8]>,
+    /// What users may connect to, as `HOST:PORT`; empty: anything.
+    pub allow: &'a [String],
+}
+
+/// The same for the controller at the other end of `carrier`, which is at `place`.
 pub fn serve_over(
     carrier: &Arc<dyn Carrier>,
     place: &str,
     token: &str,
     throng: &str,
-    scenario: Option<&[u8]>,
+    given: Given<'_>,
 ) -> Result<(), WorkError> {
     let gone = |error: FrameError| WorkError::Gone {
         place: place.to_owned(),
@@ -88,14 +97,16 @@ pub fn serve_over(
         carrier: Arc::clone(carrier),
         lost: AtomicBool::new(false),
         credits: Credits::new(ROWS_WINDOW),
+        loops_ended: AtomicBool::new(false),
         stop: Arc::new(StopFlag::default()),
         addresses: OnceLock::new(),
+        allowed: Allowed::resolve(given.allow),
     };
     let mut slice = match reader.next().map_err(gone)? {
         ToWorker::Slice(slice) => slice,
         _ => return Err(gone(FrameError::Cut)),
     };
-    if let Some(bytes) = scenario {
+    if let Some(bytes) = given.scenario {
         slice.scenario = ScenarioText::from_bytes(bytes).map_err(|e| gone(e.into()))?;
     }
     let running = match SliceRun::prepare(&slice, &controller) {
@@ -169,9 +180,13 @@ struct Controller {
     /// The connection broke: nothing is sent any more, and the loops end.
     lost: AtomicBool,
     credits: Credits,
+    /// All loops have ended.
+    loops_ended: AtomicBool,
     stop: Arc<StopFlag>,
     /// What names stand for, from the slice on.
     addresses: OnceLock<Arc<AddressBook>>,
+    /// `None`: anything is.
+    allowed: Option<Allowed>,
 }
 
 impl Controller {
@@ -194,8 +209,8 @@ impl Controller {
             return self.credits.take();
         }
         let is_lost = || self.lost.load(Ordering::Relaxed);
-        // Rows that wait are sampled by the loops, which report it.
-        while self.carrier.is_full() && !is_lost() {
+        // Rows that wait are sampled by the loops, which report it. When loops have ended there will be no more.
+        while self.carrier.is_full() && !is_lost() && !self.loops_ended.load(Ordering::Relaxed) {
             std::thread::park_timeout(FULL_LOOK);
         }
         !is_lost()
@@ -214,12 +229,19 @@ impl Controller {
             ToWorker::RowsTaken { frames } => self.credits.add(*frames),
             ToWorker::Pause { paused } => self.stop.pause_arrivals(*paused),
             ToWorker::Addresses(answers) => {
-                if let Some(book) = self.addresses.get() {
+                let allowed = self.allowed.as_ref();
+                let is_allowed = allowed.is_none_or(|a| a.check(&[], answers).is_ok());
+                // What is not allowed is not learned: users go where they went before.
+                if let Some(book) = self.addresses.get().filter(|_| is_allowed) {
                     book.replace(answers.clone());
                 }
             }
+            ToWorker::Ping { number } => self.send(&ToController::Pong {
+                number: *number,
+                clock_ns: monotonic_ns(),
+            }),
             // They come once, before the start; later ones are ignored.
-            ToWorker::Slice(_) | ToWorker::Start { .. } | ToWorker::Ping { .. } => {}
+            ToWorker::Slice(_) | ToWorker::Start { .. } => {}
         }
     }
 }
@@ -235,6 +257,9 @@ impl SliceRun {
     /// Compiles the slice and gets its loops ready. The error is for people.
     fn prepare(slice: &Slice, controller: &Controller) -> Result<SliceRun, String> {
         let plan = compile(&slice.scenario, slice.target, &slice.plan_digest)?;
+        if let Some(allowed) = &controller.allowed {
+            allowed.check(&plan.endpoints, &slice.addresses)?;
+        }
         let plan = Arc::new(plan);
         let tls = match &slice.trust {
             Some(trust) => {
@@ -303,6 +328,7 @@ impl SliceRun {
                 Err(_) => Err("one of its loops panicked".to_owned()),
             };
             // The loops are gone, and so are their ends of both channels.
+            controller.loops_ended.store(true, Ordering::Relaxed);
             while waiting.recv_timeout(HEARTBEAT) == Err(RecvTimeoutError::Timeout) {
                 controller.send(&ToController::Usage(usage()));
             }

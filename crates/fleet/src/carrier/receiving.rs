@@ -10,6 +10,7 @@ use tokio::time::{sleep, timeout};
 use super::{AGAIN, Link};
 use crate::names;
 use crate::nats::ANSWER_TIME_MAX;
+use crate::stream;
 
 /// Bytes that wait for their reader before no more are fetched.
 const IN_BYTES_MAX: usize = 4 << 20;
@@ -37,9 +38,11 @@ pub(super) async fn receive_all(mut link: Link) {
     let mut read = Read::default();
     while !is_over(&link) {
         let found = timeout(ANSWER_TIME_MAX, consumer(&link, &mut read)).await;
-        // One that NATS has lost is made again by the sender.
         if let Ok(Some(consumer)) = found {
             while receive_batch(&mut link, &consumer, &mut read).await {}
+        } else if stream::is_over(&link.jet, &link.ways.run).await == Some(true) {
+            // It was removed before we had its end. One that NATS has lost is made again by the sender.
+            link.shared.fail("the run is over");
         }
         sleep(AGAIN).await;
     }

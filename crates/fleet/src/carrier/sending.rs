@@ -1,6 +1,5 @@
 //! What is sent, until the stream has it.
 
-use async_nats::jetstream::Context;
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{LastRawMessageErrorKind, Stream};
 use bytes::Bytes;
@@ -194,11 +193,4 @@ async fn last<I: Sync>(stream: &Stream<I>, ways: &Ways) -> Result<Place, String>
         Ok(Err(error)) => Err(error.to_string()),
         Err(_) => Err("NATS does not answer".to_owned()),
     }
-}
-
-/// How many bytes were sent on our subject. The error is for people.
-pub(super) async fn sent_so_far(jet: &Context, ways: &Ways) -> Result<u64, String> {
-    let stream = jet.get_stream_no_info(names::stream(&ways.run)).await;
-    let stream = stream.map_err(|error| error.to_string())?;
-    Ok(last(&stream, ways).await?.position)
 }

@@ -5,12 +5,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use controller::Agent;
 use futures_util::StreamExt;
+use machine::clock::unix_ns;
+use nkeys::XKey;
 use tokio::time::{sleep, timeout};
 
 use super::{Attached, Handover, Reply, Session, SessionOptions};
+use crate::access::Access;
 use crate::cards::{self, AgentCard, RunCard, json};
+use crate::carrier::Term;
+use crate::keys::{UserKey, open};
 use crate::lease::Lease;
 use crate::nats::{Nats, NatsError};
 use crate::stream::{self, Kept};
@@ -28,11 +34,11 @@ impl Session {
     /// Chooses agents for a run. `notify` gets what the user must know at once; `on_stop` is called when the end of the
     /// run is requested over NATS.
     pub fn open(
-        options: &SessionOptions<'_>,
+        options: SessionOptions<'_>,
         notify: Box<dyn Fn(&str)>,
         on_stop: impl Fn() + Send + 'static,
     ) -> Result<Session, FleetError> {
-        let nats = Nats::connect(options.url, "throng controller")?;
+        let nats = Nats::connect(options.access, "throng controller")?;
         let cards = nats.block(agents(&nats))?;
         let chosen = options.choice.of(&cards, options.throng, &nats.server)?;
         let own = AgentCard::of_this_machine("", options.throng, 1);
@@ -57,6 +63,10 @@ impl Session {
             agents: agents.collect(),
             tolerances: options.tolerances,
             alone: options.alone,
+            term: Term(0),
+            key: options.key,
+            seal: XKey::new(),
+            readers: chosen.iter().map(|card| card.key.clone()).collect(),
             plan: RefCell::default(),
             kept: Arc::default(),
             carriers: RefCell::default(),
@@ -72,46 +82,58 @@ impl Session {
 
     /// Takes a run whose controller is gone. The rest is as with [`Session::open`].
     pub fn attach(
-        (url, run): (&str, &str),
+        (access, run): (&Access, &str),
         throng: &str,
+        key: Option<UserKey>,
         notify: Box<dyn Fn(&str)>,
         on_stop: impl Fn() + Send + 'static,
     ) -> Result<Attached, FleetError> {
         if !names::is_name(run) {
             return Err(FleetError::NoRun(run.to_owned()));
         }
-        let nats = Nats::connect(url, "throng controller")?;
+        let nats = Nats::connect(access, "throng controller")?;
         let unable = |problem: String| FleetError::Attach {
             run: run.to_owned(),
             problem,
         };
         let found = nats.block(nats.jet.get_stream(names::stream(run)));
         let stream = found.map_err(|_| FleetError::NoRun(run.to_owned()))?;
-        let kept = nats
-            .block(stream::get_state(&stream, run))
-            .map_err(unable)?;
-        let kept = kept.ok_or_else(|| unable("its loops had not begun".to_owned()))?;
-        let handover: Handover = serde_json::from_slice(&kept)
-            .map_err(|error| unable(format!("what was kept of it cannot be read: {error}")))?;
+        let looked = nats.block(stream::get_state(&stream, run));
+        let (kept, handover) = looked.and_then(decode).map_err(unable)?;
         if handover.throng != throng {
             return Err(unable(format!(
                 "its agents are Throng {}, this is {throng}; both must have the same version",
                 handover.throng
             )));
         }
-        let scenario = nats.block(plans::get(&nats, &handover.plan))?;
+        let sealed = nats.block(plans::get(&nats, &handover.plan))?;
+        let (seal, scenario) = match (&handover.key, &key) {
+            (None, _) => (XKey::new(), sealed.clone()),
+            (Some(_), None) => {
+                let why = "its scenario is sealed; use the --key that it was begun with";
+                return Err(unable(why.to_owned()));
+            }
+            (Some(seed), Some(key)) => open(seed, key.seal_key(), &sealed)?,
+        };
+        let since_s = (unix_ns() / 1_000_000_000).saturating_sub(handover.begun_unix_s);
         let names = handover.agents.iter().map(|agent| &agent.name);
         let card = card(run, &handover.scenario, names);
         let lease = nats.block(Lease::take(&nats, card.clone()))?;
-        let both = Arc::new(Kept::default());
-        both.keep_state(kept);
-        both.keep_plan(scenario.clone().into());
+        if nats.block(stream::is_over(&nats.jet, run)) == Some(true) {
+            // It ended while its lease was waited for; ours goes by its age.
+            return Err(FleetError::NoRun(run.to_owned()));
+        }
+        let both = Arc::new(Kept::of(sealed.into(), kept));
         let session = Session {
             card,
             throng: throng.to_owned(),
             agents: handover.agents,
             tolerances: handover.tolerances,
             alone: Duration::ZERO,
+            term: Term(since_s + 1),
+            key,
+            seal,
+            readers: Vec::new(),
             plan: RefCell::new(Some(handover.plan)),
             kept: both,
             carriers: RefCell::default(),
@@ -161,6 +183,15 @@ impl Session {
             }
         });
     }
+}
+
+/// What the first controller has kept, as it is and decoded. The error is for people.
+fn decode(kept: Option<Bytes>) -> Result<(Bytes, Handover), String> {
+    let kept = kept.ok_or_else(|| "its loops had not begun".to_owned())?;
+    let handover = serde_json::from_slice(&kept);
+    let handover =
+        handover.map_err(|error| format!("what was kept of it cannot be read: {error}"))?;
+    Ok((kept, handover))
 }
 
 /// The card of a run that this controller conducts.

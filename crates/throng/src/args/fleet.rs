@@ -6,16 +6,38 @@ use std::time::Duration;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
 use crate::args::{DurableArgs, LostWorkersArgs, ResultFiles};
-use crate::settings::{RUNS, parse_duration, parse_set, parse_size};
+use crate::settings::{RUNS, parse_duration, parse_place, parse_set, parse_size};
 
 /// Most agents of `fleet up`.
 const LOCAL_MAX: i64 = 1_000;
+
+/// Who we are at NATS, and whom we trust.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct AccessArgs {
+    /// Credentials of NATS: a file with a user's JWT and the seed of its NKey
+    #[arg(long, value_name = "FILE")]
+    pub(crate) nats_creds: Option<PathBuf>,
+    /// A file with the seed of an NKey
+    #[arg(long, value_name = "FILE", conflicts_with = "nats_creds")]
+    pub(crate) nats_nkey: Option<PathBuf>,
+    /// PEM file of an authority that NATS' certificate may be signed by; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) nats_ca: Vec<PathBuf>,
+    /// PEM file of our own certificate for NATS
+    #[arg(long, value_name = "FILE", requires = "nats_key")]
+    pub(crate) nats_cert: Option<PathBuf>,
+    /// PEM file of its key
+    #[arg(long, value_name = "FILE", requires = "nats_cert")]
+    pub(crate) nats_key: Option<PathBuf>,
+}
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct NatsArgs {
     /// The NATS server, with JetStream: nats://HOST:PORT, or tls://HOST:PORT
     #[arg(long, alias = "fleet", value_name = "URL")]
     pub(crate) nats: String,
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -23,6 +45,8 @@ pub(crate) struct AgentArgs {
     /// The NATS server of the fleet, with JetStream: nats://HOST:PORT, or tls://HOST:PORT
     #[arg(long, value_name = "URL", required_unless_present = "job")]
     pub(crate) nats: Option<String>,
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
     /// Its name in the fleet: letters, digits, - and _ [default: host and process]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
@@ -33,6 +57,12 @@ pub(crate) struct AgentArgs {
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(1..=LOCAL_MAX))]
     pub(crate) parts: u32,
+    /// Take runs only that this key has signed: see `throng fleet key`; may be repeated
+    #[arg(long, value_name = "KEY")]
+    pub(crate) trust: Vec<String>,
+    /// Send load only to this HOST:PORT; may be repeated [default: anywhere]
+    #[arg(long, value_name = "HOST:PORT", value_parser = parse_place)]
+    pub(crate) allow: Vec<String>,
     /// Directory for what was measured and the controller has not stored yet [default: below /var/tmp]
     #[arg(long, value_name = "DIR")]
     pub(crate) spool: Option<PathBuf>,
@@ -62,6 +92,8 @@ pub(crate) enum FleetVerb {
     Runs(NatsArgs),
     /// Continue a run whose controller is gone, here: from what its agents have measured since its start
     Attach(AttachArgs),
+    /// Write a new key to a file, and print the public one, which agents may trust
+    Key(KeyArgs),
     /// End a run in good order, as Ctrl-C does at its controller
     Stop(StopArgs),
     /// Let agents finish their run, take no other, and end
@@ -88,12 +120,22 @@ pub(crate) struct StopArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct KeyArgs {
+    /// The file, which must not exist
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct AttachArgs {
     /// The run, as `throng fleet runs` names it
     #[arg(value_name = "RUN")]
     pub(crate) run: String,
     #[command(flatten)]
     pub(crate) nats: NatsArgs,
+    /// The key that the run was begun with
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
     /// Directory in which the run directory is created
     #[arg(long, value_name = "DIR", default_value = RUNS)]
     pub(crate) runs: PathBuf,
@@ -136,6 +178,8 @@ pub(crate) struct RunFleetArgs {
     /// Let the agents at this NATS server run the event loops: nats://HOST:PORT
     #[arg(long, value_name = "URL", conflicts_with_all = ["workers", "netns"])]
     pub(crate) fleet: Option<String>,
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
     /// Take this number of agents, those that can hold the most [default: all]
     #[arg(long, value_name = "N", requires = "fleet", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) agents: Option<u32>,
@@ -151,6 +195,9 @@ pub(crate) struct RunFleetArgs {
     /// An agent that was not heard of for this long is lost
     #[arg(long, value_name = "DURATION", default_value = "30s", requires = "fleet", value_parser = parse_duration)]
     pub(crate) lost_after: Duration,
+    /// Sign the run by this key, and seal the scenario so that only its agents can read it
+    #[arg(long, value_name = "FILE", requires = "fleet")]
+    pub(crate) key: Option<PathBuf>,
     /// Agents go on for this long without a controller, so that another one can continue the run [default: the plan's
     /// length and ten minutes]
     #[arg(long, value_name = "DURATION", requires = "fleet", value_parser = parse_duration)]

@@ -5,8 +5,7 @@ mod list;
 
 use std::cell::RefCell;
 use std::io::{BufRead, Read, Write};
-use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,13 +14,14 @@ use std::time::Duration;
 
 use controller::{Fleet, Interrupt, Tolerances};
 use fleet::{
-    Admin, Agent, AgentOptions, Choice, FleetError, Local, LocalOptions, NatsError, Session,
-    SessionOptions,
+    Access, Admin, Agent, AgentOptions, Choice, FleetError, KeyError, Local, LocalOptions,
+    NatsError, Session, SessionOptions, UserKey,
 };
 use plan::Plan;
 
 use crate::args::fleet::{
-    AgentArgs, DrainArgs, FleetArgs, FleetVerb, RunFleetArgs, StopArgs, UpArgs,
+    AccessArgs, AgentArgs, DrainArgs, FleetArgs, FleetVerb, KeyArgs, NatsArgs, RunFleetArgs,
+    StopArgs, UpArgs,
 };
 use crate::exit::{Exit, Failure, written};
 use crate::terminal::View;
@@ -40,12 +40,19 @@ pub(crate) fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
     };
     let program = program()?;
     let stop = stop_flag()?;
+    let trust = args.trust.iter().map(|key| fleet::public_key(key));
+    let trust: Result<Vec<String>, KeyError> = trust.collect();
+    let trust = trust.map_err(|error| failure(error.into()))?;
+    let access = access(url, &args.access);
+    let spool = args.spool.clone().unwrap_or_else(spool);
     let joined = Agent::join(AgentOptions {
-        url,
+        access: &access,
         name: args.name.clone(),
         labels: args.labels.clone(),
         parts: args.parts,
-        spool: &args.spool.clone().unwrap_or_else(spool),
+        trust,
+        allow: args.allow.clone(),
+        spool: &spool,
         spool_bytes_max: args.spool_max as u64,
         program: &program,
         throng: env!("CARGO_PKG_VERSION"),
@@ -57,8 +64,9 @@ pub(crate) fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
 
 /// Where spools are kept: they outlive a boot, and are of one user.
 fn spool() -> PathBuf {
-    let user = std::fs::metadata("/proc/self").map_or(0, |own| own.uid());
-    PathBuf::from(format!("/var/tmp/throng-spool-{user}"))
+    let user = std::env::var("USER").unwrap_or_else(|_| "any".to_owned());
+    let plain: String = user.chars().filter(char::is_ascii_alphanumeric).collect();
+    PathBuf::from(format!("/var/tmp/throng-spool-{plain}"))
 }
 
 /// The worker of one run. It ends at once when its agent does, whose end of standard input is then closed.
@@ -83,9 +91,10 @@ fn job() -> Result<Exit, Failure> {
 pub(crate) fn fleet(args: &FleetArgs) -> Result<Exit, Failure> {
     match &args.verb {
         FleetVerb::Up(args) => up(args),
-        FleetVerb::Status(args) => show(&args.nats, list::status),
-        FleetVerb::Agents(args) => show(&args.nats, |admin| Ok(list::agents(&admin.agents()?))),
-        FleetVerb::Runs(args) => show(&args.nats, |admin| Ok(list::runs(&admin.all_runs()?))),
+        FleetVerb::Status(args) => show(args, list::status),
+        FleetVerb::Agents(args) => show(args, |admin| Ok(list::agents(&admin.agents()?))),
+        FleetVerb::Runs(args) => show(args, |admin| Ok(list::runs(&admin.all_runs()?))),
+        FleetVerb::Key(args) => key(args),
         FleetVerb::Attach(args) => attach::attach(args),
         FleetVerb::Stop(args) => stop(args),
         FleetVerb::Drain(args) => drain(args),
@@ -130,22 +139,47 @@ fn up(args: &UpArgs) -> Result<Exit, Failure> {
     Ok(Exit::Passed)
 }
 
-fn show(url: &str, text: impl Fn(&Admin) -> Result<String, FleetError>) -> Result<Exit, Failure> {
-    let text = Admin::connect(url)
+/// How a fleet's NATS is reached.
+fn access(url: &str, args: &AccessArgs) -> Access {
+    Access {
+        url: url.to_owned(),
+        creds: args.nats_creds.clone(),
+        nkey: args.nats_nkey.clone(),
+        authorities: args.nats_ca.clone(),
+        identity: args.nats_cert.clone().zip(args.nats_key.clone()),
+    }
+}
+
+fn show(
+    args: &NatsArgs,
+    text: impl Fn(&Admin) -> Result<String, FleetError>,
+) -> Result<Exit, Failure> {
+    let text = Admin::connect(&access(&args.nats, &args.access))
         .and_then(|admin| text(&admin))
         .map_err(failure)?;
     written(write!(std::io::stdout(), "{text}"))
 }
 
+fn key(args: &KeyArgs) -> Result<Exit, Failure> {
+    let key = UserKey::create(&args.file).map_err(|error| failure(error.into()))?;
+    written(writeln!(std::io::stdout(), "{}", key.public()))
+}
+
+/// The key in this file, if there is one.
+fn read_key(path: Option<&Path>) -> Result<Option<UserKey>, Failure> {
+    let key = path.map(UserKey::read).transpose();
+    key.map_err(|error| failure(error.into()))
+}
+
 fn stop(args: &StopArgs) -> Result<Exit, Failure> {
-    show(&args.nats.nats, |admin| {
+    show(&args.nats, |admin| {
         admin.stop(&args.run)?;
         Ok(format!("run {} ends\n", args.run))
     })
 }
 
 fn drain(args: &DrainArgs) -> Result<Exit, Failure> {
-    show(&args.nats.nats, |admin| {
+    show(&args.nats, |admin| {
         let drained = admin.drain(&args.select)?;
         let lines = drained.iter().map(|drained| match &drained.run {
             Some(run) => format!("{} ends after run {run}\n", drained.agent),
@@ -174,7 +208,7 @@ pub(crate) fn of_run(
     let alone = args.alone;
     let alone = alone.unwrap_or_else(|| ALONE.saturating_add(Duration::from_nanos(plan_ns)));
     let options = SessionOptions {
-        url,
+        access: &access(url, &args.access),
         throng: env!("CARGO_PKG_VERSION"),
         scenario,
         choice: Choice {
@@ -187,13 +221,14 @@ pub(crate) fn of_run(
             silence_ns: args.lost_after.as_nanos() as u64,
         },
         alone,
+        key: read_key(args.key.as_deref())?,
     };
     let (view, interrupt) = (Rc::clone(view), Arc::clone(interrupt));
     let notify = Box::new(move |what: &str| view.borrow_mut().notice(what));
     let stop = move || {
         interrupt.request();
     };
-    let session = Session::open(&options, notify, stop).map_err(failure)?;
+    let session = Session::open(options, notify, stop).map_err(failure)?;
     session.notify(&format!(
         "run {} on {}",
         session.run(),
@@ -204,9 +239,10 @@ pub(crate) fn of_run(
 
 fn failure(error: FleetError) -> Failure {
     let exit = match &error {
-        FleetError::Nats(NatsError::Url { .. })
+        FleetError::Nats(NatsError::Url { .. } | NatsError::File { .. } | NatsError::Tls(_))
         | FleetError::Name(_)
-        | FleetError::NameTaken(_) => Exit::Usage,
+        | FleetError::NameTaken(_)
+        | FleetError::Key(_) => Exit::Usage,
         FleetError::NoAgent { .. } => Exit::System,
         FleetError::Held { .. } => Exit::Usage,
         _ => Exit::Unavailable,
@@ -214,7 +250,7 @@ fn failure(error: FleetError) -> Failure {
     Failure::new(exit, error)
 }
 
-fn program() -> Result<std::path::PathBuf, Failure> {
+fn program() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|error| Failure::new(Exit::System, error))
 }
 

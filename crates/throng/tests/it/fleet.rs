@@ -2,9 +2,11 @@
 
 mod attach;
 mod points;
+mod secure;
 mod spool;
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
@@ -72,6 +74,11 @@ struct Server {
 impl Server {
     /// On a free port, or the same as before.
     fn start(space: &Space, port: Option<u16>) -> Server {
+        Server::start_with(space, port, &[])
+    }
+
+    /// The same with further arguments.
+    fn start_with(space: &Space, port: Option<u16>, args: &[&OsStr]) -> Server {
         let store = space.path("nats");
         std::fs::create_dir_all(&store).unwrap();
         let mut command = Command::new("nats-server");
@@ -85,6 +92,7 @@ impl Server {
             "--store_dir",
         ]);
         command.arg(&store).arg("--ports_file_dir").arg(&store);
+        command.args(args);
         command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -209,6 +217,21 @@ fn agents(space: &Space, server: &Server, count: u32) -> Vec<Running> {
     let all = 1..=count;
     all.map(|number| agent(space, &server.url(), number))
         .collect()
+}
+
+/// Insists that all agents, this number, are free soon.
+#[track_caller]
+fn are_free(server: &Server, count: u32) {
+    let wanted = format!("{count} agents, {count} free");
+    let mut said = String::new();
+    for _ in 0..100 {
+        let status = Ended::of(&mut throng(["fleet", "status", "--nats", &server.url()]));
+        said = status.with(0).out;
+        if said.contains(&wanted) {
+            return;
+        }
+    }
+    panic!("{said}");
 }
 
 /// Where they keep what was not stored yet.

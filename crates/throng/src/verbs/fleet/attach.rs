@@ -7,7 +7,7 @@ use std::sync::Arc;
 use controller::{AttachRequest, Fleet};
 use fleet::Session;
 
-use super::failure;
+use super::{access, failure, read_key};
 use crate::args::fleet::AttachArgs;
 use crate::exit::{Exit, Failure};
 use crate::page;
@@ -30,8 +30,10 @@ pub(super) fn attach(args: &AttachArgs) -> Result<Exit, Failure> {
         }
     };
     let version = env!("CARGO_PKG_VERSION");
-    let place = (args.nats.nats.as_str(), args.run.as_str());
-    let attached = Session::attach(place, version, notify, stop).map_err(failure)?;
+    let key = read_key(args.key.as_deref())?;
+    let access = access(&args.nats.nats, &args.nats.access);
+    let place = (&access, args.run.as_str());
+    let attached = Session::attach(place, version, key, notify, stop).map_err(failure)?;
     let session = attached.session;
     session.notify(&format!(
         "run {} continues on {}",
@@ -49,7 +51,7 @@ pub(super) fn attach(args: &AttachArgs) -> Result<Exit, Failure> {
         interrupt,
         pause,
     };
-    let conducted = controller::attach(request, &mut |tick| view.borrow_mut().tick(tick, style));
+    let conducted = controller::attach(&request, &mut |tick| view.borrow_mut().tick(tick, style));
     view.borrow_mut().end();
     let conducted = conducted.map_err(run::failure)?;
     let page = page::after_run(&conducted.directory, &conducted.summary);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use record::schema::EventKind;
 
 use super::spool::{is_unbroken, visitors};
-use super::{Server, agents, has_nats};
+use super::{Server, agents, are_free, has_nats};
 use crate::support::{Ended, Running, Served, Space, pass, throng};
 
 /// The name of the run that this controller has begun.
@@ -58,10 +58,7 @@ fn a_killed_controller_is_followed_by_another_and_the_record_is_whole() {
     Ended::of(&mut attach(&elsewhere, &server, &run))
         .with(69)
         .stderr_contains("no run");
-    // Its agents are free.
-    Ended::of(&mut throng(["fleet", "status", "--nats", &url]))
-        .with(0)
-        .stdout_contains("3 agents, 3 free");
+    are_free(&server, 3);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::spool::{is_unbroken, visitors};
-use super::{Server, agents, has_nats};
+use super::{Server, agents, are_free, has_nats};
 use crate::support::{Ended, Running, Served, Space, throng};
 
 /// Who is killed.
@@ -56,7 +56,7 @@ fn walk(point: (Whom, &str, usize, Outcome)) {
     let space = Space::new();
     let server = Server::start(&space, None);
     let target = Served::start(&["market"]);
-    let mut agents = agents(&space, &server, 2);
+    let agents = agents(&space, &server, 2);
     let messages = server.listen(&format!("throng.run.*.{way}.a1"));
     let args = ["--lost-after", "5s"];
     let mut running = Running::start(&mut visitors(&space, &server, &target, &args));
@@ -102,10 +102,5 @@ fn walk(point: (Whom, &str, usize, Outcome)) {
     if outcome == Outcome::Continued {
         return;
     }
-    let free = (0..100).any(|_| {
-        let status = Ended::of(&mut throng(["fleet", "status", "--nats", &server.url()]));
-        status.out.contains("2 agents, 2 free")
-    });
-    assert!(free, "{point:?}");
-    agents.clear();
+    are_free(&server, 2);
 }

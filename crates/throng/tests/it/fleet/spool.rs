@@ -127,7 +127,7 @@ fn a_worker_that_is_killed_while_nats_is_away_loses_only_what_it_had_not_written
     }
     let space = Space::new();
     let server = Server::start(&space, None);
-    let mut agents = agents(&space, &server, 3);
+    let agents = agents(&space, &server, 3);
     let mut running = Running::start(&mut by_fleet(&space, &server, FANS, &[]));
     running.line();
     let port = server.port;
@@ -189,9 +189,9 @@ fn reported_while_away(space: &Space, after_ns: u64) {
     assert!(!codes.contains(&"sums-broken"), "{codes:?}");
 }
 
-/// The rows that do not fit are sampled, which the record says; seconds are whole.
+/// Its rows come late, and all of them.
 #[test]
-fn a_spool_that_is_full_thins_rows_and_says_so() {
+fn a_spool_that_is_full_holds_rows_back_and_loses_none() {
     if !has_nats() {
         return;
     }
