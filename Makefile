@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test test-deps check fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-market bench-queue bench-balancer bench-lab bench-docs site model-truth truth hostile-truth kill blame-truth capacity-truth percentile-truth kubernetes picture dist toolchain
+.PHONY: help run test test-deps check fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-market bench-queue bench-balancer bench-lab bench-fleet bench-docs site model-truth truth hostile-truth kill blame-truth capacity-truth percentile-truth kubernetes picture dist toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # rustup installs cargo there; a fresh shell may not know it yet.
@@ -29,6 +29,7 @@ help:
 	@echo "make bench-queue    the queue beside an echo server and pgbench, ten minutes"
 	@echo "make bench-balancer  the balancer beside nginx and HAProxy, and what is lost when a backend fails, half an hour"
 	@echo "make bench-lab      the lab's network: round trips, packets, TCP and losses, half an hour; needs root"
+	@echo "make bench-fleet    a hundred agents that begin together, and the cost of the way over NATS, ten minutes"
 	@echo "make bench-ui       what a live page with viewers costs a run, five minutes"
 	@echo "make bench-docs     write docs/benchmarks.md, and tables of docs/chat.md, from the newest raw data"
 	@echo "make site           build the documentation as a site with search"
@@ -109,6 +110,9 @@ bench-balancer: toolchain web
 
 bench-lab: toolchain
 	@bench/lab
+
+bench-fleet: toolchain web
+	@bench/fleet
 
 dist: toolchain
 	@REBUILD=$(REBUILD) scripts/dist.sh

@@ -42,8 +42,8 @@ pub use probe::{ProbeError, Probed};
 pub use run::probing::target_location;
 pub use run::tick::{Second, Tick, TickMeasure};
 pub use run::{
-    ConductError, Conducted, NetnsError, RunRequest, TooSmall, TryRequest, conduct, counted,
-    try_user,
+    AttachRequest, ConductError, Conducted, NetnsError, RunRequest, TooSmall, TryRequest, attach,
+    conduct, counted, try_user,
 };
 pub use surroundings::Surroundings;
 pub use target::{LISTENING, TargetError};
@@ -55,4 +55,4 @@ pub use workers::fuzzing::worker_frames;
 pub use workers::pool::PoolError;
 pub use workers::process::WorkersError;
 pub use workers::protocol::PROTOCOL_VERSION;
-pub use workers::serve::{WorkError, serve as work, serve_over as work_over};
+pub use workers::serve::{Given, WorkError, serve as work, serve_over as work_over};

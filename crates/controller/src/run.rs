@@ -3,12 +3,14 @@
 //! | file | what it does |
 //! |---|---|
 //! | `conductor` | the run while it goes on, and its end |
+//! | `attach` | the run of a fleet whose controller is gone |
 //! | `attempt` | one user at once, without a record |
 //! | `preflight` | refuses a run that is too large for this machine |
 //! | `places` | network namespaces of regions, and the addresses that names have in each |
 //! | `prepare` | target, addresses and certificates |
 //! | `describe` | what `run.json` contains from the start |
 //! | `merge`, `broadcasts` | the intervals of all loops added up |
+//! | `by_worker` | errors and lag of each worker |
 //! | `journal` | everything that is written during the run |
 //! | `regions` | which loop is of which region, and what its measures are in the record |
 //! | `starts` | how many users the plan starts, and when |
@@ -16,10 +18,12 @@
 //! | `probing` | the server's side |
 //! | `tick` | a second of the run for the live view |
 
+mod attach;
 mod attempt;
 #[cfg(test)]
 mod blame;
 mod broadcasts;
+mod by_worker;
 mod conductor;
 mod describe;
 mod error;
@@ -44,7 +48,7 @@ use machine::clock::{monotonic_ns, unix_ns};
 use machine::loops::{cores, open_files_max};
 use plan::{Plan, Target};
 use record::Durability;
-use record::schema::{EventKind, RunInfo, Summary};
+use record::schema::{RunInfo, Summary};
 
 use crate::control::{Interrupt, Pause};
 use crate::inputs::ScenarioText;
@@ -58,6 +62,7 @@ use crate::workers::process::SpawnRequest;
 use crate::workers::protocol::Loops;
 use crate::workers::rows::rows_channel;
 use broadcasts::Broadcasts;
+use by_worker::ByWorker;
 use conductor::{Conductor, Progress};
 use describe::RunStart;
 use journal::Journal;
@@ -68,6 +73,7 @@ use probing::Probing;
 use regions::Numbering;
 use tick::Tick;
 
+pub use attach::{AttachRequest, attach};
 pub use attempt::{TryRequest, try_user};
 pub use error::{ConductError, TooSmall, counted};
 pub use places::NetnsError;
@@ -134,10 +140,10 @@ pub fn conduct(
     let of_plan = (generator.layout, places);
     let setup = prepare(&plan, address, of_plan, (folder, generator.cores))?;
     let (program, throng, scenario) = (request.program, request.version, &request.scenario);
-    let workers_count = generator.workers_count;
-    let fleet = request.fleet.as_ref();
-    let fleet = fleet.map(|fleet| (Rc::clone(fleet), generator.shares));
-    let workers = SpawnRequest::new((workers_count, fleet), program, throng, scenario);
+    let count = generator.workers_count;
+    let fleet = request.fleet.clone();
+    let fleet = fleet.map(|fleet| (fleet, generator.shares.clone()));
+    let workers = SpawnRequest::new((count, fleet), program, throng, scenario);
     let stop = Arc::new(StopFlag::default());
     let (rows_in, rows) = rows_channel();
     let mut pool = Pool::prepare(&plan, &setup, workers, &stop, rows_in)?;
@@ -152,17 +158,15 @@ pub fn conduct(
         workers: pool.workers(),
         secrets: &secrets,
         unix_ns: zero.unix_ns,
+        facts: lab.map_or_else(Vec::new, Surroundings::facts),
     };
-    let (mut info, text) = (start.info(), &scenario.text);
-    info.host
-        .extend(lab.map_or_else(Vec::new, Surroundings::facts));
-    let durability = request.durability;
     let numbering = Numbering::new(&plan, setup.layout.loops_count);
-    let rows = (rows, numbering.clone());
-    let mut journal = Journal::create(request.runs, info, text, durability, rows, secrets)?;
-    if let Some(text) = generator.warning {
-        journal.event(0, EventKind::Note { text })?;
-    }
+    let (info, text, rows) = (start.info(), &scenario.text, (rows, numbering.clone()));
+    let mut journal = Journal::create(request.runs, info, text, request.durability, rows, secrets)?;
+    journal.note(generator.warning)?;
+    let known = (generator.shares, setup.target, journal.info());
+    let fleet = request.fleet.as_deref();
+    attach::keep(fleet, &plan, known, (zero, request.allow_lost_workers))?;
     pool.start(zero);
     let mut run = Conductor {
         plan: &plan,
@@ -172,13 +176,15 @@ pub fn conduct(
         allow_lost_workers: request.allow_lost_workers,
         stop,
         zero,
-        progress: Progress::new(workers_count, &networks),
+        progress: Progress::new(count, &networks),
+        by_worker: ByWorker::new(&plan, &journal.info().workers),
         networks,
         probing: probes.map(|probes| Probing::start(probes, journal.probes())),
         names: Resolving::start(lookups, zero),
         outside: lab.map(|lab| lab.begin(zero.unix_ns)),
         lab,
         target,
+        fleet,
         journal,
     };
     let outcome = run.play(&mut pool, on_tick);

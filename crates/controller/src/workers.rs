@@ -11,6 +11,7 @@
 //! | `processes` | the workers of a run |
 //! | `process` | one worker, from its start to its end |
 //! | `fleet`, `agent` | workers on machines of a fleet: what is required of it, and the first words with an agent |
+//! | `allowed` | what a worker may connect to |
 //! | `carrier` | what carries frames: TCP, or what a fleet has instead |
 //! | `listener` | accepts the workers that were started for this run |
 //! | `connection` | the controller's side of one worker's connection |
@@ -22,9 +23,10 @@
 //! | `news`, `rows` | what loops report, and the channel of their rows |
 
 mod agent;
+mod allowed;
 pub(crate) mod carrier;
 mod check;
-mod clock;
+pub(crate) mod clock;
 mod connection;
 mod credits;
 pub(crate) mod fleet;

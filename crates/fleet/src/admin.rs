@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use tokio::time::timeout;
 
+use crate::access::Access;
 use crate::cards::{self, AgentCard, RunCard, json, parse};
 use crate::nats::{ANSWER_TIME_MAX, Nats};
 use crate::session::{Reply, Request};
-use crate::{FleetError, names};
+use crate::{FleetError, names, session, stream};
 
 /// A connection to look at a fleet.
 #[derive(Debug)]
@@ -22,9 +23,26 @@ pub struct Drained {
     pub run: Option<String>,
 }
 
+/// A run, and whether it goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunStatus {
+    pub card: RunCard,
+    pub state: RunState,
+}
+
+/// Whether a run goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunState {
+    Running,
+    /// Its controller is gone; another one may continue it.
+    Orphaned,
+    /// The card says what came of it.
+    Ended,
+}
+
 impl Admin {
-    pub fn connect(url: &str) -> Result<Admin, FleetError> {
-        let nats = Nats::connect(url, "throng fleet")?;
+    pub fn connect(access: &Access) -> Result<Admin, FleetError> {
+        let nats = Nats::connect(access, "throng fleet")?;
         Ok(Admin { nats })
     }
 
@@ -34,6 +52,29 @@ impl Admin {
 
     pub fn runs(&self) -> Result<Vec<RunCard>, FleetError> {
         Ok(self.nats.block(cards::runs(&self.nats))?)
+    }
+
+    /// All runs that are known: in progress, orphaned, and those of the last days.
+    pub fn all_runs(&self) -> Result<Vec<RunStatus>, FleetError> {
+        let (running, ended, streams) = self.nats.block(async {
+            let running = cards::runs(&self.nats).await?;
+            let ended = cards::ended(&self.nats).await?;
+            let streams = stream::runs(&self.nats.jet).await;
+            let streams = streams.map_err(|e| self.nats.refused("list streams", &e))?;
+            Ok::<_, FleetError>((running, ended, streams))
+        })?;
+        let is_known = |run: &str| running.iter().chain(&ended).any(|card| card.run == *run);
+        let orphans = streams.iter().filter(|run| !is_known(run));
+        let orphans = orphans.map(|run| RunStatus {
+            card: self.nats.block(session::card_of(&self.nats, run)),
+            state: RunState::Orphaned,
+        });
+        let mut all: Vec<RunStatus> = orphans.collect();
+        let with = |state| move |card| RunStatus { card, state };
+        all.extend(running.into_iter().map(with(RunState::Running)));
+        all.extend(ended.into_iter().map(with(RunState::Ended)));
+        all.sort_by(|a, b| a.card.run.cmp(&b.card.run));
+        Ok(all)
     }
 
     /// Requests the end of a run in good order.

@@ -1,5 +1,6 @@
 //! An agent: lets itself be known, and starts a worker for each run.
 
+use std::collections::VecDeque;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -10,22 +11,30 @@ use std::time::Duration;
 
 use controller::PROTOCOL_VERSION;
 use futures_util::StreamExt;
+use nkeys::XKey;
 use tokio::time::timeout;
 
-use crate::cards::{self, AgentCard, LAST, RENEW, json, parse};
-use crate::carrier::abort;
+use crate::access::Access;
+use crate::cards::{self, AgentCard, RENEW, json, parse};
+use crate::carrier::{abort, send_rest};
 use crate::job::Job;
+use crate::keys::{is_signed, seed};
 use crate::nats::{ANSWER_TIME_MAX, Nats};
 use crate::session::{Offer, Reply, Request};
+use crate::spool::{Owner, Spool};
 use crate::{FleetError, names};
 
+/// Older signatures are not accepted, and newer ones if a clock is that far ahead; seconds.
+const SIGNATURE_AGE_MAX_S: u64 = 120;
+/// Runs of which it is known that they were offered: more than there can be while a signature is accepted.
+const KNOWN_MAX: usize = 10_000;
 /// How often the agent looks at its worker, and at whether it is to end.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// What an agent is.
 #[derive(Debug, Clone)]
 pub struct AgentOptions<'a> {
-    pub url: &'a str,
+    pub access: &'a Access,
     /// `None`: its host and process.
     pub name: Option<String>,
     pub labels: Vec<(String, String)>,
@@ -33,6 +42,13 @@ pub struct AgentOptions<'a> {
     pub parts: u32,
     /// Whether it ends after its first run.
     pub once: bool,
+    /// Where spools are kept, and the bound of one in bytes.
+    pub spool: &'a Path,
+    pub spool_bytes_max: u64,
+    /// Public keys whose runs are taken; empty: any run is.
+    pub trust: Vec<String>,
+    /// What users may connect to, as `HOST:PORT`; empty: anything.
+    pub allow: Vec<String>,
     /// The program that is started as `PROGRAM agent --job`.
     pub program: &'a Path,
     /// Throng's version.
@@ -40,12 +56,21 @@ pub struct AgentOptions<'a> {
 }
 
 /// An agent that is known to the fleet.
-#[derive(Debug)]
 pub struct Agent<'a> {
     nats: Arc<Nats>,
     options: AgentOptions<'a>,
     card: AgentCard,
     worker: Option<Worker>,
+    /// By which it reads scenarios.
+    key: XKey,
+    /// The last runs that were offered by a signature: none is taken twice.
+    known: VecDeque<String>,
+}
+
+impl std::fmt::Debug for Agent<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Agent({})", self.card.name)
+    }
 }
 
 /// The worker of the run that goes on. It ends when its standard input does.
@@ -65,8 +90,10 @@ impl<'a> Agent<'a> {
         if !names::is_name(&name) {
             return Err(FleetError::Name(name));
         }
-        let nats = Nats::connect(options.url, &format!("throng agent {name}"))?;
+        let nats = Nats::connect(options.access, &format!("throng agent {name}"))?;
         let mut card = AgentCard::of_this_machine(&name, options.throng, options.parts);
+        let key = XKey::new();
+        card.key = key.public_key();
         card.labels = options.labels.iter().cloned().collect();
         let others = nats.block(cards::agents(&nats))?;
         if others.iter().any(|other| other.name == name) {
@@ -77,6 +104,8 @@ impl<'a> Agent<'a> {
             options,
             card,
             worker: None,
+            key,
+            known: VecDeque::new(),
         };
         Ok(agent)
     }
@@ -103,6 +132,15 @@ impl<'a> Agent<'a> {
                 "agent {} waits for runs at {}",
                 self.card.name, self.nats.server
             ));
+            for (owner, spool) in
+                Spool::left_behind(self.options.spool, |o| o.server == nats.server)
+            {
+                say(&format!(
+                    "agent {} sends what run {} left behind",
+                    owner.agent, owner.run
+                ));
+                send_rest(&nats, &owner, spool, "it was killed, and started again");
+            }
             let mut until_renewal = RENEW;
             while !stop.load(Ordering::Relaxed) {
                 let request = timeout(LOOK, requests.next()).await;
@@ -137,7 +175,7 @@ impl<'a> Agent<'a> {
     }
 
     async fn put_card(&self) -> Result<(), FleetError> {
-        let agents = self.nats.bucket(names::AGENTS, LAST).await?;
+        let agents = self.nats.bucket(names::AGENTS).await?;
         let put = agents.put(&self.card.name, json(&self.card)).await;
         put.map_err(|error| self.nats.refused("keep the agent's card", &error))?;
         Ok(())
@@ -146,11 +184,19 @@ impl<'a> Agent<'a> {
     async fn leave(&mut self) {
         if let Some(mut worker) = self.worker.take() {
             worker.end();
-            let (run, name) = (&worker.run, &self.card.name);
-            abort(&self.nats, run, name, "its agent was stopped").await;
+            abort(
+                &self.nats,
+                &worker.run,
+                &self.card.name,
+                "its agent was stopped",
+            )
+            .await;
+            if let Some((_, spool)) = self.spool_of(&worker.run) {
+                spool.remove();
+            }
         }
         let gone = async {
-            if let Ok(agents) = self.nats.bucket(names::AGENTS, LAST).await {
+            if let Ok(agents) = self.nats.bucket(names::AGENTS).await {
                 let _ = agents.delete(&self.card.name).await;
             }
         };
@@ -168,7 +214,7 @@ impl<'a> Agent<'a> {
                 self.card.draining = true;
                 None
             }
-            Some(Request::Run(offer)) => self.take(offer, say).err(),
+            Some(Request::Run(offer)) => self.take(*offer, say).err(),
         };
         Reply { refused }
     }
@@ -192,11 +238,18 @@ impl<'a> Agent<'a> {
         if !names::is_name(&offer.run) {
             return Err("the run has no name that can be".to_owned());
         }
+        self.check_signature(&offer)?;
+        let plan_key = offer.key.as_ref().map(|sealed| seed(sealed, &self.key));
+        let plan_key = plan_key.transpose().map_err(|error| error.to_string())?;
         let run = offer.run.clone();
         let job = Job {
-            url: self.options.url.to_owned(),
+            access: self.options.access.clone(),
             agent: self.card.name.clone(),
             offer,
+            plan_key,
+            allow: self.options.allow.clone(),
+            spool: self.options.spool.to_owned(),
+            spool_bytes_max: self.options.spool_bytes_max,
         };
         let mut command = Command::new(self.options.program);
         // A process group of its own: Ctrl-C reaches the agent, which decides.
@@ -217,6 +270,41 @@ impl<'a> Agent<'a> {
         Ok(())
     }
 
+    /// Whether a run may be taken: if keys are trusted, one of them has signed it, just now and for this agent. The error
+    /// is for people.
+    fn check_signature(&mut self, offer: &Offer) -> Result<(), String> {
+        let trusted = &self.options.trust;
+        if trusted.is_empty() {
+            return Ok(());
+        }
+        let Some(signature) = &offer.signature else {
+            return Err(
+                "the run is not signed, and the agent takes signed ones only; use --key".to_owned(),
+            );
+        };
+        if !trusted.contains(&signature.by) {
+            return Err(format!("it does not trust the key {}", signature.by));
+        }
+        if !is_signed(&offer.text(&self.card.name), signature) {
+            return Err("the signature is not that of the run".to_owned());
+        }
+        let now_s = machine::clock::unix_ns() / 1_000_000_000;
+        if offer.at_unix_s.abs_diff(now_s) > SIGNATURE_AGE_MAX_S {
+            return Err(format!(
+                "the signature is {} s old by the agent's clock, and {SIGNATURE_AGE_MAX_S} are allowed",
+                offer.at_unix_s.abs_diff(now_s)
+            ));
+        }
+        if self.known.contains(&offer.run) {
+            return Err("the run was offered before".to_owned());
+        }
+        self.known.push_back(offer.run.clone());
+        if self.known.len() > KNOWN_MAX {
+            self.known.pop_front();
+        }
+        Ok(())
+    }
+
     /// Whether the worker has just ended. A controller that waits for it learns it.
     async fn look_at_worker(&mut self, say: &dyn Fn(&str)) -> bool {
         let ended = self.worker.as_mut().map(|worker| worker.child.try_wait());
@@ -233,8 +321,21 @@ impl<'a> Agent<'a> {
         say(&format!("run {} ended", worker.run));
         // After an end in good order the controller has gone on.
         let why = format!("its process ended ({status})");
-        abort(&self.nats, &worker.run, &self.card.name, &why).await;
+        match self.spool_of(&worker.run) {
+            Some((owner, spool)) => send_rest(&self.nats, &owner, spool, &why),
+            None => abort(&self.nats, &worker.run, &self.card.name, &why).await,
+        }
         true
+    }
+
+    /// What its worker of this run has left behind.
+    fn spool_of(&self, run: &str) -> Option<(Owner, Spool)> {
+        let own = Owner {
+            server: self.nats.server.clone(),
+            run: run.to_owned(),
+            agent: self.card.name.clone(),
+        };
+        Spool::left_behind(self.options.spool, |owner| *owner == own).pop()
     }
 }
 

@@ -58,6 +58,9 @@ pub struct AgentCard {
     pub ports: u64,
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
+    /// The public key by which it reads scenarios.
+    #[serde(default)]
+    pub key: String,
     /// The run that it takes part in.
     #[serde(default)]
     pub run: Option<String>,
@@ -76,6 +79,12 @@ pub struct RunCard {
     /// The controller's host.
     #[serde(default)]
     pub host: String,
+    /// The controller, among all on that host.
+    #[serde(default)]
+    pub(crate) holder: String,
+    /// What came of it: the verdict, or why there is none; `None`: it is in progress.
+    #[serde(default)]
+    pub outcome: Option<String>,
 }
 
 impl AgentCard {
@@ -131,9 +140,14 @@ pub(crate) async fn runs(nats: &Nats) -> Result<Vec<RunCard>, NatsError> {
     read(nats, names::RUNS).await
 }
 
+/// All runs that are over and not forgotten.
+pub(crate) async fn ended(nats: &Nats) -> Result<Vec<RunCard>, NatsError> {
+    read(nats, names::ENDED).await
+}
+
 /// All cards of a bucket, by key. What cannot be read is left out: it is of no version that we know.
 async fn read<T: DeserializeOwned>(nats: &Nats, bucket: &str) -> Result<Vec<T>, NatsError> {
-    let store = nats.bucket(bucket, LAST).await?;
+    let store = nats.bucket(bucket).await?;
     let failed = |error: &dyn std::fmt::Display| nats.refused("list the fleet", error);
     let keys = store.keys().await.map_err(|e| failed(&e))?;
     let mut keys: Vec<String> = keys.try_collect().await.map_err(|e| failed(&e))?;

@@ -1,30 +1,44 @@
 //! The worker of one run, in a process of its own that its agent started.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use controller::{Carrier, WorkError};
+use controller::{Carrier, Given, WorkError};
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
+use crate::access::Access;
 use crate::cards::parse;
 use crate::carrier::{NatsCarrier, Ways, abort};
+use crate::keys::{KeyError, unseal};
+use crate::log::Log;
 use crate::nats::{Nats, NatsError};
 use crate::session::Offer;
+use crate::spool::{Owner, Spool};
+use crate::stream::{self, Kept};
 use crate::{names, plans};
 
-/// A controller that has said nothing for this number of seconds, while NATS was there, is gone.
-const BEATS_MISSED_MAX: u32 = 30;
+/// A controller that has said nothing for this number of seconds, while NATS was there, is gone: before the start, when
+/// a run cannot be continued.
+const BEATS_MISSED_MAX: u64 = 30;
 /// How long what is still to be sent may take at the end.
 const END_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// What an agent hands to its worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Job {
-    pub(crate) url: String,
+    pub(crate) access: Access,
     pub(crate) agent: String,
     pub(crate) offer: Offer,
+    /// The seed of the scenario's key, if it is sealed.
+    pub(crate) plan_key: Option<String>,
+    /// What users may connect to; empty: anything.
+    pub(crate) allow: Vec<String>,
+    /// Where the spool is made, and its bound in bytes.
+    pub(crate) spool: PathBuf,
+    pub(crate) spool_bytes_max: u64,
 }
 
 /// Why a worker ended early.
@@ -32,40 +46,82 @@ pub(crate) struct Job {
 pub enum JobError {
     #[error("what the agent wrote cannot be read")]
     Job,
+    #[error("no spool can be made in {}", directory.display())]
+    Spool {
+        directory: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
     #[error(transparent)]
     Nats(#[from] NatsError),
+    #[error(transparent)]
+    Key(#[from] KeyError),
     #[error(transparent)]
     Work(#[from] WorkError),
 }
 
 /// Runs the loops of a run; `job` is what the agent wrote, `throng` our version.
 pub fn work(job: &str, throng: &str) -> Result<(), JobError> {
-    let Job { url, agent, offer } = parse(job.as_bytes()).ok_or(JobError::Job)?;
-    let nats = Nats::connect(&url, &format!("throng agent {agent}"))?;
-    let plan = match nats.block(plans::get(&nats, &offer.plan)) {
-        Ok(plan) => plan,
+    let job: Job = parse(job.as_bytes()).ok_or(JobError::Job)?;
+    let nats = Nats::connect(&job.access, &format!("throng agent {}", job.agent))?;
+    let prepared = prepare(&nats, &job);
+    let (spool, stored, plan) = match prepared {
+        Ok(prepared) => prepared,
         Err(error) => {
-            nats.block(abort(&nats, &offer.run, &agent, &error.to_string()));
-            return Err(error.into());
+            let why = error.to_string();
+            nats.block(abort(&nats, &job.offer.run, &job.agent, &why));
+            return Err(error);
         }
     };
-    let carrier = Arc::new(NatsCarrier::open(
-        &nats,
-        &Ways::of_agent(&offer.run, &agent),
-    ));
-    watch_controller(&nats, &offer.run, &carrier);
+    let kept: Arc<Kept> = Arc::default();
+    kept.keep_plan(stored.into());
+    let ways = Ways::of_agent(&job.offer.run, &job.agent);
+    let carrier = Arc::new(NatsCarrier::open(&nats, ways, Log::Disk(spool), &kept));
+    watch_controller(&nats, &job.offer, &carrier, kept);
     let way: Arc<dyn Carrier> = Arc::clone(&carrier) as _;
-    let worked = controller::work_over(&way, &nats.server, &offer.token, throng, Some(&plan));
+    let given = Given {
+        scenario: Some(&plan),
+        allow: &job.allow,
+    };
+    let worked = controller::work_over(&way, &nats.server, &job.offer.token, throng, given);
     carrier.close();
     carrier.flush(END_TIME_MAX);
+    carrier.forget();
     Ok(worked?)
 }
 
-/// Ends the connection if the controller is gone. While we are cut off from NATS nothing is known of it, and the plan
-/// goes on.
-fn watch_controller(nats: &Arc<Nats>, run: &str, carrier: &NatsCarrier) {
-    let (client, beat, connected) = (nats.client.clone(), names::beat(run), nats.connected());
-    let fail = carrier.failer();
+/// The spool, and what the plan is compiled from: as it is in the store, and opened.
+fn prepare(nats: &Nats, job: &Job) -> Result<(Spool, Vec<u8>, Vec<u8>), JobError> {
+    let stored = nats.block(plans::get(nats, &job.offer.plan))?;
+    let plan = match &job.plan_key {
+        Some(seed) => unseal(seed, &stored)?.1,
+        None => stored.clone(),
+    };
+    let owner = Owner {
+        server: nats.server.clone(),
+        run: job.offer.run.clone(),
+        agent: job.agent.clone(),
+    };
+    let spool = Spool::create(&job.spool, &owner, job.spool_bytes_max);
+    let spool = spool.map_err(|source| JobError::Spool {
+        directory: job.spool.clone(),
+        source,
+    })?;
+    Ok((spool, stored, plan))
+}
+
+/// Ends the connection if the controller is gone: at once before the start, and after it when no other one has come for
+/// long. While we are cut off from NATS nothing is known of it, and the plan goes on. Also learns what another controller
+/// needs, to put it back if NATS loses it.
+fn watch_controller(nats: &Arc<Nats>, offer: &Offer, carrier: &NatsCarrier, kept: Arc<Kept>) {
+    let (client, beat, connected) = (
+        nats.client.clone(),
+        names::beat(&offer.run),
+        nats.connected(),
+    );
+    let (fail, has_begun) = (carrier.failer(), carrier.begun());
+    let (jet, run) = (nats.jet.clone(), offer.run.clone());
+    let alone_s = offer.alone_s.max(BEATS_MISSED_MAX);
     nats.spawn(async move {
         let Ok(mut beats) = client.subscribe(beat).await else {
             return fail("NATS cannot be listened to");
@@ -73,13 +129,34 @@ fn watch_controller(nats: &Arc<Nats>, run: &str, carrier: &NatsCarrier) {
         let mut missed = 0;
         loop {
             let heard = timeout(Duration::from_secs(1), beats.next()).await;
+            if matches!(heard, Ok(None)) {
+                return fail("NATS cannot be listened to");
+            }
             missed = match heard.is_ok() || !*connected.borrow() {
                 true => 0,
                 false => missed + 1,
             };
-            if missed > BEATS_MISSED_MAX {
+            let missed_max = match has_begun() {
+                true => alone_s,
+                false => BEATS_MISSED_MAX,
+            };
+            if missed > missed_max {
                 return fail("the controller is gone");
+            }
+            if has_begun() && kept.state().is_none() {
+                learn_state(&jet, &run, &kept).await;
             }
         }
     });
+}
+
+/// What cannot be learned now is looked for again a second later.
+async fn learn_state(jet: &async_nats::jetstream::Context, run: &str, kept: &Kept) {
+    let look = async {
+        let stream = jet.get_stream_no_info(names::stream(run)).await.ok()?;
+        stream::get_state(&stream, run).await.ok()?
+    };
+    if let Some(state) = look.await {
+        kept.keep_state(state);
+    }
 }

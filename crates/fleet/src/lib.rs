@@ -8,39 +8,53 @@
 //! | `agent` | an agent: is known, and starts a worker for each run |
 //! | `job` | the worker of one run, in a process of its own |
 //! | `carrier` | the frames of a worker as pieces of a stream |
+//! | `log`, `spool` | what was sent and may be sent again: in memory, on disk |
+//! | `stream` | the stream of a run, and what is put back if NATS has lost it |
+//! | `keys` | whose runs agents take, and who can read scenarios |
+//! | `lease` | one controller at a time conducts a run |
 //! | `plans` | scenarios in the object store |
 //! | `cards` | what agents and runs say of themselves |
 //! | `choice` | which agents a run gets |
 //! | `admin` | what a fleet does, and what is requested of it |
 //! | `local` | a fleet on this machine |
-//! | `nats`, `names` | the connection; names of subjects, streams and buckets |
+//! | `access`, `nats`, `names` | who we are at NATS; the connection; names of subjects, streams and buckets |
 
+mod access;
 mod admin;
 mod agent;
 mod cards;
 mod carrier;
 mod choice;
 mod job;
+mod keys;
+mod lease;
 mod local;
+mod log;
 mod names;
 mod nats;
 mod plans;
 mod session;
+mod spool;
+mod stream;
 
-pub use admin::{Admin, Drained};
+pub use access::Access;
+pub use admin::{Admin, Drained, RunState, RunStatus};
 pub use agent::{Agent, AgentOptions};
 pub use cards::{AgentCard, RunCard};
 pub use choice::Choice;
 pub use job::work;
+pub use keys::{KeyError, UserKey, public_key};
 pub use local::{Local, LocalOptions};
 pub use nats::NatsError;
-pub use session::{Session, SessionOptions};
+pub use session::{Attached, Session, SessionOptions};
 
 /// Why a fleet cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
     #[error(transparent)]
     Nats(#[from] NatsError),
+    #[error(transparent)]
+    Key(#[from] KeyError),
     #[error(transparent)]
     Choice(#[from] choice::ChoiceError),
     #[error("{0:?} is not a name: use 1 to 64 letters, digits, - and _")]
@@ -49,6 +63,13 @@ pub enum FleetError {
     NameTaken(String),
     #[error("no run {0} is in progress; `throng fleet status` lists those that are")]
     NoRun(String),
+    #[error(
+        "run {run} has a controller, on {host}; `throng fleet stop {run}` ends the run, and only if that controller is \
+         gone can another one continue it"
+    )]
+    Held { run: String, host: String },
+    #[error("run {run} cannot be continued: {problem}")]
+    Attach { run: String, problem: String },
     #[error("agent {agent} does not answer: {problem}")]
     Silent { agent: String, problem: String },
     #[error(

@@ -36,6 +36,8 @@ pub struct Local {
     is_well: bool,
     server: Child,
     url: String,
+    /// Where agents keep what was not stored yet.
+    spool: PathBuf,
     /// The directory to remove.
     temporary: Option<PathBuf>,
 }
@@ -77,6 +79,7 @@ impl Local {
             is_well: true,
             server,
             url: String::new(),
+            spool: directory.join("spool"),
             temporary,
         };
         local.url = local.await_server(&ports)?;
@@ -145,6 +148,7 @@ impl Local {
         let mut command = Command::new(options.program);
         command.args(["agent", "--nats", &self.url, "--name", &name]);
         command.args(["--parts", &options.agents.to_string()]);
+        command.arg("--spool").arg(&self.spool);
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -5,6 +5,8 @@
 pub(crate) const AGENTS: &str = "throng_agents";
 /// The bucket of runs in progress.
 pub(crate) const RUNS: &str = "throng_runs";
+/// The bucket of runs that are over.
+pub(crate) const ENDED: &str = "throng_ended";
 /// The object store of scenarios.
 pub(crate) const PLANS: &str = "throng_plans";
 /// Longest name of an agent, bytes.
@@ -38,6 +40,23 @@ pub(crate) fn from_agent(run: &str, agent: &str) -> String {
 /// What is sent to it.
 pub(crate) fn to_agent(run: &str, agent: &str) -> String {
     format!("throng.run.{run}.to.{agent}")
+}
+
+/// What another controller needs to continue the run.
+pub(crate) fn state(run: &str) -> String {
+    format!("throng.run.{run}.state")
+}
+
+/// Where the controller says how much of an agent's reports it has stored.
+pub(crate) fn stored(run: &str, agent: &str) -> String {
+    format!("throng.run.{run}.stored.{agent}")
+}
+
+/// The run of a stream.
+pub(crate) fn run_of(stream: &str) -> Option<&str> {
+    stream
+        .strip_prefix("throng_run_")
+        .filter(|run| is_name(run))
 }
 
 /// Whether this may be the name of an agent or a run: names are parts of subjects and keys.

@@ -1,13 +1,17 @@
 //! The connection to NATS. It is opened again for ever; what is sent meanwhile waits.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream::{self, Context, kv, stream};
-use async_nats::{Client, ConnectOptions, Event, ServerAddr};
+use async_nats::{Client, ConnectOptions, Event};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
-use trust::{Verify, client_config};
+
+use crate::access::Access;
+use crate::cards::LAST;
+use crate::names;
 
 /// How long the first connection may take.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(5);
@@ -17,6 +21,9 @@ pub(crate) const ANSWER_TIME_MAX: Duration = Duration::from_secs(5);
 const PING_INTERVAL: Duration = Duration::from_secs(1);
 /// Longest pause between two attempts to connect again.
 const PAUSE_MAX: Duration = Duration::from_millis(500);
+
+/// Runs that are over are listed for this time.
+const ENDED_AGE_MAX: Duration = Duration::from_secs(7 * 24 * 3_600);
 
 /// Why NATS cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +42,10 @@ pub enum NatsError {
         what: String,
         problem: String,
     },
+    #[error("cannot use {}: {problem}", path.display())]
+    File { path: PathBuf, problem: String },
+    #[error("the certificates for NATS cannot be used: {0}")]
+    Tls(String),
     #[error("cannot start a thread for NATS")]
     Thread(#[source] std::io::Error),
 }
@@ -57,18 +68,9 @@ impl std::fmt::Debug for Nats {
 }
 
 impl Nats {
-    /// Connects to the server at `url` as `name`.
-    pub(crate) fn connect(url: &str, name: &str) -> Result<Arc<Nats>, NatsError> {
-        let refused = |problem: String| NatsError::Url {
-            url: shown(url),
-            problem,
-        };
-        let address: ServerAddr = url
-            .parse()
-            .map_err(|e: std::io::Error| refused(e.to_string()))?;
-        if address.host().is_empty() {
-            return Err(refused("it names no host".to_owned()));
-        }
+    /// Connects to the server of a fleet as `name`.
+    pub(crate) fn connect(access: &Access, name: &str) -> Result<Arc<Nats>, NatsError> {
+        let address = access.address()?;
         let server = format!("{}:{}", address.host(), address.port());
         let threads = Builder::new_multi_thread()
             .worker_threads(1)
@@ -92,10 +94,7 @@ impl Nats {
                 }
                 async {}
             });
-        if address.tls_required() {
-            let tls = client_config(Verify::All, &[], None).map_err(|e| refused(e.to_string()))?;
-            options = options.tls_client_config(trust::ClientConfig::clone(&tls));
-        }
+        options = access.apply(options, &address)?;
         let connecting =
             async { tokio::time::timeout(CONNECT_TIME_MAX, options.connect(address)).await };
         let problem = |problem: String| NatsError::Connect {
@@ -149,25 +148,25 @@ impl Nats {
         }
     }
 
-    /// A bucket whose entries go after `age`; it is made if there is none.
-    pub(crate) async fn bucket(&self, name: &str, age: Duration) -> Result<kv::Store, NatsError> {
-        let made = bucket(&self.jet, name, age).await;
+    /// This bucket; it is made if there is none.
+    pub(crate) async fn bucket(&self, name: &str) -> Result<kv::Store, NatsError> {
+        let made = bucket(&self.jet, name).await;
         made.map_err(|error| self.refused(&format!("keep the bucket {name}"), &error))
     }
 }
 
-/// A bucket whose entries go after `age`. The client's own way to make one requires a newer server than 2.9.
-pub(crate) async fn bucket(
-    jet: &Context,
-    name: &str,
-    age: Duration,
-) -> Result<kv::Store, async_nats::Error> {
+/// This bucket; it is made if there is none. The client's own way to make one requires a newer server than 2.9.
+pub(crate) async fn bucket(jet: &Context, name: &str) -> Result<kv::Store, async_nats::Error> {
+    let (storage, age) = match name {
+        names::ENDED => (stream::StorageType::File, ENDED_AGE_MAX),
+        _ => (stream::StorageType::Memory, LAST),
+    };
     let config = stream::Config {
         name: format!("KV_{name}"),
         subjects: vec![format!("$KV.{name}.>")],
         max_messages_per_subject: 1,
         max_age: age,
-        storage: stream::StorageType::Memory,
+        storage,
         discard: stream::DiscardPolicy::New,
         allow_rollup: true,
         deny_delete: true,
@@ -179,14 +178,6 @@ pub(crate) async fn bucket(
     Ok(jet.get_key_value(name).await?)
 }
 
-/// A URL without what may be secret.
-fn shown(url: &str) -> String {
-    match url.rsplit_once('@') {
-        Some((_, host)) => format!("…@{host}"),
-        None => url.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,7 +185,9 @@ mod tests {
     #[test]
     fn bad_urls_are_refused_without_their_passwords() {
         for url in ["ftp://me:secret@h:1", "nats://", "nats://me:secret@h:x"] {
-            let error = Nats::connect(url, "test").unwrap_err().to_string();
+            let error = Nats::connect(&Access::of(url), "test")
+                .unwrap_err()
+                .to_string();
             assert!(error.contains("is not the URL of a NATS server"), "{error}");
             assert!(!error.contains("secret"), "{error}");
         }

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use async_nats::jetstream::Context;
 use async_nats::jetstream::object_store::{Config, ObjectStore};
 use sha2::{Digest, Sha256};
 use tokio::io::AsyncReadExt;
@@ -20,14 +21,19 @@ const AGE_MAX: Duration = Duration::from_secs(24 * 3_600);
 
 /// Puts a scenario into the store unless it is there; returns its name.
 pub(crate) async fn put(nats: &Nats, plan: &[u8]) -> Result<String, NatsError> {
-    let failed = |problem: &dyn std::fmt::Display| nats.refused("keep the scenario", problem);
+    let put = put_into(&nats.jet, plan).await;
+    put.map_err(|problem| nats.refused("keep the scenario", &problem))
+}
+
+/// The same. The error is for people.
+pub(crate) async fn put_into(jet: &Context, plan: &[u8]) -> Result<String, String> {
     if plan.len() > PLAN_BYTES_MAX {
-        return Err(failed(&format!(
+        return Err(format!(
             "it has {} bytes, {PLAN_BYTES_MAX} are the maximum",
             plan.len()
-        )));
+        ));
     }
-    let store = store(nats).await?;
+    let store = store(jet).await?;
     let name = name(plan);
     if store
         .info(&name)
@@ -39,15 +45,15 @@ pub(crate) async fn put(nats: &Nats, plan: &[u8]) -> Result<String, NatsError> {
     let put = async { store.put(name.as_str(), &mut &plan[..]).await };
     match timeout(TIME_MAX, put).await {
         Ok(Ok(_)) => Ok(name),
-        Ok(Err(error)) => Err(failed(&error)),
-        Err(_) => Err(failed(&"it took too long")),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err("it took too long".to_owned()),
     }
 }
 
 /// Fetches a scenario.
 pub(crate) async fn get(nats: &Nats, wanted: &str) -> Result<Vec<u8>, NatsError> {
     let failed = |problem: &dyn std::fmt::Display| nats.refused("give the scenario", problem);
-    let store = store(nats).await?;
+    let store = store(&nats.jet).await.map_err(|e| failed(&e))?;
     let mut plan = Vec::new();
     let fetch = async {
         let object = store.get(wanted).await.map_err(|e| failed(&e))?;
@@ -63,14 +69,14 @@ pub(crate) async fn get(nats: &Nats, wanted: &str) -> Result<Vec<u8>, NatsError>
     Ok(plan)
 }
 
-async fn store(nats: &Nats) -> Result<ObjectStore, NatsError> {
+async fn store(jet: &Context) -> Result<ObjectStore, String> {
     let config = Config {
         bucket: names::PLANS.to_owned(),
         max_age: AGE_MAX,
         ..Config::default()
     };
-    let made = nats.jet.create_object_store(config).await;
-    made.map_err(|error| nats.refused("keep scenarios", &error))
+    let made = jet.create_object_store(config).await;
+    made.map_err(|error| error.to_string())
 }
 
 /// The hexadecimal SHA-256.

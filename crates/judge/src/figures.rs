@@ -10,7 +10,7 @@ mod tags;
 use std::collections::BTreeMap;
 
 use record::Probes;
-use record::schema::{Ending, Event, EventKind, RegionTally, RunInfo, SeriesRow};
+use record::schema::{Ending, Event, EventKind, RegionTally, RunInfo, SeriesRow, WorkerTally};
 use stats::censored::Censored;
 use stats::hist::LogHistogram;
 
@@ -42,6 +42,8 @@ pub struct Figures {
     pub endings: Vec<Ending>,
     /// Users by region; empty if the record does not say.
     pub regions: Vec<RegionTally>,
+    /// What each worker did, in the order of the record.
+    pub workers: Vec<WorkerTally>,
     /// Of percentiles; empty unless [`find_intervals`](Figures::find_intervals) was called.
     intervals: Vec<Stated>,
     /// By phase, then by measure; a run without phases has one row.
@@ -193,6 +195,7 @@ impl Figures {
             begun: Vec::new(),
             endings: Vec::new(),
             regions: Vec::new(),
+            workers: Vec::new(),
             intervals: Vec::new(),
             cells,
         }

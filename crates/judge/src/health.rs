@@ -5,6 +5,7 @@
 //! operations begun too late, an end before the plan's, arrivals that were paused. What is only worth
 //! knowing follows.
 
+mod agents;
 mod cause;
 mod lag;
 mod losses;
@@ -92,6 +93,7 @@ pub(crate) fn findings(
         .partition(|network| network.severity == Severity::Fatal);
     findings.extend(emulated);
     findings.extend(network::dilated(figures));
+    findings.extend(agents::found(figures));
     findings.extend(used::found(figures));
     let heads = lost.into_iter().chain(target::ended(figures)).chain(wrong);
     heads.chain(findings).collect()

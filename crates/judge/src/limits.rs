@@ -138,3 +138,15 @@ pub const INTERVAL_BLOCKS_MAX: u64 = 600;
 /// A lab's network whose packets depart later than this, at the 99th percentile, did not have the distances that were
 /// requested. It is ten times what it reaches on a machine with time for it.
 pub const NETWORK_LATE_P99_NS_MAX: u64 = 1_000_000;
+
+/// Agents differ in their errors where chance would make as great a difference with this probability at most …
+pub const AGENTS_DIFFER_P_MAX: f64 = 0.001;
+
+/// … and one's share of errors is this number of times the others' at least, or they have none.
+pub const AGENTS_DIFFER_RATIO_MIN: f64 = 2.0;
+
+/// How many agents that differ get a finding of their own.
+pub const AGENTS_LISTED_MAX: usize = 5;
+
+/// A clock of an agent that may be further from where it was at the start than this is reported, in nanoseconds.
+pub const AGENT_CLOCK_MOVED_NS_MAX: u64 = 5_000_000;

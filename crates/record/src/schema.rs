@@ -15,7 +15,9 @@ pub use summary::{
     PercentileInterval, PhaseSummary, RegionSummary, Severity, Summary, TagSummary,
     ThresholdResult, TrafficSummary, UsersSummary, Verdict, WireFigures,
 };
-pub use tally::{Ending, MeasureTally, PhaseTally, RegionTally, SessionEnd, Tally, UserState};
+pub use tally::{
+    Ending, MeasureTally, PhaseTally, RegionTally, SessionEnd, Tally, UserState, WorkerTally,
+};
 
 /// Version of everything in the directory; raised when old readers would misread new data.
 pub const FORMAT_VERSION: u32 = 2;
@@ -141,7 +143,7 @@ pub struct RegionInfo {
 }
 
 /// A process that ran a share of the loops.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerInfo {
     /// Its number on its machine.
     pub pid: u32,
@@ -163,9 +165,23 @@ pub struct WorkerInfo {
     pub clock_offset_ns: i64,
     /// The largest possible error of that offset.
     pub clock_bound_ns: u64,
+    /// The clock when it was last compared, if that was done while the run went on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_last: Option<WorkerClock>,
     /// When it was lost; `None`: it was not.
     #[serde(default)]
     pub lost_at_ns: Option<u64>,
+}
+
+/// How a worker's clock has moved against the controller's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerClock {
+    /// Its monotonic clock minus the controller's.
+    pub offset_ns: i64,
+    /// The largest possible error of that offset.
+    pub bound_ns: u64,
+    /// How fast it moves away: nanoseconds a second.
+    pub drift_ns_per_s: i64,
 }
 
 /// A measure; its place in the list is its number in `requests.parquet`.

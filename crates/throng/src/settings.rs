@@ -44,6 +44,17 @@ pub(crate) fn parse_set(text: &str) -> Result<(String, String), String> {
     Ok((key.to_owned(), value.to_owned()))
 }
 
+/// `host:port`, as it is.
+pub(crate) fn parse_place(text: &str) -> Result<String, String> {
+    let parts = text.rsplit_once(':');
+    let is_place =
+        parts.is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
+    match is_place {
+        true => Ok(text.to_owned()),
+        false => Err("expected HOST:PORT, such as shop.example:443".to_owned()),
+    }
+}
+
 /// `region=path`.
 pub(crate) fn parse_netns(text: &str) -> Result<(String, PathBuf), String> {
     match text.split_once('=') {

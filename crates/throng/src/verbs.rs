@@ -9,6 +9,10 @@ pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod experiment;
 pub(crate) mod export;
+#[cfg(feature = "fleet")]
+pub(crate) mod fleet;
+#[cfg(not(feature = "fleet"))]
+#[path = "verbs/no_fleet.rs"]
 pub(crate) mod fleet;
 #[cfg(feature = "imports")]
 pub(crate) mod import;

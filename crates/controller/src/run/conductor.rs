@@ -9,9 +9,10 @@ use machine::clock::monotonic_ns;
 use machine::host::{self, NetworkCounters, Totals};
 use plan::Plan;
 use record::counters::Counts;
-use record::schema::{EventKind, RunStatus, SeriesRow};
+use record::schema::{EventKind, RunStatus, SeriesRow, Verdict};
 use record::{RecordError, Run};
 
+use super::by_worker::ByWorker;
 use super::error::ConductError;
 use super::guard::Guard;
 use super::journal::Journal;
@@ -24,6 +25,7 @@ use crate::control::{Interrupt, Pause};
 use crate::names::Resolving;
 use crate::surroundings::Surroundings;
 use crate::target::TargetProcess;
+use crate::workers::fleet::Fleet;
 use crate::workers::pool::{Pool, PoolEvent};
 use crate::workers::process::LostWorker;
 use crate::workers::protocol::Usage;
@@ -40,6 +42,7 @@ pub(super) struct Conductor<'a> {
     pub(super) pause: &'a Pause,
     pub(super) journal: Journal,
     pub(super) merger: Merger,
+    pub(super) by_worker: ByWorker,
     pub(super) stop: Arc<StopFlag>,
     pub(super) zero: Zero,
     pub(super) allow_lost_workers: bool,
@@ -54,6 +57,7 @@ pub(super) struct Conductor<'a> {
     pub(super) networks: Vec<NetworkCounters>,
     /// The built-in target. It is stopped when this is dropped.
     pub(super) target: Option<TargetProcess>,
+    pub(super) fleet: Option<&'a dyn Fleet>,
 }
 
 /// How far a run has come.
@@ -102,6 +106,7 @@ impl Conductor<'_> {
         on_tick: &mut dyn FnMut(&Tick<'_>),
     ) -> Result<(), ConductError> {
         let recorded = self.record(pool, on_tick);
+        self.journal.note_drifts(&pool.drifts());
         if recorded.is_err() {
             self.stop.abort();
         }
@@ -116,7 +121,10 @@ impl Conductor<'_> {
     ) -> Result<(), ConductError> {
         loop {
             match pool.receive(POLL) {
-                PoolEvent::Loop(LoopNews::Delta(delta)) => self.merger.add(*delta),
+                PoolEvent::Loop(LoopNews::Delta(delta)) => {
+                    self.by_worker.note(&delta);
+                    self.merger.add(*delta);
+                }
                 PoolEvent::Loop(LoopNews::Ended { loop_id }) => self.merger.end(loop_id),
                 PoolEvent::Loop(LoopNews::Thinned { at_ns, rate, .. }) => {
                     let reason = "rows came faster than they could be written".to_owned();
@@ -254,7 +262,7 @@ impl Conductor<'_> {
     ) -> Result<(), ConductError> {
         self.record_phases(&interval.row)?;
         self.complete_row(&mut interval, usage);
-        self.journal.interval(&interval)?;
+        self.journal.interval(&interval, &self.by_worker)?;
         self.progress.counts.merge(&interval.counts);
         self.progress.ended_ns = interval.row.end_ns;
         self.progress.users = interval.row.users;
@@ -395,7 +403,7 @@ impl Conductor<'_> {
         info.ended_ns = self.progress.ended_ns;
         let probed = self.end_probing();
         let noted = self.note_end(&played).and(probed).and(checked);
-        let finished = self.journal.finish(&info);
+        let finished = self.journal.finish(&info, &self.by_worker);
         played?;
         noted?;
         let dir = finished?;
@@ -407,10 +415,23 @@ impl Conductor<'_> {
         let summary = judge::judge(&run, &self.plan.thresholds, self.allow_lost_workers)
             .map_err(judge_error)?;
         dir.write_summary(&summary)?;
+        if let Some(fleet) = self.fleet {
+            fleet.conclude(outcome(summary.verdict));
+        }
         Ok(Conducted {
             directory,
             info,
             summary,
         })
+    }
+}
+
+/// What a fleet lists of a run that is over.
+fn outcome(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Measured => "measured",
+        Verdict::Passed => "passed",
+        Verdict::Failed => "failed",
+        Verdict::Untrusted => "untrusted",
     }
 }

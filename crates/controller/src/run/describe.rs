@@ -28,6 +28,8 @@ pub(super) struct RunStart<'a> {
     pub(super) secrets: &'a Secrets,
     /// The zero, since the Unix epoch.
     pub(super) unix_ns: u64,
+    /// What a lab adds to what is said of the host.
+    pub(super) facts: Vec<(String, String)>,
 }
 
 impl RunStart<'_> {
@@ -41,6 +43,7 @@ impl RunStart<'_> {
             ref workers,
             secrets,
             unix_ns: started_unix_ns,
+            ref facts,
         } = self;
         // The low digits of the start distinguish runs of the same second.
         let entropy = (started_unix_ns / 1_000 % 0x1_0000) as u16;
@@ -76,7 +79,7 @@ impl RunStart<'_> {
                 lag_max_ns: plan.options.lag_max_ns,
             },
             workers: workers.clone(),
-            host: host::facts(),
+            host: host::facts().into_iter().chain(facts.clone()).collect(),
             regions: regions(plan, setup),
             measures: plan.recorded().measures.iter().map(measure).collect(),
             sessions: plan

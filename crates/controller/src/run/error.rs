@@ -25,6 +25,10 @@ pub enum ConductError {
     NoLab,
     #[error(transparent)]
     TooSmall(#[from] TooSmall),
+    #[error("what another controller needs cannot be kept: {0}")]
+    Keep(String),
+    #[error("the run cannot be continued: {0}")]
+    Attach(String),
     #[error(transparent)]
     Target(#[from] TargetError),
     #[error(transparent)]

@@ -8,18 +8,20 @@ use std::sync::mpsc::Receiver;
 
 use engine::measure::Example;
 use plan::MeasureId;
-use record::schema::{Event, EventKind, RunInfo, RunStatus};
+use record::schema::{Event, EventKind, RunInfo, RunStatus, Tally, WorkerClock};
 use record::{
     Durability, EventsWriter, LatencyWriter, Measurement, Outcome, ProbesWriter, RecordError,
     RunDir, SeriesWriter,
 };
 
+use super::by_worker::ByWorker;
 use super::error::{ConductError, counted};
 use super::merge::{Interval, Outcomes};
 use super::regions::Numbering;
 use super::tick::example_event;
 use crate::causes::with_causes;
 use crate::secrets::Secrets;
+use crate::workers::clock::Drift;
 use rows::{RowsThread, rest};
 
 /// Errors of one kind and measure that are recorded with their text.
@@ -90,6 +92,17 @@ impl Journal {
         self.dir.update_info(&self.info)
     }
 
+    /// How the clocks of workers have moved, for the end of the record.
+    pub(crate) fn note_drifts(&mut self, drifts: &[Option<Drift>]) {
+        for (worker, drift) in self.info.workers.iter_mut().zip(drifts) {
+            worker.clock_last = drift.map(|drift| WorkerClock {
+                offset_ns: drift.last.offset_ns,
+                bound_ns: drift.last.bound_ns,
+                drift_ns_per_s: drift.rate.round() as i64,
+            });
+        }
+    }
+
     /// The writer of probe values.
     pub(crate) fn probes(&self) -> ProbesWriter {
         self.dir.probes(&self.info)
@@ -103,13 +116,23 @@ impl Journal {
         Ok(())
     }
 
+    /// Writes a note about the run as a whole, if there is one.
+    pub(crate) fn note(&mut self, text: Option<String>) -> Result<(), RecordError> {
+        let note = text.map(|text| self.event(0, EventKind::Note { text }));
+        note.unwrap_or(Ok(()))
+    }
+
     /// The events since the last call.
     pub(crate) fn take_events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.new_events)
     }
 
     /// Writes one interval of the run.
-    pub(crate) fn interval(&mut self, interval: &Interval) -> Result<(), RecordError> {
+    pub(crate) fn interval(
+        &mut self,
+        interval: &Interval,
+        workers: &ByWorker,
+    ) -> Result<(), RecordError> {
         self.series.push(&interval.row);
         self.measures(interval)?;
         for example in &interval.examples {
@@ -118,7 +141,7 @@ impl Journal {
         self.since_checkpoint += 1;
         if self.since_checkpoint >= CHECKPOINT_EVERY {
             self.since_checkpoint = 0;
-            self.checkpoint()?;
+            self.checkpoint(workers)?;
         }
         Ok(())
     }
@@ -160,22 +183,28 @@ impl Journal {
     }
 
     /// The tally comes last: what it counts is in the other files.
-    fn checkpoint(&mut self) -> Result<(), RecordError> {
+    fn checkpoint(&mut self, workers: &ByWorker) -> Result<(), RecordError> {
         self.events.checkpoint()?;
         self.latency.flush()?;
         self.series.checkpoint_pausing(&mut rest)?;
-        self.dir.write_tally(&self.outcomes.tally())
+        self.dir.write_tally(&Tally {
+            workers: workers.tally(),
+            ..self.outcomes.tally()
+        })
     }
 
     /// Closes all files once the last sender of rows is gone; `info` says how the run ended. If a file
     /// cannot be closed the run has failed, and as far as the disk allows the record says so.
-    pub(crate) fn finish(self, info: &RunInfo) -> Result<RunDir, ConductError> {
+    pub(crate) fn finish(self, info: &RunInfo, workers: &ByWorker) -> Result<RunDir, ConductError> {
         let (dir, mut events) = (self.dir, self.events);
         let (rows, written) = self.rows.finish();
         let closed = written
             .and(self.series.finish())
             .and(self.latency.finish())
-            .and(dir.write_tally(&self.outcomes.tally()));
+            .and(dir.write_tally(&Tally {
+                workers: workers.tally(),
+                ..self.outcomes.tally()
+            }));
         let at_ns = info.ended_ns;
         let mut info = info.clone();
         if let Err(error) = &closed {

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::carrier::{Bytes, Carrier};
+use super::clock::EXCHANGES;
 use super::connection::{Connection, NotReady};
 use super::frame::{FrameReader, send};
 use super::listener::incompatible;
-use super::protocol::{Answer, Hello, Introduction, MAGIC};
+use super::protocol::{Answer, Hello, Introduction, MAGIC, ToController};
 
 /// How long a worker of an agent may take to start and to say hello.
 const HELLO_TIME_MAX: Duration = Duration::from_secs(30);
@@ -45,6 +46,42 @@ pub(super) fn accept(
         postcard::from_bytes(&rest).map_err(|e| NotReady::Frame(e.into()))?;
     send(&mut stream, &Answer { refused: None })?;
     reader.trust();
+    Ok(Connection::new(
+        index,
+        introduction,
+        hello.throng,
+        carrier,
+        reader,
+    )?)
+}
+
+/// Reads again how worker `index` introduced itself to another controller and got ready, up to where its loops began.
+pub(super) fn resume(
+    index: usize,
+    carrier: Arc<dyn Carrier>,
+    throng: &str,
+) -> Result<Connection, NotReady> {
+    carrier
+        .set_timeout(HELLO_TIME_MAX)
+        .map_err(|e| NotReady::Frame(e.into()))?;
+    let mut reader = FrameReader::new(Bytes(Arc::clone(&carrier)));
+    let (hello, rest) = reader.next_front::<Hello>()?;
+    if let Some(why) = incompatible(&hello, throng) {
+        return Err(NotReady::Unable(why));
+    }
+    let introduction: Introduction =
+        postcard::from_bytes(&rest).map_err(|e| NotReady::Frame(e.into()))?;
+    reader.trust();
+    match reader.next()? {
+        ToController::Ready => {}
+        _ => return Err(NotReady::Unexpected),
+    }
+    for _ in 0..EXCHANGES {
+        match reader.next()? {
+            ToController::Pong { .. } => {}
+            _ => return Err(NotReady::Unexpected),
+        }
+    }
     Ok(Connection::new(
         index,
         introduction,

@@ -23,6 +23,16 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     }
     /// The receiver has stored what came before this position, in bytes from the beginning.
     fn mark_stored(&self, _position: u64) {}
+    /// Whether it keeps all that is sent until its receiver has stored it, so that neither side has to wait for the other.
+    fn keeps(&self) -> bool {
+        false
+    }
+    /// Whether it keeps so much that rows should wait.
+    fn is_full(&self) -> bool {
+        false
+    }
+    /// The worker has begun: from now on it goes on without its controller for a while.
+    fn note_start(&self) {}
 }
 
 impl Carrier for TcpStream {

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use engine::driver::real::LoopNews;
-use machine::clock::monotonic_ns;
+use machine::clock::{monotonic_ns, unix_ns};
 use record::Measurement;
 
 use super::carrier::{Bytes, Carrier};
@@ -19,6 +19,10 @@ use super::protocol::{Introduction, ROWS_WINDOW, ToController, ToWorker};
 
 /// How long a worker may take to compile its slice and get its loops ready, and to answer.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(120);
+/// Pings that may be on their way; older ones do not count.
+const PINGS_MAX: usize = 64;
+/// How often it is looked whether rows can be passed on.
+const ROWS_LOOK: Duration = Duration::from_millis(20);
 
 /// The sending half of the connection, and when something last came from the worker.
 #[derive(Debug)]
@@ -28,6 +32,16 @@ pub(super) struct Link {
     received_ns: AtomicU64,
     /// Where the intervals that are not stored yet end: in time, and in bytes.
     unstored: Mutex<VecDeque<(u64, u64)>>,
+    /// The pings that were not answered yet.
+    pings: Mutex<Pings>,
+}
+
+/// The pings of a run that goes on: their numbers are not those of another controller's, whose answers may come.
+#[derive(Debug)]
+struct Pings {
+    next: u32,
+    /// Numbers, and when they were sent.
+    sent: VecDeque<(u32, u64)>,
 }
 
 impl Link {
@@ -37,7 +51,40 @@ impl Link {
             carrier,
             received_ns: AtomicU64::new(monotonic_ns()),
             unstored: Mutex::default(),
+            pings: Mutex::new(Pings {
+                next: unix_ns() as u32,
+                sent: VecDeque::new(),
+            }),
         }
+    }
+
+    /// Compares clocks once more.
+    pub(super) fn ping(&self) {
+        let number = {
+            let mut pings = self.pings.lock().unwrap_or_else(PoisonError::into_inner);
+            if pings.sent.len() >= PINGS_MAX {
+                pings.sent.pop_front();
+            }
+            pings.next = pings.next.wrapping_add(1);
+            let number = pings.next;
+            pings.sent.push_back((number, monotonic_ns()));
+            number
+        };
+        // A broken connection shows where it is read.
+        let _ = self.send(&ToWorker::Ping { number });
+    }
+
+    /// The exchange that this answer ends, if it is ours.
+    fn take_pong(&self, number: u32, clock_ns: u64) -> Option<Exchange> {
+        let received_ns = monotonic_ns();
+        let mut pings = self.pings.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = pings.sent.iter().position(|(own, _)| *own == number)?;
+        let (_, sent_ns) = pings.sent.remove(at)?;
+        Some(Exchange {
+            sent_ns,
+            received_ns,
+            clock_ns,
+        })
     }
 
     pub(super) fn send(&self, message: &ToWorker) -> Result<(), FrameError> {
@@ -49,6 +96,11 @@ impl Link {
     /// On this machine's monotonic clock.
     pub(super) fn received_ns(&self) -> u64 {
         self.received_ns.load(Ordering::Relaxed)
+    }
+
+    /// Whether what the worker sends is kept until it was stored.
+    fn keeps(&self) -> bool {
+        self.carrier.keeps()
     }
 
     /// Whether our own side is cut off.
@@ -214,21 +266,44 @@ impl Connection {
             }
             ToController::Rows(rows) => {
                 check.rows(&rows).map_err(|error| error.to_string())?;
-                let sent = forward.try_send(rows);
-                return sent
-                    .map(|()| false)
-                    .map_err(|_| "it sent more rows than its window allows".to_owned());
+                return self.forward(rows, forward).map(|()| false);
             }
             ToController::Usage(usage) => News::Usage { worker, usage },
+            ToController::Pong { number, clock_ns } => {
+                match self.link.take_pong(number, clock_ns) {
+                    Some(exchange) => News::Clock { worker, exchange },
+                    // It answers another controller.
+                    None => return Ok(false),
+                }
+            }
             ToController::Failed { why } => return Err(why),
             ToController::Done if check.all_ended() => return Ok(true),
-            ToController::Done
-            | ToController::Ready
-            | ToController::Unable { .. }
-            | ToController::Pong { .. } => return Err(NotReady::Unexpected.to_string()),
+            ToController::Done | ToController::Ready | ToController::Unable { .. } => {
+                return Err(NotReady::Unexpected.to_string());
+            }
         };
         let _ = news.send(report);
         Ok(false)
+    }
+}
+
+impl Connection {
+    /// Passes rows on. What is kept until it was stored is not limited by a window: it waits here for a slow disk.
+    fn forward(
+        &self,
+        mut rows: Vec<Measurement>,
+        forward: &SyncSender<Vec<Measurement>>,
+    ) -> Result<(), String> {
+        loop {
+            match forward.try_send(rows) {
+                Ok(()) => return Ok(()),
+                Err(TrySendError::Full(back)) if self.link.keeps() => rows = back,
+                Err(_) => return Err("it sent more rows than its window allows".to_owned()),
+            }
+            // The worker is not silent: we do not listen.
+            self.link.note_received();
+            std::thread::park_timeout(ROWS_LOOK);
+        }
     }
 }
 
@@ -242,6 +317,8 @@ fn forward_rows(
     for rows in taken {
         // The journal takes rows until the last sender is gone; a lost worker needs no credit.
         let _ = journal.send(rows);
-        let _ = link.send(&ToWorker::RowsTaken { frames: 1 });
+        if !link.keeps() {
+            let _ = link.send(&ToWorker::RowsTaken { frames: 1 });
+        }
     }
 }

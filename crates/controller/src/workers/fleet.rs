@@ -3,11 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::carrier::Carrier;
 use super::protocol::Loops;
 
 /// A machine's agent that was chosen for a run. It runs one worker.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agent {
     pub name: String,
     /// Cores that its worker may use.
@@ -25,7 +27,7 @@ pub struct Agent {
 }
 
 /// What a run tolerates of a fleet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tolerances {
     /// The run does not start if the offset to a clock is known worse than this.
     pub clock_bound_ns: u64,
@@ -40,6 +42,13 @@ pub trait Fleet: fmt::Debug {
     /// Lets the agent of this number start a worker that introduces itself by `token` over the carrier that is returned.
     /// `scenario`: what its plan is compiled from, in bytes. The error is for people.
     fn open(&self, agent: usize, token: &str, scenario: &[u8]) -> Result<Arc<dyn Carrier>, String>;
+    /// Opens the way to the worker that the agent of this number has started for another controller. All that it has sent
+    /// is received from the beginning. The error is for people.
+    fn reopen(&self, agent: usize) -> Result<Arc<dyn Carrier>, String>;
+    /// Keeps, with the run, what another controller needs to continue it. The error is for people.
+    fn keep(&self, state: &str) -> Result<(), String>;
+    /// The run is over, and this came of it.
+    fn conclude(&self, outcome: &str);
     /// Shows the user what cannot wait for the record.
     fn notify(&self, what: &str);
 }

@@ -2,6 +2,7 @@
 
 use engine::driver::real::LoopNews;
 
+use super::clock::Exchange;
 use super::protocol::Usage;
 
 /// A report of a loop or of a worker process.
@@ -9,6 +10,7 @@ use super::protocol::Usage;
 pub(super) enum News {
     Loop(LoopNews),
     Usage { worker: usize, usage: Usage },
+    Clock { worker: usize, exchange: Exchange },
     Done { worker: usize },
     Lost { worker: usize, why: String },
 }

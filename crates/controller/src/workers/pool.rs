@@ -1,6 +1,7 @@
 //! All loops of a run, in threads of this process or in worker processes. The run sees one stream of
 //! events either way.
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel};
 use std::time::Duration;
@@ -12,6 +13,8 @@ use record::Measurement;
 use record::schema::WorkerInfo;
 use trust::{TrustError, Verify, client_config};
 
+use super::clock::{Drift, Offset};
+use super::fleet::Fleet;
 use super::news::News;
 use super::process::{LostWorker, SpawnRequest, WorkersError};
 use super::processes::Processes;
@@ -85,6 +88,23 @@ impl Pool {
         Ok(Pool { loops, news })
     }
 
+    /// The loops of another controller's agents: theirs, the offsets of their clocks to its own, and its zero.
+    pub(crate) fn resume(
+        plan: &Plan,
+        agents: (&Rc<dyn Fleet>, &[(Loops, Offset)]),
+        first_zero: Zero,
+        throng: &str,
+        stop: &Arc<StopFlag>,
+        rows: SyncSender<Vec<Measurement>>,
+    ) -> Result<Pool, PoolError> {
+        let (sender, news) = channel();
+        let processes = Processes::resume(plan, agents, first_zero, throng, stop, (sender, rows))?;
+        Ok(Pool {
+            loops: Backend::Processes(processes),
+            news,
+        })
+    }
+
     /// Lets the loops begin at `zero`.
     pub(crate) fn start(&mut self, zero: Zero) {
         match &mut self.loops {
@@ -112,6 +132,10 @@ impl Pool {
                 processes.note_usage(worker, usage);
                 PoolEvent::None
             }
+            (News::Clock { worker, exchange }, Backend::Processes(processes)) => {
+                processes.note_clock(worker, exchange);
+                PoolEvent::None
+            }
             (News::Lost { worker, why }, Backend::Processes(processes)) => {
                 PoolEvent::Lost(processes.mark_lost(worker, why))
             }
@@ -136,6 +160,14 @@ impl Pool {
         match &self.loops {
             Backend::Threads(_) => Usage::default(),
             Backend::Processes(processes) => processes.usage(),
+        }
+    }
+
+    /// How the clock of each worker has moved.
+    pub(crate) fn drifts(&self) -> Vec<Option<Drift>> {
+        match &self.loops {
+            Backend::Threads(_) => Vec::new(),
+            Backend::Processes(processes) => processes.drifts(),
         }
     }
 

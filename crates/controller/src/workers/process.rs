@@ -11,11 +11,12 @@ use std::sync::mpsc::{Sender, SyncSender};
 use std::time::Duration;
 
 use engine::driver::real::Zero;
+use machine::clock::monotonic_ns;
 use record::Measurement;
 use record::schema::WorkerInfo;
 
 use super::check::Check;
-use super::clock::Offset;
+use super::clock::{Course, Drift, Exchange, Offset};
 use super::connection::{Connection, Link, NotReady};
 use super::fleet::{Fleet, FleetError};
 use super::news::News;
@@ -131,6 +132,10 @@ pub(super) struct WorkerProcess {
     throng: String,
     link: Option<Arc<Link>>,
     offset: Offset,
+    /// When it was measured.
+    offset_at_ns: u64,
+    /// The same while the run goes on.
+    course: Course,
     usage: Usage,
     /// Why the controller closed the connection, if it did.
     closed_because: Option<String>,
@@ -201,6 +206,8 @@ impl WorkerProcess {
             throng: String::new(),
             link: None,
             offset: Offset::default(),
+            offset_at_ns: monotonic_ns(),
+            course: Course::default(),
             usage: Usage::default(),
             closed_because: None,
         }
@@ -250,11 +257,12 @@ impl WorkerProcess {
         if let State::Preparing(connection, _) = &mut self.state {
             connection.await_ready()?;
             self.offset = connection.compare_clocks()?;
+            self.offset_at_ns = monotonic_ns();
         }
         Ok(())
     }
 
-    /// Lets its loops begin at `zero` and reads what it sends, as worker number `worker`, on a thread
+    /// Lets its loops begin at `zero`, which is ignored if they have begun, and reads what it sends, as worker number `worker`, on a thread
     /// of its own. A worker that cannot be started is lost, which that thread reports.
     pub(super) fn start(
         &mut self,
@@ -268,12 +276,21 @@ impl WorkerProcess {
             clock_ns: self.offset.theirs(zero.monotonic_ns),
             unix_ns: zero.unix_ns,
         });
+        self.read(worker, news, rows);
+    }
+
+    fn read(&mut self, worker: usize, news: &Sender<News>, rows: &SyncSender<Vec<Measurement>>) {
         if let State::Preparing(connection, check) =
             std::mem::replace(&mut self.state, State::Running)
         {
             let (news, rows) = (news.clone(), rows.clone());
             std::thread::spawn(move || connection.read_to_end(worker, check, &news, &rows));
         }
+    }
+
+    /// The offset that another controller has measured.
+    pub(super) fn set_offset(&mut self, offset: Offset) {
+        self.offset = offset;
     }
 
     pub(super) fn is_running(&self) -> bool {
@@ -377,6 +394,22 @@ impl WorkerProcess {
         }
     }
 
+    /// Compares clocks, if it has a clock of its own.
+    pub(super) fn ping(&self) {
+        if let Some(link) = self.link.as_ref().filter(|_| self.agent.is_some()) {
+            link.ping();
+        }
+    }
+
+    pub(super) fn note_clock(&mut self, exchange: Exchange) {
+        self.course.note(exchange);
+    }
+
+    /// How its clock has moved against ours.
+    pub(super) fn drift(&self) -> Option<Drift> {
+        self.course.drift(self.offset_at_ns, self.offset)
+    }
+
     pub(super) fn note_usage(&mut self, usage: Usage) {
         // A clock that went back would make a negative second.
         self.usage.cpu_ns = self.usage.cpu_ns.max(usage.cpu_ns);
@@ -405,6 +438,7 @@ impl WorkerProcess {
             files_per_loop: self.introduction.files_per_loop,
             clock_offset_ns: self.offset.offset_ns,
             clock_bound_ns: self.offset.bound_ns,
+            clock_last: None,
             lost_at_ns: None,
         }
     }

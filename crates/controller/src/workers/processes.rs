@@ -12,8 +12,9 @@ use plan::Plan;
 use record::Measurement;
 use record::schema::WorkerInfo;
 
-use super::agent::accept;
+use super::agent::{accept, resume};
 use super::check::Check;
+use super::clock::{Drift, Exchange, Offset};
 use super::connection::NotReady;
 use super::fleet::Fleet;
 use super::listener::{Accepted, Listener};
@@ -27,6 +28,8 @@ use crate::inputs::ScenarioText;
 const CONNECT_NS_MAX: u64 = 30_000_000_000;
 /// A process that has ended may just have been refused: how long its reason is waited for.
 const REASON_NS_MAX: u64 = 500_000_000;
+/// How often clocks are compared. The best of ten seconds counts.
+const PING_NS: u64 = 2_000_000_000;
 /// Bytes of the token of an agent's worker.
 const TOKEN_BYTES: usize = 16;
 
@@ -45,8 +48,12 @@ pub(super) struct Processes {
     addresses: Option<Arc<AddressBook>>,
     sent_version: u64,
     fleet: Option<Rc<dyn Fleet>>,
+    /// When clocks were last compared.
+    pinged_ns: u64,
     /// Since when our own side has been cut off from all workers.
     cut_off_ns: Option<u64>,
+    /// The zero of another controller, which let their loops begin or was about to.
+    first_zero: Option<Zero>,
 }
 
 impl Processes {
@@ -97,17 +104,61 @@ impl Processes {
             addresses: setup.addresses().cloned(),
             sent_version: 0,
             fleet: request.fleet.as_ref().map(|(fleet, _)| Rc::clone(fleet)),
+            pinged_ns: monotonic_ns(),
             cut_off_ns: None,
+            first_zero: None,
         })
     }
 
-    /// Lets the loops begin at `zero`.
+    /// The workers of another controller, with their loops and the offsets of their clocks to its own, by which
+    /// `first_zero` is.
+    pub(super) fn resume(
+        plan: &Plan,
+        (fleet, known): (&Rc<dyn Fleet>, &[(Loops, Offset)]),
+        first_zero: Zero,
+        throng: &str,
+        stop: &Arc<StopFlag>,
+        out: (Sender<News>, SyncSender<Vec<Measurement>>),
+    ) -> Result<Processes, WorkersError> {
+        let silence_ns = fleet.tolerances().silence_ns;
+        let agents = fleet.agents().iter().zip(known).enumerate();
+        let workers = agents.map(|(index, (agent, &(loops, offset)))| {
+            let fail = |why: String| WorkersError::Agent {
+                agent: agent.name.clone(),
+                why,
+            };
+            let carrier = fleet.reopen(index).map_err(fail)?;
+            let connection =
+                resume(index, carrier, throng).map_err(|error| fail(error.to_string()))?;
+            let check = Check::new(plan, loops);
+            let (name, connection) = (&agent.name, Box::new(connection));
+            let mut worker = WorkerProcess::of_agent(name, silence_ns, connection, (loops, check));
+            worker.set_offset(offset);
+            Ok(worker)
+        });
+        Ok(Processes {
+            workers: workers.collect::<Result<_, WorkersError>>()?,
+            out: Some(out),
+            stop: Arc::clone(stop),
+            sent_level: 0,
+            sent_paused: false,
+            addresses: None,
+            sent_version: 0,
+            fleet: Some(Rc::clone(fleet)),
+            pinged_ns: monotonic_ns(),
+            cut_off_ns: None,
+            first_zero: Some(first_zero),
+        })
+    }
+
+    /// Lets the loops begin at `zero`; those of another controller have begun, or begin late.
     pub(super) fn start(&mut self, zero: Zero) {
         let Some((news, rows)) = self.out.take() else {
             return;
         };
         for (number, worker) in self.workers.iter_mut().enumerate() {
-            worker.start(number, zero, &news, &rows);
+            // Offsets of clocks are to that of whoever has measured them.
+            worker.start(number, self.first_zero.unwrap_or(zero), &news, &rows);
         }
     }
 
@@ -118,6 +169,10 @@ impl Processes {
         let now_ns = monotonic_ns();
         let mut notices: Vec<String> = self.check_own_side(now_ns).into_iter().collect();
         let addresses = self.changed_addresses();
+        let pings = now_ns.saturating_sub(self.pinged_ns) >= PING_NS;
+        if pings {
+            self.pinged_ns = now_ns;
+        }
         for worker in self.workers.iter_mut().filter(|worker| worker.is_running()) {
             if level > self.sent_level {
                 worker.send(&ToWorker::Stop { level });
@@ -127,6 +182,9 @@ impl Processes {
             }
             if let Some(addresses) = &addresses {
                 worker.send(&ToWorker::Addresses(addresses.to_vec()));
+            }
+            if pings && self.cut_off_ns.is_none() {
+                worker.ping();
             }
             notices.extend(worker.check_silence(now_ns));
         }
@@ -200,6 +258,15 @@ impl Processes {
             sum.resident_bytes = sum.resident_bytes.saturating_add(usage.resident_bytes);
         }
         sum
+    }
+
+    pub(super) fn note_clock(&mut self, worker: usize, exchange: Exchange) {
+        self.workers[worker].note_clock(exchange);
+    }
+
+    /// How the clock of each worker has moved.
+    pub(super) fn drifts(&self) -> Vec<Option<Drift>> {
+        self.workers.iter().map(WorkerProcess::drift).collect()
     }
 
     pub(super) fn infos(&self) -> Vec<WorkerInfo> {

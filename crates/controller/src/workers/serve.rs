@@ -18,6 +18,7 @@ use scenario::{Settings, Source};
 use serde::Serialize;
 use trust::{Verify, client_config};
 
+use super::allowed::Allowed;
 use super::carrier::{Bytes, Carrier};
 use super::credits::Credits;
 use super::frame::{FrameError, FrameReader, send};
@@ -34,6 +35,8 @@ use crate::inputs::ScenarioText;
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
 /// A worker is never silent for longer.
 const HEARTBEAT: Duration = Duration::from_secs(1);
+/// How often it is looked whether there is room for rows.
+const FULL_LOOK: Duration = Duration::from_millis(20);
 
 /// Why a worker ended without finishing its slice.
 #[derive(Debug, thiserror::Error)]
@@ -63,18 +66,26 @@ pub fn serve(address: SocketAddr, token: &str, throng: &str) -> Result<(), WorkE
         &address.to_string(),
         token,
         throng,
-        None,
+        Given::default(),
     )
 }
 
-/// The same for the controller at the other end of `carrier`, which is at `place`. `scenario`: what the slice is made
-/// of, in the form of [`ScenarioText::to_bytes`], if it came another way than the slice.
+/// What a worker has from its agent.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Given<'a> {
+    /// What the slice is made of, in the form of [`ScenarioText::to_bytes`], if it came another way than the slice.
+    pub scenario: Option<&'a [u8]>,
+    /// What users may connect to, as `HOST:PORT`; empty: anything.
+    pub allow: &'a [String],
+}
+
+/// The same for the controller at the other end of `carrier`, which is at `place`.
 pub fn serve_over(
     carrier: &Arc<dyn Carrier>,
     place: &str,
     token: &str,
     throng: &str,
-    scenario: Option<&[u8]>,
+    given: Given<'_>,
 ) -> Result<(), WorkError> {
     let gone = |error: FrameError| WorkError::Gone {
         place: place.to_owned(),
@@ -83,16 +94,19 @@ pub fn serve_over(
     let mut reader = handshake(carrier, token, throng).map_err(gone)??;
     let controller = Controller {
         stream: Mutex::new(Bytes(Arc::clone(carrier))),
+        carrier: Arc::clone(carrier),
         lost: AtomicBool::new(false),
         credits: Credits::new(ROWS_WINDOW),
+        loops_ended: AtomicBool::new(false),
         stop: Arc::new(StopFlag::default()),
         addresses: OnceLock::new(),
+        allowed: Allowed::resolve(given.allow),
     };
     let mut slice = match reader.next().map_err(gone)? {
         ToWorker::Slice(slice) => slice,
         _ => return Err(gone(FrameError::Cut)),
     };
-    if let Some(bytes) = scenario {
+    if let Some(bytes) = given.scenario {
         slice.scenario = ScenarioText::from_bytes(bytes).map_err(|e| gone(e.into()))?;
     }
     let running = match SliceRun::prepare(&slice, &controller) {
@@ -104,6 +118,7 @@ pub fn serve_over(
     };
     controller.send(&ToController::Ready);
     let zero = await_start(&mut reader, &controller).map_err(gone)?;
+    carrier.note_start();
     running.threads.start(zero);
     running.run(reader, &controller).map_err(WorkError::Unable)
 }
@@ -161,12 +176,17 @@ fn await_start(
 /// The connection to the controller, and what the controller requests.
 struct Controller {
     stream: Mutex<Bytes>,
+    carrier: Arc<dyn Carrier>,
     /// The connection broke: nothing is sent any more, and the loops end.
     lost: AtomicBool,
     credits: Credits,
+    /// All loops have ended.
+    loops_ended: AtomicBool,
     stop: Arc<StopFlag>,
     /// What names stand for, from the slice on.
     addresses: OnceLock<Arc<AddressBook>>,
+    /// `None`: anything is.
+    allowed: Option<Allowed>,
 }
 
 impl Controller {
@@ -183,6 +203,19 @@ impl Controller {
         }
     }
 
+    /// Waits until one more frame of rows may be sent. False: none may ever be.
+    fn may_send_rows(&self) -> bool {
+        if !self.carrier.keeps() {
+            return self.credits.take();
+        }
+        let is_lost = || self.lost.load(Ordering::Relaxed);
+        // Rows that wait are sampled by the loops, which report it. When loops have ended there will be no more.
+        while self.carrier.is_full() && !is_lost() && !self.loops_ended.load(Ordering::Relaxed) {
+            std::thread::park_timeout(FULL_LOOK);
+        }
+        !is_lost()
+    }
+
     /// The controller is gone, and the run with it.
     fn lose(&self) {
         self.lost.store(true, Ordering::Relaxed);
@@ -196,12 +229,19 @@ impl Controller {
             ToWorker::RowsTaken { frames } => self.credits.add(*frames),
             ToWorker::Pause { paused } => self.stop.pause_arrivals(*paused),
             ToWorker::Addresses(answers) => {
-                if let Some(book) = self.addresses.get() {
+                let allowed = self.allowed.as_ref();
+                let is_allowed = allowed.is_none_or(|a| a.check(&[], answers).is_ok());
+                // What is not allowed is not learned: users go where they went before.
+                if let Some(book) = self.addresses.get().filter(|_| is_allowed) {
                     book.replace(answers.clone());
                 }
             }
+            ToWorker::Ping { number } => self.send(&ToController::Pong {
+                number: *number,
+                clock_ns: monotonic_ns(),
+            }),
             // They come once, before the start; later ones are ignored.
-            ToWorker::Slice(_) | ToWorker::Start { .. } | ToWorker::Ping { .. } => {}
+            ToWorker::Slice(_) | ToWorker::Start { .. } => {}
         }
     }
 }
@@ -216,7 +256,11 @@ struct SliceRun {
 impl SliceRun {
     /// Compiles the slice and gets its loops ready. The error is for people.
     fn prepare(slice: &Slice, controller: &Controller) -> Result<SliceRun, String> {
-        let plan = Arc::new(compile(slice)?);
+        let plan = compile(&slice.scenario, slice.target, &slice.plan_digest)?;
+        if let Some(allowed) = &controller.allowed {
+            allowed.check(&plan.endpoints, &slice.addresses)?;
+        }
+        let plan = Arc::new(plan);
         let tls = match &slice.trust {
             Some(trust) => {
                 let verify = Verify::all_if(trust.verify);
@@ -284,6 +328,7 @@ impl SliceRun {
                 Err(_) => Err("one of its loops panicked".to_owned()),
             };
             // The loops are gone, and so are their ends of both channels.
+            controller.loops_ended.store(true, Ordering::Relaxed);
             while waiting.recv_timeout(HEARTBEAT) == Err(RecvTimeoutError::Timeout) {
                 controller.send(&ToController::Usage(usage()));
             }
@@ -328,7 +373,7 @@ fn send_news(news: &Receiver<LoopNews>, controller: &Controller) {
 /// Rows, as fast as the controller takes them. Rows of the loops are received all the time.
 fn send_rows(rows: &Receiver<Vec<Measurement>>, controller: &Controller) {
     for batch in rows {
-        if controller.credits.take() {
+        if controller.may_send_rows() {
             controller.send(&ToController::Rows(batch));
         }
     }
@@ -342,13 +387,17 @@ fn usage() -> Usage {
 }
 
 /// The plan, which must be the controller's. The error is for people.
-fn compile(slice: &Slice) -> Result<Plan, String> {
+pub(crate) fn compile(
+    scenario: &ScenarioText,
+    target: Option<SocketAddr>,
+    digest: &str,
+) -> Result<Plan, String> {
     let ScenarioText {
         name,
         text,
         overrides,
         inputs,
-    } = &slice.scenario;
+    } = scenario;
     let env = |name: &str| {
         let found = inputs.env.iter().find(|(known, _)| known == name);
         found.and_then(|(_, value)| value.clone())
@@ -371,10 +420,10 @@ fn compile(slice: &Slice) -> Result<Plan, String> {
             messages.join("; ")
         ));
     };
-    if let Some(target) = slice.target {
+    if let Some(target) = target {
         plan.set_target(&target.ip().to_string(), target.port());
     }
-    if plan_digest(&plan) != slice.plan_digest {
+    if plan_digest(&plan) != digest {
         return Err("the scenario compiles to another plan than at the controller".to_owned());
     }
     Ok(plan)

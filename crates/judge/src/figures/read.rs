@@ -161,6 +161,7 @@ impl Figures {
         self.begun.clone_from(&tally.begun);
         self.endings.clone_from(&tally.endings);
         self.regions.clone_from(&tally.regions);
+        self.workers.clone_from(&tally.workers);
         let last = self.info.phases.len().saturating_sub(1);
         for phase in &tally.phases {
             let is_drain = phase.phase as usize > last;

@@ -120,6 +120,7 @@ mod tests {
             files_per_loop: 20_000,
             clock_offset_ns: 0,
             clock_bound_ns: 0,
+            clock_last: None,
             lost_at_ns: None,
         }
     }

@@ -243,6 +243,7 @@ fn tally(count: u64) -> Tally {
         begun: vec![count],
         endings: Vec::new(),
         regions: Vec::new(),
+        workers: Vec::new(),
     }
 }
 

@@ -22,6 +22,22 @@ pub struct Tally {
     /// Users by region, in the order of `RunInfo::regions`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub regions: Vec<RegionTally>,
+    /// What each worker did, in the order of `RunInfo::workers`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workers: Vec<WorkerTally>,
+}
+
+/// A worker so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct WorkerTally {
+    /// Connections, requests and handshakes that ended.
+    pub ended: u64,
+    /// Those of them that failed.
+    pub errors: u64,
+    /// How late its operations began: the 99th percentile.
+    pub lag_p99_ns: u64,
+    /// The busiest second of any of its loops.
+    pub busy_max_percent: u32,
 }
 
 /// The users of a region so far.

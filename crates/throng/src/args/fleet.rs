@@ -6,16 +6,39 @@ use std::time::Duration;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
 use super::SetArgs;
-use crate::settings::{parse_duration, parse_set};
+use crate::args::{DurableArgs, LostWorkersArgs, ResultFiles};
+use crate::settings::{RUNS, parse_duration, parse_place, parse_set, parse_size};
 
 /// Most agents of `fleet up`.
 const LOCAL_MAX: i64 = 1_000;
 
+/// Who we are at NATS, and whom we trust.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct AccessArgs {
+    /// Credentials of NATS: a file with a user's JWT and the seed of its NKey
+    #[arg(long, value_name = "FILE")]
+    pub(crate) nats_creds: Option<PathBuf>,
+    /// A file with the seed of an NKey
+    #[arg(long, value_name = "FILE", conflicts_with = "nats_creds")]
+    pub(crate) nats_nkey: Option<PathBuf>,
+    /// PEM file of an authority that NATS' certificate may be signed by; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) nats_ca: Vec<PathBuf>,
+    /// PEM file of our own certificate for NATS
+    #[arg(long, value_name = "FILE", requires = "nats_key")]
+    pub(crate) nats_cert: Option<PathBuf>,
+    /// PEM file of its key
+    #[arg(long, value_name = "FILE", requires = "nats_cert")]
+    pub(crate) nats_key: Option<PathBuf>,
+}
+
 #[derive(Debug, ClapArgs)]
 pub(crate) struct NatsArgs {
     /// The NATS server, with JetStream: nats://HOST:PORT, or tls://HOST:PORT
-    #[arg(long, value_name = "URL")]
+    #[arg(long, alias = "fleet", value_name = "URL")]
     pub(crate) nats: String,
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -23,6 +46,8 @@ pub(crate) struct AgentArgs {
     /// The NATS server of the fleet, with JetStream: nats://HOST:PORT, or tls://HOST:PORT
     #[arg(long, value_name = "URL", required_unless_present = "job")]
     pub(crate) nats: Option<String>,
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
     /// Its name in the fleet: letters, digits, - and _ [default: host and process]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
@@ -36,6 +61,18 @@ pub(crate) struct AgentArgs {
     /// End after the first run
     #[arg(long)]
     pub(crate) once: bool,
+    /// Take runs only that this key has signed: see `throng fleet key`; may be repeated
+    #[arg(long, value_name = "KEY")]
+    pub(crate) trust: Vec<String>,
+    /// Send load only to this HOST:PORT; may be repeated [default: anywhere]
+    #[arg(long, value_name = "HOST:PORT", value_parser = parse_place)]
+    pub(crate) allow: Vec<String>,
+    /// Directory for what was measured and the controller has not stored yet [default: below /var/tmp]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) spool: Option<PathBuf>,
+    /// How much of it is kept of one run. What the controller has not stored stays, and rows are sampled
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_size)]
+    pub(crate) spool_max: usize,
     /// Run the worker of one run; what it is comes by standard input
     #[arg(long, hide = true, conflicts_with_all = ["nats", "name", "labels"])]
     pub(crate) job: bool,
@@ -55,6 +92,12 @@ pub(crate) enum FleetVerb {
     Status(NatsArgs),
     /// List the agents: what they can hold, their labels, and what they do
     Agents(NatsArgs),
+    /// List runs: those in progress, those without a controller, and those of the last seven days
+    Runs(NatsArgs),
+    /// Continue a run whose controller is gone, here: from what its agents have measured since its start
+    Attach(AttachArgs),
+    /// Write a new key to a file, and print the public one, which agents may trust
+    Key(KeyArgs),
     /// End a run in good order, as Ctrl-C does at its controller
     Stop(StopArgs),
     /// Let agents finish their run, take no other, and end
@@ -82,6 +125,40 @@ pub(crate) struct StopArgs {
     pub(crate) run: String,
     #[command(flatten)]
     pub(crate) nats: NatsArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct KeyArgs {
+    /// The file, which must not exist
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct AttachArgs {
+    /// The run, as `throng fleet runs` names it
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) nats: NatsArgs,
+    /// The key that the run was begun with
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+    /// Directory in which the run directory is created
+    #[arg(long, value_name = "DIR", default_value = RUNS)]
+    pub(crate) runs: PathBuf,
+    #[command(flatten)]
+    pub(crate) durable: DurableArgs,
+    #[command(flatten)]
+    pub(crate) lost_workers: LostWorkersArgs,
+    /// Print errors only; see the exit code for the verdict
+    #[arg(short, long, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+    /// Print the summary as JSON instead of text, with the run's directory
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) results: ResultFiles,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -148,6 +225,8 @@ pub(crate) struct RunFleetArgs {
     /// Let the agents at this NATS server run the event loops: nats://HOST:PORT
     #[arg(long, value_name = "URL", conflicts_with_all = ["workers", "netns"])]
     pub(crate) fleet: Option<String>,
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
     /// Take this number of agents, those that can hold the most [default: all]
     #[arg(long, value_name = "N", requires = "fleet", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) agents: Option<u32>,
@@ -163,6 +242,13 @@ pub(crate) struct RunFleetArgs {
     /// An agent that was not heard of for this long is lost
     #[arg(long, value_name = "DURATION", default_value = "30s", requires = "fleet", value_parser = parse_duration)]
     pub(crate) lost_after: Duration,
+    /// Sign the run by this key, and seal the scenario so that only its agents can read it
+    #[arg(long, value_name = "FILE", requires = "fleet")]
+    pub(crate) key: Option<PathBuf>,
+    /// Agents go on for this long without a controller, so that another one can continue the run [default: the plan's
+    /// length and ten minutes]
+    #[arg(long, value_name = "DURATION", requires = "fleet", value_parser = parse_duration)]
+    pub(crate) alone: Option<Duration>,
     /// Do not start if the clock of an agent is known worse than this
     #[arg(long, value_name = "DURATION", default_value = "5ms", requires = "fleet", value_parser = parse_duration)]
     pub(crate) clock_bound: Duration,

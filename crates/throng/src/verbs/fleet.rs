@@ -1,11 +1,12 @@
 //! `throng agent`, `throng fleet`, and the fleet of a run.
 
+mod attach;
+mod list;
 mod manifest;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::io::{BufRead, Read, Write};
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,20 +15,23 @@ use std::time::Duration;
 
 use controller::{Fleet, Interrupt, Tolerances};
 use fleet::{
-    Admin, Agent, AgentCard, AgentOptions, Choice, FleetError, Local, LocalOptions, NatsError,
-    Session, SessionOptions,
+    Access, Admin, Agent, AgentCard, AgentOptions, Choice, FleetError, KeyError, Local,
+    LocalOptions, NatsError, Session, SessionOptions, UserKey,
 };
 use machine::clock;
-use machine::limits::about;
+use plan::Plan;
 
 use crate::args::fleet::{
-    AgentArgs, DrainArgs, FleetArgs, FleetVerb, RunFleetArgs, StopArgs, UpArgs, WaitArgs,
+    AccessArgs, AgentArgs, DrainArgs, FleetArgs, FleetVerb, KeyArgs, NatsArgs, RunFleetArgs,
+    StopArgs, UpArgs, WaitArgs,
 };
 use crate::exit::{Exit, Failure, written};
 use crate::terminal::View;
 
 /// Longest job that an agent writes to its worker, bytes.
 const JOB_BYTES_MAX: u64 = 64 << 10;
+/// How long agents go on without a controller, beyond the length of the plan.
+const ALONE: Duration = Duration::from_secs(600);
 /// How often the processes of a local fleet are looked at.
 const LOOK: Duration = Duration::from_millis(200);
 /// How often `fleet wait` looks.
@@ -40,18 +44,34 @@ pub(crate) fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
     };
     let program = program()?;
     let stop = stop_flag()?;
+    let trust = args.trust.iter().map(|key| fleet::public_key(key));
+    let trust: Result<Vec<String>, KeyError> = trust.collect();
+    let trust = trust.map_err(|error| failure(error.into()))?;
+    let access = access(url, &args.access);
+    let spool = args.spool.clone().unwrap_or_else(spool);
     let joined = Agent::join(AgentOptions {
-        url,
+        access: &access,
         name: args.name.clone(),
         labels: args.labels.clone(),
         parts: args.parts,
         once: args.once,
+        trust,
+        allow: args.allow.clone(),
+        spool: &spool,
+        spool_bytes_max: args.spool_max as u64,
         program: &program,
         throng: env!("CARGO_PKG_VERSION"),
     });
     let say = |what: &str| drop(writeln!(std::io::stdout(), "{what}"));
     let served = joined.and_then(|agent| agent.serve(&stop, &say));
     served.map(|()| Exit::Passed).map_err(failure)
+}
+
+/// Where spools are kept: they outlive a boot, and are of one user.
+fn spool() -> PathBuf {
+    let user = std::env::var("USER").unwrap_or_else(|_| "any".to_owned());
+    let plain: String = user.chars().filter(char::is_ascii_alphanumeric).collect();
+    PathBuf::from(format!("/var/tmp/throng-spool-{plain}"))
 }
 
 /// The worker of one run. It ends at once when its agent does, whose end of standard input is then closed.
@@ -76,8 +96,11 @@ fn job() -> Result<Exit, Failure> {
 pub(crate) fn fleet(args: &FleetArgs) -> Result<Exit, Failure> {
     match &args.verb {
         FleetVerb::Up(args) => up(args),
-        FleetVerb::Status(args) => show(&args.nats, status),
-        FleetVerb::Agents(args) => show(&args.nats, |admin| Ok(table(&admin.agents()?))),
+        FleetVerb::Status(args) => show(args, list::status),
+        FleetVerb::Agents(args) => show(args, |admin| Ok(list::agents(&admin.agents()?))),
+        FleetVerb::Runs(args) => show(args, |admin| Ok(list::runs(&admin.all_runs()?))),
+        FleetVerb::Key(args) => key(args),
+        FleetVerb::Attach(args) => attach::attach(args),
         FleetVerb::Stop(args) => stop(args),
         FleetVerb::Drain(args) => drain(args),
         FleetVerb::Wait(args) => wait(args),
@@ -123,97 +146,47 @@ fn up(args: &UpArgs) -> Result<Exit, Failure> {
     Ok(Exit::Passed)
 }
 
-fn show(url: &str, text: impl Fn(&Admin) -> Result<String, FleetError>) -> Result<Exit, Failure> {
-    let text = Admin::connect(url)
+/// How a fleet's NATS is reached.
+fn access(url: &str, args: &AccessArgs) -> Access {
+    Access {
+        url: url.to_owned(),
+        creds: args.nats_creds.clone(),
+        nkey: args.nats_nkey.clone(),
+        authorities: args.nats_ca.clone(),
+        identity: args.nats_cert.clone().zip(args.nats_key.clone()),
+    }
+}
+
+fn show(
+    args: &NatsArgs,
+    text: impl Fn(&Admin) -> Result<String, FleetError>,
+) -> Result<Exit, Failure> {
+    let text = Admin::connect(&access(&args.nats, &args.access))
         .and_then(|admin| text(&admin))
         .map_err(failure)?;
     written(write!(std::io::stdout(), "{text}"))
 }
 
-/// The agents by what they do, and the runs.
-fn status(admin: &Admin) -> Result<String, FleetError> {
-    let (agents, runs) = (admin.agents()?, admin.runs()?);
-    let free = agents
-        .iter()
-        .filter(|card| card.run.is_none() && !card.draining);
-    let holds: u64 = free.clone().map(|card| card.holds).sum();
-    let count = |n: usize, what| units::counted(n as u64, what);
-    let mut text = format!(
-        "{}, {} free: about {} users at once\n{} in progress\n",
-        count(agents.len(), "agent"),
-        free.count(),
-        about(holds),
-        count(runs.len(), "run")
-    );
-    for run in runs {
-        // Writing to a String cannot fail.
-        let _ = writeln!(
-            text,
-            "{}  {}  on {}  from {}",
-            run.run,
-            run.scenario,
-            run.agents.join(", "),
-            run.host
-        );
-    }
-    Ok(text)
+fn key(args: &KeyArgs) -> Result<Exit, Failure> {
+    let key = UserKey::create(&args.file).map_err(|error| failure(error.into()))?;
+    written(writeln!(std::io::stdout(), "{}", key.public()))
 }
 
-/// A line for each agent.
-fn table(agents: &[AgentCard]) -> String {
-    let head = [
-        "agent", "throng", "cores", "memory", "holds", "state", "labels",
-    ]
-    .map(str::to_owned);
-    let rows = agents.iter().map(|card| {
-        [
-            card.name.clone(),
-            card.throng.clone(),
-            card.cores.to_string(),
-            units::bytes(card.memory_bytes),
-            about(card.holds),
-            match (&card.run, card.draining) {
-                (Some(run), false) => format!("run {run}"),
-                (Some(run), true) => format!("run {run}, drains"),
-                (None, true) => "drains".to_owned(),
-                (None, false) => "free".to_owned(),
-            },
-            labels(&card.labels),
-        ]
-    });
-    let rows: Vec<[String; 7]> = std::iter::once(head).chain(rows).collect();
-    let widths: Vec<usize> = (0..7)
-        .map(|column| {
-            rows.iter()
-                .map(|row| row[column].chars().count())
-                .max()
-                .unwrap_or(0)
-        })
-        .collect();
-    let lines = rows.iter().map(|row| {
-        let cells = row.iter().zip(&widths);
-        let line: String = cells
-            .map(|(cell, width)| format!("{cell:<width$}  "))
-            .collect();
-        line.trim_end().to_owned() + "\n"
-    });
-    lines.collect()
-}
-
-fn labels(labels: &BTreeMap<String, String>) -> String {
-    let labels = labels.iter().map(|(key, value)| format!("{key}={value}"));
-    labels.collect::<Vec<_>>().join(" ")
+/// The key in this file, if there is one.
+fn read_key(path: Option<&Path>) -> Result<Option<UserKey>, Failure> {
+    let key = path.map(UserKey::read).transpose();
+    key.map_err(|error| failure(error.into()))
 }
 
 fn stop(args: &StopArgs) -> Result<Exit, Failure> {
-    show(&args.nats.nats, |admin| {
+    show(&args.nats, |admin| {
         admin.stop(&args.run)?;
         Ok(format!("run {} ends\n", args.run))
     })
 }
 
 fn drain(args: &DrainArgs) -> Result<Exit, Failure> {
-    show(&args.nats.nats, |admin| {
+    show(&args.nats, |admin| {
         let drained = admin.drain(&args.select)?;
         let lines = drained.iter().map(|drained| match &drained.run {
             Some(run) => format!("{} ends after run {run}\n", drained.agent),
@@ -231,6 +204,7 @@ fn drain(args: &DrainArgs) -> Result<Exit, Failure> {
 fn wait(args: &WaitArgs) -> Result<Exit, Failure> {
     let stop = stop_flag()?;
     let deadline_ns = clock::monotonic_ns() + args.within.as_nanos() as u64;
+    let access = access(&args.nats.nats, &args.nats.access);
     let wanted = args.agents as usize;
     let is_free = |card: &&AgentCard| {
         let mut labels = args.select.iter();
@@ -243,7 +217,7 @@ fn wait(args: &WaitArgs) -> Result<Exit, Failure> {
     loop {
         let connected = match admin.take() {
             Some(admin) => Ok(admin),
-            None => Admin::connect(&args.nats.nats),
+            None => Admin::connect(&access),
         };
         let agents = connected.and_then(|known| {
             let agents = known.agents()?;
@@ -282,7 +256,7 @@ fn wait(args: &WaitArgs) -> Result<Exit, Failure> {
 /// The agents of a run by a fleet; `None`: it is run here. What they do that cannot wait is shown in `view`.
 pub(crate) fn of_run(
     args: &RunFleetArgs,
-    scenario: &str,
+    (scenario, plan): (&str, &Plan),
     interrupt: &Arc<Interrupt>,
     view: &Rc<RefCell<View>>,
 ) -> Result<Option<Rc<dyn Fleet>>, Failure> {
@@ -290,8 +264,11 @@ pub(crate) fn of_run(
         return Ok(None);
     };
     let number = |n: Option<u32>| n.map(|n| n as usize);
+    let plan_ns = plan.end_ns().saturating_add(plan.options.drain_ns);
+    let alone = args.alone;
+    let alone = alone.unwrap_or_else(|| ALONE.saturating_add(Duration::from_nanos(plan_ns)));
     let options = SessionOptions {
-        url,
+        access: &access(url, &args.access),
         throng: env!("CARGO_PKG_VERSION"),
         scenario,
         choice: Choice {
@@ -303,13 +280,15 @@ pub(crate) fn of_run(
             clock_bound_ns: args.clock_bound.as_nanos() as u64,
             silence_ns: args.lost_after.as_nanos() as u64,
         },
+        alone,
+        key: read_key(args.key.as_deref())?,
     };
     let (view, interrupt) = (Rc::clone(view), Arc::clone(interrupt));
     let notify = Box::new(move |what: &str| view.borrow_mut().notice(what));
     let stop = move || {
         interrupt.request();
     };
-    let session = Session::open(&options, notify, stop).map_err(failure)?;
+    let session = Session::open(options, notify, stop).map_err(failure)?;
     session.notify(&format!(
         "run {} on {}",
         session.run(),
@@ -320,16 +299,18 @@ pub(crate) fn of_run(
 
 fn failure(error: FleetError) -> Failure {
     let exit = match &error {
-        FleetError::Nats(NatsError::Url { .. })
+        FleetError::Nats(NatsError::Url { .. } | NatsError::File { .. } | NatsError::Tls(_))
         | FleetError::Name(_)
-        | FleetError::NameTaken(_) => Exit::Usage,
+        | FleetError::NameTaken(_)
+        | FleetError::Key(_) => Exit::Usage,
         FleetError::NoAgent { .. } => Exit::System,
+        FleetError::Held { .. } => Exit::Usage,
         _ => Exit::Unavailable,
     };
     Failure::new(exit, error)
 }
 
-fn program() -> Result<std::path::PathBuf, Failure> {
+fn program() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|error| Failure::new(Exit::System, error))
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let thresholds = plan.thresholds.clone();
     let style = terminal::style();
     let view = Rc::new(RefCell::new(View::new(args.quiet || args.json)));
-    let fleet = verbs::fleet::of_run(&args.fleet, &text.name, &interrupt, &view)?;
+    let fleet = verbs::fleet::of_run(&args.fleet, (&text.name, &plan), &interrupt, &view)?;
     let continues = args.fleet.on_loss == OnLossArg::Continue;
     let request = RunRequest {
         plan,
@@ -92,11 +92,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     if let Some(path) = &args.tsung_log {
         tsung_log::write(path, &conducted.directory, requests)?;
     }
-    print(args, &conducted, path.as_deref())?;
+    print((args.json, args.quiet), &conducted, path.as_deref())?;
     Ok(exit(conducted.summary.verdict))
 }
 
-fn exit(verdict: Verdict) -> Exit {
+/// The exit code of a verdict.
+pub(crate) fn exit(verdict: Verdict) -> Exit {
     match verdict {
         Verdict::Measured | Verdict::Passed => Exit::Passed,
         Verdict::Failed => Exit::Failed,
@@ -105,7 +106,7 @@ fn exit(verdict: Verdict) -> Exit {
 }
 
 /// Writes the files that were requested beside the record.
-fn write_results(
+pub(crate) fn write_results(
     files: &ResultFiles,
     conducted: &Conducted,
     page: Option<&Page>,
@@ -125,7 +126,7 @@ fn write_results(
 }
 
 /// Refuses files that could not be written after the run.
-fn check_results(files: &ResultFiles) -> Result<(), Failure> {
+pub(crate) fn check_results(files: &ResultFiles) -> Result<(), Failure> {
     if files.html.is_some() && !cfg!(feature = "web") {
         return Err(page::none());
     }
@@ -209,7 +210,7 @@ pub(crate) fn interrupt() -> Result<Arc<Interrupt>, Failure> {
 }
 
 /// SIGUSR1 pauses arrivals, SIGUSR2 resumes them.
-fn pause() -> Result<Arc<Pause>, Failure> {
+pub(crate) fn pause() -> Result<Arc<Pause>, Failure> {
     let pause = Arc::new(Pause::default());
     for (signal, wish) in [
         (SIGUSR1, controller::PAUSED),
@@ -221,15 +222,20 @@ fn pause() -> Result<Arc<Pause>, Failure> {
     Ok(pause)
 }
 
-fn print(args: &RunArgs, conducted: &Conducted, page: Option<&Path>) -> Result<Exit, Failure> {
+/// Prints the summary: as JSON, or not at all, or as text with the path of the page.
+pub(crate) fn print(
+    (json, quiet): (bool, bool),
+    conducted: &Conducted,
+    page: Option<&Path>,
+) -> Result<Exit, Failure> {
     let Conducted {
         directory,
         info,
         summary,
     } = conducted;
-    let text = if args.json {
+    let text = if json {
         report::run_json(summary, &shown(directory))
-    } else if args.quiet {
+    } else if quiet {
         return Ok(Exit::Passed);
     } else {
         report::verdict(summary, info, &shown(directory), terminal::style())
@@ -261,6 +267,7 @@ pub(crate) fn failure(error: ConductError) -> Failure {
         }
         ConductError::Probe(_) | ConductError::Lab(_) => Exit::Data,
         ConductError::NoLab => Exit::Usage,
+        ConductError::Keep(_) | ConductError::Attach(_) => Exit::Unavailable,
         ConductError::TooSmall(_) => Exit::System,
         ConductError::Netns(NetnsError::Namespace { .. } | NetnsError::Counters { .. }) => {
             Exit::System

@@ -1,9 +1,17 @@
 //! Runs by a fleet: the same as on one machine, and what is reported if agents or NATS go.
 
+mod attach;
+mod points;
+mod secure;
+mod spool;
+
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use record::schema::{EventKind, RunStatus, Summary, Verdict};
@@ -66,6 +74,11 @@ struct Server {
 impl Server {
     /// On a free port, or the same as before.
     fn start(space: &Space, port: Option<u16>) -> Server {
+        Server::start_with(space, port, &[])
+    }
+
+    /// The same with further arguments.
+    fn start_with(space: &Space, port: Option<u16>, args: &[&OsStr]) -> Server {
         let store = space.path("nats");
         std::fs::create_dir_all(&store).unwrap();
         let mut command = Command::new("nats-server");
@@ -79,6 +92,7 @@ impl Server {
             "--store_dir",
         ]);
         command.arg(&store).arg("--ports_file_dir").arg(&store);
+        command.args(args);
         command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -115,6 +129,50 @@ impl Server {
         self.child.wait().unwrap();
     }
 
+    /// SIGTERM, the end, and all that was stored is gone; then it starts again.
+    fn lose_store(self, space: &Space, away: Duration) -> Server {
+        let port = self.port;
+        self.stop();
+        std::fs::remove_dir_all(space.path("nats")).unwrap();
+        pass(away);
+        Server::start(space, Some(port))
+    }
+
+    /// Messages on these subjects, as they come: their subjects. As any client gets them, by the text protocol.
+    fn listen(&self, subjects: &str) -> Receiver<String> {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        let text = format!("CONNECT {{\"verbose\":false}}\r\nSUB {subjects} 1\r\nPING\r\n");
+        (&stream).write_all(text.as_bytes()).unwrap();
+        let mut reader = BufReader::new(stream);
+        let mut line = String::new();
+        while !line.starts_with("PONG") {
+            line.clear();
+            assert!(reader.read_line(&mut line).unwrap() > 0);
+        }
+        let (sender, receiver) = channel();
+        std::thread::spawn(move || {
+            let mut line = Vec::new();
+            while reader.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
+                let text = String::from_utf8_lossy(&line).into_owned();
+                let mut words = text.split_whitespace();
+                let kind = words.next().unwrap_or_default();
+                if kind == "PING" {
+                    let _ = reader.get_mut().write_all(b"PONG\r\n");
+                }
+                if matches!(kind, "MSG" | "HMSG") {
+                    let subject = words.next().unwrap_or_default().to_owned();
+                    let bytes: usize = words.last().unwrap_or_default().parse().unwrap_or(0);
+                    let mut body = vec![0; bytes + 2];
+                    if reader.read_exact(&mut body).is_err() || sender.send(subject).is_err() {
+                        return;
+                    }
+                }
+                line.clear();
+            }
+        });
+        receiver
+    }
+
     /// Publishes a message as any client can, by the text protocol.
     fn publish(&self, subject: &str, payload: &str) {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
@@ -141,9 +199,10 @@ impl Drop for Server {
 }
 
 /// Agent `aN`, which waits for runs, with the label `place=pN`.
-fn agent(url: &str, number: u32) -> Running {
+fn agent(space: &Space, url: &str, number: u32) -> Running {
     let (name, label) = (format!("a{number}"), format!("place=p{number}"));
     let mut agent = throng(["agent", "--nats", url, "--name", &name, "--label", &label]);
+    agent.arg("--spool").arg(spools(space));
     let mut agent = Running::start(&mut agent);
     let line = agent.line();
     assert!(
@@ -154,9 +213,30 @@ fn agent(url: &str, number: u32) -> Running {
 }
 
 /// Agents `a1` and so on.
-fn agents(server: &Server, count: u32) -> Vec<Running> {
+fn agents(space: &Space, server: &Server, count: u32) -> Vec<Running> {
     let all = 1..=count;
-    all.map(|number| agent(&server.url(), number)).collect()
+    all.map(|number| agent(space, &server.url(), number))
+        .collect()
+}
+
+/// Insists that all agents, this number, are free soon.
+#[track_caller]
+fn are_free(server: &Server, count: u32) {
+    let wanted = format!("{count} agents, {count} free");
+    let mut said = String::new();
+    for _ in 0..100 {
+        let status = Ended::of(&mut throng(["fleet", "status", "--nats", &server.url()]));
+        said = status.with(0).out;
+        if said.contains(&wanted) {
+            return;
+        }
+    }
+    panic!("{said}");
+}
+
+/// Where they keep what was not stored yet.
+fn spools(space: &Space) -> PathBuf {
+    space.path("spools")
 }
 
 /// A run by the fleet. That the machine is busy with other tests must not end it.
@@ -186,7 +266,7 @@ fn three_agents_make_the_run_of_one_machine_again_and_again() {
     Ended::of(alone.run_text(VISITORS, &[]).env("PAGE", "games")).with(0);
     let space = Space::new();
     let server = Server::start(&space, None);
-    let _agents = agents(&server, 3);
+    let _agents = agents(&space, &server, 3);
     for round in 1..=2 {
         let space = Space::new();
         Ended::of(&mut by_fleet(&space, &server, VISITORS, &[])).with(0);
@@ -225,7 +305,7 @@ fn an_agent_that_is_killed_is_named_and_lost() {
     }
     let space = Space::new();
     let server = Server::start(&space, None);
-    let mut agents = agents(&server, 3);
+    let mut agents = agents(&space, &server, 3);
     let mut run = by_fleet(&space, &server, FANS, &["--lost-after", "4s"]);
     let mut running = Running::start(&mut run);
     running.line();
@@ -252,9 +332,9 @@ fn an_agent_that_is_cut_off_goes_on_and_reports_when_it_is_back() {
     }
     let space = Space::new();
     let server = Server::start(&space, None);
-    let _agents = agents(&server, 2);
+    let _agents = agents(&space, &server, 2);
     let relay = Relay::to(([127, 0, 0, 1], server.port).into());
-    let _third = agent(&format!("nats://{}", relay.address), 3);
+    let _third = agent(&space, &format!("nats://{}", relay.address), 3);
     let mut running = Running::start(&mut by_fleet(&space, &server, FANS, &[]));
     running.line();
     relay.cut();
@@ -305,7 +385,7 @@ fn a_restart_of_nats_loses_no_second_and_counts_none_twice() {
     }
     let space = Space::new();
     let server = Server::start(&space, None);
-    let _agents = agents(&server, 3);
+    let _agents = agents(&space, &server, 3);
     let mut running = Running::start(&mut by_fleet(&space, &server, FANS, &[]));
     running.line();
     let port = server.port;
@@ -349,7 +429,7 @@ fn what_a_fleet_cannot_do_is_an_error_that_says_why() {
     let url = server.url();
     let fleet = ["--fleet", url.as_str()];
     bad(&fleet, 69, "no agent waits at");
-    let _agents = agents(&server, 2);
+    let _agents = agents(&space, &server, 2);
     let with = |args: &[&'static str]| [&fleet[..], args].concat();
     bad(
         &with(&["--select", "place=p9"]),
@@ -391,7 +471,7 @@ fn an_agent_refuses_a_controller_of_another_version() {
     }
     let space = Space::new();
     let server = Server::start(&space, None);
-    let _agents = agents(&server, 1);
+    let _agents = agents(&space, &server, 1);
     let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
     let offer = r#"{"run":{"run":"r1","throng":"0.0.1","protocol":1,"token":"t","plan":"p"}}"#;
     let text = format!(

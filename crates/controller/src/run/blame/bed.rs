@@ -15,6 +15,7 @@ use tempfile::TempDir;
 use super::target::{Faults, S, Target};
 use crate::inputs::{Inputs, ScenarioText};
 use crate::run::broadcasts::Broadcasts;
+use crate::run::by_worker::ByWorker;
 use crate::run::describe::RunStart;
 use crate::run::journal::{CHECKPOINT_EVERY, Journal};
 use crate::run::merge::Merger;
@@ -169,6 +170,7 @@ struct Recording<'p> {
     /// Removed with it.
     _space: TempDir,
     journal: Journal,
+    by_worker: ByWorker,
     rows: SyncSender<Vec<Measurement>>,
     info: RunInfo,
 }
@@ -194,6 +196,7 @@ impl<'p> Recording<'p> {
             throng: "test",
             setup: &setup,
             workers: Vec::new(),
+            facts: Vec::new(),
             secrets: &secrets,
             unix_ns: 1_700_000_000 * S,
         }
@@ -206,6 +209,7 @@ impl<'p> Recording<'p> {
         let journal =
             Journal::create(root, info.clone(), text, durability, rows_out, secrets).unwrap();
         Recording {
+            by_worker: ByWorker::new(plan, &[]),
             plan,
             _space: space,
             journal,
@@ -233,7 +237,7 @@ impl<'p> Recording<'p> {
                 if machine.no_cpu == NoCpu::Throttled {
                     row.cpu_throttled_ns = machine.frozen_ns(row.start_ns, row.end_ns);
                 }
-                self.journal.interval(&interval).unwrap();
+                self.journal.interval(&interval, &self.by_worker).unwrap();
             }
         }
         merger
@@ -251,7 +255,7 @@ impl<'p> Recording<'p> {
         self.info.status = RunStatus::Complete;
         self.info.ended_ns = ended_ns;
         drop(self.rows);
-        self.journal.finish(&self.info).unwrap();
+        self.journal.finish(&self.info, &self.by_worker).unwrap();
         let run = record::Run::open(&directory).unwrap();
         judge::judge(&run, &self.plan.thresholds, false).unwrap()
     }

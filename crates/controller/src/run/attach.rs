@@ -1,0 +1,189 @@
+//! The run of a fleet whose controller is gone: another one receives all that agents have sent, from the beginning, and
+//! goes on.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use engine::driver::real::{StopFlag, Zero};
+use machine::clock::{monotonic_ns, unix_ns};
+use plan::Plan;
+use record::Durability;
+use record::schema::{EventKind, RunInfo};
+use serde::{Deserialize, Serialize};
+
+use super::by_worker::ByWorker;
+use super::conductor::{Conductor, Progress};
+use super::error::ConductError;
+use super::journal::Journal;
+use super::regions::Numbering;
+use super::tick::Tick;
+use super::{Conducted, merger};
+use crate::control::{Interrupt, Pause};
+use crate::inputs::ScenarioText;
+use crate::secrets::Secrets;
+use crate::workers::clock::Offset;
+use crate::workers::fleet::Fleet;
+use crate::workers::pool::Pool;
+use crate::workers::protocol::{Loops, plan_digest};
+use crate::workers::rows::rows_channel;
+use crate::workers::serve::compile;
+
+/// Directories of one run that are looked at for a free name.
+const DIRECTORIES_MAX: u32 = 100;
+
+/// What a controller needs besides the scenario to continue a run.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    info: RunInfo,
+    /// The loops of each agent.
+    shares: Vec<Loops>,
+    /// Where a built-in target listened.
+    target: Option<SocketAddr>,
+    plan_digest: String,
+    /// The zero on the monotonic clock of the first controller, to which the offsets of agents' clocks are.
+    zero_ns: u64,
+    allow_lost_workers: bool,
+}
+
+/// A run to continue.
+#[derive(Debug)]
+pub struct AttachRequest<'a> {
+    /// The agents that run it.
+    pub fleet: Rc<dyn Fleet>,
+    /// What the first controller has kept by [`Fleet::keep`].
+    pub state: &'a str,
+    /// What the plan is compiled from, in the form of [`ScenarioText::to_bytes`].
+    pub scenario: &'a [u8],
+    /// Where run directories are created.
+    pub runs: &'a Path,
+    /// Throng's version.
+    pub version: &'a str,
+    /// Where workers are lost, judge what the others measured, whatever was requested of the first controller.
+    pub allow_lost_workers: bool,
+    pub durability: Durability,
+    pub interrupt: Arc<Interrupt>,
+    pub pause: Arc<Pause>,
+}
+
+/// Keeps, before the loops of a fleet begin, what [`attach`] needs.
+pub(super) fn keep(
+    fleet: Option<&dyn Fleet>,
+    plan: &Plan,
+    (shares, target, info): (Vec<Loops>, Option<SocketAddr>, &RunInfo),
+    (zero, allow_lost_workers): (Zero, bool),
+) -> Result<(), ConductError> {
+    let Some(fleet) = fleet else {
+        return Ok(());
+    };
+    let kept = Kept {
+        info: info.clone(),
+        shares,
+        target,
+        plan_digest: plan_digest(plan),
+        zero_ns: zero.monotonic_ns,
+        allow_lost_workers,
+    };
+    let text = serde_json::to_string(&kept).map_err(|e| ConductError::Keep(e.to_string()))?;
+    fleet.keep(&text).map_err(ConductError::Keep)
+}
+
+/// Continues a run to its end. The record is a new one with all that agents have measured since its start.
+pub fn attach(
+    request: &AttachRequest<'_>,
+    on_tick: &mut dyn FnMut(&Tick<'_>),
+) -> Result<Conducted, ConductError> {
+    let fail = |what: &str, problem: &dyn std::fmt::Display| {
+        ConductError::Attach(format!("{what}: {problem}"))
+    };
+    let kept: Kept = serde_json::from_str(request.state)
+        .map_err(|error| fail("what its controller has kept cannot be read", &error))?;
+    let scenario = ScenarioText::from_bytes(request.scenario)
+        .map_err(|error| fail("its scenario cannot be read", &error))?;
+    let plan = compile(&scenario, kept.target, &kept.plan_digest).map_err(ConductError::Attach)?;
+    let plan = Arc::new(plan);
+    let mut info = kept.info;
+    info.id = free_id(request.runs, &info.id);
+    let offsets = info.workers.iter().map(|worker| Offset {
+        offset_ns: worker.clock_offset_ns,
+        bound_ns: worker.clock_bound_ns,
+    });
+    let known: Vec<(Loops, Offset)> = kept.shares.into_iter().zip(offsets).collect();
+    let stop = Arc::new(StopFlag::default());
+    let (rows_in, rows) = rows_channel();
+    let agents = (&request.fleet, known.as_slice());
+    let first_zero = Zero {
+        monotonic_ns: kept.zero_ns,
+        unix_ns: info.started_unix_ns,
+    };
+    let mut pool = Pool::resume(&plan, agents, first_zero, request.version, &stop, rows_in)?;
+    let zero = zero_of(&info);
+    let loops_count = info.generator.loops;
+    let numbering = Numbering::new(&plan, loops_count);
+    let secrets = Secrets::of_scenario(&scenario, &plan.secret_sets);
+    let rows = (rows, numbering.clone());
+    let text = &scenario.text;
+    let mut journal = Journal::create(request.runs, info, text, request.durability, rows, secrets)?;
+    let text = "another controller continued the run here; what agents measured is whole, what the first controller \
+                saw besides is in its own record"
+        .to_owned();
+    let at_ns = monotonic_ns().saturating_sub(zero.monotonic_ns);
+    journal.event(at_ns, EventKind::Note { text })?;
+    pool.start(zero);
+    let mut run = Conductor {
+        plan: &plan,
+        interrupt: &request.interrupt,
+        pause: &request.pause,
+        merger: merger(&plan, numbering, loops_count),
+        allow_lost_workers: request.allow_lost_workers || kept.allow_lost_workers,
+        stop,
+        zero,
+        progress: Progress::new(known.len() as u32, &[]),
+        by_worker: ByWorker::new(&plan, &journal.info().workers),
+        networks: Vec::new(),
+        probing: None,
+        names: None,
+        outside: None,
+        lab: None,
+        target: None,
+        fleet: Some(request.fleet.as_ref()),
+        journal,
+    };
+    let outcome = run.play(&mut pool, on_tick);
+    drop(pool);
+    run.conclude(outcome)
+}
+
+/// The run's id, with a number if a directory has it: the first controller may have had the same machine.
+fn free_id(runs: &Path, id: &str) -> String {
+    let numbered = (2..DIRECTORIES_MAX).map(|number| format!("{id}-{number}"));
+    let mut names = std::iter::once(id.to_owned()).chain(numbered);
+    // If none is free, making the directory says so.
+    let free = names.find(|name| !runs.join(name).exists());
+    free.unwrap_or_else(|| id.to_owned())
+}
+
+/// The run's zero on this machine's clocks, as well as its wall clock knows it.
+fn zero_of(info: &RunInfo) -> Zero {
+    let since_ns = unix_ns().saturating_sub(info.started_unix_ns);
+    Zero {
+        monotonic_ns: monotonic_ns().saturating_sub(since_ns),
+        unix_ns: info.started_unix_ns,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_directory_of_a_run_has_a_number() {
+        let runs = tempfile::tempdir().unwrap();
+        for expected in ["r", "r-2", "r-3"] {
+            let id = free_id(runs.path(), "r");
+            assert_eq!(id, expected);
+            std::fs::create_dir(runs.path().join(id)).unwrap();
+        }
+    }
+}

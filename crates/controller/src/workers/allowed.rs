@@ -1,0 +1,78 @@
+//! What a worker may connect to, by its agent's options.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+
+use engine::addresses::Answers;
+use plan::Endpoint;
+
+/// What users may connect to; `None` in its place: anything.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Allowed {
+    /// As they were written: `HOST:PORT`.
+    written: Vec<String>,
+    /// What they stand for on this machine.
+    addresses: Vec<SocketAddr>,
+}
+
+impl Allowed {
+    /// Resolves `HOST:PORT` on this machine; what has no address allows nothing.
+    pub(crate) fn resolve(written: &[String]) -> Option<Allowed> {
+        let found = written
+            .iter()
+            .filter_map(|place| place.to_socket_addrs().ok());
+        (!written.is_empty()).then(|| Allowed {
+            written: written.to_vec(),
+            addresses: found.flatten().collect(),
+        })
+    }
+
+    /// Whether users may connect to all of these; the error names one that they may not. What counts is the address: the
+    /// name that a controller gives it may be any.
+    pub(crate) fn check(&self, endpoints: &[Endpoint], answers: &Answers) -> Result<(), String> {
+        for (at, answers) in answers.iter().enumerate() {
+            let mut addresses = answers.iter().flatten();
+            let Some(address) = addresses.find(|address| !self.addresses.contains(address)) else {
+                continue;
+            };
+            let name = endpoints.get(at).map_or_else(
+                || address.to_string(),
+                |endpoint| format!("{}:{}, which is {address}", endpoint.host, endpoint.port),
+            );
+            return Err(format!(
+                "its agent may not send load to {name}; it allows {}",
+                self.written.join(", ")
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_count_whatever_their_names_are() {
+        assert!(Allowed::resolve(&[]).is_none(), "anything is allowed");
+        let allowed = [
+            "127.0.0.1:80".to_owned(),
+            "no.such.host.invalid:1".to_owned(),
+        ];
+        let allowed = Allowed::resolve(&allowed).unwrap();
+        let answers = |texts: &[&str]| -> Answers {
+            vec![vec![
+                texts.iter().map(|text| text.parse().unwrap()).collect(),
+            ]]
+        };
+        assert_eq!(allowed.check(&[], &answers(&["127.0.0.1:80"])), Ok(()));
+        for other in ["127.0.0.1:81", "127.0.0.2:80", "[::1]:80"] {
+            let error = allowed
+                .check(&[], &answers(&["127.0.0.1:80", other]))
+                .unwrap_err();
+            assert!(
+                error.contains(other) && error.contains("127.0.0.1:80, no"),
+                "{error}"
+            );
+        }
+    }
+}

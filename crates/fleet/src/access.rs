@@ -1,0 +1,132 @@
+//! How the NATS server of a fleet is reached: its URL, and who we are there.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use async_nats::{ConnectOptions, ServerAddr};
+use serde::{Deserialize, Serialize};
+use trust::{Identity, Verify, client_config};
+
+use crate::nats::NatsError;
+
+/// Larger files hold no keys or certificates.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// How the NATS server of a fleet is reached.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Access {
+    pub url: String,
+    /// A credentials file: a user's JWT with the seed of its NKey.
+    pub creds: Option<PathBuf>,
+    /// A file with the seed of an NKey.
+    pub nkey: Option<PathBuf>,
+    /// PEM files of authorities that are trusted besides the system's.
+    pub authorities: Vec<PathBuf>,
+    /// PEM files of our own certificate and its key.
+    pub identity: Option<(PathBuf, PathBuf)>,
+}
+
+impl fmt::Debug for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Access({})", shown(&self.url))
+    }
+}
+
+impl Access {
+    /// A server that requires no credentials, or for those of the URL.
+    pub fn of(url: &str) -> Access {
+        Access {
+            url: url.to_owned(),
+            ..Access::default()
+        }
+    }
+
+    /// The server's address.
+    pub(crate) fn address(&self) -> Result<ServerAddr, NatsError> {
+        let refused = |problem: String| NatsError::Url {
+            url: shown(&self.url),
+            problem,
+        };
+        let address: ServerAddr = self
+            .url
+            .parse()
+            .map_err(|e: std::io::Error| refused(e.to_string()))?;
+        if address.host().is_empty() {
+            return Err(refused("it names no host".to_owned()));
+        }
+        Ok(address)
+    }
+
+    /// Adds who we are, and whom we trust.
+    pub(crate) fn apply(
+        &self,
+        mut options: ConnectOptions,
+        address: &ServerAddr,
+    ) -> Result<ConnectOptions, NatsError> {
+        if let Some(path) = &self.creds {
+            let text = text(path)?;
+            options = options
+                .credentials(&text)
+                .map_err(|error| unusable(path, &error))?;
+        }
+        if let Some(path) = &self.nkey {
+            // A key of `throng fleet key` has another seed behind it.
+            let seed = text(path)?
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .trim()
+                .to_owned();
+            nkeys::KeyPair::from_seed(&seed).map_err(|error| unusable(path, &error))?;
+            options = options.nkey(seed);
+        }
+        if address.tls_required() || !self.authorities.is_empty() || self.identity.is_some() {
+            let authorities = self.authorities.iter().map(|path| pem(path));
+            let authorities: Vec<_> = authorities.collect::<Result<_, _>>()?;
+            let identity = match &self.identity {
+                Some((certificate, key)) => Some(Identity {
+                    certificate: pem(certificate)?,
+                    key: pem(key)?,
+                }),
+                None => None,
+            };
+            let config = client_config(Verify::All, &authorities, identity.as_ref());
+            let config = config.map_err(|error| NatsError::Tls(error.to_string()))?;
+            options = options
+                .require_tls(true)
+                .tls_client_config(trust::ClientConfig::clone(&config));
+        }
+        Ok(options)
+    }
+}
+
+/// A URL without what may be secret.
+pub(crate) fn shown(url: &str) -> String {
+    match url.rsplit_once('@') {
+        Some((_, host)) => format!("…@{host}"),
+        None => url.to_owned(),
+    }
+}
+
+fn unusable(path: &Path, problem: &dyn fmt::Display) -> NatsError {
+    NatsError::File {
+        path: path.to_owned(),
+        problem: problem.to_string(),
+    }
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, NatsError> {
+    let about = std::fs::metadata(path).map_err(|error| unusable(path, &error))?;
+    if about.len() > FILE_BYTES_MAX {
+        return Err(unusable(path, &"it is too large"));
+    }
+    std::fs::read(path).map_err(|error| unusable(path, &error))
+}
+
+fn text(path: &Path) -> Result<String, NatsError> {
+    String::from_utf8(bytes(path)?).map_err(|error| unusable(path, &error))
+}
+
+fn pem(path: &Path) -> Result<(String, Vec<u8>), NatsError> {
+    Ok((path.display().to_string(), bytes(path)?))
+}

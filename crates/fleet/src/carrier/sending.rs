@@ -1,0 +1,196 @@
+//! What is sent, until the stream has it.
+
+use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::stream::{LastRawMessageErrorKind, Stream};
+use bytes::Bytes;
+use tokio::time::{sleep, timeout};
+
+use super::{ABORT, AGAIN, Link, Ways, piece, split};
+use crate::names;
+use crate::nats::ANSWER_TIME_MAX;
+use crate::stream::{self, Found};
+
+/// Most bytes of a piece; half of what NATS allows a message by default.
+const PIECE_BYTES_MAX: usize = 512 << 10;
+/// What a message needs besides: headers, subject.
+const HEAD_BYTES: usize = 4 << 10;
+
+/// Where the stream is with our subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    /// The position of what follows; [`ABORT`]: nothing does.
+    position: u64,
+    /// The number of the last message; 0: there is none.
+    sequence: u64,
+    /// Whether the last message was the end.
+    is_end: bool,
+}
+
+impl Place {
+    const BEGINNING: Place = Place {
+        position: 0,
+        sequence: 0,
+        is_end: false,
+    };
+
+    /// Behind the last message.
+    fn behind(payload: &[u8], sequence: u64) -> Option<Place> {
+        let (position, bytes) = split(payload)?;
+        Some(Place {
+            position: position.saturating_add(bytes.len() as u64),
+            sequence,
+            is_end: bytes.is_empty(),
+        })
+    }
+}
+
+/// What is to be done next.
+enum Next {
+    Send {
+        position: u64,
+        bytes: Vec<u8>,
+    },
+    /// The connection was lost, or is back.
+    Look,
+    /// Nothing will ever be sent.
+    Nothing,
+}
+
+/// Sends pieces until the last.
+pub(super) async fn send_all(mut link: Link) {
+    let mut place = None;
+    loop {
+        if link.shared.state().failed.is_some() {
+            return;
+        }
+        let Some(at) = place else {
+            link.connected.mark_unchanged();
+            place = locate(&link).await;
+            if place.is_none() {
+                sleep(AGAIN).await;
+            }
+            continue;
+        };
+        place = match next(&mut link, at).await {
+            Next::Nothing => return,
+            Next::Look => None,
+            Next::Send { position, bytes } => publish(&link, at, position, &bytes).await,
+        };
+    }
+}
+
+/// Waits until there is something to send behind `at`.
+async fn next(link: &mut Link, at: Place) -> Next {
+    let allowed = link.client.server_info().max_payload;
+    let bytes_max = PIECE_BYTES_MAX.min(allowed.saturating_sub(HEAD_BYTES));
+    loop {
+        if at.position < link.shared.log().end() {
+            let read = link.shared.log().read(at.position, bytes_max.max(1_024));
+            match read {
+                Ok(bytes) if !bytes.is_empty() => {
+                    return Next::Send {
+                        position: at.position,
+                        bytes,
+                    };
+                }
+                Ok(_) => link.shared.fail("a part of the spool is gone"),
+                Err(error) => link
+                    .shared
+                    .fail(&format!("the spool cannot be read: {error}")),
+            }
+        }
+        {
+            let mut state = link.shared.state();
+            if state.failed.is_some() {
+                return Next::Nothing;
+            }
+            if at.position == ABORT {
+                state.all_sent = true;
+            } else if let Some(why) = &state.abort {
+                return Next::Send {
+                    position: ABORT,
+                    bytes: why.clone().into_bytes(),
+                };
+            } else if state.closed {
+                if at.is_end {
+                    state.all_sent = true;
+                    link.shared.changed.notify_all();
+                    return Next::Nothing;
+                }
+                return Next::Send {
+                    position: at.position,
+                    bytes: Vec::new(),
+                };
+            }
+        }
+        tokio::select! {
+            () = link.shared.wake.notified() => {}
+            changed = link.connected.changed() => {
+                return if changed.is_ok() { Next::Look } else { Next::Nothing };
+            }
+        }
+    }
+}
+
+/// Sends a piece behind `at`. `None`: it is not known where the stream is.
+async fn publish(link: &Link, at: Place, position: u64, bytes: &[u8]) -> Option<Place> {
+    let payload = piece(position, bytes);
+    let message = PublishMessage::build()
+        .payload(Bytes::clone(&payload))
+        .expected_stream(names::stream(&link.ways.run))
+        .expected_last_subject_sequence(at.sequence);
+    let sent = async {
+        link.jet
+            .send_publish(link.ways.out.clone(), message)
+            .await?
+            .await
+    };
+    match timeout(ANSWER_TIME_MAX, sent).await {
+        Ok(Ok(ack)) => Place::behind(&payload, ack.sequence),
+        _ => {
+            sleep(AGAIN).await;
+            None
+        }
+    }
+}
+
+/// Where the stream is, which is made again if NATS has lost it. `None`: that is not known now.
+async fn locate(link: &Link) -> Option<Place> {
+    let stream = match stream::find(&link.jet, &link.ways.run, &link.kept).await {
+        Found::There(stream) => stream,
+        Found::Unknown => return None,
+        Found::Over => {
+            link.shared.fail("the run is over");
+            return None;
+        }
+    };
+    let place = last(&stream, &link.ways).await.ok()?;
+    let (start, end) = {
+        let log = link.shared.log();
+        (log.start(), log.end())
+    };
+    if place.position > end && place.position != ABORT {
+        link.shared
+            .fail("another controller has taken over the run");
+        return None;
+    }
+    Some(Place {
+        // What is no longer kept was stored by the controller.
+        position: place.position.max(start),
+        ..place
+    })
+}
+
+/// Behind the last message of our subject. The error is for people.
+async fn last<I: Sync>(stream: &Stream<I>, ways: &Ways) -> Result<Place, String> {
+    let look = stream.get_last_raw_message_by_subject(&ways.out);
+    match timeout(ANSWER_TIME_MAX, look).await {
+        Ok(Ok(message)) => Place::behind(&message.payload, message.sequence)
+            .ok_or_else(|| "a message has no position".to_owned()),
+        Ok(Err(error)) if error.kind() == LastRawMessageErrorKind::NoMessageFound => {
+            Ok(Place::BEGINNING)
+        }
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err("NATS does not answer".to_owned()),
+    }
+}

@@ -1,0 +1,222 @@
+//! How a controller takes a run: a new one, or one whose controller is gone.
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use controller::Agent;
+use futures_util::StreamExt;
+use machine::clock::unix_ns;
+use nkeys::XKey;
+use tokio::time::{sleep, timeout};
+
+use super::{Attached, Handover, Reply, Session, SessionOptions};
+use crate::access::Access;
+use crate::cards::{self, AgentCard, RunCard, json};
+use crate::carrier::Term;
+use crate::keys::{UserKey, open};
+use crate::lease::Lease;
+use crate::nats::{Nats, NatsError};
+use crate::stream::{self, Kept};
+use crate::{FleetError, names, plans};
+
+/// How often the controller says that it is there.
+const BEAT: Duration = Duration::from_secs(1);
+/// How often, and how many times, it is looked whether agents are free whose run is over.
+const FREE_LOOK: Duration = Duration::from_millis(200);
+const FREE_LOOKS_MAX: u32 = 25;
+/// Bytes of the name of a run, and of a controller.
+const ID_BYTES: usize = 8;
+
+impl Session {
+    /// Chooses agents for a run. `notify` gets what the user must know at once; `on_stop` is called when the end of the
+    /// run is requested over NATS.
+    pub fn open(
+        options: SessionOptions<'_>,
+        notify: Box<dyn Fn(&str)>,
+        on_stop: impl Fn() + Send + 'static,
+    ) -> Result<Session, FleetError> {
+        let nats = Nats::connect(options.access, "throng controller")?;
+        let cards = nats.block(agents(&nats))?;
+        let chosen = options.choice.of(&cards, options.throng, &nats.server)?;
+        let own = AgentCard::of_this_machine("", options.throng, 1);
+        let run = own.id.get(..ID_BYTES).unwrap_or("run").to_owned();
+        let is_here = |card: &AgentCard| !card.machine.is_empty() && card.machine == own.machine;
+        let agents = chosen.iter().map(|card| Agent {
+            name: card.name.clone(),
+            cores: card.cores,
+            files_per_loop: card.files_per_loop,
+            holds: card.holds,
+            holds_with_target: card.holds_with_target,
+            ports: card.ports,
+            is_here: is_here(card),
+        });
+        let card = card(&run, options.scenario, chosen.iter().map(|card| &card.name));
+        let lease = nats.block(Lease::take(&nats, card.clone()))?;
+        let made = nats.block(stream::create(&nats.jet, &run));
+        made.map_err(|error| nats.refused("keep the run's stream", &error))?;
+        let session = Session {
+            card,
+            throng: options.throng.to_owned(),
+            agents: agents.collect(),
+            tolerances: options.tolerances,
+            alone: options.alone,
+            term: Term(0),
+            key: options.key,
+            seal: XKey::new(),
+            readers: chosen.iter().map(|card| card.key.clone()).collect(),
+            plan: RefCell::default(),
+            kept: Arc::default(),
+            carriers: RefCell::default(),
+            failers: Arc::default(),
+            is_taken_over: Arc::new(AtomicBool::new(false)),
+            outcome: RefCell::default(),
+            notify,
+            nats,
+        };
+        session.begin(lease, on_stop);
+        Ok(session)
+    }
+
+    /// Takes a run whose controller is gone. The rest is as with [`Session::open`].
+    pub fn attach(
+        (access, run): (&Access, &str),
+        throng: &str,
+        key: Option<UserKey>,
+        notify: Box<dyn Fn(&str)>,
+        on_stop: impl Fn() + Send + 'static,
+    ) -> Result<Attached, FleetError> {
+        if !names::is_name(run) {
+            return Err(FleetError::NoRun(run.to_owned()));
+        }
+        let nats = Nats::connect(access, "throng controller")?;
+        let unable = |problem: String| FleetError::Attach {
+            run: run.to_owned(),
+            problem,
+        };
+        let found = nats.block(nats.jet.get_stream(names::stream(run)));
+        let stream = found.map_err(|_| FleetError::NoRun(run.to_owned()))?;
+        let looked = nats.block(stream::get_state(&stream, run));
+        let (kept, handover) = looked.and_then(decode).map_err(unable)?;
+        if handover.throng != throng {
+            return Err(unable(format!(
+                "its agents are Throng {}, this is {throng}; both must have the same version",
+                handover.throng
+            )));
+        }
+        let sealed = nats.block(plans::get(&nats, &handover.plan))?;
+        let (seal, scenario) = match (&handover.key, &key) {
+            (None, _) => (XKey::new(), sealed.clone()),
+            (Some(_), None) => {
+                let why = "its scenario is sealed; use the --key that it was begun with";
+                return Err(unable(why.to_owned()));
+            }
+            (Some(seed), Some(key)) => open(seed, key.seal_key(), &sealed)?,
+        };
+        let since_s = (unix_ns() / 1_000_000_000).saturating_sub(handover.begun_unix_s);
+        let names = handover.agents.iter().map(|agent| &agent.name);
+        let card = card(run, &handover.scenario, names);
+        let lease = nats.block(Lease::take(&nats, card.clone()))?;
+        if nats.block(stream::is_over(&nats.jet, run)) == Some(true) {
+            // It ended while its lease was waited for; ours goes by its age.
+            return Err(FleetError::NoRun(run.to_owned()));
+        }
+        let both = Arc::new(Kept::of(sealed.into(), kept));
+        let session = Session {
+            card,
+            throng: throng.to_owned(),
+            agents: handover.agents,
+            tolerances: handover.tolerances,
+            alone: Duration::ZERO,
+            term: Term(since_s + 1),
+            key,
+            seal,
+            readers: Vec::new(),
+            plan: RefCell::new(Some(handover.plan)),
+            kept: both,
+            carriers: RefCell::default(),
+            failers: Arc::default(),
+            is_taken_over: Arc::new(AtomicBool::new(false)),
+            outcome: RefCell::default(),
+            notify,
+            nats,
+        };
+        session.begin(lease, on_stop);
+        Ok(Attached {
+            session,
+            state: handover.state,
+            scenario,
+        })
+    }
+
+    /// Lets agents and others know that the controller is there, until the connection ends or another one has the run.
+    fn begin(&self, lease: Lease, on_stop: impl Fn() + Send + 'static) {
+        let (client, beat) = (self.nats.client.clone(), names::beat(self.run()));
+        self.nats.spawn(async move {
+            loop {
+                // It is no use later.
+                let _ = timeout(BEAT, client.publish(beat.clone(), "".into())).await;
+                sleep(BEAT).await;
+            }
+        });
+        let (client, requests) = (self.nats.client.clone(), names::run(self.run()));
+        self.nats.spawn(async move {
+            let Ok(mut requests) = client.subscribe(requests).await else {
+                return;
+            };
+            while let Some(message) = requests.next().await {
+                on_stop();
+                if let Some(reply) = message.reply {
+                    let _ = client.publish(reply, json(&Reply::default())).await;
+                }
+            }
+        });
+        let (is_taken_over, failers) = (Arc::clone(&self.is_taken_over), Arc::clone(&self.failers));
+        self.nats.spawn(async move {
+            lease.hold().await;
+            is_taken_over.store(true, Ordering::Relaxed);
+            let failers = failers.lock().unwrap_or_else(PoisonError::into_inner);
+            for fail in failers.iter() {
+                fail("another controller has taken over the run");
+            }
+        });
+    }
+}
+
+/// What the first controller has kept, as it is and decoded. The error is for people.
+fn decode(kept: Option<Bytes>) -> Result<(Bytes, Handover), String> {
+    let kept = kept.ok_or_else(|| "its loops had not begun".to_owned())?;
+    let handover = serde_json::from_slice(&kept);
+    let handover =
+        handover.map_err(|error| format!("what was kept of it cannot be read: {error}"))?;
+    Ok((kept, handover))
+}
+
+/// The card of a run that this controller conducts.
+fn card<'a>(run: &str, scenario: &str, agents: impl Iterator<Item = &'a String>) -> RunCard {
+    RunCard {
+        run: run.to_owned(),
+        scenario: scenario.to_owned(),
+        agents: agents.cloned().collect(),
+        host: machine::procfs::hostname().unwrap_or_default(),
+        holder: machine::secret(ID_BYTES).unwrap_or_default(),
+        outcome: None,
+    }
+}
+
+/// All agents. One whose run is over is about to be free, and is waited for.
+async fn agents(nats: &Nats) -> Result<Vec<AgentCard>, NatsError> {
+    let mut looks = 0;
+    loop {
+        let (agents, runs) = (cards::agents(nats).await?, cards::runs(nats).await?);
+        let is_over = |run: &String| runs.iter().all(|card| card.run != *run);
+        let returns = |card: &AgentCard| card.run.as_ref().is_some_and(is_over);
+        looks += 1;
+        if looks > FREE_LOOKS_MAX || !agents.iter().any(returns) {
+            return Ok(agents);
+        }
+        sleep(FREE_LOOK).await;
+    }
+}
