@@ -176,7 +176,7 @@ impl Manifest<'_> {
             "backoffLimitPerIndex": 0,
             "maxFailedIndexes": self.agents,
             "activeDeadlineSeconds": DEADLINE_S,
-            "template": self.stays_template("agents", agents(self)),
+            "template": self.stays_template("agents", &agents(self)),
         } });
         self.object(
             ("batch/v1", "Job"),
@@ -200,13 +200,13 @@ impl Manifest<'_> {
         let content = json!({ "spec": {
             "backoffLimit": 0,
             "activeDeadlineSeconds": DEADLINE_S,
-            "template": self.stays_template("run", run(self)),
+            "template": self.stays_template("run", &run(self)),
         } });
         self.object(("batch/v1", "Job"), &self.named("run-1"), "run", content)
     }
 
     /// Pods that nobody moves to another node during a run.
-    fn stays_template(&self, component: &str, spec: Value) -> Value {
+    fn stays_template(&self, component: &str, spec: &Value) -> Value {
         json!({
             "metadata": {
                 "labels": self.labels(component),
