@@ -1,8 +1,8 @@
 //! What browsers do around an HTTP exchange: they follow redirects and decode contents.
 //!
-//! [`reference`] resolves the `Location` of a redirect (RFC 3986 §5), [`redirect`] says what is requested there (RFC 9110
-//! §15.4) and rewrites the request's bytes, [`Follows`] keeps who is on the way through redirects: all others cost nothing. [`content`] decodes what servers
-//! compressed.
+//! `reference` resolves the `Location` of a redirect (RFC 3986 §5), `redirect` says what is requested there (RFC 9110
+//! §15.4) and rewrites the request's bytes, [`Follows`] keeps who is on the way through redirects: all others cost
+//! nothing. [`content`] decodes what servers compressed.
 
 pub mod content;
 mod follows;
