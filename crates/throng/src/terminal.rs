@@ -108,6 +108,7 @@ impl View {
     }
 
     /// Says at once, on standard error, what the user must know.
+    #[cfg(feature = "fleet")]
     pub(crate) fn notice(&mut self, what: &str) {
         if let View::Screen(_, screen) = self {
             // The next second draws it again, below the line.
