@@ -187,6 +187,26 @@ fn node_counts_what_the_record_counts() {
 }
 
 #[test]
+fn redirects_and_compressed_bodies_come_over_http_2_too() {
+    let space = Space::new();
+    let Some(node) = Node::start(&space, false) else {
+        return;
+    };
+    let steps = "    - post: /moved\n      as: moved\n      json: { said: no }\n      \
+                 save: { word: /word }\n      check: word == 'moon'\n";
+    for shared in ["", ", http_connections: shared"] {
+        let space = Space::new();
+        let options = format!(", accept_encoding: [ gzip ]{shared}");
+        let text = scenario(&node.url, "2", &options, steps);
+        Ended::of(&mut space.run_text(&text, &[])).with(0);
+        for measure in ["moved", "redirects"] {
+            assert_eq!(outcomes(&space.only(), measure), ok(40), "{measure}");
+        }
+    }
+    assert_eq!(node.stop()["streams"], 2 * 40 * 2);
+}
+
+#[test]
 fn node_refuses_and_ends_as_it_is_recorded() {
     let space = Space::new();
     let Some(node) = Node::start(&space, false) else {

@@ -15,7 +15,7 @@ use crate::support::{Space, pass, skip};
 
 /// Answers what the tests request, and reports what it counted once its standard input ends.
 const SCRIPT: &str = r#"
-const http2 = require('node:http2'), fs = require('node:fs');
+const http2 = require('node:http2'), fs = require('node:fs'), zlib = require('node:zlib');
 const [cert, key] = process.argv.slice(2);
 const server = cert
   ? http2.createSecureServer({ cert: fs.readFileSync(cert), key: fs.readFileSync(key) })
@@ -38,6 +38,15 @@ server.on('stream', (stream, headers) => {
     stream.respond({ ':status': 200, 'content-type': headers['content-type'] }, { waitForTrailers: true });
     stream.on('wantTrailers', () => stream.sendTrailers({ 'x-end': 'yes' }));
     return stream.pipe(stream);
+  }
+  if (path === '/moved') {
+    stream.respond({ ':status': 303, location: '/packed' });
+    return stream.end();
+  }
+  if (path === '/packed') {
+    if (headers[':method'] !== 'GET') return stream.close(http2.constants.NGHTTP2_PROTOCOL_ERROR);
+    stream.respond({ ':status': 200, 'content-encoding': 'gzip' });
+    return stream.end(zlib.gzipSync('{"word":"moon"}'));
   }
   if (path === '/goaway') stream.session.goaway(0, stream.id);
   stream.respond({ ':status': 200, 'content-type': 'application/json', 'x-own': 'value' });
