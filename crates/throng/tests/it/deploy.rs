@@ -46,7 +46,9 @@ fn manifest(args: &[&str]) -> String {
     let ended = Ended::of(&mut command).with(0);
     let password = ended.out.split("password: ").nth(1);
     match password.and_then(|rest| rest.lines().next()) {
-        Some(password) => ended.out.replace(password.trim_matches('"'), "PASSWORD"),
+        // One that YAML would read as a number stands in quotes.
+        Some(password) => (ended.out.replace(password, "PASSWORD"))
+            .replace(password.trim_matches('"'), "PASSWORD"),
         None => ended.out,
     }
 }
