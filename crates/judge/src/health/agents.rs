@@ -126,8 +126,8 @@ fn clocks(workers: &[WorkerInfo]) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "the clock of agent {} was {} from where it was at the start, to {} ({} a second): its seconds and rows are off by \
-         as much at the end",
+        "the clock of agent {} moved by {} ± {} since the start ({} a second): at the end, its seconds and rows are off by \
+         as much",
         worker.agent.as_deref().unwrap_or_default(),
         units::duration(moved_ns as f64),
         units::duration(may_be_ns.saturating_sub(moved_ns) as f64),
@@ -171,7 +171,8 @@ mod tests {
         let still = worker("a1", 1_000_000_500, 300_000);
         assert_eq!(clocks(&[still.clone(), WorkerInfo::default()]), None);
         let found = clocks(&[still, worker("a2", 988_000_000, 300_000)]).unwrap();
-        let start = "the clock of agent a2 was 12 ms from where it was at the start, to 500 µs (20 µs a second)";
+        let start =
+            "the clock of agent a2 moved by 12.0 ms ± 500 µs since the start (20.0 µs a second)";
         assert!(found.text.starts_with(start), "{}", found.text);
     }
 

@@ -182,9 +182,10 @@ fn messages_keep_their_form() {
             // News of a delta: loop, start, end, phase.
             "03001b8094ebdc0380a8d6b90701",
             // Counts and gauges.
-            "00000000000000000000000000000403000000000000000000000203020100",
-            // One measure: its number, operations begun, and how often each outcome.
-            "0101040300000000000000000000000000000000000000000000000000",
+            "000000000000000000000000000004030000000000000000000000000203020100",
+            // One measure: its number, operations begun, and how often each of 42 outcomes.
+            "0101042a03",
+            "0000000000000000000000000000000000000000000000000000000000000000000000000000000000",
             // Sum, least, greatest, and the bucket 1000 with its count; the same; nothing; the same; nothing.
             "b817e807e80701e80703",
             "b817e807e80701e80703",

@@ -76,8 +76,9 @@ fn a_store_that_nats_loses_is_sent_again() {
     let mut agents = agents(&space, &server, 3);
     let mut running = Running::start(&mut visitors(&space, &server, &target, &[]));
     running.line();
-    running.line();
-    assert_eq!(spool_files(&space).len(), 3);
+    while spool_files(&space).len() < 3 {
+        running.line();
+    }
     let _server = server.lose_store(&space, Duration::from_secs(1));
     let ended = running.end().with(0);
     ended.stderr_contains("NATS is back");
