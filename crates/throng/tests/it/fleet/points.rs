@@ -92,7 +92,13 @@ fn walk(point: (Whom, &str, usize, Outcome)) {
             match ended.code {
                 Some(0) => is_unbroken(&elsewhere.only()),
                 _ => {
-                    assert_eq!(ended.code, Some(69), "{point:?}\n{}", ended.err);
+                    assert_eq!(
+                        ended.code,
+                        Some(69),
+                        "{point:?}\n{}{}",
+                        ended.err,
+                        ended.out
+                    );
                     ended.stderr_contains("its loops had not begun");
                 }
             }
