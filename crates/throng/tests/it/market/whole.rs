@@ -87,8 +87,8 @@ fn the_example_comes_up_holds_a_crowd_and_leaves_nothing_behind() {
     for looser in [
         "sessions.fan.2.think=10ms..50ms",
         "sessions.fan.5.forever.0.think=50ms..1s",
-        "thresholds.2=p98(predict) < 10s",
-        "thresholds.3=p98(broadcast) < 10s",
+        "predict_limit=10s",
+        "broadcast_limit=10s",
     ] {
         run.args(["--set", looser]);
     }
