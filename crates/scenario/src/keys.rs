@@ -15,6 +15,7 @@ mod matching;
 mod phase;
 mod probes;
 mod recorded;
+mod requests;
 mod steps;
 mod tags;
 mod tcp;
@@ -35,7 +36,8 @@ pub(crate) use markov::{MARKOV, STATE, TRANSITION};
 pub(crate) use matching::{EXPECT, REGEX_PARTS, SAVE, SAVE_WORDS, WHEN};
 pub(crate) use probes::{PROBES, PROCESS};
 pub(crate) use recorded::SOURCES;
-pub(crate) use steps::{CHOICE, HTTP_REQUEST, PART, STEPS, WEBSOCKET};
+pub(crate) use requests::{HTTP_REQUEST, PART, WEBSOCKET};
+pub(crate) use steps::{CHOICE, STEPS};
 pub(crate) use tcp::{COUNTS, FRAMING, WIDTHS};
 
 /// Units of times that are numbers, and their length in nanoseconds.
