@@ -245,11 +245,11 @@ pub(crate) struct RunFleetArgs {
     /// Sign the run by this key, and seal the scenario so that only its agents can read it
     #[arg(long, value_name = "FILE", requires = "fleet")]
     pub(crate) key: Option<PathBuf>,
-    /// Agents go on for this long without a controller, so that another one can continue the run [default: the plan's
+    /// Agents continue for this long without a controller, so that another one can continue the run [default: the plan's
     /// length and ten minutes]
     #[arg(long, value_name = "DURATION", requires = "fleet", value_parser = parse_duration)]
     pub(crate) alone: Option<Duration>,
-    /// Do not start if the clock of an agent is known worse than this
+    /// Do not start if the clock of an agent is known less exactly than this
     #[arg(long, value_name = "DURATION", default_value = "5ms", requires = "fleet", value_parser = parse_duration)]
     pub(crate) clock_bound: Duration,
 }
