@@ -16,6 +16,8 @@ use crate::limits::Limits;
 pub struct Connection {
     pub(super) fields: hpack::Decoder,
     pub(super) streams: Streams,
+    /// What was sent of bodies that had waited, until [`Connection::take_late`]: tokens, and bytes.
+    pub(super) late: Vec<(u32, u32)>,
     /// A header block that comes in several frames.
     pub(super) block: Option<Box<Block>>,
     pub(super) peer: PeerSettings,
@@ -86,6 +88,7 @@ impl Connection {
         Self {
             fields: hpack::Decoder::new(own.header_table_bytes),
             streams: Streams::default(),
+            late: Vec::new(),
             block: None,
             peer: PeerSettings::UNKNOWN,
             send_window: i64::from(WINDOW_BYTES_DEFAULT),
@@ -130,12 +133,8 @@ impl Connection {
             .block
             .as_ref()
             .map_or(0, |block| block.bytes.capacity());
-        let unsent = self
-            .streams
-            .iter()
-            .filter_map(|stream| stream.unsent.as_ref());
-        let unsent: usize = unsent.map(|unsent| unsent.body.len()).sum();
-        self.fields.memory_bytes() + block + unsent + self.streams.len() * size_of::<Stream>()
+        let streams = self.streams.len() * size_of::<Stream>();
+        self.fields.memory_bytes() + block + self.streams.unsent_bytes() + streams
     }
 
     /// Appends a request and returns the number of its stream; only if [`Connection::can_open`].
@@ -143,21 +142,13 @@ impl Connection {
         debug_assert!(self.can_open(), "a stream is opened where one may be");
         let id = self.next_id;
         self.next_id += 2;
-        self.streams.push(Stream {
-            id,
-            token: request.token,
-            send_window: i64::from(self.peer.window_bytes),
-            receive_window: self.stream_window_max,
-            interim_count: 0,
-            is_head: request.is_head,
-            is_endless: request.is_endless,
-            has_head: false,
-            body_bytes: 0,
-            content_length: None,
-            unsent: None,
-        });
+        let send_window = i64::from(self.peer.window_bytes);
+        let mut own = Stream::new(id, request.token, send_window, self.stream_window_max);
+        own.is_head = request.is_head;
+        own.is_endless = request.is_endless;
+        self.streams.push(own);
         self.put_block(id, request.block, request.body.is_empty(), out);
-        self.send_body(id, request.body, out);
+        self.send_body(id, request, out);
         id
     }
 

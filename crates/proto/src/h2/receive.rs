@@ -349,7 +349,7 @@ impl Connection {
     /// A response has ended. What is left of its request is not sent (§8.1).
     pub(super) fn end_stream(&mut self, id: u32, out: &mut Vec<u8>) {
         let stream = self.streams.remove(id);
-        if stream.is_some_and(|stream| stream.unsent.is_some()) {
+        if stream.is_some_and(|stream| stream.has_unsent()) {
             frame::put_reset(out, id, Code::NoError);
             self.reset_id = self.reset_id.max(id);
         }
@@ -378,6 +378,8 @@ impl Connection {
                 return Err(Error::protocol("the server pushes, which we refuse"));
             }
             frame::WINDOW_UPDATE if self.has_unsent() => {}
+            // One that ends a stream costs a request of ours; the others are counted there.
+            frame::RST_STREAM => {}
             _ => self.count_idle()?,
         }
         match head.kind {
@@ -432,7 +434,10 @@ impl Connection {
                 code,
             })),
             // A server may do so after a whole response (§8.1).
-            None if id % 2 == 1 && id < self.next_id => Ok(None),
+            None if id % 2 == 1 && id < self.next_id => {
+                self.count_idle()?;
+                Ok(None)
+            }
             None => Err(Error::protocol(
                 "a frame for a stream that was never opened",
             )),

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::connection::Connection;
+use super::connection::{Connection, Request};
 use super::error::{Code, Error};
 use super::frame::{self, BITS_31};
 use super::stream::Unsent;
@@ -39,15 +39,15 @@ impl Connection {
     }
 
     /// Sends a body as far as the windows take it, and keeps the rest.
-    pub(super) fn send_body(&mut self, id: u32, body: &[u8], out: &mut Vec<u8>) {
-        let sent = self.put_body(id, body, out);
-        if sent < body.len()
-            && let Some(stream) = self.streams.get_mut(id)
-        {
-            stream.unsent = Some(Box::new(Unsent {
-                body: body[sent..].into(),
+    pub(super) fn send_body(&mut self, id: u32, request: &Request<'_>, out: &mut Vec<u8>) {
+        let sent = self.put_body(id, request.body, out);
+        if sent < request.body.len() {
+            let unsent = Unsent {
+                token: request.token,
+                body: request.body[sent..].into(),
                 sent: 0,
-            }));
+            };
+            self.streams.keep_unsent(id, Box::new(unsent));
         }
     }
 
@@ -55,25 +55,33 @@ impl Connection {
     pub(super) fn send_unsent(&mut self, out: &mut Vec<u8>) {
         let mut id = 0;
         while self.send_window > 0
+            && self.has_unsent()
             && let Some(next) = self.streams.first_after(id)
         {
             id = next;
-            let unsent = self.streams.get_mut(id).and_then(|own| own.unsent.take());
-            let Some(mut unsent) = unsent else {
+            let Some(mut unsent) = self.streams.take_unsent(id) else {
                 continue;
             };
+            let start = out.len();
             unsent.sent += self.put_body(id, &unsent.body[unsent.sent..], out);
-            if unsent.sent < unsent.body.len()
-                && let Some(stream) = self.streams.get_mut(id)
-            {
-                stream.unsent = Some(unsent);
+            if out.len() > start {
+                self.late.push((unsent.token, (out.len() - start) as u32));
+            }
+            if unsent.sent < unsent.body.len() {
+                self.streams.keep_unsent(id, unsent);
             }
         }
     }
 
     /// True if a body waits for the peer's windows.
-    pub(super) fn has_unsent(&self) -> bool {
-        self.streams.iter().any(|stream| stream.unsent.is_some())
+    pub fn has_unsent(&self) -> bool {
+        self.streams.unsent_bytes() > 0
+    }
+
+    /// What [`Connection::decode`] appended of bodies that had waited, since the last call: the tokens of their
+    /// requests, and the bytes of their frames.
+    pub fn take_late(&mut self) -> Vec<(u32, u32)> {
+        core::mem::take(&mut self.late)
     }
 
     /// The peer lets us send more, on the connection or on a stream. Returns what is wrong with the stream.

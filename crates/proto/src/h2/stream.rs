@@ -28,26 +28,73 @@ pub(super) struct Stream {
     /// What the head says of the body's length.
     pub(super) content_length: Option<u64>,
     /// What is left of the request's body, if the peer's windows did not take it.
-    pub(super) unsent: Option<Box<Unsent>>,
+    unsent: Option<Box<Unsent>>,
 }
 
 /// A body that waits for the peer's windows.
 #[derive(Debug)]
 pub(super) struct Unsent {
+    /// The caller's name for its stream.
+    pub(super) token: u32,
     pub(super) body: Box<[u8]>,
     /// How much of it was sent.
     pub(super) sent: usize,
+}
+
+impl Stream {
+    /// One that was opened just now, with these windows.
+    pub(super) fn new(id: u32, token: u32, send_window: i64, receive_window: u32) -> Stream {
+        Stream {
+            id,
+            token,
+            send_window,
+            receive_window,
+            interim_count: 0,
+            is_head: false,
+            is_endless: false,
+            has_head: false,
+            body_bytes: 0,
+            content_length: None,
+            unsent: None,
+        }
+    }
+
+    /// True if a part of its request's body waits for the peer's windows.
+    pub(super) fn has_unsent(&self) -> bool {
+        self.unsent.is_some()
+    }
 }
 
 /// Streams in the order in which they were opened. Empty, it owns next to no memory.
 #[derive(Debug, Default)]
 pub(super) struct Streams {
     list: Vec<Stream>,
+    /// Bytes of the bodies that are kept for the peer's windows. A sum, as it is needed at each read.
+    unsent_bytes: usize,
 }
 
 impl Streams {
     pub(super) fn len(&self) -> usize {
         self.list.len()
+    }
+
+    pub(super) fn unsent_bytes(&self) -> usize {
+        self.unsent_bytes
+    }
+
+    /// Keeps a body that waits, unless its stream is gone.
+    pub(super) fn keep_unsent(&mut self, id: u32, unsent: Box<Unsent>) {
+        let len = unsent.body.len();
+        if let Some(stream) = self.get_mut(id) {
+            stream.unsent = Some(unsent);
+            self.unsent_bytes += len;
+        }
+    }
+
+    pub(super) fn take_unsent(&mut self, id: u32) -> Option<Box<Unsent>> {
+        let unsent = self.get_mut(id)?.unsent.take()?;
+        self.unsent_bytes -= unsent.body.len();
+        Some(unsent)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Stream> {
@@ -72,6 +119,8 @@ impl Streams {
 
     pub(super) fn remove(&mut self, id: u32) -> Option<Stream> {
         let stream = self.list.remove(self.place(id)?);
+        let unsent = stream.unsent.as_ref();
+        self.unsent_bytes -= unsent.map_or(0, |unsent| unsent.body.len());
         if self.list.is_empty() {
             self.list.shrink_to(PLACES_KEPT);
         }

@@ -114,6 +114,35 @@ fn bodies_wait_for_the_windows() {
     assert_eq!(bodies(&client), [(1, 1, 14)]);
 }
 
+/// What waits counts as memory until it is sent or given up, and is reported when it goes out.
+#[test]
+fn bodies_that_waited_are_reported_when_they_go_out() {
+    let mut client = Client::greeted(0);
+    client.take(&settings(&[(4, 10)])).unwrap();
+    let (first, second) = (
+        client.request(&[b'a'; 25], false),
+        client.request(&[b'b'; 30], false),
+    );
+    let streams_bytes = client.connection.memory_bytes() - 15 - 20;
+    assert!(client.connection.has_unsent() && streams_bytes < 300);
+    assert_eq!(client.connection.take_late(), []);
+    client.sent.clear();
+    client.take(&window_update(second, 5)).unwrap();
+    client.take(&settings(&[(4, 12)])).unwrap();
+    // Frames have 9 bytes besides what they carry; tokens of these tests are numbers of streams.
+    let late = [(3, 9 + 5), (1, 9 + 2), (3, 9 + 2)];
+    assert_eq!(client.connection.take_late(), late);
+    assert_eq!(client.connection.take_late(), []);
+    client.take(&window_update(first, 13)).unwrap();
+    assert_eq!(client.connection.take_late(), [(1, 9 + 13)]);
+    assert_eq!(client.connection.memory_bytes() - streams_bytes, 20);
+    client
+        .connection
+        .reset(second, Code::Cancel, &mut client.sent);
+    assert!(!client.connection.has_unsent());
+    assert!(client.connection.memory_bytes() < streams_bytes);
+}
+
 #[test]
 fn bodies_wait_for_the_connections_window_and_frames_stay_small() {
     let mut client = Client::greeted(0);
