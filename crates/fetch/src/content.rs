@@ -1,6 +1,7 @@
 //! Content codings (RFC 9110 §8.4.1): the body of a response as it was before its server encoded it.
 
 use std::io::Read;
+use std::ops::RangeInclusive;
 
 use flate2::read::MultiGzDecoder;
 use flate2::{Decompress, FlushDecompress, Status};
@@ -13,6 +14,8 @@ pub const CODINGS: &[&str] = &["gzip", "deflate", "br", "zstd"];
 const CODINGS_MAX: usize = 3;
 /// Largest window of Zstandard in HTTP (RFC 9659 §3).
 const ZSTD_WINDOW_BYTES_MAX: u64 = 8 << 20;
+/// How frames begin that have no part of the body (RFC 8878 §3.1.2).
+const ZSTD_SKIPPABLE: RangeInclusive<u32> = 0x184d_2a50..=0x184d_2a5f;
 /// How much room is made for decoded bytes at a time.
 const CHUNK_BYTES: usize = 32 << 10;
 
@@ -66,6 +69,9 @@ fn decode_one(name: &str, body: &[u8], bytes_max: usize) -> Result<Vec<u8>, Unde
             read("gzip", decoder, bytes_max, Vec::new())
         }
         "deflate" => inflate(body, bytes_max),
+        "br" if has_large_window(body) => {
+            Err(broken("br", &"its window is larger than RFC 7932 allows"))
+        }
         "br" => {
             let decoder = brotli_decompressor::Decompressor::new(body, CHUNK_BYTES);
             read("br", decoder, bytes_max, Vec::new())
@@ -131,11 +137,23 @@ fn inflate(body: &[u8], bytes_max: usize) -> Result<Vec<u8>, Undecodable> {
     }
 }
 
+/// "Large window brotli" begins with a pattern that RFC 7932 §9.1 keeps for itself. The decoder takes it, and would make
+/// room for a window of up to 1 GiB.
+fn has_large_window(body: &[u8]) -> bool {
+    body.first().is_some_and(|first| first & 0x7f == 0x11)
+}
+
 /// One frame after the other (RFC 8878 §3.1).
 fn zstd(body: &[u8], bytes_max: usize) -> Result<Vec<u8>, Undecodable> {
     let mut rest = body;
     let mut out = Vec::new();
     loop {
+        while let Some(after) = after_skippable(rest) {
+            rest = after;
+        }
+        if rest.is_empty() && !body.is_empty() {
+            return Ok(out);
+        }
         let mut decoder =
             StreamingDecoder::new_with_max_window_size(&mut rest, ZSTD_WINDOW_BYTES_MAX)
                 .map_err(|error| broken("zstd", &error))?;
@@ -150,10 +168,16 @@ fn zstd(body: &[u8], bytes_max: usize) -> Result<Vec<u8>, Undecodable> {
         {
             return Err(broken("zstd", &"its checksum is wrong"));
         }
-        if rest.is_empty() {
-            return Ok(out);
-        }
     }
+}
+
+/// What follows a frame that has no part of the body (RFC 8878 §3.1.2); `None`: there is no such frame, or it is cut off.
+fn after_skippable(body: &[u8]) -> Option<&[u8]> {
+    let (magic, rest) = body.split_first_chunk()?;
+    let (len, rest) = rest.split_first_chunk()?;
+    let is_skippable = ZSTD_SKIPPABLE.contains(&u32::from_le_bytes(*magic));
+    rest.get(u32::from_le_bytes(*len) as usize..)
+        .filter(|_| is_skippable)
 }
 
 #[cfg(test)]
@@ -260,6 +284,35 @@ mod tests {
         }
         let unknown = decode("compress", b"x", MAX);
         assert_eq!(unknown, Err(Undecodable::Unknown("compress".to_owned())));
+    }
+
+    /// A window of 2^30 bytes, and nothing in it: not a format of RFC 7932, though the decoder knows it.
+    #[test]
+    fn brotli_has_no_large_windows() {
+        let expected = broken("br", &"its window is larger than RFC 7932 allows");
+        assert_eq!(decode("br", &[0x11, 0xde], MAX), Err(expected));
+    }
+
+    #[test]
+    fn skippable_frames_of_zstandard_are_skipped() {
+        let text = b"hello hello hello".repeat(1000);
+        let skippable = [&0x184d_2a5a_u32.to_le_bytes()[..], &[3, 0, 0, 0], b"abc"].concat();
+        let (first, second) = (zstd(&text[..100]), zstd(&text[100..]));
+        let body = [
+            &skippable[..],
+            &first,
+            &skippable,
+            &skippable,
+            &second,
+            &skippable,
+        ]
+        .concat();
+        assert_eq!(decode("zstd", &body, MAX), Ok(text));
+        assert_eq!(decode("zstd", &skippable, MAX), Ok(Vec::new()));
+        for cut in [&body[..body.len() - 1], &skippable[..6], b""] {
+            let cut = decode("zstd", cut, MAX);
+            assert!(matches!(cut, Err(Undecodable::Broken { .. })), "{cut:?}");
+        }
     }
 
     proptest::proptest! {
