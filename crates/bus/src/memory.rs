@@ -27,6 +27,9 @@ struct Sent {
     state: Option<Update>,
     /// The number of the last event.
     event: u64,
+    /// Nothing is sent of an older pool than this one, nor with less money in it: whoever publishes may have read its
+    /// pool before another who has published already.
+    newest: (u64, u64),
 }
 
 impl Memory {
@@ -47,6 +50,12 @@ impl Memory {
                 if sent.state.as_ref() == Some(&update) {
                     return Some(false);
                 }
+                if let Update::Distribution { pool, total, .. } = &update {
+                    if (pool.0, *total) < sent.newest {
+                        return Some(false);
+                    }
+                    sent.newest = (pool.0, *total);
+                }
                 sent.state = Some(update.clone());
                 self.send(&mut sent.seq, game, Kind::State, update, bytes_min);
             }
@@ -56,6 +65,9 @@ impl Memory {
                 }
                 sent.event = number;
                 for update in updates {
+                    if let Update::Settled { next, .. } = &update {
+                        sent.newest = sent.newest.max((next.0, 0));
+                    }
                     self.send(&mut sent.seq, game, Kind::Event, update, 0);
                 }
             }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::Barrier;
 use tokio::time::Instant;
 
-use super::{BusError, BusOptions, Claim, Claims, Delivery, Publication, Remote};
+use super::{Bus, BusError, BusOptions, Claim, Claims, Delivery, Memory, Publication, Remote};
 use crate::model::GameId;
 use server::wall_ms;
 use support::{Got, LONG, Server, distribution, event, options, state, up_to};
@@ -246,50 +246,11 @@ async fn a_batch_that_was_taken_over_is_not_published_in() {
 
 #[tokio::test]
 async fn nothing_older_is_published_and_no_event_twice() {
+    let memory = Memory::new(2);
+    publish_old_and_new(&memory, &memory).await;
     for server in Server::each() {
         let (one, other) = (server.open(), server.open());
-        let mut channel = other.subscribe(GAME);
-        let large = u64::MAX;
-        for (publication, is_new) in [
-            (state(1, 9), true),
-            (state(1, 9), false),
-            (state(1, 8), false),
-            (state(1, 10), true),
-            (state(1, large - 1), true),
-            (state(1, large), true),
-            (state(1, large - 1), false),
-            (event(1, 1, 3), true),
-            (event(1, 1, 3), false),
-            (state(1, large), false),
-            (state(3, 0), true),
-            (event(2, 3, 5), true),
-            (event(1, 1, 3), false),
-        ] {
-            let shown = format!("{publication:?}");
-            assert_eq!(one.publish(GAME, publication).await, Ok(is_new), "{shown}");
-        }
-        let received = up_to(&mut *channel, 9).await.into_iter();
-        let kinds = received.map(|it| match it {
-            Got::Message(_, kind, total) => (kind, total),
-            Got::Lost(count) => panic!("{count} lost"),
-        });
-        let found: Vec<_> = kinds.collect();
-        let distribution = |total| ("distribution".to_owned(), Some(total));
-        let [full_time, settled] = ["full_time", "settled"].map(|kind| (kind.to_owned(), None));
-        assert_eq!(
-            found,
-            [
-                distribution(9),
-                distribution(10),
-                distribution(large - 1),
-                distribution(large),
-                full_time.clone(),
-                settled.clone(),
-                distribution(0),
-                full_time,
-                settled
-            ]
-        );
+        publish_old_and_new(&*one, &*other).await;
         let mut page = server::metrics::Page::new("market");
         one.hub().metrics().write(&mut page);
         let page = page.finish();
@@ -303,6 +264,52 @@ async fn nothing_older_is_published_and_no_event_twice() {
         assert_eq!(other.hub().queued_max(), 0);
         assert_eq!(one.publish(GameId(3), state(1, 1)).await, Ok(false));
     }
+}
+
+/// Publishes through one, and receives through the other.
+async fn publish_old_and_new(one: &dyn Bus, other: &dyn Bus) {
+    let mut channel = other.subscribe(GAME);
+    let large = u64::MAX;
+    for (publication, is_new) in [
+        (state(1, 9), true),
+        (state(1, 9), false),
+        (state(1, 8), false),
+        (state(1, 10), true),
+        (state(1, large - 1), true),
+        (state(1, large), true),
+        (state(1, large - 1), false),
+        (event(1, 1, 3), true),
+        (event(1, 1, 3), false),
+        (state(1, large), false),
+        (state(3, 0), true),
+        (event(2, 3, 5), true),
+        (event(1, 1, 3), false),
+    ] {
+        let shown = format!("{publication:?}");
+        assert_eq!(one.publish(GAME, publication).await, Ok(is_new), "{shown}");
+    }
+    let received = up_to(&mut *channel, 9).await.into_iter();
+    let kinds = received.map(|it| match it {
+        Got::Message(_, kind, total) => (kind, total),
+        Got::Lost(count) => panic!("{count} lost"),
+    });
+    let found: Vec<_> = kinds.collect();
+    let distribution = |total| ("distribution".to_owned(), Some(total));
+    let [full_time, settled] = ["full_time", "settled"].map(|kind| (kind.to_owned(), None));
+    assert_eq!(
+        found,
+        [
+            distribution(9),
+            distribution(10),
+            distribution(large - 1),
+            distribution(large),
+            full_time.clone(),
+            settled.clone(),
+            distribution(0),
+            full_time,
+            settled
+        ]
+    );
 }
 
 #[tokio::test]
