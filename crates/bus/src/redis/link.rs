@@ -7,16 +7,19 @@ use std::time::Duration;
 
 use redis::aio::{AsyncPushSender, MultiplexedConnection};
 use redis::{
-    AsyncConnectionConfig, Client, Cmd, FromRedisValue, Pipeline, ProtocolVersion, RedisError,
-    RedisResult, cmd,
+    AsyncConnectionConfig, Client, Cmd, ErrorKind, FromRedisValue, Pipeline, ProtocolVersion,
+    RedisError, RedisResult, ServerErrorKind, cmd,
 };
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::link::{Attempts, LOOK, Slot};
 use server::database::ServerAddress;
 
 pub use crate::link::{LinkMetrics, Thread};
+
+/// The least time between two connections of a link.
+const RENEWED_AFTER: Duration = Duration::from_millis(250);
 
 /// Why Redis did not do something.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
@@ -187,6 +190,7 @@ impl Link {
             if number > 1 {
                 self.figures().reconnects.add(1);
             }
+            let opened = Instant::now();
             self.slot.fill(number, connection.clone());
             ready(number);
             let silent = self.dialer.until_silent(&connection);
@@ -197,6 +201,8 @@ impl Link {
                 _ = pushes.recv() => {}
             }
             self.slot.clear();
+            // The next one may lead to the same server, which is of no more use.
+            sleep_until(opened + RENEWED_AFTER).await;
         }
     }
 
@@ -248,7 +254,14 @@ type NoPushes = UnboundedSender<redis::PushInfo>;
 
 /// Whether the connection is of no use after this error.
 fn is_lost(error: &RedisError) -> bool {
-    error.is_io_error() || error.is_unrecoverable_error()
+    error.is_io_error() || error.is_unrecoverable_error() || is_demoted(error)
+}
+
+/// Whether the server has become a replica: its name may lead to its successor. Within scripts, Redis 6 reports that
+/// as an error of the script.
+fn is_demoted(error: &RedisError) -> bool {
+    error.kind() == ErrorKind::Server(ServerErrorKind::ReadOnly)
+        || error.to_string().contains("READONLY")
 }
 
 fn refused(address: &ServerAddress, error: &RedisError) -> LinkError {

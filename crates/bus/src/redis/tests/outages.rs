@@ -1,5 +1,10 @@
 //! What happens when Redis, or a connection to it, is lost.
 
+use std::io;
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::AtomicU16;
+use std::thread;
+
 use tokio::time::Instant;
 
 use super::*;
@@ -106,4 +111,54 @@ async fn a_redis_that_cannot_save_is_unavailable_and_keeps_its_numbers() {
     let found = up_to(&mut *channel, last).await;
     assert_eq!(found.last(), Some(&got(last, "distribution", Some(2))));
     assert_eq!(found.len() as u64, last, "no number is missing: {found:?}");
+}
+
+fn port(redis: &Redis) -> u16 {
+    let (_, port) = redis.url.trim_end_matches('/').rsplit_once(':').unwrap();
+    let port = port.split('/').next().unwrap();
+    port.parse().unwrap()
+}
+
+/// A name that leads to this port, and later perhaps to another: whoever connects gets there.
+fn name(leads_to: &Arc<AtomicU16>) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let leads_to = Arc::clone(leads_to);
+    thread::spawn(move || {
+        for near in listener.incoming() {
+            let near = near.unwrap();
+            let far = TcpStream::connect(("127.0.0.1", leads_to.load(Ordering::SeqCst))).unwrap();
+            let back = (far.try_clone().unwrap(), near.try_clone().unwrap());
+            for (mut from, mut to) in [(near, far), back] {
+                thread::spawn(move || {
+                    // However it ends, so does the other side.
+                    let _ = io::copy(&mut from, &mut to);
+                    let _ = to.shutdown(Shutdown::Both);
+                });
+            }
+        }
+    });
+    port
+}
+
+#[tokio::test]
+async fn a_redis_that_became_a_replica_is_left_for_its_successor() {
+    let (Some(old), Some(new)) = (Redis::start(), Redis::start()) else {
+        return;
+    };
+    let leads_to = Arc::new(AtomicU16::new(port(&old)));
+    let name = name(&leads_to).to_string();
+    let url = old.url.replace(&port(&old).to_string(), &name);
+    let address = ServerAddress::cache(&url).unwrap();
+    let bus = RedisBus::open(&address, &options(Claims::Atomic)).unwrap();
+    assert_eq!(bus.publish(GAME, state(1, 1)).await, Ok(true));
+    leads_to.store(port(&new), Ordering::SeqCst);
+    // It stays up, and so do its connections; of whom it is a replica does not matter.
+    let mut demote = cmd("REPLICAOF");
+    demote.arg("127.0.0.1").arg(port(&new));
+    demote.exec(&mut old.connection()).unwrap();
+    assert!(publish(&bus, GAME, || state(1, 2)).await);
+    let keys: Vec<String> = cmd("KEYS").arg("*").query(&mut new.connection()).unwrap();
+    assert!(!keys.is_empty(), "it was published at the successor");
+    assert!(bus.hub().metrics().link.reconnects.get() > 0);
 }
