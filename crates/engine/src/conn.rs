@@ -26,7 +26,6 @@ mod reconnecting;
 mod sse;
 mod table;
 mod tls;
-mod url;
 pub(crate) mod websocket;
 
 pub(crate) use background::NEVER;

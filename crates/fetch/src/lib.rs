@@ -2,12 +2,13 @@
 //!
 //! `reference` resolves the `Location` of a redirect (RFC 3986 §5), `redirect` says what is requested there (RFC 9110
 //! §15.4) and rewrites the request's bytes, [`Follows`] keeps who is on the way through redirects: all others cost
-//! nothing. [`content`] decodes what servers compressed.
+//! nothing. [`content`] decodes what servers compressed, [`url`] reads the URLs that variables hold.
 
 pub mod content;
 mod follows;
 mod redirect;
 mod reference;
+pub mod url;
 
 pub use follows::Follows;
 pub use redirect::{Hop, is_redirect, target_and_host};

@@ -6,8 +6,8 @@ use plan::expr::{Context, Template};
 use plan::{Endpoint, EndpointId, HttpOp, HttpVersion, Op, Session, SessionId, Slot};
 use proto::{h2, http1};
 
-use super::url::{path_below, split, without_default_port};
 use crate::users::{Scope, User};
+use fetch::url::{path_below, split, without_default_port};
 
 /// The prepared forms of a plan's steps.
 #[derive(Debug)]

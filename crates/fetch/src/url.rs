@@ -3,7 +3,7 @@
 use plan::expr::{Escape, Value};
 
 /// The path and query of a located request: the variable's URL without its scheme and host.
-pub(super) fn path_below(value: &Value, base_path: &str) -> Vec<u8> {
+pub fn path_below(value: &Value, base_path: &str) -> Vec<u8> {
     let mut text = Vec::new();
     value.write_escaped(Escape::UrlRaw, &mut text);
     let text = String::from_utf8_lossy(&text);
@@ -22,7 +22,7 @@ fn slash_before(path: &str) -> &'static str {
 }
 
 /// Whether a URL wants TLS, and its host and port as written; `None`: it is a path.
-pub(super) fn split(text: &str) -> Option<(bool, &str)> {
+pub fn split(text: &str) -> Option<(bool, &str)> {
     let (scheme, rest) = text.split_once("://")?;
     let tls = match scheme {
         "http" => false,
@@ -33,7 +33,8 @@ pub(super) fn split(text: &str) -> Option<(bool, &str)> {
     Some((tls, authority))
 }
 
-pub(super) fn without_default_port(tls: bool, authority: &str) -> &str {
+/// Host and port without the one that the scheme stands for.
+pub fn without_default_port(tls: bool, authority: &str) -> &str {
     let port = if tls { ":443" } else { ":80" };
     authority.strip_suffix(port).unwrap_or(authority)
 }
