@@ -156,7 +156,12 @@ impl Interpreter<'_> {
             let decoded = carrier
                 .h2
                 .decode(rest, &limits, scratch, &mut conns.commands.bytes);
+            let late = carrier.h2.take_late();
             conns.transmit(slot, start);
+            for (token, bytes) in late {
+                let user = &mut self.users[conns.table[ConnSlot::new(token)].user];
+                user.bytes_out = user.bytes_out.saturating_add(bytes);
+            }
             match decoded {
                 Err(error) => {
                     self.broke_http2(now_ns, slot, error);
@@ -196,7 +201,10 @@ impl Interpreter<'_> {
                 let slot = self.count_received(token, consumed, ends);
                 return match ends {
                     true => self.take_last_head(now_ns, slot, consumed, &head),
-                    false => self.take_first_head(now_ns, (carrier, slot), &head, (stream, rest)),
+                    false => {
+                        let slots = (carrier, slot);
+                        self.take_first_head(now_ns, slots, (consumed, &head), (stream, rest))
+                    }
                 };
             }
             Event::Body { token, piece } => {
@@ -280,7 +288,7 @@ impl Interpreter<'_> {
         &mut self,
         now_ns: u64,
         (carrier, slot): (ConnSlot, ConnSlot),
-        head: &Head<'_>,
+        (len, head): (usize, &Head<'_>),
         (stream, rest): (u32, &[u8]),
     ) -> usize {
         self.conns[slot].reuse = Reuse::Answering;
@@ -302,7 +310,7 @@ impl Interpreter<'_> {
                 self.keep_head(slot, head);
             }
             Protocol::Poll(_) => self.keep_head(slot, head),
-            _ => self.take_stream_head(now_ns, slot, head.raw.len(), head),
+            _ => self.take_stream_head(now_ns, slot, len, head),
         }
         0
     }

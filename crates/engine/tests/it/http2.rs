@@ -263,6 +263,27 @@ fn a_body_that_the_server_does_not_take_times_out() {
     assert!((65_535..66_000).contains(&sent), "{sent}");
 }
 
+/// What waits for a window and goes out later belongs to its operation, too.
+#[test]
+fn all_of_a_body_counts_whenever_it_goes_out() {
+    let step = format!(
+        "post: /\n      as: page\n      body: '{}'",
+        "x".repeat(200_000)
+    );
+    for (options, user) in [("", ""), (", http_connections: shared", "?u=${user}")] {
+        let step = step.replace("post: /", &format!("post: /{user}"));
+        let mut peer = Http2Peer::new(MS, |got: &Got| ok(got, "taken"));
+        peer.widens = true;
+        let ran = run(&scenario(options, &[&step]), &mut peer);
+        assert_eq!(ran.outcomes("page"), [Outcome::Ok]);
+        assert_eq!(peer.requests[0].body.len(), 200_000);
+        let sent = u64::from(ran.rows("page")[0].bytes_out);
+        assert!((200_000..200_500).contains(&sent), "{sent}");
+        assert_eq!(sent, peer.requests_bytes);
+        assert_eq!(sent, ran.total(|counts| counts.bytes_out));
+    }
+}
+
 #[test]
 fn cookies_are_kept_and_carried() {
     let mut peer = Http2Peer::new(MS, |got: &Got| {
@@ -278,7 +299,7 @@ fn cookies_are_kept_and_carried() {
 fn an_event_stream_shares_the_connection_of_requests() {
     let steps = [
         "get: /first\n      as: page",
-        "sse: /events",
+        "sse: /events\n      as: events",
         "expect: { when: { /n: 1 }, as: one }",
         "get: /second\n      as: page",
         "expect: { when: { /n: 2 }, as: two }",
@@ -303,6 +324,10 @@ fn an_event_stream_shares_the_connection_of_requests() {
     for measure in ["one", "two"] {
         assert_eq!(ran.outcomes(measure), [Outcome::Ok], "{:?}", ran.details());
     }
+    // The head as a frame: as many bytes as of other responses, not those of its text.
+    let fields = [(":status", "200"), ("content-type", "text/event-stream")];
+    let head_len = head(3, false, &fields).len();
+    assert_eq!(ran.rows("events")[0].bytes_in as usize, head_len);
     assert_eq!(ran.outcomes("page"), [Outcome::Ok; 2]);
     assert_eq!(peer.connections_count, 1);
     assert_eq!(peer.lines(), ["GET /first", "GET /events", "GET /second"]);

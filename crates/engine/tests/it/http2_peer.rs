@@ -25,6 +25,8 @@ pub(crate) struct Http2Peer<F> {
     pub(crate) delay_ns: u64,
     /// Sent with the greeting.
     pub(crate) settings: Vec<(u16, u32)>,
+    /// Opens the windows again as bodies come.
+    pub(crate) widens: bool,
     inbox: HashMap<PeerConn, Vec<u8>>,
     open: HashMap<(PeerConn, u32), Got>,
     waiting: HashMap<u64, Vec<PeerAction>>,
@@ -32,6 +34,8 @@ pub(crate) struct Http2Peer<F> {
     /// Streams that the client gave up, with the code.
     pub(crate) resets: Vec<(u32, u32)>,
     pub(crate) connections_count: u64,
+    /// Bytes of the frames of requests.
+    pub(crate) requests_bytes: u64,
 }
 
 impl<F: FnMut(&Got) -> Vec<PeerAction>> Http2Peer<F> {
@@ -40,12 +44,14 @@ impl<F: FnMut(&Got) -> Vec<PeerAction>> Http2Peer<F> {
             respond,
             delay_ns,
             settings: Vec::new(),
+            widens: false,
             inbox: HashMap::new(),
             open: HashMap::new(),
             waiting: HashMap::new(),
             requests: Vec::new(),
             resets: Vec::new(),
             connections_count: 0,
+            requests_bytes: 0,
         }
     }
 
@@ -58,6 +64,14 @@ impl<F: FnMut(&Got) -> Vec<PeerAction>> Http2Peer<F> {
         let (head, payload) = frame.split_at(9);
         let (kind, flags) = (head[3], head[4]);
         let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
+        if kind < 2 {
+            self.requests_bytes += frame.len() as u64;
+        }
+        if kind == 0 && self.widens && !payload.is_empty() {
+            let more = (payload.len() as u32).to_be_bytes();
+            actions.push(PeerAction::Send(frame_of(8, 0, 0, &more)));
+            actions.push(PeerAction::Send(frame_of(8, 0, stream, &more)));
+        }
         match kind {
             0 => {
                 let got = self
