@@ -32,9 +32,7 @@ pub(crate) use background::NEVER;
 pub(crate) use connection::{Conn, Pending, Protocol, Reuse, Stage};
 pub(crate) use decoding::{Decoder, Event, Failure, http_outcome};
 pub(crate) use deflate::Deflated;
-#[cfg(test)]
-pub(crate) use http2::Carrier;
-pub(crate) use http2::Waiting;
+pub(crate) use http2::{Carrier, Waiting};
 pub(crate) use poll::Poller;
 pub(crate) use reconnecting::{Reconnectable, Reconnecting};
 pub(crate) use sse::EventStream;

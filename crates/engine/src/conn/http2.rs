@@ -26,8 +26,24 @@ pub(crate) struct Carrier {
     pub(crate) ending: Option<Code>,
     /// Since when frames are counted that may be a flood.
     pub(crate) counted_ns: u64,
+    /// When bytes came last.
+    pub(crate) heard_ns: u64,
     /// It has had a response. A server may end it at any time from then on.
     pub(crate) served: bool,
+    /// An answer did not come in time, and nothing else came since its request was sent: the peer may be gone.
+    pub(crate) is_suspect: bool,
+}
+
+impl Carrier {
+    /// Whether it takes another request now.
+    pub(crate) fn can_open(&self) -> bool {
+        self.h2.can_open() && !self.is_suspect
+    }
+
+    /// Whether it takes no more requests and carries none.
+    pub(crate) fn is_over(&self) -> bool {
+        (self.h2.is_ending() || self.is_suspect) && self.h2.open_count() == 0
+    }
 }
 
 /// How a row of the table reaches its server.
@@ -141,7 +157,7 @@ impl Connections {
         }
         let may_take = |conn: &Conn| {
             let carrier = conn.carrier();
-            conn.endpoint == endpoint && carrier.is_some_and(|carrier| carrier.h2.can_open())
+            conn.endpoint == endpoint && carrier.is_some_and(Carrier::can_open)
         };
         match self.http2.shared.get(endpoint.index()) {
             Some(shared) => {
@@ -179,7 +195,9 @@ impl Connections {
             h2: h2::Connection::new(&Settings::DEFAULT, &self.limits, out),
             ending: None,
             counted_ns: 0,
+            heard_ns: 0,
             served: false,
+            is_suspect: false,
         });
         let conn = &mut self.table[slot];
         let protocol = std::mem::replace(&mut conn.protocol, Protocol::Http2(carrier));
@@ -329,21 +347,31 @@ impl Connections {
         Some(at)
     }
 
-    /// A row gives its request up.
-    pub(crate) fn reset_stream(&mut self, stream: Stream) {
-        if stream.id == 0 {
-            return;
-        }
-        let Some(at) = self.live(stream.carrier) else {
-            return;
-        };
+    /// A row gives its request up. A carrier that was there for this request alone is closed.
+    pub(super) fn reset_stream(&mut self, users: &mut Users<'_>, stream: Stream) {
         let start = self.commands.bytes.len();
-        if let Some(carrier) = self.table[at].carrier_mut() {
-            carrier
-                .h2
-                .reset(stream.id, Code::Cancel, &mut self.commands.bytes);
+        if let Some(at) = self.live(stream.carrier).filter(|_| stream.id != 0)
+            && let Some(carrier) = self.table[at].carrier_mut()
+        {
+            let out = &mut self.commands.bytes;
+            carrier.h2.reset(stream.id, Code::Cancel, out);
+            let is_over = carrier.is_over();
+            self.transmit(at, start);
+            if is_over {
+                self.close(users, at);
+            }
         }
-        self.transmit(at, start);
+    }
+
+    /// A row's request, sent at this time, was not answered in time. If nothing came since, its carrier takes no
+    /// further request until something does.
+    pub(crate) fn suspect_carrier(&mut self, slot: ConnSlot, sent_ns: u64) {
+        if let Some(stream) = self.table[slot].stream()
+            && let Some(at) = self.live(stream.carrier)
+            && let Some(carrier) = self.table[at].carrier_mut()
+        {
+            carrier.is_suspect |= sent_ns >= carrier.heard_ns;
+        }
     }
 }
 

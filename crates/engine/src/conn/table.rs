@@ -249,7 +249,7 @@ impl Connections {
 
     /// Closes the connection and forgets it. News of it that is still under way is ignored.
     pub(crate) fn close(&mut self, users: &mut Users<'_>, slot: ConnSlot) {
-        self.hang_up(slot);
+        self.hang_up(users, slot);
         let conn = &self.table[slot];
         if conn.user != UserKey::NONE {
             self.unlink(users, slot);
@@ -269,14 +269,14 @@ impl Connections {
     }
 
     /// Ends the TCP connection, if there is one.
-    fn hang_up(&mut self, slot: ConnSlot) {
+    fn hang_up(&mut self, users: &mut Users<'_>, slot: ConnSlot) {
         self.charges.clear(slot.place());
         let id = self.id(slot);
         let conn = &self.table[slot];
         match conn.stream() {
             Some(stream) => {
                 self.http2.carried_count -= 1;
-                self.reset_stream(stream);
+                self.reset_stream(users, stream);
             }
             None if conn.stage != Stage::Waiting => {
                 self.commands.list.push(Command::Close { conn: id });
@@ -289,8 +289,8 @@ impl Connections {
     }
 
     /// Gives the TCP connection up, until a new one is due.
-    pub(crate) fn park(&mut self, slot: ConnSlot) {
-        self.hang_up(slot);
+    pub(crate) fn park(&mut self, users: &mut Users<'_>, slot: ConnSlot) {
+        self.hang_up(users, slot);
         self.generation = self.generation.wrapping_add(1);
         let conn = &mut self.table[slot];
         conn.stage = Stage::Waiting;

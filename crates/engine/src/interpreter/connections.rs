@@ -186,6 +186,9 @@ impl Interpreter<'_> {
         if self.conns[slot].carrier().is_some() {
             return self.carrier_lost(now_ns, slot, outcome, &detail());
         }
+        if outcome == Outcome::Timeout {
+            self.suspect(slot);
+        }
         if self.conns[slot].is_background() {
             return match self.conns[slot].protocol {
                 Protocol::Poll(_) => self.poll_lost(now_ns, slot, outcome, detail),

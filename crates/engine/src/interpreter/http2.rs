@@ -8,7 +8,7 @@ use record::Outcome;
 use super::state::Interpreter;
 use crate::budget::EXHAUSTED;
 use crate::command::ConnId;
-use crate::conn::{Protocol, Reuse, Waiting};
+use crate::conn::{Carrier, Protocol, Reuse, Waiting};
 use crate::slots::{ConnSlot, Key, UserKey};
 use crate::users::Wait;
 
@@ -125,11 +125,13 @@ impl Interpreter<'_> {
 
     /// Frames from the peer: how many bytes were decoded.
     pub(super) fn decode_http2(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
-        if let Some(carrier) = self.conns[slot].carrier_mut()
-            && now_ns.saturating_sub(carrier.counted_ns) >= FLOOD_NS
-        {
-            carrier.counted_ns = now_ns;
-            carrier.h2.allow_more();
+        if let Some(carrier) = self.conns[slot].carrier_mut() {
+            carrier.heard_ns = now_ns;
+            carrier.is_suspect = false;
+            if now_ns.saturating_sub(carrier.counted_ns) >= FLOOD_NS {
+                carrier.counted_ns = now_ns;
+                carrier.h2.allow_more();
+            }
         }
         let mut scratch = std::mem::take(&mut self.conns.http2.scratch);
         let taken = self.decode_frames(now_ns, slot, bytes, &mut scratch);
@@ -419,12 +421,18 @@ impl Interpreter<'_> {
     /// Closes a carrier that takes no more requests, once it has answered those it took.
     fn end_idle(&mut self, id: ConnId) {
         if let Some(slot) = self.conns.live(id)
-            && let Some(carrier) = self.conns[slot].carrier()
-            && carrier.h2.is_ending()
-            && carrier.h2.open_count() == 0
+            && self.conns[slot].carrier().is_some_and(Carrier::is_over)
         {
             self.conns.close(&mut self.users, slot);
         }
+    }
+
+    /// The operation in flight over a row was not answered in time: perhaps nobody is there any more.
+    pub(super) fn suspect(&mut self, slot: ConnSlot) {
+        let conn = &self.conns[slot];
+        let background = conn.background().filter(|_| conn.is_background());
+        let sent_ns = background.map_or(self.users[conn.user].sent_ns, |own| own.sent_ns);
+        self.conns.suspect_carrier(slot, sent_ns);
     }
 }
 

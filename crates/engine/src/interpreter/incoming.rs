@@ -69,7 +69,7 @@ impl<'p> Interpreter<'p> {
     fn drop_unsolicited(&mut self, slot: ConnSlot) {
         self.recorder.counts.unsolicited += 1;
         if self.conns[slot].is_background() {
-            self.conns.park(slot);
+            self.conns.park(&mut self.users, slot);
         } else {
             self.conns.close(&mut self.users, slot);
         }

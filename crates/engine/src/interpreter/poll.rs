@@ -92,7 +92,7 @@ impl<'p> Interpreter<'p> {
             self.conns[slot].stage = Stage::Idle;
             self.conns.end_background();
         } else {
-            self.conns.park(slot);
+            self.conns.park(&mut self.users, slot);
         }
         let messages = match found {
             Ok(messages) => messages,
@@ -166,7 +166,7 @@ impl<'p> Interpreter<'p> {
     ) {
         match self.conns[slot].stage {
             // Between two requests a server may close; the next one opens a new connection.
-            Stage::Idle => self.conns.park(slot),
+            Stage::Idle => self.conns.park(&mut self.users, slot),
             Stage::Connecting | Stage::Securing => {
                 self.record_connect(now_ns, slot, outcome);
                 self.poll_failed(now_ns, slot, outcome, detail);
@@ -187,7 +187,7 @@ impl<'p> Interpreter<'p> {
         self.record_background(now_ns, slot, outcome, 0);
         self.explain_background(now_ns, slot, outcome, detail);
         let pause_ns = self.poll_op(slot).pause_ns;
-        self.conns.park(slot);
+        self.conns.park(&mut self.users, slot);
         self.arm_background(slot, now_ns.saturating_add(pause_ns));
     }
 }

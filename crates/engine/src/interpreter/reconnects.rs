@@ -80,7 +80,7 @@ impl<'p> Interpreter<'p> {
 
     /// Gives the connection up until the next attempt is due.
     fn wait_to_reconnect_websocket(&mut self, now_ns: u64, slot: ConnSlot) {
-        self.conns.park(slot);
+        self.conns.park(&mut self.users, slot);
         let backoff = self.backoff(slot);
         let rng = &mut self.users[self.conns[slot].user].think;
         let conn = &mut self.conns.table[slot];

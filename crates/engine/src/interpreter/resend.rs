@@ -57,7 +57,7 @@ impl Interpreter<'_> {
     /// Sends a poll's request once more, on a fresh connection.
     pub(super) fn poll_again(&mut self, now_ns: u64, slot: ConnSlot) {
         self.recorder.counts.requests_retried += 1;
-        self.conns.park(slot);
+        self.conns.park(&mut self.users, slot);
         // Parking ended the operation in flight; it continues.
         self.conns.begin_background();
         let background = self.conns[slot].background();

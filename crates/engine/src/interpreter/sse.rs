@@ -247,7 +247,7 @@ impl<'p> Interpreter<'p> {
 
     /// Gives the connection up until the next attempt is due.
     fn wait_to_reconnect(&mut self, now_ns: u64, slot: ConnSlot) {
-        self.conns.park(slot);
+        self.conns.park(&mut self.users, slot);
         let key = self.conns[slot].user;
         self.messages.accounts.interrupt(key, now_ns);
         let retry_ns = self.conns[slot]

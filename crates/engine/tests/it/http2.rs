@@ -135,7 +135,9 @@ fn a_failed_stream_leaves_its_connection() {
 fn an_answer_that_does_not_come_is_given_up_alone() {
     let steps = ["get: /slow\n      as: slow", "get: /\n      as: page"];
     let answers: Vec<fn(&Got) -> Vec<PeerAction>> = vec![|_| vec![], |got| ok(got, "fine")];
-    let (ran, peer) = ran(&steps, in_turn(answers));
+    let mut peer = Http2Peer::new(MS, in_turn(answers));
+    // Settings come after the request has gone out: the server is there.
+    let ran = run_over(&scenario("", &steps), &mut peer, Link::new(MS));
     assert_eq!(ran.outcomes("slow"), [Outcome::Timeout]);
     assert_eq!(ran.outcomes("page"), [Outcome::Ok]);
     assert_eq!((peer.connections_count, &*peer.resets), (1, &[(1, 8)][..]));

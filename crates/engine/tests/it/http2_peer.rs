@@ -34,6 +34,8 @@ pub(crate) struct Http2Peer<F> {
     /// Streams that the client gave up, with the code.
     pub(crate) resets: Vec<(u32, u32)>,
     pub(crate) connections_count: u64,
+    /// When the client closed a connection.
+    pub(crate) closed_ns: Vec<u64>,
     /// Bytes of the frames of requests.
     pub(crate) requests_bytes: u64,
 }
@@ -51,6 +53,7 @@ impl<F: FnMut(&Got) -> Vec<PeerAction>> Http2Peer<F> {
             requests: Vec::new(),
             resets: Vec::new(),
             connections_count: 0,
+            closed_ns: Vec::new(),
             requests_bytes: 0,
         }
     }
@@ -152,7 +155,10 @@ impl<F: FnMut(&Got) -> Vec<PeerAction>> Peer for Http2Peer<F> {
                 actions
             }
             PeerEvent::Timer(number) => self.waiting.remove(&number).unwrap_or_default(),
-            PeerEvent::Closed => Vec::new(),
+            PeerEvent::Closed => {
+                self.closed_ns.push(now_ns);
+                Vec::new()
+            }
         }
     }
 }

@@ -16,6 +16,7 @@ mod faults;
 mod feeds;
 mod http;
 mod http2;
+mod http2_ends;
 mod http2_peer;
 mod identity;
 mod latency;

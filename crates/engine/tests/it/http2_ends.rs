@@ -1,0 +1,93 @@
+//! Ends of connections and streams of HTTP/2: what is sent again, what reconnects, what is not used any more.
+
+use engine::driver::sim::{Link, Packet, Verdict};
+use record::Outcome;
+
+use crate::http2_peer::{Got, Http2Peer, go_away, ok, sent};
+use crate::support::{MS, run, run_over};
+
+/// Users that take these steps, over HTTP/2 without TLS.
+fn scenario(options: &str, steps: &str, arrivals: &str) -> String {
+    format!(
+        "
+name: http2
+target: {{ url: 'http://target.test/', http: 2 }}
+options: {{ timeout: 500ms, drain: 1s{options} }}
+sessions:
+  main:
+{steps}
+arrivals:
+  - {{ constant: {arrivals} }}
+  - {{ hold: 5s }}
+"
+    )
+}
+
+const ONE: &str = "1/s, for: 1s";
+
+/// A peer that vanished answers nothing, and resets nothing either.
+#[test]
+fn a_connection_on_which_nothing_comes_is_not_used_again() {
+    let steps = "
+    - loop: 4
+      steps: [ { get: /, as: page }, { think: 1s } ]";
+    for options in ["", ", http_connections: shared"] {
+        let mut peer = Http2Peer::new(MS, |got: &Got| ok(got, "fine"));
+        let mut link = Link::new(0);
+        // Settings, their acknowledgement and one response come over the first connection, then nothing.
+        let (mut connects, mut packets) = (0, 0);
+        link.rule = Box::new(move |_, packet| {
+            connects += u32::from(packet == Packet::Connect);
+            packets += u32::from(packet == Packet::ToUser);
+            match packet {
+                Packet::ToUser if connects == 1 && packets > 3 => Verdict::Drop,
+                _ => Verdict::Pass,
+            }
+        });
+        let ran = run_over(&scenario(options, steps, ONE), &mut peer, link);
+        let expected = [Outcome::Ok, Outcome::Timeout, Outcome::Ok, Outcome::Ok];
+        assert_eq!(ran.outcomes("page"), expected);
+        // It is closed, too: nothing is left on it.
+        assert_eq!(peer.connections_count, 2);
+        assert_eq!(peer.closed_ns[0], ran.rows("page")[1].done_ns);
+    }
+}
+
+/// One stream that is slow does not end the others' connection.
+#[test]
+fn a_connection_on_which_something_comes_stays() {
+    let steps = "
+    - get: /
+      as: page
+    - poll: /news
+      every: 100ms
+      as: poll
+    - get: /slow
+      as: slow
+    - get: /
+      as: page";
+    let mut peer = Http2Peer::new(MS, |got: &Got| match &*got.line {
+        "GET /slow" => vec![],
+        _ => ok(got, "{}"),
+    });
+    let ran = run(&scenario("", steps, ONE), &mut peer);
+    assert_eq!(ran.outcomes("slow"), [Outcome::Timeout]);
+    assert_eq!(ran.outcomes("page"), [Outcome::Ok; 2]);
+    assert_eq!(peer.connections_count, 1);
+}
+
+#[test]
+fn a_connection_is_closed_when_its_last_request_is_given_up_after_goaway() {
+    let steps = "
+    - get: /slow
+      as: slow
+    - think: 2s";
+    let mut peer = Http2Peer::new(MS, |got: &Got| sent(&[go_away(got.stream, 0)]));
+    let ran = run(&scenario("", steps, ONE), &mut peer);
+    assert_eq!(ran.outcomes("slow"), [Outcome::Timeout]);
+    let at_ns = ran.rows("slow")[0].done_ns;
+    assert_eq!(
+        (&*peer.resets, &*peer.closed_ns),
+        (&[(1, 8)][..], &[at_ns][..])
+    );
+}
