@@ -117,7 +117,11 @@ impl<'p> Interpreter<'p> {
             let place = (self.requests.authority(at), base_path);
             let before = user.value;
             encode_http(http, place, &mut self.users.scope(now_ns, key), out)?;
-            if http.redirects > 0 && self.users[key].value != before {
+            let conn = &self.conns.table[slot];
+            let may_repeat = http.redirects > 0
+                || conn.reuse == Reuse::Served
+                || matches!(conn.protocol, Protocol::Stream(_));
+            if may_repeat && self.users[key].value != before {
                 self.follows.remember(key, before);
             }
         }

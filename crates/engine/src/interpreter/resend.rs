@@ -8,7 +8,7 @@ use record::Outcome;
 
 use super::state::Interpreter;
 use crate::conn::{Protocol, Reuse};
-use crate::slots::ConnSlot;
+use crate::slots::{ConnSlot, UserKey};
 
 /// Methods that a server may carry out twice (RFC 9110 §9.2.2).
 const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
@@ -29,7 +29,10 @@ impl Interpreter<'_> {
     fn method_of(&self, slot: ConnSlot) -> &str {
         let conn = &self.conns[slot];
         match conn.protocol {
-            Protocol::Http(_) | Protocol::Stream(_) => &self.http_op(conn.user).method,
+            Protocol::Http(_) | Protocol::Stream(_) => match self.follows.hop(conn.user) {
+                Some(hop) if hop.is_get => "GET",
+                _ => &self.http_op(conn.user).method,
+            },
             _ => "GET",
         }
     }
@@ -46,12 +49,20 @@ impl Interpreter<'_> {
         )
     }
 
-    /// Sends the user's request once more, on a fresh connection.
+    /// Sends the user's request once more, as it was, on a fresh connection.
     pub(super) fn resend(&mut self, now_ns: u64, slot: ConnSlot) {
         let (key, endpoint) = (self.conns[slot].user, self.conns[slot].endpoint);
         self.recorder.counts.requests_retried += 1;
         self.conns.close(&mut self.users, slot);
+        self.restore_values(key);
         self.ride_or_open(now_ns, key, endpoint);
+    }
+
+    /// A request is written once more: it draws what it drew before.
+    fn restore_values(&mut self, key: UserKey) {
+        if let Some(before) = self.follows.before(key) {
+            self.users[key].value = before;
+        }
     }
 
     /// Sends a poll's request once more, on a fresh connection.

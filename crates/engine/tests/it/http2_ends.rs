@@ -1,6 +1,6 @@
 //! Ends of connections and streams of HTTP/2: what is sent again, what reconnects, what is not used any more.
 
-use engine::driver::sim::{Link, Packet, Verdict};
+use engine::driver::sim::{Link, Packet, PeerAction, Verdict};
 use record::Outcome;
 
 use crate::http2_peer::{Got, Http2Peer, go_away, ok, sent};
@@ -24,6 +24,30 @@ arrivals:
 }
 
 const ONE: &str = "1/s, for: 1s";
+
+#[test]
+fn a_request_that_is_sent_again_is_the_same() {
+    let steps = "
+    - get: /
+      as: page
+    - get: /?x=${random(1, 1000000000)}
+      as: page
+    - get: /?x=${random(1, 1000000000)}
+      as: page";
+    for options in ["", ", redirects: 0"] {
+        for answer in [vec![PeerAction::Close], sent(&[go_away(1, 0)])] {
+            let mut peer = Http2Peer::new(MS, move |got: &Got| match got.stream {
+                3 if got.conn == 0 => answer.clone(),
+                _ => ok(got, "fine"),
+            });
+            let ran = run(&scenario(options, steps, ONE), &mut peer);
+            assert_eq!(ran.outcomes("page"), [Outcome::Ok; 3]);
+            let lines = peer.lines();
+            assert_eq!((lines.len(), lines[1]), (4, lines[2]));
+            assert_ne!(lines[2], lines[3]);
+        }
+    }
+}
 
 /// A peer that vanished answers nothing, and resets nothing either.
 #[test]

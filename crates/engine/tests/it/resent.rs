@@ -3,7 +3,7 @@
 use engine::driver::sim::PeerAction;
 use record::Outcome;
 
-use crate::peers::{HttpPeer, ok};
+use crate::peers::{HttpPeer, ok, response};
 use crate::support::{MS, Ran, run};
 
 fn scenario(step: &str) -> String {
@@ -128,4 +128,37 @@ arrivals:
     assert_eq!(ran.outcomes("poll"), [Outcome::Ok; 2]);
     assert_eq!(ran.rows("poll")[1].response_ns(), 2 * MS);
     assert_eq!((retried(&ran), peer.requests.len()), (1, 3));
+}
+
+/// It is the same request, with the random values that it had.
+#[test]
+fn what_is_sent_again_has_the_values_that_it_had() {
+    let step = "get: /?x=${random(1, 1000000000)}\n      as: page";
+    for options in ["timeout: 2s", "timeout: 2s, redirects: 0"] {
+        let mut answers = [ok("ok"), vec![PeerAction::Close], ok("ok")].into_iter();
+        let mut peer = HttpPeer::new(|_| MS, |_| answers.next().expect("an answer"));
+        let ran = run(&scenario(step).replace("timeout: 2s", options), &mut peer);
+        assert_eq!(ran.outcomes("page"), [Outcome::Ok; 2]);
+        assert_ne!(peer.requests[0], peer.requests[1]);
+        assert_eq!(peer.requests[1], peer.requests[2]);
+    }
+}
+
+/// After 303 a POST goes on as a GET, which may be carried out twice.
+#[test]
+fn a_redirect_decides_by_its_own_method() {
+    for (status, expected) in [
+        ("303 See Other", Outcome::Ok),
+        ("307 Same", Outcome::Closed),
+    ] {
+        let moved = response(status, "location: /done\r\n", "");
+        let mut answers = [moved, vec![PeerAction::Close], ok("ok")].into_iter();
+        let mut peer = HttpPeer::new(|_| MS, |_| answers.next().expect("an answer"));
+        let text = scenario("post: /form\n      as: page").replace("    - think: 10ms\n", "");
+        let (first, rest) = text.split_once("    - post").expect("a step");
+        let second = rest.split_once("    - post").expect("a second one").1;
+        let ran = run(&format!("{first}    - post{second}"), &mut peer);
+        assert_eq!(ran.outcomes("page"), [expected], "{status}");
+        assert_eq!(retried(&ran), u64::from(expected == Outcome::Ok));
+    }
 }
