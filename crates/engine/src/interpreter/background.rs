@@ -77,6 +77,11 @@ impl<'p> Interpreter<'p> {
             self.conns.attach(slot, carrier);
             return self.send_riding(now_ns, slot);
         }
+        self.open_background(now_ns, slot, sent_ns);
+    }
+
+    /// The same, and no other connection will do.
+    pub(super) fn open_background(&mut self, now_ns: u64, slot: ConnSlot, sent_ns: u64) {
         self.recorder.begin(builtin::CONNECT);
         self.conns.connect(now_ns, &self.users, slot);
         let end_ns = sent_ns.saturating_add(timeout_ns(self.background_op(slot)));

@@ -125,11 +125,11 @@ impl Interpreter<'_> {
         match &self.conns[slot].protocol {
             Protocol::Http2(_) | Protocol::Stream(_) => {}
             Protocol::Http(_) => {
-                let endpoint = self.conns[slot].endpoint;
+                let (id, endpoint) = (self.conns.id(slot), self.conns[slot].endpoint);
                 let waiting = self.conns.take_waiting(slot);
                 self.conns.set_up(slot, Stage::Idle);
                 self.send_request(now_ns, key, slot);
-                self.release_waiting(now_ns, endpoint, waiting, true);
+                self.release_waiting(now_ns, endpoint, waiting, Some(id));
             }
             Protocol::Upgrade(_)
             | Protocol::WebSocket(_)
@@ -210,13 +210,13 @@ impl Interpreter<'_> {
                 if !self.will_retry(now_ns, key, outcome) {
                     self.fail(now_ns, key, outcome, 0);
                 }
-                self.release_waiting(now_ns, endpoint, waiting, false);
+                self.release_waiting(now_ns, endpoint, waiting, None);
             }
             Stage::Upgrading => {
                 self.conns.close(&mut self.users, slot);
                 self.fail_because(now_ns, key, (outcome, 0), detail);
             }
-            Stage::Busy if self.may_resend(slot, outcome) => self.resend(now_ns, slot),
+            Stage::Busy if self.may_resend(slot, outcome) => self.resend(now_ns, slot, false),
             Stage::Busy => {
                 let not_resent = self.not_resent(slot, outcome);
                 self.explain(now_ns, key, outcome, || detail() + &not_resent);

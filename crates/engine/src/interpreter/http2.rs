@@ -24,7 +24,8 @@ impl Interpreter<'_> {
         }
     }
 
-    fn wait_or_open(&mut self, now_ns: u64, key: UserKey, endpoint: EndpointId) {
+    /// The same over a connection that has served nothing yet.
+    pub(super) fn wait_or_open(&mut self, now_ns: u64, key: UserKey, endpoint: EndpointId) {
         let user = &self.users[key];
         let waiting = Waiting {
             user: key,
@@ -39,13 +40,13 @@ impl Interpreter<'_> {
         self.conns.opens_carrier(endpoint, slot);
     }
 
-    /// What waited for a connection that is set up, or cannot be: it goes out, or tries by itself.
+    /// What waited for a connection that is set up, or cannot be: it goes out over that one, or tries by itself.
     pub(super) fn release_waiting(
         &mut self,
         now_ns: u64,
         endpoint: EndpointId,
         waiting: Vec<Waiting>,
-        is_set_up: bool,
+        opened: Option<ConnId>,
     ) {
         for own in waiting {
             let user = self.users.get(own.user);
@@ -54,10 +55,16 @@ impl Interpreter<'_> {
                     && user.sent_ns == own.sent_ns
                     && user.wait == Wait::Connect
             });
-            match is_set_up {
-                _ if !still_waits => {}
-                true => self.ride_or_open(now_ns, own.user, endpoint),
-                false => self.open_conn(now_ns, own.user, endpoint, Protocol::http()),
+            if !still_waits {
+                continue;
+            }
+            let fresh = opened.and_then(|id| self.conns.live(id));
+            let takes =
+                |&slot: &ConnSlot| self.conns[slot].carrier().is_some_and(Carrier::can_open);
+            match fresh.filter(takes) {
+                Some(carrier) => self.ride(now_ns, own.user, carrier, Protocol::http()),
+                None if opened.is_some() => self.ride_or_open(now_ns, own.user, endpoint),
+                None => self.open_conn(now_ns, own.user, endpoint, Protocol::http()),
             }
         }
     }
@@ -65,10 +72,10 @@ impl Interpreter<'_> {
     /// A connection is set up that speaks HTTP/2: what it was opened for goes over it first.
     pub(super) fn begin_http2(&mut self, now_ns: u64, slot: ConnSlot) {
         let (key, endpoint) = (self.conns[slot].user, self.conns[slot].endpoint);
-        let waiting = self.conns.take_waiting(slot);
+        let (id, waiting) = (self.conns.id(slot), self.conns.take_waiting(slot));
         let protocol = self.conns.become_carrier(&mut self.users, slot);
         self.ride(now_ns, key, slot, protocol);
-        self.release_waiting(now_ns, endpoint, waiting, true);
+        self.release_waiting(now_ns, endpoint, waiting, Some(id));
     }
 
     /// Sends what `protocol` is for over a carrier.
@@ -359,8 +366,8 @@ impl Interpreter<'_> {
         let served = own.is_some_and(|own| own.served);
         let code = own.and_then(|own| own.ending).unwrap_or(Code::NoError);
         match self.conns[slot].protocol {
-            Protocol::Stream(_) if served => self.resend(now_ns, slot),
-            Protocol::Poll(_) if served => self.poll_again(now_ns, slot),
+            Protocol::Stream(_) if served => self.resend(now_ns, slot, true),
+            Protocol::Poll(_) if served => self.poll_again(now_ns, slot, true),
             _ => {
                 let outcome = outcome_of_end(code);
                 let name = code.name();

@@ -171,7 +171,7 @@ impl<'p> Interpreter<'p> {
                 self.record_connect(now_ns, slot, outcome);
                 self.poll_failed(now_ns, slot, outcome, detail);
             }
-            _ if self.may_resend(slot, outcome) => self.poll_again(now_ns, slot),
+            _ if self.may_resend(slot, outcome) => self.poll_again(now_ns, slot, false),
             _ => self.poll_failed(now_ns, slot, outcome, detail),
         }
     }

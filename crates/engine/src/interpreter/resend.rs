@@ -49,13 +49,16 @@ impl Interpreter<'_> {
         )
     }
 
-    /// Sends the user's request once more, as it was, on a fresh connection.
-    pub(super) fn resend(&mut self, now_ns: u64, slot: ConnSlot) {
+    /// Sends the user's request once more, as it was: on any connection if it was not processed, else on a fresh one.
+    pub(super) fn resend(&mut self, now_ns: u64, slot: ConnSlot, unprocessed: bool) {
         let (key, endpoint) = (self.conns[slot].user, self.conns[slot].endpoint);
         self.recorder.counts.requests_retried += 1;
         self.conns.close(&mut self.users, slot);
         self.restore_values(key);
-        self.ride_or_open(now_ns, key, endpoint);
+        match unprocessed {
+            true => self.ride_or_open(now_ns, key, endpoint),
+            false => self.wait_or_open(now_ns, key, endpoint),
+        }
     }
 
     /// A request is written once more: it draws what it drew before.
@@ -65,14 +68,17 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Sends a poll's request once more, on a fresh connection.
-    pub(super) fn poll_again(&mut self, now_ns: u64, slot: ConnSlot) {
+    /// Sends a poll's request once more.
+    pub(super) fn poll_again(&mut self, now_ns: u64, slot: ConnSlot, unprocessed: bool) {
         self.recorder.counts.requests_retried += 1;
         self.conns.park(&mut self.users, slot);
         // Parking ended the operation in flight; it continues.
         self.conns.begin_background();
         let background = self.conns[slot].background();
         let sent_ns = background.map_or(now_ns, |background| background.sent_ns);
-        self.connect_background(now_ns, slot, sent_ns);
+        match unprocessed {
+            true => self.connect_background(now_ns, slot, sent_ns),
+            false => self.open_background(now_ns, slot, sent_ns),
+        }
     }
 }

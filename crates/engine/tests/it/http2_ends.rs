@@ -49,6 +49,51 @@ fn a_request_that_is_sent_again_is_the_same() {
     }
 }
 
+/// Of two shared connections that have served, the first closes at a request: the request is sent again on a
+/// fresh one, not on the other, so that once is all.
+#[test]
+fn what_may_have_been_carried_out_is_sent_again_once() {
+    let steps = "
+    - get: /a
+      as: page
+    - if: user == 0
+      then: [ { get: /b, as: last } ]
+      else: [ { think: 1s } ]";
+    let mut peer = Http2Peer::new(20 * MS, |got: &Got| match &*got.line {
+        "GET /b" => vec![PeerAction::Close],
+        _ => ok(got, "fine"),
+    });
+    peer.settings = vec![(3, 1)];
+    let text = scenario(", http_connections: shared", steps, "100/s, for: 20ms");
+    let ran = run(&text, &mut peer);
+    assert_eq!(ran.outcomes("page"), [Outcome::Ok; 2]);
+    assert_eq!(ran.outcomes("last"), [Outcome::Closed]);
+    assert_eq!(ran.total(|counts| counts.requests_retried), 1);
+    assert_eq!((peer.connections_count, peer.requests.len()), (3, 4));
+}
+
+/// Those that wait for a connection go out over that one, not over one that has served.
+#[test]
+fn what_waits_for_a_fresh_connection_goes_out_over_that_one() {
+    let steps = "
+    - get: /a
+      as: page
+    - if: user < 2
+      then: [ { get: /b, as: last } ]
+      else: [ { think: 1s } ]";
+    let mut peer = Http2Peer::new(20 * MS, |got: &Got| match &*got.line {
+        "GET /b" => vec![PeerAction::Close],
+        _ => ok(got, "fine"),
+    });
+    peer.settings = vec![(3, 2)];
+    let text = scenario(", http_connections: shared", steps, "400/s, for: 10ms");
+    let ran = run_over(&text, &mut peer, Link::new(MS));
+    assert_eq!(ran.outcomes("page"), [Outcome::Ok; 4]);
+    assert_eq!(ran.outcomes("last"), [Outcome::Closed; 2]);
+    assert_eq!(ran.total(|counts| counts.requests_retried), 2);
+    assert_eq!(peer.connections_count, 3);
+}
+
 /// A peer that vanished answers nothing, and resets nothing either.
 #[test]
 fn a_connection_on_which_nothing_comes_is_not_used_again() {
