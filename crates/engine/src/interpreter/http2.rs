@@ -368,6 +368,9 @@ impl Interpreter<'_> {
         match self.conns[slot].protocol {
             Protocol::Stream(_) if served => self.resend(now_ns, slot, true),
             Protocol::Poll(_) if served => self.poll_again(now_ns, slot, true),
+            Protocol::Sse(_) if served && !self.conns[slot].is_background() => {
+                self.open_again(now_ns, slot);
+            }
             _ => {
                 let outcome = outcome_of_end(code);
                 let name = code.name();

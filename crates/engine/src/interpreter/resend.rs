@@ -61,6 +61,15 @@ impl Interpreter<'_> {
         }
     }
 
+    /// Opens an event stream once more, which was not processed.
+    pub(super) fn open_again(&mut self, now_ns: u64, slot: ConnSlot) {
+        let (key, open) = (self.conns[slot].user, self.events_op(slot));
+        self.recorder.counts.requests_retried += 1;
+        self.conns.close(&mut self.users, slot);
+        self.restore_values(key);
+        self.connect_event_stream(now_ns, key, open);
+    }
+
     /// A request is written once more: it draws what it drew before.
     fn restore_values(&mut self, key: UserKey) {
         if let Some(before) = self.follows.before(key) {

@@ -25,6 +25,7 @@ const STATUS: u16 = 200;
 impl<'p> Interpreter<'p> {
     pub(super) fn open_event_stream(&mut self, now_ns: u64, key: UserKey, open: &SseOpen) -> Flow {
         self.begin(now_ns, key);
+        self.follows.forget(key);
         if self.has_stream(now_ns, key) {
             return Flow::Fail;
         }
@@ -45,7 +46,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The step that opened the stream.
-    fn events_op(&self, slot: ConnSlot) -> &'p SseOpen {
+    pub(super) fn events_op(&self, slot: ConnSlot) -> &'p SseOpen {
         match self.background_op(slot) {
             Op::SseOpen(open) => open,
             other => unreachable!("an event stream was opened by {other:?}"),
@@ -56,6 +57,7 @@ impl<'p> Interpreter<'p> {
     pub(super) fn request_event_stream(&mut self, now_ns: u64, key: UserKey, slot: ConnSlot) {
         let open = self.events_op(slot);
         let start = self.conns.commands.bytes.len();
+        let before = self.users[key].value;
         if let Err(error) = self.encode_stream_request(now_ns, slot, open) {
             if self.conns[slot].is_background() {
                 return self.attempt_failed(now_ns, slot, Outcome::Step, 0, &error);
@@ -70,6 +72,9 @@ impl<'p> Interpreter<'p> {
         };
         stream.reset();
         if !stream.opened {
+            if self.users[key].value != before {
+                self.follows.remember(key, before);
+            }
             self.send_for_user(slot, start);
             let deadline_ns = self.users[key].sent_ns + open.timeout_ns;
             return self.wait_for(key, Wait::Upgrade, deadline_ns);
@@ -240,8 +245,17 @@ impl<'p> Interpreter<'p> {
     /// §9.2.3: a failure of the network is tried again; a server that refuses, or whose answer
     /// makes no sense, is not.
     fn will_reconnect(&self, slot: ConnSlot, outcome: Outcome) -> bool {
-        let passing =
-            is_worth_a_retry(outcome) || matches!(outcome, Outcome::Closed | Outcome::Timeout);
+        // What the server resets a stream with; our own resets have other outcomes.
+        let passing = is_worth_a_retry(outcome)
+            || matches!(
+                outcome,
+                Outcome::Closed
+                    | Outcome::Timeout
+                    | Outcome::Http2NoError
+                    | Outcome::Http2InternalError
+                    | Outcome::Http2RefusedStream
+                    | Outcome::Http2Cancel
+            );
         passing && self.events_op(slot).reconnect.is_some()
     }
 

@@ -3,7 +3,7 @@
 use engine::driver::sim::{Link, Packet, PeerAction, Verdict};
 use record::Outcome;
 
-use crate::http2_peer::{Got, Http2Peer, go_away, ok, sent};
+use crate::http2_peer::{Got, Http2Peer, body, go_away, head, ok, reset, sent};
 use crate::support::{MS, run, run_over};
 
 /// Users that take these steps, over HTTP/2 without TLS.
@@ -24,6 +24,74 @@ arrivals:
 }
 
 const ONE: &str = "1/s, for: 1s";
+
+/// The head of an event stream, and one event.
+fn events(got: &Got) -> Vec<Vec<u8>> {
+    let fields = [(":status", "200"), ("content-type", "text/event-stream")];
+    let event = body(got.stream, false, "data: {\"n\":1}\n\n");
+    vec![head(got.stream, false, &fields), event]
+}
+
+#[test]
+fn an_event_stream_that_the_server_resets_reconnects() {
+    let steps = "
+    - sse: /events
+      as: events
+      reconnect: 100ms
+    - expect: { when: { /n: 1 }, as: one }
+    - expect: { when: { /n: 1 }, as: again, within: 1s }";
+    for (code, reconnects) in [(0, true), (2, true), (7, true), (8, true), (11, false)] {
+        let mut opened = 0;
+        let mut peer = Http2Peer::new(MS, move |got: &Got| {
+            opened += 1;
+            let mut frames = events(got);
+            if opened == 1 {
+                frames.push(reset(got.stream, code));
+            }
+            sent(&frames)
+        });
+        let ran = run(&scenario("", steps, ONE), &mut peer);
+        let expected = if reconnects {
+            vec![Outcome::Ok]
+        } else {
+            vec![]
+        };
+        assert_eq!(ran.outcomes("reconnect"), expected, "{:?}", ran.details());
+        assert_eq!(
+            ran.outcomes("again").first() == Some(&Outcome::Ok),
+            reconnects
+        );
+        // The stream failed, not its connection.
+        assert_eq!(peer.connections_count, 1);
+    }
+}
+
+/// A request is sent again on another connection if it was not processed; so is that for an event stream,
+/// with the same values.
+#[test]
+fn an_event_stream_that_was_not_processed_is_opened_again() {
+    let steps = "
+    - get: /
+      as: page
+    - sse: /events?x=${random(1, 1000000000)}
+      as: events
+    - expect: { when: { /n: 1 }, as: one }";
+    let mut peer = Http2Peer::new(MS, |got: &Got| match got.stream {
+        1 if got.line == "GET /" => ok(got, "first"),
+        3 => sent(&[go_away(1, 0)]),
+        _ => sent(&events(got)),
+    });
+    let ran = run(&scenario("", steps, ONE), &mut peer);
+    for measure in ["page", "events", "one"] {
+        assert_eq!(ran.outcomes(measure), [Outcome::Ok], "{:?}", ran.details());
+    }
+    assert_eq!(ran.outcomes("connect"), [Outcome::Ok; 2]);
+    assert_eq!(ran.total(|counts| counts.requests_retried), 1);
+    assert_eq!(ran.total(|counts| counts.sends), 3);
+    assert_eq!(peer.requests[1].line, peer.requests[2].line);
+    // Twice as long as one attempt.
+    assert_eq!(ran.rows("events")[0].response_ns(), 2 * MS);
+}
 
 #[test]
 fn a_request_that_is_sent_again_is_the_same() {
