@@ -114,6 +114,8 @@ pub(crate) struct Http2 {
 /// The connections to an endpoint that any user may take.
 #[derive(Debug, Default)]
 struct Shared {
+    /// They may speak HTTP/2.
+    may_speak: bool,
     carriers: Vec<ConnSlot>,
     /// One of its connections spoke HTTP/2: others will.
     speaks: bool,
@@ -132,10 +134,19 @@ pub(crate) struct Waiting {
 
 impl Http2 {
     pub(crate) fn new(plan: &Plan, shares: bool) -> Http2 {
-        let lists = if shares { plan.endpoints.len() } else { 0 };
+        let version = plan.options.http;
+        let shared = plan.endpoints.iter().filter(|_| shares);
+        let shared = shared.map(|endpoint| Shared {
+            may_speak: match version {
+                HttpVersion::Http1 => false,
+                HttpVersion::Http2 => true,
+                HttpVersion::Auto => endpoint.tls,
+            },
+            ..Shared::default()
+        });
         Http2 {
-            version: plan.options.http,
-            shared: (0..lists).map(|_| Shared::default()).collect(),
+            version,
+            shared: shared.collect(),
             carried_count: 0,
             text: Vec::new(),
             block: Vec::new(),
@@ -245,7 +256,9 @@ impl Connections {
     pub(crate) fn opens_carrier(&mut self, endpoint: EndpointId, slot: ConnSlot) {
         let id = self.id(slot);
         let table = &self.table;
-        if let Some(shared) = self.http2.shared.get_mut(endpoint.index()) {
+        if let Some(shared) = self.http2.shared.get_mut(endpoint.index())
+            && shared.may_speak
+        {
             // One whose user has left is gone; what waits for it has its own deadline.
             shared.opening.retain(|(id, _)| is_live(table, *id));
             shared.opening.push((id, Vec::new()));
