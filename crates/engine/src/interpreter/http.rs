@@ -74,8 +74,8 @@ impl<'p> Interpreter<'p> {
 
     pub(super) fn send_request(&mut self, now_ns: u64, key: UserKey, slot: ConnSlot) {
         let http = self.http_op(key);
-        if self.send_prepared(key, slot, http) {
-            return;
+        if let Some(sender) = self.send_prepared(key, slot, http) {
+            return self.hold_unsent(now_ns, slot, sender);
         }
         let start = self.conns.commands.bytes.len();
         if let Err(error) = self.encode_request(now_ns, key, slot, http) {
@@ -88,9 +88,12 @@ impl<'p> Interpreter<'p> {
         if let Some(decoder) = conn.http() {
             decoder.begin(http.method == "HEAD");
         }
-        self.send_for_user(slot, start);
+        let sender = self.send_for_user(slot, start);
         let deadline_ns = self.users[key].sent_ns + http.timeout_ns;
         self.wait_for(key, Wait::Response, deadline_ns);
+        if sender != slot {
+            self.hold_unsent(now_ns, slot, sender);
+        }
     }
 
     /// Appends the request, with what its user's identity adds. The error says what cannot be sent.
@@ -140,14 +143,15 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Sends what was appended to the command bytes since `start`, as bytes of the operation in
-    /// flight.
-    pub(super) fn send_for_user(&mut self, slot: ConnSlot, start: usize) {
+    /// flight. Returns the connection that sends.
+    pub(super) fn send_for_user(&mut self, slot: ConnSlot, start: usize) -> ConnSlot {
         self.trace_sent(slot, start);
         let sender = self.conns.frame_request(slot, start);
         let bytes_out = (self.conns.commands.bytes.len() - start) as u32;
         let user = &mut self.users[self.conns[slot].user];
         user.bytes_out = user.bytes_out.saturating_add(bytes_out);
         self.conns.transmit(sender, start);
+        sender
     }
 
     /// A response that came in one piece: how many bytes it took; `None`: it does not.

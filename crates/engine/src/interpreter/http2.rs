@@ -103,31 +103,42 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Sends the request in its prepared form. False: it has none, or goes another way.
-    pub(super) fn send_prepared(&mut self, key: UserKey, slot: ConnSlot, http: &HttpOp) -> bool {
+    /// Sends the request in its prepared form, and returns its carrier; `None`: it has none, or goes another way.
+    pub(super) fn send_prepared(
+        &mut self,
+        key: UserKey,
+        slot: ConnSlot,
+        http: &HttpOp,
+    ) -> Option<ConnSlot> {
         let is_plain = matches!(self.conns[slot].protocol, Protocol::Stream(_))
             && !self.users.session(key).cookies
             && http.digest.is_none()
             && self.follows.hop(key).is_none()
             && self.recorder.trace.is_none();
         if !is_plain {
-            return false;
+            return None;
         }
         let user = &mut self.users[key];
-        let Some(prepared) = self.requests.prepared(user.session, user.pc) else {
-            return false;
-        };
+        let prepared = self.requests.prepared(user.session, user.pc)?;
         let start = self.conns.commands.bytes.len();
         let is_head = http.method == "HEAD";
-        let Some(at) = self.conns.open_stream(slot, prepared, is_head) else {
-            return false;
-        };
+        let at = self.conns.open_stream(slot, prepared, is_head)?;
         let bytes_out = (self.conns.commands.bytes.len() - start) as u32;
         user.bytes_out = user.bytes_out.saturating_add(bytes_out);
         let deadline_ns = user.sent_ns + http.timeout_ns;
         self.conns.transmit(at, start);
         self.wait_for(key, Wait::Response, deadline_ns);
-        true
+        Some(at)
+    }
+
+    /// What the server's windows did not take of a request is kept, as long as there is memory for it.
+    pub(super) fn hold_unsent(&mut self, now_ns: u64, slot: ConnSlot, carrier: ConnSlot) {
+        let own = self.conns[carrier].carrier();
+        if own.is_some_and(|own| own.h2.has_unsent()) && !self.conns.has_room(carrier) {
+            let key = self.conns[slot].user;
+            self.conns.close(&mut self.users, slot);
+            self.fail_because(now_ns, key, (Outcome::NoMemory, 0), || EXHAUSTED.to_owned());
+        }
     }
 
     /// Frames from the peer: how many bytes were decoded.

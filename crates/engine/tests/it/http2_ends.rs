@@ -1,5 +1,8 @@
 //! Ends of connections and streams of HTTP/2: what is sent again, what reconnects, what is not used any more.
 
+use std::sync::Arc;
+
+use engine::Budget;
 use engine::driver::sim::{Link, Packet, PeerAction, Verdict};
 use record::Outcome;
 
@@ -227,4 +230,24 @@ fn a_connection_is_closed_when_its_last_request_is_given_up_after_goaway() {
         (&*peer.resets, &*peer.closed_ns),
         (&[(1, 8)][..], &[at_ns][..])
     );
+}
+
+/// A body waits for the server's windows as long as there is memory for it.
+#[test]
+fn bodies_that_wait_take_memory() {
+    let body = "x".repeat(200_000);
+    for path in ["/", "/${user}"] {
+        let steps = format!("    - post: '{path}'\n      as: page\n      body: '{body}'");
+        let mut peer = Http2Peer::new(MS, |got: &Got| ok(got, "never"));
+        // After the first 64 KiB, 132 KiB wait: they count as 192.
+        let link = Link {
+            buffers: Arc::new(Budget::new(400 << 10)),
+            ..Link::new(0)
+        };
+        let ran = run_over(&scenario("", &steps, "10/s, for: 400ms"), &mut peer, link);
+        let (lost, waited) = (Outcome::NoMemory, Outcome::Timeout);
+        assert_eq!(ran.outcomes("page"), [waited, waited, lost, lost]);
+        let resets: Vec<_> = peer.resets.iter().map(|&(_, code)| code).collect();
+        assert_eq!(resets, [8; 4]);
+    }
 }
