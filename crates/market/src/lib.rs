@@ -67,8 +67,9 @@ pub struct Report {
     pub pools_settled: u64,
     /// Connections that were still there when the time for stopping was over.
     pub connections_cut: u64,
-    /// Whether all money, counted account by account, is what was paid in. An API or a feed does not count it.
-    pub balanced: bool,
+    /// Whether all money, counted account by account, is what was paid in. `None` if it was not counted: an API or a
+    /// feed does not, and the store may be away.
+    pub balanced: Option<bool>,
 }
 
 /// Why a market could not be run.
@@ -248,17 +249,16 @@ fn feed(options: &MarketOptions, state: &Arc<MarketState>, play: &mut JoinSet<()
 
 async fn report(state: &MarketState) -> Report {
     let metrics = &state.metrics;
+    let money = match state.audits {
+        true => state.store.audit().await.ok(),
+        false => None,
+    };
     Report {
         connections: metrics.connections.opened.get(),
         predictions: metrics.predictions_accepted.get(),
         pools_settled: metrics.pools_settled.get(),
         connections_cut: metrics.connections.cut.get(),
-        balanced: !state.audits
-            || state
-                .store
-                .audit()
-                .await
-                .is_ok_and(|money| money.balanced()),
+        balanced: money.map(|money| money.balanced()),
     }
 }
 

@@ -333,6 +333,6 @@ pub(crate) async fn serve(
         predictions: 0,
         pools_settled: 0,
         connections_cut: relay.connections.cut.get(),
-        balanced: true,
+        balanced: None,
     })
 }

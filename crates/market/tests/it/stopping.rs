@@ -32,7 +32,7 @@ async fn a_stop_closes_everything_with_a_reason() {
     assert_eq!(soon(silent.read(&mut buffer)).await.unwrap(), 0);
     let report = stopping.report().await;
     assert_eq!((report.connections, report.connections_cut), (1, 0));
-    assert!(report.balanced);
+    assert_eq!(report.balanced, Some(true));
     assert!(TcpStream::connect(address).await.is_err());
 }
 

@@ -53,12 +53,13 @@ pub(super) fn market(args: &MarketArgs) -> Result<Exit, Failure> {
             )?
         }
     };
-    let [predictions, pools_settled, unbalanced] = figures[..] else {
+    let [predictions, pools_settled, balanced, unbalanced] = figures[..] else {
         return Ok(Exit::Passed);
     };
     if !args.listen.until_stdin_closes {
-        let money = match unbalanced {
-            0 => "balanced",
+        let money = match (balanced, unbalanced) {
+            (0, 0) => "not counted",
+            (_, 0) => "balanced",
             _ => "NOT balanced",
         };
         // The last line is for people; nobody may read it.
@@ -70,12 +71,14 @@ pub(super) fn market(args: &MarketArgs) -> Result<Exit, Failure> {
     Ok(Exit::Passed)
 }
 
-/// What a market ends with; those of several processes are added up.
+/// What a market ends with; those of several processes are added up. The last two are how many counted the money and
+/// found it balanced, and not.
 fn figures(report: Report) -> Vec<u64> {
     vec![
         report.predictions,
         report.pools_settled,
-        u64::from(!report.balanced),
+        u64::from(report.balanced == Some(true)),
+        u64::from(report.balanced == Some(false)),
     ]
 }
 
