@@ -80,7 +80,8 @@ pub(super) fn prepare(sql: &mut dyn Sql, wait: Duration) -> Result<(), SqlError>
     let whole_seconds = |time: Duration| time.as_secs_f64().ceil().max(1.0);
     match sql.kind() {
         DatabaseKind::Postgres => sql.plain(&format!(
-            "SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {}",
+            "SET default_transaction_isolation = 'read committed'; \
+             SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {}",
             wait.as_millis().max(1),
             idle.as_millis().max(1),
         )),

@@ -4,6 +4,7 @@ mod faults;
 mod ledgers;
 mod rules;
 mod schema;
+mod settling;
 mod threads;
 mod trips;
 
@@ -14,6 +15,7 @@ use server::database::{Sql as Connection, StoreAddress, Value};
 
 use super::*;
 use crate::services::Services;
+use crate::transactions::Refusal;
 use bus::model::Outcome;
 
 /// Kinds of servers, by their names in `scripts/services`.
@@ -97,6 +99,21 @@ impl Database {
     fn number(&self, sql: &str) -> i64 {
         let rows = connect(&self.address).rows(sql, &[]).unwrap();
         open::number(&rows[0], 0).unwrap()
+    }
+
+    /// How many transactions wait for the locks of others here.
+    fn waiting_for_locks(&self) -> i64 {
+        self.number(match self.kind {
+            "postgres" => {
+                "SELECT count(*) FROM pg_stat_activity \
+                 WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            }
+            _ => {
+                "SELECT count(*) FROM information_schema.innodb_trx t \
+                 JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id \
+                 WHERE t.trx_state = 'LOCK WAIT' AND p.db = database()"
+            }
+        })
     }
 
     /// Ends all connections to this database.
