@@ -1,6 +1,6 @@
 //! The market's state and its rules, without any I/O: predictions in, settlements out.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use super::ledger::{Ledger, Money};
 use super::payout::pay_out;
@@ -23,8 +23,8 @@ const SIDES: [&str; 16] = [
 pub(crate) struct Books {
     tables: Vec<Table>,
     ledger: Ledger,
-    /// Events that were recorded and not announced.
-    pending: VecDeque<Event>,
+    /// Events that were recorded and not announced, with what they came to if they were settled.
+    pending: VecDeque<(Event, Option<Settlement>)>,
     /// Whether each prediction is kept while its pool is open.
     keeps_predictions: bool,
     /// Predictions that were accepted.
@@ -188,25 +188,41 @@ impl Books {
         let recorded = &mut self.tables[place].recorded;
         if event.number > *recorded {
             *recorded = event.number;
-            self.pending.push_back(event);
+            self.pending.push_back((event, None));
         }
         Ok(())
     }
 
-    /// Events that were recorded and not announced, oldest first.
+    /// The oldest event of each game that was recorded and not settled.
+    pub(crate) fn unsettled(&self) -> Vec<Event> {
+        let mut games = HashSet::new();
+        let events = self.pending.iter().filter(|(_, came_to)| came_to.is_none());
+        let events = events.map(|(event, _)| *event);
+        events.filter(|event| games.insert(event.game)).collect()
+    }
+
+    /// Events that were settled and not announced, oldest first.
     pub(crate) fn pending(&self) -> Vec<Event> {
-        self.pending.iter().copied().collect()
+        let events = self.pending.iter().filter(|(_, came_to)| came_to.is_some());
+        events.map(|(event, _)| *event).collect()
     }
 
     /// `event` was announced.
     pub(crate) fn announced(&mut self, event: Event) {
-        self.pending.retain(|waiting| *waiting != event);
+        self.pending.retain(|(waiting, _)| *waiting != event);
     }
 
     /// Settles the pool that `event` decides and opens the game's next one, once.
     pub(crate) fn settle(&mut self, event: Event) -> Result<Settlement, StoreError> {
         let games = self.tables.len() as u64;
         let place = self.place(event.game).ok_or(StoreError::UnknownGame)?;
+        let is_it = |(waiting, _): &&mut (Event, _)| {
+            (waiting.game, waiting.number) == (event.game, event.number)
+        };
+        let recorded = self.pending.iter_mut().find(is_it);
+        if let Some((_, Some(settlement))) = recorded {
+            return Ok(*settlement);
+        }
         let table = &mut self.tables[place];
         if let Some((number, settlement)) = &table.settled
             && *number == event.number
@@ -243,6 +259,9 @@ impl Books {
             winners: winners as u64,
         };
         table.settled = Some((event.number, settlement));
+        if let Some((_, came_to)) = recorded {
+            *came_to = Some(settlement);
+        }
         Ok(settlement)
     }
 

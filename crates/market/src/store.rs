@@ -64,7 +64,10 @@ pub(crate) trait Store: Send + Sync {
     /// Records what happened, for the resolver. An event that is recorded already is left alone.
     fn record(&self, event: Event) -> Answer<'_, ()>;
 
-    /// Recorded events that were not announced yet, oldest first; a limited number of them.
+    /// The oldest event of each game that was recorded and not settled yet.
+    fn unsettled(&self) -> Answer<'_, Vec<Event>>;
+
+    /// Settled events that were not announced yet, oldest first; a limited number of them.
     fn pending(&self) -> Answer<'_, Vec<Event>>;
 
     /// Settles the pool that `event` decides, pays the winners, opens the game's next pool. An event that was

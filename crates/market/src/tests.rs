@@ -107,12 +107,22 @@ impl Store for Slow {
         self.inner.record(event)
     }
 
+    fn unsettled(&self) -> Answer<'_, Vec<Event>> {
+        self.inner.unsettled()
+    }
+
     fn pending(&self) -> Answer<'_, Vec<Event>> {
         self.inner.pending()
     }
 
     fn settle(&self, event: Event) -> Answer<'_, Settlement> {
-        self.inner.settle(event)
+        match self.unsettled {
+            Some((game, true)) if game == event.game => Box::pin(std::future::pending()),
+            Some((game, false)) if game == event.game => {
+                Box::pin(async { Err(StoreError::Unbalanced { total: 1, out: 2 }) })
+            }
+            _ => self.inner.settle(event),
+        }
     }
 
     fn announced(&self, event: Event) -> Answer<'_, ()> {

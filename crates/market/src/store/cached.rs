@@ -395,6 +395,10 @@ impl Store for Cached {
         self.inner.record(event)
     }
 
+    fn unsettled(&self) -> Answer<'_, Vec<Event>> {
+        self.inner.unsettled()
+    }
+
     fn pending(&self) -> Answer<'_, Vec<Event>> {
         self.inner.pending()
     }

@@ -84,6 +84,10 @@ impl Store for Memory {
         Box::pin(async move { self.books().record(event) })
     }
 
+    fn unsettled(&self) -> Answer<'_, Vec<Event>> {
+        Box::pin(async { Ok(self.books().unsettled()) })
+    }
+
     fn pending(&self) -> Answer<'_, Vec<Event>> {
         Box::pin(async { Ok(self.books().pending()) })
     }

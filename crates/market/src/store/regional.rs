@@ -392,6 +392,10 @@ impl Store for Regional {
         self.owner.record(event)
     }
 
+    fn unsettled(&self) -> Answer<'_, Vec<Event>> {
+        self.owner.unsettled()
+    }
+
     fn pending(&self) -> Answer<'_, Vec<Event>> {
         self.owner.pending()
     }

@@ -10,6 +10,7 @@ pub(crate) mod ledger;
 mod link;
 mod metrics;
 mod open;
+mod patience;
 mod pool;
 mod predict;
 mod reads;
@@ -27,8 +28,9 @@ use server::database::{DatabaseKind, ServerAddress, connect_all};
 
 use accounts::Accounts;
 use dialect::Dialect;
-use link::{Failure, Link, Role, Session, Target};
+use link::{Failure, Limit, Link, Role, Session, Target};
 use open::Rules;
+use patience::Patience;
 use predict::Stake;
 use settle::Settling;
 
@@ -100,6 +102,7 @@ pub(crate) struct Sql {
     queries: Queries,
     master: Connections,
     replica: Option<Connections>,
+    patience: Patience,
     accounts: Arc<Accounts>,
     /// All games at 0:0.
     games: Arc<[Game]>,
@@ -148,6 +151,7 @@ impl Sql {
         Ok(Self {
             wait: options.wait,
             queries: options.queries,
+            patience: Patience::new(master.clone()),
             master: Connections::start(options, master, link)?,
             replica,
             accounts: Arc::new(accounts),
@@ -173,7 +177,8 @@ impl Sql {
             Connections::Async(pool) => pool.waiting(),
             Connections::Blocking(_) => 0,
         };
-        waiting(&self.master) + self.replica.as_ref().map_or(0, waiting)
+        let of_requests = waiting(&self.master) + self.replica.as_ref().map_or(0, waiting);
+        of_requests + self.patience.waiting()
     }
 
     fn plays(&self, game: GameId) -> bool {
@@ -217,24 +222,63 @@ impl Sql {
             (Some(replica), Role::Replica) => replica,
             _ => &self.master,
         };
-        let start = now();
-        let deadline = start + self.wait;
+        let limit = Limit::from_now(self.wait);
         let answer = match connections {
-            Connections::Async(pool) => pool.call(call, deadline, work).await,
-            Connections::Blocking(single) => single.call(call, deadline, work),
+            Connections::Async(pool) => pool.call(call, limit, work).await,
+            Connections::Blocking(single) => single.call(call, limit, work),
         };
+        self.count(call, role, limit, &answer);
+        answer
+    }
+
+    /// A write that may need more time than a request has: if it was late in this game, it has more of it now.
+    async fn write_patiently<T, W>(
+        &self,
+        call: Call,
+        game: GameId,
+        work: W,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: FnMut(&mut Session<'_>) -> Result<T, Failure> + Send + 'static,
+    {
+        let limit = Limit::from_now(self.patience.limit(game));
+        let answer = match &self.master {
+            Connections::Async(_) => self.patience.pool()?.call(call, limit, work).await,
+            Connections::Blocking(single) => single.call(call, limit, work),
+        };
+        match self.count(call, Role::Master, limit, &answer) {
+            true => self.patience.was_late(game, limit.wait),
+            false if answer.is_ok() => self.patience.was_done(game),
+            // Who could not try learnt nothing.
+            false => {}
+        }
+        answer
+    }
+
+    /// Counts a call that has ended. Whether it was late.
+    fn count<T>(
+        &self,
+        call: Call,
+        role: Role,
+        limit: Limit,
+        answer: &Result<T, StoreError>,
+    ) -> bool {
         let counts = role.metrics(&self.metrics).of(call);
+        let took = limit.start.elapsed();
+        let is_late = took >= limit.wait;
         counts.calls.add(1);
         counts
             .micros
-            .add(u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX));
-        if let Err(StoreError::Unavailable(_)) = answer {
-            counts.failed.add(1);
-            if now() >= deadline {
-                self.metrics.late.add(1);
-            }
+            .add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
+        if !matches!(answer, Err(StoreError::Unavailable(_))) {
+            return false;
         }
-        answer
+        counts.failed.add(1);
+        if is_late {
+            self.metrics.late.add(1);
+        }
+        is_late
     }
 }
 
@@ -367,6 +411,10 @@ impl Store for Sql {
         })
     }
 
+    fn unsettled(&self) -> Answer<'_, Vec<Event>> {
+        Box::pin(self.write(Call::Unsettled, reads::unsettled))
+    }
+
     fn pending(&self) -> Answer<'_, Vec<Event>> {
         Box::pin(self.write(Call::Pending, reads::pending))
     }
@@ -382,7 +430,7 @@ impl Store for Sql {
                 pipelined: self.pipelined(),
             };
             let settle = move |session: &mut Session<'_>| settle::settle(session, settling, event);
-            self.write(Call::Settle, settle).await
+            self.write_patiently(Call::Settle, event.game, settle).await
         })
     }
 

@@ -7,9 +7,6 @@ use std::time::Duration;
 
 use server::database::{DatabaseKind, Sql, SqlError};
 
-/// How much longer than a call a transaction may be idle before its server ends it: its process then hangs.
-const IDLE_FACTOR: u32 = 4;
-
 /// Statements that differ.
 #[derive(Debug)]
 pub(super) struct Dialect {
@@ -73,10 +70,10 @@ impl Dialect {
     }
 }
 
-/// Limits how long a new connection waits for others' locks, and how long others wait for its locks if its process
-/// hangs.
-pub(super) fn prepare(sql: &mut dyn Sql, wait: Duration) -> Result<(), SqlError> {
-    let idle = wait * IDLE_FACTOR;
+/// Limits how long a new connection waits for others' locks, and how long it may be idle in a transaction: others wait
+/// for its locks. Its transactions see what was committed before each statement, whatever the database's default is: what
+/// follows a lock must see what was done before it was granted.
+pub(super) fn prepare(sql: &mut dyn Sql, wait: Duration, idle: Duration) -> Result<(), SqlError> {
     let whole_seconds = |time: Duration| time.as_secs_f64().ceil().max(1.0);
     match sql.kind() {
         DatabaseKind::Postgres => sql.plain(&format!(

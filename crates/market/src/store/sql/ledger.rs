@@ -115,7 +115,8 @@ impl Sql {
     /// Copies a settled pool into the ledger; does nothing if that is not the game's open pool there.
     pub(crate) async fn copy(&self, closed: Closed) -> Result<(), StoreError> {
         let (dialect, games) = (self.accounts.dialect, self.accounts.rules.games);
-        self.write(Call::Copy, move |session| {
+        let game = closed.pool.game;
+        self.write_patiently(Call::Copy, game, move |session| {
             copy(session, dialect, games, &closed)
         })
         .await

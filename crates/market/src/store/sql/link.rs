@@ -14,6 +14,10 @@ const APPLICATION: &str = "throng-market";
 /// Pauses between attempts to connect: the first, and the longest.
 const PAUSE_FIRST: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
+/// How much longer than a request a transaction may be idle before its server ends it: its process then hangs. Those
+/// of more patient calls may be idle for this time at least, in which they share out what a pool pays.
+const IDLE_FACTOR: u32 = 4;
+const PATIENT_IDLE_MIN: Duration = Duration::from_secs(20);
 /// How often a transaction is repeated because of others.
 const RETRIES_MAX: u32 = 10;
 
@@ -65,15 +69,49 @@ pub(super) fn late() -> StoreError {
 pub(super) struct Target {
     pub(super) address: ServerAddress,
     pub(super) role: Role,
+    /// How long a request waits.
     pub(super) wait: Duration,
     pub(super) metrics: Arc<SqlMetrics>,
 }
 
+/// How long a call may take.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limit {
+    /// When it began.
+    pub(super) start: Instant,
+    /// It is answered by then.
+    pub(super) deadline: Instant,
+    /// Each of its statements may take this.
+    pub(super) wait: Duration,
+}
+
+impl Limit {
+    /// From now on.
+    pub(super) fn from_now(wait: Duration) -> Self {
+        let start = now();
+        Self {
+            start,
+            deadline: start + wait,
+            wait,
+        }
+    }
+}
+
 impl Target {
-    /// Opens a connection.
+    /// Opens a connection for requests.
     pub(super) fn connect(&self) -> Result<Box<dyn Sql + Send>, SqlError> {
-        let mut sql = server::database::connect(&self.address, APPLICATION, self.wait)?;
-        super::dialect::prepare(&mut *sql, self.wait)?;
+        self.connect_for(self.wait)
+    }
+
+    /// Opens a connection on which each statement may take `wait`.
+    fn connect_for(&self, wait: Duration) -> Result<Box<dyn Sql + Send>, SqlError> {
+        let idle = self.wait * IDLE_FACTOR;
+        let idle = match wait > self.wait {
+            true => idle.max(PATIENT_IDLE_MIN),
+            false => idle,
+        };
+        let mut sql = server::database::connect(&self.address, APPLICATION, wait)?;
+        super::dialect::prepare(&mut *sql, wait, idle)?;
         self.counts().connected.add(1);
         Ok(sql)
     }
@@ -86,7 +124,11 @@ impl Target {
 /// A connection that is renewed when it was lost, at once and then ever more seldom.
 pub(super) struct Link {
     target: Target,
+    /// How long its statements may take.
+    wait: Duration,
     sql: Option<Box<dyn Sql + Send>>,
+    /// Whether there ever was a connection.
+    opened: bool,
     pause: Duration,
     /// Not before this is it tried again.
     again: Instant,
@@ -95,8 +137,19 @@ pub(super) struct Link {
 impl Link {
     pub(super) fn new(target: Target, sql: Box<dyn Sql + Send>) -> Self {
         Self {
-            target,
             sql: Some(sql),
+            opened: true,
+            ..Self::unopened(target)
+        }
+    }
+
+    /// A link whose connection is made when it is needed.
+    pub(super) fn unopened(target: Target) -> Self {
+        Self {
+            wait: target.wait,
+            target,
+            sql: None,
+            opened: false,
             pause: PAUSE_FIRST,
             again: now(),
         }
@@ -110,11 +163,13 @@ impl Link {
         if now() < self.again {
             return false;
         }
-        match self.target.connect() {
+        match self.target.connect_for(self.wait) {
             Ok(sql) => {
                 self.sql = Some(sql);
                 self.pause = PAUSE_FIRST;
-                self.target.counts().renewed.add(1);
+                if std::mem::replace(&mut self.opened, true) {
+                    self.target.counts().renewed.add(1);
+                }
                 true
             }
             Err(_) => {
@@ -142,6 +197,19 @@ impl Link {
         }
     }
 
+    /// Has statements take this time: the client and the server learn it with the connection.
+    fn allow(&mut self, wait: Duration) {
+        if self.wait == wait {
+            return;
+        }
+        self.wait = wait;
+        if self.sql.take().is_some() {
+            self.target.counts().closed.add(1);
+            self.opened = false;
+            self.again = now();
+        }
+    }
+
     /// Looks whether the connection is still there.
     pub(super) fn check(&mut self) {
         if let Some(sql) = &mut self.sql
@@ -156,10 +224,12 @@ impl Link {
     pub(super) fn run<T>(
         &mut self,
         call: Call,
-        deadline: Instant,
+        limit: Limit,
         work: &mut dyn FnMut(&mut Session<'_>) -> Result<T, Failure>,
     ) -> Result<T, StoreError> {
         let (mut retries, mut renewed) = (0, false);
+        let Limit { deadline, wait, .. } = limit;
+        self.allow(wait);
         loop {
             let time_left = deadline.saturating_duration_since(now());
             if time_left.is_zero() {
@@ -197,9 +267,7 @@ impl Link {
                     self.target.metrics.retried.add(1);
                 }
                 // A connection that was idle may have been lost long before.
-                Failure::Sql(SqlError::Lost(_))
-                    if !sent && !renewed && time_left > self.target.wait / 2 =>
-                {
+                Failure::Sql(SqlError::Lost(_)) if !sent && !renewed && time_left > wait / 2 => {
                     renewed = true;
                 }
                 Failure::Sql(error) => return Err(unavailable(&error.to_string())),

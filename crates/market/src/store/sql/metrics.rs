@@ -16,6 +16,7 @@ pub(crate) enum Call {
     Predictions,
     LastEvent,
     Record,
+    Unsettled,
     Pending,
     Settle,
     Announced,
@@ -30,7 +31,7 @@ pub(crate) enum Call {
 
 impl Call {
     /// All of them, in the order of their declaration.
-    pub(crate) const ALL: [Self; 21] = [
+    pub(crate) const ALL: [Self; 22] = [
         Self::Games,
         Self::Game,
         Self::Pools,
@@ -42,6 +43,7 @@ impl Call {
         Self::Predictions,
         Self::LastEvent,
         Self::Record,
+        Self::Unsettled,
         Self::Pending,
         Self::Settle,
         Self::Announced,
@@ -68,6 +70,7 @@ impl Call {
             Self::Predictions => "predictions",
             Self::LastEvent => "last_event",
             Self::Record => "record",
+            Self::Unsettled => "unsettled",
             Self::Pending => "pending",
             Self::Settle => "settle",
             Self::Announced => "announced",
@@ -103,6 +106,8 @@ pub(crate) struct ServerMetrics {
     pub(crate) connected: Counter,
     /// Connections lost.
     pub(crate) lost: Counter,
+    /// Connections closed for others with other limits.
+    pub(crate) closed: Counter,
     /// Connections made in place of lost ones.
     pub(crate) renewed: Counter,
 }
@@ -115,7 +120,8 @@ impl ServerMetrics {
 
     /// Connections open now.
     pub(crate) fn open(&self) -> u64 {
-        self.connected.get().saturating_sub(self.lost.get())
+        let ended = self.lost.get() + self.closed.get();
+        self.connected.get().saturating_sub(ended)
     }
 }
 

@@ -45,7 +45,8 @@ const TABLES: [&str; 6] = [
         staked BIGINT NOT NULL, amount BIGINT NOT NULL, PRIMARY KEY (pool, account)) {engine}",
     "CREATE TABLE IF NOT EXISTS market_events (id {serial}, game BIGINT NOT NULL, number BIGINT NOT NULL,
         outcome SMALLINT NOT NULL, pool BIGINT, winners BIGINT, home_score BIGINT, away_score BIGINT,
-        announced SMALLINT NOT NULL, UNIQUE (game, number), UNIQUE (announced, id)) {engine}",
+        announced SMALLINT NOT NULL, UNIQUE (game, number), UNIQUE (announced, id),
+        UNIQUE (announced, pool, id)) {engine}",
 ];
 
 /// What a regional ledger has besides: the store that owns its pools, predictions that the owner has not decided,

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::link::{Failure, Link, Session, Target, late, unavailable};
+use super::link::{Failure, Limit, Link, Session, Target, late, unavailable};
 use super::metrics::Call;
 use super::now;
 use super::open::OpenError;
@@ -76,7 +76,7 @@ impl Pool {
     pub(super) async fn call<T, W>(
         &self,
         call: Call,
-        deadline: Instant,
+        limit: Limit,
         mut work: W,
     ) -> Result<T, StoreError>
     where
@@ -87,11 +87,11 @@ impl Pool {
         let job = move |link: &mut Link| {
             // Who gave up is gone: then nothing is begun.
             if !answer.is_closed() {
-                drop(answer.send(link.run(call, deadline, &mut work)));
+                drop(answer.send(link.run(call, limit, &mut work)));
             }
         };
         self.hand_over(Box::new(job))?;
-        match tokio::time::timeout_at(deadline.into(), answered).await {
+        match tokio::time::timeout_at(limit.deadline.into(), answered).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => Err(unavailable("there is no connection to the store")),
             Err(_) => Err(late()),
@@ -211,11 +211,11 @@ impl Single {
     pub(super) fn call<T>(
         &self,
         call: Call,
-        deadline: Instant,
+        limit: Limit,
         mut work: impl FnMut(&mut Session<'_>) -> Result<T, Failure>,
     ) -> Result<T, StoreError> {
         let link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
-        let time_left = deadline.saturating_duration_since(now());
+        let time_left = limit.deadline.saturating_duration_since(now());
         let waited = self
             .free
             .wait_timeout_while(link, time_left, |link| link.is_none());
@@ -224,7 +224,7 @@ impl Single {
             return Err(late());
         };
         drop(link);
-        let answer = taken.run(call, deadline, &mut work);
+        let answer = taken.run(call, limit, &mut work);
         *self.link.lock().unwrap_or_else(PoisonError::into_inner) = Some(taken);
         self.free.notify_one();
         answer

@@ -50,8 +50,12 @@ const GAMES: &str = "SELECT id, home_score, away_score FROM market_games ORDER B
 const GAME: &str = "SELECT id, home_score, away_score FROM market_games WHERE id = ?";
 const PREDICTIONS: &str = "SELECT s.id, a.name, s.outcome, s.amount FROM market_predictions s
     JOIN market_accounts a ON a.id = s.account WHERE s.pool = ? ORDER BY s.id";
-const PENDING: &str =
-    "SELECT game, number, outcome FROM market_events WHERE announced = 0 ORDER BY id LIMIT ?";
+/// One event of each game, so that no game's events keep those of others from being seen.
+const UNSETTLED: &str = "SELECT e.game, e.number, e.outcome FROM market_events e
+    JOIN (SELECT game, min(number) AS number FROM market_events WHERE announced = 0 AND pool IS NULL
+        GROUP BY game) f ON f.game = e.game AND f.number = e.number ORDER BY e.id";
+const PENDING: &str = "SELECT game, number, outcome FROM market_events
+    WHERE announced = 0 AND pool IS NOT NULL ORDER BY id LIMIT ?";
 
 /// An account is closed once its owner has left and nothing of it is staked.
 const AUDIT: &str = "SELECT
@@ -174,8 +178,15 @@ pub(super) fn last_event(session: &mut Session<'_>, game: GameId) -> Result<u64,
     Ok(count(&row, 0)?)
 }
 
+pub(super) fn unsettled(session: &mut Session<'_>) -> Result<Vec<Event>, Failure> {
+    events(&session.rows(UNSETTLED, &[])?)
+}
+
 pub(super) fn pending(session: &mut Session<'_>) -> Result<Vec<Event>, Failure> {
-    let rows = session.rows(PENDING, &[Value::Int(PENDING_MAX)])?;
+    events(&session.rows(PENDING, &[Value::Int(PENDING_MAX)])?)
+}
+
+fn events(rows: &[Row]) -> Result<Vec<Event>, Failure> {
     let event = |row: &Row| {
         Ok(Event {
             game: GameId(count(row, 0)?),

@@ -93,6 +93,10 @@ impl Store for Counting {
         self.inner.record(event)
     }
 
+    fn unsettled(&self) -> Answer<'_, Vec<Event>> {
+        self.inner.unsettled()
+    }
+
     fn pending(&self) -> Answer<'_, Vec<Event>> {
         self.inner.pending()
     }

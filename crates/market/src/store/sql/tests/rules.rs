@@ -97,13 +97,17 @@ async fn play(store: &dyn Store, act: &Act) -> String {
         }
         Act::Resolve => {
             let mut all = Vec::new();
+            for event in store.unsettled().await.unwrap() {
+                all.push((event, store.settle(event).await));
+            }
             for event in store.pending().await.unwrap() {
-                all.push((event, store.settle(event).await, store.settle(event).await));
+                all.push((event, store.settle(event).await));
                 store.announced(event).await.unwrap();
             }
-            format!("{all:?} {:?}", store.pending().await)
+            let left = (store.unsettled().await, store.pending().await);
+            format!("{all:?} {left:?}")
         }
-        Act::SettleFirst => match store.pending().await.unwrap().first() {
+        Act::SettleFirst => match store.unsettled().await.unwrap().first() {
             Some(event) => format!("{event:?} {:?}", store.settle(*event).await),
             None => String::new(),
         },
@@ -122,7 +126,8 @@ async fn state(store: &dyn Store) -> String {
         for pool in pools.iter().flatten().flatten() {
             assert_eq!(store.pool(pool.id).await, Ok(Some(*pool)));
         }
-        text += &format!("{pools:?} {:?}\n", store.pending().await);
+        let events = (store.unsettled().await, store.pending().await);
+        text += &format!("{pools:?} {events:?}\n");
         if let Ok(Some(open)) = store.open_pool(game).await {
             for placed in store.predictions(open.id).await.unwrap() {
                 // The store itself numbers predictions, and users without a name.

@@ -1,6 +1,79 @@
-//! Settlements that come while predictions wait.
+//! Settlements that are many, slow, or come while predictions wait.
 
 use super::*;
+
+impl Database {
+    /// Events 1 to `count` of a game, which settled pools or not. Nothing else is in the store.
+    fn insert_events(&self, game: u32, count: u32, settled: bool) {
+        let pool = if settled { "1" } else { "NULL" };
+        let row = |number: u32| format!("({game}, {number}, 0, {pool}, 0)");
+        let rows: Vec<String> = (1..=count).map(row).collect();
+        let into = "INSERT INTO market_events (game, number, outcome, pool, announced) VALUES";
+        self.run(&format!("{into} {}", rows.join(", ")));
+    }
+
+    /// Has each payout take two seconds.
+    fn slow_down_payouts(&self) {
+        if self.kind == "postgres" {
+            self.run(
+                "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS \
+                 $$ BEGIN PERFORM pg_sleep(2); RETURN NEW; END $$",
+            );
+        }
+        let what = match self.kind {
+            "postgres" => "EXECUTE FUNCTION slow()",
+            _ => "SET @slept = sleep(2)",
+        };
+        let trigger = "CREATE TRIGGER slow BEFORE INSERT ON market_payouts FOR EACH ROW";
+        self.run(&format!("{trigger} {what}"));
+    }
+}
+
+#[test]
+fn events_are_settled_however_many_wait_to_be_announced_or_fail() {
+    for database in Database::each() {
+        let store = database.open();
+        database.insert_events(1, 300, true);
+        database.insert_events(2, 300, false);
+        let other = event(3, 1, Outcome::Away);
+        run(async {
+            store.record(other).await.unwrap();
+            let first = event(2, 1, Outcome::Home);
+            assert_eq!(store.unsettled().await, Ok(vec![first, other]));
+            let pending = store.pending().await.unwrap();
+            assert_eq!(pending[0], event(1, 1, Outcome::Home));
+            assert!(pending.iter().all(|event| event.game == GameId(1)));
+            store.settle(other).await.unwrap();
+            assert_eq!(store.unsettled().await, Ok(vec![first]));
+        });
+    }
+}
+
+#[test]
+fn a_settlement_that_needs_longer_than_a_request_gets_it() {
+    for database in Database::each() {
+        let store = Sql::open(&SqlOptions {
+            wait: Duration::from_secs(1),
+            ..database.options()
+        });
+        let store = store.unwrap();
+        database.slow_down_payouts();
+        run(async {
+            let first = prediction(&named("someone"), 1, Outcome::Home, 1);
+            store.predict(&first).await.unwrap();
+            let event = event(1, 1, Outcome::Home);
+            store.record(event).await.unwrap();
+            let mut attempts = 1;
+            while let Err(failed) = store.settle(event).await {
+                assert!(attempts < 20, "{} {failed}", database.kind);
+                attempts += 1;
+            }
+            assert!(attempts > 1, "the first one was late");
+            assert!(store.metrics().late.get() > 0);
+            assert!(store.audit().await.unwrap().balanced());
+        });
+    }
+}
 
 #[test]
 fn a_prediction_that_waited_for_a_settlement_finds_its_pool_closed_whatever_the_isolation() {

@@ -43,6 +43,10 @@ async fn client(store: &Sql, number: u64, over: &AtomicBool, counts: &Counts) {
 /// Settles whatever is pending, as often as that fails, until all events are announced.
 async fn resolver(store: &Sql, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
+        for event in store.unsettled().await.unwrap_or_default() {
+            // Whatever failed is tried again.
+            drop(store.settle(event).await);
+        }
         for event in store.pending().await.unwrap_or_default() {
             if store.settle(event).await.is_ok() {
                 drop(store.announced(event).await);
@@ -62,7 +66,8 @@ async fn feed(store: &Sql, over: &AtomicBool) {
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    while store.pending().await.map_or(1, |events| events.len()) > 0 {
+    let is_empty = |events: Result<Vec<Event>, _>| events.is_ok_and(|events| events.is_empty());
+    while !(is_empty(store.unsettled().await) && is_empty(store.pending().await)) {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     over.store(true, Ordering::Relaxed);

@@ -28,8 +28,9 @@ fn calls_take_the_round_trips_that_are_documented() {
                 let last = store.last_event(GameId(1)).await.unwrap();
                 let event = event(1, last + 1, Outcome::Home);
                 store.record(event).await.unwrap();
-                assert_eq!(store.pending().await, Ok(vec![event]));
+                assert_eq!(store.unsettled().await, Ok(vec![event]));
                 store.settle(event).await.unwrap();
+                assert_eq!(store.pending().await, Ok(vec![event]));
                 store.announced(event).await.unwrap();
                 store.close_account(&user).await.unwrap();
                 assert!(store.audit().await.unwrap().balanced());
@@ -40,6 +41,7 @@ fn calls_take_the_round_trips_that_are_documented() {
                 (Call::OpenPool, 1),
                 (Call::LastEvent, 1),
                 (Call::Record, 1),
+                (Call::Unsettled, 1),
                 (Call::Pending, 1),
                 (Call::Announced, 1),
                 (Call::CloseAccount, 1),
