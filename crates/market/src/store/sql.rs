@@ -14,6 +14,7 @@ mod patience;
 mod pool;
 mod predict;
 mod reads;
+mod room;
 mod settle;
 
 use std::sync::Arc;

@@ -3,19 +3,16 @@
 //! An account whose owner has left is closed as soon as nothing of it is staked; no statement is needed for that. Its
 //! row stays, for the predictions that name it, and is used again if its owner returns.
 
-use std::sync::atomic::{AtomicI64, Ordering};
-
 use super::dialect::Dialect;
 use super::link::{Failure, Session};
 use super::open::{Row, Rules, number};
 use super::reads::count;
+use super::room::Room;
 use crate::books::ACCOUNTS_MAX;
 use crate::transactions::StoreError;
 use bus::model::User;
 use server::database::{SqlError, Value};
 
-/// Accounts that a process may open before it counts those of all processes again.
-const ROOM_MAX: i64 = 65_536;
 /// How often an account is looked up that others open or close at the same time.
 const TRIES: usize = 4;
 /// The verdict of a procedure if no account may be opened.
@@ -28,8 +25,7 @@ pub(super) struct Accounts {
     pub(super) rules: Rules,
     /// The number of this process.
     process: i64,
-    /// Accounts that may be opened before all are counted again.
-    room: AtomicI64,
+    pub(super) room: Room,
 }
 
 /// An account as it was found.
@@ -45,7 +41,7 @@ impl Accounts {
             dialect,
             rules,
             process,
-            room: AtomicI64::new(0),
+            room: Room::new(i64::try_from(ACCOUNTS_MAX).unwrap_or(i64::MAX)),
         }
     }
 
@@ -72,30 +68,20 @@ impl Accounts {
         })
     }
 
-    /// Whether another account may be opened. The accounts of all processes are counted now and then: there may be a
-    /// little more than the maximum.
-    pub(super) fn has_room(&self, session: &mut Session<'_>) -> Result<bool, Failure> {
-        if self.room.load(Ordering::Relaxed) > 0 {
-            return Ok(true);
-        }
-        let open = "SELECT count(*) FROM market_accounts WHERE NOT (closing = 1 AND staked = 0)";
-        let open: i64 = count(&session.row(open, &[])?, 0)?;
-        let max = i64::try_from(ACCOUNTS_MAX).unwrap_or(i64::MAX);
-        let room = (max - open).min(ROOM_MAX);
-        self.room.store(room, Ordering::Relaxed);
-        Ok(room > 0)
-    }
-
-    /// This number of accounts was opened.
-    pub(super) fn count_opened(&self, opened: i64) {
-        self.room.fetch_sub(opened, Ordering::Relaxed);
-    }
-
-    /// What procedures take about opening an account.
-    pub(super) fn opening(&self, session: &mut Session<'_>) -> Result<[Value; 2], Failure> {
-        let room = self.has_room(session)?;
+    /// What procedures take about opening an account. Nobody waits for a count: there may be a little more than the
+    /// maximum.
+    pub(super) fn opening(&self) -> [Value; 2] {
         let start = Value::Int(self.rules.starting_balance);
-        Ok([start, Value::Int(room.into())])
+        [start, Value::Int(self.room.is_left().into())]
+    }
+
+    /// What a call came to that would have opened an account if there was none: it opened this number, or there was
+    /// no room. Now and then it is looked how much room there is.
+    pub(super) fn count_opened(&self, session: &mut Session<'_>, opened: i64, full: bool) {
+        if self.room.take(opened) || full {
+            // The call itself is done; whoever comes next tries again.
+            let _ = self.room.look(session);
+        }
     }
 
     /// The balance of an account, which is opened if there was none.
@@ -109,12 +95,13 @@ impl Accounts {
             let account = self.find(session, name, "")?;
             return Ok(account.balance.max(0).cast_unsigned());
         }
-        let [start, room] = self.opening(session)?;
+        let [start, room] = self.opening();
         let row = session.row(self.dialect.call_open, &[name.clone(), start, room])?;
-        self.count_opened(number(&row, 2)?);
-        match number(&row, 0)? {
-            FULL => Err(full()),
-            _ => Ok(count(&row, 1)?),
+        let is_full = number(&row, 0)? == FULL;
+        self.count_opened(session, number(&row, 2)?, is_full);
+        match is_full {
+            true => Err(full()),
+            false => Ok(count(&row, 1)?),
         }
     }
 
@@ -157,7 +144,8 @@ impl Accounts {
         name: &Value,
         start: &Value,
     ) -> Result<(), Failure> {
-        if !self.has_room(session)? {
+        if !self.room.is_left() {
+            self.count_opened(session, 0, true);
             return Err(full());
         }
         let insert = format!(
@@ -166,7 +154,7 @@ impl Accounts {
             self.dialect.keep
         );
         session.change(&insert, &[name.clone(), start.clone(), start.clone()])?;
-        self.count_opened(1);
+        self.count_opened(session, 1, false);
         Ok(())
     }
 }

@@ -67,7 +67,7 @@ fn call(
     stake: &Stake,
     procedure: &str,
 ) -> Result<Row, Failure> {
-    let [start, room] = accounts.opening(session)?;
+    let [start, room] = accounts.opening();
     let values = [
         Value::Int(stake.pool),
         Value::Int(stake.game.0.into()),
@@ -78,7 +78,7 @@ fn call(
         room,
     ];
     let row = session.once(procedure, &values)?;
-    accounts.count_opened(number(&row, 2)?);
+    accounts.count_opened(session, number(&row, 2)?, number(&row, 0)? == FULL);
     Ok(row)
 }
 

@@ -2,6 +2,7 @@
 
 mod faults;
 mod ledgers;
+mod room;
 mod rules;
 mod schema;
 mod settling;
