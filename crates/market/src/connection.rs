@@ -7,6 +7,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::batch;
 use super::envelope::{Answered, Demand};
+use super::leaving;
 use super::options::{Broadcast, Listing};
 use super::protocol::{PoolView, Reply, Request, RequestError, UNAVAILABLE};
 use super::state::MarketState;
@@ -175,8 +176,8 @@ impl Connection {
 
     /// Closes an account that goes with the connection.
     pub(crate) async fn leave(self, state: &MarketState) {
-        if self.to_close && state.store.close_account(&self.user).await.is_err() {
-            state.metrics.store_errors.add(1);
+        if self.to_close {
+            leaving::close(state, self.user).await;
         }
     }
 }
@@ -197,9 +198,7 @@ pub(crate) async fn answer_relay(state: &Arc<MarketState>, message: &str) -> Res
             (frame, SubscriptionChange::Keep)
         }
         Demand::Close { user } => {
-            if state.store.close_account(&user).await.is_err() {
-                state.metrics.store_errors.add(1);
-            }
+            leaving::close(state, user).await;
             (Answered::frame(None, true, &[]), SubscriptionChange::Keep)
         }
         Demand::Watch { game } => {

@@ -87,7 +87,11 @@ impl<'a> Demand<'a> {
                 joined: game(id)?,
                 text,
             }),
-            ["close", name] => Some(Self::Close { user: user(name)? }),
+            // The accounts of users with names are theirs, whatever a relay says.
+            ["close", name] => match user(name)? {
+                user @ User::Relayed(_) => Some(Self::Close { user }),
+                _ => None,
+            },
             ["watch", id] => Some(Self::Watch { game: game(id)?? }),
             _ => None,
         }
@@ -184,7 +188,7 @@ mod tests {
 
     #[test]
     fn nothing_else_is_read() {
-        let long = format!("close ={}", "x".repeat(65));
+        let long = format!("close #{}", "x".repeat(65));
         for bad in [
             "",
             "ask",
@@ -196,6 +200,7 @@ mod tests {
             "ask =ann g1 g2\n{}",
             "watch -",
             "close",
+            "close =ann",
             &long,
         ] {
             assert_eq!(Demand::read(bad), None, "{bad:?}");

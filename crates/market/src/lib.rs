@@ -19,6 +19,7 @@ mod connection;
 mod delay;
 mod envelope;
 mod feed;
+mod leaving;
 mod ledger;
 mod metrics;
 mod options;
@@ -39,6 +40,7 @@ use std::sync::Arc;
 
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
 
 use server::http::{ConnectionLimits, serve_connections};
 use server::{Operations, ServerError, Stop, operator_routes, reactor};
@@ -135,8 +137,12 @@ pub async fn serve(
     }
     let state = Arc::new(open(&options).await?);
     let play = play(&options, &state);
+    let mut closing = JoinSet::new();
+    closing.spawn(leaving::close_waiting(Arc::clone(&state)));
+    let mut stopping = None;
     let drain = || {
         state.drain().begin();
+        stopping = Some(Instant::now());
         drop(play);
     };
     if options.part.has_api() {
@@ -153,6 +159,9 @@ pub async fn serve(
             move |context| serve_connections(context, limits, Arc::clone(&counts), router.clone());
         server::serve(&options.server, work, ready, shutdown, drain).await?;
     }
+    // Whoever is left when the time is over keeps an account.
+    let end = stopping.unwrap_or_else(Instant::now) + options.server.stop_within;
+    let _ = timeout_at(end, state.leaving.finish()).await;
     Ok(report(&state).await)
 }
 

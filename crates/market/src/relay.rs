@@ -14,10 +14,12 @@ use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::get;
 use bytes::Bytes;
-use tokio::sync::broadcast;
+use futures_util::StreamExt;
+use tokio::sync::{broadcast, mpsc};
 use tokio::task::{JoinSet, spawn_local};
+use tokio::time::{Instant, timeout_at};
 
-use super::envelope::{Answered, Demand, HEAD_MAX};
+use super::envelope::{Demand, HEAD_MAX};
 use super::options::MarketOptions;
 use super::protocol::{Reply, Request, RequestError, STREAM, UNAVAILABLE};
 use super::service::{BAD_USER, user_name};
@@ -37,10 +39,23 @@ use upstream::{Requests, Upstream, keep_open, watch};
 const NEWS_MAX: usize = 64;
 /// Connections for requests.
 const UPSTREAMS: usize = 16;
+/// Users who have left whose accounts are closed at the same time, on each connection.
+const CLOSED_AT_ONCE: usize = 32;
+/// How long it is waited after one could not be closed.
+const CLOSE_PAUSE: Duration = Duration::from_millis(500);
+/// How often a stop looks whether all are closed.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Receives users who have left.
+type Left = mpsc::UnboundedReceiver<User>;
 
 /// A relay's state.
 pub(crate) struct Relay {
     upstreams: Vec<Arc<Upstream>>,
+    /// By connection: users who have left.
+    left: Vec<mpsc::UnboundedSender<User>>,
+    /// How many accounts of users who have left are not closed yet.
+    leaving: AtomicU64,
     news: Vec<broadcast::Sender<Notice>>,
     wait: Duration,
     /// Names this relay's users without a name.
@@ -60,6 +75,8 @@ pub(crate) struct Relayed {
     joined: Option<GameId>,
     /// Whether an account may have been opened that goes with the connection.
     to_close: bool,
+    /// Which connection carried the last request.
+    carried_by: usize,
 }
 
 impl Relayed {
@@ -75,13 +92,17 @@ impl Relayed {
 }
 
 impl Relay {
-    fn new(options: &MarketOptions) -> (Self, Vec<Requests>) {
+    fn new(options: &MarketOptions) -> (Self, Vec<(Requests, Left)>) {
         let (upstreams, requests): (Vec<_>, Vec<_>) =
             (0..UPSTREAMS).map(|_| Upstream::new()).unzip();
+        let (left, leave): (Vec<_>, Vec<_>) =
+            (0..UPSTREAMS).map(|_| mpsc::unbounded_channel()).unzip();
         let name = Draws::from_keys(&[wall_ms().to_bits(), u64::from(std::process::id())]).bits();
         let games = 0..options.games;
         let relay = Self {
             upstreams: upstreams.into_iter().map(Arc::new).collect(),
+            left,
+            leaving: AtomicU64::new(0),
             news: games.map(|_| broadcast::Sender::new(NEWS_MAX)).collect(),
             wait: options.backing.wait,
             name: format!("{name:x}"),
@@ -93,16 +114,30 @@ impl Relay {
             lost: Counter::default(),
             drain: Drain::default(),
         };
-        (relay, requests)
+        (relay, requests.into_iter().zip(leave).collect())
     }
 
-    /// Sends on the connection on which the fewest wait.
-    async fn ask(&self, demand: &Demand<'_>) -> Result<Answered, upstream::UpstreamError> {
-        let open = self.upstreams.iter().filter(|upstream| upstream.is_open());
-        let Some(upstream) = open.min_by_key(|upstream| upstream.load()) else {
-            return Err(upstream::UpstreamError::Away);
+    /// The connection on which the fewest wait.
+    fn least_loaded(&self) -> Option<usize> {
+        let open = self.upstreams.iter().enumerate();
+        let open = open.filter(|(_, upstream)| upstream.is_open());
+        let least = open.min_by_key(|(_, upstream)| upstream.load());
+        least.map(|(place, _)| place)
+    }
+
+    /// Has the accounts of users closed who have left, for ever. The connection is the one that carried their last
+    /// requests: what is behind them is done after them.
+    async fn close_accounts(self: Arc<Self>, place: usize, left: Left) {
+        let next = async |mut left: Left| Some((left.recv().await?, left));
+        let close = async |user| {
+            let close = Demand::Close { user };
+            while self.upstreams[place].ask(&close, self.wait).await.is_err() {
+                tokio::time::sleep(CLOSE_PAUSE).await;
+            }
+            self.leaving.fetch_sub(1, Ordering::Relaxed);
         };
-        upstream.ask(demand, self.wait).await
+        let users = futures_util::stream::unfold(left, next);
+        users.for_each_concurrent(CLOSED_AT_ONCE, close).await;
     }
 
     async fn pass_on(&self, mut relayed: Relayed, text: &str) -> (Relayed, Response) {
@@ -113,7 +148,14 @@ impl Relay {
             joined: relayed.joined,
             text,
         };
-        match self.ask(&demand).await {
+        let answered = match self.least_loaded() {
+            Some(place) => {
+                relayed.carried_by = place;
+                self.upstreams[place].ask(&demand, self.wait).await
+            }
+            None => Err(upstream::UpstreamError::Away),
+        };
+        match answered {
             Ok(answered) => {
                 let plays = |game: &GameId| (game.channel() as usize) < self.news.len();
                 relayed.joined = answered.joined.filter(plays);
@@ -192,6 +234,7 @@ impl Service for Relay {
                 user,
                 joined: None,
                 to_close: false,
+                carried_by: 0,
             },
             keep_alive: KeepAlive::PingAndTimeout,
             protocol: None,
@@ -216,16 +259,12 @@ impl Service for Relay {
     }
 
     fn on_close(self: &Arc<Self>, relayed: Relayed) -> Option<Later<()>> {
-        if !relayed.to_close {
-            return None;
+        if relayed.to_close {
+            self.leaving.fetch_add(1, Ordering::Relaxed);
+            // Its receiver lives as long as the relay serves.
+            let _ = self.left[relayed.carried_by].send(relayed.user);
         }
-        let relay = Arc::clone(self);
-        Some(Box::pin(async move {
-            let close = Demand::Close { user: relayed.user };
-            if relay.ask(&close).await.is_err() {
-                relay.unavailable.add(1);
-            }
-        }))
+        None
     }
 
     fn closing_message(&self, _: &Relayed) -> Bytes {
@@ -307,9 +346,11 @@ pub(crate) async fn serve(
     let (relay, requests) = Relay::new(options);
     let relay = Arc::new(relay);
     let mut tasks = JoinSet::new();
-    for (requests, connection) in requests.into_iter().zip(&relay.upstreams) {
-        let (connection, address, wait) = (Arc::clone(connection), upstream.to_owned(), relay.wait);
+    for (place, (requests, left)) in requests.into_iter().enumerate() {
+        let (connection, address) = (Arc::clone(&relay.upstreams[place]), upstream.to_owned());
+        let wait = relay.wait;
         tasks.spawn(async move { keep_open(&connection, requests, &address, wait).await });
+        tasks.spawn(Arc::clone(&relay).close_accounts(place, left));
     }
     for game in GameId::all(relay.news.len()) {
         let (relay, address) = (Arc::clone(&relay), upstream.to_owned());
@@ -323,10 +364,20 @@ pub(crate) async fn serve(
     reactor.message_max = reactor.message_max.saturating_sub(HEAD_MAX).max(1);
     let serving = Arc::clone(&relay);
     let work = move |context| reactor::serve(Arc::clone(&serving), reactor.clone(), context);
+    let mut stopping = None;
     server::serve(&options.server, work, ready, shutdown, || {
         relay.drain.begin();
+        stopping = Some(Instant::now());
     })
     .await?;
+    let closed = async {
+        while relay.leaving.load(Ordering::Relaxed) > 0 {
+            tokio::time::sleep(LOOK).await;
+        }
+    };
+    // Whoever is left when the time is over keeps an account.
+    let end = stopping.unwrap_or_else(Instant::now) + options.server.stop_within;
+    let _ = timeout_at(end, closed).await;
     drop(tasks);
     Ok(Report {
         connections: relay.connections.opened.get(),

@@ -7,6 +7,7 @@ use tokio::sync::Notify;
 
 use super::MarketError;
 use super::delay::Delay;
+use super::leaving::Leaving;
 use super::metrics::Metrics;
 use super::options::{Broadcast, Listing, MarketOptions};
 use super::outside::Outside;
@@ -35,6 +36,8 @@ pub(crate) struct MarketState {
     /// Least bytes of a distribution's text.
     pub(crate) broadcast_bytes_min: usize,
     pub(crate) drain: Drain,
+    /// Users who have left.
+    pub(crate) leaving: Leaving,
     connections: AtomicU64,
     /// By game: holds a permit when the distribution may have changed since it was last looked at.
     touched: Vec<Notify>,
@@ -112,6 +115,7 @@ impl MarketState {
             distribution: options.distribution,
             broadcast_bytes_min: options.broadcast_size,
             drain: Drain::default(),
+            leaving: Leaving::default(),
             connections: AtomicU64::new(0),
             touched: (0..options.games).map(|_| Notify::new()).collect(),
             recorded: Notify::new(),

@@ -49,8 +49,13 @@ pub(crate) trait Store: Send + Sync {
     /// The balance in cents of `user`, whose account is opened if there was none.
     fn open_account<'a>(&'a self, user: &'a User) -> Answer<'a, u64>;
 
-    /// Closes an account, now or as soon as its last stake has ended.
-    fn close_account<'a>(&'a self, user: &'a User) -> Answer<'a, ()>;
+    /// Closes accounts, each now or as soon as its last stake has ended.
+    fn close_accounts<'a>(&'a self, users: &'a [User]) -> Answer<'a, ()>;
+
+    /// Closes an account.
+    fn close_account<'a>(&'a self, user: &'a User) -> Answer<'a, ()> {
+        self.close_accounts(std::slice::from_ref(user))
+    }
 
     /// Takes a prediction, or says why not.
     fn predict<'a>(&'a self, prediction: &'a Prediction) -> Answer<'a, Verdict>;

@@ -84,10 +84,13 @@ impl Store for Slow {
         })
     }
 
-    fn close_account<'a>(&'a self, user: &'a User) -> Answer<'a, ()> {
+    fn close_accounts<'a>(&'a self, users: &'a [User]) -> Answer<'a, ()> {
         Box::pin(async move {
             tokio::task::yield_now().await;
-            self.inner.close_account(user).await
+            if self.away.load(Ordering::Relaxed) {
+                return Err(StoreError::Unavailable("away".to_owned()));
+            }
+            self.inner.close_accounts(users).await
         })
     }
 

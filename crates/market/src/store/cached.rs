@@ -367,8 +367,8 @@ impl Store for Cached {
         self.inner.open_account(user)
     }
 
-    fn close_account<'a>(&'a self, user: &'a User) -> Answer<'a, ()> {
-        self.inner.close_account(user)
+    fn close_accounts<'a>(&'a self, users: &'a [User]) -> Answer<'a, ()> {
+        self.inner.close_accounts(users)
     }
 
     fn predict<'a>(&'a self, prediction: &'a Prediction) -> Answer<'a, Verdict> {

@@ -61,9 +61,10 @@ impl Store for Memory {
         Box::pin(async { self.books().open_account(user) })
     }
 
-    fn close_account<'a>(&'a self, user: &'a User) -> Answer<'a, ()> {
+    fn close_accounts<'a>(&'a self, users: &'a [User]) -> Answer<'a, ()> {
         Box::pin(async {
-            self.books().close_account(user);
+            let mut books = self.books();
+            users.iter().for_each(|user| books.close_account(user));
             Ok(())
         })
     }

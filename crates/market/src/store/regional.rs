@@ -356,8 +356,8 @@ impl Store for Regional {
         self.ledger.open_account(user)
     }
 
-    fn close_account<'a>(&'a self, user: &'a User) -> Answer<'a, ()> {
-        self.ledger.close_account(user)
+    fn close_accounts<'a>(&'a self, users: &'a [User]) -> Answer<'a, ()> {
+        self.ledger.close_accounts(users)
     }
 
     fn predict<'a>(&'a self, prediction: &'a Prediction) -> Answer<'a, Verdict> {

@@ -25,7 +25,7 @@ use crate::books::Books;
 use crate::ledger::Money;
 use crate::transactions::{Prediction, Settlement, StoreError, Verdict};
 use bus::model::{Event, Game, GameId, Placed, Pool, PoolId, User};
-use server::database::{DatabaseKind, ServerAddress, connect_all};
+use server::database::{DatabaseKind, ServerAddress, Value, connect_all};
 
 use accounts::Accounts;
 use dialect::Dialect;
@@ -360,10 +360,11 @@ impl Store for Sql {
         }))
     }
 
-    fn close_account<'a>(&'a self, user: &'a User) -> Answer<'a, ()> {
-        let name = self.accounts.name(user);
+    fn close_accounts<'a>(&'a self, users: &'a [User]) -> Answer<'a, ()> {
+        let dialect = self.accounts.dialect;
+        let names: Vec<Value> = users.iter().map(|user| self.accounts.name(user)).collect();
         Box::pin(self.write(Call::CloseAccount, move |session| {
-            accounts::close(session, &name)
+            accounts::close(session, dialect, &names)
         }))
     }
 

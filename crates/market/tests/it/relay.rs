@@ -185,3 +185,31 @@ async fn only_relays_may_use_their_door() {
     let closed = stranger.message().await;
     assert!(closed.is_close(), "{closed:?}");
 }
+
+#[tokio::test]
+async fn an_account_is_closed_though_the_line_was_cut_when_its_user_left() {
+    let market = Market::start(calm()).await;
+    let (address, cut) = line(market.address).await;
+    let relay = relay(address).await;
+    let mut fan = relay.connect().await;
+    fan.ask(JOIN).await;
+    assert_eq!(market.metric("market_money_expected").await, 100_000.0);
+    cut.send(true).unwrap();
+    soon(async {
+        while get(relay.address, "/healthz").await.0 == 200 {
+            sleep(Duration::from_millis(10)).await;
+        }
+        drop(fan);
+        while relay.metric("market_connections").await > 0.0 {
+            sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+    cut.send(false).unwrap();
+    soon(async {
+        while market.metric("market_money_expected").await != 0.0 {
+            sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+}

@@ -13,6 +13,8 @@ use crate::transactions::StoreError;
 use bus::model::User;
 use server::database::{SqlError, Value};
 
+/// Most accounts that are closed by one statement.
+const CLOSED_MAX: usize = 256;
 /// How often an account is looked up that others open or close at the same time.
 const TRIES: usize = 4;
 /// The verdict of a procedure if no account may be opened.
@@ -170,10 +172,25 @@ pub(super) fn full() -> Failure {
     })
 }
 
-/// Has an account closed, now or as soon as its last stake has ended.
-pub(super) fn close(session: &mut Session<'_>, name: &Value) -> Result<(), Failure> {
-    session.change(
-        "UPDATE market_accounts SET closing = 1 WHERE name = ?",
-        std::slice::from_ref(name),
-    )
+/// Has accounts closed, each now or as soon as its last stake has ended.
+pub(super) fn close(
+    session: &mut Session<'_>,
+    dialect: &Dialect,
+    names: &[Value],
+) -> Result<(), Failure> {
+    if let [name] = names {
+        return session.change(
+            "UPDATE market_accounts SET closing = 1 WHERE name = ?",
+            std::slice::from_ref(name),
+        );
+    }
+    for names in names.chunks(CLOSED_MAX) {
+        // One statement for any number of them, which the server prepares once: the last one is named again.
+        let last = names.last().cloned().into_iter();
+        let filled = names.iter().cloned().chain(last.cycle());
+        let filled: Vec<Value> = filled.take(CLOSED_MAX).collect();
+        let places = vec!["?"; CLOSED_MAX].join(", ");
+        session.change(&dialect.close_accounts.replace("{names}", &places), &filled)?;
+    }
+    Ok(())
 }

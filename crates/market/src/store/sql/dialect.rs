@@ -41,6 +41,8 @@ pub(super) struct Dialect {
     /// A settled pool: game, outcome, its three sums, winners, score and number of its event; and, in rows of their
     /// own, what it pays to accounts whose names are like this: name, stake, amount.
     pub(super) closed: &'static str,
+    /// Has the accounts of some names closed, which are locked in the order of their ids where that can be said.
+    pub(super) close_accounts: &'static str,
     /// Adds to the accounts what a pool pays.
     pub(super) pay: &'static str,
     /// Opens or finds an account in one round trip.

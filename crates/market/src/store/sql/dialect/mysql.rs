@@ -150,6 +150,7 @@ pub(super) const DIALECT: Dialect = Dialect {
         WHERE p.id = ? AND p.outcome IS NOT NULL",
     pay: "UPDATE market_payouts p STRAIGHT_JOIN market_accounts a ON a.id = p.account \
         SET a.balance = a.balance + p.amount, a.staked = a.staked - p.staked WHERE p.pool = ?",
+    close_accounts: "UPDATE market_accounts SET closing = 1 WHERE name IN ({names})",
     call_open: "CALL market_open(?, ?, ?)",
     call_predict: "CALL market_predict(?, ?, ?, ?, ?, ?, ?)",
     call_accept: "CALL market_accept(?, ?, ?, ?, ?, ?, ?)",

@@ -146,6 +146,8 @@ pub(super) const DIALECT: Dialect = Dialect {
         WHERE p.id = ? AND p.outcome IS NOT NULL",
     pay: "UPDATE market_accounts a SET balance = a.balance + p.amount, staked = a.staked - p.staked \
         FROM market_payouts p WHERE p.account = a.id AND p.pool = ?",
+    close_accounts: "UPDATE market_accounts SET closing = 1 WHERE id IN \
+        (SELECT id FROM market_accounts WHERE name IN ({names}) ORDER BY id FOR UPDATE)",
     call_open: "SELECT v_verdict, v_balance, v_opened FROM market_open(?, ?, ?)",
     call_predict: "SELECT v_verdict, v_balance, v_opened, v_open \
         FROM market_predict(?, ?, ?, ?, ?, ?, ?)",

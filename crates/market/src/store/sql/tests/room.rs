@@ -84,3 +84,22 @@ fn accounts_are_counted_in_blocks_where_ids_are_high() {
         });
     }
 }
+
+#[test]
+fn accounts_of_many_are_closed_together() {
+    for database in Database::each() {
+        let store = database.open();
+        let users: Vec<User> = (0..300).map(User::Connection).collect();
+        run(async {
+            for user in &users {
+                store.open_account(user).await.unwrap();
+            }
+            store.open_account(&named("stays")).await.unwrap();
+            store.close_accounts(&users).await.unwrap();
+            let trips = store.metrics().master.of(Call::CloseAccount);
+            assert_eq!(trips.statements.get(), 2);
+            let money = store.audit().await.unwrap();
+            assert_eq!((money.balances, money.withdrawn), (1000, 300_000));
+        });
+    }
+}
