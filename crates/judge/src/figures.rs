@@ -14,6 +14,7 @@ use record::schema::{Ending, Event, EventKind, RegionTally, RunInfo, SeriesRow, 
 use stats::censored::Censored;
 use stats::hist::LogHistogram;
 
+use crate::limits::FLOW_SECONDS_MAX;
 use crate::names;
 use intervals::Stated;
 pub(crate) use part::Part;
@@ -68,6 +69,13 @@ pub struct Flow {
     pub connected: u64,
     /// Sum of the times that took, in seconds.
     pub connect_s: f64,
+}
+
+impl Flow {
+    /// The mean response time of what was answered in it, in seconds; `None`: nothing was.
+    pub(crate) fn mean_response_s(&self) -> Option<f64> {
+        (self.answered > 0).then(|| self.response_s / self.answered as f64)
+    }
 }
 
 /// One measure in one phase.
@@ -266,6 +274,18 @@ impl Figures {
     /// When the last phase was to end.
     pub fn planned_end_ns(&self) -> u64 {
         self.info.phases.last().map_or(0, |p| p.end_ns)
+    }
+
+    /// The flow of each second of the load; empty if the record does not say.
+    /// [`flow`](Figures::flow) ends with the last operation, which may be earlier.
+    pub(crate) fn planned_flow(&self) -> Vec<Flow> {
+        let planned_s = self.planned_end_ns().min(self.ended_ns()) / 1_000_000_000;
+        if self.flow.is_empty() || planned_s > FLOW_SECONDS_MAX as u64 {
+            return Vec::new();
+        }
+        let mut flow = self.flow.clone();
+        flow.resize(planned_s as usize, Flow::default());
+        flow
     }
 
     /// How long a phase, or all of them, ran: the planned time as far as the run got, without the

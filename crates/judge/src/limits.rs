@@ -123,6 +123,11 @@ pub const SILENT_TIMES_RESPONSE: f64 = 3.0;
 /// … and as many answers were to be expected in the time: of exponential times none comes by chance once in
 /// 22,000.
 pub const SILENT_ANSWERS_EXPECTED_MIN: f64 = 10.0;
+/// Answers after a silence do not say how long a response usually takes if this many requests waited in it on average …
+pub const SILENT_STOP_WAITING_MIN: u64 = 10;
+/// … and as many answers were to be expected in it, by the median of a second: independent ones stay away by chance
+/// once in 500 million.
+pub const SILENT_STOP_ANSWERS_MIN: u64 = 20;
 /// A loop that closed an interval so late did not run for so long, and knows nothing of its target's silence.
 pub const SILENT_CLOSED_LATE_NS_MAX: u64 = 500_000_000;
 /// Seconds of a run whose requests are counted one by one: four days.

@@ -35,8 +35,7 @@ struct Saturation {
 
 /// The finding, if the target fell behind.
 pub(crate) fn found(figures: &Figures) -> Option<Finding> {
-    let planned_s = figures.planned_end_ns().min(figures.ended_ns()) / 1_000_000_000;
-    let flow = figures.flow.get(..planned_s as usize)?;
+    let flow = &figures.planned_flow();
     let held = figures.series.iter().any(|row| row.users_held > 0);
     let saturation = match held && connects_slowed(flow) {
         true => saturation(&with_unstarted(figures, flow)),
@@ -75,12 +74,13 @@ pub(crate) fn blame(figures: &Figures, findings: &mut Vec<Finding>) {
         // With both at once nothing is known of the target.
         return;
     }
-    let silence = silence::found(figures);
-    let stopped_s = silence.filter(|s| s.is_last).map(|s| s.since_s as f64);
+    let silences = silence::found(figures);
+    let stopped = silences.iter().find(|silence| silence.is_last);
+    let stopped_s = stopped.map(|silence| silence.since_s as f64);
     // A target that stopped has fallen behind since: that says less.
     let since = |f: &Finding| f.evidence.get("since_s").copied().unwrap_or(0.0);
     let saturated = found(figures).filter(|f| stopped_s.is_none_or(|at| since(f) < at));
-    let limits: Vec<Finding> = silence
+    let limits: Vec<Finding> = silences
         .iter()
         .map(silence::finding_of)
         .chain(saturated)

@@ -9,7 +9,7 @@ use crate::figures::{Figures, Flow};
 use crate::finding::finding;
 use crate::limits::{
     SILENT_ANSWERS_EXPECTED_MIN, SILENT_CLOSED_LATE_NS_MAX, SILENT_SECONDS_MIN,
-    SILENT_TIMES_RESPONSE,
+    SILENT_STOP_ANSWERS_MIN, SILENT_STOP_WAITING_MIN, SILENT_TIMES_RESPONSE,
 };
 
 /// The code of a silence that lasted to the end of the last phase.
@@ -24,16 +24,18 @@ pub(crate) struct Silence {
     /// Its first second.
     pub(crate) since_s: usize,
     seconds: usize,
+    /// Requests × seconds that they waited in it.
+    waited_s: u64,
     /// Requests that waited when it ended.
     waiting: u64,
     /// It lasted to the end of the last phase.
     pub(crate) is_last: bool,
 }
 
-/// The longest silence that response times and chance do not explain.
-pub(crate) fn found(figures: &Figures) -> Option<Silence> {
-    let planned_s = figures.planned_end_ns().min(figures.ended_ns()) / 1_000_000_000;
-    let flow = figures.flow.get(..planned_s as usize)?;
+/// Silences that response times and chance do not explain: the one that lasted to the end first, then the longest
+/// of the others.
+pub(crate) fn found(figures: &Figures) -> Vec<Silence> {
+    let flow = figures.planned_flow();
     // A generator that did not run either knows nothing of the target.
     let away = figures
         .series
@@ -42,7 +44,7 @@ pub(crate) fn found(figures: &Figures) -> Option<Silence> {
     let away: HashSet<usize> = away
         .map(|row| (row.start_ns / 1_000_000_000) as usize)
         .collect();
-    longest(flow, &away)
+    unexplained(&flow, &away)
 }
 
 /// What a silence says of the target.
@@ -72,152 +74,171 @@ pub(crate) fn finding_of(silence: &Silence) -> Finding {
 }
 
 /// `away`: seconds in which the generator did not run.
-fn longest(flow: &[Flow], away: &HashSet<usize>) -> Option<Silence> {
-    let mut longest: Option<Silence> = None;
-    let mut backlog: u64 = 0;
-    let mut current: Option<Silence> = None;
-    let mut waited_s = 0.0;
-    for (at, second) in flow.iter().enumerate() {
-        let before = backlog;
-        backlog = (backlog + second.due).saturating_sub(second.ended);
-        if second.answered > 0 || before == 0 || away.contains(&at) {
-            (current, waited_s) = (None, 0.0);
+fn unexplained(flow: &[Flow], away: &HashSet<usize>) -> Vec<Silence> {
+    let slowest = Slowest::of(flow);
+    let mut stopped = None;
+    let mut stalled: Option<Silence> = None;
+    for silence in silences(flow, away) {
+        if !slowest.is_unexplained(&silence) {
             continue;
         }
-        waited_s += before as f64;
-        let silence = Silence {
-            since_s: current.map_or(at, |silence| silence.since_s),
-            seconds: current.map_or(1, |silence| silence.seconds + 1),
-            waiting: backlog,
-            is_last: at + 1 == flow.len(),
-        };
-        current = Some(silence);
-        let is_longest = longest.is_none_or(|known| silence.seconds > known.seconds);
-        if is_longest && is_unexplained(flow, &silence, waited_s) {
-            longest = Some(silence);
+        if silence.is_last {
+            stopped = Some(silence);
+        } else if stalled.is_none_or(|known| silence.seconds > known.seconds) {
+            stalled = Some(silence);
         }
     }
-    longest
+    stopped.into_iter().chain(stalled).collect()
 }
 
-/// True of a silence that is long for a target with these response times: as many requests, waiting for as
-/// long, would otherwise have had answers. `waited_s`: requests × seconds.
-fn is_unexplained(flow: &[Flow], silence: &Silence, waited_s: f64) -> bool {
-    // The answers right after a silence are late because of it.
-    let after = silence.since_s + silence.seconds;
-    let others = flow
-        .iter()
-        .enumerate()
-        .filter(|(at, second)| second.answered > 0 && !(silence.since_s..=after).contains(at));
-    let slowest_s = others
-        .map(|(_, second)| second.response_s / second.answered as f64)
-        .reduce(f64::max);
-    slowest_s.is_some_and(|slowest_s| {
-        silence.seconds >= SILENT_SECONDS_MIN
-            && silence.seconds as f64 >= SILENT_TIMES_RESPONSE * slowest_s
-            && waited_s >= SILENT_ANSWERS_EXPECTED_MIN * slowest_s
-    })
+/// All times in which nothing was answered although requests waited, and the generator ran.
+fn silences(flow: &[Flow], away: &HashSet<usize>) -> Vec<Silence> {
+    let waiting = waiting(flow);
+    let mut all = Vec::new();
+    let mut current: Option<Silence> = None;
+    for (at, second) in flow.iter().enumerate() {
+        if second.answered > 0 || waiting[at] == 0 || away.contains(&at) {
+            all.extend(current.take());
+            continue;
+        }
+        let so_far = current.unwrap_or(Silence {
+            since_s: at,
+            seconds: 0,
+            waited_s: 0,
+            waiting: 0,
+            is_last: false,
+        });
+        current = Some(Silence {
+            seconds: so_far.seconds + 1,
+            waited_s: so_far.waited_s + waiting[at],
+            waiting: waiting[at + 1],
+            is_last: at + 1 == flow.len(),
+            ..so_far
+        });
+    }
+    all.extend(current);
+    all
+}
+
+/// Requests that waited at the beginning of each second, and at the end of the last.
+fn waiting(flow: &[Flow]) -> Vec<u64> {
+    let ends = flow.iter().scan(0_u64, |waiting, second| {
+        *waiting = (*waiting + second.due).saturating_sub(second.ended);
+        Some(*waiting)
+    });
+    std::iter::once(0).chain(ends).collect()
+}
+
+/// The longest mean response times of seconds up to each one, and from each one on, without those that are long
+/// because the target had stopped.
+struct Slowest {
+    /// Of the seconds before this one.
+    before: Vec<Option<f64>>,
+    /// Of this second and all later ones.
+    from: Vec<Option<f64>>,
+}
+
+impl Slowest {
+    fn of(flow: &[Flow]) -> Slowest {
+        let late = late_after_stops(flow);
+        let means: Vec<Option<f64>> = flow
+            .iter()
+            .zip(late)
+            .map(|(second, late)| second.mean_response_s().filter(|_| !late))
+            .collect();
+        let longer = |longest: &mut Option<f64>, mean: &Option<f64>| {
+            *longest = match (*longest, *mean) {
+                (Some(a), Some(b)) => Some(a.max(b)),
+                (a, b) => a.or(b),
+            };
+            Some(*longest)
+        };
+        let before = std::iter::once(None).chain(means.iter().scan(None, longer));
+        let from = std::iter::once(None).chain(means.iter().rev().scan(None, longer));
+        let mut from: Vec<Option<f64>> = from.collect();
+        from.reverse();
+        Slowest {
+            before: before.collect(),
+            from,
+        }
+    }
+
+    /// True of a silence that is long for a target with these response times: as many requests, waiting for as
+    /// long, would otherwise have had answers.
+    fn is_unexplained(&self, silence: &Silence) -> bool {
+        // The answers right after a silence are late because of it.
+        let after = silence.since_s + silence.seconds + 1;
+        let later = self.from.get(after).copied().flatten();
+        let slowest_s = match (self.before[silence.since_s], later) {
+            (Some(a), Some(b)) => Some(a.max(b)),
+            (a, b) => a.or(b),
+        };
+        slowest_s.is_some_and(|slowest_s| {
+            silence.seconds >= SILENT_SECONDS_MIN
+                && silence.seconds as f64 >= SILENT_TIMES_RESPONSE * slowest_s
+                && silence.waited_s as f64 >= SILENT_ANSWERS_EXPECTED_MIN * slowest_s
+        })
+    }
+}
+
+/// Seconds whose answers are late because the target had stopped: what waited through that time, and what is due
+/// until that is worked off. They do not say how long a response usually takes.
+///
+/// A stop is a silence that no mixture of short and long requests makes: many waited, and so many answers were to be
+/// expected by the usual number of a second that none is no chance. Where few wait, long requests make silences
+/// themselves, and their times must count.
+fn late_after_stops(flow: &[Flow]) -> Vec<bool> {
+    let answered = usually_answered(flow);
+    let waiting = waiting(flow);
+    let mut stops = silences(flow, &HashSet::new())
+        .into_iter()
+        .filter(|silence| silence.is_stop(answered))
+        .peekable();
+    let mut last: Option<CatchingUp> = None;
+    let mut late = Vec::with_capacity(flow.len());
+    for (at, second) in flow.iter().enumerate() {
+        if let Some(stop) = stops.next_if(|stop| stop.since_s + stop.seconds == at) {
+            last = Some(CatchingUp {
+                since_s: at as f64,
+                few: waiting[stop.since_s],
+                most: waiting[at].max(waiting[at + 1]),
+                is_over: false,
+            });
+        }
+        late.push(last.as_mut().is_some_and(|last| {
+            last.is_over |= waiting[at] <= last.few || waiting[at] > last.most;
+            let waited_s = second.mean_response_s().unwrap_or(0.0);
+            !last.is_over || at as f64 - waited_s < last.since_s
+        }));
+    }
+    late
+}
+
+/// The time after a stop.
+struct CatchingUp {
+    since_s: f64,
+    /// As many waited before the stop: then the rest is worked off.
+    few: u64,
+    /// As many waited after it. If more do, that has another cause.
+    most: u64,
+    is_over: bool,
+}
+
+/// The median of the answers of a second, of those that had any.
+fn usually_answered(flow: &[Flow]) -> u64 {
+    let answered = flow.iter().map(|second| second.answered);
+    let mut answered: Vec<u64> = answered.filter(|&answered| answered > 0).collect();
+    answered.sort_unstable();
+    answered.get(answered.len() / 2).copied().unwrap_or(0)
+}
+
+impl Silence {
+    fn is_stop(&self, usually_answered: u64) -> bool {
+        let seconds = self.seconds as u64;
+        self.waited_s >= SILENT_STOP_WAITING_MIN * seconds
+            && usually_answered * seconds >= SILENT_STOP_ANSWERS_MIN
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Seconds of a closed load of 64 that gets 640 answers a second of 100 ms each.
-    fn closed(seconds: usize) -> Vec<Flow> {
-        let second = Flow {
-            due: 640,
-            answered: 640,
-            ended: 640,
-            response_s: 64.0,
-            ..Flow::default()
-        };
-        let mut flow = vec![second; seconds];
-        flow[0].due += 64;
-        flow
-    }
-
-    fn freeze(flow: &mut [Flow]) {
-        for second in flow {
-            *second = Flow::default();
-        }
-    }
-
-    #[test]
-    fn a_closed_load_that_gets_no_more_answers_is_a_silence() {
-        let mut flow = closed(30);
-        assert_eq!(longest(&flow, &HashSet::new()), None);
-        freeze(&mut flow[12..]);
-        let silence = longest(&flow, &HashSet::new()).unwrap();
-        assert_eq!((silence.since_s, silence.seconds), (12, 18));
-        assert_eq!((silence.waiting, silence.is_last), (64, true));
-    }
-
-    #[test]
-    fn a_stall_ends_with_the_next_answer() {
-        let mut flow = closed(30);
-        freeze(&mut flow[12..17]);
-        flow[17].response_s = 64.0 * 5.1;
-        let silence = longest(&flow, &HashSet::new()).unwrap();
-        assert_eq!((silence.since_s, silence.seconds), (12, 5));
-        assert!(!silence.is_last);
-        let mut short = closed(30);
-        freeze(&mut short[12..13]);
-        assert_eq!(longest(&short, &HashSet::new()), None);
-    }
-
-    #[test]
-    fn a_generator_that_did_not_run_knows_of_no_silence() {
-        let mut flow = closed(30);
-        freeze(&mut flow[12..17]);
-        flow[17].response_s = 64.0 * 5.1;
-        let away = HashSet::from([12, 13, 14, 15]);
-        assert_eq!(longest(&flow, &away), None);
-        // A shorter silence of the target's remains.
-        freeze(&mut flow[20..23]);
-        let silence = longest(&flow, &away).unwrap();
-        assert_eq!((silence.since_s, silence.seconds), (20, 3));
-    }
-
-    #[test]
-    fn timeouts_do_not_end_a_silence() {
-        let mut flow = closed(30);
-        freeze(&mut flow[12..]);
-        for second in &mut flow[13..] {
-            (second.due, second.ended) = (64, 64);
-        }
-        assert_eq!(
-            longest(&flow, &HashSet::new()).map(|silence| silence.seconds),
-            Some(18)
-        );
-    }
-
-    #[test]
-    fn response_times_and_pauses_explain_a_silence() {
-        // One user whose requests take 4 s each: three seconds of four have no answer.
-        let slow: Vec<Flow> = (0..60)
-            .map(|at| Flow {
-                due: u64::from(at % 4 == 0),
-                answered: u64::from(at % 4 == 3),
-                ended: u64::from(at % 4 == 3),
-                response_s: if at % 4 == 3 { 4.0 } else { 0.0 },
-                ..Flow::default()
-            })
-            .collect();
-        assert_eq!(longest(&slow, &HashSet::new()), None);
-        // Nobody waits while all think.
-        let mut idle = closed(30);
-        idle[11].ended += 64;
-        idle[11].answered += 64;
-        freeze(&mut idle[12..20]);
-        assert_eq!(longest(&idle, &HashSet::new()), None);
-    }
-
-    #[test]
-    fn a_target_that_never_answered_is_not_silent_but_dead() {
-        let mut flow = closed(30);
-        freeze(&mut flow);
-        flow[0].due = 64;
-        assert_eq!(longest(&flow, &HashSet::new()), None);
-    }
-}
+mod tests;
