@@ -28,6 +28,15 @@ fn own_retransmits(figures: &Figures) -> Option<u64> {
     (last.tcp_connections > 0).then_some(last.tcp_retransmits)
 }
 
+/// Connection attempts that ended: with regions, each has a measure of its own.
+fn connections_ended(figures: &Figures) -> u64 {
+    let measures = 0..figures.info.measures.len();
+    let connects = measures.filter(|&measure| figures.kind(measure) == "connect");
+    connects
+        .map(|measure| figures.cell(None, measure).ended())
+        .sum()
+}
+
 /// Connects that had to be requested again.
 fn connects(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
     let own = own_retransmits(figures).unwrap_or(u64::MAX);
@@ -36,9 +45,7 @@ fn connects(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
     }
     let again = health.host_syn_retransmits.min(own);
     let drops = health.host_listen_drops;
-    // The measure number 0 is that of connections.
-    let tried = figures.cell(None, 0).ended();
-    let told = drops > 0 || is_worth_telling(again, tried);
+    let told = drops > 0 || is_worth_telling(again, connections_ended(figures));
     if !told {
         return None;
     }

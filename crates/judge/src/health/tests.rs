@@ -614,6 +614,26 @@ fn a_few_repeated_syns_of_many_connects_are_not_worth_a_word() {
 }
 
 #[test]
+fn repeated_syns_count_against_the_connections_of_all_regions() {
+    let mut figures = figures();
+    let mut south = figures.info.measures[0].clone();
+    south.name = "connect (region=south)".to_owned();
+    figures.info.measures.push(south);
+    let mut figures = Figures::new(figures.info, figures.series, figures.events);
+    succeed(&mut figures, 0, 0, 1_000, MS, 0);
+    succeed(&mut figures, 0, REQUEST, 6_000, 10 * MS, 0);
+    succeed(&mut figures, 0, 2, 9_000, MS, 0);
+    let is_told = |figures: &Figures| {
+        let findings = judged(figures).findings;
+        findings.iter().any(|f| f.code == "host-syn-retransmits")
+    };
+    figures.series[6].host_syn_retransmits = 10;
+    assert!(!is_told(&figures));
+    figures.series[6].host_syn_retransmits = 11;
+    assert!(is_told(&figures));
+}
+
+#[test]
 fn memory_that_ran_short_ends_the_ramp_and_the_trust() {
     let mut figures = figures();
     let pressure = EventKind::MemoryPressure {
