@@ -6,19 +6,19 @@
 //! ([`stats::permute`]), so that the chance of *any* false finding in the whole comparison is α.
 
 use stats::multiple;
-use stats::permute::{Permutations, distance_t, max_t, paired_t, two_sample_t};
+use stats::permute::{Permutations, distance_t, max_t, paired_t, two_sample_t, two_sample_t_of};
 use stats::rng::{Purpose, Rng};
 use stats::student;
 
 use super::change::{Change, Figure, Rule, WindowMeans};
 use super::read::Measured;
-use super::unit::Unit;
+use super::unit::{Ends, Rate, Unit};
 use super::{ComparedRun, Options, neighbours};
 
 /// Permutations of runs that are gone through at most; of more, this many are drawn.
 const DEALINGS_MAX: usize = 10_000;
 /// Differences below this share are never looked for: a third of it, or of the tolerance where that
-/// is more, is added to standard errors.
+/// is more, is added to standard errors, or is the least one under Student's rule.
 const FLOOR_MIN: f64 = 0.001;
 /// Quantiles among which the greatest change of a distribution is sought: each twentieth, and p99.
 const GRID: usize = 20;
@@ -43,6 +43,9 @@ pub(crate) struct Component {
     change: Change,
     /// By unit, the baseline's first, so transformed that differences are shares.
     values: Vec<f64>,
+    /// The standard error of the difference that shares have by their counts alone. Where failures are rare, all runs
+    /// but one may have none: then nothing scatters, and the next failure is no surprise for all that.
+    counted_error: Option<f64>,
     /// Of a shape.
     distances: Vec<Vec<f64>>,
 }
@@ -53,7 +56,7 @@ pub(crate) fn components(sides: &Sides, rule: Rule, options: &Options) -> Vec<Co
     if sides.units().all(|unit| unit.rate.is_some()) {
         figures.push(Figure::Rate);
     }
-    if sides.units().all(|unit| unit.error_rate.is_some()) {
+    if sides.units().all(|unit| unit.ends.is_some()) {
         figures.push(Figure::ErrorRate);
     }
     let mut all: Vec<Component> = figures
@@ -64,6 +67,7 @@ pub(crate) fn components(sides: &Sides, rule: Rule, options: &Options) -> Vec<Co
                 .units()
                 .map(|unit| transformed(figure, unit))
                 .collect(),
+            counted_error: (figure == Figure::ErrorRate).then(|| counted_error(sides)),
             distances: Vec::new(),
         })
         .collect();
@@ -72,6 +76,7 @@ pub(crate) fn components(sides: &Sides, rule: Rule, options: &Options) -> Vec<Co
         all.push(Component {
             change: shape(sides),
             values: Vec::new(),
+            counted_error: None,
             distances: sides.distances.clone(),
         });
     }
@@ -131,6 +136,15 @@ pub(crate) fn decide(
     measures.into_iter().map(of_measure).collect()
 }
 
+/// The standard error of the difference of transformed shares of failed operations, if these are independent.
+fn counted_error(sides: &Sides) -> f64 {
+    let of_mean = |units: &[Unit]| {
+        let ends = units.iter().map(|unit| unit.ends.unwrap_or_default());
+        ends.map(Ends::variance).sum::<f64>() / (units.len() as f64).powi(2)
+    };
+    (of_mean(&sides.baseline) + of_mean(&sides.candidate)).sqrt()
+}
+
 /// t, p and corrected p of each component.
 fn test(
     components: &[&Component],
@@ -156,7 +170,9 @@ fn test(
             (by_component(&|c| t(c, &seen)), found.p, found.p_adjusted)
         }
         Rule::Student => {
-            let t = by_component(&|c| two_sample_t(&c.values, &seen, 0.0));
+            let t = by_component(&|c| {
+                two_sample_t_of(&c.values, &seen, c.counted_error.unwrap_or(floor))
+            });
             let degrees = (first + second - 2) as f64;
             let p: Vec<f64> = t
                 .iter()
@@ -248,8 +264,8 @@ pub(crate) fn plain(figure: Figure, unit: &Unit) -> f64 {
     match figure {
         Figure::Mean | Figure::Shape => unit.sample.mean(),
         Figure::Quantile(q) => unit.sample.quantile(q),
-        Figure::Rate => unit.rate.unwrap_or(0.0),
-        Figure::ErrorRate => unit.error_rate.unwrap_or(0.0),
+        Figure::Rate => unit.rate.map_or(0.0, Rate::per_second),
+        Figure::ErrorRate => unit.ends.map_or(0.0, Ends::error_rate),
     }
 }
 
@@ -259,7 +275,7 @@ pub(crate) fn transformed(figure: Figure, unit: &Unit) -> f64 {
     let plain = plain(figure, unit);
     match figure {
         Figure::ErrorRate => plain.clamp(0.0, 1.0).sqrt().asin(),
-        Figure::Rate => plain.max(f64::MIN_POSITIVE).ln(),
+        Figure::Rate => unit.rate.map_or(0.0, Rate::ln),
         _ => plain.max(LEAST_NS).ln(),
     }
 }

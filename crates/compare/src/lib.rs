@@ -54,9 +54,9 @@ use decide::{Component, Sides, components, decide};
 use judge::JudgeError;
 #[cfg(test)]
 use judge::{Figures, judge_figures};
-use read::{Ends, Measured, Span};
+use read::{Measured, Span};
 use stats::sample::Sample;
-use unit::Unit;
+use unit::{Ends, Rate, Unit};
 
 /// Runs of one comparison at most: there are half as many pairs as their square.
 pub const RUNS_MAX: usize = 100;
@@ -481,7 +481,7 @@ fn figures(measured: &Measured, unit: Option<&Unit>, options: &Options) -> RunFi
     let sample = unit.map(|unit| &unit.sample);
     RunFigures {
         count: measured.count(),
-        rate: unit.map_or(Some(0.0), |unit| unit.rate),
+        rate: unit.map_or(Some(0.0), |unit| unit.rate.map(Rate::per_second)),
         error_rate: measured.ends.map(Ends::error_rate),
         all: measured.all_operations(&options.quantiles),
         mean_ns: sample.map(Sample::mean),

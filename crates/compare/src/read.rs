@@ -10,7 +10,7 @@ use stats::censored::{Censored, Quantile};
 use stats::hist::LogHistogram;
 use stats::sample::{Edge, Sample};
 
-use super::unit::Unit;
+use super::unit::{Ends, Rate, Unit};
 use super::{AllOperations, Options, Source, Time};
 use judge::JudgeError;
 
@@ -41,13 +41,6 @@ pub(crate) enum Times {
     Histograms(Vec<LogHistogram>),
 }
 
-/// Operations that ended, and those of them that failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Ends {
-    pub(crate) ended: u64,
-    pub(crate) failed: u64,
-}
-
 /// A measure of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Measured {
@@ -55,6 +48,8 @@ pub(crate) struct Measured {
     has_clock: bool,
     /// Of operations that succeeded.
     pub(crate) times: Times,
+    /// Of these, those that were answered after the load: they are the last window's.
+    drained: u64,
     /// Over the stretch; `None` where the record cannot tell it.
     pub(crate) ends: Option<Ends>,
     /// By window; empty where rows were not read.
@@ -89,6 +84,11 @@ impl Span {
     /// Its length, the drain excluded.
     pub(crate) fn seconds(self) -> f64 {
         (self.to_ns - self.from_ns) as f64 / 1e9
+    }
+
+    /// True of a moment after the load.
+    fn is_drain(self, at_ns: u64) -> bool {
+        at_ns >= self.to_ns
     }
 
     /// The window of this moment; `None` outside of the stretch. What is drained is the last one's.
@@ -209,6 +209,7 @@ fn read_rows(
                     Time::Response => row.response_ns(),
                     Time::Service => row.service_ns(),
                 } as f64);
+                measured.drained += u64::from(span.is_drain(row.done_ns));
             }
         }
     })?;
@@ -253,7 +254,12 @@ fn read_histograms(
         let measured = &mut all[number];
         if let Times::Histograms(windows) = &mut measured.times {
             let hist = match part {
-                Part::Succeeded => &mut windows[window],
+                Part::Succeeded => {
+                    if span.is_drain(interval.start_ns) {
+                        measured.drained += interval.hist.count();
+                    }
+                    &mut windows[window]
+                }
                 Part::Failed => &mut measured.failed,
                 Part::Unanswered => &mut measured.unanswered,
             };
@@ -309,6 +315,7 @@ impl Measured {
             } else {
                 Times::Histograms(vec![LogHistogram::new(); WINDOWS])
             },
+            drained: 0,
             ends: None,
             window_ends: vec![Ends::default(); if by_rows { WINDOWS } else { 0 }],
             failed: LogHistogram::new(),
@@ -376,9 +383,9 @@ impl Measured {
         }
     }
 
-    /// Operations per second, if it is known when they started.
-    fn rate(&self, count: u64, seconds: f64) -> Option<f64> {
-        self.has_clock.then(|| count as f64 / seconds)
+    /// Of these operations; `None` if it is not known when they started.
+    fn rate(&self, in_time: u64, seconds: f64) -> Option<Rate> {
+        self.has_clock.then_some(Rate { in_time, seconds })
     }
 
     /// The run as an observation; `None` where no operation succeeded.
@@ -392,9 +399,9 @@ impl Measured {
             }
         };
         Some(Unit {
-            rate: self.rate(self.count(), seconds),
+            rate: self.rate(self.count() - self.drained, seconds),
             sample: sample.ok()?,
-            error_rate: self.ends.map(Ends::error_rate),
+            ends: self.ends,
         })
     }
 
@@ -409,28 +416,18 @@ impl Measured {
                     }
                 };
                 let sample = sample.ok().filter(|s| s.count() >= WINDOW_COUNT_MIN)?;
-                let ends = self.window_ends.get(window);
+                let drained = if window + 1 == WINDOWS {
+                    self.drained
+                } else {
+                    0
+                };
                 Some(Unit {
-                    rate: self.rate(sample.count(), seconds / WINDOWS as f64),
-                    error_rate: ends.map(|ends| ends.error_rate()),
+                    rate: self.rate(sample.count() - drained, seconds / WINDOWS as f64),
+                    ends: self.window_ends.get(window).copied(),
                     sample,
                 })
             })
             .collect()
-    }
-}
-
-impl Ends {
-    fn plus(self, other: &Ends) -> Ends {
-        Ends {
-            ended: self.ended + other.ended,
-            failed: self.failed + other.failed,
-        }
-    }
-
-    /// The share that failed; 0 of none.
-    pub(crate) fn error_rate(self) -> f64 {
-        self.failed as f64 / self.ended.max(1) as f64
     }
 }
 
@@ -495,5 +492,19 @@ mod tests {
         assert_eq!(fits(0), [false, false, false]);
         assert_eq!(fits(220 * VALUE_BYTES), [true, false, true]);
         assert_eq!(fits(u64::MAX), [true, true, true]);
+    }
+
+    #[test]
+    fn what_is_answered_after_the_load_is_no_rate_of_it() {
+        let mut measured = Measured::new(true, true);
+        measured.times = Times::Rows(vec![vec![1e6; 100]; WINDOWS]);
+        measured.drained = 60;
+        let rates = |units: &[Unit]| -> Vec<u64> {
+            let rates = units.iter().map(|unit| unit.rate.unwrap());
+            rates.map(|rate| rate.in_time).collect()
+        };
+        assert_eq!(rates(&[measured.unit(10.0).unwrap()]), [940]);
+        let windows = rates(&measured.window_units(10.0).unwrap());
+        assert_eq!((windows[0], windows[9]), (100, 40));
     }
 }

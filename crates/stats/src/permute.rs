@@ -145,6 +145,19 @@ pub fn max_t(permutations: &Permutations, mut statistics: impl FnMut(&[bool]) ->
 /// the others when permutations are searched for the greatest of all (Tusher, Tibshirani and Chu,
 /// "Significance analysis of microarrays", PNAS 98, 2001); 0 leaves Student's t as it is.
 pub fn two_sample_t(values: &[f64], second: &[bool], floor: f64) -> f64 {
+    let (difference, error, scale) = pooled(values, second);
+    ratio(difference, error, floor, scale)
+}
+
+/// As [`two_sample_t`], with a standard error of at least `error_min`: what is known of the scatter without these
+/// values. A few values may agree by chance, as the counts of rare things do.
+pub fn two_sample_t_of(values: &[f64], second: &[bool], error_min: f64) -> f64 {
+    let (difference, error, scale) = pooled(values, second);
+    ratio(difference, error.max(error_min), 0.0, scale)
+}
+
+/// The difference of the groups' means, its standard error, and the size of the means.
+fn pooled(values: &[f64], second: &[bool]) -> (f64, f64, f64) {
     let mut sums = [(0.0, 0.0_f64); 2];
     for (&value, &group) in values.iter().zip(second) {
         let (n, sum) = &mut sums[usize::from(group)];
@@ -160,7 +173,7 @@ pub fn two_sample_t(values: &[f64], second: &[bool], floor: f64) -> f64 {
         .sum();
     let error = (squares / (n1 + n2 - 2.0) * (1.0 / n1 + 1.0 / n2)).sqrt();
     let scale = means[0].abs() + means[1].abs();
-    ratio(means[1] - means[0], error, floor, scale)
+    (means[1] - means[0], error, scale)
 }
 
 /// Student's t of the mean of paired differences, those of the swapped pairs negated.

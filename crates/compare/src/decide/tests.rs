@@ -25,6 +25,20 @@ fn normal(rng: &mut Rng) -> f64 {
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
+/// The rate of a run of one second.
+fn rate(in_time: usize) -> Option<Rate> {
+    let seconds = 1.0;
+    Some(Rate {
+        in_time: in_time as u64,
+        seconds,
+    })
+}
+
+fn ends(ended: usize, failed: usize) -> Option<Ends> {
+    let (ended, failed) = (ended as u64, failed as u64);
+    Some(Ends { ended, failed })
+}
+
 /// A run whose times have the median 1 ms; one in ten takes `extra_ns` longer.
 fn run(rng: &mut Rng, operations: usize, extra_ns: f64) -> Unit {
     let drift = DRIFT * normal(rng);
@@ -36,8 +50,8 @@ fn run(rng: &mut Rng, operations: usize, extra_ns: f64) -> Unit {
     let failed = (0..operations).filter(|_| rng.below(100) == 0).count();
     Unit {
         sample: Sample::new(times).unwrap(),
-        rate: Some((operations - failed) as f64),
-        error_rate: Some(failed as f64 / operations as f64),
+        rate: rate(operations - failed),
+        ends: ends(operations, failed),
     }
 }
 
@@ -110,6 +124,82 @@ fn so_it_is_with_many_runs_against_one() {
     assert_true_to_its_level(2, (6, 1), 300);
 }
 
+/// The change of the share of failed operations, of runs of 1,000,000 of which so many failed.
+fn errors(rng: &mut Rng, baseline: &[usize], candidate: &[usize]) -> Change {
+    let options = Options::default();
+    let rule = Rule::of(baseline.len(), candidate.len(), options.alpha);
+    assert_eq!(rule, Rule::Student);
+    let mut side = |failed: &[usize]| -> Vec<Unit> {
+        let unit = |&failed: &usize| Unit {
+            ends: ends(1_000_000, failed),
+            ..run(rng, OPERATIONS, 0.0)
+        };
+        failed.iter().map(unit).collect()
+    };
+    let sides = sides(side(baseline), side(candidate));
+    let tested = components(&sides, rule, &options);
+    let runs = (baseline.len(), candidate.len());
+    let mut changes = decide(vec![tested], runs, rule, &options).remove(0);
+    let place = changes.iter().position(|c| c.figure == Figure::ErrorRate);
+    changes.remove(place.unwrap())
+}
+
+#[test]
+fn a_single_failed_operation_is_no_difference() {
+    let mut rng = rng(4);
+    for runs in [2, 6, 18] {
+        let change = errors(&mut rng, &vec![0; runs], &[1]);
+        assert!(change.p > 0.05 && !change.seen, "{runs}: {change:?}");
+    }
+    let change = errors(&mut rng, &[0; 3], &[1_000, 1_100, 900]);
+    assert!(change.counts, "{change:?}");
+}
+
+#[test]
+fn rare_errors_differ_no_more_often_than_stated() {
+    let mut rng = rng(5);
+    // Knuth's product of uniform numbers, with a mean of 0.5.
+    let poisson = |rng: &mut Rng| {
+        let mut product = rng.unit();
+        let mut count = 0;
+        while product > (-0.5_f64).exp() {
+            product *= rng.unit();
+            count += 1;
+        }
+        count
+    };
+    for runs in [2, 6] {
+        let mut found = 0;
+        for _ in 0..300 {
+            let baseline: Vec<usize> = (0..runs).map(|_| poisson(&mut rng)).collect();
+            let candidate = poisson(&mut rng);
+            found += u32::from(errors(&mut rng, &baseline, &[candidate]).seen);
+        }
+        // 15 at most are expected: as above.
+        assert!(found <= 26, "{found} of 300 with {runs} against one");
+    }
+}
+
+#[test]
+fn a_rate_that_is_always_the_same_scatters_by_the_tolerance() {
+    let side = |rates: &[usize]| -> Vec<Unit> {
+        let mut rng = rng(6);
+        let mut unit = |&in_time: &usize| Unit {
+            rate: rate(in_time),
+            ..run(&mut rng, OPERATIONS, 0.0)
+        };
+        rates.iter().map(&mut unit).collect()
+    };
+    let options = Options::default();
+    for (candidate, seen) in [(26_999, false), (20_000, true)] {
+        let sides = sides(side(&[27_000; 3]), side(&[candidate; 3]));
+        let tested = components(&sides, Rule::Student, &options);
+        let changes = decide(vec![tested], (3, 3), Rule::Student, &options);
+        let rate = changes[0].iter().find(|c| c.figure == Figure::Rate);
+        assert_eq!(rate.unwrap().seen, seen, "{candidate}");
+    }
+}
+
 #[test]
 fn three_milliseconds_on_one_in_ten_are_found() {
     let mut rng = rng(2);
@@ -165,8 +255,8 @@ fn the_rule_follows_the_number_of_runs() {
 fn constant_samples_are_not_different_and_shifted_ones_are() {
     let unit = |ns: f64| Unit {
         sample: Sample::new(vec![ns; 50]).unwrap(),
-        rate: Some(50.0),
-        error_rate: Some(0.0),
+        rate: rate(50),
+        ends: ends(50, 0),
     };
     let options = Options::default();
     for (runs, ns, seen) in [
@@ -191,8 +281,8 @@ fn constant_samples_are_not_different_and_shifted_ones_are() {
 fn a_difference_within_the_tolerance_is_seen_and_does_not_count() {
     let unit = |ns: f64| Unit {
         sample: Sample::new((0..200).map(|i| ns + f64::from(i) / 100.0).collect()).unwrap(),
-        rate: Some(1.0),
-        error_rate: None,
+        rate: rate(1),
+        ends: None,
     };
     let options = Options::default();
     let units = |from: f64| (0..5).map(|i| unit(from + f64::from(i))).collect();
@@ -214,9 +304,9 @@ fn a_difference_within_the_tolerance_is_seen_and_does_not_count() {
 /// A run whose times are 1 ms, and in one window of ten `peak_ns` for half of the operations.
 fn with_peak(peak_ns: f64) -> (Vec<Unit>, Unit) {
     let unit = |times: Vec<f64>| Unit {
-        rate: Some(times.len() as f64),
+        rate: rate(times.len()),
         sample: Sample::new(times).unwrap(),
-        error_rate: Some(0.0),
+        ends: ends(100, 0),
     };
     let window = |number: usize| -> Vec<f64> {
         let time = |i: usize| match number == 3 && i < 50 {
