@@ -19,8 +19,13 @@ use bus::model::GameId;
 use server::reactor::{Kind, Notice};
 use server::websocket::frames;
 
-/// Requests that may wait on one connection.
+/// Requests that may wait for one connection.
 const WAITING_MAX: usize = 4_096;
+/// Requests that are under way on one connection: who gives up while more are, is not served in vain.
+const UNDER_WAY_MAX: usize = 64;
+/// How much longer a connection may be silent while requests are under way on it: the API reads nothing, pings
+/// among it, while it works, which may take its own wait.
+const WORKING_FACTOR: u32 = 2;
 /// How often a connection is looked after.
 const TICK: Duration = Duration::from_millis(500);
 /// Pauses between attempts to connect: the first, and the longest.
@@ -151,10 +156,10 @@ async fn carry(
     wait: Duration,
 ) -> Ended {
     let mut waiting: VecDeque<oneshot::Sender<Answered>> = VecDeque::new();
-    let mut silence = Silence::new(wait);
+    let mut silence = Silence::new();
     loop {
         tokio::select! {
-            request = requests.recv() => {
+            request = requests.recv(), if waiting.len() < UNDER_WAY_MAX => {
                 let Some(request) = request else { return Ended };
                 // Who gave up before it was sent does not get it done.
                 if request.answer.is_closed() {
@@ -180,7 +185,8 @@ async fn carry(
                 }
             }
             () = silence.tick() => {
-                if silence.is_too_long() || ping(&mut socket, wait).await.is_err() {
+                let factor = if waiting.is_empty() { 1 } else { WORKING_FACTOR };
+                if silence.is_longer_than(wait * factor) || ping(&mut socket, wait).await.is_err() {
                     return Ended;
                 }
             }
@@ -216,7 +222,7 @@ async fn listen(
     news: &broadcast::Sender<Notice>,
     wait: Duration,
 ) -> Ended {
-    let mut silence = Silence::new(wait);
+    let mut silence = Silence::new();
     loop {
         tokio::select! {
             message = socket.next() => {
@@ -231,7 +237,7 @@ async fn listen(
                 }
             }
             () = silence.tick() => {
-                if silence.is_too_long() || ping(&mut socket, wait).await.is_err() {
+                if silence.is_longer_than(wait) || ping(&mut socket, wait).await.is_err() {
                     return Ended;
                 }
             }
@@ -266,17 +272,15 @@ async fn send(
 /// How long nothing was heard of a peer that must give a sign of life now and then.
 struct Silence {
     since: Instant,
-    limit: Duration,
     ticks: tokio::time::Interval,
 }
 
 impl Silence {
-    fn new(limit: Duration) -> Self {
+    fn new() -> Self {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
             since: Instant::now(),
-            limit,
             ticks,
         }
     }
@@ -289,7 +293,87 @@ impl Silence {
         self.ticks.tick().await;
     }
 
-    fn is_too_long(&self) -> bool {
-        self.since.elapsed() > self.limit
+    fn is_longer_than(&self, limit: Duration) -> bool {
+        self.since.elapsed() > limit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use futures_util::future::join_all;
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use bus::model::User;
+
+    /// A relay's connection, and the API's end of it.
+    async fn connected(wait: Duration) -> (Arc<Upstream>, WebSocketStream<TcpStream>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let (upstream, requests) = Upstream::new();
+        let upstream = Arc::new(upstream);
+        let kept = Arc::clone(&upstream);
+        tokio::spawn(async move { keep_open(&kept, requests, &address, wait).await });
+        let (stream, _) = listener.accept().await.unwrap();
+        let api = tokio_tungstenite::accept_async(stream).await.unwrap();
+        while !upstream.is_open() {
+            tokio::task::yield_now().await;
+        }
+        (upstream, api)
+    }
+
+    /// The next request.
+    async fn next(api: &mut WebSocketStream<TcpStream>) -> String {
+        loop {
+            if let Message::Text(text) = api.next().await.unwrap().unwrap() {
+                return text.to_string();
+            }
+        }
+    }
+
+    fn ask(text: &str) -> Demand<'_> {
+        Demand::Ask {
+            user: User::Named("ann".into()),
+            joined: None,
+            text,
+        }
+    }
+
+    #[tokio::test]
+    async fn who_gave_up_behind_slow_requests_is_not_served() {
+        let (upstream, mut api) = connected(Duration::from_secs(20)).await;
+        let (old, new) = (ask("old"), ask("new"));
+        let short = Duration::from_millis(200);
+        let asked = join_all((0..UNDER_WAY_MAX + 36).map(|_| upstream.ask(&old, short))).await;
+        assert!(
+            asked
+                .iter()
+                .all(|answer| *answer == Err(UpstreamError::Late))
+        );
+        for _ in 0..UNDER_WAY_MAX {
+            assert!(next(&mut api).await.ends_with("old"));
+            api.send(Message::text("- good\n")).await.unwrap();
+        }
+        let answer = async {
+            assert!(next(&mut api).await.ends_with("new"));
+            api.send(Message::text("- good\nyes")).await.unwrap();
+        };
+        let (answered, ()) = tokio::join!(upstream.ask(&new, Duration::from_secs(20)), answer);
+        assert_eq!(answered.unwrap().text, "yes");
+    }
+
+    #[tokio::test]
+    async fn an_api_that_works_on_a_request_may_be_silent_for_longer() {
+        let wait = Duration::from_secs(1);
+        let (upstream, mut api) = connected(wait).await;
+        let first = ask("first");
+        assert_eq!(upstream.ask(&first, wait).await, Err(UpstreamError::Late));
+        // Pings are not answered meanwhile.
+        sleep(wait * 6 / 10).await;
+        assert!(upstream.is_open());
+        assert!(next(&mut api).await.ends_with("first"));
+        api.send(Message::text("- good\n")).await.unwrap();
     }
 }
