@@ -49,6 +49,7 @@ pub(super) struct Core {
     incoming: Box<[u8]>,
     pairs: Vec<PairCounts>,
     lateness: LogHistogram,
+    unread: LogHistogram,
     unroutable: u64,
     unknown: u64,
     refused: u64,
@@ -89,6 +90,7 @@ impl Core {
             incoming: vec![0; FRAME_BYTES_MAX].into_boxed_slice(),
             pairs,
             lateness: LogHistogram::new(),
+            unread: LogHistogram::new(),
             unroutable: 0,
             unknown: 0,
             refused: 0,
@@ -135,6 +137,7 @@ impl Core {
             places: self.places,
             pairs: self.pairs.clone(),
             lateness: self.lateness.clone(),
+            unread: self.unread.clone(),
             unroutable: self.unroutable,
             unknown: self.unknown,
             refused: self.refused,
@@ -151,6 +154,7 @@ impl Core {
     pub(super) fn reset_counts(&mut self) {
         self.pairs.fill(PairCounts::default());
         self.lateness.clear();
+        self.unread.clear();
         (self.unroutable, self.unknown, self.refused) = (0, 0, 0);
         self.pacer.reset();
         self.cpu_before = cpu_time();
@@ -181,11 +185,13 @@ impl Core {
                 Err(e) => panic!("epoll refuses its own instance: {e}"),
             }
             let is_empty = events.is_empty();
-            let since_ns = self.pacer.account(wait, start_ns, now_ns(), is_empty);
+            let looked_ns = now_ns();
+            let since_ns = self.pacer.account(wait, start_ns, looked_ns, is_empty);
+            let unseen_ns = looked_ns.saturating_sub(self.pacer.away_ns);
             for event in &events {
                 match event.data.u64() {
                     WAKE => self.work(tasks),
-                    number => self.receive(number as u32, since_ns),
+                    number => self.receive(number as u32, since_ns, unseen_ns),
                 }
             }
         }
@@ -219,8 +225,8 @@ impl Core {
         }
     }
 
-    /// Reads what a host sent, so long ago.
-    fn receive(&mut self, number: u32, since_ns: u64) {
+    /// Reads what a host sent, so long ago. Nobody has looked at the device since `unseen_ns`.
+    fn receive(&mut self, number: u32, since_ns: u64, unseen_ns: u64) {
         for _ in 0..BATCH {
             // A task of this turn may have removed it.
             let Some((device, _)) = self.ports.by_number(number) else {
@@ -232,7 +238,11 @@ impl Core {
                 return;
             };
             match packet::parse(&self.incoming[..length]) {
-                Some(head) => self.forward(place, &head, length, now_ns() - since_ns),
+                Some(head) => {
+                    let now_ns = now_ns();
+                    self.unread.record(now_ns.saturating_sub(unseen_ns));
+                    self.forward(place, &head, length, now_ns - since_ns);
+                }
                 None => self.unknown += 1,
             }
         }

@@ -59,6 +59,9 @@ pub struct Counts {
     /// For how long at a time the thread did not look for packets, but for sleeps, in nanoseconds: a packet that arrived
     /// meanwhile is late by up to that time, which `lateness` does not show.
     pub away: LogHistogram,
+    /// For each packet that was read, how long it had waited for that at most, in nanoseconds: since the thread had
+    /// looked for packets before. What waits in a device for longer, or for the thread to wake up, is not in it.
+    pub unread: LogHistogram,
     /// Packets to an address that no host has.
     pub unroutable: u64,
     /// Packets other than IPv4, or malformed. IPv6 sends a few by itself.
@@ -99,6 +102,19 @@ impl Counts {
             total.overflow += pair.overflow;
         }
         total
+    }
+
+    /// The 99th percentile of how late packets were, in nanoseconds: read, or sent.
+    pub fn late_p99_ns(&self) -> u64 {
+        let late = [&self.lateness, &self.unread];
+        late.map(|late| late.quantile(0.99))
+            .into_iter()
+            .fold(0, u64::max)
+    }
+
+    /// The latest, in nanoseconds.
+    pub fn late_max_ns(&self) -> u64 {
+        self.lateness.max().max(self.unread.max())
     }
 
     /// Frames that departed more than 0.3 ms late.

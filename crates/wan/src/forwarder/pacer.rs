@@ -33,6 +33,8 @@ pub(super) struct Pacer {
     pub(super) polled_ns: u64,
     /// For how long at a time nobody looked at the devices, but for sleeps.
     pub(super) away: LogHistogram,
+    /// For how long before the last look. A packet that it found may have waited as long.
+    pub(super) away_ns: u64,
     /// When somebody looked last.
     looked_ns: u64,
 }
@@ -43,6 +45,7 @@ impl Pacer {
             wake_ns: WAKE_NS_MAX / 4,
             polled_ns: 0,
             away: LogHistogram::new(),
+            away_ns: 0,
             looked_ns: u64::MAX,
         }
     }
@@ -72,8 +75,8 @@ impl Pacer {
     ) -> u64 {
         let waited_ns = now_ns - start_ns;
         let away_until_ns = if wait == Wait::Poll { now_ns } else { start_ns };
-        self.away
-            .record(away_until_ns.saturating_sub(self.looked_ns));
+        self.away_ns = away_until_ns.saturating_sub(self.looked_ns);
+        self.away.record(self.away_ns);
         self.looked_ns = now_ns;
         match wait {
             Wait::Poll if is_empty => self.polled_ns += waited_ns,

@@ -6,6 +6,7 @@ fn counts() -> Counts {
         pairs: vec![PairCounts::default(); 4],
         lateness: LogHistogram::new(),
         away: LogHistogram::new(),
+        unread: LogHistogram::new(),
         unroutable: 0,
         unknown: 0,
         refused: 0,
@@ -33,6 +34,18 @@ fn a_pair_stands_at_its_place_in_the_matrix() {
     // Not the first of the next row.
     assert_eq!(counts.pair(0, 2), None);
     assert_eq!(counts.total().arrived(), 4);
+}
+
+#[test]
+fn packets_that_were_read_late_are_late() {
+    let mut counts = counts();
+    // They depart at once, as on a link without delay.
+    counts.lateness.record_n(5_000, 1_000);
+    counts.unread.record_n(1_000, 900);
+    assert!(counts.late_p99_ns() < 6_000);
+    counts.unread.record_n(5_000_000, 100);
+    assert!(counts.late_p99_ns() >= 4_900_000);
+    assert!(counts.late_max_ns() >= 4_900_000);
 }
 
 #[test]
