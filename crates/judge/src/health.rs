@@ -93,6 +93,7 @@ pub(crate) fn findings(
         .partition(|network| network.severity == Severity::Fatal);
     findings.extend(emulated);
     findings.extend(network::dilated(figures));
+    findings.extend(network::unlimited(figures));
     findings.extend(agents::found(figures));
     findings.extend(used::found(figures));
     let heads = lost.into_iter().chain(target::ended(figures)).chain(wrong);

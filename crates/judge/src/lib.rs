@@ -48,6 +48,7 @@ pub use finding::{Draft, finding};
 pub use findings::errors as error_findings;
 pub use imported::{generator_unknown, judge_samples};
 pub use names::{RunNames, is_request};
+pub use network::UNLIMITED_HOSTS;
 pub use saturation::fails_to_keep_up;
 pub use summary::measures;
 

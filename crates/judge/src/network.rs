@@ -6,6 +6,9 @@ use crate::figures::Figures;
 use crate::finding::finding;
 use crate::limits::NETWORK_LATE_P99_NS_MAX;
 
+/// The fact of a run's machine that names hosts of its lab whose limits were not in force, separated by commas.
+pub const UNLIMITED_HOSTS: &str = "lab hosts without limits";
+
 /// What the network did; fatal if distances were not those that were requested.
 pub(crate) fn found(figures: &Figures) -> Option<Finding> {
     let reported = figures
@@ -58,6 +61,18 @@ pub(crate) fn found(figures: &Figures) -> Option<Finding> {
         .with("late_p99_ns", late_p99_ns as f64)
         .with("late_max_ns", late_max_ns as f64)
         .with("cpu_ns", cpu_ns as f64);
+    Some(draft.done())
+}
+
+/// That limits which the lab's file has were not in force.
+pub(crate) fn unlimited(figures: &Figures) -> Option<Finding> {
+    let hosts = figures.info.host.get(UNLIMITED_HOSTS)?;
+    let text = format!(
+        "the lab's limits of CPU and memory were not in force: control groups could not be written, so each of these \
+         hosts had the whole machine: {hosts}; fix: bring the lab up as root"
+    );
+    let count = hosts.split(", ").count();
+    let draft = finding(Severity::Warning, "lab-unlimited", text).with("hosts", count as f64);
     Some(draft.done())
 }
 
@@ -129,6 +144,26 @@ mod tests {
                 time and rates count 5-fold
         "#]]
         .assert_eq(&rendered(&Vec::from_iter(dilated(&figures))));
+    }
+
+    #[test]
+    fn limits_that_were_not_in_force_are_a_warning() {
+        let mut figures = figures();
+        let hosts = "web, db".to_owned();
+        figures.info.host.insert(UNLIMITED_HOSTS.to_owned(), hosts);
+        let summary = judged(&figures);
+        assert_eq!(summary.verdict, Verdict::Measured);
+        let told = summary
+            .findings
+            .iter()
+            .filter(|f| f.code == "lab-unlimited");
+        expect![[r#"
+            Warning lab-unlimited
+                the lab's limits of CPU and memory were not in force: control groups could not
+                be written, so each of these hosts had the whole machine: web, db; fix: bring
+                the lab up as root
+        "#]]
+        .assert_eq(&rendered(&Vec::from_iter(told.cloned())));
     }
 
     #[test]
