@@ -36,6 +36,8 @@ mod plans;
 mod session;
 mod spool;
 mod stream;
+#[cfg(test)]
+mod testing;
 
 pub use access::Access;
 pub use admin::{Admin, Drained, RunState, RunStatus};
@@ -70,6 +72,14 @@ pub enum FleetError {
     Held { run: String, host: String },
     #[error("run {run} cannot be continued: {problem}")]
     Attach { run: String, problem: String },
+    #[error("no spools can be kept in {}", directory.display())]
+    Spool {
+        directory: std::path::PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("agent {agent} refuses: {problem}")]
+    Refused { agent: String, problem: String },
     #[error("agent {agent} does not answer: {problem}")]
     Silent { agent: String, problem: String },
     #[error(

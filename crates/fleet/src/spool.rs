@@ -5,16 +5,20 @@
 //! stored stays, and the spool is full. A lock distinguishes a spool in use from one that was left behind
 //! by a process that died.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::cards::parse;
+use crate::names;
 
 /// A file of the spool has about this number of bytes.
 const SEGMENT_BYTES: u64 = 16 << 20;
@@ -22,8 +26,13 @@ const SEGMENT_BYTES: u64 = 16 << 20;
 const OWNER: &str = "owner.json";
 /// Its file that is locked.
 const LOCK: &str = "lock";
-/// Spools that were left behind are removed after this time, as their streams are.
-const AGE_MAX: Duration = Duration::from_secs(24 * 3_600);
+/// How the names of files with bytes end.
+const SEGMENT: &str = ".spool";
+/// Spools that were left behind are removed when nothing was written to them for this time.
+pub(crate) const AGE_MAX: Duration = Duration::from_secs(24 * 3_600);
+/// Permissions of others, and that others may create files.
+const OTHERS: u32 = 0o077;
+const OTHERS_WRITE: u32 = 0o002;
 
 /// Whose reports a spool holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +41,12 @@ pub(crate) struct Owner {
     pub(crate) server: String,
     pub(crate) run: String,
     pub(crate) agent: String,
+}
+
+impl Owner {
+    fn directory(&self, root: &Path) -> PathBuf {
+        root.join(format!("{}.{}", self.run, self.agent))
+    }
 }
 
 /// The bytes of one connection.
@@ -59,7 +74,7 @@ impl Segment {
     }
 
     fn path(directory: &Path, start: u64) -> PathBuf {
-        directory.join(format!("{start:020}.spool"))
+        directory.join(format!("{start:020}{SEGMENT}"))
     }
 
     fn create(directory: &Path, start: u64) -> io::Result<Segment> {
@@ -76,9 +91,8 @@ impl Segment {
 impl Spool {
     /// An empty spool below `root`, of which only this user may read.
     pub(crate) fn create(root: &Path, owner: &Owner, bytes_max: u64) -> io::Result<Spool> {
-        let directory = root.join(format!("{}.{}", owner.run, owner.agent));
-        let mut how = DirBuilder::new();
-        how.mode(0o700).recursive(true).create(root)?;
+        let directory = owner.directory(root);
+        prepare_root(root)?;
         DirBuilder::new().mode(0o700).create(&directory)?;
         let lock = lock(&directory)?;
         let text = serde_json::to_vec(owner).map_err(io::Error::other)?;
@@ -92,37 +106,46 @@ impl Spool {
         })
     }
 
-    /// The spools below `root` that no process uses, of these owners.
+    /// The spools below `root` that no process uses, of these owners. Those that are too old are removed, whoever's they
+    /// are.
     pub(crate) fn left_behind(root: &Path, of: impl Fn(&Owner) -> bool) -> Vec<(Owner, Spool)> {
         let Ok(entries) = std::fs::read_dir(root) else {
             return Vec::new();
         };
         let directories = entries.flatten().map(|entry| entry.path());
         directories
-            .filter(|path| path.is_dir())
+            .filter(|path| is_spool(path))
+            .filter(|path| !remove_if_old(path))
             .filter_map(|path| Spool::take_over(&path, &of))
             .collect()
     }
 
-    /// Opens a spool that was left behind; one that is too old is removed.
+    /// The spool of this owner below `root`, however old, if no process uses it.
+    pub(crate) fn of(root: &Path, owner: &Owner) -> Option<(Owner, Spool)> {
+        let directory = owner.directory(root);
+        let found = is_spool(&directory).then(|| Spool::take_over(&directory, |o| o == owner));
+        found.flatten()
+    }
+
+    /// How long nothing was written to it.
+    pub(crate) fn age(&self) -> Duration {
+        age(&self.directory).unwrap_or_default()
+    }
+
+    /// Opens a spool that was left behind.
     fn take_over(directory: &Path, of: impl Fn(&Owner) -> bool) -> Option<(Owner, Spool)> {
         let owner: Owner = parse(&std::fs::read(directory.join(OWNER)).ok()?)?;
-        if !of(&owner) {
+        let is_named = names::is_name(&owner.run) && names::is_name(&owner.agent);
+        if !is_named || !of(&owner) {
             return None;
         }
         let lock = lock(directory).ok()?;
-        let age = || lock.metadata().ok()?.modified().ok()?.elapsed().ok();
-        if age().is_some_and(|age| age > AGE_MAX) {
-            // What cannot be removed is met again.
-            let _ = std::fs::remove_dir_all(directory);
-            return None;
-        }
         let mut starts: Vec<u64> = std::fs::read_dir(directory)
             .ok()?
             .flatten()
             .filter_map(|entry| {
                 let name = entry.file_name();
-                name.to_str()?.strip_suffix(".spool")?.parse().ok()
+                name.to_str()?.strip_suffix(SEGMENT)?.parse().ok()
             })
             .collect();
         starts.sort_unstable();
@@ -217,6 +240,72 @@ impl Spool {
     }
 }
 
+/// Makes the directory of spools. Below one in which anybody may create files, as `/var/tmp` is, it must be ours and closed
+/// to others: somebody else may have made it before us.
+pub(crate) fn prepare_root(root: &Path) -> io::Result<()> {
+    let mut how = DirBuilder::new();
+    how.mode(0o700).recursive(true).create(root)?;
+    let parent = std::path::absolute(root)?;
+    let parent = parent.parent().map(std::fs::metadata).transpose()?;
+    if parent.is_none_or(|parent| parent.mode() & OTHERS_WRITE == 0) || is_private(root) {
+        return Ok(());
+    }
+    let why = "it must be a directory of this user that is closed to others; choose another one with --spool";
+    Err(io::Error::new(ErrorKind::PermissionDenied, why))
+}
+
+/// Whether this is a directory of ours that is closed to others.
+fn is_private(directory: &Path) -> bool {
+    let is_ours = |about: &std::fs::Metadata| {
+        // The directory of a process is its user's.
+        std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == about.uid())
+    };
+    std::fs::symlink_metadata(directory)
+        .is_ok_and(|about| about.is_dir() && about.mode() & OTHERS == 0 && is_ours(&about))
+}
+
+/// Whether this is a spool of ours, and nothing else is in it.
+fn is_spool(directory: &Path) -> bool {
+    let name = directory.file_name().and_then(|name| name.to_str());
+    let is_named = |(run, agent)| names::is_name(run) && names::is_name(agent);
+    if !name
+        .and_then(|name| name.split_once('.'))
+        .is_some_and(is_named)
+        || !is_private(directory)
+    {
+        return false;
+    }
+    let is_file_of_it = |name: &str| [OWNER, LOCK].contains(&name) || name.ends_with(SEGMENT);
+    std::fs::read_dir(directory).is_ok_and(|entries| {
+        let mut names = entries.flatten().map(|entry| entry.file_name());
+        names.all(|name| name.to_str().is_some_and(is_file_of_it))
+    })
+}
+
+/// Removes a spool that no process uses and that is too old; also one that was not made to its end.
+fn remove_if_old(directory: &Path) -> bool {
+    if age(directory).is_none_or(|age| age <= AGE_MAX) {
+        return false;
+    }
+    let Ok(_lock) = lock(directory) else {
+        return false;
+    };
+    // What cannot be removed is met again.
+    let _ = std::fs::remove_dir_all(directory);
+    true
+}
+
+/// How long nothing was written to a spool.
+fn age(directory: &Path) -> Option<Duration> {
+    let entries = std::fs::read_dir(directory).ok()?.flatten();
+    let files = entries.filter(|entry| entry.file_name().to_string_lossy().ends_with(SEGMENT));
+    let written = files.filter_map(|entry| entry.metadata().ok()?.modified().ok());
+    let made = || std::fs::metadata(directory).ok()?.modified().ok();
+    // A time that is to come is no age.
+    let last = written.max().or_else(made)?;
+    Some(last.elapsed().unwrap_or_default())
+}
+
 /// Locks the directory of a spool, or fails at once.
 fn lock(directory: &Path) -> io::Result<File> {
     let mut how = OpenOptions::new();
@@ -224,100 +313,4 @@ fn lock(directory: &Path) -> io::Result<File> {
     let lock = lock.open(directory.join(LOCK))?;
     lock.try_lock()?;
     Ok(lock)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn owner() -> Owner {
-        Owner {
-            server: "h:1".to_owned(),
-            run: "r".to_owned(),
-            agent: "a".to_owned(),
-        }
-    }
-
-    /// Everything from the oldest byte on.
-    fn contents(spool: &Spool) -> Vec<u8> {
-        let mut all = Vec::new();
-        loop {
-            let piece = spool
-                .read(spool.start() + all.len() as u64, 7 << 20)
-                .unwrap();
-            if piece.is_empty() {
-                return all;
-            }
-            all.extend(piece);
-        }
-    }
-
-    #[test]
-    fn what_was_left_behind_is_read_from_the_beginning_by_one_process() {
-        let root = tempfile::tempdir().unwrap();
-        let mut spool = Spool::create(root.path(), &owner(), 1 << 30).unwrap();
-        let frame: Vec<u8> = (0..5_u32 << 20).map(|n| n as u8).collect();
-        for _ in 0..5 {
-            spool.append(&frame).unwrap();
-        }
-        assert_eq!(spool.segments.len(), 2);
-        assert!(
-            Spool::left_behind(root.path(), |_| true).is_empty(),
-            "it is in use"
-        );
-        let (all, end) = (contents(&spool), spool.end());
-        assert_eq!((all.len() as u64, end), (25 << 20, 25 << 20));
-        assert!(all == frame.repeat(5));
-        drop(spool);
-        let left = Spool::left_behind(root.path(), |_| true);
-        let [(found, spool)] = &left[..] else {
-            panic!("{left:?}");
-        };
-        assert_eq!((found, spool.end()), (&owner(), end));
-        assert!(contents(spool) == all);
-        assert!(
-            Spool::left_behind(root.path(), |_| true).is_empty(),
-            "it was taken"
-        );
-        spool.remove();
-        drop(left);
-        assert!(
-            Spool::left_behind(root.path(), |_| true).is_empty(),
-            "it is gone"
-        );
-    }
-
-    #[test]
-    fn above_the_bound_what_was_stored_goes_and_the_rest_stays() {
-        let root = tempfile::tempdir().unwrap();
-        let mut spool = Spool::create(root.path(), &owner(), 20 << 20).unwrap();
-        let frame = vec![1; 16 << 20];
-        spool.append(&frame).unwrap();
-        assert!(!spool.is_full());
-        spool.append(&frame).unwrap();
-        assert!(spool.is_full(), "nothing was stored");
-        assert_eq!(spool.start(), 0);
-        spool.mark_stored(17 << 20);
-        assert!(!spool.is_full());
-        spool.append(&frame).unwrap();
-        // The first file is whole before the stored position; the second is not.
-        assert_eq!((spool.start(), spool.end()), (16 << 20, 48 << 20));
-        assert!(spool.is_full());
-        spool.mark_stored(u64::MAX);
-        assert!(!spool.is_full(), "no more than there is was stored");
-    }
-
-    #[test]
-    fn what_is_no_spool_is_left_alone() {
-        let root = tempfile::tempdir().unwrap();
-        assert!(Spool::left_behind(&root.path().join("none"), |_| true).is_empty());
-        let odd = root.path().join("odd");
-        std::fs::create_dir(&odd).unwrap();
-        std::fs::write(odd.join(OWNER), b"{").unwrap();
-        assert!(Spool::left_behind(root.path(), |_| true).is_empty());
-        let spool = Spool::create(root.path(), &owner(), 1).unwrap();
-        let again = Spool::create(root.path(), &owner(), 1).unwrap_err();
-        assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
-        drop(spool);
-    }
 }
