@@ -27,7 +27,7 @@ use crate::file::{LabFile, lab};
 use crate::folder::{Folder, Lock};
 use crate::instance::send;
 use crate::message::Reply;
-use crate::system::{GROUP_PREFIX, System, resolver_file};
+use crate::system::{System, group_prefix, resolver_file};
 
 /// The lab's file, as it was when the lab came up.
 const FILE: &str = "lab.yaml";
@@ -228,7 +228,7 @@ fn clean(name: &str) -> Result<Option<()>, LaunchError> {
     if lock.is_none() {
         return Ok(None);
     }
-    remove_groups(&format!("{GROUP_PREFIX}{name}-"));
+    remove_groups(&group_prefix(name));
     folder
         .remove()
         .map_err(io_error(format!("remove {}", folder.path().display())))?;

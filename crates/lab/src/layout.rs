@@ -26,6 +26,13 @@ pub(crate) struct Placed {
     pub(crate) memory_bytes: Option<u64>,
 }
 
+impl Placed {
+    /// Whether it may use less than the machine has.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.cpus.is_some() || self.memory_bytes.is_some()
+    }
+}
+
 /// All hosts: those of the file by their numbers, then those of users by region, then the one that conducts.
 pub(crate) fn hosts(file: &LabFile) -> Vec<Placed> {
     let mut counts = vec![0; file.regions.len() + 1];

@@ -140,6 +140,9 @@ pub struct HostStatus {
     pub cpu_s: Option<f64>,
     /// Memory of its processes.
     pub memory_bytes: Option<u64>,
+    /// The file limits its CPU or memory, but control groups could not be written.
+    #[serde(default)]
+    pub is_unlimited: bool,
     /// What it costs, by the name of a price list.
     pub price: Option<String>,
     /// For how long it was in use since the run's start; `None`: it is the lab's own.
@@ -249,9 +252,9 @@ pub struct NetworkStatus {
     /// Packets lost because the network held as much as it can, was too slow to read them, or a host did not take them:
     /// its own fault.
     pub overflow: u64,
-    /// The 99th percentile of how late packets departed, in nanoseconds.
+    /// The 99th percentile of how late packets were read or departed, in nanoseconds: the greater of both.
     pub late_p99_ns: u64,
-    /// The latest departure, in nanoseconds.
+    /// The latest packet, in nanoseconds.
     pub late_max_ns: u64,
     /// CPU time of the network, in seconds.
     pub cpu_s: f64,

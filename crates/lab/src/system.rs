@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use machine::clock::{Dilation, unix_ns};
-use machine::group::{Group, GroupLimits};
+use machine::group::{Cpus, Group, GroupLimits};
 use machine::procfs;
 use wan::{Forwarder, Namespace, Port};
 
@@ -37,8 +37,11 @@ const SETTINGS: [(&str, &str); 3] = [
     ("net/ipv4/tcp_max_syn_backlog", "65535"),
     ("net/ipv4/ip_local_port_range", "10000 65535"),
 ];
-/// Names of control groups begin with this and the lab's name.
-pub(crate) const GROUP_PREFIX: &str = "throng-lab-";
+/// What the names of a lab's control groups begin with. No name has an underscore, so that the groups of another lab,
+/// whose name begins with this one's, begin with something else.
+pub(crate) fn group_prefix(lab: &str) -> String {
+    format!("throng-lab-{lab}_")
+}
 
 /// A lab that is up.
 pub(crate) struct System {
@@ -198,6 +201,7 @@ impl System {
                 .and_then(Group::cpu_ns)
                 .map(|ns| ns as f64 / 1e9),
             memory_bytes: host.group.as_ref().and_then(Group::memory_bytes),
+            is_unlimited: host.group.is_none() && host.placed.is_limited(),
             price: file
                 .hosts
                 .iter()
@@ -251,8 +255,8 @@ impl System {
             packets: total.packets,
             lost: total.lost + total.queue_full + total.cut,
             overflow: total.overflow + counts.refused + self.dropped().saturating_sub(before),
-            late_p99_ns: dilation.shrink_ns(counts.lateness.quantile(0.99)),
-            late_max_ns: dilation.shrink_ns(counts.lateness.max()),
+            late_p99_ns: dilation.shrink_ns(counts.late_p99_ns()),
+            late_max_ns: dilation.shrink_ns(counts.late_max_ns()),
             cpu_s: counts.cpu.as_secs_f64(),
         })
     }
@@ -276,7 +280,7 @@ fn make_hosts(
     progress: &mut dyn FnMut(String),
 ) -> Result<(Vec<Host>, Vec<Port>), SystemError> {
     let (mut hosts, mut ports) = (Vec::new(), Vec::new());
-    let mut without_groups = None;
+    let mut unlimited = Unlimited::default();
     for placed in placed {
         let (namespace, tun) = Namespace::create(placed.address, MTU)?;
         set_up(&namespace, &folder.namespace(&placed.name))
@@ -287,15 +291,18 @@ fn make_hosts(
             tun,
         });
         let limits = GroupLimits {
-            // In the machine's time a slower host does less.
-            cpus: placed.cpus.map(|cpus| cpus / f64::from(file.dilation)),
+            cpus: placed
+                .cpus
+                .map(|cpus| granted(cpus, file.dilation))
+                .transpose()
+                .map_err(io_error(format!("limit the CPU of {}", placed.name)))?,
             memory_bytes: placed.memory_bytes,
         };
-        let name = format!("{GROUP_PREFIX}{}-{}", file.name, placed.name);
+        let name = group_prefix(&file.name) + &placed.name;
         let group = match Group::create(&name, limits) {
             Ok(group) => Some(group),
             Err(error) => {
-                without_groups = Some(error);
+                unlimited.add(&placed, error);
                 None
             }
         };
@@ -305,12 +312,51 @@ fn make_hosts(
             group,
         });
     }
-    if let Some(error) = without_groups {
-        progress(format!(
-            "control groups cannot be written ({error}): `cpus` and `memory` do not limit, and hosts' CPU time is not counted"
-        ));
+    if let Some(text) = unlimited.text() {
+        progress(text);
     }
     Ok((hosts, ports))
+}
+
+/// So many cores of the lab, if the kernel grants as few.
+fn granted(cores: f64, dilation: u32) -> io::Result<Cpus> {
+    let too_few = || io::Error::new(io::ErrorKind::InvalidInput, "the kernel grants no fewer");
+    Cpus::new(cores, dilation).ok_or_else(too_few)
+}
+
+/// Hosts without a control group.
+#[derive(Debug, Default)]
+struct Unlimited {
+    count: usize,
+    /// Those with limits in the file.
+    limited: Vec<String>,
+    error: Option<io::Error>,
+}
+
+impl Unlimited {
+    fn add(&mut self, placed: &Placed, error: io::Error) {
+        self.count += 1;
+        self.error.get_or_insert(error);
+        if placed.is_limited() {
+            self.limited.push(placed.name.clone());
+        }
+    }
+
+    /// What does not hold; `None`: all have one.
+    fn text(&self) -> Option<String> {
+        let error = self.error.as_ref()?;
+        let limits = match self.limited.as_slice() {
+            [] => String::new(),
+            names => format!(
+                "`cpus` and `memory` do not limit {}, and ",
+                names.join(", ")
+            ),
+        };
+        let hosts = units::counted(self.count as u64, "host");
+        Some(format!(
+            "control groups cannot be written ({error}): {limits}the CPU time of {hosts} is not counted"
+        ))
+    }
 }
 
 /// Sets what a host's kernel limits, and keeps the namespace under a name.
@@ -377,4 +423,39 @@ pub fn memory_granted(file: &LabFile) -> u64 {
     let instances = file.services.iter().flat_map(|service| &service.hosts);
     let disks = instances.filter_map(|host| file.hosts[*host].disk_bytes);
     memory.saturating_add(disks.sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_of_a_lab_are_no_other_labs() {
+        let group = |lab: &str, host: &str| group_prefix(lab) + host;
+        assert!(!group("own-eu", "web").starts_with(&group_prefix("own")));
+        assert!(group("own", "web").starts_with(&group_prefix("own")));
+        assert_ne!(group("a", "b-c"), group("a-b", "c"));
+    }
+
+    #[test]
+    fn hosts_that_nothing_limits_are_named() {
+        let placed = |name: &str, cpus| Placed {
+            name: name.to_owned(),
+            place: 0,
+            address: std::net::Ipv4Addr::LOCALHOST,
+            cpus,
+            memory_bytes: None,
+        };
+        let mut unlimited = Unlimited::default();
+        assert_eq!(unlimited.text(), None);
+        let refused = || io::Error::from(io::ErrorKind::PermissionDenied);
+        unlimited.add(&placed("crowd-eu", None), refused());
+        let text = unlimited.text().unwrap();
+        assert!(!text.contains("limit"), "{text}");
+        unlimited.add(&placed("web", Some(0.1)), refused());
+        unlimited.add(&placed("db", Some(1.0)), refused());
+        let text = unlimited.text().unwrap();
+        assert!(text.contains("do not limit web, db"), "{text}");
+        assert!(text.contains("3 hosts"), "{text}");
+    }
 }

@@ -9,6 +9,8 @@ use crate::procfs::text;
 
 /// The period of a CPU quota, in microseconds: the kernel's default.
 const PERIOD_US: f64 = 100_000.0;
+/// The longest period that the kernel takes, in microseconds.
+const PERIOD_US_MAX: f64 = 1_000_000.0;
 /// The least quota that the kernel takes, in microseconds.
 const QUOTA_US_MIN: f64 = 1_000.0;
 const CONTROLLERS: [&str; 3] = ["cpu", "cpuacct", "memory"];
@@ -17,9 +19,30 @@ const CONTROLLERS: [&str; 3] = ["cpu", "cpuacct", "memory"];
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct GroupLimits {
     /// Cores; `None`: all.
-    pub cpus: Option<f64>,
+    pub cpus: Option<Cpus>,
     /// Memory; `None`: all.
     pub memory_bytes: Option<u64>,
+}
+
+/// A share of the machine's cores, as the kernel grants it: so much CPU time in each period.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cpus {
+    quota_us: f64,
+    period_us: f64,
+}
+
+impl Cpus {
+    /// So many cores on a machine whose time passes `dilation` times slower: in each second of the machine they are
+    /// fewer, and periods last longer, so that bursts do. `None`: the kernel does not grant as few.
+    pub fn new(cores: f64, dilation: u32) -> Option<Cpus> {
+        let dilation = f64::from(dilation.max(1));
+        let period_us = (PERIOD_US * dilation).min(PERIOD_US_MAX);
+        let quota_us = (cores / dilation * period_us).round();
+        (quota_us >= QUOTA_US_MIN).then_some(Cpus {
+            quota_us,
+            period_us,
+        })
+    }
 }
 
 /// A group below the top of the hierarchy. It stays until [`remove_groups`] removes it.
@@ -53,10 +76,16 @@ impl Group {
     }
 
     fn limit(&self, limits: GroupLimits) -> io::Result<()> {
-        if let Some(cpus) = limits.cpus {
-            let quota = (cpus * PERIOD_US).max(QUOTA_US_MIN).round();
-            let unified = format!("{quota} {PERIOD_US}");
-            self.write("cpu.max", &unified, "cpu.cfs_quota_us", &quota.to_string())?;
+        if let Some(Cpus {
+            quota_us,
+            period_us,
+        }) = limits.cpus
+        {
+            let unified = format!("{quota_us} {period_us}");
+            let (period, quota) = (period_us.to_string(), quota_us.to_string());
+            // Version 2 has one file for both.
+            self.write("cpu.max", &unified, "cpu.cfs_period_us", &period)?;
+            self.write("cpu.max", &unified, "cpu.cfs_quota_us", &quota)?;
         }
         if let Some(bytes) = limits.memory_bytes {
             let bytes = bytes.to_string();
@@ -149,11 +178,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn cores_of_a_slower_machine_are_granted_in_longer_periods() {
+        let granted = |cores, dilation| {
+            let cpus = Cpus::new(cores, dilation);
+            cpus.map(|cpus| (cpus.quota_us, cpus.period_us))
+        };
+        assert_eq!(granted(0.5, 1), Some((50_000.0, 100_000.0)));
+        // A quota of 500 µs in 100 ms would be too little for the kernel.
+        assert_eq!(granted(0.1, 20), Some((5_000.0, 1_000_000.0)));
+        assert_eq!(granted(0.01, 1), Some((1_000.0, 100_000.0)));
+        assert_eq!(granted(0.01, 10), Some((1_000.0, 1_000_000.0)));
+        assert_eq!(granted(0.01, 11), None);
+        assert_eq!(granted(f64::NAN, 1), None);
+    }
+
+    #[test]
     #[expect(clippy::print_stdout, reason = "a test that skips says so")]
     fn a_group_has_its_limits_and_is_removed() {
         let name = format!("throng-test-{}", std::process::id());
         let limits = GroupLimits {
-            cpus: Some(0.5),
+            cpus: Cpus::new(0.5, 1),
             memory_bytes: Some(64 << 20),
         };
         let group = match Group::create(&name, limits) {

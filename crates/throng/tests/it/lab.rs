@@ -134,7 +134,7 @@ impl Lab {
     }
 
     fn groups(&self) -> Vec<PathBuf> {
-        let name = format!("throng-lab-{}-", self.name);
+        let name = format!("throng-lab-{}_", self.name);
         let mut groups = Vec::new();
         for folder in [
             "/sys/fs/cgroup",

@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use controller::Surroundings;
+use judge::UNLIMITED_HOSTS;
 use lab::client::{Client, ClientError, Followed, Reporter};
 use lab::events::Event;
 use lab::file::CROWD_PREFIX;
@@ -123,6 +124,11 @@ impl Surroundings for Inside {
             ("lab hosts".to_owned(), hosts.collect::<Vec<_>>().join(", ")),
             ("lab regions".to_owned(), self.status.regions.join(", ")),
         ];
+        let unlimited = self.status.hosts.iter().filter(|host| host.is_unlimited);
+        let unlimited: Vec<&str> = unlimited.map(|host| host.name.as_str()).collect();
+        if !unlimited.is_empty() {
+            facts.push((UNLIMITED_HOSTS.to_owned(), unlimited.join(", ")));
+        }
         if self.status.dilation > 1 {
             facts.push(("lab dilation".to_owned(), self.status.dilation.to_string()));
         }
