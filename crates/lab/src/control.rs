@@ -231,8 +231,10 @@ impl Control {
         number: usize,
         begun: &mut BTreeMap<usize, u32>,
     ) -> Result<(), SystemError> {
-        if let Some(number) = begun.remove(&number) {
-            self.faults.end(number, &self.system)?;
+        // One that cannot be undone now is tried again at the end of the run.
+        if let Some(at_work) = begun.get(&number) {
+            self.faults.end(*at_work, &self.system)?;
+            begun.remove(&number);
         }
         Ok(())
     }

@@ -19,8 +19,10 @@ pub use schema::schema;
 pub use template::{Piece, Property, Template};
 
 use machine::clock::Dilation;
+use machine::group::Cpus;
 use wan::Link;
 
+use crate::faults::{describe, links_with};
 use crate::scaling::Rules;
 
 /// The region of the host that conducts runs: no distance separates it from any other.
@@ -69,7 +71,7 @@ impl LabFile {
     /// The same lab where one of its seconds lasts this many of the machine's.
     ///
     /// # Errors
-    /// No lab can be as slow, or a link would then be too long or too slow.
+    /// No lab can be as slow, a link would then be too long or too slow, also by a fault, or a host too slow.
     pub fn dilated(mut self, factor: u32) -> Result<LabFile, String> {
         Dilation::from_now(factor).map_err(|error| error.to_string())?;
         self.dilation = factor;
@@ -78,6 +80,23 @@ impl LabFile {
         checked
             .collect::<Result<(), _>>()
             .map_err(|error| format!("with a time dilation of {factor}: {error}"))?;
+        for timed in &self.faults {
+            let text = describe(&timed.fault, &self);
+            links_with(&self, &[&timed.fault])
+                .map_err(|error| format!("with a time dilation of {factor}, {text}: {error}"))?;
+        }
+        for host in &self.hosts {
+            if host
+                .cpus
+                .is_some_and(|cpus| Cpus::new(cpus, factor).is_none())
+            {
+                return Err(format!(
+                    "with a time dilation of {factor}, {} has fewer cores than the kernel can grant; fix: more `cpus`, \
+                     or less dilation",
+                    host.name
+                ));
+            }
+        }
         Ok(self)
     }
 

@@ -33,9 +33,17 @@ pub(crate) fn fill(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives it back.
+/// Gives it back. A disk that is another meanwhile is not full.
 pub(crate) fn empty(folder: &Path) -> io::Result<()> {
-    fs::remove_file(folder.join(FILLER))
+    remove(&folder.join(FILLER))
+}
+
+/// Removes a file if it is there.
+fn remove(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// The limits on open files of a process, as they were.
@@ -58,7 +66,7 @@ pub(crate) fn exhaust_files(pid: u32) -> Vec<FileLimits> {
 }
 
 /// Lets a process open as many files as before. One that has ended has no limits any more.
-pub(crate) fn restore_files(limits: FileLimits) {
+pub(crate) fn restore_files(limits: &FileLimits) {
     set_limit(limits.pid, limits.soft, limits.hard);
 }
 
@@ -84,11 +92,30 @@ pub(crate) fn skew(folder: &Path, by_ns: i64) -> io::Result<()> {
     fs::rename(new, file)
 }
 
+/// Lets the clock be right again. Without the file it is, which a full disk does not prevent.
+pub(crate) fn set_right(folder: &Path) -> io::Result<()> {
+    let file = skew_file(folder);
+    remove(&file.with_extension("new"))?;
+    remove(&file)
+}
+
 #[cfg(test)]
 mod tests {
     use std::process::{Command, Stdio};
 
     use super::*;
+
+    #[test]
+    fn what_has_gone_already_is_undone() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        assert!(empty(folder).is_ok() && set_right(folder).is_ok());
+        skew(folder, 5).unwrap();
+        // As it is left by a disk that was full.
+        File::create(skew_file(folder).with_extension("new")).unwrap();
+        set_right(folder).unwrap();
+        assert_eq!(fs::read_dir(folder).unwrap().count(), 0);
+    }
 
     #[test]
     fn a_process_whose_files_are_exhausted_opens_none_until_it_may() {
@@ -113,7 +140,7 @@ mod tests {
         let limits = exhaust_files(shell.id());
         assert_eq!(limits.len(), 1);
         assert!(!opens());
-        limits.into_iter().for_each(restore_files);
+        limits.iter().for_each(restore_files);
         assert!(opens());
         drop(orders);
         shell.wait().unwrap();

@@ -35,6 +35,13 @@ fn disks_fill_files_run_out_and_clocks_go_wrong_until_the_end() {
     let again = super::Ended::of(&mut lab.command(&["fault", "fill_disk: web"]));
     let why = "the fault 1 does the same to an instance already";
     assert!(again.err.contains(why), "{}", again.err);
+    // This one cannot be written to a full disk: it does not happen, and is not at work.
+    let skew = "skew_clock: web\nregion: near\nby: -1h";
+    let failed = super::Ended::of(&mut lab.command(&["fault", skew]));
+    let why = "cannot let a fault befall web@web-near";
+    assert!(failed.err.contains(why), "{} {}", failed.out, failed.err);
+    let status = lab.does(&["status"]);
+    assert!(!status.contains("fault 2"), "{status}");
     lab.does(&["repair", "1"]);
     assert_eq!(says(&lab, &write), "written\n");
 
@@ -42,15 +49,18 @@ fn disks_fill_files_run_out_and_clocks_go_wrong_until_the_end() {
     assert_eq!(says(&lab, get), "200");
     lab.does(&["fault", "exhaust_files: web\nregion: near"]);
     until("connections are accepted", || says(&lab, get) == "000");
-    lab.does(&["repair", "2"]);
+    lab.does(&["repair", "3"]);
     until("no connection is accepted", || says(&lab, get) == "200");
 
     lab.does(&["fault", "skew_clock: web\nby: -1h"]);
     until("the clock is right", || {
         (-3_600_500.0..-3_500_000.0).contains(&ahead_ms(&lab))
     });
-    lab.does(&["repair", "3"]);
+    // A full disk does not keep it wrong.
+    lab.does(&["fault", "fill_disk: web"]);
+    lab.does(&["repair", "4"]);
     until("the clock is wrong", || ahead_ms(&lab).abs() < 60_000.0);
+    lab.does(&["repair", "5"]);
     let status = lab.does(&["status"]);
     assert!(!status.contains("fault"), "{status}");
 }
