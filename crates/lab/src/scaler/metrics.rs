@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use machine::clock::unix_ns;
 use machine::group::Group;
@@ -10,13 +10,16 @@ use probe::{Kind, samples};
 
 use super::Shared;
 use super::live::Live;
+use crate::clock::{now, stretch};
 use crate::scaling::{Alarm, Metric};
 use crate::site::Site;
 
-/// How long an instance may take for its page.
+/// How long an instance may take for its page, all in all, in the lab's time.
 const PAGE_MAX: Duration = Duration::from_millis(500);
 /// Longest page that is read, in bytes.
-const PAGE_BYTES_MAX: u64 = 4 << 20;
+const PAGE_BYTES_MAX: usize = 4 << 20;
+/// Read at a time, in bytes.
+const PIECE_BYTES: usize = 16 << 10;
 
 /// Pages of instances' metrics, by group, place, and when they were read.
 type Pages = Vec<(usize, usize, u64, String)>;
@@ -130,7 +133,8 @@ fn pages(shared: &Shared) -> Pages {
     let read = control.namespace.run(|| {
         std::thread::scope(|scope| {
             let threads = wanted.iter().map(|(group, place, address)| {
-                scope.spawn(|| Some((*group, *place, unix_ns(), page(*address).ok()?)))
+                let page = || page(*address, stretch(PAGE_MAX));
+                scope.spawn(move || Some((*group, *place, unix_ns(), page().ok()?)))
             });
             let threads: Vec<_> = threads.collect();
             let read = threads.into_iter().filter_map(|thread| thread.join().ok());
@@ -141,24 +145,75 @@ fn pages(shared: &Shared) -> Pages {
     read.unwrap_or_default()
 }
 
-/// `/metrics` of an instance. HTTP/1.0, so that no answer comes in chunks.
-fn page(address: SocketAddr) -> io::Result<String> {
-    let mut stream = TcpStream::connect_timeout(&address, PAGE_MAX)?;
-    stream.set_read_timeout(Some(PAGE_MAX))?;
-    stream.set_write_timeout(Some(PAGE_MAX))?;
+/// `/metrics` of an instance, which may take so long: alarms wait for it. HTTP/1.0, so that no answer comes in chunks.
+fn page(address: SocketAddr, time_max: Duration) -> io::Result<String> {
+    let limit = now() + time_max;
+    let mut stream = TcpStream::connect_timeout(&address, time_max)?;
+    stream.set_write_timeout(Some(time_max))?;
     let request = format!("GET /metrics HTTP/1.0\r\nhost: {address}\r\n\r\n");
     stream.write_all(request.as_bytes())?;
-    let mut text = String::new();
-    stream.take(PAGE_BYTES_MAX).read_to_string(&mut text)?;
+    let text = read_until(&mut stream, limit)?;
     let no_page = || io::Error::new(io::ErrorKind::InvalidData, "no page of metrics");
     let (head, body) = text.split_once("\r\n\r\n").ok_or_else(no_page)?;
     let is_ok = head.split(' ').nth(1) == Some("200");
     is_ok.then(|| body.to_owned()).ok_or_else(no_page)
 }
 
+/// All that comes until the other side has closed, which it must do before `limit`.
+fn read_until(stream: &mut TcpStream, limit: Instant) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    let mut piece = [0; PIECE_BYTES];
+    while bytes.len() < PAGE_BYTES_MAX {
+        let left = limit.saturating_duration_since(now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        match stream.read(&mut piece)? {
+            0 => break,
+            count => bytes.extend_from_slice(&piece[..count]),
+        }
+    }
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+    use std::sync::mpsc::{RecvTimeoutError, channel};
+
     use super::*;
+
+    /// A server that answers with `first` and, every few milliseconds, a comment, until the other side closes or the
+    /// returned sender is dropped.
+    fn dribbling(first: &'static str) -> (SocketAddr, std::sync::mpsc::Sender<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = channel();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 1024]);
+            let mut sent = stream.write_all(first.as_bytes());
+            let pause = Duration::from_millis(5);
+            while sent.is_ok() && stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                sent = stream.write_all(b"# still here\n");
+            }
+        });
+        (address, stop)
+    }
+
+    #[test]
+    fn a_page_that_does_not_end_is_given_up() {
+        let head = "HTTP/1.0 200 OK\r\n\r\nload 1\n";
+        let (address, _stop) = dribbling(head);
+        let failed = page(address, Duration::from_millis(200)).unwrap_err();
+        let late = [io::ErrorKind::TimedOut, io::ErrorKind::WouldBlock];
+        assert!(late.contains(&failed.kind()), "{failed}");
+        let (address, stop) = dribbling(head);
+        drop(stop);
+        let read = page(address, Duration::from_secs(60)).unwrap();
+        assert!(read.starts_with("load 1\n"), "{read}");
+    }
 
     #[test]
     fn a_metrics_value_is_the_sum_over_its_labels() {
