@@ -84,16 +84,17 @@ impl Site {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts an instance, which may take `end_max` to end, and waits until it is ready.
+    /// Starts an instance, which may take `end_max` to end, and waits until it is ready. One that does not get ready
+    /// leaves nothing behind: the next would find its files, below a disk of its own.
     pub(crate) fn start(
         &self,
         service: usize,
         host: usize,
         end_max: Duration,
     ) -> Result<(), SystemError> {
-        let launch = self.launch(service, host, end_max)?;
-        let namespace = Arc::clone(&self.hosts[host].namespace);
-        let instance = Instance::start(launch, namespace, Arc::clone(&self.events))?;
+        let instance = self
+            .start_instance(service, host, end_max)
+            .inspect_err(|_| self.clear(service, host))?;
         self.events.add(format!("{} is ready", instance.name));
         self.directory.add(service, host, instance.seen());
         self.running().push(Running {
@@ -102,6 +103,21 @@ impl Site {
             instance,
         });
         Ok(())
+    }
+
+    fn start_instance(
+        &self,
+        service: usize,
+        host: usize,
+        end_max: Duration,
+    ) -> Result<Instance, SystemError> {
+        let launch = self.launch(service, host, end_max)?;
+        let namespace = Arc::clone(&self.hosts[host].namespace);
+        Ok(Instance::start(
+            launch,
+            namespace,
+            Arc::clone(&self.events),
+        )?)
     }
 
     /// Ends an instance in good order, and waits until it has ended. Nobody is sent to it from now on.
@@ -115,7 +131,11 @@ impl Site {
             at.map(|at| running.remove(at))
         };
         drop(ended);
-        // The next machine here is a new one, as far as what this one has left can be removed.
+        self.clear(service, host);
+    }
+
+    /// The next machine here is a new one, as far as what the last one has left can be removed.
+    fn clear(&self, service: usize, host: usize) {
         let folder = self.folder.data(&self.directory.instance(service, host));
         if self.directory.file.hosts[host].disk_bytes.is_some() {
             let _ = unmount(&folder, UnmountFlags::DETACH);

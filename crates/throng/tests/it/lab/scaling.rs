@@ -206,6 +206,37 @@ fn as_many_instances_run_as_are_said_to_and_the_dead_are_replaced() {
 }
 
 #[test]
+fn an_instance_that_does_not_get_ready_leaves_no_disk_behind() {
+    let Some(lab) = lab("unready", false) else {
+        return;
+    };
+    // All but the first write how many disks they see for themselves, and end.
+    let program = throng(["x"]).get_program().to_str().unwrap().to_owned();
+    let counts = lab.space.path("counts");
+    let script = format!(
+        "case ${{host}} in 198.18.0.1) exec {program} serve worker --listen=${{host}}:80;; \
+         *) grep -c web@web-2 /proc/mounts >> {}; exit 1;; esac",
+        counts.display()
+    );
+    let file = FILE.replace("NAME", "unready");
+    let (before, rest) = file.split_once("    run:").unwrap();
+    let (_, after) = rest.split_once('\n').unwrap();
+    let file = format!("{before}    run: [sh, -c, \"{script}\"]\n{after}");
+    let file = file
+        .replace("memory: 64MiB", "memory: 64MiB, disk: 1MiB")
+        .replace("count: 3", "count: 2")
+        .replace("maximum: 3", "maximum: 2")
+        .replace("above: 50%", "above: 900%")
+        .replace("below: 5,", "below: 0,");
+    lab.space.file("lab.yaml", &file);
+    lab.up();
+    lab.does(&["scale", "web=2"]);
+    let lines = || std::fs::read_to_string(&counts).unwrap_or_default();
+    until("it is not tried again", || lines().lines().count() >= 3);
+    assert!(lines().lines().all(|count| count == "1"), "{}", lines());
+}
+
+#[test]
 fn a_run_may_bring_its_own_rules() {
     let Some(lab) = lab("own-rules", false) else {
         return;
