@@ -17,6 +17,7 @@ use wan::Namespace;
 use crate::clock::{now, stretch};
 use crate::events::Events;
 use crate::file::Ready;
+use crate::health::Health;
 use crate::message::InstanceState;
 
 /// How often a process is looked at.
@@ -156,6 +157,7 @@ impl Instance {
             seen: Arc::clone(&seen),
             child: None,
             held: false,
+            health: Health::new(stretch(HEALTH), now()),
         };
         keeper.prepare()?;
         keeper.spawn()?;
@@ -219,6 +221,7 @@ struct Keeper {
     child: Option<Child>,
     /// A fault keeps it from running.
     held: bool,
+    health: Health,
 }
 
 impl Keeper {
@@ -271,6 +274,7 @@ impl Keeper {
             seen.pid = Some(child.id());
         });
         self.child = Some(child);
+        self.health.forget(now());
         Ok(())
     }
 
@@ -292,7 +296,7 @@ impl Keeper {
 
     /// Watches it until it is to end.
     fn keep(mut self, orders: &Receiver<Order>) {
-        let mut health_at = now() + stretch(HEALTH);
+        self.health.forget(now());
         loop {
             match orders.recv_timeout(POLL) {
                 Ok(Order::End) | Err(RecvTimeoutError::Disconnected) => return self.end(),
@@ -300,10 +304,7 @@ impl Keeper {
                 Err(RecvTimeoutError::Timeout) => {}
             }
             self.look();
-            if now() >= health_at {
-                self.check_health();
-                health_at = now() + stretch(HEALTH);
-            }
+            self.check_health();
         }
     }
 
@@ -363,14 +364,18 @@ impl Keeper {
 
     fn check_health(&mut self) {
         if self.child.is_none() {
-            return;
+            return self.health.forget(now());
         }
+        let check = self.check();
+        let Some(is_well) = self.health.look(now(), check) else {
+            return;
+        };
         let was = self
             .seen
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .state;
-        let state = match (self.is_well(), was) {
+        let state = match (is_well, was) {
             (true, _) => InstanceState::Ready,
             (false, InstanceState::Starting) => InstanceState::Starting,
             (false, _) => InstanceState::Unwell,
@@ -387,11 +392,17 @@ impl Keeper {
     }
 
     fn is_well(&self) -> bool {
-        let ready = &self.launch.ready;
-        let address = self.launch.address;
-        self.namespace
-            .run(|| is_ready(address, ready))
-            .unwrap_or(false)
+        self.check()()
+    }
+
+    /// What says whether it is well, on any thread.
+    fn check(&self) -> impl FnOnce() -> bool + Send + 'static + use<> {
+        let namespace = Arc::clone(&self.namespace);
+        let (address, ready) = (self.launch.address, self.launch.ready.clone());
+        move || {
+            let is_ready = namespace.run(|| is_ready(address, &ready));
+            is_ready.unwrap_or(false)
+        }
     }
 
     /// To its process and all that it started.

@@ -14,6 +14,7 @@ pub mod events;
 mod faults;
 pub mod file;
 pub mod folder;
+mod health;
 mod instance;
 pub mod launch;
 mod layout;
