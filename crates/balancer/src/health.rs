@@ -234,8 +234,10 @@ impl Health {
         }
         fleet.set_up(at, up);
         let share = match backend.rising_since_ns {
-            Some(since) if now_ns < since + slow_start_ns => {
-                let step = (now_ns - since) as f64 / slow_start_ns as f64 * STEPS;
+            // Threads read the clock before they get the lock, so that a time may lie before the last one.
+            Some(since) if now_ns.saturating_sub(since) < slow_start_ns => {
+                let passed_ns = now_ns.saturating_sub(since);
+                let step = passed_ns as f64 / slow_start_ns as f64 * STEPS;
                 (step.floor() + 1.0) / STEPS
             }
             _ => {
@@ -330,5 +332,19 @@ mod tests {
         health.tick(&mut fleet, 110 * S);
         assert!((fleet.weight(0) - 1.0).abs() < 1e-12);
         assert_eq!(fleet.weight(1), 1.0);
+    }
+
+    #[test]
+    fn a_slow_start_bears_a_time_before_its_begin() {
+        let (mut fleet, mut health) = four(HealthOptions {
+            slow_start: Duration::from_secs(10),
+            ..HealthOptions::default()
+        });
+        (0..3).for_each(|_| health.checked(&mut fleet, 0, Sign::Bad, 0));
+        (0..2).for_each(|_| health.checked(&mut fleet, 0, Sign::Good, 100 * S));
+        health.tick(&mut fleet, 100 * S - 1);
+        assert!((fleet.weight(0) - 0.1).abs() < 1e-12);
+        health.tick(&mut fleet, 105 * S);
+        assert!((fleet.weight(0) - 0.6).abs() < 1e-12);
     }
 }
