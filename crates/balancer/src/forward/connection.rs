@@ -11,9 +11,9 @@ use server::{ThreadContext, accept_all, stopped};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, mpsc, watch};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use super::pool::{BUFFER_BYTES, Pool};
+use super::pool::{BUFFER_BYTES, Buffers, Pool};
 use super::request::{Next, answer};
 use super::router::Router;
 use crate::http::{BadRequest, RequestHead, Wanted, read_request};
@@ -28,7 +28,8 @@ pub(super) struct Local {
     pub(super) router: Arc<Router>,
     pub(super) pool: Rc<Pool>,
     pub(super) stopping: Cell<bool>,
-    pub(super) out: RefCell<Vec<Vec<u8>>>,
+    /// Buffers for responses.
+    out: Buffers,
     stop: watch::Receiver<bool>,
 }
 
@@ -44,7 +45,7 @@ pub(crate) async fn work(context: ThreadContext, router: Arc<Router>) {
     let local = Rc::new(Local {
         pool: Rc::new(Pool::new(router.options.pool)),
         stopping: Cell::new(false),
-        out: RefCell::default(),
+        out: Buffers::new(4 * BUFFER_BYTES),
         stop: stop.clone(),
         router,
     });
@@ -70,12 +71,24 @@ pub(crate) async fn work(context: ThreadContext, router: Arc<Router>) {
     tokio::select! {
         // A connection that cannot be accepted is its client's to notice.
         () = accept_all(&listener, open, drop) => {}
+        () = close_idle(&local) => {}
         () = stopped(&mut stop) => {}
     }
     local.stopping.set(true);
     drop((listener, alive));
     // What is still open after that ends with the thread.
     let _ = timeout(stop_within, all_gone.recv()).await;
+}
+
+/// Closes connections to backends that have been idle for too long, again and again.
+async fn close_idle(local: &Local) {
+    let limit = local.router.options.timeouts.idle;
+    loop {
+        sleep(limit / 2).await;
+        if let Some(before) = Instant::now().checked_sub(limit) {
+            local.pool.close_idle(before);
+        }
+    }
 }
 
 /// Serves one connection.
@@ -139,13 +152,9 @@ async fn one_request(
     match read_head(local, stream, inbox, peer).await {
         Opening::Head(head) => {
             inbox.drain(..head.length);
-            let out = local.out.borrow_mut().pop();
-            let out = RefCell::new(out.unwrap_or_else(|| Vec::with_capacity(BUFFER_BYTES)));
+            let out = RefCell::new(local.out.take());
             let next = answer(local, (stream, inbox), &head, peer, &out).await;
-            let out = out.into_inner();
-            if out.capacity() <= 4 * BUFFER_BYTES {
-                local.out.borrow_mut().push(out);
-            }
+            local.out.give_back(out.into_inner());
             next
         }
         Opening::Bad(bad) => {

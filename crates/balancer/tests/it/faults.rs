@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use crate::http::{get, raw, soon};
-use crate::support::{Act, Backend, Running, request};
+use crate::support::{Act, Backend, Running, request, response};
 
 /// An address at which nobody listens.
 async fn nowhere() -> SocketAddr {
@@ -209,6 +209,27 @@ async fn a_backend_that_is_silent_is_given_up() {
     .await;
     assert_eq!(get(balancer.address, "/").await.0, 504);
     assert_eq!(balancer.metric("timeouts_total").await, 1.0);
+}
+
+#[tokio::test]
+async fn idle_connections_to_backends_are_closed() {
+    let backend = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let balancer = Running::start(&[backend.local_addr().unwrap()], |options| {
+        options.timeouts.idle = Duration::from_millis(300);
+    })
+    .await;
+    let mut client = balancer.connect().await;
+    client
+        .write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        .await
+        .unwrap();
+    let (mut stream, _) = soon(backend.accept()).await.unwrap();
+    let mut buffer = [0; 1024];
+    assert!(soon(stream.read(&mut buffer)).await.unwrap() > 0);
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    stream.write_all(answer).await.unwrap();
+    assert_eq!(response(&mut client).await.0, 200);
+    assert_eq!(soon(stream.read(&mut buffer)).await.unwrap(), 0);
 }
 
 #[tokio::test]
