@@ -12,6 +12,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::connection::Local;
+use super::pool::is_local;
 use super::shared::Shared;
 use crate::http::{Framing, read_response};
 use crate::policy::Probe;
@@ -59,30 +60,37 @@ async fn get(
     Ok((head.status, inbox, keep))
 }
 
-/// Whether a backend answers the path with a status below 400 in time.
+/// Whether a backend answers the path with a status below 400 in time; `None` if the balancer has no file, port or memory
+/// to find out.
 pub(super) async fn is_healthy(
     address: SocketAddr,
     name: &str,
     path: &str,
     within: Duration,
-) -> bool {
-    let answer = get_once(address, (name, path), false, within).await;
-    matches!(answer, Some((200..=399, _)))
+) -> Option<bool> {
+    match get_once(address, (name, path), false, within).await {
+        Ok((status, _)) => Some((200..=399).contains(&status)),
+        Err(error) if is_local(&error) => None,
+        Err(_) => Some(false),
+    }
 }
 
-/// A request on a connection of its own: the status and body of its answer, if that comes in time.
+/// A request on a connection of its own: the status and body of its answer.
+///
+/// # Errors
+/// If that does not come in time.
 async fn get_once(
     address: SocketAddr,
     place: (&str, &str),
     with_body: bool,
     within: Duration,
-) -> Option<(u16, Vec<u8>)> {
+) -> io::Result<(u16, Vec<u8>)> {
     let query = async {
         let mut stream = TcpStream::connect(address).await?;
         get(&mut stream, place, with_body).await
     };
-    let (status, body, _) = timeout(within, query).await.ok()?.ok()?;
-    Some((status, body))
+    let (status, body, _) = timeout(within, query).await??;
+    Ok((status, body))
 }
 
 /// Queries a backend for its load. One that does not answer is not known.
@@ -112,8 +120,8 @@ pub(super) async fn probe(local: Rc<Local>, shared: Arc<Shared>, at: usize) {
 
 /// What a backend says of its work, if it does in time.
 pub(super) async fn work_report(address: SocketAddr, name: &str) -> Option<WorkReport> {
-    match get_once(address, (name, LOAD_PATH), true, PROBE_WITHIN).await? {
-        (200, body) => read_work(&body),
+    match get_once(address, (name, LOAD_PATH), true, PROBE_WITHIN).await {
+        Ok((200, body)) => read_work(&body),
         _ => None,
     }
 }

@@ -68,9 +68,9 @@ pub(crate) async fn work(context: ThreadContext, router: Arc<Router>) {
             drop((permit, alive));
         });
     };
+    let failed = |_| local.router.metrics.accept_errors.add(1);
     tokio::select! {
-        // A connection that cannot be accepted is its client's to notice.
-        () = accept_all(&listener, open, drop) => {}
+        () = accept_all(&listener, open, failed) => {}
         () = close_idle(&local) => {}
         () = stopped(&mut stop) => {}
     }

@@ -16,6 +16,8 @@ use crate::http::{Framing, RequestHead};
 pub(super) enum Failure {
     /// The backend could not be connected to. Nothing was sent.
     Connect,
+    /// The balancer has no file, port or memory for a connection. Nothing was sent.
+    Local,
     /// A connection that had been idle ended without a byte of a response.
     Stale,
     /// The backend broke off before its response.
@@ -43,7 +45,7 @@ impl Failure {
     pub(super) fn is_backends(self) -> bool {
         !matches!(
             self,
-            Failure::ClientGone | Failure::ClientSlow | Failure::Client(_)
+            Failure::Local | Failure::ClientGone | Failure::ClientSlow | Failure::Client(_)
         )
     }
 }

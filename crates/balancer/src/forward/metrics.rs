@@ -25,6 +25,10 @@ pub(crate) struct Metrics {
     /// Responses by the hundreds of their status.
     pub(super) responses: [Counter; 6],
     pub(super) connect_failures: Counter,
+    /// Connections to backends for which the balancer itself had no file, port or memory.
+    pub(super) local_failures: Counter,
+    /// Connections of clients that could not be accepted.
+    pub(super) accept_errors: Counter,
     /// Idle connections that a backend closed as a request came.
     pub(super) stale: Counter,
     /// Backends that broke off before a response.
@@ -89,6 +93,8 @@ impl Metrics {
         counter("connections", help, &connections.opened);
         let help = "Connections dropped because too many were open";
         counter("connections_refused", help, &connections.refused);
+        let help = "Failures to accept a connection";
+        counter("accept_errors", help, &self.accept_errors);
         let help = "Connections closed because a head, a body or a reader was too slow";
         counter("connections_timed_out", help, &connections.timed_out);
         counter("requests", "Requests whose head was read", &self.requests);
@@ -126,6 +132,8 @@ impl Metrics {
         counter("ejections", help, shared.ejections());
         let help = "Connections to backends that failed";
         counter("connect_failures", help, self.connect_failures.get());
+        let help = "Connections to backends for which the balancer had no file, port or memory";
+        counter("local_failures", help, self.local_failures.get());
         let help = "Idle connections that a backend closed as a request came";
         counter("stale_connections", help, self.stale.get());
         let help = "Requests whose backend ended the connection before its response, or responded nonsense";

@@ -151,9 +151,13 @@ async fn check_all(router: &Arc<Router>) {
             checks.spawn(async move { (at, is_healthy(address, &name, &path, within).await) });
         }
         while let Some(checked) = checks.join_next().await {
-            if let Ok((at, healthy)) = checked {
-                let sign = if healthy { Sign::Good } else { Sign::Bad };
-                shared.checked(at, sign, router.now_ns());
+            match checked {
+                Ok((at, Some(healthy))) => {
+                    let sign = if healthy { Sign::Good } else { Sign::Bad };
+                    shared.checked(at, sign, router.now_ns());
+                }
+                Ok((_, None)) => router.metrics.local_failures.add(1),
+                Err(_) => {}
             }
         }
     }

@@ -15,6 +15,14 @@ use tokio::time::{Instant, timeout};
 pub(super) const BUFFER_BYTES: usize = 16 << 10;
 /// Buffers of one kind that are kept for the next request.
 const BUFFERS_KEPT: usize = 256;
+/// Errors of a connection attempt that say nothing of the peer: this process has no files, ports or memory left.
+const LOCAL: [Errno; 5] = [
+    Errno::MFILE,
+    Errno::NFILE,
+    Errno::ADDRNOTAVAIL,
+    Errno::NOBUFS,
+    Errno::NOMEM,
+];
 
 /// A connection to a backend.
 #[derive(Debug)]
@@ -38,6 +46,11 @@ pub(super) struct Pool {
     idle: RefCell<HashMap<SocketAddr, Vec<Idle>>>,
     idle_max: usize,
     buffers: Buffers,
+}
+
+/// Whether an attempt to connect failed for want of the balancer's own files, ports or memory.
+pub(super) fn is_local(error: &io::Error) -> bool {
+    Errno::from_io_error(error).is_some_and(|errno| LOCAL.contains(&errno))
 }
 
 impl Pool {
@@ -191,5 +204,14 @@ mod tests {
         buffers.give_back(Vec::new());
         buffers.give_back(Vec::with_capacity(5 * BUFFER_BYTES));
         assert_eq!(buffers.kept.borrow().len(), BUFFERS_KEPT - 1);
+    }
+
+    #[test]
+    fn errors_for_want_of_own_means_are_known() {
+        let errors = [Errno::MFILE, Errno::ADDRNOTAVAIL, Errno::NOMEM];
+        assert!(errors.iter().all(|errno| is_local(&(*errno).into())));
+        let errors = [Errno::CONNREFUSED, Errno::TIMEDOUT, Errno::HOSTUNREACH];
+        assert!(!errors.iter().any(|errno| is_local(&(*errno).into())));
+        assert!(!is_local(&io::ErrorKind::TimedOut.into()));
     }
 }

@@ -16,7 +16,7 @@ use super::connection::{Local, own_response};
 use super::download::Response;
 use super::exchange::{Failure, Terms, exchange};
 use super::metrics::Phases;
-use super::pool::Upstream;
+use super::pool::{Upstream, is_local};
 use super::shared::Flight;
 use super::tunnel::tunnel;
 use super::upload::{ClientFault, Progress};
@@ -226,9 +226,14 @@ impl Job<'_> {
                 Some(upstream) => Ok(upstream),
                 None => pool.connect(address, options.timeouts.connect).await,
             };
-            let Ok(mut upstream) = connected else {
-                flight.ended(Sign::Bad, router.now_ns());
-                return Err(Failure::Connect);
+            let mut upstream = match connected {
+                Ok(upstream) => upstream,
+                // It says nothing of the backend, which must not be ejected for it.
+                Err(error) if is_local(&error) => return Err(Failure::Local),
+                Err(_) => {
+                    flight.ended(Sign::Bad, router.now_ns());
+                    return Err(Failure::Connect);
+                }
             };
             let mut inbox = pool.buffer();
             let exchanged = exchange(
@@ -340,6 +345,7 @@ impl Job<'_> {
         let metrics = &self.local.router.metrics;
         match failure {
             Failure::Connect => metrics.connect_failures.add(1),
+            Failure::Local => metrics.local_failures.add(1),
             Failure::TimedOut => metrics.timeouts.add(1),
             Failure::Stale
             | Failure::Broken
@@ -370,6 +376,7 @@ impl Job<'_> {
             Failure::Client(ClientFault::TooLarge) => (413, "the body is too large"),
             Failure::Client(ClientFault::Slow) => (408, "the body did not come in time"),
             Failure::TimedOut => (504, "the backend did not respond in time"),
+            Failure::Local => (503, "the balancer has no connection left"),
             Failure::Connect => (502, "the backend cannot be reached"),
             Failure::BadResponse => (502, "the backend's response is malformed"),
             Failure::Status(status) => (status, "no backend can take the request"),

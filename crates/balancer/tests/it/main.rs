@@ -12,5 +12,6 @@ mod http;
 mod policies;
 mod requests;
 mod routing;
+mod shortage;
 mod simulation;
 mod support;
