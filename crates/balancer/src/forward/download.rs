@@ -123,10 +123,18 @@ impl Download<'_, '_> {
             .saturating_sub(self.inbox.len())
             .min(BUFFER_BYTES);
         self.inbox.reserve(room.max(1));
+        let begun = Instant::now();
         loop {
-            match timeout(limit, self.from.read_buf(self.inbox)).await {
-                // The time runs from the last byte of the request.
-                Err(_) if self.progress.sent.get().elapsed() < limit => {}
+            // The time to the first byte of a response runs from the last one of the request.
+            let is_first = self.progress.first.get().is_none();
+            let since = match is_first {
+                true => begun.max(self.progress.sent.get()),
+                false => begun,
+            };
+            let left = limit.saturating_sub(since.elapsed());
+            match timeout(left, self.from.read_buf(self.inbox)).await {
+                // More of the request was sent meanwhile.
+                Err(_) if is_first && self.progress.sent.get() > since => {}
                 Err(_) => return Err(Failure::TimedOut),
                 Ok(Ok(1..)) => {
                     if self.progress.first.get().is_none() {

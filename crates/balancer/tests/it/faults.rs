@@ -7,6 +7,7 @@ use std::time::Duration;
 use balancer::policy::Kind;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+use tokio::time::Instant;
 
 use crate::http::{get, raw, soon};
 use crate::support::{Act, Backend, Running, request, response};
@@ -209,6 +210,27 @@ async fn a_backend_that_is_silent_is_given_up() {
     .await;
     assert_eq!(get(balancer.address, "/").await.0, 504);
     assert_eq!(balancer.metric("timeouts_total").await, 1.0);
+}
+
+#[tokio::test]
+async fn a_silent_backend_has_its_time_once_after_a_late_body() {
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let limit = Duration::from_secs(2);
+    let balancer = Running::start(&[silent.local_addr().unwrap()], |options| {
+        options.timeouts.response = limit;
+    })
+    .await;
+    let mut client = balancer.connect().await;
+    let head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n";
+    client.write_all(head).await.unwrap();
+    let (mut backend, _) = soon(silent.accept()).await.unwrap();
+    // The head is there, and the balancer waits for a response.
+    assert!(soon(backend.read(&mut [0; 1024])).await.unwrap() > 0);
+    let sent = Instant::now();
+    client.write_all(b"hi").await.unwrap();
+    assert_eq!(response(&mut client).await.0, 504);
+    let took = sent.elapsed();
+    assert!(took >= limit && took < limit * 9 / 5, "{took:?}");
 }
 
 #[tokio::test]
