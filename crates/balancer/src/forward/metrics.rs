@@ -95,7 +95,7 @@ impl Metrics {
         counter("connections_refused", help, &connections.refused);
         let help = "Failures to accept a connection";
         counter("accept_errors", help, &self.accept_errors);
-        let help = "Connections closed because a head, a body or a reader was too slow";
+        let help = "Connections closed because a head, a body or a reader was too slow, or a WebSocket's end vanished";
         counter("connections_timed_out", help, &connections.timed_out);
         counter("requests", "Requests whose head was read", &self.requests);
         let help = "Requests refused as malformed or too large";

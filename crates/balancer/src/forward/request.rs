@@ -18,7 +18,7 @@ use super::exchange::{Failure, Terms, exchange};
 use super::metrics::Phases;
 use super::pool::{Upstream, is_local};
 use super::shared::Flight;
-use super::tunnel::tunnel;
+use super::tunnel::{TunnelLimits, tunnel};
 use super::upload::{ClientFault, Progress};
 use crate::hash::{hash_bytes, hash_text};
 use crate::health::Sign;
@@ -269,9 +269,18 @@ impl Job<'_> {
         client: (&mut TcpStream, Vec<u8>),
         (mut upstream, inbox): (Upstream, Vec<u8>),
     ) {
-        self.local.router.metrics.tunnels.add(1);
+        let router = &self.local.router;
+        router.metrics.tunnels.add(1);
+        let timeouts = &router.options.timeouts;
+        let limits = TunnelLimits {
+            stall: timeouts.stall,
+            rest: timeouts.idle,
+        };
         let backend = (&mut upstream.stream, inbox);
-        Box::pin(tunnel(&self.local.pool, client, backend)).await;
+        let ended = Box::pin(tunnel(&self.local.pool, client, backend, limits)).await;
+        if ended.is_err_and(|error| error.kind() == std::io::ErrorKind::TimedOut) {
+            router.metrics.connections.timed_out.add(1);
+        }
     }
 
     /// What the result says of the backend.

@@ -15,3 +15,4 @@ mod routing;
 mod shortage;
 mod simulation;
 mod support;
+mod tunnels;
