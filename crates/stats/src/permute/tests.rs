@@ -127,3 +127,17 @@ fn too_many_permutations_are_drawn() {
     assert!(!permutations.exact && permutations.all.len() == 500);
     assert_eq!(permutations.all[0], vec![false; 40]);
 }
+
+#[test]
+fn values_that_agree_scatter_by_what_is_known() {
+    let second = [false, false, true];
+    assert!((two_sample_t_of(&[1.0, 1.0, 4.0], &second, 1.5) - 2.0).abs() < 1e-12);
+    assert_eq!(
+        two_sample_t_of(&[1.0, 1.0, 4.0], &second, 0.0),
+        f64::INFINITY
+    );
+    // Their own scatter is greater: the standard error is the root of 3.
+    let own = two_sample_t_of(&[1.0, 3.0, 9.0], &second, 0.1);
+    assert!((own - two_sample_t(&[1.0, 3.0, 9.0], &second, 0.0)).abs() < 1e-12);
+    assert!((own - 7.0 / 3.0_f64.sqrt()).abs() < 1e-12);
+}
