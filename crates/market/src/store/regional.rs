@@ -173,11 +173,10 @@ impl Regional {
         let taken: HashSet<i64> = taken.iter().copied().collect();
         let ids = entries.iter().map(|entry| entry.id);
         let (taken, refused): (Vec<i64>, Vec<i64>) = ids.partition(|id| taken.contains(id));
-        let counts = [taken.len(), refused.len()].map(|count| count as u64);
-        let cents = self.ledger.decide(taken, refused).await?;
-        self.metrics.taken.add(counts[0]);
-        self.metrics.returned.add(counts[1]);
-        self.metrics.returned_cents.add(cents);
+        let decided = self.ledger.decide(taken, refused).await?;
+        self.metrics.taken.add(decided.taken);
+        self.metrics.returned.add(decided.refused);
+        self.metrics.returned_cents.add(decided.cents);
         Ok(())
     }
 
@@ -217,8 +216,9 @@ impl Regional {
                 // A replica of the owner may be behind.
                 return Ok(());
             };
-            self.ledger.copy(closed).await?;
-            self.metrics.copied.add(1);
+            if self.ledger.copy(closed).await? {
+                self.metrics.copied.add(1);
+            }
         }
         Ok(())
     }

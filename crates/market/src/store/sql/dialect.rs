@@ -22,6 +22,8 @@ pub(super) struct Dialect {
     pub(super) ledger_routines: &'static [&'static str],
     /// The names of all tables.
     pub(super) tables: &'static str,
+    /// How many routines have a name.
+    pub(super) routine: &'static str,
     /// 1 if this connection now holds the right to make tables, else 0.
     pub(super) hold: &'static str,
     /// Gives it back.
@@ -51,7 +53,7 @@ pub(super) struct Dialect {
     pub(super) call_predict: &'static str,
     /// Accepts a prediction in a ledger.
     pub(super) call_accept: &'static str,
-    /// Decides predictions of a ledger's outbox.
+    /// Decides predictions of a ledger's outbox: how many were taken and refused, and the cents that went back.
     pub(super) call_decide: &'static str,
     /// Takes predictions of a ledger.
     pub(super) call_take: &'static str,

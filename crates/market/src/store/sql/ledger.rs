@@ -52,6 +52,15 @@ pub(crate) struct Entry {
     amount: i64,
 }
 
+/// What one call decided.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Decided {
+    pub(crate) taken: u64,
+    pub(crate) refused: u64,
+    /// What went back.
+    pub(crate) cents: u64,
+}
+
 /// A pool that the owner settled, and what it pays to one ledger.
 #[derive(Debug)]
 pub(crate) struct Closed {
@@ -97,23 +106,27 @@ impl Sql {
         .await
     }
 
-    /// Notes that the owner has taken some predictions and refused others, and returns the cents that went back.
+    /// Notes that the owner has taken some predictions and refused others, unless another process did already.
     pub(crate) async fn decide(
         &self,
         taken: Vec<i64>,
         refused: Vec<i64>,
-    ) -> Result<u64, StoreError> {
+    ) -> Result<Decided, StoreError> {
         let dialect = self.accounts.dialect;
         self.write(Call::Decide, move |session| {
             let values = [list(&taken), list(&refused)].map(Value::Text);
             let row = session.row(dialect.call_decide, &values)?;
-            Ok(count(&row, 0)?)
+            Ok(Decided {
+                taken: count(&row, 0)?,
+                refused: count(&row, 1)?,
+                cents: count(&row, 2)?,
+            })
         })
         .await
     }
 
-    /// Copies a settled pool into the ledger; does nothing if that is not the game's open pool there.
-    pub(crate) async fn copy(&self, closed: Closed) -> Result<(), StoreError> {
+    /// Copies a settled pool into the ledger, if that is the game's open pool there. Whether it was.
+    pub(crate) async fn copy(&self, closed: Closed) -> Result<bool, StoreError> {
         let (dialect, games) = (self.accounts.dialect, self.accounts.rules.games);
         let game = closed.pool.game;
         self.write_patiently(Call::Copy, game, move |session| {
@@ -296,10 +309,11 @@ fn copy(
     dialect: &Dialect,
     games: i64,
     closed: &Closed,
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     let Closed { pool, settled, .. } = closed;
     if take_game(session, dialect, pool.game)? != settled.pool {
-        return session.roll_back();
+        session.roll_back()?;
+        return Ok(false);
     }
     settle::insert_payments(session, dialect, settled.pool, &closed.payments)?;
     settle::pay(session, dialect, !closed.payments.is_empty(), settled.pool)?;
@@ -309,7 +323,8 @@ fn copy(
         outcome: pool.outcome.unwrap_or(Outcome::None),
     };
     settle::close(session, settle::pay_values(event, pool, *settled, games)?)?;
-    session.commit()
+    session.commit()?;
+    Ok(true)
 }
 
 fn is_used(session: &mut Session<'_>, pool: i64) -> Result<bool, Failure> {

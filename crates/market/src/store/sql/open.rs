@@ -16,6 +16,8 @@ const LEDGER_MARK: &str = "ledger";
 const VERSION: i64 = 1;
 /// Version of tables that are being made, or whose maker did not finish.
 const UNFINISHED: i64 = 0;
+/// The routine of ledgers that was added last.
+const NEWEST_ROUTINE: &str = "market_conclude";
 /// How long a process waits at least for others that make or check the tables.
 const HOLD_MIN: Duration = Duration::from_secs(20);
 const HOLD_PAUSE: Duration = Duration::from_millis(20);
@@ -229,6 +231,7 @@ fn check_or_make(
         if found != Some(owner) {
             return Err(OpenError::OtherOwner);
         }
+        renew_routines(sql, dialect)?;
     }
     sql.plain("BEGIN")?;
     sql.change("UPDATE market_mark SET processes = processes + 1", &[])?;
@@ -360,6 +363,18 @@ fn make_owner(sql: &mut dyn Sql, dialect: &Dialect) -> Result<(), OpenError> {
         sql.plain(routine)?;
     }
     Ok(sql.plain(&ledgers)?)
+}
+
+/// Makes the routines of a ledger again if an earlier version made them.
+fn renew_routines(sql: &mut dyn Sql, dialect: &Dialect) -> Result<(), OpenError> {
+    let newest = Value::Text(NEWEST_ROUTINE.to_owned());
+    let rows = sql.rows(dialect.routine, &[newest])?;
+    if rows.first().map(|row| number(row, 0)).transpose()? == Some(0) {
+        for routine in dialect.ledger_routines {
+            sql.plain(routine)?;
+        }
+    }
+    Ok(())
 }
 
 /// Waits until a replica has the tables of its master.

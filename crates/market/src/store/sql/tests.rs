@@ -102,7 +102,7 @@ impl Database {
         open::number(&rows[0], 0).unwrap()
     }
 
-    /// How many transactions wait for the locks of others here.
+    /// How many statements wait for the locks of others here; in MySQL, how many are under way.
     fn waiting_for_locks(&self) -> i64 {
         self.number(match self.kind {
             "postgres" => {
@@ -110,9 +110,8 @@ impl Database {
                  WHERE datname = current_database() AND wait_event_type = 'Lock'"
             }
             _ => {
-                "SELECT count(*) FROM information_schema.innodb_trx t \
-                 JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id \
-                 WHERE t.trx_state = 'LOCK WAIT' AND p.db = database()"
+                "SELECT count(*) FROM information_schema.processlist WHERE db = database() \
+                 AND command IN ('Query', 'Execute') AND id <> connection_id()"
             }
         })
     }

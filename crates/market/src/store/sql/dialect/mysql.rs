@@ -123,7 +123,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     ],
     ledger_routines: &[
         "DROP PROCEDURE IF EXISTS market_accept",
-        "DROP PROCEDURE IF EXISTS market_decide",
+        "DROP PROCEDURE IF EXISTS market_conclude",
         "DROP PROCEDURE IF EXISTS market_take",
         ledgers::ACCEPT,
         ledgers::DECIDE,
@@ -131,6 +131,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     ],
     tables: "SELECT CAST(table_name AS CHAR(64)) FROM information_schema.tables \
              WHERE table_schema = database()",
+    routine: "SELECT count(*) FROM information_schema.routines \
+        WHERE routine_schema = database() AND routine_name = ?",
     // Names of locks are global to the server, and at most 64 characters long.
     hold: "SELECT get_lock(concat('market.', left(database(), 57)), 0)",
     release: "SELECT release_lock(concat('market.', left(database(), 57)))",
@@ -154,7 +156,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     call_open: "CALL market_open(?, ?, ?)",
     call_predict: "CALL market_predict(?, ?, ?, ?, ?, ?, ?)",
     call_accept: "CALL market_accept(?, ?, ?, ?, ?, ?, ?)",
-    call_decide: "CALL market_decide(?, ?)",
+    call_decide: "CALL market_conclude(?, ?)",
     call_take: "CALL market_take(?, ?, ?)",
     call_settle: "CALL market_settle(?, ?, ?)",
     call_pay: "CALL market_pay(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

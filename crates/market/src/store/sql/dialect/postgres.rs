@@ -124,6 +124,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     ledger_routines: &[ledgers::ACCEPT, ledgers::DECIDE, ledgers::TAKE],
     tables: "SELECT CAST(table_name AS TEXT) FROM information_schema.tables \
              WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'",
+    routine: "SELECT count(*) FROM information_schema.routines \
+        WHERE routine_schema = current_schema() AND CAST(routine_name AS TEXT) = CAST(? AS TEXT)",
     // Numbers of locks belong to the database: "mark" in ASCII. Those of games have two numbers.
     hold: "SELECT CASE WHEN pg_try_advisory_lock(1835102827) THEN 1 ELSE 0 END",
     release: "SELECT CASE WHEN pg_advisory_unlock(1835102827) THEN 1 ELSE 0 END",
@@ -153,7 +155,7 @@ pub(super) const DIALECT: Dialect = Dialect {
         FROM market_predict(?, ?, ?, ?, ?, ?, ?)",
     call_accept: "SELECT v_verdict, v_balance, v_opened, v_open, v_returned \
         FROM market_accept(?, ?, ?, ?, ?, ?, ?)",
-    call_decide: "SELECT market_decide(?, ?)",
+    call_decide: "SELECT v_taken, v_refused, v_returned FROM market_conclude(?, ?)",
     call_take: "SELECT market_take(?, ?, ?)",
     call_settle: "SELECT v_open, v_home, v_away, v_outcome, v_pool, v_winners, v_home_score, v_away_score \
         FROM market_settle(?, ?, ?)",

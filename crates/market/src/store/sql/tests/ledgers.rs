@@ -7,7 +7,7 @@ use proptest::test_runner::TestRunner;
 
 use super::*;
 use crate::store::Regional;
-use crate::store::sql::ledger::Entry;
+use crate::store::sql::ledger::{Decided, Entry};
 
 /// Histories that are played on each server, unless `THRONG_CASES` says how many.
 const CASES: u32 = 3;
@@ -330,7 +330,7 @@ fn what_comes_too_late_is_paid_back_and_said_once() {
             let late = prediction(&named("user 0"), 1, Outcome::Home, 1);
             for returned in [30, 0] {
                 let verdict = Verdict::Refused {
-                    reason: crate::transactions::Refusal::Closed,
+                    reason: Refusal::Closed,
                     open: PoolId(4),
                     balance: 1000,
                     returned,
@@ -372,6 +372,55 @@ fn a_prediction_waits_until_an_announced_settlement_was_copied() {
             ));
             world.check().await;
         });
+    }
+}
+
+#[test]
+fn two_processes_that_decide_the_same_count_it_once() {
+    for world in World::each() {
+        let database = &world.ledger_database;
+        // As an earlier version left it.
+        let kind = match database.kind {
+            "postgres" => "FUNCTION",
+            _ => "PROCEDURE",
+        };
+        database.run(&format!("DROP {kind} market_conclude"));
+        let ledgers = [(); 2].map(|()| ledger(database, &world.owner));
+        let regional = &world.ledgers[0].2;
+        let ids: Vec<i64> = run(async {
+            for number in 0..4 {
+                let user = named(&format!("user {number}"));
+                let first = prediction(&user, 1, Outcome::Home, 10);
+                regional.predict(&first).await.unwrap();
+            }
+            let entries = ledgers[0].undecided().await.unwrap();
+            entries.iter().map(|entry| entry.id).collect()
+        });
+        let mut other = connect(&database.address);
+        other.plain("BEGIN").unwrap();
+        let all = "SELECT id FROM market_outbox ORDER BY id FOR UPDATE";
+        assert_eq!(other.rows(all, &[]).unwrap().len(), 4);
+        let decided = std::thread::scope(|scope| {
+            let (taken, refused) = ids.split_at(1);
+            let decide = ledgers.iter().map(|ledger| {
+                scope.spawn(move || run(ledger.decide(taken.to_vec(), refused.to_vec())))
+            });
+            let decide: Vec<_> = decide.collect();
+            // Until both of them wait.
+            while database.waiting_for_locks() < 2 {}
+            other.plain("COMMIT").unwrap();
+            decide
+                .into_iter()
+                .map(|one| one.join().unwrap().unwrap())
+                .collect::<Vec<Decided>>()
+        });
+        let all = Decided {
+            taken: 1,
+            refused: 3,
+            cents: 30,
+        };
+        assert!(decided.contains(&all), "{} {decided:?}", database.kind);
+        assert!(decided.contains(&Decided::default()), "{decided:?}");
     }
 }
 

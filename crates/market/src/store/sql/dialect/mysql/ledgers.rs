@@ -36,16 +36,21 @@ BEGIN
 END";
 
 /// Marks predictions in the outbox as taken, and gives the money of refused ones back. What is no longer in the
-/// outbox was decided before, and is left alone.
+/// outbox was decided before, and is left alone: another process that decides the same waits for the rows, and then
+/// finds none. Answers how many were taken, how many refused, and the cents that went back.
 pub(super) const DECIDE: &str = "
-CREATE PROCEDURE market_decide(IN p_taken LONGTEXT, IN p_refused LONGTEXT)
+CREATE PROCEDURE market_conclude(IN p_taken LONGTEXT, IN p_refused LONGTEXT)
 MODIFIES SQL DATA
 BEGIN
-    DECLARE v_returned BIGINT DEFAULT 0;
+    DECLARE v_taken, v_refused, v_returned BIGINT DEFAULT 0;
     DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
     START TRANSACTION;
+    SELECT count(*) INTO v_refused
+        FROM JSON_TABLE(p_refused, '$[*]' COLUMNS (id BIGINT PATH '$')) AS j
+        JOIN market_outbox o ON o.id = j.id FOR UPDATE;
     DELETE o FROM market_outbox o
         JOIN JSON_TABLE(p_taken, '$[*]' COLUMNS (id BIGINT PATH '$')) AS j ON j.id = o.id;
+    SET v_taken = row_count();
     INSERT INTO market_refunds (id, account, amount)
         SELECT s.id, s.account, s.amount FROM JSON_TABLE(p_refused, '$[*]' COLUMNS (id BIGINT PATH '$')) AS j
         JOIN market_outbox o ON o.id = j.id JOIN market_predictions s ON s.id = o.id;
@@ -61,7 +66,7 @@ BEGIN
         DELETE o FROM market_outbox o JOIN market_refunds r ON r.id = o.id;
     END IF;
     COMMIT;
-    SELECT v_returned;
+    SELECT v_taken, v_refused, v_returned;
 END";
 
 /// Takes predictions of a ledger, whose row is its lock, into a game's open pool, each once; answers which of them are in their pools.

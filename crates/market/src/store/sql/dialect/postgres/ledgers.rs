@@ -40,17 +40,22 @@ BEGIN
 END $$";
 
 /// Marks predictions in the outbox as taken, and gives the money of refused ones back. What is no longer in the
-/// outbox was decided before, and is left alone.
+/// outbox was decided before, and is left alone: another process that decides the same waits for the rows, and then
+/// finds none. Answers how many were taken, how many refused, and the cents that went back.
 pub(super) const DECIDE: &str = "
-CREATE OR REPLACE FUNCTION market_decide(p_taken TEXT, p_refused TEXT) RETURNS BIGINT
+CREATE OR REPLACE FUNCTION market_conclude(p_taken TEXT, p_refused TEXT,
+    OUT v_taken BIGINT, OUT v_refused BIGINT, OUT v_returned BIGINT)
 LANGUAGE plpgsql AS $$
-DECLARE
-    v_returned BIGINT;
 BEGIN
+    PERFORM id FROM market_outbox
+        WHERE id IN (SELECT CAST(j AS BIGINT) FROM jsonb_array_elements_text(p_refused::jsonb) j)
+        ORDER BY id FOR UPDATE;
     DELETE FROM market_outbox WHERE id IN (SELECT CAST(j AS BIGINT) FROM jsonb_array_elements_text(p_taken::jsonb) j);
+    GET DIAGNOSTICS v_taken = ROW_COUNT;
     INSERT INTO market_refunds (id, account, amount)
         SELECT s.id, s.account, s.amount FROM jsonb_array_elements_text(p_refused::jsonb) j
         JOIN market_outbox o ON o.id = CAST(j AS BIGINT) JOIN market_predictions s ON s.id = o.id;
+    GET DIAGNOSTICS v_refused = ROW_COUNT;
     SELECT coalesce(sum(r.amount), 0) INTO v_returned
         FROM market_outbox o JOIN market_refunds r ON r.id = o.id;
     IF v_returned > 0 THEN
@@ -63,7 +68,6 @@ BEGIN
             GROUP BY r.account ON CONFLICT (account) DO UPDATE SET amount = u.amount + excluded.amount;
         DELETE FROM market_outbox o USING market_refunds r WHERE r.id = o.id;
     END IF;
-    RETURN v_returned;
 END $$";
 
 /// Takes predictions of a ledger, whose row is its lock, into a game's open pool, each once; answers which of them are in their pools.
