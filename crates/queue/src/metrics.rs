@@ -69,6 +69,8 @@ pub(crate) struct Metrics {
     pub(crate) links: Gauge,
     pub(crate) links_busy: Gauge,
     pub(crate) links_lost: Counter,
+    /// Connections that receive notifications.
+    pub(crate) listening: Gauge,
     pub(crate) link_errors: Counter,
 }
 
@@ -132,6 +134,11 @@ impl Metrics {
                 "store_connections_busy",
                 "Connections to the store that work on a request",
                 self.links_busy.get(),
+            ),
+            (
+                "listening",
+                "Connections to the store that receive notifications of messages",
+                self.listening.get(),
             ),
         ];
         for (name, help, value) in gauges {

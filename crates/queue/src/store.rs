@@ -5,7 +5,7 @@ pub(crate) mod postgres;
 pub(crate) mod schema;
 
 use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -135,13 +135,24 @@ pub(crate) async fn drive<T>(
     request: impl Future<Output = T>,
     connection: &mut PostgresConnection,
 ) -> T {
+    drive_heeding(request, connection, |_| {}).await
+}
+
+/// The same for a connection that listens: notifications that come meanwhile are `heard`.
+pub(crate) async fn drive_heeding<T>(
+    request: impl Future<Output = T>,
+    connection: &mut PostgresConnection,
+    mut heard: impl FnMut(&str),
+) -> T {
     let mut request = pin!(request);
     poll_fn(|cx| {
         // The first call hands the request over; the connection then writes it.
         if let Poll::Ready(done) = request.as_mut().poll(cx) {
             return Poll::Ready(done);
         }
-        let _ = Pin::new(&mut *connection).poll(cx);
+        while let Poll::Ready(Some(payload)) = connection.poll_notification(cx) {
+            heard(&payload);
+        }
         // What the connection has just received may complete the request, as does its end.
         request.as_mut().poll(cx)
     })

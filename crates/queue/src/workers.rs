@@ -134,7 +134,7 @@ async fn run(work: Work, first: oneshot::Sender<Result<(), SqlError>>) {
     let listening = match &work.store {
         Store::Postgres(settings) if work.listens => Some(tokio::task::spawn_local(listen(
             Arc::clone(settings),
-            Arc::clone(&work.state.waiters),
+            Arc::clone(&work.state),
         ))),
         _ => None,
     };
