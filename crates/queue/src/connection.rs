@@ -17,8 +17,10 @@ use crate::clock::{now, whole_us};
 use crate::jobs::{Done, Job, JobSender, Outcome};
 use crate::metrics::Part;
 use crate::state::State;
+use crate::waiters::Found;
 use crate::wire::{
     Code, Framing, HEADER_BYTES, Operation, Problem, Request, Writer, add_trailer, framing,
+    receiver_of,
 };
 
 /// Room for each read, at least.
@@ -276,6 +278,11 @@ impl Connection {
             let Some(mut done) = self.submit(request.clone()).await else {
                 return Ok(None);
             };
+            place.found(match done.outcome {
+                Outcome::Nothing => Found::Nothing,
+                Outcome::Done => Found::Message(receiver_of(&done.out)),
+                Outcome::Failed(_) => Found::Unknown,
+            });
             if done.outcome != Outcome::Nothing || now() >= deadline || self.input_ended {
                 return Ok(Some(done));
             }

@@ -22,10 +22,12 @@ struct Waiter {
     receiver: Option<i32>,
     /// For whom the message is that it was woken for, unless it has looked since.
     woken_for: Option<Option<i32>>,
+    /// The same while it looks.
+    looking_for: Option<Option<i32>>,
     wake: Arc<Notify>,
 }
 
-/// The place of a waiting pop. If it was woken and did not look, it wakes another one when it goes.
+/// The place of a waiting pop. If it was woken and the message may still be there when it goes, it wakes another one.
 #[derive(Debug)]
 pub(crate) struct Place<'a> {
     waiters: &'a Waiters,
@@ -50,6 +52,7 @@ impl Waiters {
             number,
             receiver,
             woken_for: None,
+            looking_for: None,
             wake: Arc::clone(&wake),
         });
         Place {
@@ -88,18 +91,42 @@ impl Waiters {
     }
 }
 
+/// What a look brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// There is no message that this pop may have.
+    Nothing,
+    /// It has a message to this receiver, or to anybody.
+    Message(Option<i32>),
+    /// The look failed: nobody knows what there is.
+    Unknown,
+}
+
 impl Place<'_> {
     /// Says that the pop looks for a message now.
     pub(crate) fn looks(&self) {
+        self.change(|own| own.looking_for = own.woken_for.take());
+    }
+
+    /// Says what the look brought: whether the message that the pop was woken for may still be there.
+    pub(crate) fn found(&self, found: Found) {
+        self.change(|own| match found {
+            Found::Nothing => own.looking_for = None,
+            Found::Message(receiver) => {
+                own.looking_for = own.looking_for.filter(|wanted| *wanted != receiver);
+            }
+            Found::Unknown => {}
+        });
+    }
+
+    /// Changes the waiter that has this place.
+    fn change<T>(&self, change: impl FnOnce(&mut Waiter) -> T) -> Option<T> {
         let mut waiting = self.waiters.waiting();
-        let waiters = waiting.queues.get_mut(&self.queue);
+        let waiters = waiting.queues.get_mut(&self.queue)?;
         let own = waiters
-            .into_iter()
-            .flatten()
-            .find(|waiter| waiter.number == self.number);
-        if let Some(waiter) = own {
-            waiter.woken_for = None;
-        }
+            .iter_mut()
+            .find(|waiter| waiter.number == self.number)?;
+        Some(change(own))
     }
 
     /// Resolves when there may be a message.
@@ -122,7 +149,9 @@ impl Drop for Place<'_> {
             waiting.queues.remove(&self.queue);
         }
         drop(waiting);
-        if let Some(receiver) = gone.and_then(|waiter| waiter.woken_for) {
+        // A message that nobody looks for would lie there, and who may have it would wait.
+        let missed = gone.map(|waiter| [waiter.woken_for, waiter.looking_for]);
+        for receiver in missed.into_iter().flatten().flatten() {
             self.waiters.wake(self.queue, receiver);
         }
     }
@@ -161,8 +190,47 @@ mod tests {
         drop(first);
         assert!(is_woken(&second).await);
         second.looks();
+        second.found(Found::Message(None));
         let third = waiters.join(1, None);
         drop(second);
         assert!(!is_woken(&third).await);
+    }
+
+    #[tokio::test]
+    async fn whose_look_fails_wakes_the_next() {
+        let waiters = Waiters::default();
+        let (first, second) = (waiters.join(1, None), waiters.join(1, None));
+        waiters.wake(1, None);
+        first.looks();
+        first.found(Found::Unknown);
+        drop(first);
+        assert!(is_woken(&second).await);
+        // A look that never ended is no better.
+        second.looks();
+        let third = waiters.join(1, None);
+        drop(second);
+        assert!(is_woken(&third).await);
+    }
+
+    #[tokio::test]
+    async fn who_takes_a_message_to_others_wakes_them_for_the_one_left() {
+        let waiters = Waiters::default();
+        let eight = waiters.join(1, Some(8));
+        let (seven, another_seven) = (waiters.join(1, Some(7)), waiters.join(1, Some(7)));
+        waiters.wake(1, None);
+        waiters.wake(1, Some(7));
+        // It is the first to look and gets the older message, which `eight` was woken for.
+        seven.looks();
+        seven.found(Found::Message(None));
+        drop(seven);
+        assert!(is_woken(&another_seven).await);
+        eight.looks();
+        eight.found(Found::Nothing);
+        another_seven.looks();
+        another_seven.found(Found::Message(Some(7)));
+        // Nothing is left, and nobody is woken for it.
+        let waiting = [waiters.join(1, Some(7)), waiters.join(1, Some(8))];
+        drop((eight, another_seven));
+        assert!(!is_woken(&waiting[0]).await && !is_woken(&waiting[1]).await);
     }
 }

@@ -6,7 +6,7 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use answer::{Message, Writer, add_trailer};
+pub(crate) use answer::{Message, Writer, add_trailer, receiver_of};
 pub(crate) use request::{Operation, Request};
 
 /// Bytes before a payload: its length and the type.

@@ -97,6 +97,13 @@ impl<'a> Writer<'a> {
     }
 }
 
+/// The receiver of the message in an answer to peek or pop: none if it is to anybody.
+pub(crate) fn receiver_of(answer: &[u8]) -> Option<i32> {
+    // Behind the message's id, queue and sender.
+    let field = answer.get(HEADER_BYTES + 16..)?.first_chunk()?;
+    Some(i32::from_be_bytes(*field)).filter(|&receiver| receiver != 0)
+}
+
 /// Adds a trailer to the answer that begins at `start`: the times in microseconds.
 pub(crate) fn add_trailer(out: &mut Vec<u8>, start: usize, times_us: [u32; TRAILER_BYTES / 4]) {
     for time in times_us {

@@ -138,6 +138,7 @@ proptest! {
         let mut answer = Writer::answer(&mut out, Operation::Pop);
         answer.message(&message);
         answer.finish();
+        prop_assert_eq!(receiver_of(&out[6..]), receiver);
         add_trailer(&mut out, 6, [1, 2, 3, u32::MAX]);
         let payload = [
             &id.to_be_bytes()[..], &queue.to_be_bytes(), &sender.to_be_bytes(), &receiver.unwrap_or(0).to_be_bytes(),

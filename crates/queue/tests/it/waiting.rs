@@ -1,14 +1,17 @@
 //! Pops that wait for a message.
 
-use std::net::Shutdown;
+use std::net::{Shutdown, SocketAddr};
 use std::time::{Duration, Instant};
 
 use queue::{QueueOptions, Wait};
 
 use crate::queue_client::*;
-use crate::support::{Queue, on_each_store, small};
+use crate::support::{
+    Queue, address, database, free_address, on_each_store, page, pause, small, sql,
+};
 
 const LONG_MS: u32 = 30_000;
+const REFUSED: u16 = 8;
 
 /// On each store, and with each way to learn of messages.
 fn each() -> Vec<QueueOptions> {
@@ -74,6 +77,37 @@ fn each_of_many_waiting_pops_gets_one_message() {
 }
 
 #[test]
+fn a_pop_that_is_woken_and_fails_wakes_the_next() {
+    let Some(url) = database() else { return };
+    let mut options = small();
+    options.store = Some(address(&url));
+    options.wait = Wait::Notify;
+    let metrics = free_address();
+    options.metrics = Some(metrics);
+    let queue = Queue::start(options);
+    let mut sender = queue.client();
+    let id = sender.create(1).unwrap();
+    let mut first = waiting(&queue, id, 1);
+    until_metric(metrics, "pops_waiting 1");
+    let mut second = waiting(&queue, id, 2);
+    until_metric(metrics, "pops_waiting 2");
+    until_metric(metrics, "listening 1");
+    // The first pop that finds a message fails; sequences know no rollback.
+    sql(
+        &url,
+        "CREATE SEQUENCE pops;
+         CREATE FUNCTION fail_once() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+             IF nextval('pops') = 1 THEN RAISE EXCEPTION 'not now'; END IF;
+             RETURN OLD;
+         END $$;
+         CREATE TRIGGER fail_once BEFORE DELETE ON message FOR EACH ROW EXECUTE FUNCTION fail_once()",
+    );
+    sender.send((id, 1, 0), "text").unwrap();
+    assert_eq!(first.refusal(POP), REFUSED);
+    assert_eq!(second.answer(POP).unwrap()[28..], *b"text");
+}
+
+#[test]
 fn a_pop_waits_no_longer_than_it_says() {
     for options in each() {
         let queue = Queue::start(options);
@@ -100,6 +134,19 @@ fn who_leaves_while_waiting_takes_no_message() {
         let sent = sender.send((id, 1, 0), "text").unwrap();
         assert_eq!(sender.pop(id, 1, 0).unwrap().unwrap().id, sent);
     }
+}
+
+/// Waits until the metrics have this line.
+fn until_metric(metrics: SocketAddr, line: &str) {
+    let line = format!("\nqueue_{line}\n");
+    let shown = (0..1_000).any(|_| {
+        let is_shown = page(metrics, "/metrics").contains(&line);
+        if !is_shown {
+            pause(20);
+        }
+        is_shown
+    });
+    assert!(shown, "never{line}");
 }
 
 #[expect(
