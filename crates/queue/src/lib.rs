@@ -189,7 +189,7 @@ async fn set_up_at(
     Ok(())
 }
 
-/// The store, with its tables and what it is to be filled with.
+/// The store; with its tables and what it is to be filled with, unless another process has seen to that.
 async fn open(options: &QueueOptions, state: &State) -> Result<Store, QueueError> {
     let texts_max = options.payload_max;
     let Some(address) = &options.store else {
@@ -207,12 +207,14 @@ async fn open(options: &QueueOptions, state: &State) -> Result<Store, QueueError
             texts_max,
         })));
     };
-    let inits = SetUp {
-        drops: false,
-        inits: true,
-    };
-    let ready = set_up_at(address, options, inits).await;
-    ready.map_err(|problem| unusable(Some(address), problem))?;
+    if options.sets_up() {
+        let inits = SetUp {
+            drops: false,
+            inits: true,
+        };
+        let ready = set_up_at(address, options, inits).await;
+        ready.map_err(|problem| unusable(Some(address), problem))?;
+    }
     Ok(Store::Postgres(Arc::new(postgres::Settings {
         address: address.clone(),
         limit: options.store_wait,

@@ -208,6 +208,12 @@ impl QueueOptions {
         self.fill.map_or(Ok(()), |fill| fill.check(self))
     }
 
+    /// Whether the store is to be set up before it serves. Processes that share an address find it as the one that
+    /// started them has left it: an index that it left out would be back otherwise.
+    pub(crate) fn sets_up(&self) -> bool {
+        !self.server.shared_port
+    }
+
     /// Whether the database says when there are messages.
     pub(crate) fn listens(&self) -> bool {
         self.store.is_some() && self.wait == Wait::Notify

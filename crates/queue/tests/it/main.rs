@@ -15,5 +15,6 @@ mod queue_client;
 #[path = "../../../../tests/services.rs"]
 #[expect(dead_code, reason = "TLS of servers is for other tests")]
 mod services;
+mod starts;
 mod support;
 mod waiting;
