@@ -26,6 +26,7 @@ mod wire;
 mod workers;
 
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
@@ -34,6 +35,7 @@ use server::database::ServerAddress;
 use server::http::{ConnectionLimits, serve_connections};
 use server::{ServerError, ServerOptions, Stop, operator_routes};
 
+use jobs::JobReceiver;
 use state::State;
 use store::memory::Memory;
 use store::{InMemory, Store, postgres, schema};
@@ -105,10 +107,14 @@ pub async fn serve(
     let options = options.stretched();
     let (jobs, receiver) = jobs::queue(options.queue_max);
     let state = Arc::new(State::new(&options, jobs.waiting()));
-    let store = open(&options, &state).await?;
-    let work = Work::new(&options, store, receiver, Arc::clone(&state));
-    let started = Workers::start(work).await.map_err(ServerError::Process)?;
-    let mut workers = started.map_err(|error| unusable(options.store.as_ref(), error.into()))?;
+    let mut shutdown = pin!(shutdown);
+    let starting = start(&options, receiver, &state);
+    // A fill may take minutes, and a database that hangs for ever.
+    let mut workers = tokio::select! {
+        biased;
+        () = &mut shutdown => return Ok(report(&state)),
+        workers = starting => workers?,
+    };
 
     let (stop_operators, operators_stop) = oneshot::channel::<()>();
     let operators = operators(&options, &state, async { drop(operators_stop.await) });
@@ -117,7 +123,7 @@ pub async fn serve(
         let serving = move |context| front::serve(context, Arc::clone(&own), jobs.clone());
         let stop = async {
             tokio::select! {
-                () = shutdown => {}
+                () = &mut shutdown => {}
                 () = workers.ended() => {}
             }
         };
@@ -129,12 +135,28 @@ pub async fn serve(
     tokio::try_join!(front, operators)?;
     // With the last thread went the last one who could put requests into the queue.
     workers.join().await.map_err(|_| ServerError::Crashed)?;
+    Ok(report(&state))
+}
+
+/// The workers, on a store that can be used.
+async fn start(
+    options: &QueueOptions,
+    jobs: JobReceiver,
+    state: &Arc<State>,
+) -> Result<Workers, QueueError> {
+    let store = open(options, state).await?;
+    let work = Work::new(options, store, jobs, Arc::clone(state));
+    let started = Workers::start(work).await.map_err(ServerError::Process)?;
+    started.map_err(|error| unusable(options.store.as_ref(), error.into()))
+}
+
+fn report(state: &State) -> Report {
     let (done, failed) = state.metrics.totals();
-    Ok(Report {
+    Report {
         connections: state.metrics.connections_opened.get(),
         done,
         failed,
-    })
+    }
 }
 
 /// [`serve`] on a runtime of its own, until `stop`; raises the limit on open files first. For a process that

@@ -5,6 +5,7 @@ use std::time::Duration;
 use server::database::{
     PostgresConnection, ServerAddress, SqlError, connect_postgres, postgres_error,
 };
+use tokio::time::timeout;
 use tokio_postgres::Client;
 
 use super::APPLICATION;
@@ -19,6 +20,8 @@ const FUNCTIONS: &str = include_str!("functions.sql");
 const DROP: &str = include_str!("drop.sql");
 /// Middlewares that start together make the tables once. The number is arbitrary.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7814618)";
+/// How much longer than for a lock the server may take in all.
+const LATER_THAN_LOCKS: Duration = Duration::from_secs(1);
 /// Texts of a fill are of these bytes, again and again: as long as a checksum in hexadecimal digits.
 const PIECE_BYTES: usize = 32;
 
@@ -28,7 +31,12 @@ const PIECE_BYTES: usize = 32;
 pub enum SchemaError {
     /// It cannot be reached, or refused.
     #[error("{0}")]
-    Sql(#[from] SqlError),
+    Sql(SqlError),
+    /// Others hold what is needed for longer than the time to wait for the store.
+    #[error(
+        "another start or a transaction holds its tables for longer than --store-wait; end it, or wait for longer"
+    )]
+    Held,
     /// It has tables of these names that are something else.
     #[error(
         "it has a table `queue` or `message` of something else; give a database of its own, such as \
@@ -46,9 +54,20 @@ pub enum SchemaError {
     },
 }
 
+impl From<SqlError> for SchemaError {
+    fn from(error: SqlError) -> Self {
+        match error {
+            SqlError::Contended => SchemaError::Held,
+            error => SchemaError::Sql(error),
+        }
+    }
+}
+
 /// Something done to the whole schema over a connection of its own.
 struct Session<'a> {
     address: &'a ServerAddress,
+    /// How long the server may take for what does not grow with the data, and wait for each lock.
+    limit: Duration,
     client: Client,
     connection: PostgresConnection,
 }
@@ -64,7 +83,7 @@ pub(crate) async fn init(address: &ServerAddress, limit: Duration) -> Result<(),
     // Negative versions are nobody's; they would be migrated from the beginning and fail.
     let done = usize::try_from(found).unwrap_or_default();
     for migration in MIGRATIONS.iter().skip(done) {
-        session.run(migration).await?;
+        session.work(migration).await?;
     }
     if found < VERSION {
         let version = format!("UPDATE queue_schema SET version = {VERSION}");
@@ -73,10 +92,10 @@ pub(crate) async fn init(address: &ServerAddress, limit: Duration) -> Result<(),
     // To look for them locks nothing; to make them locks the table, even if they are there.
     let names = Index::ALL.map(Index::name);
     if session.count_of(&names).await? < 3 {
-        session.run(&create_indexes(None)).await?;
+        session.work(&create_indexes(None)).await?;
     }
     session.run(FUNCTIONS).await?;
-    session.run("COMMIT").await
+    session.work("COMMIT").await
 }
 
 /// Drops everything; nothing if there is nothing.
@@ -87,9 +106,9 @@ pub(crate) async fn drop_all(address: &ServerAddress, limit: Duration) -> Result
     let mut session = Session::open(address, limit).await?;
     session.run(&format!("BEGIN; {LOCK}")).await?;
     if session.version().await? > 0 {
-        session.run(DROP).await?;
+        session.work(DROP).await?;
     }
-    session.run("COMMIT").await
+    session.work("COMMIT").await
 }
 
 /// Replaces all queues and messages.
@@ -131,10 +150,10 @@ pub(crate) async fn fill(
          FROM generate_series(0::bigint, {messages}::bigint - 1) AS n;
          {create_indexes}; COMMIT"
     );
-    session.run(&text).await?;
+    session.work(&text).await?;
     // A transaction cannot do this.
-    session.run("VACUUM ANALYZE message").await?;
-    session.run("VACUUM ANALYZE queue").await
+    session.work("VACUUM ANALYZE message").await?;
+    session.work("VACUUM ANALYZE queue").await
 }
 
 impl Index {
@@ -171,11 +190,14 @@ impl<'a> Session<'a> {
         let (client, connection) = connect_postgres(address, APPLICATION, limit).await?;
         let mut session = Self {
             address,
+            limit,
             client,
             connection,
         };
         // What exists already is no news.
-        session.run("SET client_min_messages = warning").await?;
+        let limit_ms = limit.as_millis();
+        let set = format!("SET client_min_messages = warning; SET lock_timeout = {limit_ms}");
+        session.run(&set).await?;
         Ok(session)
     }
 
@@ -203,16 +225,33 @@ impl<'a> Session<'a> {
     }
 
     async fn number(&mut self, sql: &str) -> Result<i32, SchemaError> {
-        let row = self.drive(|client| client.query_one(sql, &[])).await?;
+        let row = self.within(|client| client.query_one(sql, &[])).await?;
         let number: Option<i32> = row.get(0);
         Ok(number.unwrap_or_default())
     }
 
     async fn run(&mut self, sql: &str) -> Result<(), SchemaError> {
+        self.within(|client| client.batch_execute(sql)).await
+    }
+
+    /// The same for as long as it takes: a fill may be large.
+    async fn work(&mut self, sql: &str) -> Result<(), SchemaError> {
         self.drive(|client| client.batch_execute(sql)).await
     }
 
-    /// Waits for the server for as long as it takes: a fill may be large.
+    /// Gives up a server that does not answer in time. Its own timeout of locks comes first, and says more.
+    async fn within<'s, T, F>(
+        &'s mut self,
+        request: impl FnOnce(&'s Client) -> F,
+    ) -> Result<T, SchemaError>
+    where
+        F: Future<Output = Result<T, tokio_postgres::Error>>,
+    {
+        let limit = self.limit + LATER_THAN_LOCKS;
+        let done = timeout(limit, self.drive(request)).await;
+        done.map_err(|_| SqlError::Lost("no answer in time".to_owned()))?
+    }
+
     async fn drive<'s, T, F>(
         &'s mut self,
         request: impl FnOnce(&'s Client) -> F,
@@ -221,6 +260,6 @@ impl<'a> Session<'a> {
         F: Future<Output = Result<T, tokio_postgres::Error>>,
     {
         let done = super::drive(request(&self.client), &mut self.connection).await;
-        done.map_err(|error| SchemaError::Sql(postgres_error(self.address, &error)))
+        done.map_err(|error| postgres_error(self.address, &error).into())
     }
 }
