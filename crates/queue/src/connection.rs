@@ -292,7 +292,8 @@ impl Connection {
             let is_over = tokio::select! {
                 biased;
                 () = place.woken() => false,
-                () = sleep_until(next.into()) => next == deadline,
+                // At the end of its wait it looks once more: a message may have come since the last look.
+                () = sleep_until(next.into()) => false,
                 () = read_ahead(&mut self.stream, &mut self.input, &mut self.input_ended, state.payload_max) => true,
                 () = stopped(&mut self.stop) => true,
             };

@@ -121,6 +121,27 @@ fn a_pop_waits_no_longer_than_it_says() {
 }
 
 #[test]
+fn a_polling_pop_looks_at_the_end_of_its_wait() {
+    let Some(url) = database() else { return };
+    let mut options = small();
+    options.store = Some(address(&url));
+    options.poll_every = Duration::from_secs(3_600);
+    let metrics = free_address();
+    options.metrics = Some(metrics);
+    let queue = Queue::start(options);
+    let mut sender = queue.client();
+    let id = sender.create(1).unwrap();
+    let mut client = queue.client();
+    let pop = frame(POP, &fields(&[id, 1, 3_000], ""));
+    client.write(&pop).unwrap();
+    until_metric(metrics, "pops_waiting 1");
+    // Its first look is over when a worker has nothing left to do.
+    until_metric(metrics, "store_connections_busy 0");
+    sender.send((id, 1, 0), "text").unwrap();
+    assert_eq!(client.answer(POP).unwrap()[28..], *b"text");
+}
+
+#[test]
 fn who_leaves_while_waiting_takes_no_message() {
     for options in each() {
         let queue = Queue::start(options);
