@@ -28,8 +28,10 @@ mod workers;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 use server::database::ServerAddress;
 use server::http::{ConnectionLimits, serve_connections};
@@ -46,6 +48,8 @@ pub use store::schema::SchemaError;
 
 /// Most connections of operators.
 const OPERATORS_MAX: usize = 256;
+/// How long workers may take to end when all clients are gone.
+const WORKERS_END_WITHIN: Duration = Duration::from_secs(1);
 
 /// What a queue did in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,8 +137,11 @@ pub async fn serve(
         served
     };
     tokio::try_join!(front, operators)?;
-    // With the last thread went the last one who could put requests into the queue.
-    workers.join().await.map_err(|_| ServerError::Crashed)?;
+    // With the last thread went the last one who could put requests into the queue, or wait for an answer: a worker that
+    // still waits for the database does so for nobody.
+    if let Ok(ended) = timeout(WORKERS_END_WITHIN, workers.join()).await {
+        ended.map_err(|_| ServerError::Crashed)?;
+    }
     Ok(report(&state))
 }
 

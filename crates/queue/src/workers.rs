@@ -223,6 +223,10 @@ async fn work(link: &mut Link, shared: &Shared) -> bool {
 
 /// Carries out a request; whether the connection is then of no more use.
 async fn carry_out(mut job: Job, link: &mut Link, limit: Duration) -> bool {
+    // Its client was cut off by a stop: a pop would lose its message for nobody.
+    if job.reply.is_closed() {
+        return false;
+    }
     let taken = now();
     if taken.duration_since(job.submitted) > limit {
         let text = format!("no worker was free within {} ms", limit.as_millis());
@@ -291,5 +295,53 @@ impl Shared {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::InMemory;
+    use crate::store::memory::Memory;
+    use crate::wire::Request;
+
+    #[tokio::test]
+    async fn who_is_gone_pops_nothing() {
+        let mut link = Link::Memory(Arc::new(InMemory {
+            memory: Memory::default(),
+            waiters: Arc::default(),
+            texts_max: 1_000,
+        }));
+        let limit = Duration::from_secs(60);
+        let mut outcome_of = async |request, is_gone| {
+            let (reply, mut answer) = oneshot::channel();
+            if is_gone {
+                answer.close();
+            }
+            let job = Job {
+                request,
+                out: Vec::new(),
+                submitted: now(),
+                reply,
+            };
+            assert!(!carry_out(job, &mut link, limit).await);
+            answer.try_recv().ok().map(|done: Done| done.outcome)
+        };
+        let create = Request::CreateQueue { creator: 1 };
+        assert_eq!(outcome_of(create, false).await, Some(Outcome::Done));
+        let send = Request::Send {
+            queue: 1,
+            sender: 1,
+            receiver: None,
+            text: "text".to_owned(),
+        };
+        assert_eq!(outcome_of(send, false).await, Some(Outcome::Done));
+        let pop = Request::Pop {
+            queue: 1,
+            receiver: None,
+            wait_ms: 0,
+        };
+        assert_eq!(outcome_of(pop.clone(), true).await, None);
+        assert_eq!(outcome_of(pop, false).await, Some(Outcome::Done));
     }
 }

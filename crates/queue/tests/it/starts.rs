@@ -2,13 +2,17 @@
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use queue::{Fill, Index, QueueError, SchemaError};
 use tokio::runtime::Builder;
 use tokio::time::timeout;
 
-use crate::support::{Queue, address, database, number, small, with_sql};
+use crate::queue_client::*;
+use crate::support::{
+    Queue, address, database, free_address, number, page, pause, small, with_sql,
+};
 
 #[test]
 fn a_process_of_several_leaves_the_database_as_it_is() {
@@ -101,4 +105,38 @@ fn a_stop_ends_a_start() {
     });
     let report = served.expect("it is deaf").unwrap();
     assert_eq!((report.connections, report.done, report.failed), (0, 0, 0));
+}
+
+#[test]
+fn a_stop_does_not_wait_for_what_nobody_waits_for() {
+    let Some(url) = database() else { return };
+    let mut options = small();
+    options.store = Some(address(&url));
+    options.connections = 1;
+    options.server.stop_within = Duration::from_millis(100);
+    let metrics = free_address();
+    options.metrics = Some(metrics);
+    let mut queue = Some(Queue::start(options));
+    let mut client = queue.as_ref().unwrap().client();
+    let id = client.create(1).unwrap();
+    with_sql(&url, async |holder: tokio_postgres::Client| {
+        holder
+            .batch_execute("BEGIN; LOCK TABLE message")
+            .await
+            .unwrap();
+        client
+            .write(&frame(SEND, &fields(&[id, 1, 0], "text")))
+            .unwrap();
+        let busy = "\nqueue_store_connections_busy 1\n";
+        while !page(metrics, "/metrics").contains(busy) {
+            pause(10);
+        }
+        let (stopped, is_stopped) = channel();
+        let queue = queue.take().unwrap();
+        std::thread::spawn(move || stopped.send(queue.stop()));
+        // The worker would wait for the database for 60 s.
+        let report = is_stopped.recv_timeout(Duration::from_secs(30));
+        assert_eq!(report.expect("it waits").done, 1);
+        holder.batch_execute("COMMIT").await.unwrap();
+    });
 }
