@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use crate::connection::Connection;
 use crate::jobs::JobSender;
 use crate::state::State;
-use crate::wire::{Code, Writer};
+use crate::wire::{Code, Writer, add_trailer};
 
 /// Serves one thread until it is to stop, and then until the requests in progress are answered.
 pub(crate) async fn serve(context: ThreadContext, state: Arc<State>, jobs: JobSender) {
@@ -57,6 +57,10 @@ fn refuse(stream: TcpStream, state: &State) {
     );
     let mut out = Vec::new();
     Writer::error(&mut out, 0, Code::Connections, &text).finish();
+    if state.timing {
+        // No part of it took any time.
+        add_trailer(&mut out, 0, [0; 4]);
+    }
     // The runtime does not know yet that it can be written to, the kernel does: its buffer is empty.
     if let Ok(mut stream) = stream.into_std() {
         // A client that has left does not miss it.

@@ -85,6 +85,19 @@ fn texts_with_nul_or_without_utf8_are_refused() {
 }
 
 #[test]
+fn a_refused_connection_gets_a_trailer_too() {
+    let mut options = small();
+    options.connections_max = 1;
+    options.timing = true;
+    let queue = Queue::start(options);
+    let mut first = queue.client();
+    first.echo(b"1").unwrap();
+    let (kind, payload) = queue.client().read().unwrap();
+    assert_eq!((kind, &payload[..3]), (0xff, &[0, 0, 10][..]));
+    assert_eq!(payload[payload.len() - 16..], [0; 16]);
+}
+
+#[test]
 fn one_connection_too_many_is_refused() {
     let mut options = small();
     options.connections_max = 2;
