@@ -153,7 +153,7 @@ mod tests {
         figures.info.host.insert(UNLIMITED_HOSTS.to_owned(), hosts);
         let summary = judged(&figures);
         assert_eq!(summary.verdict, Verdict::Measured);
-        let told = summary
+        let found = summary
             .findings
             .iter()
             .filter(|f| f.code == "lab-unlimited");
@@ -163,7 +163,7 @@ mod tests {
                 be written, so each of these hosts had the whole machine: web, db; fix: bring
                 the lab up as root
         "#]]
-        .assert_eq(&rendered(&Vec::from_iter(told.cloned())));
+        .assert_eq(&rendered(&Vec::from_iter(found.cloned())));
     }
 
     #[test]

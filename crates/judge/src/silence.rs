@@ -184,8 +184,8 @@ impl Slowest {
 /// Seconds whose answers are late because the target had stopped: what waited through that time, and what is due
 /// until that is worked off. They do not say how long a response usually takes.
 ///
-/// A stop is a silence that no mixture of short and long requests makes: many waited, and so many answers were to be
-/// expected by the usual number of a second that none is no chance. Where few wait, long requests make silences
+/// A stop is a silence that no mixture of short and long requests makes: many waited, and by the usual number of a
+/// second far more answers were to be expected than chance keeps away. Where few wait, long requests make silences
 /// themselves, and their times must count.
 fn late_after_stops(flow: &[Flow]) -> Vec<bool> {
     let answered = usually_answered(flow);

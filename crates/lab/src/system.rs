@@ -318,7 +318,7 @@ fn make_hosts(
     Ok((hosts, ports))
 }
 
-/// So many cores of the lab, if the kernel grants as few.
+/// Cores of the lab, if the kernel grants as few.
 fn granted(cores: f64, dilation: u32) -> io::Result<Cpus> {
     let too_few = || io::Error::new(io::ErrorKind::InvalidInput, "the kernel grants no fewer");
     Cpus::new(cores, dilation).ok_or_else(too_few)

@@ -32,7 +32,7 @@ pub struct Cpus {
 }
 
 impl Cpus {
-    /// So many cores on a machine whose time passes `dilation` times slower: in each second of the machine they are
+    /// These cores on a machine whose time passes `dilation` times slower: in each second of the machine they are
     /// fewer, and periods last longer, so that bursts do. `None`: the kernel does not grant as few.
     pub fn new(cores: f64, dilation: u32) -> Option<Cpus> {
         let dilation = f64::from(dilation.max(1));

@@ -124,7 +124,7 @@ fn so_it_is_with_many_runs_against_one() {
     assert_true_to_its_level(2, (6, 1), 300);
 }
 
-/// The change of the share of failed operations, of runs of 1,000,000 of which so many failed.
+/// The change of the share of failed operations, of runs of 1,000,000 with these failures.
 fn errors(rng: &mut Rng, baseline: &[usize], candidate: &[usize]) -> Change {
     let options = Options::default();
     let rule = Rule::of(baseline.len(), candidate.len(), options.alpha);

@@ -623,14 +623,14 @@ fn repeated_syns_count_against_the_connections_of_all_regions() {
     succeed(&mut figures, 0, 0, 1_000, MS, 0);
     succeed(&mut figures, 0, REQUEST, 6_000, 10 * MS, 0);
     succeed(&mut figures, 0, 2, 9_000, MS, 0);
-    let is_told = |figures: &Figures| {
+    let is_found = |figures: &Figures| {
         let findings = judged(figures).findings;
         findings.iter().any(|f| f.code == "host-syn-retransmits")
     };
     figures.series[6].host_syn_retransmits = 10;
-    assert!(!is_told(&figures));
+    assert!(!is_found(&figures));
     figures.series[6].host_syn_retransmits = 11;
-    assert!(is_told(&figures));
+    assert!(is_found(&figures));
 }
 
 #[test]
