@@ -10,7 +10,7 @@ use tokio_postgres::Client;
 
 use crate::state::State;
 use crate::store::postgres::Settings;
-use crate::store::{APPLICATION, drive, drive_heeding};
+use crate::store::{APPLICATION, drive, drive_receiving};
 use crate::waiters::Waiters;
 
 /// How long to wait before the next attempt to connect.
@@ -43,13 +43,13 @@ async fn listen_once(settings: &Settings, state: &State, probe_after: Duration) 
     // What came before was not heard.
     state.waiters.wake_all();
     let limits = (probe_after, settings.limit);
-    heed(&client, &mut connection, &state.waiters, limits).await;
+    receive(&client, &mut connection, &state.waiters, limits).await;
     state.metrics.listening.down();
     state.metrics.links_lost.add(1);
 }
 
 /// Wakes pops until the connection ends, or the database does not answer a probe in time.
-async fn heed(
+async fn receive(
     client: &Client,
     connection: &mut PostgresConnection,
     waiters: &Waiters,
@@ -62,7 +62,7 @@ async fn heed(
             Ok(None) => return,
             Err(_) => {
                 let probe = client.batch_execute("");
-                let probing = drive_heeding(probe, connection, |payload| wake(waiters, payload));
+                let probing = drive_receiving(probe, connection, |payload| wake(waiters, payload));
                 let Ok(Ok(())) = timeout(limit, probing).await else {
                     return;
                 };
@@ -145,7 +145,7 @@ mod tests {
         };
         let all = async { tokio::join!(fall_silent(listener), listening, woken).0 };
         let ended = timeout(Duration::from_secs(60), all).await;
-        let queries = ended.expect("it listens to nobody, or did not hear");
+        let queries = ended.expect("it listens to nobody, or missed one");
         // LISTEN and two probes, the first of which was answered, behind a notification.
         assert_eq!(queries, 3);
         assert_eq!(state.metrics.listening.get(), 0);

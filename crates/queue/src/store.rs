@@ -135,14 +135,14 @@ pub(crate) async fn drive<T>(
     request: impl Future<Output = T>,
     connection: &mut PostgresConnection,
 ) -> T {
-    drive_heeding(request, connection, |_| {}).await
+    drive_receiving(request, connection, |_| {}).await
 }
 
-/// The same for a connection that listens: notifications that come meanwhile are `heard`.
-pub(crate) async fn drive_heeding<T>(
+/// The same for a connection that listens: notifications that come meanwhile go to `received`.
+pub(crate) async fn drive_receiving<T>(
     request: impl Future<Output = T>,
     connection: &mut PostgresConnection,
-    mut heard: impl FnMut(&str),
+    mut received: impl FnMut(&str),
 ) -> T {
     let mut request = pin!(request);
     poll_fn(|cx| {
@@ -151,7 +151,7 @@ pub(crate) async fn drive_heeding<T>(
             return Poll::Ready(done);
         }
         while let Poll::Ready(Some(payload)) = connection.poll_notification(cx) {
-            heard(&payload);
+            received(&payload);
         }
         // What the connection has just received may complete the request, as does its end.
         request.as_mut().poll(cx)

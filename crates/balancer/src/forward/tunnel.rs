@@ -113,7 +113,7 @@ impl Pump<'_> {
         }
     }
 
-    /// The direction that is left, which ends if nothing comes for so long.
+    /// The direction that is left, which ends if nothing comes for that time.
     async fn rest(
         &self,
         mut left: Pin<&mut impl Future<Output = io::Result<()>>>,
