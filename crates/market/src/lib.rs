@@ -221,11 +221,8 @@ fn play(options: &MarketOptions, state: &Arc<MarketState>) -> JoinSet<()> {
 /// Has a ledger's courier carry for ever, and touches the games whose pools it brought money.
 async fn carry(state: Arc<MarketState>, regional: Arc<store::Regional>) {
     loop {
-        match regional.carry().await {
-            Ok(touched) => {
-                touched.into_iter().for_each(|game| state.touch(game));
-                regional.news().await;
-            }
+        match regional.carry(|game| state.touch(game)).await {
+            Ok(()) => regional.news().await,
             Err(_) => regional.pause().await,
         }
     }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use futures_util::future::{try_join, try_join_all};
+use futures_util::future::{join, join_all};
 use tokio::sync::Notify;
 
 use super::sql::ledger::{DELIVERED_MAX, Entry};
@@ -135,8 +135,9 @@ impl Regional {
         })
     }
 
-    /// One round of the courier: the games whose pools have more money now.
-    pub(crate) async fn carry(&self) -> Result<Vec<GameId>, StoreError> {
+    /// One round of the courier. `touch` is called with each game whose pool has more money now, as soon as it has.
+    /// What fails in one game is left for the next round, and ends nothing in others.
+    pub(crate) async fn carry(&self, touch: impl Fn(GameId)) -> Result<(), StoreError> {
         let entries = self.ledger.undecided().await?;
         let mut count = entries.len() as u64;
         if count >= DELIVERED_MAX {
@@ -144,12 +145,13 @@ impl Regional {
         }
         self.undecided.store(count, Ordering::Relaxed);
         // Beside each other, so that a round takes one trip to the owner.
-        let (touched, ()) = try_join(self.deliver(&entries), self.copy_settled()).await?;
-        Ok(touched)
+        let (delivered, copied) = join(self.deliver(&entries, touch), self.copy_settled()).await;
+        delivered.and(copied)
     }
 
     /// Brings predictions to the owner, the games beside each other.
-    async fn deliver(&self, entries: &[Entry]) -> Result<Vec<GameId>, StoreError> {
+    async fn deliver(&self, entries: &[Entry], touch: impl Fn(GameId)) -> Result<(), StoreError> {
+        let touch = &touch;
         let mut by_game: BTreeMap<GameId, Vec<Entry>> = BTreeMap::new();
         for &entry in entries {
             // The ledger plays the same games, so that each pool has one.
@@ -160,13 +162,12 @@ impl Regional {
         let deliveries = by_game.iter().map(|(&game, entries)| async move {
             let taken = self.owner_sql.take(self.ledger.number(), game, entries);
             let taken = taken.await?;
-            self.decide(entries, &taken).await?;
-            Ok::<_, StoreError>((game, !taken.is_empty()))
+            if !taken.is_empty() {
+                touch(game);
+            }
+            self.decide(entries, &taken).await
         });
-        let touched = try_join_all(deliveries).await?.into_iter();
-        Ok(touched
-            .filter_map(|(game, any)| any.then_some(game))
-            .collect())
+        join_all(deliveries).await.into_iter().collect()
     }
 
     async fn decide(&self, entries: &[Entry], taken: &[i64]) -> Result<(), StoreError> {
@@ -184,8 +185,8 @@ impl Regional {
     async fn copy_settled(&self) -> Result<(), StoreError> {
         let open = self.owner_sql.open_pools().await?;
         *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = now();
-        try_join_all(open.iter().map(|pool| self.catch_up(*pool))).await?;
-        Ok(())
+        let caught_up = join_all(open.iter().map(|pool| self.catch_up(*pool))).await;
+        caught_up.into_iter().collect()
     }
 
     async fn catch_up(&self, open: Pool) -> Result<(), StoreError> {

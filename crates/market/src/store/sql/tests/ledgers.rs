@@ -172,7 +172,7 @@ impl World {
                 let user = named(&format!("user {who}"));
                 self.ledgers[region].2.close_account(&user).await.unwrap();
             }
-            Act::Carry { region } => drop(self.ledgers[region].2.carry().await.unwrap()),
+            Act::Carry { region } => self.ledgers[region].2.carry(|_| ()).await.unwrap(),
             Act::LoseAnswer { region } => {
                 let entries = self.ledgers[region].1.undecided().await.unwrap();
                 self.send(region, &entries).await;
@@ -254,7 +254,7 @@ impl World {
     /// Everything is brought to its place: then the ledgers know all that the owner does.
     async fn rest(&self) {
         for (here, ledger, regional) in &self.ledgers {
-            regional.carry().await.unwrap();
+            regional.carry(|_| ()).await.unwrap();
             assert_eq!(ledger.undecided().await, Ok(Vec::new()));
             let paid = "SELECT CAST(coalesce(sum(amount), 0) AS CHAR(40)) FROM market_payouts";
             let owed = self.look.number(&format!(
@@ -363,7 +363,7 @@ fn a_prediction_waits_until_an_announced_settlement_was_copied() {
             let regional = &world.ledgers[0].2;
             regional.announce(GameId(1), PoolId(4));
             let next = prediction(&named("user 0"), 4, Outcome::Away, 1);
-            let (verdict, carried) = tokio::join!(regional.predict(&next), regional.carry());
+            let (verdict, carried) = tokio::join!(regional.predict(&next), regional.carry(|_| ()));
             carried.unwrap();
             // The pool before it was paid.
             assert!(matches!(
@@ -425,6 +425,42 @@ fn two_processes_that_decide_the_same_count_it_once() {
 }
 
 #[test]
+fn a_game_that_cannot_be_delivered_keeps_no_other_from_being_published() {
+    for (owner_database, database) in Database::each().into_iter().zip(Database::each()) {
+        let owner = Sql::open(&SqlOptions {
+            purpose: Purpose::Owner,
+            wait: Duration::from_secs(1),
+            ..owner_database.options()
+        });
+        let owner = Arc::new(owner.unwrap());
+        let ledger = Arc::new(ledger(&database, &owner));
+        let far: Arc<dyn Store> = Arc::clone(&owner) as Arc<dyn Store>;
+        let regional = Regional::new(Arc::clone(&ledger), owner, far, 3, LIMITS);
+        let mut other = connect(&owner_database.address);
+        other.plain("BEGIN").unwrap();
+        let lock = match owner_database.kind {
+            "postgres" => "SELECT CAST(pg_advisory_xact_lock(1835102827, 1) AS TEXT)",
+            _ => "SELECT id FROM market_games WHERE id = 1 FOR UPDATE",
+        };
+        other.rows(lock, &[]).unwrap();
+        run(async {
+            for pool in [1, 2] {
+                let first = prediction(&named("someone"), pool, Outcome::Home, 1);
+                regional.predict(&first).await.unwrap();
+            }
+            let touched = RefCell::new(Vec::new());
+            let carried = regional.carry(|game| touched.borrow_mut().push(game)).await;
+            assert!(
+                matches!(carried, Err(StoreError::Unavailable(_))),
+                "{carried:?}"
+            );
+            assert_eq!(*touched.borrow(), [GameId(2)]);
+            assert_eq!(ledger.undecided().await.unwrap().len(), 1);
+        });
+    }
+}
+
+#[test]
 fn without_the_owner_predictions_are_accepted_for_a_while() {
     let Some(services) = Services::start(&["mysql"]) else {
         return;
@@ -446,12 +482,12 @@ fn without_the_owner_predictions_are_accepted_for_a_while() {
     let far: Arc<dyn Store> = Arc::clone(&owner) as Arc<dyn Store>;
     let regional = Regional::new(Arc::clone(&ledger), owner, far, 3, [alone_max; 2]);
     run(async {
-        regional.carry().await.unwrap();
+        regional.carry(|_| ()).await.unwrap();
         drop(services);
         let prediction = prediction(&named("someone"), 1, Outcome::Home, 1);
         let verdict = regional.predict(&prediction).await.unwrap();
         assert!(matches!(verdict, Verdict::Accepted { balance: 999, .. }));
-        assert!(regional.carry().await.is_err());
+        assert!(regional.carry(|_| ()).await.is_err());
         assert_eq!(ledger.undecided().await.unwrap().len(), 1);
         tokio::time::sleep(alone_max).await;
         let refused = regional.predict(&prediction).await;
