@@ -5,6 +5,7 @@
 //! their statements ([`Queries`]). Users' texts are bound values only.
 
 mod accounts;
+mod calls;
 mod dialect;
 pub(crate) mod ledger;
 mod link;
@@ -29,7 +30,7 @@ use server::database::{DatabaseKind, ServerAddress, Value, connect_all};
 
 use accounts::Accounts;
 use dialect::Dialect;
-use link::{Failure, Limit, Link, Role, Session, Target};
+use link::{Link, Role, Session, Target};
 use open::Rules;
 use patience::Patience;
 use predict::Stake;
@@ -188,98 +189,6 @@ impl Sql {
 
     fn pipelined(&self) -> bool {
         self.queries == Queries::Pipelined
-    }
-
-    /// A read that may be a little behind: from the replica, if there is one with a connection.
-    async fn read<T, W>(&self, call: Call, work: W) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        W: FnMut(&mut Session<'_>) -> Result<T, Failure> + Send + 'static,
-    {
-        match &self.replica {
-            Some(replica) if !replica.is_able() => {
-                self.metrics.diverted.add(1);
-                self.call(call, Role::Master, work).await
-            }
-            Some(_) => self.call(call, Role::Replica, work).await,
-            None => self.call(call, Role::Master, work).await,
-        }
-    }
-
-    async fn write<T, W>(&self, call: Call, work: W) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        W: FnMut(&mut Session<'_>) -> Result<T, Failure> + Send + 'static,
-    {
-        self.call(call, Role::Master, work).await
-    }
-
-    async fn call<T, W>(&self, call: Call, role: Role, work: W) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        W: FnMut(&mut Session<'_>) -> Result<T, Failure> + Send + 'static,
-    {
-        let connections = match (&self.replica, role) {
-            (Some(replica), Role::Replica) => replica,
-            _ => &self.master,
-        };
-        let limit = Limit::from_now(self.wait);
-        let answer = match connections {
-            Connections::Async(pool) => pool.call(call, limit, work).await,
-            Connections::Blocking(single) => single.call(call, limit, work),
-        };
-        self.count(call, role, limit, &answer);
-        answer
-    }
-
-    /// A write that may need more time than a request has: if it was late in this game, it has more of it now.
-    async fn write_patiently<T, W>(
-        &self,
-        call: Call,
-        game: GameId,
-        work: W,
-    ) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        W: FnMut(&mut Session<'_>) -> Result<T, Failure> + Send + 'static,
-    {
-        let limit = Limit::from_now(self.patience.limit(game));
-        let answer = match &self.master {
-            Connections::Async(_) => self.patience.pool()?.call(call, limit, work).await,
-            Connections::Blocking(single) => single.call(call, limit, work),
-        };
-        match self.count(call, Role::Master, limit, &answer) {
-            true => self.patience.was_late(game, limit.wait),
-            false if answer.is_ok() => self.patience.was_done(game),
-            // Who could not try learnt nothing.
-            false => {}
-        }
-        answer
-    }
-
-    /// Counts a call that has ended. Whether it was late.
-    fn count<T>(
-        &self,
-        call: Call,
-        role: Role,
-        limit: Limit,
-        answer: &Result<T, StoreError>,
-    ) -> bool {
-        let counts = role.metrics(&self.metrics).of(call);
-        let took = limit.start.elapsed();
-        let is_late = took >= limit.wait;
-        counts.calls.add(1);
-        counts
-            .micros
-            .add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
-        if !matches!(answer, Err(StoreError::Unavailable(_))) {
-            return false;
-        }
-        counts.failed.add(1);
-        if is_late {
-            self.metrics.late.add(1);
-        }
-        is_late
     }
 }
 
