@@ -17,18 +17,6 @@ pub struct ScenarioText {
     pub inputs: Inputs,
 }
 
-impl ScenarioText {
-    /// Its serialised form, for a worker of the same version.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        postcard::to_stdvec(self).expect("texts and lists of them have a serialised form")
-    }
-
-    /// What [`ScenarioText::to_bytes`] made.
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<ScenarioText, postcard::Error> {
-        postcard::from_bytes(bytes)
-    }
-}
-
 /// What a scenario reads besides its own text, with what it got, so that it compiles to the same plan
 /// on another machine.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -34,6 +34,7 @@ mod frame;
 pub(crate) mod fuzzing;
 pub(crate) mod layout;
 mod listener;
+pub(crate) mod material;
 mod news;
 pub(crate) mod pool;
 pub(crate) mod process;

@@ -6,8 +6,9 @@ use tokio::time::timeout;
 
 use crate::access::Access;
 use crate::cards::{self, AgentCard, RunCard, json, parse};
+use crate::keys::UserKey;
 use crate::nats::{ANSWER_TIME_MAX, Nats};
-use crate::session::{Reply, Request};
+use crate::session::{Order, Reply, Request};
 use crate::{FleetError, names, session, stream};
 
 /// A connection to look at a fleet.
@@ -92,29 +93,39 @@ impl Admin {
         }
     }
 
-    /// Lets agents end once they are free; those with these labels.
-    pub fn drain(&self, select: &[(String, String)]) -> Result<Vec<Drained>, FleetError> {
+    /// Lets agents end once they are free; those with these labels. Agents that trust some keys require one of them.
+    pub fn drain(
+        &self,
+        select: &[(String, String)],
+        key: Option<&UserKey>,
+    ) -> Result<Vec<Drained>, FleetError> {
         let has = |card: &AgentCard| {
             let mut wanted = select.iter();
             wanted.all(|(key, value)| card.labels.get(key) == Some(value))
         };
         let agents = self.agents()?.into_iter().filter(has);
-        agents.map(|card| self.drain_one(card)).collect()
+        agents.map(|card| self.drain_one(card, key)).collect()
     }
 
-    fn drain_one(&self, card: AgentCard) -> Result<Drained, FleetError> {
+    fn drain_one(&self, card: AgentCard, key: Option<&UserKey>) -> Result<Drained, FleetError> {
+        let request = match key {
+            Some(key) => Request::DrainSigned(Order::drain(&card, key)?),
+            None => Request::Drain,
+        };
         let agent = card.name;
         let sent = async {
             let request = self
                 .nats
                 .client
-                .request(names::agent(&agent), json(&Request::Drain));
+                .request(names::agent(&agent), json(&request));
             timeout(ANSWER_TIME_MAX, request).await
         };
         let problem = match self.nats.block(sent) {
             Ok(Ok(answer)) => match parse::<Reply>(&answer.payload) {
                 Some(Reply { refused: None }) => None,
-                Some(Reply { refused: Some(why) }) => Some(why),
+                Some(Reply {
+                    refused: Some(problem),
+                }) => return Err(FleetError::Refused { agent, problem }),
                 None => Some("its answer cannot be read".to_owned()),
             },
             Ok(Err(error)) => Some(error.to_string()),

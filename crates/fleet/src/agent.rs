@@ -11,17 +11,18 @@ use std::time::Duration;
 
 use controller::PROTOCOL_VERSION;
 use futures_util::StreamExt;
+use futures_util::future::join_all;
 use nkeys::XKey;
 use tokio::time::timeout;
 
 use crate::access::Access;
 use crate::cards::{self, AgentCard, RENEW, json, parse};
-use crate::carrier::{abort, send_rest};
+use crate::carrier::{Rest, abort};
 use crate::job::Job;
-use crate::keys::{is_signed, seed};
+use crate::keys::{Signature, is_signed, seed};
 use crate::nats::{ANSWER_TIME_MAX, Nats};
-use crate::session::{Offer, Reply, Request};
-use crate::spool::{Owner, Spool};
+use crate::session::{Offer, Order, Reply, Request};
+use crate::spool::{Owner, Spool, prepare_root};
 use crate::{FleetError, names};
 
 /// Older signatures are not accepted, and newer ones if a clock is that far ahead; seconds.
@@ -30,6 +31,11 @@ const SIGNATURE_AGE_MAX_S: u64 = 120;
 const KNOWN_MAX: usize = 10_000;
 /// How often the agent looks at its worker, and at whether it is to end.
 const LOOK: Duration = Duration::from_millis(100);
+/// It looks for spools that were left behind once in this number of looks: the worker of an agent that was killed may hold
+/// its own for a moment.
+const LEFT_BEHIND_LOOKS: u64 = 50;
+/// How long what is still to be sent may take when the agent is stopped.
+const LEAVE_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// What an agent is.
 #[derive(Debug, Clone)]
@@ -65,6 +71,8 @@ pub struct Agent<'a> {
     key: XKey,
     /// The last runs that were offered by a signature: none is taken twice.
     known: VecDeque<String>,
+    /// What workers that are gone have left behind.
+    rests: Vec<Rest>,
 }
 
 impl std::fmt::Debug for Agent<'_> {
@@ -90,6 +98,10 @@ impl<'a> Agent<'a> {
         if !names::is_name(&name) {
             return Err(FleetError::Name(name));
         }
+        prepare_root(options.spool).map_err(|source| FleetError::Spool {
+            directory: options.spool.to_owned(),
+            source,
+        })?;
         let nats = Nats::connect(options.access, &format!("throng agent {name}"))?;
         let mut card = AgentCard::of_this_machine(&name, options.throng, options.parts);
         let key = XKey::new();
@@ -106,6 +118,7 @@ impl<'a> Agent<'a> {
             worker: None,
             key,
             known: VecDeque::new(),
+            rests: Vec::new(),
         };
         Ok(agent)
     }
@@ -132,17 +145,15 @@ impl<'a> Agent<'a> {
                 "agent {} waits for runs at {}",
                 self.card.name, self.nats.server
             ));
-            for (owner, spool) in
-                Spool::left_behind(self.options.spool, |o| o.server == nats.server)
-            {
-                say(&format!(
-                    "agent {} sends what run {} left behind",
-                    owner.agent, owner.run
-                ));
-                send_rest(&nats, &owner, spool, "it was killed, and started again");
-            }
             let mut until_renewal = RENEW;
+            let mut looks = 0_u64;
             while !stop.load(Ordering::Relaxed) {
+                // Without a name it has no spools but those that were there before it.
+                let is_named = self.options.name.is_some();
+                if looks == 0 || is_named && looks.is_multiple_of(LEFT_BEHIND_LOOKS) {
+                    self.send_left_behind(say);
+                }
+                looks += 1;
                 let request = timeout(LOOK, requests.next()).await;
                 if let Ok(None) = request {
                     let closed = nats.refused("be listened to", &"the connection was closed");
@@ -181,20 +192,30 @@ impl<'a> Agent<'a> {
         Ok(())
     }
 
+    /// Sends what others have left behind.
+    fn send_left_behind(&mut self, say: &dyn Fn(&str)) {
+        let running = self.worker.as_ref().map(|worker| worker.run.as_str());
+        let own = self.options.name.as_deref();
+        let is_ours = |owner: &Owner| is_left_to(owner, &self.nats.server, own, running);
+        for (owner, spool) in Spool::left_behind(self.options.spool, is_ours) {
+            say(&format!(
+                "agent {} sends what run {} left behind",
+                owner.agent, owner.run
+            ));
+            let why = "it was killed, and started again";
+            self.rests.push(Rest::send(&self.nats, &owner, spool, why));
+        }
+        self.rests.retain(|rest| !rest.is_over());
+    }
+
+    /// Ends the worker and sends what is left in its spool. What cannot be sent now is sent by the next agent.
     async fn leave(&mut self) {
         if let Some(mut worker) = self.worker.take() {
             worker.end();
-            abort(
-                &self.nats,
-                &worker.run,
-                &self.card.name,
-                "its agent was stopped",
-            )
-            .await;
-            if let Some((_, spool)) = self.spool_of(&worker.run) {
-                spool.remove();
-            }
+            self.send_rest_of(&worker.run, "its agent was stopped")
+                .await;
         }
+        join_all(self.rests.drain(..).map(|rest| rest.finish(LEAVE_TIME_MAX))).await;
         let gone = async {
             if let Ok(agents) = self.nats.bucket(names::AGENTS).await {
                 let _ = agents.delete(&self.card.name).await;
@@ -210,13 +231,25 @@ impl<'a> Agent<'a> {
                 "the request cannot be read by Throng {}",
                 self.options.throng
             )),
-            Some(Request::Drain) => {
-                self.card.draining = true;
-                None
-            }
+            Some(Request::Drain) => self.drain(None).err(),
+            Some(Request::DrainSigned(order)) => self.drain(Some(&order)).err(),
             Some(Request::Run(offer)) => self.take(*offer, say).err(),
         };
         Reply { refused }
+    }
+
+    /// Takes no further run. The error is for people.
+    fn drain(&mut self, order: Option<&Order>) -> Result<(), String> {
+        let at_unix_s = order.map_or(0, |order| order.at_unix_s);
+        let text = Order::text(&self.card, at_unix_s);
+        let signature = order.map(|order| &order.signature);
+        check_key(
+            &self.options.trust,
+            "request",
+            (&text, at_unix_s, signature),
+        )?;
+        self.card.draining = true;
+        Ok(())
     }
 
     /// Starts a worker. The error is for people.
@@ -229,16 +262,17 @@ impl<'a> Agent<'a> {
                 offer.throng, offer.protocol
             ));
         }
+        if !names::is_name(&offer.run) {
+            return Err("the run has no name that can be".to_owned());
+        }
+        // First: an offer that is refused now is not to be taken later, from whoever repeats it.
+        self.check_signature(&offer)?;
         if let Some(worker) = &self.worker {
             return Err(format!("it takes part in run {}", worker.run));
         }
         if self.card.draining {
             return Err("it was drained".to_owned());
         }
-        if !names::is_name(&offer.run) {
-            return Err("the run has no name that can be".to_owned());
-        }
-        self.check_signature(&offer)?;
         let plan_key = offer.key.as_ref().map(|sealed| seed(sealed, &self.key));
         let plan_key = plan_key.transpose().map_err(|error| error.to_string())?;
         let run = offer.run.clone();
@@ -277,24 +311,9 @@ impl<'a> Agent<'a> {
         if trusted.is_empty() {
             return Ok(());
         }
-        let Some(signature) = &offer.signature else {
-            return Err(
-                "the run is not signed, and the agent takes signed ones only; use --key".to_owned(),
-            );
-        };
-        if !trusted.contains(&signature.by) {
-            return Err(format!("it does not trust the key {}", signature.by));
-        }
-        if !is_signed(&offer.text(&self.card.name), signature) {
-            return Err("the signature is not that of the run".to_owned());
-        }
-        let now_s = machine::clock::unix_ns() / 1_000_000_000;
-        if offer.at_unix_s.abs_diff(now_s) > SIGNATURE_AGE_MAX_S {
-            return Err(format!(
-                "the signature is {} s old by the agent's clock, and {SIGNATURE_AGE_MAX_S} are allowed",
-                offer.at_unix_s.abs_diff(now_s)
-            ));
-        }
+        let text = offer.text(&self.card.name);
+        let signed = (&text[..], offer.at_unix_s, offer.signature.as_ref());
+        check_key(trusted, "run", signed)?;
         if self.known.contains(&offer.run) {
             return Err("the run was offered before".to_owned());
         }
@@ -321,21 +340,61 @@ impl<'a> Agent<'a> {
         say(&format!("run {} ended", worker.run));
         // After an end in good order the controller has gone on.
         let why = format!("its process ended ({status})");
-        match self.spool_of(&worker.run) {
-            Some((owner, spool)) => send_rest(&self.nats, &owner, spool, &why),
-            None => abort(&self.nats, &worker.run, &self.card.name, &why).await,
-        }
+        self.send_rest_of(&worker.run, &why).await;
         true
     }
 
-    /// What its worker of this run has left behind.
-    fn spool_of(&self, run: &str) -> Option<(Owner, Spool)> {
+    /// Sends what its worker of this run has left behind, and why.
+    async fn send_rest_of(&mut self, run: &str, why: &str) {
         let own = Owner {
             server: self.nats.server.clone(),
             run: run.to_owned(),
             agent: self.card.name.clone(),
         };
-        Spool::left_behind(self.options.spool, |owner| *owner == own).pop()
+        match Spool::of(self.options.spool, &own) {
+            Some((owner, spool)) => {
+                self.rests.push(Rest::send(&self.nats, &owner, spool, why));
+            }
+            None => abort(&self.nats, run, &self.card.name, why).await,
+        }
+    }
+}
+
+/// Whether an agent at this server sends what was left behind: one that was given a name sends its own, another one any.
+/// The worker that runs is looked at by itself.
+fn is_left_to(owner: &Owner, server: &str, name: Option<&str>, running: Option<&str>) -> bool {
+    owner.server == server
+        && name.is_none_or(|name| owner.agent == name)
+        && running.is_none_or(|run| owner.run != run)
+}
+
+/// Whether what is requested may be done: if keys are trusted, one of them has signed it, just now. The error is for people.
+fn check_key(
+    trusted: &[String],
+    what: &str,
+    (text, at_unix_s, signature): (&[u8], u64, Option<&Signature>),
+) -> Result<(), String> {
+    if trusted.is_empty() {
+        return Ok(());
+    }
+    let Some(signature) = signature else {
+        return Err(format!(
+            "the {what} is not signed, and the agent takes signed ones only; use --key"
+        ));
+    };
+    if !trusted.contains(&signature.by) {
+        return Err(format!("it does not trust the key {}", signature.by));
+    }
+    if !is_signed(text, signature) {
+        return Err(format!("the signature is not that of the {what}"));
+    }
+    let now_s = machine::clock::unix_ns() / 1_000_000_000;
+    let age_s = at_unix_s.abs_diff(now_s);
+    match age_s > SIGNATURE_AGE_MAX_S {
+        true => Err(format!(
+            "the signature is {age_s} s old by the agent's clock, and {SIGNATURE_AGE_MAX_S} are allowed"
+        )),
+        false => Ok(()),
     }
 }
 
@@ -352,3 +411,6 @@ impl Drop for Worker {
         self.end();
     }
 }
+
+#[cfg(test)]
+mod tests;

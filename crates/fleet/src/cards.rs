@@ -11,6 +11,7 @@ use machine::limits::{Demand, Sources, USERS_MAX};
 use machine::{Facts, MachineLimits, Memory};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
 
 use crate::names;
 use crate::nats::{Nats, NatsError};
@@ -21,6 +22,8 @@ pub(crate) const RENEW: Duration = Duration::from_secs(2);
 pub(crate) const LAST: Duration = Duration::from_secs(8);
 /// Larger cards are not read.
 const CARD_BYTES_MAX: usize = 64 << 10;
+/// How long reading all may take: a server that goes away in the midst of a list does not end it.
+const READ_TIME_MAX: Duration = Duration::from_secs(30);
 /// More cards are not read.
 const CARDS_MAX: usize = 10_000;
 
@@ -147,6 +150,13 @@ pub(crate) async fn ended(nats: &Nats) -> Result<Vec<RunCard>, NatsError> {
 
 /// All cards of a bucket, by key. What cannot be read is left out: it is of no version that we know.
 async fn read<T: DeserializeOwned>(nats: &Nats, bucket: &str) -> Result<Vec<T>, NatsError> {
+    let late = |_| nats.refused("list the fleet", &"it does not answer");
+    timeout(READ_TIME_MAX, read_all(nats, bucket))
+        .await
+        .map_err(late)?
+}
+
+async fn read_all<T: DeserializeOwned>(nats: &Nats, bucket: &str) -> Result<Vec<T>, NatsError> {
     let store = nats.bucket(bucket).await?;
     let failed = |error: &dyn std::fmt::Display| nats.refused("list the fleet", error);
     let keys = store.keys().await.map_err(|e| failed(&e))?;

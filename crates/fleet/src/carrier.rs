@@ -10,7 +10,10 @@
 //! its bytes say why.
 
 mod receiving;
+mod rest;
 mod sending;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
@@ -19,17 +22,21 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::stream::Stream;
 use bytes::Bytes;
 use controller::Carrier;
 use futures_util::StreamExt;
 use tokio::sync::{Notify, watch};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
+use crate::lease::Lease;
 use crate::log::{Log, Messages};
 use crate::names;
 use crate::nats::{ANSWER_TIME_MAX, Nats};
-use crate::spool::{Owner, Spool};
-use crate::stream::{self, Kept};
+use crate::spool::Spool;
+use crate::stream::Kept;
+
+pub(crate) use rest::Rest;
 
 /// The position of a piece that ends the connection.
 const ABORT: u64 = u64::MAX;
@@ -38,17 +45,21 @@ const POSITION_BYTES: usize = 8;
 const AGAIN: Duration = Duration::from_millis(200);
 /// Longest reason that is taken from a peer, bytes.
 const REASON_BYTES_MAX: usize = 1_000;
-/// How often it is looked whether a run is over whose worker died.
-const OVER_LOOK: Duration = Duration::from_secs(30);
+/// Why nothing more is sent when the controller is not the run's any more.
+const TAKEN_OVER: &str = "another controller has taken over the run";
+/// Why nothing more is sent when its end was written down.
+const RUN_OVER: &str = "the run is over";
 
-/// When a controller took the run, in seconds since it was begun, from 1; 0: it has begun it. Its positions begin at the
-/// multiple of 2⁴⁰ of this number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Orders the controllers of a run: each has a higher one than those before; 0: it has begun the run. Its positions begin
+/// at the multiple of 2⁴⁰ of this number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Term(pub(crate) u64);
 
 impl Term {
     /// Bits of a position within a term.
     const BITS: u32 = 40;
+    /// No controller has a higher one: that of [`ABORT`] is none.
+    pub(crate) const LAST: Term = Term((u64::MAX >> Term::BITS) - 1);
 
     fn start(self) -> u64 {
         self.0 << Term::BITS
@@ -108,6 +119,8 @@ struct Shared {
     wake: Notify,
     /// The worker has begun.
     has_begun: AtomicBool,
+    /// The stream has what another controller has sent.
+    is_taken_over: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -177,6 +190,7 @@ impl Shared {
             changed: Condvar::new(),
             wake: Notify::new(),
             has_begun: AtomicBool::new(false),
+            is_taken_over: AtomicBool::new(false),
         })
     }
 
@@ -195,6 +209,18 @@ impl Shared {
         self.changed.notify_all();
         self.wake.notify_one();
     }
+
+    /// Sends nothing more, not even the end, whatever the peer has sent.
+    fn abandon(&self, why: &str) {
+        self.state().failed.get_or_insert_with(|| why.to_owned());
+        self.changed.notify_all();
+        self.wake.notify_one();
+    }
+
+    fn note_taken_over(&self) {
+        self.is_taken_over.store(true, Ordering::Relaxed);
+        self.abandon(TAKEN_OVER);
+    }
 }
 
 /// What the tasks of a connection need of it: its runtime must not be ended by one of them.
@@ -205,34 +231,58 @@ struct Link {
     connected: watch::Receiver<bool>,
     ways: Ways,
     shared: Arc<Shared>,
-    kept: Arc<Kept>,
+    /// What a lost stream is made of again; `None`: it is left to others.
+    kept: Option<Arc<Kept>>,
+    /// A controller's: without it, it ends no connection.
+    lease: Option<Lease>,
 }
 
 impl Link {
-    fn new(nats: &Nats, ways: &Ways, shared: &Arc<Shared>, kept: &Arc<Kept>) -> Link {
+    fn new(nats: &Nats, ways: &Ways, shared: &Arc<Shared>, kept: Option<&Arc<Kept>>) -> Link {
         Link {
             client: nats.client.clone(),
             jet: nats.jet.clone(),
             connected: nats.connected(),
             ways: ways.clone(),
             shared: Arc::clone(shared),
-            kept: Arc::clone(kept),
+            kept: kept.cloned(),
+            lease: None,
         }
     }
 }
 
 impl NatsCarrier {
-    /// `log`: what is kept of what is sent. `kept`: what is put back with a stream that was lost.
-    pub(crate) fn open(nats: &Arc<Nats>, ways: Ways, log: Log, kept: &Arc<Kept>) -> NatsCarrier {
-        let is_worker = matches!(log, Log::Disk(_));
-        let shared = Shared::new(log);
-        shared.state().has_terms = is_worker;
-        let link = Link::new(nats, &ways, &shared, kept);
+    /// A worker's way to the controller. `kept`: what is put back with a stream that was lost.
+    pub(crate) fn of_worker(
+        nats: &Arc<Nats>,
+        ways: &Ways,
+        spool: Spool,
+        kept: &Arc<Kept>,
+    ) -> NatsCarrier {
+        let shared = Shared::new(Log::Disk(spool));
+        shared.state().has_terms = true;
+        let link = Link::new(nats, ways, &shared, Some(kept));
+        nats.spawn(hear_what_is_stored(link.clone()));
+        NatsCarrier::open(nats, link)
+    }
+
+    /// A controller's way to an agent.
+    pub(crate) fn of_controller(
+        nats: &Arc<Nats>,
+        ways: &Ways,
+        (term, lease): (Term, &Lease),
+        kept: &Arc<Kept>,
+    ) -> NatsCarrier {
+        let shared = Shared::new(Log::Memory(Messages::behind(term.start())));
+        let mut link = Link::new(nats, ways, &shared, Some(kept));
+        link.lease = Some(lease.clone());
+        NatsCarrier::open(nats, link)
+    }
+
+    fn open(nats: &Arc<Nats>, link: Link) -> NatsCarrier {
+        let (ways, shared) = (link.ways.clone(), Arc::clone(&link.shared));
         nats.spawn(sending::send_all(link.clone()));
-        nats.spawn(receiving::receive_all(link.clone()));
-        if is_worker {
-            nats.spawn(hear_what_is_stored(link));
-        }
+        nats.spawn(receiving::receive_all(link));
         NatsCarrier {
             nats: Arc::clone(nats),
             ways,
@@ -240,15 +290,14 @@ impl NatsCarrier {
         }
     }
 
-    /// A controller's way to an agent.
-    pub(crate) fn of_controller(
-        nats: &Arc<Nats>,
-        ways: Ways,
-        term: Term,
-        kept: &Arc<Kept>,
-    ) -> NatsCarrier {
-        let log = Log::Memory(Messages::behind(term.start()));
-        NatsCarrier::open(nats, ways, log, kept)
+    /// Whether it continues what another controller has sent, and has sent nothing itself.
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.shared.log().is_untouched()
+    }
+
+    /// Whether the stream has what another controller has sent.
+    pub(crate) fn is_taken_over(&self) -> bool {
+        self.shared.is_taken_over.load(Ordering::Relaxed)
     }
 
     /// Gives the connection up: what was not sent is dropped.
@@ -336,6 +385,10 @@ impl Carrier for NatsCarrier {
     }
 
     fn close(&self) {
+        if self.is_untouched() {
+            // Its end would be that of the run, whose worker waits for another controller.
+            return self.shared.abandon("the run was not continued");
+        }
         self.shared.state().closed = true;
         self.shared.changed.notify_all();
         self.shared.wake.notify_one();
@@ -392,6 +445,11 @@ async fn hear_what_is_stored(link: Link) {
     }
 }
 
+/// The term in which something was last sent by these ways; 0 if nothing was. The error is for people.
+pub(crate) async fn last_term(stream: &Stream, ways: &Ways) -> Result<Term, String> {
+    Ok(Term::of(sending::last(stream, ways).await?.position))
+}
+
 /// Ends an agent's connection to the controller at once, and says why.
 pub(crate) async fn abort(nats: &Nats, run: &str, agent: &str, why: &str) {
     let message = PublishMessage::build()
@@ -403,90 +461,4 @@ pub(crate) async fn abort(nats: &Nats, run: &str, agent: &str, why: &str) {
     };
     // Without it the controller learns by the silence.
     let _ = timeout(ANSWER_TIME_MAX, sent).await;
-}
-
-/// Sends what is left in a spool whose worker died, then why it died; until the run is over.
-pub(crate) fn send_rest(nats: &Nats, owner: &Owner, spool: Spool, why: &str) {
-    let ways = Ways::of_agent(&owner.run, &owner.agent);
-    let shared = Shared::new(Log::Disk(spool));
-    shared.state().abort = Some(why.to_owned());
-    let link = Link::new(nats, &ways, &shared, &Arc::default());
-    nats.spawn(sending::send_all(link.clone()));
-    nats.spawn(async move {
-        loop {
-            sleep(OVER_LOOK).await;
-            let is_over = stream::is_over(&link.jet, &link.ways.run).await;
-            if is_over == Some(true) || shared.state().failed.is_some() {
-                break;
-            }
-        }
-        shared.fail("the run is over");
-        shared.log().remove();
-    });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bytes_are_taken_once_and_in_order() {
-        let mut state = State::default();
-        for (position, bytes) in [(0, "ab"), (0, "ab"), (0, "abc"), (1, "b"), (2, "cd")] {
-            assert!(state.take(&piece(position, bytes.as_bytes())));
-        }
-        assert!(!state.take(&piece(5, b"x")), "one is missing");
-        assert!(!state.take(&piece(ABORT - 1, b"x")));
-        assert_eq!(state.incoming.make_contiguous(), b"abcd");
-        assert_eq!(state.received, 4);
-        state.take(&piece(2, b""));
-        assert!(!state.ended, "an end before the end");
-        state.take(&piece(4, b""));
-        assert!(state.ended && state.failed.is_none());
-        // What comes behind the end changes nothing.
-        state.take(&piece(ABORT, b"late"));
-        assert_eq!(state.failed, None);
-    }
-
-    #[test]
-    fn another_controller_begins_at_its_term() {
-        let mut state = State {
-            has_terms: true,
-            ..State::default()
-        };
-        let second = Term(7).start();
-        for (position, bytes) in [(0, "ab"), (second, "cd"), (2, "late"), (second + 1, "de")] {
-            assert!(state.take(&piece(position, bytes.as_bytes())));
-        }
-        assert_eq!(state.incoming.make_contiguous(), b"abcde");
-        assert!(
-            !state.take(&piece(Term(8).start() + 1, b"x")),
-            "its first is missing"
-        );
-        // A worker has no terms: it may report more than that.
-        let mut worker = State::default();
-        assert!(!worker.take(&piece(second, b"cd")));
-    }
-
-    #[test]
-    fn what_cannot_be_is_an_error_and_no_panic() {
-        for (payload, why) in [
-            (&b""[..], "without a position"),
-            (b"1234567", "without a position"),
-            (
-                &piece(ABORT, b"\xff its process ended"),
-                "its process ended",
-            ),
-            (&piece(ABORT, &[b'x'; 9_999]), "xxx"),
-        ] {
-            let mut state = State::default();
-            state.take(payload);
-            let found = state.failed.unwrap_or_default();
-            assert!(
-                found.contains(why) && found.len() <= REASON_BYTES_MAX,
-                "{found}"
-            );
-            assert!(state.incoming.is_empty());
-        }
-    }
 }

@@ -13,7 +13,6 @@ use crate::access::Access;
 use crate::cards::parse;
 use crate::carrier::{NatsCarrier, Ways, abort};
 use crate::keys::{KeyError, unseal};
-use crate::log::Log;
 use crate::nats::{Nats, NatsError};
 use crate::session::Offer;
 use crate::spool::{Owner, Spool};
@@ -73,14 +72,14 @@ pub fn work(job: &str, throng: &str) -> Result<(), JobError> {
             return Err(error);
         }
     };
-    let kept: Arc<Kept> = Arc::default();
+    let kept = Arc::new(Kept::lasting(Duration::from_secs(job.offer.kept_s)));
     kept.keep_plan(stored.into());
     let ways = Ways::of_agent(&job.offer.run, &job.agent);
-    let carrier = Arc::new(NatsCarrier::open(&nats, ways, Log::Disk(spool), &kept));
+    let carrier = Arc::new(NatsCarrier::of_worker(&nats, &ways, spool, &kept));
     watch_controller(&nats, &job.offer, &carrier, kept);
     let way: Arc<dyn Carrier> = Arc::clone(&carrier) as _;
     let given = Given {
-        scenario: Some(&plan),
+        material: Some(&plan),
         allow: &job.allow,
     };
     let worked = controller::work_over(&way, &nats.server, &job.offer.token, throng, given);
@@ -122,6 +121,13 @@ fn watch_controller(nats: &Arc<Nats>, offer: &Offer, carrier: &NatsCarrier, kept
     let (fail, has_begun) = (carrier.failer(), carrier.begun());
     let (jet, run) = (nats.jet.clone(), offer.run.clone());
     let alone_s = offer.alone_s.max(BEATS_MISSED_MAX);
+    let (jet_too, run_too) = (jet.clone(), run.clone());
+    nats.spawn(plans::renew(
+        jet_too,
+        run_too,
+        Arc::clone(&kept),
+        plans::RENEW_ALONE,
+    ));
     nats.spawn(async move {
         let Ok(mut beats) = client.subscribe(beat).await else {
             return fail("NATS cannot be listened to");

@@ -9,6 +9,7 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
 use nkeys::{KeyPair, XKey};
 use serde::{Deserialize, Serialize};
 
@@ -126,6 +127,27 @@ impl Sealed {
     }
 }
 
+/// What a text is signed for. NATS servers have texts of their own signed, nonces, by keys that may be the same: our texts
+/// begin with a byte that no UTF-8 has, and nonces are UTF-8.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Purpose {
+    Offer,
+    Drain,
+    Handover,
+}
+
+impl Purpose {
+    /// The text that is signed for this purpose.
+    pub(crate) fn text(self, text: &[u8]) -> Bytes {
+        let purpose: &[u8] = match self {
+            Purpose::Offer => b"\xffthrong offer\0",
+            Purpose::Drain => b"\xffthrong drain\0",
+            Purpose::Handover => b"\xffthrong handover\0",
+        };
+        [purpose, text].concat().into()
+    }
+}
+
 /// Whose something is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Signature {
@@ -219,6 +241,16 @@ mod tests {
         assert!(!is_signed(b"run", &signed("U".to_owned())));
         assert_eq!(public_key(&key.public()).unwrap(), key.public());
         assert!(public_key("SUAB").is_err() && public_key("").is_err());
+    }
+
+    /// `async-nats` signs the nonce of a server as it is, and a hostile server may choose it.
+    #[test]
+    fn a_nonce_of_a_server_is_no_text_of_ours() {
+        let texts = [Purpose::Offer, Purpose::Drain, Purpose::Handover].map(|p| p.text(b"{}"));
+        for text in &texts {
+            assert!(std::str::from_utf8(text).is_err());
+        }
+        assert!(texts[0] != texts[1] && texts[1] != texts[2]);
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! One controller at a time conducts a run: it holds a lease, the run's card, and renews it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream::Context;
 use async_nats::jetstream::kv::{Entry, Operation, Store};
-use tokio::time::{sleep, timeout};
+use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::cards::{LAST, RENEW, RunCard, json, parse};
 use crate::nats::{ANSWER_TIME_MAX, Nats, bucket};
@@ -14,10 +16,19 @@ use crate::{FleetError, names};
 const LOOK: Duration = Duration::from_millis(250);
 
 /// Conducting a run.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Lease {
     jet: Context,
     card: RunCard,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// When it was last seen that the lease is ours.
+    confirmed: Option<Instant>,
+    /// It was given back, and is not taken again.
+    is_released: bool,
 }
 
 /// What a look at the lease has found.
@@ -40,8 +51,11 @@ impl Lease {
                 Found::Free => {
                     let created = runs.create(&card.run, json(&card)).await;
                     created.map_err(|e| refused(&e))?;
-                    let jet = nats.jet.clone();
-                    return Ok(Lease { jet, card });
+                    return Ok(Lease {
+                        jet: nats.jet.clone(),
+                        card,
+                        state: Arc::default(),
+                    });
                 }
                 Found::Held(revision, holder) if *first.get_or_insert(revision) != revision => {
                     return Err(FleetError::Held {
@@ -59,28 +73,61 @@ impl Lease {
     pub(crate) async fn hold(self) {
         loop {
             sleep(RENEW).await;
+            let renewal = async { self.renew(&mut *self.state.lock().await).await };
             // Without NATS nobody else can take it.
-            if let Ok(false) = timeout(ANSWER_TIME_MAX, self.renew()).await {
+            if let Ok(Some(false)) = timeout(ANSWER_TIME_MAX, renewal).await {
                 return;
             }
         }
     }
 
-    /// `false`: another controller has it.
-    async fn renew(&self) -> bool {
-        // The bucket may have gone with a restart of NATS.
-        let Ok(runs) = bucket(&self.jet, names::RUNS).await else {
-            return true;
+    /// Whether it is ours, or was this long ago: another one gets it some seconds later at the earliest. One that has ended is
+    /// taken again. `None`: NATS does not say.
+    pub(crate) async fn confirm(&self, age_max: Duration) -> Option<bool> {
+        let confirmed = async {
+            let mut state = self.state.lock().await;
+            if state.confirmed.is_some_and(|at| at.elapsed() < age_max) {
+                return Some(true);
+            }
+            self.renew(&mut state).await
         };
-        let (key, card) = (self.card.run.as_str(), json(&self.card));
-        // What fails is tried again, before the lease ends.
-        match look(&runs, key).await {
-            Ok(Found::Held(_, holder)) if holder.holder != self.card.holder => return false,
-            Ok(Found::Held(revision, _)) => drop(runs.update(key, card, revision).await),
-            Ok(Found::Free) => drop(runs.create(key, card).await),
-            Err(_) => {}
+        timeout(ANSWER_TIME_MAX, confirmed).await.ok().flatten()
+    }
+
+    /// Gives it back, if it is ours.
+    pub(crate) async fn release(&self) {
+        let mut state = self.state.lock().await;
+        state.is_released = true;
+        state.confirmed = None;
+        let Ok(runs) = bucket(&self.jet, names::RUNS).await else {
+            return;
+        };
+        let key = self.card.run.as_str();
+        if let Ok(Found::Held(revision, holder)) = look(&runs, key).await
+            && holder.holder == self.card.holder
+        {
+            // Otherwise it goes by its age.
+            let _ = runs.delete_expect_revision(key, Some(revision)).await;
         }
-        true
+    }
+
+    /// `Some(false)`: another controller has it. What fails is tried again, before the lease ends.
+    async fn renew(&self, state: &mut State) -> Option<bool> {
+        if state.is_released {
+            return None;
+        }
+        state.confirmed = None;
+        let at = Instant::now();
+        // The bucket may have gone with a restart of NATS.
+        let runs = bucket(&self.jet, names::RUNS).await.ok()?;
+        let (key, card) = (self.card.run.as_str(), json(&self.card));
+        match look(&runs, key).await.ok()? {
+            Found::Held(_, holder) if holder.holder != self.card.holder => return Some(false),
+            Found::Held(revision, _) => drop(runs.update(key, card, revision).await.ok()?),
+            Found::Free => drop(runs.create(key, card).await.ok()?),
+        }
+        state.confirmed = Some(at);
+        Some(true)
     }
 }
 

@@ -64,6 +64,11 @@ impl Log {
         }
     }
 
+    /// Whether it continues what another controller has sent, and nothing was added.
+    pub(crate) fn is_untouched(&self) -> bool {
+        matches!(self, Log::Memory(messages) if messages.start > 0 && messages.bytes.is_empty())
+    }
+
     /// Adds a message.
     pub(crate) fn append(&mut self, message: &[u8]) -> io::Result<()> {
         match self {
@@ -116,11 +121,17 @@ mod tests {
     #[test]
     fn messages_are_sent_whole_if_they_fit() {
         let mut log = Log::Memory(Messages::behind(100));
+        assert!(log.is_untouched());
+        assert!(
+            !Log::Memory(Messages::behind(0)).is_untouched(),
+            "a run's first controller"
+        );
         for message in ["abc", "de", "0123456789", "x"] {
             log.append(message.as_bytes()).unwrap();
         }
         let read = |position, max| String::from_utf8(log.read(position, max).unwrap()).unwrap();
         assert_eq!((log.start(), log.end()), (100, 116));
+        assert!(!log.is_untouched());
         assert_eq!(read(100, 4), "abc");
         assert_eq!(read(100, 5), "abcde");
         assert_eq!(read(105, 4), "0123", "a part of a long one");

@@ -1,30 +1,33 @@
 //! The controller's side: the fleet of one run.
 
 mod begin;
+mod end;
+mod handover;
+#[cfg(test)]
+mod tests;
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use controller::{Agent, Carrier, Fleet, Tolerances};
-use machine::clock::{monotonic_ns, unix_ns};
+use machine::clock::unix_ns;
 use nkeys::XKey;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
 use crate::access::Access;
-use crate::cards::{RunCard, json, parse};
+use crate::cards::{AgentCard, RunCard, json, parse};
 use crate::carrier::{NatsCarrier, Term, Ways};
 use crate::choice::Choice;
-use crate::keys::{KeyError, Sealed, Signature, UserKey, seal, seed_for};
+use crate::keys::{KeyError, Purpose, Sealed, Signature, UserKey, seal, seed_for};
+use crate::lease::Lease;
 use crate::nats::{ANSWER_TIME_MAX, Nats};
 use crate::stream::{self, Kept};
 use crate::{names, plans};
-
-/// How long the end of all connections may take to reach NATS.
-const END_TIME_MAX: Duration = Duration::from_secs(3);
+use handover::Handover;
 
 /// What is requested of an agent.
 #[derive(Debug, Serialize, Deserialize)]
@@ -34,6 +37,37 @@ pub(crate) enum Request {
     Run(Box<Offer>),
     /// Takes no further run, and ends after the one that goes on.
     Drain,
+    /// The same, of the holder of a key.
+    DrainSigned(Order),
+}
+
+/// Who requests something of an agent, and when.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Order {
+    /// By the clock of who requests it.
+    pub(crate) at_unix_s: u64,
+    pub(crate) signature: Signature,
+}
+
+impl Order {
+    /// Lets this agent be drained: the one of this name and id, and none that has the name later.
+    pub(crate) fn drain(agent: &AgentCard, key: &UserKey) -> Result<Order, KeyError> {
+        let at_unix_s = unix_ns() / 1_000_000_000;
+        let bytes = key.sign(&Order::text(agent, at_unix_s))?;
+        let signature = Signature {
+            by: key.public(),
+            bytes,
+        };
+        Ok(Order {
+            at_unix_s,
+            signature,
+        })
+    }
+
+    /// What is signed.
+    pub(crate) fn text(agent: &AgentCard, at_unix_s: u64) -> Bytes {
+        Purpose::Drain.text(&json(&(&agent.name, &agent.id, at_unix_s)))
+    }
 }
 
 /// A run that an agent is to take part in.
@@ -49,6 +83,9 @@ pub(crate) struct Offer {
     /// How long it goes on without a controller, seconds.
     #[serde(default)]
     pub(crate) alone_s: u64,
+    /// How long NATS keeps what the run has sent, seconds.
+    #[serde(default)]
+    pub(crate) kept_s: u64,
     /// When it was signed, by the controller's clock.
     #[serde(default)]
     pub(crate) at_unix_s: u64,
@@ -67,7 +104,7 @@ impl Offer {
             signature: None,
             ..self.clone()
         };
-        json(&(agent, unsigned))
+        Purpose::Offer.text(&json(&(agent, unsigned)))
     }
 }
 
@@ -87,29 +124,12 @@ pub struct SessionOptions<'a> {
     pub scenario: &'a str,
     pub choice: Choice,
     pub tolerances: Tolerances,
+    /// How long the plan is.
+    pub length: Duration,
     /// How long agents go on without a controller.
     pub alone: Duration,
     /// Signs the run and seals its scenario; `None`: neither is done.
     pub key: Option<UserKey>,
-}
-
-/// What is kept in the run's stream for another controller.
-#[derive(Debug, Serialize, Deserialize)]
-struct Handover {
-    throng: String,
-    /// The scenario's name in the object store.
-    plan: String,
-    /// The seed of its key, sealed to the user.
-    #[serde(default)]
-    key: Option<Sealed>,
-    /// The scenario's file.
-    scenario: String,
-    agents: Vec<Agent>,
-    tolerances: Tolerances,
-    /// When the run was begun, seconds since the Unix epoch.
-    begun_unix_s: u64,
-    /// What the controller itself keeps.
-    state: String,
 }
 
 /// Gives a connection up.
@@ -121,14 +141,15 @@ pub struct Attached {
     pub session: Session,
     /// What its first controller has kept.
     pub state: String,
-    /// What its plan is compiled from.
-    pub scenario: Vec<u8>,
+    /// What its plan is compiled from, as its first controller gave it.
+    pub material: Vec<u8>,
 }
 
 /// The agents that one run has, and the ways to them. The run's stream is deleted when this is dropped.
 pub struct Session {
     nats: Arc<Nats>,
     card: RunCard,
+    lease: Lease,
     throng: String,
     agents: Vec<Agent>,
     tolerances: Tolerances,
@@ -200,7 +221,9 @@ impl Session {
             Some(_) => seal(&self.seal, scenario).map_err(|error| error.to_string())?,
             None => scenario.to_vec(),
         };
-        let put = self.nats.block(plans::put(&self.nats, &scenario));
+        let put = self
+            .nats
+            .block(plans::put(&self.nats, self.run(), &scenario));
         let plan = put.map_err(|error| error.to_string())?;
         self.kept.keep_plan(scenario.into());
         self.plan.replace(Some(plan.clone()));
@@ -247,12 +270,13 @@ impl Fleet for Session {
         self.tolerances
     }
 
-    fn open(&self, agent: usize, token: &str, scenario: &[u8]) -> Result<Arc<dyn Carrier>, String> {
-        let plan = self.put_plan(scenario)?;
+    fn open(&self, agent: usize, token: &str, material: &[u8]) -> Result<Arc<dyn Carrier>, String> {
+        let plan = self.put_plan(material)?;
         let number = agent;
         let agent = &self.agents[agent].name;
         let ways = Ways::of_controller(self.run(), agent);
-        let carrier = NatsCarrier::of_controller(&self.nats, ways, self.term, &self.kept);
+        let term = (self.term, &self.lease);
+        let carrier = NatsCarrier::of_controller(&self.nats, &ways, term, &self.kept);
         let carrier = self.add(carrier);
         let offer = Offer {
             run: self.run().to_owned(),
@@ -261,6 +285,7 @@ impl Fleet for Session {
             token: token.to_owned(),
             plan,
             alone_s: self.alone.as_secs(),
+            kept_s: self.kept.age().as_secs(),
             at_unix_s: 0,
             key: None,
             signature: None,
@@ -273,24 +298,32 @@ impl Fleet for Session {
 
     fn reopen(&self, agent: usize) -> Result<Arc<dyn Carrier>, String> {
         let ways = Ways::of_controller(self.run(), &self.agents[agent].name);
-        let carrier = NatsCarrier::of_controller(&self.nats, ways, self.term, &self.kept);
+        let term = (self.term, &self.lease);
+        let carrier = NatsCarrier::of_controller(&self.nats, &ways, term, &self.kept);
         Ok(self.add(carrier))
     }
 
     fn keep(&self, state: &str) -> Result<(), String> {
         let plan = self.plan.borrow().clone();
         let key = self.key.as_ref();
-        let key = key.map(|key| seed_for(&key.seal_key().public_key(), &self.seal));
-        let handover = json(&Handover {
+        let sealed = key.map(|key| seed_for(&key.seal_key().public_key(), &self.seal));
+        let mut handover = Handover {
             throng: self.throng.clone(),
             plan: plan.unwrap_or_default(),
-            key: key.transpose().map_err(|error| error.to_string())?,
+            key: sealed.transpose().map_err(|error| error.to_string())?,
             scenario: self.card.scenario.clone(),
             agents: self.agents.clone(),
             tolerances: self.tolerances,
             begun_unix_s: unix_ns() / 1_000_000_000,
+            kept_s: self.kept.age().as_secs(),
             state: state.to_owned(),
-        });
+            signature: None,
+        };
+        if let Some(key) = key {
+            let signed = handover.sign(self.run(), key);
+            signed.map_err(|error| error.to_string())?;
+        }
+        let handover = json(&handover);
         self.kept.keep_state(handover.clone());
         let put = stream::put_state(&self.nats.jet, self.run(), handover);
         self.nats.block(put)
@@ -302,42 +335,5 @@ impl Fleet for Session {
 
     fn notify(&self, what: &str) {
         (self.notify)(what);
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        if self.is_taken_over.load(Ordering::Relaxed) {
-            return;
-        }
-        let carriers = self.carriers.take();
-        carriers.iter().for_each(|carrier| carrier.close());
-        let until_ns = monotonic_ns() + END_TIME_MAX.as_nanos() as u64;
-        for carrier in &carriers {
-            let left_ns = until_ns.saturating_sub(monotonic_ns());
-            carrier.flush(Duration::from_nanos(left_ns));
-        }
-        let card = RunCard {
-            outcome: Some(
-                self.outcome
-                    .take()
-                    .unwrap_or_else(|| "no verdict".to_owned()),
-            ),
-            ..self.card.clone()
-        };
-        // First that it is over: agents put back a stream that is gone.
-        let ended = async {
-            if let Ok(ended) = self.nats.bucket(names::ENDED).await {
-                let _ = ended.put(&card.run, json(&card)).await;
-            }
-            let _ = self.nats.jet.delete_stream(names::stream(&card.run)).await;
-            if let Ok(runs) = self.nats.jet.get_key_value(names::RUNS).await {
-                let _ = runs.delete(&card.run).await;
-            }
-        };
-        // What NATS does not hear of now goes by its age.
-        let _ = self
-            .nats
-            .block(async { timeout(END_TIME_MAX, ended).await });
     }
 }

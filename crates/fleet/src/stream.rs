@@ -14,7 +14,16 @@ use crate::nats::{ANSWER_TIME_MAX, bucket};
 use crate::{names, plans};
 
 /// What a run left behind goes after this time.
-const AGE_MAX: Duration = Duration::from_secs(24 * 3_600);
+const AGE_MIN: Duration = Duration::from_secs(24 * 3_600);
+/// However long its plan is. NATS counts nanoseconds in 63 bits.
+const AGE_MAX: Duration = Duration::from_secs(366 * 24 * 3_600);
+
+/// How long NATS keeps what a run has sent: a run is continued from its first message on, as long as agents may wait for
+/// another controller, and a day more.
+pub(crate) fn age(length: Duration, alone: Duration) -> Duration {
+    let both = length.saturating_add(alone);
+    both.saturating_add(AGE_MIN).min(AGE_MAX)
+}
 
 /// More runs are not listed.
 const RUNS_MAX: usize = 1_000;
@@ -29,8 +38,10 @@ pub(crate) enum Found {
 }
 
 /// What is put back with a stream that was lost: a run can be continued by it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Kept {
+    /// How long NATS keeps the stream's messages.
+    age: Duration,
     /// The scenario with all that it reads.
     plan: Mutex<Bytes>,
     /// What another controller needs besides.
@@ -38,11 +49,17 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    pub(crate) fn of(plan: Bytes, state: Bytes) -> Kept {
+    /// Of a stream whose messages are kept for this time.
+    pub(crate) fn lasting(age: Duration) -> Kept {
         Kept {
-            plan: Mutex::new(plan),
-            state: Mutex::new(state),
+            age: age.clamp(AGE_MIN, AGE_MAX),
+            plan: Mutex::default(),
+            state: Mutex::default(),
         }
+    }
+
+    pub(crate) fn age(&self) -> Duration {
+        self.age
     }
 
     pub(crate) fn keep_plan(&self, plan: Bytes) {
@@ -59,7 +76,7 @@ impl Kept {
         Some(state.clone()).filter(|state| !state.is_empty())
     }
 
-    fn plan(&self) -> Bytes {
+    pub(crate) fn plan(&self) -> Bytes {
         let plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
         plan.clone()
     }
@@ -71,27 +88,32 @@ impl Kept {
         let plan = self.plan();
         if !plan.is_empty() {
             // Only a controller that continues the run needs it.
-            let _ = plans::put_into(jet, &plan).await;
+            let _ = plans::put_into(jet, run, &plan, plans::RENEW).await;
         }
     }
 }
 
 /// Makes the stream of a run, or finds that there is one.
-pub(crate) async fn create(jet: &Context, run: &str) -> Result<(), async_nats::Error> {
+pub(crate) async fn create(
+    jet: &Context,
+    run: &str,
+    age: Duration,
+) -> Result<(), async_nats::Error> {
     let subject = |way: &str| format!("throng.run.{run}.{way}");
     let config = stream::Config {
         name: names::stream(run),
         subjects: vec![subject("from.*"), subject("to.*"), names::state(run)],
         storage: stream::StorageType::File,
-        max_age: AGE_MAX,
+        max_age: age,
         ..stream::Config::default()
     };
     jet.create_stream(config).await?;
     Ok(())
 }
 
-/// Looks for the stream of a run that goes on. If NATS has lost it, it is made again.
-pub(crate) async fn find(jet: &Context, run: &str, kept: &Kept) -> Found {
+/// Looks for the stream of a run that goes on. If NATS has lost it, it is made again with what was kept; without that, it
+/// is left to others.
+pub(crate) async fn find(jet: &Context, run: &str, kept: Option<&Kept>) -> Found {
     let name = names::stream(run);
     let Ok(found) = timeout(ANSWER_TIME_MAX, jet.get_stream(&name)).await else {
         return Found::Unknown;
@@ -109,7 +131,11 @@ pub(crate) async fn find(jet: &Context, run: &str, kept: &Kept) -> Found {
         Some(false) => {}
         None => return Found::Unknown,
     }
-    if !matches!(timeout(ANSWER_TIME_MAX, create(jet, run)).await, Ok(Ok(()))) {
+    let Some(kept) = kept else {
+        return Found::Unknown;
+    };
+    let created = timeout(ANSWER_TIME_MAX, create(jet, run, kept.age)).await;
+    if !matches!(created, Ok(Ok(()))) {
         return Found::Unknown;
     }
     kept.put_back(jet, run).await;
@@ -160,4 +186,21 @@ pub(crate) async fn runs(jet: &Context) -> Result<Vec<String>, async_nats::Error
     let names: Vec<String> = jet.stream_names().try_collect().await?;
     let runs = names.iter().filter_map(|name| names::run_of(name));
     Ok(runs.map(str::to_owned).take(RUNS_MAX).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_kept_for_a_day_longer_than_its_agents_wait() {
+        let hours = |hours: u64| Duration::from_secs(hours * 3_600);
+        assert_eq!(age(hours(30), hours(2)), hours(56));
+        assert_eq!(age(Duration::ZERO, Duration::ZERO), AGE_MIN);
+        assert_eq!(age(Duration::MAX, Duration::MAX), AGE_MAX);
+        assert!(i64::try_from(AGE_MAX.as_nanos()).is_ok());
+        // What an older or a hostile controller says.
+        assert_eq!(Kept::lasting(Duration::ZERO).age(), AGE_MIN);
+        assert_eq!(Kept::lasting(Duration::MAX).age(), AGE_MAX);
+    }
 }

@@ -1,8 +1,9 @@
 //! The run of a fleet whose controller is gone: another one receives all that agents have sent, from the beginning, and
 //! goes on.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Component, Path};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -21,15 +22,17 @@ use super::regions::Numbering;
 use super::tick::Tick;
 use super::{Conducted, merger};
 use crate::control::{Interrupt, Pause};
-use crate::inputs::ScenarioText;
 use crate::secrets::Secrets;
 use crate::workers::clock::Offset;
-use crate::workers::fleet::Fleet;
+use crate::workers::fleet::{Agent, Fleet};
+use crate::workers::material::Material;
 use crate::workers::pool::Pool;
 use crate::workers::protocol::{Loops, plan_digest};
 use crate::workers::rows::rows_channel;
 use crate::workers::serve::compile;
 
+/// A run has no more loops: their numbers have 16 bits.
+const LOOPS_MAX: u32 = 1 << 16;
 /// Directories of one run that are looked at for a free name.
 const DIRECTORIES_MAX: u32 = 100;
 
@@ -54,8 +57,8 @@ pub struct AttachRequest<'a> {
     pub fleet: Rc<dyn Fleet>,
     /// What the first controller has kept by [`Fleet::keep`].
     pub state: &'a str,
-    /// What the plan is compiled from, in the form of [`ScenarioText::to_bytes`].
-    pub scenario: &'a [u8],
+    /// What the plan is compiled from, as the first controller gave it to [`Fleet::open`].
+    pub material: &'a [u8],
     /// Where run directories are created.
     pub runs: &'a Path,
     /// Throng's version.
@@ -99,8 +102,11 @@ pub fn attach(
     };
     let kept: Kept = serde_json::from_str(request.state)
         .map_err(|error| fail("what its controller has kept cannot be read", &error))?;
-    let scenario = ScenarioText::from_bytes(request.scenario)
+    check(&kept, request.fleet.agents())
+        .map_err(|problem| fail("what was kept of it is impossible", &problem))?;
+    let material = Material::from_bytes(request.material)
         .map_err(|error| fail("its scenario cannot be read", &error))?;
+    let scenario = material.scenario;
     let plan = compile(&scenario, kept.target, &kept.plan_digest).map_err(ConductError::Attach)?;
     let plan = Arc::new(plan);
     let mut info = kept.info;
@@ -155,6 +161,43 @@ pub fn attach(
     run.conclude(outcome)
 }
 
+/// Checks what came with a run, which its agents may have written. The error is for people.
+fn check(kept: &Kept, agents: &[Agent]) -> Result<(), String> {
+    let (shares, workers) = (&kept.shares, &kept.info.workers);
+    if agents.len() != shares.len() || agents.len() != workers.len() || agents.is_empty() {
+        return Err(format!(
+            "there are {} agents, {} workers and {} shares of the loops",
+            agents.len(),
+            workers.len(),
+            shares.len()
+        ));
+    }
+    let names: BTreeSet<&str> = agents.iter().map(|agent| agent.name.as_str()).collect();
+    if names.len() < agents.len() {
+        return Err("it names an agent twice".to_owned());
+    }
+    let loops_count = kept.info.generator.loops;
+    let mut next = 0_u32;
+    for share in shares {
+        let end = share.first.checked_add(share.count);
+        let follows = share.first == next && share.count > 0 && share.of == loops_count;
+        next = end
+            .filter(|_| follows)
+            .ok_or("the shares of its loops do not follow each other")?;
+    }
+    if next != loops_count {
+        return Err(format!("{next} of its {loops_count} loops have a worker"));
+    }
+    if loops_count > LOOPS_MAX {
+        return Err(format!("it has {loops_count} loops"));
+    }
+    let mut parts = Path::new(&kept.info.id).components();
+    match (parts.next(), parts.next()) {
+        (Some(Component::Normal(name)), None) if name == kept.info.id.as_str() => Ok(()),
+        _ => Err(format!("{:?} is no name of a directory", kept.info.id)),
+    }
+}
+
 /// The run's id, with a number if a directory has it: the first controller may have had the same machine.
 fn free_id(runs: &Path, id: &str) -> String {
     let numbered = (2..DIRECTORIES_MAX).map(|number| format!("{id}-{number}"));
@@ -174,16 +217,4 @@ fn zero_of(info: &RunInfo) -> Zero {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_second_directory_of_a_run_has_a_number() {
-        let runs = tempfile::tempdir().unwrap();
-        for expected in ["r", "r-2", "r-3"] {
-            let id = free_id(runs.path(), "r");
-            assert_eq!(id, expected);
-            std::fs::create_dir(runs.path().join(id)).unwrap();
-        }
-    }
-}
+mod tests;

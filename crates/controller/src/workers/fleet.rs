@@ -40,8 +40,9 @@ pub trait Fleet: fmt::Debug {
     fn agents(&self) -> &[Agent];
     fn tolerances(&self) -> Tolerances;
     /// Lets the agent of this number start a worker that introduces itself by `token` over the carrier that is returned.
-    /// `scenario`: what its plan is compiled from, in bytes. The error is for people.
-    fn open(&self, agent: usize, token: &str, scenario: &[u8]) -> Result<Arc<dyn Carrier>, String>;
+    /// `material`: what its plan is compiled from, and certificates with keys, in bytes: all that may be secret. The error is
+    /// for people.
+    fn open(&self, agent: usize, token: &str, material: &[u8]) -> Result<Arc<dyn Carrier>, String>;
     /// Opens the way to the worker that the agent of this number has started for another controller. All that it has sent
     /// is received from the beginning. The error is for people.
     fn reopen(&self, agent: usize) -> Result<Arc<dyn Carrier>, String>;

@@ -18,6 +18,7 @@ use super::clock::{Drift, Exchange, Offset};
 use super::connection::NotReady;
 use super::fleet::Fleet;
 use super::listener::{Accepted, Listener};
+use super::material::Material;
 use super::news::News;
 use super::process::{LostWorker, SpawnRequest, WorkerProcess, WorkersError};
 use super::protocol::{Loops, Slice, ToWorker, Usage, plan_digest};
@@ -42,8 +43,8 @@ pub(super) struct Processes {
     stop: Arc<StopFlag>,
     /// The level of `stop` that was sent to the workers.
     sent_level: u8,
-    /// Whether the last message about it said that arrivals are paused.
-    sent_paused: bool,
+    /// Whether the last message about it said that arrivals are paused; `None`: that is not known.
+    sent_paused: Option<bool>,
     /// What names stand for, and which version of it was sent.
     addresses: Option<Arc<AddressBook>>,
     sent_version: u64,
@@ -78,7 +79,7 @@ impl Processes {
             },
         };
         let mut workers = match &request.fleet {
-            Some((fleet, shares)) => open(fleet.as_ref(), shares, request, plan)?,
+            Some((fleet, shares)) => open((fleet.as_ref(), shares), setup, request, plan)?,
             None => spawn(request, plan, Loops::all(setup.layout.loops_count))?,
         };
         let digest = plan_digest(plan);
@@ -100,7 +101,7 @@ impl Processes {
             out: Some(out),
             stop: Arc::clone(stop),
             sent_level: 0,
-            sent_paused: false,
+            sent_paused: Some(false),
             addresses: setup.addresses().cloned(),
             sent_version: 0,
             fleet: request.fleet.as_ref().map(|(fleet, _)| Rc::clone(fleet)),
@@ -141,7 +142,8 @@ impl Processes {
             out: Some(out),
             stop: Arc::clone(stop),
             sent_level: 0,
-            sent_paused: false,
+            // The other controller may have gone while arrivals were paused.
+            sent_paused: None,
             addresses: None,
             sent_version: 0,
             fleet: Some(Rc::clone(fleet)),
@@ -177,7 +179,7 @@ impl Processes {
             if level > self.sent_level {
                 worker.send(&ToWorker::Stop { level });
             }
-            if paused != self.sent_paused {
+            if self.sent_paused != Some(paused) {
                 worker.send(&ToWorker::Pause { paused });
             }
             if let Some(addresses) = &addresses {
@@ -188,7 +190,7 @@ impl Processes {
             }
             notices.extend(worker.check_silence(now_ns));
         }
-        (self.sent_level, self.sent_paused) = (level, paused);
+        (self.sent_level, self.sent_paused) = (level, Some(paused));
         if let Some(fleet) = &self.fleet {
             notices.iter().for_each(|what| fleet.notify(what));
         }
@@ -283,8 +285,8 @@ impl Drop for Processes {
 
 /// Lets the agents of a fleet start their workers, and waits until all have introduced themselves.
 fn open(
-    fleet: &dyn Fleet,
-    shares: &[Loops],
+    (fleet, shares): (&dyn Fleet, &[Loops]),
+    setup: &LoopsSetup,
     request: &SpawnRequest<'_>,
     plan: &Plan,
 ) -> Result<Vec<WorkerProcess>, WorkersError> {
@@ -292,12 +294,16 @@ fn open(
         agent: fleet.agents()[index].name.clone(),
         why,
     };
-    let scenario = request.scenario.to_bytes();
+    let material = Material {
+        scenario: request.scenario.clone(),
+        trust: setup.trust.clone(),
+    };
+    let material = material.to_bytes();
     let mut opened = Vec::new();
     for index in 0..fleet.agents().len() {
         let token = machine::secret(TOKEN_BYTES).map_err(WorkersError::Listen)?;
         let carrier = fleet
-            .open(index, &token, &scenario)
+            .open(index, &token, &material)
             .map_err(|why| fail(index, why))?;
         opened.push((token, carrier));
     }
@@ -412,18 +418,19 @@ fn await_connections(
 }
 
 fn slice(setup: &LoopsSetup, request: &SpawnRequest<'_>, plan_digest: &str, loops: Loops) -> Slice {
+    let (scenario, trust) = match &request.fleet {
+        // Agents have it already, and NATS keeps what is sent to them.
+        Some(_) => (ScenarioText::default(), None),
+        None => (request.scenario.clone(), setup.trust.clone()),
+    };
     Slice {
-        scenario: match &request.fleet {
-            // Agents have it already.
-            Some(_) => ScenarioText::default(),
-            None => request.scenario.clone(),
-        },
+        scenario,
         plan_digest: plan_digest.to_owned(),
         target: setup.target,
         addresses: setup
             .addresses()
             .map_or_else(Answers::new, |book| book.first().to_vec()),
-        trust: setup.trust.clone(),
+        trust,
         loops,
         wide: setup.is_wide(),
         sources: setup.sources.clone(),
@@ -432,59 +439,4 @@ fn slice(setup: &LoopsSetup, request: &SpawnRequest<'_>, plan_digest: &str, loop
 }
 
 #[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use super::*;
-    use crate::inputs::Inputs;
-
-    fn plan() -> Plan {
-        let text = "target: http://127.0.0.1:1\nsessions: { one: [ { get: / } ] }\n\
-                    arrivals: [ { constant: 1/s, for: 1s } ]\n";
-        crate::testing::plan(text)
-    }
-
-    /// Why this program cannot be a worker.
-    fn spawn_error(program: &str) -> WorkersError {
-        let scenario = ScenarioText {
-            name: String::new(),
-            text: String::new(),
-            overrides: Vec::new(),
-            inputs: Inputs::default(),
-        };
-        let request = SpawnRequest {
-            workers_count: 2,
-            fleet: None,
-            program: Path::new(program),
-            throng: "1.2.3",
-            scenario: &scenario,
-        };
-        let (plan, loops) = (plan(), Loops::all(2));
-        let spawned = spawn(&request, &plan, loops);
-        spawned.map(drop).expect_err("it is no worker")
-    }
-
-    #[test]
-    fn a_missing_program_is_an_error() {
-        let error = spawn_error("/nowhere/throng");
-        assert!(matches!(
-            error,
-            WorkersError::Start {
-                number: 1,
-                of: 2,
-                ..
-            }
-        ));
-    }
-
-    #[test]
-    fn a_program_that_ends_at_once_is_an_error_with_its_exit_status() {
-        let error = spawn_error("/bin/false").to_string();
-        // Either may be the first to end.
-        let (_, rest) = error.split_once(" of 2 ").unwrap_or_default();
-        assert!(
-            rest.starts_with("did not get ready: its process ended (exit"),
-            "{error}"
-        );
-    }
-}
+mod tests;

@@ -12,7 +12,7 @@ use trust::Identity;
 use crate::inputs::{ScenarioText, hex_digest};
 
 /// Raised when a message changes its form or its meaning.
-pub const PROTOCOL_VERSION: u32 = 9;
+pub const PROTOCOL_VERSION: u32 = 10;
 /// How a worker's first message begins.
 pub(crate) const MAGIC: [u8; 6] = *b"throng";
 /// Frames of rows that a worker may send before the first of them was taken.
@@ -110,7 +110,7 @@ pub(crate) struct Slice {
     pub(crate) target: Option<SocketAddr>,
     /// By endpoint and resolver.
     pub(crate) addresses: Answers,
-    /// Set if an endpoint uses TLS.
+    /// Set if an endpoint uses TLS, unless the worker has it from the store of its fleet.
     pub(crate) trust: Option<Trust>,
     pub(crate) loops: Loops,
     /// Loops sleep in milliseconds instead of waiting precisely.

@@ -22,6 +22,7 @@ use super::allowed::Allowed;
 use super::carrier::{Bytes, Carrier};
 use super::credits::Credits;
 use super::frame::{FrameError, FrameReader, send};
+use super::material::Material;
 use super::protocol::{
     Answer, Hello, Introduction, MAGIC, PROTOCOL_VERSION, ROWS_WINDOW, Slice, ToController,
     ToWorker, Usage, plan_digest,
@@ -73,8 +74,8 @@ pub fn serve(address: SocketAddr, token: &str, throng: &str) -> Result<(), WorkE
 /// What a worker has from its agent.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Given<'a> {
-    /// What the slice is made of, in the form of [`ScenarioText::to_bytes`], if it came another way than the slice.
-    pub scenario: Option<&'a [u8]>,
+    /// What its agent has from the store of the fleet, as the controller gave it to [`crate::Fleet::open`].
+    pub material: Option<&'a [u8]>,
     /// What users may connect to, as `HOST:PORT`; empty: anything.
     pub allow: &'a [String],
 }
@@ -106,8 +107,9 @@ pub fn serve_over(
         ToWorker::Slice(slice) => slice,
         _ => return Err(gone(FrameError::Cut)),
     };
-    if let Some(bytes) = given.scenario {
-        slice.scenario = ScenarioText::from_bytes(bytes).map_err(|e| gone(e.into()))?;
+    if let Some(bytes) = given.material {
+        let material = Material::from_bytes(bytes).map_err(|e| gone(e.into()))?;
+        (slice.scenario, slice.trust) = (material.scenario, material.trust);
     }
     let running = match SliceRun::prepare(&slice, &controller) {
         Ok(running) => running,

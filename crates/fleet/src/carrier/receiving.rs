@@ -7,7 +7,7 @@ use async_nats::jetstream::stream::Stream;
 use futures_util::StreamExt;
 use tokio::time::{sleep, timeout};
 
-use super::{AGAIN, Link};
+use super::{AGAIN, Link, RUN_OVER};
 use crate::names;
 use crate::nats::ANSWER_TIME_MAX;
 use crate::stream;
@@ -42,7 +42,7 @@ pub(super) async fn receive_all(mut link: Link) {
             while receive_batch(&mut link, &consumer, &mut read).await {}
         } else if stream::is_over(&link.jet, &link.ways.run).await == Some(true) {
             // It was removed before we had its end. One that NATS has lost is made again by the sender.
-            link.shared.fail("the run is over");
+            link.shared.fail(RUN_OVER);
         }
         sleep(AGAIN).await;
     }

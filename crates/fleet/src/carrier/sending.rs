@@ -5,7 +5,8 @@ use async_nats::jetstream::stream::{LastRawMessageErrorKind, Stream};
 use bytes::Bytes;
 use tokio::time::{sleep, timeout};
 
-use super::{ABORT, AGAIN, Link, Ways, piece, split};
+use super::{ABORT, AGAIN, Link, RUN_OVER, Ways, piece, split};
+use crate::cards::RENEW;
 use crate::names;
 use crate::nats::ANSWER_TIME_MAX;
 use crate::stream::{self, Found};
@@ -17,9 +18,9 @@ const HEAD_BYTES: usize = 4 << 10;
 
 /// Where the stream is with our subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
+pub(super) struct Place {
     /// The position of what follows; [`ABORT`]: nothing does.
-    position: u64,
+    pub(super) position: u64,
     /// The number of the last message; 0: there is none.
     sequence: u64,
     /// Whether the last message was the end.
@@ -50,6 +51,8 @@ enum Next {
         position: u64,
         bytes: Vec<u8>,
     },
+    /// The end is to be sent.
+    End,
     /// The connection was lost, or is back.
     Look,
     /// Nothing will ever be sent.
@@ -75,6 +78,7 @@ pub(super) async fn send_all(mut link: Link) {
             Next::Nothing => return,
             Next::Look => None,
             Next::Send { position, bytes } => publish(&link, at, position, &bytes).await,
+            Next::End => publish_end(&link, at).await,
         };
     }
 }
@@ -117,10 +121,7 @@ async fn next(link: &mut Link, at: Place) -> Next {
                     link.shared.changed.notify_all();
                     return Next::Nothing;
                 }
-                return Next::Send {
-                    position: at.position,
-                    bytes: Vec::new(),
-                };
+                return Next::End;
             }
         }
         tokio::select! {
@@ -128,6 +129,27 @@ async fn next(link: &mut Link, at: Place) -> Next {
             changed = link.connected.changed() => {
                 return if changed.is_ok() { Next::Look } else { Next::Nothing };
             }
+        }
+    }
+}
+
+/// Ends the connection. A controller does so only while it conducts the run: another one may have come that has sent
+/// nothing yet, and the end would be its worker's.
+async fn publish_end(link: &Link, at: Place) -> Option<Place> {
+    let is_ours = match &link.lease {
+        // Many connections end at once.
+        Some(lease) => lease.confirm(RENEW).await,
+        None => Some(true),
+    };
+    match is_ours {
+        Some(true) => publish(link, at, at.position, &[]).await,
+        Some(false) => {
+            link.shared.note_taken_over();
+            None
+        }
+        None => {
+            sleep(AGAIN).await;
+            None
         }
     }
 }
@@ -156,11 +178,11 @@ async fn publish(link: &Link, at: Place, position: u64, bytes: &[u8]) -> Option<
 
 /// Where the stream is, which is made again if NATS has lost it. `None`: that is not known now.
 async fn locate(link: &Link) -> Option<Place> {
-    let stream = match stream::find(&link.jet, &link.ways.run, &link.kept).await {
+    let stream = match stream::find(&link.jet, &link.ways.run, link.kept.as_deref()).await {
         Found::There(stream) => stream,
         Found::Unknown => return None,
         Found::Over => {
-            link.shared.fail("the run is over");
+            link.shared.fail(RUN_OVER);
             return None;
         }
     };
@@ -170,8 +192,7 @@ async fn locate(link: &Link) -> Option<Place> {
         (log.start(), log.end())
     };
     if place.position > end && place.position != ABORT {
-        link.shared
-            .fail("another controller has taken over the run");
+        link.shared.note_taken_over();
         return None;
     }
     Some(Place {
@@ -182,7 +203,7 @@ async fn locate(link: &Link) -> Option<Place> {
 }
 
 /// Behind the last message of our subject. The error is for people.
-async fn last<I: Sync>(stream: &Stream<I>, ways: &Ways) -> Result<Place, String> {
+pub(super) async fn last<I: Sync>(stream: &Stream<I>, ways: &Ways) -> Result<Place, String> {
     let look = stream.get_last_raw_message_by_subject(&ways.out);
     match timeout(ANSWER_TIME_MAX, look).await {
         Ok(Ok(message)) => Place::behind(&message.payload, message.sequence)

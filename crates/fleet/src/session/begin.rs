@@ -5,17 +5,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
+use async_nats::jetstream::stream::Stream;
 use controller::Agent;
 use futures_util::StreamExt;
+use futures_util::future::join_all;
 use machine::clock::unix_ns;
 use nkeys::XKey;
 use tokio::time::{sleep, timeout};
 
-use super::{Attached, Handover, Reply, Session, SessionOptions};
+use super::handover::Handover;
+use super::{Attached, Reply, Session, SessionOptions};
 use crate::access::Access;
 use crate::cards::{self, AgentCard, RunCard, json};
-use crate::carrier::Term;
+use crate::carrier::{Term, Ways, last_term};
 use crate::keys::{UserKey, open};
 use crate::lease::Lease;
 use crate::nats::{Nats, NatsError};
@@ -55,10 +57,12 @@ impl Session {
         });
         let card = card(&run, options.scenario, chosen.iter().map(|card| &card.name));
         let lease = nats.block(Lease::take(&nats, card.clone()))?;
-        let made = nats.block(stream::create(&nats.jet, &run));
+        let kept = Kept::lasting(stream::age(options.length, options.alone));
+        let made = nats.block(stream::create(&nats.jet, &run, kept.age()));
         made.map_err(|error| nats.refused("keep the run's stream", &error))?;
         let session = Session {
             card,
+            lease,
             throng: options.throng.to_owned(),
             agents: agents.collect(),
             tolerances: options.tolerances,
@@ -68,7 +72,7 @@ impl Session {
             seal: XKey::new(),
             readers: chosen.iter().map(|card| card.key.clone()).collect(),
             plan: RefCell::default(),
-            kept: Arc::default(),
+            kept: Arc::new(kept),
             carriers: RefCell::default(),
             failers: Arc::default(),
             is_taken_over: Arc::new(AtomicBool::new(false)),
@@ -76,7 +80,7 @@ impl Session {
             notify,
             nats,
         };
-        session.begin(lease, on_stop);
+        session.begin(on_stop);
         Ok(session)
     }
 
@@ -99,23 +103,14 @@ impl Session {
         let found = nats.block(nats.jet.get_stream(names::stream(run)));
         let stream = found.map_err(|_| FleetError::NoRun(run.to_owned()))?;
         let looked = nats.block(stream::get_state(&stream, run));
-        let (kept, handover) = looked.and_then(decode).map_err(unable)?;
-        if handover.throng != throng {
-            return Err(unable(format!(
-                "its agents are Throng {}, this is {throng}; both must have the same version",
-                handover.throng
-            )));
-        }
+        let kept = looked.map_err(unable)?;
+        let handover = Handover::read(kept.as_ref(), run, (throng, key.as_ref()));
+        let handover = handover.map_err(unable)?;
         let sealed = nats.block(plans::get(&nats, &handover.plan))?;
-        let (seal, scenario) = match (&handover.key, &key) {
-            (None, _) => (XKey::new(), sealed.clone()),
-            (Some(_), None) => {
-                let why = "its scenario is sealed; use the --key that it was begun with";
-                return Err(unable(why.to_owned()));
-            }
+        let (seal, material) = match (&handover.key, &key) {
             (Some(seed), Some(key)) => open(seed, key.seal_key(), &sealed)?,
+            _ => (XKey::new(), sealed.clone()),
         };
-        let since_s = (unix_ns() / 1_000_000_000).saturating_sub(handover.begun_unix_s);
         let names = handover.agents.iter().map(|agent| &agent.name);
         let card = card(run, &handover.scenario, names);
         let lease = nats.block(Lease::take(&nats, card.clone()))?;
@@ -123,19 +118,23 @@ impl Session {
             // It ended while its lease was waited for; ours goes by its age.
             return Err(FleetError::NoRun(run.to_owned()));
         }
-        let both = Arc::new(Kept::of(sealed.into(), kept));
+        let term = nats.block(next_term(&stream, run, &handover));
+        let both = Kept::lasting(Duration::from_secs(handover.kept_s));
+        both.keep_plan(sealed.into());
+        both.keep_state(kept.unwrap_or_default());
         let session = Session {
             card,
+            lease,
             throng: throng.to_owned(),
             agents: handover.agents,
             tolerances: handover.tolerances,
             alone: Duration::ZERO,
-            term: Term(since_s + 1),
+            term: term.map_err(unable)?,
             key,
             seal,
             readers: Vec::new(),
             plan: RefCell::new(Some(handover.plan)),
-            kept: both,
+            kept: Arc::new(both),
             carriers: RefCell::default(),
             failers: Arc::default(),
             is_taken_over: Arc::new(AtomicBool::new(false)),
@@ -143,16 +142,16 @@ impl Session {
             notify,
             nats,
         };
-        session.begin(lease, on_stop);
+        session.begin(on_stop);
         Ok(Attached {
             session,
             state: handover.state,
-            scenario,
+            material,
         })
     }
 
     /// Lets agents and others know that the controller is there, until the connection ends or another one has the run.
-    fn begin(&self, lease: Lease, on_stop: impl Fn() + Send + 'static) {
+    fn begin(&self, on_stop: impl Fn() + Send + 'static) {
         let (client, beat) = (self.nats.client.clone(), names::beat(self.run()));
         self.nats.spawn(async move {
             loop {
@@ -173,7 +172,11 @@ impl Session {
                 }
             }
         });
+        let (jet, run) = (self.nats.jet.clone(), self.run().to_owned());
+        let renewed = plans::renew(jet, run, Arc::clone(&self.kept), plans::RENEW);
+        self.nats.spawn(renewed);
         let (is_taken_over, failers) = (Arc::clone(&self.is_taken_over), Arc::clone(&self.failers));
+        let lease = self.lease.clone();
         self.nats.spawn(async move {
             lease.hold().await;
             is_taken_over.store(true, Ordering::Relaxed);
@@ -185,13 +188,24 @@ impl Session {
     }
 }
 
-/// What the first controller has kept, as it is and decoded. The error is for people.
-fn decode(kept: Option<Bytes>) -> Result<(Bytes, Handover), String> {
-    let kept = kept.ok_or_else(|| "its loops had not begun".to_owned())?;
-    let handover = serde_json::from_slice(&kept);
-    let handover =
-        handover.map_err(|error| format!("what was kept of it cannot be read: {error}"))?;
-    Ok((kept, handover))
+/// The term of a controller that comes now: above those in the stream, so that clocks of different machines need not
+/// agree; and above the time since the run was begun, since NATS may have lost what another one had sent. The error is for
+/// people.
+async fn next_term(stream: &Stream, run: &str, handover: &Handover) -> Result<Term, String> {
+    let agents = handover.agents.iter();
+    let terms = agents.map(|agent| async {
+        let ways = Ways::of_controller(run, &agent.name);
+        last_term(stream, &ways).await
+    });
+    let since_s = (unix_ns() / 1_000_000_000).saturating_sub(handover.begun_unix_s);
+    let mut last = Term(since_s.min(Term::LAST.0 / 2));
+    for term in join_all(terms).await {
+        last = last.max(term?);
+    }
+    if last >= Term::LAST {
+        return Err("all positions of what is sent to its agents are used up".to_owned());
+    }
+    Ok(Term(last.0 + 1))
 }
 
 /// The card of a run that this controller conducts.

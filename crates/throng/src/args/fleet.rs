@@ -165,6 +165,9 @@ pub(crate) struct AttachArgs {
 pub(crate) struct DrainArgs {
     #[command(flatten)]
     pub(crate) nats: NatsArgs,
+    /// Sign the request by this key, which agents with --trust require
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
     /// Those with this label only; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_set)]
     pub(crate) select: Vec<(String, String)>,

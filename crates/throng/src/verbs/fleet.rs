@@ -186,8 +186,9 @@ fn stop(args: &StopArgs) -> Result<Exit, Failure> {
 }
 
 fn drain(args: &DrainArgs) -> Result<Exit, Failure> {
+    let key = read_key(args.key.as_deref())?;
     show(&args.nats, |admin| {
-        let drained = admin.drain(&args.select)?;
+        let drained = admin.drain(&args.select, key.as_ref())?;
         let lines = drained.iter().map(|drained| match &drained.run {
             Some(run) => format!("{} ends after run {run}\n", drained.agent),
             None => format!("{} ends\n", drained.agent),
@@ -280,6 +281,7 @@ pub(crate) fn of_run(
             clock_bound_ns: args.clock_bound.as_nanos() as u64,
             silence_ns: args.lost_after.as_nanos() as u64,
         },
+        length: Duration::from_nanos(plan_ns),
         alone,
         key: read_key(args.key.as_deref())?,
     };
@@ -303,7 +305,7 @@ fn failure(error: FleetError) -> Failure {
         | FleetError::Name(_)
         | FleetError::NameTaken(_)
         | FleetError::Key(_) => Exit::Usage,
-        FleetError::NoAgent { .. } => Exit::System,
+        FleetError::NoAgent { .. } | FleetError::Spool { .. } => Exit::System,
         FleetError::Held { .. } => Exit::Usage,
         _ => Exit::Unavailable,
     };

@@ -43,7 +43,7 @@ pub(super) fn attach(args: &AttachArgs) -> Result<Exit, Failure> {
     let request = AttachRequest {
         fleet: Rc::new(session),
         state: &attached.state,
-        scenario: &attached.scenario,
+        material: &attached.material,
         runs: &args.runs,
         version,
         allow_lost_workers: args.lost_workers.allow_lost_workers,
