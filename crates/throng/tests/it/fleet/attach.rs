@@ -80,6 +80,30 @@ fn a_controller_that_attaches_in_mid_run_conducts_the_rest() {
     is_unbroken(&elsewhere.only());
 }
 
+/// A record that cannot be written must not cost what agents have measured.
+#[test]
+fn a_controller_that_cannot_continue_a_run_leaves_it_to_the_next() {
+    if !has_nats() {
+        return;
+    }
+    let space = Space::new();
+    let server = Server::start(&space, None);
+    let target = Served::start(&["market"]);
+    let _agents = agents(&space, &server, 3);
+    let mut running = Running::start(&mut visitors(&space, &server, &target, &[]));
+    let run = name(&mut running);
+    running.line();
+    running.kill();
+    let mut hopeless = throng(["fleet", "attach", &run, "--fleet", &server.url(), "--runs"]);
+    let failed = Ended::of(hopeless.arg(space.file("file", "no directory")));
+    assert_ne!(failed.code, Some(0), "{}", failed.out);
+    failed.stderr_contains("cannot write the run's record");
+    let elsewhere = Space::new();
+    Ended::of(&mut attach(&elsewhere, &server, &run)).with(0);
+    is_unbroken(&elsewhere.only());
+    are_free(&server, 3);
+}
+
 /// Agents have all that is needed: what they measured, the scenario, and what the controller kept.
 #[test]
 fn a_run_is_continued_although_nats_lost_its_store_and_the_controller_was_killed() {

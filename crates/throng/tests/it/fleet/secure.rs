@@ -201,9 +201,48 @@ fn agents_take_signed_runs_whose_scenarios_only_they_can_read() {
     Ended::of(&mut attach(None))
         .with(69)
         .stderr_contains("its scenario is sealed");
-    Ended::of(&mut attach(Some(&other))).with(64);
+    Ended::of(&mut attach(Some(&other)))
+        .with(69)
+        .stderr_contains("is not signed by this --key");
     Ended::of(&mut attach(Some(&path))).with(0);
     is_unbroken(&clean.only());
+}
+
+#[test]
+fn the_private_key_of_users_is_sealed_with_the_scenario() {
+    if !has_nats() {
+        return;
+    }
+    let space = Space::new();
+    let server = Server::start(&space, None);
+    let (path, public) = key(&space, "mine.key");
+    let url = server.url();
+    let mut agent = throng(["agent", "--nats", &url, "--name", "a1", "--trust", &public]);
+    let mut agent = Running::start(agent.arg("--spool").arg(spools(&space)));
+    agent.line();
+    let [authority, own, own_key] = certificates(&space).map(|path| path.display().to_string());
+    let target = Served::start(&["market", "--tls-cert", &own, "--tls-key", &own_key]);
+    let tls = format!("options.tls={{ ca: {authority}, cert: {own}, key: {own_key} }}");
+    let args = ["--set", "options.loops=1", "--set", &tls];
+    let mut run = visitors(&space, &server, &target, &args);
+    let mut running = Running::start(run.arg("--key").arg(&path));
+    let first = running.stderr_line();
+    let name = first.split_whitespace().nth(1).unwrap().to_owned();
+    running.line();
+    running.kill();
+    assert!(stored(&space, &name), "the run is there");
+    assert!(!stored(&space, "PRIVATE KEY"));
+    let mut attach = throng(["fleet", "attach", &name, "--fleet", &url, "--key"]);
+    attach.arg(&path).arg("--runs").arg(space.path("continued"));
+    Ended::of(&mut attach).with(0);
+    // Agents that trust a key are drained by its holder.
+    let mut drain = throng(["fleet", "drain", "--nats", &url]);
+    Ended::of(&mut drain)
+        .with(69)
+        .stderr_contains("the request is not signed");
+    Ended::of(drain.arg("--key").arg(&path))
+        .with(0)
+        .stdout_contains("a1 ends");
 }
 
 #[test]

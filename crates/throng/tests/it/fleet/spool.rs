@@ -166,6 +166,28 @@ fn an_agent_that_is_killed_and_starts_again_sends_the_rest() {
     reported_while_away(&space, 3_000_000_000);
 }
 
+#[test]
+fn an_agent_that_is_stopped_while_nats_is_away_sends_the_rest_when_it_is_started_again() {
+    if !has_nats() {
+        return;
+    }
+    let space = Space::new();
+    let server = Server::start(&space, None);
+    let mut agents = agents(&space, &server, 3);
+    let mut running = Running::start(&mut by_fleet(&space, &server, FANS, &[]));
+    running.line();
+    let port = server.port;
+    server.stop();
+    pass(Duration::from_secs(4));
+    agents[1].signal(Signal::TERM);
+    assert!(agents[1].ends_within(Duration::from_secs(20)));
+    let server = Server::start(&space, Some(port));
+    let mut again = agent(&space, &server.url(), 2);
+    assert!(again.line().contains("agent a2 sends what run"));
+    running.end().with(2);
+    reported_while_away(&space, 3_000_000_000);
+}
+
 /// Insists that the second worker, which is lost, has reported this long after NATS had gone, and that the rows of it are
 /// as many as its seconds counted.
 #[track_caller]
