@@ -226,6 +226,8 @@ async fn a_silent_backend_has_its_time_once_after_a_late_body() {
     let (mut backend, _) = soon(silent.accept()).await.unwrap();
     // The head is there, and the balancer waits for a response.
     assert!(soon(backend.read(&mut [0; 1024])).await.unwrap() > 0);
+    // The body comes apart from it.
+    tokio::time::sleep(Duration::from_millis(100)).await;
     let sent = Instant::now();
     client.write_all(b"hi").await.unwrap();
     assert_eq!(response(&mut client).await.0, 504);
