@@ -15,6 +15,7 @@ use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use machine::procfs;
 use serde::{Deserialize, Serialize};
 
 use crate::cards::parse;
@@ -258,7 +259,8 @@ pub(crate) fn prepare_root(root: &Path) -> io::Result<()> {
 fn is_private(directory: &Path) -> bool {
     let is_ours = |about: &std::fs::Metadata| {
         // The directory of a process is its user's.
-        std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == about.uid())
+        let own = std::fs::metadata(procfs::process(std::process::id()));
+        own.is_ok_and(|process| process.uid() == about.uid())
     };
     std::fs::symlink_metadata(directory)
         .is_ok_and(|about| about.is_dir() && about.mode() & OTHERS == 0 && is_ours(&about))
