@@ -1,6 +1,7 @@
 //! What a lab file says, after all checks.
 
 mod access;
+mod effects;
 mod faults;
 mod hosts;
 mod links;
@@ -12,6 +13,8 @@ mod schema;
 mod services;
 mod template;
 
+pub use effects::describe;
+pub(crate) use effects::links_with;
 pub use faults::fault;
 pub use read::lab;
 pub use scaling::scaling;
@@ -22,7 +25,6 @@ use machine::clock::Dilation;
 use machine::group::Cpus;
 use wan::Link;
 
-use crate::faults::{describe, links_with};
 use crate::scaling::Rules;
 
 /// The region of the host that conducts runs: no distance separates it from any other.

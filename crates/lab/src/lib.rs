@@ -27,6 +27,5 @@ mod shortage;
 mod site;
 mod system;
 
-pub use faults::describe;
-pub use file::{LabFile, lab};
+pub use file::{LabFile, describe, lab};
 pub use system::{memory_granted, missing_programs};

@@ -21,7 +21,7 @@ use server::websocket::frames;
 
 /// Requests that may wait for one connection.
 const WAITING_MAX: usize = 4_096;
-/// Requests that are under way on one connection: who gives up while more are, is not served in vain.
+/// Requests that are under way on one connection: of one beyond them that is given up, the API hears nothing.
 const UNDER_WAY_MAX: usize = 64;
 /// How much longer a connection may be silent while requests are under way on it: the API reads nothing, pings
 /// among it, while it works, which may take its own wait.
@@ -346,9 +346,9 @@ mod tests {
         let (upstream, mut api) = connected(Duration::from_secs(20)).await;
         let (old, new) = (ask("old"), ask("new"));
         let short = Duration::from_millis(200);
-        let asked = join_all((0..UNDER_WAY_MAX + 36).map(|_| upstream.ask(&old, short))).await;
+        let answers = join_all((0..UNDER_WAY_MAX + 36).map(|_| upstream.ask(&old, short))).await;
         assert!(
-            asked
+            answers
                 .iter()
                 .all(|answer| *answer == Err(UpstreamError::Late))
         );

@@ -9,9 +9,9 @@ mod calls;
 mod dialect;
 pub(crate) mod ledger;
 mod link;
+mod long_calls;
 mod metrics;
 mod open;
-mod patience;
 mod pool;
 mod predict;
 mod reads;
@@ -31,8 +31,8 @@ use server::database::{DatabaseKind, ServerAddress, Value, connect_all};
 use accounts::Accounts;
 use dialect::Dialect;
 use link::{Link, Role, Session, Target};
+use long_calls::LongCalls;
 use open::Rules;
-use patience::Patience;
 use predict::Stake;
 use settle::Settling;
 
@@ -104,7 +104,7 @@ pub(crate) struct Sql {
     queries: Queries,
     master: Connections,
     replica: Option<Connections>,
-    patience: Patience,
+    long_calls: LongCalls,
     accounts: Arc<Accounts>,
     /// All games at 0:0.
     games: Arc<[Game]>,
@@ -153,7 +153,7 @@ impl Sql {
         Ok(Self {
             wait: options.wait,
             queries: options.queries,
-            patience: Patience::new(master.clone()),
+            long_calls: LongCalls::new(master.clone()),
             master: Connections::start(options, master, link)?,
             replica,
             accounts: Arc::new(accounts),
@@ -180,7 +180,7 @@ impl Sql {
             Connections::Blocking(_) => 0,
         };
         let of_requests = waiting(&self.master) + self.replica.as_ref().map_or(0, waiting);
-        of_requests + self.patience.waiting()
+        of_requests + self.long_calls.waiting()
     }
 
     fn plays(&self, game: GameId) -> bool {

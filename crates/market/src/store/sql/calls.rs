@@ -60,14 +60,14 @@ impl Sql {
         T: Send + 'static,
         W: FnMut(&mut Session<'_>) -> Result<T, Failure> + Send + 'static,
     {
-        let limit = Limit::from_now(self.patience.limit(game));
+        let limit = Limit::from_now(self.long_calls.limit(game));
         let answer = match &self.master {
-            Connections::Async(_) => self.patience.pool()?.call(call, limit, work).await,
+            Connections::Async(_) => self.long_calls.pool()?.call(call, limit, work).await,
             Connections::Blocking(single) => single.call(call, limit, work),
         };
         match self.count(call, Role::Master, limit, &answer) {
-            true => self.patience.was_late(game, limit.wait),
-            false if answer.is_ok() => self.patience.was_done(game),
+            true => self.long_calls.was_late(game, limit.wait),
+            false if answer.is_ok() => self.long_calls.was_done(game),
             // Who could not try learnt nothing.
             false => {}
         }

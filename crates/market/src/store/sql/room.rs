@@ -104,6 +104,6 @@ impl Room {
 impl Room {
     /// Has the next call look at once.
     pub(super) fn look_again(&self) {
-        *self.counted.lock().unwrap() = Counted::default();
+        *self.counted.lock().expect("no call panics") = Counted::default();
     }
 }

@@ -19,7 +19,7 @@ const CONNECTIONS: usize = 8;
 const LIMIT_MAX: Duration = Duration::from_secs(600);
 
 /// How long such calls may take, and where they run.
-pub(super) struct Patience {
+pub(super) struct LongCalls {
     /// Where the connections lead; what a request may take is what a first attempt may.
     target: Target,
     pool: OnceLock<Pool>,
@@ -27,7 +27,7 @@ pub(super) struct Patience {
     limits: Mutex<HashMap<GameId, Duration>>,
 }
 
-impl Patience {
+impl LongCalls {
     pub(super) fn new(target: Target) -> Self {
         Self {
             target,
