@@ -313,7 +313,8 @@ fn a_run_has_regions_faults_and_the_network_in_its_record() {
         (2 * second..5 * second).contains(&begins.at_ns),
         "{begins:?}"
     );
-    assert!(ends.at_ns - begins.at_ns >= 2 * second, "{ends:?}");
+    // One may begin late, and ends when it should for all that.
+    assert!(ends.at_ns >= 4 * second, "{ends:?}");
     let network = events
         .iter()
         .any(|e| matches!(e.what, EventKind::NetworkEmulated { packets, .. } if packets > 1_000));
