@@ -306,7 +306,7 @@ fn an_agent_that_is_killed_is_named_and_lost() {
     let space = Space::new();
     let server = Server::start(&space, None);
     let mut agents = agents(&space, &server, 3);
-    let mut run = by_fleet(&space, &server, FANS, &["--lost-after", "4s"]);
+    let mut run = by_fleet(&space, &server, FANS, &["--lost-after", "6s"]);
     let mut running = Running::start(&mut run);
     running.line();
     agents[1].kill();
