@@ -87,8 +87,12 @@ impl UserKey {
         self.sign.public_key()
     }
 
-    pub(crate) fn sign(&self, text: &[u8]) -> Result<Vec<u8>, KeyError> {
-        self.sign.sign(text).map_err(|error| sealing(&error))
+    pub(crate) fn sign(&self, text: &[u8]) -> Result<Signature, KeyError> {
+        let bytes = self.sign.sign(text).map_err(|error| sealing(&error))?;
+        Ok(Signature {
+            by: self.public(),
+            bytes,
+        })
     }
 
     /// Who reads what is sealed to the user.
@@ -232,7 +236,7 @@ mod tests {
         assert!(UserKey::create(&path).is_err(), "it is there");
         let signed = |by: String| Signature {
             by,
-            bytes: key.sign(b"run").unwrap(),
+            ..key.sign(b"run").unwrap()
         };
         assert!(is_signed(b"run", &signed(key.public())));
         assert!(!is_signed(b"ruin", &signed(key.public())));

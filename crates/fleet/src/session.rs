@@ -53,14 +53,9 @@ impl Order {
     /// Lets this agent be drained: the one of this name and id, and none that has the name later.
     pub(crate) fn drain(agent: &AgentCard, key: &UserKey) -> Result<Order, KeyError> {
         let at_unix_s = unix_ns() / 1_000_000_000;
-        let bytes = key.sign(&Order::text(agent, at_unix_s))?;
-        let signature = Signature {
-            by: key.public(),
-            bytes,
-        };
         Ok(Order {
             at_unix_s,
-            signature,
+            signature: key.sign(&Order::text(agent, at_unix_s))?,
         })
     }
 
@@ -237,11 +232,7 @@ impl Session {
             offer.key = Some(seed_for(reader, &self.seal)?);
             let at_unix_s = unix_ns() / 1_000_000_000;
             offer.at_unix_s = at_unix_s;
-            let bytes = key.sign(&offer.text(&self.agents[agent].name))?;
-            offer.signature = Some(Signature {
-                by: key.public(),
-                bytes,
-            });
+            offer.signature = Some(key.sign(&offer.text(&self.agents[agent].name))?);
         }
         Ok(offer)
     }

@@ -59,9 +59,7 @@ fn offer(key: &UserKey) -> Offer {
         key: None,
         signature: None,
     };
-    let bytes = key.sign(&offer.text("a1")).unwrap();
-    let by = key.public();
-    offer.signature = Some(Signature { by, bytes });
+    offer.signature = Some(key.sign(&offer.text("a1")).unwrap());
     offer
 }
 
@@ -116,10 +114,7 @@ fn a_signature_counts_for_two_minutes() {
     let [mine, _] = keys(directory.path());
     let now_s = machine::clock::unix_ns() / 1_000_000_000;
     let check = |at_unix_s| {
-        let signature = Signature {
-            by: mine.public(),
-            bytes: mine.sign(b"text").unwrap(),
-        };
+        let signature = mine.sign(b"text").unwrap();
         check_key(
             &[mine.public()],
             "run",

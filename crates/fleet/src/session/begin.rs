@@ -1,8 +1,8 @@
 //! How a controller takes a run: a new one, or one whose controller is gone.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use async_nats::jetstream::stream::Stream;
@@ -13,6 +13,7 @@ use machine::clock::unix_ns;
 use nkeys::XKey;
 use tokio::time::{sleep, timeout};
 
+use super::end::fail_all;
 use super::handover::Handover;
 use super::{Attached, Reply, Session, SessionOptions};
 use crate::access::Access;
@@ -180,10 +181,7 @@ impl Session {
         self.nats.spawn(async move {
             lease.hold().await;
             is_taken_over.store(true, Ordering::Relaxed);
-            let failers = failers.lock().unwrap_or_else(PoisonError::into_inner);
-            for fail in failers.iter() {
-                fail("another controller has taken over the run");
-            }
+            fail_all(&failers, "another controller has taken over the run");
         });
     }
 }

@@ -1,14 +1,14 @@
 //! How a controller leaves a run: it ends the run that it has conducted, and no other.
 
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use controller::Carrier;
 use machine::clock::monotonic_ns;
 use tokio::time::timeout;
 
-use super::Session;
+use super::{Failer, Session};
 use crate::cards::{RunCard, json};
 use crate::{names, stream};
 
@@ -31,7 +31,10 @@ impl Drop for Session {
         let confirmed = async { timeout(END_TIME_MAX, self.lease.confirm(Duration::ZERO)).await };
         if is_replaced || self.nats.block(confirmed) != Ok(Some(true)) {
             // The run is another's, or may be: it is not ours to end.
-            self.fail_all("the run has another controller, or NATS is out of reach");
+            fail_all(
+                &self.failers,
+                "the run has another controller, or NATS is out of reach",
+            );
             return;
         }
         carriers.iter().for_each(|carrier| carrier.close());
@@ -51,15 +54,15 @@ impl Drop for Session {
     }
 }
 
-impl Session {
-    /// Gives all connections up.
-    fn fail_all(&self, why: &str) {
-        let failers = self.failers.lock().unwrap_or_else(PoisonError::into_inner);
-        for fail in failers.iter() {
-            fail(why);
-        }
+/// Gives all connections up.
+pub(super) fn fail_all(failers: &Mutex<Vec<Failer>>, why: &str) {
+    let failers = failers.lock().unwrap_or_else(PoisonError::into_inner);
+    for fail in failers.iter() {
+        fail(why);
     }
+}
 
+impl Session {
     /// Writes that the run is over, and removes it.
     async fn end(&self, card: &RunCard) {
         // First that it is over: agents put back a stream that is gone.

@@ -47,11 +47,7 @@ impl Handover {
     }
 
     pub(super) fn sign(&mut self, run: &str, key: &UserKey) -> Result<(), KeyError> {
-        let bytes = key.sign(&self.text(run))?;
-        self.signature = Some(Signature {
-            by: key.public(),
-            bytes,
-        });
+        self.signature = Some(key.sign(&self.text(run))?);
         Ok(())
     }
 
