@@ -45,8 +45,8 @@ fn connects(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
     }
     let again = health.host_syn_retransmits.min(own);
     let drops = health.host_listen_drops;
-    let told = drops > 0 || is_worth_telling(again, connections_ended(figures));
-    if !told {
+    let is_reported = drops > 0 || is_worth_telling(again, connections_ended(figures));
+    if !is_reported {
         return None;
     }
     let late = match again {
