@@ -9,8 +9,8 @@ mod tags;
 
 use std::collections::BTreeMap;
 
-use record::Probes;
 use record::schema::{Ending, Event, EventKind, RegionTally, RunInfo, SeriesRow, WorkerTally};
+use record::{Outcome, Probes};
 use stats::censored::Censored;
 use stats::hist::LogHistogram;
 
@@ -35,7 +35,7 @@ pub struct Figures {
     /// The 98th percentile of all requests that ended in each second of the run, failed ones as never answered; `None`:
     /// none ended.
     pub(crate) p98: Vec<Option<u64>>,
-    /// Operations that ended in the drain, by measure.
+    /// Operations that the target answered in the drain, by measure.
     pub(crate) drained: Vec<u64>,
     /// Operations begun, by measure; empty if the record does not say.
     pub begun: Vec<u64>,
@@ -130,6 +130,11 @@ fn sum<'a>(rows: impl Iterator<Item = &'a SeriesRow>, of: impl Fn(&SeriesRow) ->
     rows.map(of).sum()
 }
 
+/// True for the name of an outcome with which the target answered.
+fn is_answered(outcome: &str) -> bool {
+    Outcome::from_name(outcome).is_some_and(Outcome::is_answered)
+}
+
 impl Cell {
     /// Response times of all operations: those never answered took at least as long as they were waited
     /// for.
@@ -142,20 +147,13 @@ impl Cell {
     /// Operations that succeeded. The log and the tally of a killed run may be a few seconds
     /// apart; the one that knows more is right.
     pub fn succeeded(&self) -> u64 {
-        let told = self
-            .outcomes
-            .get(record::Outcome::Ok.name())
-            .copied()
-            .unwrap_or(0);
+        let told = self.outcomes.get(Outcome::Ok.name()).copied().unwrap_or(0);
         told.max(self.response.count())
     }
 
     /// Failed operations with their kinds.
     pub fn errors(&self) -> impl Iterator<Item = (&str, u64)> {
-        let none = [
-            record::Outcome::Ok.name(),
-            record::Outcome::Unfinished.name(),
-        ];
+        let none = [Outcome::Ok.name(), Outcome::Unfinished.name()];
         let kinds = self.outcomes.iter().map(|(kind, &n)| (kind.as_str(), n));
         kinds.filter(move |(kind, n)| *n > 0 && !none.contains(kind))
     }
@@ -170,8 +168,15 @@ impl Cell {
         self.succeeded() + self.failed()
     }
 
+    /// Operations that the target answered, with success or with a failure. Those that were never answered have
+    /// ended, but the target has not completed them.
+    pub fn answered(&self) -> u64 {
+        let failures = self.errors().filter(|(kind, _)| is_answered(kind));
+        self.succeeded() + failures.map(|(_, n)| n).sum::<u64>()
+    }
+
     /// Operations by the name of one outcome.
-    pub fn outcome(&self, outcome: record::Outcome) -> u64 {
+    pub fn outcome(&self, outcome: Outcome) -> u64 {
         self.outcomes.get(outcome.name()).copied().unwrap_or(0)
     }
 
@@ -299,7 +304,7 @@ impl Figures {
         end_ns.min(self.ended_ns()).saturating_sub(start_ns) as f64 / 1e9
     }
 
-    /// How long a phase was, or the complete run with its drain: the time in which operations ended.
+    /// How long a phase was, or the complete run with its drain: the time in which operations were completed.
     pub fn completion_seconds(&self, phase: Option<usize>) -> f64 {
         match phase {
             Some(_) => self.seconds(phase),
@@ -307,13 +312,13 @@ impl Figures {
         }
     }
 
-    /// Operations of a measure that ended within a phase, or over the complete run.
+    /// Operations of a measure that the target answered within a phase, or over the complete run.
     pub fn completed(&self, phase: Option<usize>, measure: usize) -> u64 {
-        let ended = self.cell(phase, measure).ended();
+        let answered = self.cell(phase, measure).answered();
         let is_last = phase.is_some_and(|phase| phase + 1 == self.info.phases.len());
         match self.drained.get(measure) {
-            Some(drained) if is_last => ended.saturating_sub(*drained),
-            _ => ended,
+            Some(drained) if is_last => answered.saturating_sub(*drained),
+            _ => answered,
         }
     }
 

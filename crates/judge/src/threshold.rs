@@ -330,7 +330,7 @@ mod tests {
         check(&figures, Figure::Users, 6000.0, false, "6,000");
         check(&figures, Figure::Refused, 1.0, true, "0");
         check(&figures, request(Stat::Count), 6061.0, true, "6,060");
-        check(&figures, request(Stat::Rate), 101.5, true, "101/s");
+        check(&figures, request(Stat::Rate), 100.5, true, "100/s");
         check(&figures, request(Stat::Errors), 60.0, false, "60");
         check(&figures, request(Stat::ErrorRate), 0.01, true, "0.990 %");
         check(&figures, request(Stat::Mean), 10.1e6, true, "10.0 ms");

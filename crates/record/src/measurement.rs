@@ -182,6 +182,17 @@ impl TryFrom<u8> for Outcome {
 }
 
 impl Outcome {
+    /// The outcome with this name.
+    pub fn from_name(name: &str) -> Option<Outcome> {
+        let mut all = Outcome::ALL.iter().copied();
+        all.find(|outcome| outcome.name() == name)
+    }
+
+    /// True if the target answered, with success or with a failure.
+    pub fn is_answered(self) -> bool {
+        self == Outcome::Ok || self.is_answered_failure()
+    }
+
     /// True for all but [`Outcome::Ok`] and [`Outcome::Unfinished`].
     pub fn is_error(self) -> bool {
         !matches!(self, Outcome::Ok | Outcome::Unfinished)
@@ -254,6 +265,7 @@ mod tests {
             ];
             let count = classes.iter().filter(|&&is_in| is_in).count();
             assert_eq!(count, 1, "{outcome:?}");
+            assert_eq!(Outcome::from_name(outcome.name()), Some(outcome));
         }
     }
 }

@@ -294,7 +294,7 @@ mod tests {
             panic!("one measure measured something");
         };
         assert_eq!((measure.count, measure.errors), (225, 25));
-        assert!((measure.rate_per_s - 112.5).abs() < 1e-9);
+        assert!((measure.rate_per_s - 100.0).abs() < 1e-9);
         assert_eq!(measure.response.as_ref().unwrap().count, 200);
         assert!(measure.service.is_none());
         let codes: Vec<&str> = summary.findings.iter().map(|f| f.code.as_str()).collect();

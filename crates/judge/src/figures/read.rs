@@ -169,9 +169,9 @@ impl Figures {
                 let number = measure.measure as usize;
                 if is_drain {
                     self.drained.resize(self.drained.len().max(number + 1), 0);
-                    let unfinished = measure.outcomes.get(Outcome::Unfinished.name());
-                    let ended: u64 = measure.outcomes.values().sum();
-                    self.drained[number] += ended - unfinished.copied().unwrap_or(0);
+                    let answered = measure.outcomes.iter();
+                    let answered = answered.filter(|(outcome, _)| super::is_answered(outcome));
+                    self.drained[number] += answered.map(|(_, n)| n).sum::<u64>();
                 }
                 let cell = self.cell_mut(last.min(phase.phase as usize), number);
                 let Some(cell) = cell else { continue };

@@ -1,7 +1,9 @@
 //! Figures by tag, against those worked out by hand.
 
 use record::Outcome;
-use record::schema::{Latency, MeasureInfo, Summary, ThresholdResult};
+use record::schema::{
+    Latency, MeasureInfo, MeasureSummary, MeasureTally, PhaseTally, Summary, Tally, ThresholdResult,
+};
 
 use crate::figures::Figures;
 use crate::names::RunNames;
@@ -81,7 +83,8 @@ fn a_tag_is_its_requests_taken_as_one() {
         (shop.figures.begun, shop.figures.count, shop.figures.errors),
         (101, 100, 5)
     );
-    assert!((shop.figures.rate_per_s - 100.0 / 60.0).abs() < 1e-12);
+    // Two were never answered.
+    assert!((shop.figures.rate_per_s - 98.0 / 60.0).abs() < 1e-12);
     assert_eq!(shop.figures.errors_by_kind["status"], 3);
     assert_eq!(shop.figures.errors_by_kind["timeout"], 2);
     let times = shop.figures.response.as_ref().unwrap();
@@ -147,4 +150,47 @@ fn thresholds_are_of_the_requests_with_all_tags() {
 #[test]
 fn a_run_without_tags_has_no_figures_by_tag() {
     assert_eq!(sample::judged(&sample::figures()).tags, []);
+}
+
+#[test]
+fn what_the_target_never_answered_is_not_completed() {
+    let outcomes = |all: &[(Outcome, u64)]| {
+        let named = all
+            .iter()
+            .map(|(outcome, n)| (outcome.name().to_owned(), *n));
+        vec![MeasureTally {
+            measure: sample::REQUEST as u16,
+            outcomes: named.collect(),
+        }]
+    };
+    let in_phase = [
+        (Outcome::Status, 60),
+        (Outcome::Timeout, 600),
+        (Outcome::Refused, 300),
+        (Outcome::Reset, 30),
+        (Outcome::NoPorts, 3),
+    ];
+    let in_drain = [
+        (Outcome::Ok, 30),
+        (Outcome::Timeout, 300),
+        (Outcome::Unfinished, 9),
+    ];
+    let phases = [in_phase.as_slice(), &in_drain];
+    let phases = phases.iter().enumerate().map(|(phase, all)| PhaseTally {
+        phase: phase as u32,
+        measures: outcomes(all),
+    });
+    let mut figures = sample::figures();
+    figures.add_tally(&Tally {
+        phases: phases.collect(),
+        ..Tally::default()
+    });
+    let cell = figures.cell(None, sample::REQUEST);
+    assert_eq!((cell.ended(), cell.answered()), (7_323, 6_090));
+    assert_eq!(figures.completed(None, sample::REQUEST), 6_090);
+    assert_eq!(figures.completed(Some(0), sample::REQUEST), 6_060);
+    let summary = sample::judged(&figures);
+    let rate_of = |measures: &[MeasureSummary]| measures[0].rate_per_s;
+    assert_eq!(rate_of(&summary.measures), 101.5);
+    assert_eq!(rate_of(&summary.phases[0].measures), 101.0);
 }
