@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plan::Plan;
 use plan::{MeasureId, MeasureKind, Numbered, Phase, SessionId};
-use record::schema::{Ending, SessionEnd, UserState};
+use record::schema::{Ending, SessionEnd, UserState, WhyNot};
 use record::{Measurement, Outcome};
 use serde::{Deserialize, Serialize};
 use stats::hist::LogHistogram;
@@ -58,6 +58,10 @@ pub struct Delta {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MeasureDelta {
     pub measure: MeasureId,
+    /// Operations that were due in the interval: those that users came to, and those of `missed`.
+    pub due: u64,
+    /// Operations that were due and never began, by [`WhyNot::ALL`]; counted where that became known.
+    pub missed: [u64; WhyNot::ALL.len()],
     /// Operations that began in the interval.
     pub begun: u64,
     /// Operations that ended in it, by [`Outcome`] code.
@@ -111,6 +115,8 @@ pub struct Example {
 #[derive(Debug)]
 struct Store {
     kind: MeasureKind,
+    due: u64,
+    missed: [u64; WhyNot::ALL.len()],
     begun: u64,
     outcomes: [u64; OUTCOMES],
     examples: [u8; OUTCOMES],
@@ -154,6 +160,8 @@ impl Recorder {
     pub(crate) fn new(plan: &Plan, loop_id: u16, rows_max: usize) -> Recorder {
         let stores = plan.measures.iter().map(|measure| Store {
             kind: measure.kind,
+            due: 0,
+            missed: Default::default(),
             begun: 0,
             outcomes: [0; OUTCOMES],
             examples: [0; OUTCOMES],
@@ -188,9 +196,28 @@ impl Recorder {
         }
     }
 
-    /// Counts an operation that begins.
+    /// Counts an operation that is due as it begins.
     pub(crate) fn begin(&mut self, measure: MeasureId) {
+        self.due(measure);
+        self.begin_step(measure);
+    }
+
+    /// Counts an operation of a step that a user has come to.
+    pub(crate) fn due(&mut self, measure: MeasureId) {
+        self.stores[measure.index()].due += 1;
+    }
+
+    /// Counts its beginning.
+    pub(crate) fn begin_step(&mut self, measure: MeasureId) {
         self.stores[measure.index()].begun += 1;
+    }
+
+    /// Counts operations that were due and never begin.
+    pub(crate) fn missed(&mut self, measure: MeasureId, why: WhyNot, times: u64) {
+        let store = &mut self.stores[measure.index()];
+        store.due += times;
+        store.missed[why as usize] += times;
+        self.counts.steps_missed += times;
     }
 
     /// Counts a session that did not reach the end of its program.
@@ -314,6 +341,7 @@ impl Recorder {
     /// Counts what happened this many times.
     pub(crate) fn count(&mut self, measure: MeasureId, times: u64) {
         let store = &mut self.stores[measure.index()];
+        store.due += times;
         store.begun += times;
         store.outcomes[Outcome::Ok as usize] += times;
     }
@@ -419,9 +447,11 @@ impl Recorder {
             .phase_ends
             .partition_point(|&end| end <= self.cut_start_ns);
         let measures = self.stores.iter_mut().enumerate();
-        let measures = measures.filter(|(_, s)| s.begun > 0 || s.outcomes.iter().any(|&n| n > 0));
+        let measures = measures.filter(|(_, s)| s.due > 0 || s.outcomes.iter().any(|&n| n > 0));
         let measures = measures.map(|(id, store)| MeasureDelta {
             measure: MeasureId(id as u16),
+            due: std::mem::take(&mut store.due),
+            missed: std::mem::take(&mut store.missed),
             begun: std::mem::take(&mut store.begun),
             outcomes: std::mem::replace(&mut store.outcomes, [0; OUTCOMES]),
             response: std::mem::take(&mut store.response),

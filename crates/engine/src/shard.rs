@@ -277,7 +277,7 @@ impl<'p> Shard<'p> {
     /// other news, so that replies still in flight are timed as before.
     fn begin_drain(&mut self) {
         let counts = &mut self.interpreter.recorder.counts;
-        counts.users_unstarted += self.admission.end(self.interpreter.end_ns);
+        self.admission.end(self.interpreter.end_ns, counts);
         self.state = State::Draining {
             until_ns: self.interpreter.end_ns + self.plan.options.drain_ns,
         };

@@ -1,10 +1,12 @@
 //! What became of every session and every operation that began.
 //!
 //! Sessions: started = finished + failed + stopped + cut off + lost with a worker. Operations of each
-//! measure: begun = succeeded + failed + unfinished. A record in which a sum does not hold was not
-//! counted right, and no figure of it can be trusted.
+//! measure: begun = succeeded + failed + unfinished. What was due: see [`due`]. A record in which a sum does
+//! not hold was not counted right, and no figure of it can be trusted.
 
 use record::schema::{Ending, Finding, MeasureSummary, RunStatus, SessionEnd, Severity, UserState};
+
+mod due;
 
 use crate::figures::Figures;
 use crate::finding::finding;
@@ -12,11 +14,12 @@ use crate::limits::{ENDINGS_MAX, STEPS_NAMED_MAX};
 
 /// All findings about what did not come to its end.
 pub(crate) fn findings(figures: &Figures, measures: &[MeasureSummary]) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = broken(figures).into_iter().collect();
+    let broken = broken(figures).or_else(|| due::broken(figures));
+    let mut findings: Vec<Finding> = broken.into_iter().collect();
     findings.extend(ended(figures, SessionEnd::CutOff));
     findings.extend(not_reached(figures, measures));
     findings.extend(unstarted(figures));
-    findings.extend(missed(figures));
+    findings.extend(due::missed(figures));
     findings.extend(ended(figures, SessionEnd::Stopped));
     findings.extend(ended(figures, SessionEnd::Failed));
     findings
@@ -236,20 +239,6 @@ fn unstarted(figures: &Figures) -> Option<Finding> {
     );
     let draft = finding(Severity::Warning, "users-unstarted", text);
     Some(draft.with("users", users as f64).done())
-}
-
-fn missed(figures: &Figures) -> Option<Finding> {
-    let steps = figures.total(|row| row.steps_missed);
-    let text = format!(
-        "{} due before the end and never begun: their users were still busy",
-        match steps {
-            0 => return None,
-            1 => "1 step was".to_owned(),
-            _ => format!("{} steps were", units::count(steps)),
-        }
-    );
-    let draft = finding(Severity::Warning, "steps-missed", text);
-    Some(draft.with("steps", steps as f64).done())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What a run measured, gathered for judging: one cell for each phase and measure, the seconds,
 //! the events. Pure once filled; tests build it by hand.
 
+mod due;
 mod intervals;
 mod part;
 mod read;
@@ -9,7 +10,9 @@ mod tags;
 
 use std::collections::BTreeMap;
 
-use record::schema::{Ending, Event, EventKind, RegionTally, RunInfo, SeriesRow, WorkerTally};
+use record::schema::{
+    Ending, Event, EventKind, NeverBegun, RegionTally, RunInfo, SeriesRow, WorkerTally,
+};
 use record::{Outcome, Probes};
 use stats::censored::Censored;
 use stats::hist::LogHistogram;
@@ -39,6 +42,10 @@ pub struct Figures {
     pub(crate) drained: Vec<u64>,
     /// Operations begun, by measure; empty if the record does not say.
     pub begun: Vec<u64>,
+    /// Operations that were due, by measure; empty where the record does not say so.
+    pub due: Vec<u64>,
+    /// Those of them that never began.
+    pub never_begun: Vec<NeverBegun>,
     /// Sessions that did not reach the end of their program.
     pub endings: Vec<Ending>,
     /// Users by region; empty if the record does not say.
@@ -206,6 +213,8 @@ impl Figures {
             p98: Vec::new(),
             drained: Vec::new(),
             begun: Vec::new(),
+            due: Vec::new(),
+            never_begun: Vec::new(),
             endings: Vec::new(),
             regions: Vec::new(),
             workers: Vec::new(),

@@ -1,5 +1,7 @@
 //! The figures of a run as they stand in `summary.json`.
 
+use std::collections::BTreeMap;
+
 use plan::Basis;
 use record::schema::{
     Latency, MeasureSummary, PercentileInterval, PhaseSummary, RegionSummary, TagSummary,
@@ -16,6 +18,8 @@ pub(crate) fn users(figures: &Figures) -> UsersSummary {
     let connected = figures.total(|row| row.users_connected);
     UsersSummary {
         planned: figures.info.phases.iter().map(|p| p.users_planned).sum(),
+        due: due_users(figures),
+        paused: figures.users_kept_away(),
         started: figures.users_started(),
         sessions: figures.total(|row| row.users_started),
         refused: figures.total(|row| row.users_refused),
@@ -30,6 +34,12 @@ pub(crate) fn users(figures: &Figures) -> UsersSummary {
         lost: lost.present,
         never_came: lost.never_came,
     }
+}
+
+/// Users that fell due, each once; `None` where the record does not say so.
+fn due_users(figures: &Figures) -> Option<u64> {
+    let due = figures.total(|row| row.users_fell_due);
+    (due > 0 || !figures.due.is_empty()).then_some(due)
 }
 
 /// What the connections took on the wire; `None` where that was not recorded.
@@ -93,6 +103,11 @@ pub(crate) fn summarise(
     MeasureSummary {
         name: name.to_owned(),
         kind: kind.to_owned(),
+        due: phase.is_none().then(|| figures.due_of(measures)).flatten(),
+        never_begun: match phase {
+            None => figures.never_begun_of(measures),
+            Some(_) => BTreeMap::new(),
+        },
         begun,
         count,
         rate_per_s: per_second(completed, figures.completion_seconds(phase)),

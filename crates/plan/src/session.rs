@@ -58,6 +58,22 @@ pub struct Transaction {
     pub measure: MeasureId,
 }
 
+/// A pace that a user comes to again and again.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pace<'s> {
+    /// When it is due next; 0 before it was due for the first time.
+    pub register: Register,
+    pub every: &'s Dist,
+    /// Of the step that it is the pace of.
+    pub measure: MeasureId,
+    /// It is in no loop: the user comes to it as often as its session restarts.
+    pub by_restart: bool,
+    /// The number of rounds that are left of its loop, this one included; `None`: there is no such number.
+    pub rounds: Option<Register>,
+    /// The user has not come to it in this round.
+    pub is_ahead: bool,
+}
+
 /// One instruction of a session.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Op {
@@ -213,23 +229,43 @@ impl Session {
         pauses.filter(|mean| mean.is_finite()).sum()
     }
 
-    /// Paces of the loops that `pc` is in: their registers and intervals.
-    pub fn paces(&self, pc: Pc) -> impl Iterator<Item = (Register, &Dist)> {
+    /// The paces of the loops that `pc` is in, and, if the session `restarts` whenever it ends, those of no loop.
+    pub fn paces(&self, pc: Pc, restarts: bool) -> impl Iterator<Item = Pace<'_>> {
         let paces = (0..).zip(&self.ops).filter_map(|(at, op)| match op {
             Op::Pace { register, every } => Some((at, *register, every)),
             _ => None,
         });
-        paces
-            .filter(move |&(at, ..)| self.is_repeated_together(at, pc))
-            .map(|(_, register, every)| (register, every))
+        paces.filter_map(move |(at, register, every)| {
+            let by_restart = self.loops(at, at).next().is_none();
+            let mut loops = self.loops(at, pc);
+            let around = loops.next();
+            if around.is_none() && !(by_restart && restarts) {
+                return None;
+            }
+            let rounds = match around {
+                // Only the innermost loop's rounds are known; one around it repeats them.
+                Some(Op::LoopEnd { register, .. }) if loops.next().is_none() => Some(*register),
+                _ => None,
+            };
+            Some(Pace {
+                register,
+                every,
+                measure: self.next_measure(at)?,
+                by_restart,
+                rounds,
+                is_ahead: pc <= at,
+            })
+        })
     }
 
-    /// True if one loop's body has both instructions.
-    fn is_repeated_together(&self, a: Pc, b: Pc) -> bool {
-        (0..).zip(&self.ops).any(|(end, op)| match *op {
-            Op::Jump(top) | Op::LoopEnd { body: top, .. } => top <= a.min(b) && a.max(b) <= end,
+    /// The ends of the loops whose bodies have both instructions, from the innermost.
+    fn loops(&self, a: Pc, b: Pc) -> impl Iterator<Item = &Op> {
+        let ends = (0..).zip(&self.ops);
+        ends.filter(move |(end, op)| match **op {
+            Op::Jump(top) | Op::LoopEnd { body: top, .. } => top <= a.min(b) && a.max(b) <= *end,
             _ => false,
         })
+        .map(|(_, op)| op)
     }
 
     /// Transactions that a user at `pc` is in.

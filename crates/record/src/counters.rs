@@ -125,6 +125,10 @@ counters! {
         users_held: "1", Sum, Column(users_held);
         /// Users that were due while arrivals were paused.
         users_paused: "1", Sum, Column(users_paused);
+        /// Those of them that started after the pause, or were refused then.
+        users_resumed: "1", Sum, Column(users_resumed);
+        /// Users that fell due, each once.
+        users_fell_due: "1", Sum, Column(users_fell_due);
         /// Users whose first connection was established.
         users_connected: "1", Sum, Column(users_connected);
         /// Connections that failed and were retried (`options.connect_retries`).

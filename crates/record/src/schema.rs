@@ -16,7 +16,8 @@ pub use summary::{
     ThresholdResult, TrafficSummary, UsersSummary, Verdict, WireFigures,
 };
 pub use tally::{
-    Ending, MeasureTally, PhaseTally, RegionTally, SessionEnd, Tally, UserState, WorkerTally,
+    Ending, MeasureTally, NeverBegun, PhaseTally, RegionTally, SessionEnd, Tally, UserState,
+    WhyNot, WorkerTally,
 };
 
 /// Version of everything in the directory; raised when old readers would misread new data.
@@ -271,8 +272,11 @@ pub struct SeriesRow {
     pub in_flight: u64,
     /// How long after its end the last loop closed the interval: it did not run for so long.
     pub closed_late_ns: u64,
-    /// Users the plan wanted to start.
+    /// Users the plan wanted to start; of random arrivals the expected number.
     pub users_due: u64,
+    /// Users that fell due, each once.
+    #[serde(default)]
+    pub users_fell_due: u64,
     /// Sessions that started, including those that a closed population restarted.
     pub users_started: u64,
     /// The restarted sessions among them.
@@ -297,6 +301,9 @@ pub struct SeriesRow {
     /// Users that were due while arrivals were paused. Those of a closed population, and users of their
     /// own, start when the pause is over; the others never.
     pub users_paused: u64,
+    /// Those of them that started after the pause, or were refused then.
+    #[serde(default)]
+    pub users_resumed: u64,
     /// Users whose first connection was made in this interval.
     pub users_connected: u64,
     /// Connections that failed and were retried (`options.connect_retries`).

@@ -116,6 +116,8 @@ fn measure(name: &str, count: u64, errors: u64, p50_ns: u64) -> MeasureSummary {
     MeasureSummary {
         name: name.to_owned(),
         kind: "request".to_owned(),
+        due: Some(count),
+        never_begun: BTreeMap::new(),
         begun: count,
         count,
         rate_per_s: count as f64 / 500.0,
@@ -248,6 +250,8 @@ pub(crate) fn summary() -> Summary {
         ],
         users: UsersSummary {
             planned: 24_000.0,
+            due: Some(24_000),
+            paused: 0,
             started: 24_000,
             sessions: 24_000,
             refused: 0,

@@ -7,6 +7,7 @@
 mod bed;
 mod percentiles;
 mod situations;
+mod sums;
 mod target;
 
 use record::schema::{Severity, Summary};

@@ -121,6 +121,7 @@ fn count(measure: MeasureId, times: u64, measures: &mut BTreeMap<MeasureId, Meas
     let times = times.min(COUNTER_MAX);
     if times > 0 {
         let delta = delta(measure, measures);
+        delta.due += times;
         delta.begun += times;
         delta.outcomes[Outcome::Ok as usize] += times;
     }
@@ -132,6 +133,8 @@ fn delta(
 ) -> &mut MeasureDelta {
     measures.entry(measure).or_insert_with(|| MeasureDelta {
         measure,
+        due: 0,
+        missed: Default::default(),
         begun: 0,
         outcomes: [0; OUTCOMES],
         response: LogHistogram::new(),
@@ -153,6 +156,7 @@ fn add(times: Measures, broadcast: &Broadcast, measures: &mut BTreeMap<MeasureId
             continue;
         };
         let delta = delta(measure, measures);
+        delta.due += 1;
         delta.begun += 1;
         delta.outcomes[Outcome::Ok as usize] += 1;
         let late_ns = late_ns.min(time_ns);

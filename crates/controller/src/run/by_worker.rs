@@ -112,6 +112,8 @@ mod tests {
             gauges: Gauges::default(),
             measures: vec![MeasureDelta {
                 measure: MeasureId(exchange.unwrap() as u16),
+                due: ok + refused,
+                missed: Default::default(),
                 begun: ok + refused,
                 outcomes,
                 response: LogHistogram::new(),

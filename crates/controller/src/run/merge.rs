@@ -9,7 +9,9 @@ use engine::traffic::Traffic;
 use plan::{MeasureId, MessageId};
 use record::Outcome;
 use record::counters::Counts;
-use record::schema::{Ending, MeasureTally, PhaseTally, RegionTally, SeriesRow, Tally};
+use record::schema::{
+    Ending, MeasureTally, NeverBegun, PhaseTally, RegionTally, SeriesRow, Tally, WhyNot,
+};
 use sequences::Settlement;
 use stats::hist::LogHistogram;
 
@@ -245,7 +247,11 @@ impl Interval {
         for measure in delta.measures {
             match self.measures.get_mut(&measure.measure) {
                 Some(sum) => {
+                    sum.due += measure.due;
                     sum.begun += measure.begun;
+                    for (sum, n) in sum.missed.iter_mut().zip(measure.missed) {
+                        *sum += n;
+                    }
                     for (sum, n) in sum.outcomes.iter_mut().zip(measure.outcomes) {
                         *sum += n;
                     }
@@ -289,6 +295,10 @@ pub(crate) struct Outcomes {
     counts: BTreeMap<(u32, MeasureId), BTreeMap<Outcome, u64>>,
     /// Operations begun, by measure.
     begun: Vec<u64>,
+    /// Operations that were due, by measure.
+    due: Vec<u64>,
+    /// Those of them that never began.
+    missed: BTreeMap<(MeasureId, WhyNot), u64>,
     endings: Vec<Ending>,
     /// By region.
     regions: Vec<Counts>,
@@ -333,8 +343,17 @@ impl Outcomes {
             let measure_index = measure.index();
             if self.begun.len() <= measure_index {
                 self.begun.resize(measure_index + 1, 0);
+                self.due.resize(measure_index + 1, 0);
             }
             self.begun[measure_index] += delta.begun;
+            self.due[measure_index] += delta.due;
+            for (&why, &n) in WhyNot::ALL
+                .iter()
+                .zip(&delta.missed)
+                .filter(|(_, n)| **n > 0)
+            {
+                *self.missed.entry((measure, why)).or_default() += n;
+            }
             let counts = self.counts.entry((phase, measure)).or_default();
             for (&outcome, &n) in Outcome::ALL.iter().zip(&delta.outcomes) {
                 if n > 0 {
@@ -346,9 +365,19 @@ impl Outcomes {
 
     /// As the record keeps it.
     pub(crate) fn tally(&self) -> Tally {
+        let never_begun = self
+            .missed
+            .iter()
+            .map(|(&(measure, why), &operations)| NeverBegun {
+                measure: measure.0,
+                why,
+                operations,
+            });
         let mut tally = Tally {
             until_ns: Some(self.until_ns),
             begun: self.begun.clone(),
+            due: self.due.clone(),
+            never_begun: never_begun.collect(),
             endings: self.endings.clone(),
             regions: self.regions.iter().map(users).collect(),
             ..Tally::default()

@@ -135,7 +135,8 @@ impl Check {
         }
         self.accounts(delta)?;
         let outcomes = delta.measures.iter().flat_map(|m| m.outcomes);
-        let begun = delta.measures.iter().map(|m| m.begun);
+        let begun = delta.measures.iter().flat_map(|m| [m.due, m.begun]);
+        let begun = begun.chain(delta.measures.iter().flat_map(|m| m.missed));
         let outcomes = outcomes
             .chain(begun)
             .chain(delta.settlements.iter().map(|(_, n)| *n))

@@ -11,7 +11,7 @@ use crate::received::Received;
 use crate::slots::UserKey;
 
 impl Interpreter<'_> {
-    /// An operation begins now.
+    /// The operation of a step begins now, which was counted as due.
     pub(super) fn begin(&mut self, now_ns: u64, key: UserKey) {
         let user = &mut self.users[key];
         user.sent_ns = now_ns.max(user.due_ns);
@@ -21,7 +21,7 @@ impl Interpreter<'_> {
         self.recorder.counts.sends += 1;
         self.in_flight += 1;
         if let Some(measure) = self.users.op(key).and_then(Op::measure) {
-            self.recorder.begin(measure);
+            self.recorder.begin_step(measure);
         }
     }
 

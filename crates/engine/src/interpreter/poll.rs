@@ -23,6 +23,7 @@ type Found<'b> = Result<Vec<&'b [u8]>, (Outcome, String)>;
 impl<'p> Interpreter<'p> {
     pub(super) fn start_poll(&mut self, now_ns: u64, key: UserKey, poll: &Poll) -> Flow {
         if self.stream(key).is_some() {
+            self.recorder.due(poll.measure);
             self.begin(now_ns, key);
             self.has_stream(now_ns, key);
             return Flow::Fail;

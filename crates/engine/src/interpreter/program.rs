@@ -41,6 +41,10 @@ impl Interpreter<'_> {
     }
 
     fn step(&mut self, now_ns: u64, key: UserKey, op: &Op) -> Flow {
+        // Polls are due one after the other, and counted as they begin.
+        if let (Some(measure), false) = (op.measure(), matches!(op, Op::Poll(_))) {
+            self.recorder.due(measure);
+        }
         match op {
             Op::Http(http) => self.request(now_ns, key, http),
             Op::WsOpen(open) => self.open_websocket(now_ns, key, open),

@@ -5,8 +5,7 @@
 //! of the user is another matter.
 
 use record::Outcome;
-use record::schema::{SessionEnd, UserState};
-use stats::dist::Dist;
+use record::schema::{SessionEnd, UserState, WhyNot};
 
 use super::program::nanoseconds;
 use super::state::Interpreter;
@@ -34,6 +33,9 @@ impl Interpreter<'_> {
             self.reset(now_ns, key);
             self.count_restart();
         } else {
+            if self.users[key].repeats_until_ns > 0 {
+                self.count_missed(now_ns, key, WhyNot::Busy);
+            }
             self.leave(now_ns, key);
         }
         repeats
@@ -41,12 +43,15 @@ impl Interpreter<'_> {
 
     /// The session cannot continue, because of this outcome.
     pub(super) fn give_up_session(&mut self, now_ns: u64, key: UserKey, outcome: Outcome) {
-        let end = if outcome.is_generator_limit() {
-            SessionEnd::Stopped
-        } else {
-            SessionEnd::Failed
+        let (end, why) = match outcome.is_generator_limit() {
+            true => (SessionEnd::Stopped, WhyNot::Stopped),
+            false => (SessionEnd::Failed, WhyNot::Failed),
         };
         self.count_ending(key, end);
+        // The next session of the same user catches up with its paces.
+        if !self.repeats(now_ns, key) {
+            self.count_missed(now_ns, key, why);
+        }
         self.end_session(now_ns, key, outcome);
         self.restart_or_leave(now_ns, key);
     }
@@ -54,14 +59,14 @@ impl Interpreter<'_> {
     /// The run is over for this session.
     fn cut_off(&mut self, now_ns: u64, key: UserKey) {
         self.count_ending(key, SessionEnd::CutOff);
-        self.count_missed(now_ns, key);
+        self.count_missed_at_end(now_ns, key);
         self.end_session(now_ns, key, Outcome::Unfinished);
     }
 
     /// The user is at the end of the run in a loop that would never end: it has done what it had to.
     pub(super) fn finish_endless(&mut self, now_ns: u64, key: UserKey) {
         self.recorder.counts.users_finished += 1;
-        self.count_missed(now_ns, key);
+        self.count_missed_at_end(now_ns, key);
         self.end_session(now_ns, key, Outcome::Unfinished);
         self.leave(now_ns, key);
     }
@@ -81,24 +86,46 @@ impl Interpreter<'_> {
         self.recorder.session_ended(end, session, step, state);
     }
 
-    /// Counts what was due before the end and has not begun.
-    fn count_missed(&mut self, now_ns: u64, key: UserKey) {
-        let end_ns = self.end_ns.min(now_ns);
+    /// The run ends for the user: counts what was due before the end and has not begun, the step that it waits
+    /// for included.
+    fn count_missed_at_end(&mut self, now_ns: u64, key: UserKey) {
+        let user = &self.users[key];
+        let is_free = !user.wait.in_flight();
+        let why = match is_free && user.ready_ns < self.end_ns {
+            true => WhyNot::Late,
+            false => WhyNot::Busy,
+        };
+        let next = self.users.session(key).next_measure(user.pc);
+        if let (true, Some(next)) = (is_free && user.due_ns < self.end_ns.min(now_ns), next) {
+            self.recorder.missed(next, why, 1);
+        }
+        self.count_missed(now_ns, key, why);
+    }
+
+    /// Counts the steps that paces had due before the end, and that the user will not come to.
+    fn count_missed(&mut self, now_ns: u64, key: UserKey, why: WhyNot) {
         let session = self.users.session(key);
         let user = &mut self.users[key];
-        let pending = !user.wait.in_flight() && user.due_ns < end_ns;
-        let mut missed = u64::from(pending && session.next_measure(user.pc).is_some());
-        for (register, every) in session.paces(user.pc) {
-            let mut due_ns = user.registers[register.index()];
-            for _ in 0..MISSED_MAX {
-                if due_ns == 0 || due_ns >= end_ns {
-                    break;
-                }
+        for pace in session.paces(user.pc, user.repeats_until_ns > 0) {
+            let end_ns = match pace.by_restart {
+                true => self.end_ns.min(now_ns).min(user.repeats_until_ns),
+                false => self.end_ns.min(now_ns),
+            };
+            let rounds = pace.rounds.map_or(MISSED_MAX, |rounds| {
+                let left = user.registers[rounds.index()];
+                left.saturating_sub(u64::from(!pace.is_ahead))
+            });
+            let mut due_ns = user.registers[pace.register.index()];
+            let mut missed = 0;
+            while missed < rounds.min(MISSED_MAX) && due_ns > 0 && due_ns < end_ns {
                 missed += 1;
-                due_ns = due_ns.saturating_add(interval_ns(every, user));
+                let every_ns = nanoseconds(pace.every.sample(&mut user.think)).max(1);
+                due_ns = due_ns.saturating_add(every_ns);
+            }
+            if missed > 0 {
+                self.recorder.missed(pace.measure, why, missed);
             }
         }
-        self.recorder.counts.steps_missed += missed;
     }
 
     /// What the session had in progress ends with it.
@@ -142,6 +169,7 @@ impl Interpreter<'_> {
             self.count_restart();
             self.proceed(now_ns, key);
         } else {
+            self.count_missed(now_ns, key, WhyNot::Failed);
             self.remove_user(now_ns, key);
         }
     }
@@ -196,7 +224,7 @@ impl Interpreter<'_> {
             return;
         };
         match user.wait {
-            Wait::Restart => self.remove_user(now_ns, key),
+            Wait::Restart => self.restart(now_ns, key),
             Wait::Until if self.users.session(key).is_endless(user.pc) => {
                 self.finish_endless(now_ns, key);
             }
@@ -215,15 +243,12 @@ impl Interpreter<'_> {
             if wait.in_flight() {
                 self.record_operation(now_ns, key, Outcome::Unfinished, 0);
             }
-            if !matches!(wait, Wait::Leaving | Wait::Restart) {
-                self.cut_off(now_ns, key);
+            match wait {
+                Wait::Leaving => {}
+                Wait::Restart => self.count_missed(now_ns, key, WhyNot::Failed),
+                _ => self.cut_off(now_ns, key),
             }
             self.remove_user(now_ns, key);
         }
     }
-}
-
-/// The next interval of a pace.
-fn interval_ns(every: &Dist, user: &mut crate::users::User) -> u64 {
-    nanoseconds(every.sample(&mut user.think)).max(1)
 }

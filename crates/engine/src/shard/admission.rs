@@ -86,12 +86,19 @@ impl<'p> Admission<'p> {
         self.resumed_ns = now_ns;
     }
 
-    /// No more users start. How many were due before `end_ns` and have not started, those of a pause
-    /// aside.
-    pub(super) fn end(&mut self, end_ns: u64) -> u64 {
+    /// No more users start. Counts who was due before `end_ns` and has not started, those of a pause aside.
+    pub(super) fn end(&mut self, end_ns: u64, counts: &mut Counts) {
         self.waiting.clear();
         let rest = self.upcoming.take().into_iter().chain(&mut self.arrivals);
-        rest.take_while(|arrival| arrival.due_ns < end_ns).count() as u64
+        let unstarted = rest.take_while(|arrival| arrival.due_ns < end_ns).count() as u64;
+        counts.users_fell_due += unstarted;
+        counts.users_unstarted += unstarted;
+    }
+
+    /// The upcoming user has fallen due: what comes of it is counted apart.
+    fn advance(&mut self, counts: &mut Counts) {
+        counts.users_fell_due += 1;
+        self.upcoming = self.arrivals.next();
     }
 
     /// True if no more users start.
@@ -134,16 +141,17 @@ impl<'p> Admission<'p> {
         }
         match waited {
             Some(_) => drop(self.waiting.pop_front()),
-            None => self.upcoming = self.arrivals.next(),
+            None => self.advance(counts),
         }
         self.held = false;
         let has_ended = |end_ns: u64| end_ns <= now_ns;
-        if !self.admits {
-            Admitted::Refused(arrival)
-        } else if waited.is_some() && arrival.repeats_until_ns.is_some_and(has_ended) {
-            Admitted::Skipped
-        } else {
-            Admitted::Start(arrival)
+        if self.admits && waited.is_some() && arrival.repeats_until_ns.is_some_and(has_ended) {
+            return Admitted::Skipped;
+        }
+        counts.users_resumed += u64::from(waited.is_some());
+        match self.admits {
+            true => Admitted::Start(arrival),
+            false => Admitted::Refused(arrival),
         }
     }
 
@@ -161,7 +169,7 @@ impl<'p> Admission<'p> {
         let Some(arrival) = self.upcoming.filter(|a| a.due_ns <= now_ns) else {
             return Admitted::Nobody;
         };
-        self.upcoming = self.arrivals.next();
+        self.advance(counts);
         self.held = false;
         counts.users_paused += 1;
         if arrival.user < self.singles_count || arrival.repeats_until_ns.is_some() {

@@ -1,6 +1,6 @@
 //! Random scenarios on random servers and networks, ended at random: everybody and everything is accounted for.
 //!
-//! A case is its number; `THRONG_CASES` sets how many are tried (a hundred thousand take some minutes).
+//! A case is its number; `THRONG_CASES` sets how many are tried, 100,000 by `make accounts-truth`.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -50,7 +50,11 @@ fn all_sums_hold_and_percentiles_are_those_of_an_exact_oracle() {
         "{seen:?}"
     );
     assert!(
-        seen.bounds > 0 && seen.unstarted > 0 && seen.refused > 0 && seen.paused > 0,
+        seen.bounds > 0
+            && seen.unstarted > 0
+            && seen.refused > 0
+            && seen.paused > 0
+            && seen.missed > 0,
         "{seen:?}"
     );
 }
@@ -78,6 +82,8 @@ struct Seen {
     unstarted: u64,
     refused: u64,
     paused: u64,
+    /// Steps that were due and never began.
+    missed: u64,
     /// Quantiles of which only a bound is known.
     bounds: u64,
 }
@@ -95,6 +101,7 @@ impl Seen {
         self.unstarted += other.unstarted;
         self.refused += other.refused;
         self.paused += other.paused;
+        self.missed += other.missed;
         self.bounds += other.bounds;
     }
 }
@@ -323,6 +330,7 @@ fn seen_in(case: &Case) -> Seen {
         unstarted: ran.total(|counts| counts.users_unstarted),
         refused: ran.total(|counts| counts.users_refused),
         paused: ran.total(|counts| counts.users_paused),
+        missed: ran.total(|counts| counts.steps_missed),
         ..Seen::default()
     };
     let mut requests_answered = 0;

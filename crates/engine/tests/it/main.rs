@@ -23,6 +23,7 @@ mod latency;
 mod lists;
 mod locations;
 mod memory;
+mod missed;
 mod pauses;
 mod peers;
 mod polls;

@@ -3,6 +3,7 @@
 use engine::driver::sim::{self, Link, Peer, SimRun};
 use engine::measure::MeasureDelta;
 use plan::Plan;
+use record::schema::WhyNot;
 use record::{Measurement, Outcome};
 use scenario::{Settings, Source, compile, render};
 use stats::hist::LogHistogram;
@@ -83,15 +84,33 @@ impl Ran {
         let finished = self.total(|counts| counts.users_finished);
         assert_eq!(self.total(|counts| counts.users_started), ended, "sessions");
         assert_eq!(ended, finished + unfinished, "endings");
+        let due = self.total(|counts| counts.users_fell_due);
+        let arrived = self.total(|counts| {
+            counts.users_started
+                + counts.users_refused
+                + counts.users_paused
+                + counts.users_unstarted
+        });
+        let again = self.total(|counts| counts.users_repeated + counts.users_resumed);
+        assert_eq!(due + again, arrived, "users due");
+        let mut missed = 0;
         for (id, measure) in self.plan.measures.iter().enumerate() {
             let deltas = self.run.deltas.iter().flat_map(|delta| &delta.measures);
             let deltas = deltas.filter(|delta| delta.measure.index() == id);
-            let (begun, ended) = deltas.fold((0, 0), |(begun, ended), delta| {
-                let outcomes: u64 = delta.outcomes.iter().sum();
-                (begun + delta.begun, ended + outcomes)
-            });
+            let sum = |of: fn(&MeasureDelta) -> u64| deltas.clone().map(of).sum::<u64>();
+            let (due, begun) = (sum(|delta| delta.due), sum(|delta| delta.begun));
+            let ended = sum(|delta| delta.outcomes.iter().sum());
+            let never = sum(|delta| delta.missed.iter().sum());
             assert_eq!(begun, ended, "operations of {}", measure.name);
+            assert_eq!(due, begun + never, "operations due of {}", measure.name);
+            missed += never;
         }
+        assert_eq!(missed, self.total(|counts| counts.steps_missed), "missed");
+    }
+
+    /// Operations of a measure that were due and never began, for this reason.
+    pub(crate) fn never_begun(&self, measure: &str, why: WhyNot) -> u64 {
+        self.deltas(measure).map(|m| m.missed[why as usize]).sum()
     }
 
     /// The sum of a counter over the run.

@@ -159,6 +159,8 @@ impl Figures {
     /// Adds outcomes that were counted while the run went on.
     pub fn add_tally(&mut self, tally: &Tally) {
         self.begun.clone_from(&tally.begun);
+        self.due.clone_from(&tally.due);
+        self.never_begun.clone_from(&tally.never_begun);
         self.endings.clone_from(&tally.endings);
         self.regions.clone_from(&tally.regions);
         self.workers.clone_from(&tally.workers);

@@ -241,6 +241,8 @@ fn tally(count: u64) -> Tally {
             }],
         }],
         begun: vec![count],
+        due: Vec::new(),
+        never_begun: Vec::new(),
         endings: Vec::new(),
         regions: Vec::new(),
         workers: Vec::new(),

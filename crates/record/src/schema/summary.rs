@@ -203,6 +203,13 @@ pub struct ThresholdResult {
 pub struct UsersSummary {
     /// Users the plan starts; the expected number if arrivals are random.
     pub planned: f64,
+    /// Users that fell due before the end, each once: those that started, and those of `refused`, `paused` and
+    /// `unstarted`. Whoever is refused and tries again is in `refused` each time. `None` in records that do not say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<u64>,
+    /// Users that were due in a pause of arrivals and never started.
+    #[serde(default)]
+    pub paused: u64,
     /// Users that did start, each once.
     pub started: u64,
     /// Their sessions: more than users if a closed population restarts them.
@@ -292,6 +299,13 @@ pub struct MeasureSummary {
     pub name: String,
     /// As [`MeasureInfo::kind`](super::MeasureInfo::kind), or `tag`.
     pub kind: String,
+    /// Operations that were due: those that began, and those of `never_begun`. `None` of a phase, and in records
+    /// that do not say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<u64>,
+    /// Operations that were due and never began, by [`WhyNot::name`](super::WhyNot::name).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub never_begun: BTreeMap<String, u64>,
     /// Operations that began.
     #[serde(default)]
     pub begun: u64,

@@ -16,6 +16,12 @@ pub struct Tally {
     /// Operations begun, by measure.
     #[serde(default)]
     pub begun: Vec<u64>,
+    /// Operations that were due, by measure; empty in records that do not say so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub due: Vec<u64>,
+    /// Those of them that never began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub never_begun: Vec<NeverBegun>,
     /// Sessions that did not reach the end of their program.
     #[serde(default)]
     pub endings: Vec<Ending>,
@@ -74,6 +80,46 @@ pub struct Ending {
     pub end: SessionEnd,
     /// How many.
     pub users: u64,
+}
+
+/// Operations of a step that were due and never began, for one reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NeverBegun {
+    /// Index into `RunInfo::measures`.
+    pub measure: u16,
+    /// Why they did not begin.
+    pub why: WhyNot,
+    /// How many.
+    pub operations: u64,
+}
+
+/// Why an operation that was due never began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WhyNot {
+    /// Its user was busy until the end: the step before was in flight, or its pause was not over.
+    Busy,
+    /// Its user was free before the end, and the generator did not come to it.
+    Late,
+    /// Its session failed before.
+    Failed,
+    /// A limit of the generator stopped its session before.
+    Stopped,
+}
+
+impl WhyNot {
+    /// All reasons, in the order in which they are counted.
+    pub const ALL: [WhyNot; 4] = [WhyNot::Busy, WhyNot::Late, WhyNot::Failed, WhyNot::Stopped];
+
+    /// As it stands in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            WhyNot::Busy => "busy",
+            WhyNot::Late => "late",
+            WhyNot::Failed => "failed",
+            WhyNot::Stopped => "stopped",
+        }
+    }
 }
 
 /// Why a session did not reach the end of its program.

@@ -162,6 +162,8 @@ fn measure_summary() -> MeasureSummary {
     MeasureSummary {
         name: "connect".to_owned(),
         kind: "connect".to_owned(),
+        due: Some(13),
+        never_begun: BTreeMap::from([("busy".to_owned(), 2)]),
         begun: 11,
         count: 10,
         rate_per_s: 1.0,

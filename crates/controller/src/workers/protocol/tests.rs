@@ -34,6 +34,8 @@ fn delta() -> Delta {
         },
         measures: vec![MeasureDelta {
             measure: MeasureId(1),
+            due: 6,
+            missed: [1, 0, 0, 1],
             begun: 4,
             outcomes,
             response: hist.clone(),
