@@ -15,6 +15,8 @@ use crate::messages::{Expect, SendOp};
 use crate::streams::{Poll, SseOpen, WsOpen};
 use crate::tcp::TcpOpen;
 
+mod length;
+
 /// One program and its weight among those that arrivals choose from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Session {
@@ -217,16 +219,6 @@ impl Session {
         let body = self.ops.get(top as usize..end as usize).unwrap_or(&[]);
         let leaves = |op: &Op| matches!(op, Op::JumpUnless { to, .. } if *to == end + 1);
         !body.is_empty() && !body.iter().any(leaves)
-    }
-
-    /// The mean of all pauses of one pass through the program, each taken once: a session takes about as long
-    /// or longer, unless it skips some.
-    pub fn pauses_mean_ns(&self) -> f64 {
-        let pauses = self.ops.iter().filter_map(|op| match op {
-            Op::Think(pause) => Some(pause.mean()),
-            _ => None,
-        });
-        pauses.filter(|mean| mean.is_finite()).sum()
     }
 
     /// The paces of the loops that `pc` is in, and, if the session `restarts` whenever it ends, those of no loop.

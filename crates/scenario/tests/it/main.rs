@@ -12,6 +12,7 @@ mod expressions;
 mod functions;
 mod identity;
 mod layout;
+mod lengths;
 mod markov;
 mod multipart;
 mod other_tools;

@@ -152,21 +152,21 @@ fn opened(args: &CapacityArgs) -> Result<Search, Failure> {
 /// Runs that are shorter than a session never get to its last steps at full load.
 fn long_enough(plan: &Plan) -> Result<(), Failure> {
     let longest = plan.phases.iter().map(|phase| phase.duration_ns).max();
-    let pauses = plan.sessions.iter().map(Session::pauses_mean_ns);
-    let pauses = pauses.fold(0.0, f64::max);
+    let sessions = plan.sessions.iter().filter(|session| session.weight > 0.0);
+    let length = sessions.map(Session::length_mean_ns).fold(0.0, f64::max);
     let longest = longest.unwrap_or(0) as f64;
-    if pauses <= longest {
+    if length <= longest {
         return Ok(());
     }
     Err(Failure::hinted(
         Exit::Data,
         format!(
-            "the pauses of a session take {}, and the longest phase {}: no user would reach the last steps at \
-             full load",
-            units::duration(pauses),
+            "a session takes {} without what the target takes, and the longest phase {}: no user would reach the \
+             last steps at full load",
+            units::duration(length),
             units::duration(longest)
         ),
-        "make the phase at least twice as long as a session, or its pauses shorter",
+        "make the phase at least twice as long as a session, or the session shorter",
     ))
 }
 
