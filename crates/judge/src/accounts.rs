@@ -82,26 +82,43 @@ fn listed(names: &[String]) -> String {
     listed
 }
 
-/// The first sum that does not hold. Only of a run that came to its end with all its workers: what a
-/// killed one had in progress is in no file.
+/// The first sum that does not hold. Only of a run that came to its end: what a killed one had in progress is in no
+/// file. What was in progress on a lost worker has no end either: as many sessions as it had users may be without one,
+/// and any number of operations.
 fn broken(figures: &Figures) -> Option<Finding> {
     let is_complete = figures.info.status != RunStatus::Running && figures.info.ended_ns > 0;
-    if figures.begun.is_empty() || !is_complete || figures.losses().next().is_some() {
+    if figures.begun.is_empty() || !is_complete {
         return None;
     }
+    let lost = figures
+        .losses()
+        .next()
+        .map(|_| figures.lost_users().present);
     let started = figures.total(|row| row.users_started);
     let ended = figures
         .total(|row| row.users_finished + row.users_failed + row.users_stopped + row.users_cut);
-    let sessions = std::iter::once(("sessions".to_owned(), started, ended));
+    let sessions = ("sessions".to_owned(), started, ended, lost.unwrap_or(0));
     let all = figures.info.measures.iter().enumerate();
     let measures = all.map(|(number, measure)| {
         let outcomes: u64 = figures.cell(None, number).outcomes.values().sum();
         let begun = figures.begun.get(number).copied().unwrap_or(0);
-        (format!("operations of {}", measure.name), begun, outcomes)
+        let lost = lost.map_or(0, |_| u64::MAX);
+        (
+            format!("operations of {}", measure.name),
+            begun,
+            outcomes,
+            lost,
+        )
     });
-    let (what, begun, ended) = sessions.chain(measures).find(|(_, a, b)| a != b)?;
+    let mut sums = std::iter::once(sessions).chain(measures);
+    let (what, begun, ended, _) =
+        sums.find(|&(_, begun, ended, lost)| ended > begun || begun - ended > lost)?;
+    let lost = match lost {
+        Some(users) => format!(", with {} on lost workers", units::counted(users, "user")),
+        None => String::new(),
+    };
     let text = format!(
-        "the record's sums do not hold: {} {what} started and {} ended; this is a fault of Throng",
+        "the record's sums do not hold: {} {what} started and {} ended{lost}; this is a fault of Throng",
         units::count(begun),
         units::count(ended),
     );
@@ -244,6 +261,7 @@ fn unstarted(figures: &Figures) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use record::Outcome;
+    use record::schema::{Event, EventKind};
 
     use super::*;
     use crate::sample::{self, REQUEST, fail};
@@ -281,6 +299,44 @@ mod tests {
         // A killed run has no sums.
         figures.info.status = RunStatus::Running;
         assert_eq!(codes(&figures), []);
+    }
+
+    #[test]
+    fn sums_with_lost_workers_are_held_against_what_these_had() {
+        let mut figures = sample::figures();
+        let what = EventKind::WorkerLost {
+            worker: 0,
+            pid: 1,
+            loops_first: 0,
+            loops: 1,
+            reported_ns: 30 * sample::SECOND,
+            users: 10,
+            users_begun: 750,
+            users_connected: 745,
+            users_due_after: 750,
+            why: "its process ended".to_owned(),
+        };
+        let at_ns = 31 * sample::SECOND;
+        figures.events.push(Event { at_ns, what });
+        // Three requests of ten users were in progress.
+        figures.begun = vec![0, 6003];
+        figures.series[20].users_finished -= 10;
+        assert_eq!(codes(&figures), []);
+        figures.series[20].users_finished -= 1;
+        let text = "the record's sums do not hold: 6,000 sessions started and 5,989 ended, with 10 users on lost \
+            workers; this is a fault of Throng";
+        assert_eq!(
+            codes(&figures),
+            [("sums-broken".to_owned(), text.to_owned())]
+        );
+        // More that ended than began are wrong in any case.
+        figures.series[20].users_finished += 1;
+        figures.begun = vec![0, 5999];
+        let broken = codes(&figures);
+        assert!(
+            broken[0].1.contains("5,999 operations of request"),
+            "{broken:?}"
+        );
     }
 
     #[test]

@@ -423,6 +423,8 @@ fn a_worker_killed_at_any_message_is_accounted_for() {
         assert!(all as u64 <= count + 40, "event {at}: {count} of {all}");
         let planned = users.started + users.never_came;
         assert_eq!(planned, 180, "event {at}: {users:?}");
+        let mut codes = summary.findings.iter().map(|finding| &finding.code);
+        assert!(!codes.any(|code| code == "sums-broken"), "event {at}");
         let lost = run.info().workers.iter().filter(|w| w.lost_at_ns.is_some());
         let is_lost = lost.count() == 1;
         assert_eq!(
