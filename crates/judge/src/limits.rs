@@ -44,6 +44,9 @@ pub const LAG_STEP_COUNT_MIN: u64 = 100;
 /// connections, above which it is reported.
 pub const RETRANSMITS_SHARE_MAX: f64 = 0.001;
 
+/// A connection attempt whose SYN was repeated takes 1 s at least (RFC 6298); the histogram's rounding taken off.
+pub const SYN_REPEATED_NS: u64 = 999_000_000;
+
 /// How many measures with errors get a finding of their own.
 pub const ERROR_FINDINGS_MAX: usize = 5;
 

@@ -1,14 +1,15 @@
-//! What the host's network lost: connects at full queues, packets, memory for sockets.
+//! What the network lost: connects at full queues, packets, memory for sockets.
 //!
-//! The counters of queues are of the whole host and all of its programs; a run that retransmitted nothing
-//! itself lost nothing there. A target on the same machine loses at its queues; the kernel tells nobody, and
-//! users see it as connects that take a second or three longer.
+//! The kernel's counters of queues are of the whole host and all of its programs. What the run itself lost shows in
+//! its own connections: in their retransmissions, and in connects that took a second or three longer, since that is
+//! when a SYN without an answer is repeated. What is only known of the host is named as the host's.
 
 use record::schema::{Finding, HealthSummary, Severity};
+use stats::hist::LogHistogram;
 
-use crate::figures::Figures;
+use crate::figures::{Cell, Figures};
 use crate::finding::finding;
-use crate::limits::RETRANSMITS_SHARE_MAX;
+use crate::limits::{RETRANSMITS_SHARE_MAX, SYN_REPEATED_NS};
 
 /// All there is to say, what touches most users first.
 pub(super) fn findings(figures: &Figures, health: &HealthSummary) -> Vec<Finding> {
@@ -22,58 +23,114 @@ pub(super) fn findings(figures: &Figures, health: &HealthSummary) -> Vec<Finding
 }
 
 /// Segments that the run's own connections retransmitted, SYNs among them; `None` if the record does not
-/// say.
+/// say, as where no connection was established.
 fn own_retransmits(figures: &Figures) -> Option<u64> {
     let last = figures.series.last()?;
     (last.tcp_connections > 0).then_some(last.tcp_retransmits)
 }
 
-/// Connection attempts that ended: with regions, each has a measure of its own.
-fn connections_ended(figures: &Figures) -> u64 {
+/// The run's connection attempts, those of all regions.
+fn connect_cells(figures: &Figures) -> impl Iterator<Item = Cell> {
     let measures = 0..figures.info.measures.len();
     let connects = measures.filter(|&measure| figures.kind(measure) == "connect");
-    connects
-        .map(|measure| figures.cell(None, measure).ended())
-        .sum()
+    connects.map(|measure| figures.cell(None, measure))
+}
+
+/// The run's connection attempts that took so long that their SYNs may have been repeated.
+#[derive(Debug, Clone, Copy, Default)]
+struct Repeated {
+    answered: u64,
+    unanswered: u64,
+}
+
+impl Repeated {
+    /// `None` if the record has no times of connection attempts.
+    fn of(figures: &Figures) -> Option<Repeated> {
+        let late = |times: &LogHistogram| times.count() - times.count_at_most(SYN_REPEATED_NS);
+        let mut found = None;
+        for cell in connect_cells(figures) {
+            if !cell.response.is_empty() || !cell.unanswered.is_empty() {
+                let sum = found.get_or_insert(Repeated::default());
+                sum.answered += late(&cell.response);
+                sum.unanswered += late(&cell.unanswered);
+            }
+        }
+        // Setting TLS up may take as long. But then nothing was retransmitted.
+        found.map(|found| Repeated {
+            answered: found
+                .answered
+                .min(own_retransmits(figures).unwrap_or(u64::MAX)),
+            ..found
+        })
+    }
+
+    fn words(self) -> String {
+        let attempts = |n| units::counted(n, "connection attempt");
+        let were = |n| if n == 1 { "was" } else { "were" };
+        let answered = format!(
+            "{} {} answered only after a SYN retransmission (1 s, 3 s, … later)",
+            attempts(self.answered),
+            were(self.answered)
+        );
+        let unanswered = format!(
+            "{} {} never answered, though SYNs were retransmitted",
+            attempts(self.unanswered),
+            were(self.unanswered)
+        );
+        match (self.answered, self.unanswered) {
+            (_, 0) => answered,
+            (0, _) => unanswered,
+            _ => format!("{answered}, and {unanswered}"),
+        }
+    }
 }
 
 /// Connects that had to be requested again.
 fn connects(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
-    let own = own_retransmits(figures).unwrap_or(u64::MAX);
-    if own == 0 {
-        return None;
-    }
-    let again = health.host_syn_retransmits.min(own);
+    let host = health.host_syn_retransmits;
     let drops = health.host_listen_drops;
-    let is_reported = drops > 0 || is_worth_telling(again, connections_ended(figures));
-    if !is_reported {
+    let own = Repeated::of(figures);
+    let again = own.map_or(host, |own| host.min(own.answered + own.unanswered));
+    let ended = connect_cells(figures).map(|cell| cell.ended()).sum();
+    // Where nothing of the run's was repeated, the queues were full for others.
+    let touches_run = match own_retransmits(figures) {
+        Some(own) => own > 0,
+        None => own.is_none(),
+    };
+    let is_dropped = drops > 0 && (again > 0 || touches_run);
+    if !is_dropped && !is_worth_telling(again, ended) {
         return None;
     }
-    let late = match again {
-        0 => "connects waited for a SYN retransmission (1 s, 3 s, …)".to_owned(),
-        _ => format!(
-            "{} only after a SYN retransmission (1 s, 3 s, … later)",
-            match again {
-                1 => "1 connection attempt was answered".to_owned(),
-                _ => format!("{} connection attempts were answered", units::count(again)),
-            }
+    let late = match own {
+        Some(own) if again > 0 => Repeated {
+            answered: own.answered.min(again),
+            unanswered: own.unanswered.min(again),
+        }
+        .words(),
+        Some(_) => "connections of the run retransmitted segments".to_owned(),
+        None if host == 0 => {
+            "connects may have waited for a SYN retransmission (1 s, 3 s, …)".to_owned()
+        }
+        None => format!(
+            "this host, with all of its programs, retransmitted {}",
+            units::counted(host, "SYN")
         ),
     };
-    let (code, why) = match (drops, health.host_packet_drops) {
-        (0, 0) => (
+    let (code, why) = match (is_dropped, health.host_packet_drops) {
+        (false, 0) => (
             "host-syn-retransmits",
             "the SYNs were lost in the network or at the queues of the target host".to_owned(),
         ),
-        (0, _) => (
+        (false, _) => (
             "host-syn-retransmits",
             "this host dropped packets".to_owned(),
         ),
-        _ => (
+        (true, _) => (
             "host-listen-drops",
             format!(
-                "this host dropped {} because accept queues were full ({}); fix: `sysctl -w \
-                 net.core.somaxconn=65535 net.ipv4.tcp_max_syn_backlog=65535`, and an equally \
-                 long backlog in the server",
+                "this host, with all of its programs, dropped {} because accept queues were full ({}); fix: \
+                 `sysctl -w net.core.somaxconn=65535 net.ipv4.tcp_max_syn_backlog=65535`, and an equally long \
+                 backlog in the server",
                 units::counted(drops, "connection"),
                 setting(figures, "somaxconn", "net.core.somaxconn"),
             ),
@@ -81,7 +138,8 @@ fn connects(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
     };
     let finding = finding(Severity::Warning, code, format!("{late}: {why}"))
         .with("drops", drops as f64)
-        .with("syn_retransmits", again as f64);
+        .with("syn_retransmits", again as f64)
+        .with("host_syn_retransmits", host as f64);
     Some(finding.done())
 }
 
