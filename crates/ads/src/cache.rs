@@ -2,11 +2,11 @@
 //! how often ads converted, and how far the last offers came.
 //!
 //! Each query is a script that Redis runs in one go, so that no two processes can both take a
-//! campaign's last place. One thread a process asks, and sends all waiting queries in one message (`thread`); once a
+//! campaign's last place. One thread a process queries Redis, and sends all waiting queries in one message (`thread`); once a
 //! second it takes over what others did to ads. What Redis has lost is restored from the database.
 //!
-//! A request that is refused has changed nothing: what it took is given back, also where nobody could
-//! tell whether it was taken, as soon as Redis answers again. An event has happened when it is recorded;
+//! A request that is refused has changed nothing: what it took is given back, also where nobody
+//! knows whether it was taken, as soon as Redis answers again. An event has happened when it is recorded;
 //! until then its offer is pending, and no other process takes it any further.
 
 mod scripts;
@@ -32,9 +32,9 @@ use scripts::Script;
 use server::database::ServerAddress;
 use thread::RedisThread;
 
-/// Questions that may wait.
+/// Queries that may wait.
 const WAITING_MAX: usize = 16 * 1024;
-/// Of the name of a run of Redis so much tells it from all others, in hexadecimal digits.
+/// Of the name of a run of Redis this much distinguishes it from all others, in hexadecimal digits.
 const RUN_CHARS: usize = 16;
 /// Most that is remembered of what Redis still has to do.
 const OWED_MAX: usize = 64 * 1024;
@@ -58,7 +58,7 @@ pub(super) struct Settings {
     /// What the counts are counts of.
     pub(super) seed: u64,
     pub(super) ads: usize,
-    /// Processes that tell their figures to each other; `None`: this one is alone.
+    /// Processes that report their figures to each other; `None`: this one is alone.
     pub(super) group: Option<String>,
 }
 
@@ -96,18 +96,18 @@ struct Shared {
     waiting: AtomicUsize,
     /// This process's own figures as text, for the others of its group.
     own: Box<dyn Own>,
-    /// What each process of the group told last, as far as was heard here.
-    told: Mutex<BTreeMap<i64, String>>,
+    /// The last report of each process of the group, as far as it arrived here.
+    reports: Mutex<BTreeMap<i64, String>>,
     /// What Redis still has to do.
     owed: Mutex<Vec<Command>>,
 }
 
-/// Tells a process's figures, for others to add up.
+/// Reports a process's figures, for others to add up.
 pub(super) trait Own: Send + Sync + std::fmt::Debug {
     fn text(&self) -> String;
 }
 
-/// A script that is to be run. Its keys and values tell all there is to know.
+/// A script that is to be run. Its keys and values are all that it needs.
 #[derive(Debug, Clone)]
 struct Command {
     script: Script,
@@ -116,7 +116,7 @@ struct Command {
 }
 
 impl Command {
-    /// What is to be done where nobody can tell whether this was.
+    /// What is to be done if nobody knows whether this was.
     fn amends(self) -> Option<Command> {
         let script = self.script.amends()?;
         Some(Command { script, ..self })
@@ -131,7 +131,7 @@ struct Query {
     done: oneshot::Sender<Result<Value, RequestError>>,
 }
 
-/// Names of everything of one database in one run of Redis: what one knows that began anew may be old.
+/// Names of everything of one database in one run of Redis: what one knows that was restarted may be old.
 #[derive(Debug)]
 struct Keys {
     /// `ads:STORE:`
@@ -144,7 +144,7 @@ struct Keys {
 
 impl Keys {
     /// Those of a run by its own name.
-    fn of(settings: &Settings, run: &str) -> Keys {
+    fn for_run(settings: &Settings, run: &str) -> Keys {
         let Begun { store, epoch, .. } = settings.begun;
         let run: String = run.chars().take(RUN_CHARS).collect();
         Keys {
@@ -158,7 +158,7 @@ impl Keys {
         format!("{}{what}", self.prefix)
     }
 
-    /// What a process tells stays in its run: figures that a snapshot holds are older.
+    /// What a process reports stays in its run: figures that a snapshot holds are older.
     fn figures(&self, group: &str) -> String {
         format!("{}figures:{}:{group}", self.prefix, self.run)
     }
@@ -176,7 +176,7 @@ impl Cache {
         own: Box<dyn Own>,
         figures: Arc<LinkFigures>,
     ) -> Result<(Cache, JoinHandle<()>), CacheError> {
-        let keys = Mutex::new(Arc::new(Keys::of(&settings, "")));
+        let keys = Mutex::new(Arc::new(Keys::for_run(&settings, "")));
         let (queries, received) = sync_channel(WAITING_MAX);
         let shared = Arc::new(Shared {
             settings,
@@ -186,7 +186,7 @@ impl Cache {
             ending: AtomicBool::new(false),
             waiting: AtomicUsize::new(0),
             own,
-            told: Mutex::default(),
+            reports: Mutex::default(),
             owed: Mutex::default(),
         });
         let next_change = AtomicU64::new(shared.settings.begun.first_offer);
@@ -215,8 +215,8 @@ impl Cache {
             OFFER_S.to_string(),
         ];
         let command = self.command(Script::Take, offer.id, values);
-        let told: (i64, u32, u32) = self.ask(command).await?;
-        match told {
+        let answer: (i64, u32, u32) = self.query(command).await?;
+        match answer {
             (1, campaign_shown, shown) => {
                 inventory.set_campaign_shown(campaign, campaign_shown);
                 inventory.set_shown(offer.ad, shown);
@@ -242,14 +242,14 @@ impl Cache {
     pub(super) async fn put(&self, offer: &Offer) -> Result<(), RequestError> {
         let values = [written(offer), OFFER_S.to_string()];
         let command = self.command(Script::Put, offer.id, values);
-        let _: i64 = self.ask(command).await?;
+        let _: i64 = self.query(command).await?;
         Ok(())
     }
 
     /// An offer; `None` where it is not kept.
     pub(super) async fn get(&self, id: u64) -> Result<Option<Offer>, RequestError> {
         let command = self.command(Script::Get, id, []);
-        let text: Option<String> = self.ask(command).await?;
+        let text: Option<String> = self.query(command).await?;
         let found = text.map(|text| read(id, &text).ok_or(RequestError::Cache));
         Ok(found.transpose()?.map(|(offer, _)| offer))
     }
@@ -263,7 +263,7 @@ impl Cache {
     ) -> Result<Option<(Offer, Option<Change>)>, RequestError> {
         let change = Change(self.next_change.fetch_add(1, Ordering::Relaxed));
         let advance = self.stepping(Script::Advance, id, to, change);
-        let text: Option<String> = self.ask(advance).await?;
+        let text: Option<String> = self.query(advance).await?;
         let Some(text) = text else {
             return Ok(None);
         };
@@ -319,14 +319,14 @@ impl Cache {
 
     /// Has something done that must be, now or later.
     async fn see_to(&self, command: Command) {
-        let done: Result<i64, RequestError> = self.ask(command.clone()).await;
+        let done: Result<i64, RequestError> = self.query(command.clone()).await;
         if done == Err(RequestError::Busy) {
             // It may not even have been passed on. Twice is as good as once.
             self.shared.owe([command]);
         }
     }
 
-    async fn ask<T: redis::FromRedisValue>(&self, command: Command) -> Result<T, RequestError> {
+    async fn query<T: redis::FromRedisValue>(&self, command: Command) -> Result<T, RequestError> {
         let (done, is_done) = oneshot::channel();
         let query = Query { command, done };
         self.shared.waiting.fetch_add(1, Ordering::Relaxed);
@@ -354,15 +354,15 @@ impl Cache {
         self.shared.waiting.load(Ordering::Relaxed)
     }
 
-    /// What all processes of the group told last, this one too, so that any of them answers the same and
-    /// no sum ever falls; `None` where this one is alone. While Redis does not tell, what was heard last.
-    pub(super) async fn told(&self) -> Option<Vec<String>> {
+    /// The last reports of all processes of the group, this one too, so that any of them answers the same and
+    /// no sum ever falls; `None` where this one is alone. While Redis does not answer, the last that arrived.
+    pub(super) async fn reports(&self) -> Option<Vec<String>> {
         let group = self.shared.settings.group.as_ref()?;
         let command = self.about(Script::Figures, |keys| keys.figures(group), []);
-        let heard: Result<Vec<(i64, String)>, RequestError> = self.ask(command).await;
-        let mut told = self.shared.told();
-        told.extend(heard.unwrap_or_default());
-        Some(told.values().cloned().collect())
+        let found: Result<Vec<(i64, String)>, RequestError> = self.query(command).await;
+        let mut reports = self.shared.reports();
+        reports.extend(found.unwrap_or_default());
+        Some(reports.values().cloned().collect())
     }
 
     /// Ends the thread.
@@ -376,16 +376,16 @@ impl Shared {
         Arc::clone(&self.keys.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Has Redis do these as soon as it can. Beyond so many, places that were taken stay so.
+    /// Has Redis do these as soon as it can. Beyond this number, places that were taken stay so.
     fn owe(&self, commands: impl IntoIterator<Item = Command>) {
         let mut owed = self.owed();
         let room = OWED_MAX.saturating_sub(owed.len());
         owed.extend(commands.into_iter().take(room));
     }
 
-    fn told(&self) -> std::sync::MutexGuard<'_, BTreeMap<i64, String>> {
+    fn reports(&self) -> std::sync::MutexGuard<'_, BTreeMap<i64, String>> {
         // No thread leaves it half changed.
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+        self.reports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn owed(&self) -> std::sync::MutexGuard<'_, Vec<Command>> {

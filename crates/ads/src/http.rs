@@ -1,4 +1,4 @@
-//! What is asked over HTTP.
+//! Requests over HTTP.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use axum::routing::{MethodRouter, get, post};
 use serde::Deserialize;
 use tokio::task::{JoinError, spawn_local};
 
-use super::inventory::Audience;
+use super::inventory::Viewer;
 use super::offers::Offer;
 use super::page;
 use super::request_error::RequestError;
@@ -92,9 +92,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Named {
     }
 }
 
-/// What is known of whom an ad is asked for. Other parameters mean nothing here.
+/// What is known of the user that an ad is requested for. Other parameters mean nothing here.
 #[derive(Debug, Deserialize)]
-struct Asked {
+struct AdQuery {
     #[serde(default)]
     user_id: String,
     #[serde(default)]
@@ -106,13 +106,13 @@ struct Asked {
 async fn serve(
     State(state): Ads,
     Named(key): Named,
-    asked: Result<Query<Asked>, QueryRejection>,
+    query: Result<Query<AdQuery>, QueryRejection>,
 ) -> Response {
-    let (user, audience) = match asked_for(asked) {
-        Ok(asked) => asked,
+    let (user, viewer) = match viewer_of(query) {
+        Ok(query) => query,
         Err(fault) => return fault.into_response(),
     };
-    let served = state.serve(&key, &user, audience).await;
+    let served = state.serve(&key, &user, viewer).await;
     // Whose request it was does not depend on whether there was an ad.
     let whose = Extension(LogSubject {
         label: key.into(),
@@ -140,25 +140,25 @@ async fn serve(
 }
 
 /// The user, and what else choosing takes.
-fn asked_for(
-    asked: Result<Query<Asked>, QueryRejection>,
-) -> Result<(String, Audience), RequestError> {
-    let Query(asked) = asked.map_err(|_| {
+fn viewer_of(
+    query: Result<Query<AdQuery>, QueryRejection>,
+) -> Result<(String, Viewer), RequestError> {
+    let Query(query) = query.map_err(|_| {
         RequestError::Invalid("sub_id must be a number, and each name may appear once")
     })?;
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    if asked.user_id.len() > USER_MAX || !asked.user_id.bytes().all(fits) {
+    if query.user_id.len() > USER_MAX || !query.user_id.bytes().all(fits) {
         let rule = "user_id must be at most 64 letters, digits, '-', '_' or '.'";
         return Err(RequestError::Invalid(rule));
     }
-    let country = match asked.country_code.as_deref().unwrap_or("US").as_bytes() {
+    let country = match query.country_code.as_deref().unwrap_or("US").as_bytes() {
         [a, b] if a.is_ascii_alphabetic() && b.is_ascii_alphabetic() => {
             [a.to_ascii_uppercase(), b.to_ascii_uppercase()]
         }
         _ => return Err(RequestError::Invalid("country_code must be two letters")),
     };
-    let audience = Audience::new(country, asked.sub_id.unwrap_or(0));
-    Ok((asked.user_id, audience))
+    let viewer = Viewer::new(country, query.sub_id.unwrap_or(0));
+    Ok((query.user_id, viewer))
 }
 
 async fn impression(State(state): Ads, Named(id): Named) -> Response {
@@ -267,11 +267,11 @@ impl Operations for AdsState {
     }
 
     async fn metrics(self: Arc<Self>) -> Result<String, Response> {
-        let told = match &self.cache {
-            Some(cache) => cache.told().await,
+        let reports = match &self.cache {
+            Some(cache) => cache.reports().await,
             None => None,
         };
-        Ok(page::render(&self, told))
+        Ok(page::render(&self, reports))
     }
 }
 

@@ -13,7 +13,7 @@ use server::Draws;
 const ADS_PER_CAMPAIGN: usize = 50;
 /// Ads of one advertiser.
 const ADS_PER_ADVERTISER: usize = 500;
-/// Of so many ads shown, one is any that may be shown, so that performance becomes known.
+/// Of this number of ads shown, one is any that may be shown, so that performance becomes known.
 const EXPLORE_ONE_IN: u64 = 16;
 /// What is known beforehand of an ad counts as much as having shown it so often.
 const PRIOR_SHOWN: f64 = 100.0;
@@ -24,7 +24,7 @@ const BLOCKED_MAX: u64 = 8;
 /// Numbers that publishers give parts of their traffic are taken modulo this.
 const SUB_IDS: u32 = 128;
 
-/// What an ad asks of those it is shown to, and how it did so far.
+/// What an ad requires of its viewers, and how it did so far.
 #[derive(Debug)]
 struct Ad {
     /// What a conversion pays, in cents.
@@ -80,16 +80,16 @@ pub(super) enum Taste {
 
 /// Who is to be shown an ad.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Audience {
+pub(super) struct Viewer {
     country: u64,
     sub_id: u128,
 }
 
-impl Audience {
+impl Viewer {
     /// `country`: two letters; `sub_id`: a number that the publisher gives to its parts.
-    pub(super) fn new(country: [u8; 2], sub_id: u32) -> Audience {
+    pub(super) fn new(country: [u8; 2], sub_id: u32) -> Viewer {
         let group = Draws::from_keys(&[u64::from(u16::from_be_bytes(country))]).bits() % 64;
-        Audience {
+        Viewer {
             country: 1 << group,
             sub_id: 1 << (sub_id % SUB_IDS),
         }
@@ -149,10 +149,10 @@ impl Inventory {
 
     /// The ad that promises most to who sees it, or now and then another that may be shown; it
     /// counts as shown. `None`: there is none.
-    pub(super) fn choose(&self, list: &List, audience: Audience, offer: u64) -> Option<u32> {
+    pub(super) fn choose(&self, list: &List, viewer: Viewer, offer: u64) -> Option<u32> {
         let mut taste = self.taste(offer);
         loop {
-            let chosen = self.look(list, audience, &mut taste)?;
+            let chosen = self.look(list, viewer, &mut taste)?;
             // Somebody else may have taken the campaign's last place meanwhile; then it is left
             // out of the next look.
             let campaign = &self.campaigns[self.campaign(chosen)];
@@ -189,19 +189,19 @@ impl Inventory {
     }
 
     /// The ad that promises most to who sees it, or another that may be shown; nothing counts by that.
-    pub(super) fn look(&self, list: &List, audience: Audience, taste: &mut Taste) -> Option<u32> {
+    pub(super) fn look(&self, list: &List, viewer: Viewer, taste: &mut Taste) -> Option<u32> {
         let any = match taste {
             Taste::Best => None,
             Taste::Any(draws) => Some(draws),
         };
-        self.find(list, audience, any).map(|ad| ad as u32)
+        self.find(list, viewer, any).map(|ad| ad as u32)
     }
 
-    fn find(&self, list: &List, audience: Audience, mut any: Option<&mut Draws>) -> Option<usize> {
+    fn find(&self, list: &List, viewer: Viewer, mut any: Option<&mut Draws>) -> Option<usize> {
         let (mut best, mut best_score, mut seen) = (None, f64::NEG_INFINITY, 0);
         for step in 0..list.len {
             let number = (list.first + step) % self.ads.len();
-            if !self.may_be_shown(number, list, audience) {
+            if !self.may_be_shown(number, list, viewer) {
                 continue;
             }
             let score = match &mut any {
@@ -224,10 +224,10 @@ impl Inventory {
         best
     }
 
-    fn may_be_shown(&self, number: usize, list: &List, audience: Audience) -> bool {
+    fn may_be_shown(&self, number: usize, list: &List, viewer: Viewer) -> bool {
         let ad = &self.ads[number];
-        ad.countries & audience.country != 0
-            && ad.sub_ids & audience.sub_id != 0
+        ad.countries & viewer.country != 0
+            && ad.sub_ids & viewer.sub_id != 0
             && self.campaigns[number / ADS_PER_CAMPAIGN].load(Ordering::Relaxed)
                 < self.campaign_limit
             && list.blocked.binary_search(&advertiser(number)).is_err()
@@ -276,7 +276,7 @@ impl Inventory {
         }
     }
 
-    /// What was told is not known any more.
+    /// Values reported before are not known any more.
     pub(super) fn forget(&self) {
         for ad in &self.ads {
             ad.shown.store(0, Ordering::Relaxed);
@@ -322,8 +322,8 @@ mod tests {
         long_share: 0.5,
     };
 
-    fn audience() -> Audience {
-        Audience::new(*b"US", 7)
+    fn viewer() -> Viewer {
+        Viewer::new(*b"US", 7)
     }
 
     #[test]
@@ -355,7 +355,7 @@ mod tests {
         for publisher in 0..2_000 {
             let list = inventory.list(&format!("p{publisher}"), None, &lengths);
             assert!(
-                inventory.choose(&list, audience(), publisher).is_some(),
+                inventory.choose(&list, viewer(), publisher).is_some(),
                 "{list:?}"
             );
         }
@@ -366,7 +366,7 @@ mod tests {
         let inventory = Inventory::new(40, 10, 1);
         let list = inventory.list("p", None, &LENGTHS);
         // One campaign for all forty ads.
-        let choose = |offer| inventory.choose(&list, audience(), offer);
+        let choose = |offer| inventory.choose(&list, viewer(), offer);
         let shown: Vec<u32> = (0..30).filter_map(choose).collect();
         assert_eq!(shown.len(), 10);
         // A place that is given back can be taken again.
@@ -387,7 +387,7 @@ mod tests {
         );
         let fits: Vec<u32> = (0..list.len)
             .map(|step| (list.first + step) % 1_000)
-            .filter(|&number| inventory.may_be_shown(number, &list, audience()))
+            .filter(|&number| inventory.may_be_shown(number, &list, viewer()))
             .map(|number| number as u32)
             .collect();
         let good = fits[fits.len() / 2];
@@ -395,7 +395,7 @@ mod tests {
             inventory.converted(good);
         }
         let chosen: Vec<u32> = (0..160)
-            .filter_map(|offer| inventory.choose(&list, audience(), offer))
+            .filter_map(|offer| inventory.choose(&list, viewer(), offer))
             .collect();
         let often = chosen.iter().filter(|&&ad| ad == good).count();
         assert!(often > 120, "{often} of {}", chosen.len());
@@ -405,11 +405,11 @@ mod tests {
     }
 
     #[test]
-    fn what_was_known_is_known_again() {
+    fn an_inventory_keeps_its_counts_after_a_restart() {
         let inventory = Inventory::new(40, 10, 1);
         inventory.recall(3, 10, 2);
         inventory.recall(4_000_000, 1, 1);
         let list = inventory.list("p", None, &LENGTHS);
-        assert_eq!(inventory.choose(&list, audience(), 1), None);
+        assert_eq!(inventory.choose(&list, viewer(), 1), None);
     }
 }

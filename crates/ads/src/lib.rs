@@ -3,7 +3,7 @@
 //! `docs/ads.md` describes it.
 //!
 //! ```text
-//!             ask for an ad ─► list of the publisher ─► filters ─► best by performance ─► offer
+//!             request an ad ─► list of the publisher ─► filters ─► best by performance ─► offer
 //!   clients                                                                                 │
 //!             impression ─► redeem ─► claim ─► convert ─────────────────────────────────────┤
 //!                                                       access log ◄── records, if stored ◄─┘
@@ -74,7 +74,7 @@ pub enum AdsError {
     /// Records cannot be kept there.
     #[error("cannot keep records in {at}")]
     Store {
-        /// The file or server asked for, without its password.
+        /// The file or server that is set, without its password.
         at: String,
         /// Why not.
         source: StoreError,
@@ -82,7 +82,7 @@ pub enum AdsError {
     /// The cache cannot be used.
     #[error("cannot use the cache {at}")]
     Cache {
-        /// The server asked for, without its password.
+        /// The server that is set, without its password.
         at: String,
         /// Why not.
         source: CacheError,
@@ -90,7 +90,7 @@ pub enum AdsError {
     /// The access log cannot be written there.
     #[error("cannot write the access log {}", path.display())]
     Log {
-        /// The file asked for.
+        /// The file that is set.
         path: PathBuf,
         /// Why not.
         source: io::Error,

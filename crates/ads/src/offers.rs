@@ -1,4 +1,4 @@
-//! Ads that were served, for the events that follow: the last so many of them.
+//! Ads that were served, for the events that follow: the last ones.
 
 use super::request_error::RequestError;
 use super::step::Step;
@@ -18,7 +18,7 @@ pub(super) struct Offer {
 
 impl Offer {
     /// Whether it is to be taken this step further now: false where it was, which is the same event once
-    /// more. While it is being taken one further, nobody can tell of that step and of the next.
+    /// more. While it is being taken one further, nobody knows of that step and of the next.
     pub(super) fn is_next(&self, to: Step, is_pending: bool) -> Result<bool, RequestError> {
         match (to as usize).saturating_sub(self.step as usize) {
             0 => Ok(false),
@@ -99,7 +99,7 @@ impl Offers {
         self.find(id).map(|kept| &kept.offer)
     }
 
-    /// Begins to take an offer a step further, and tells by which change where that is new, and not the
+    /// Begins to take an offer a step further, and returns the change if that is new, and not the
     /// same event once more. Until that is [settled](Self::settle) nobody else takes it any further.
     pub(super) fn advance(
         &mut self,
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_told_of_a_step_before_it_is_recorded() {
+    fn a_step_is_reported_after_it_is_recorded() {
         let mut offers = Offers::new(4);
         offers.put(offer(9));
         let (_, change) = offers.advance(9, Step::Impression).unwrap();
@@ -179,7 +179,7 @@ mod tests {
             Err(RequestError::TooEarly { .. })
         ));
         assert_eq!(offers.get(9).unwrap().step, Step::Served);
-        // What was refused did not happen, and happens when it is asked again.
+        // What was refused did not happen, and happens when it is requested again.
         offers.settle(9, Step::Impression, change.unwrap(), false);
         assert!(matches!(
             offers.advance(9, Step::Redeem),

@@ -4,13 +4,13 @@ use super::metrics::FIGURES;
 use super::state::AdsState;
 use server::metrics::Page;
 
-/// What the processes of a group told, or where this one is alone its own numbers.
-fn added_up(state: &AdsState, told: Option<Vec<String>>) -> [u64; FIGURES] {
-    let Some(told) = told else {
+/// The sums of what the processes of a group report, or if this one is alone its own numbers.
+fn added_up(state: &AdsState, reports: Option<Vec<String>>) -> [u64; FIGURES] {
+    let Some(reports) = reports else {
         return state.metrics.numbers();
     };
     let mut all = [0; FIGURES];
-    for text in told {
+    for text in reports {
         for (sum, number) in all.iter_mut().zip(text.split(' ')) {
             *sum += number.parse::<u64>().unwrap_or_default();
         }
@@ -19,7 +19,7 @@ fn added_up(state: &AdsState, told: Option<Vec<String>>) -> [u64; FIGURES] {
 }
 
 /// The figures in Prometheus' text format. Those of a group are of all its processes, but for what waits.
-pub(super) fn render(state: &AdsState, told: Option<Vec<String>>) -> String {
+pub(super) fn render(state: &AdsState, reports: Option<Vec<String>>) -> String {
     let mut page = Page::new("ads");
     let names = [
         ("served_total", "Ads served"),
@@ -33,7 +33,7 @@ pub(super) fn render(state: &AdsState, told: Option<Vec<String>>) -> String {
         ("records_lost_total", "Records that could not be stored"),
         ("connections_total", "Connections opened"),
     ];
-    let all = added_up(state, told);
+    let all = added_up(state, reports);
     for ((name, help), value) in names.iter().zip(all) {
         page.counter(name, help, value);
     }

@@ -45,7 +45,7 @@ pub struct Publishers {
 pub enum AboveOne {
     /// The file is refused.
     Refuse,
-    /// It is taken as 1, and told.
+    /// It is taken as 1, and reported.
     TakeAsOne,
 }
 
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probability_above_one_is_refused_or_told() {
+    fn a_probability_above_one_is_refused_or_reported() {
         let rows = "a,0.5,0,0,0,0\nb,0.5,3.375,0,0,0\n";
         let error = read(rows, AboveOne::Refuse).unwrap_err();
         assert_eq!(error.line, 3);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn errors_name_their_line() {
         for (rows, line, part) in [
             ("", 1, "no publishers"),
             ("a,0.5,0,0,0\n", 2, "5 cells"),

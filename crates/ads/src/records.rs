@@ -71,12 +71,12 @@ impl Records {
                     ads: options.ads as i64,
                 };
                 let lost = move |count| counted.records_lost.add(count);
-                let told = database::Reports {
+                let reports = database::Reports {
                     figures: Arc::clone(&metrics.store),
                     failing: Arc::clone(failing),
                     lost: Box::new(lost),
                 };
-                let (pool, begun, threads) = Pool::start(settings, tables, told)?;
+                let (pool, begun, threads) = Pool::start(settings, tables, reports)?;
                 let mut past = Past::default();
                 if options.cache.is_none() {
                     past.ads = performance(address, options)?;

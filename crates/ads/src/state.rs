@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::AdsError;
 use super::cache::{self, Cache, Taken};
 use super::database::Begun;
-use super::inventory::{Audience, Inventory, Lengths, List};
+use super::inventory::{Inventory, Lengths, List, Viewer};
 use super::metrics::Metrics;
 use super::offers::{Change, Offer, Offers};
 use super::options::AdsOptions;
@@ -26,7 +26,7 @@ use server::{Drain, wall_ms};
 /// How often who waits for another's record looks whether it is there.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// A publisher that was asked for.
+/// A publisher that was requested.
 #[derive(Debug)]
 struct Known {
     key: Arc<str>,
@@ -123,7 +123,7 @@ impl AdsState {
         &self,
         publisher: &str,
         user: &str,
-        audience: Audience,
+        viewer: Viewer,
     ) -> Result<Option<(Offer, u32)>, RequestError> {
         let publisher = self.publisher(publisher)?;
         let id = self.next_offer.fetch_add(1, Ordering::Relaxed);
@@ -134,7 +134,7 @@ impl AdsState {
             user: user.into(),
             step: Step::Served,
         };
-        if !self.take_ad(&publisher.list, audience, &mut offer).await? {
+        if !self.take_ad(&publisher.list, viewer, &mut offer).await? {
             self.metrics.no_ad.add(1);
             return Ok(None);
         }
@@ -157,16 +157,16 @@ impl AdsState {
     async fn take_ad(
         &self,
         list: &List,
-        audience: Audience,
+        viewer: Viewer,
         offer: &mut Offer,
     ) -> Result<bool, RequestError> {
         let Some(cache) = &self.cache else {
-            let chosen = self.inventory.choose(list, audience, offer.id);
+            let chosen = self.inventory.choose(list, viewer, offer.id);
             offer.ad = chosen.unwrap_or_default();
             return Ok(chosen.is_some());
         };
         let mut taste = self.inventory.taste(offer.id);
-        while let Some(ad) = self.inventory.look(list, audience, &mut taste) {
+        while let Some(ad) = self.inventory.look(list, viewer, &mut taste) {
             offer.ad = ad;
             // A campaign that others have shown often enough is left out of the next look.
             if cache.take(offer).await? == Taken::Yes {
@@ -317,7 +317,7 @@ impl AdsState {
         self.store_failing.load(Ordering::Relaxed)
     }
 
-    /// Whether there is a cache, and it cannot be asked.
+    /// Whether there is a cache, and it cannot be reached.
     pub(super) fn cache_failing(&self) -> bool {
         self.cache
             .as_ref()
@@ -398,8 +398,8 @@ fn end_early(records: Records, cache: Option<Cache>, threads: Writing) {
     if let Some(cache) = &cache {
         cache.end();
     }
-    // The embedded store's ends when nobody can ask it any more.
+    // The embedded store's ends when nobody can query it any more.
     drop((records, cache));
-    // Nothing was asked of them yet.
+    // They got no request yet.
     threads.into_iter().for_each(|thread| drop(thread.join()));
 }

@@ -72,7 +72,7 @@ pub enum StoreError {
     Server(#[from] DatabaseError),
     /// A database of something else.
     #[error("it is a database of another program; name a file of this server, or a new one")]
-    Foreign,
+    NotOurs,
     /// Tables of a version that is not known here.
     #[error("its tables have version {found}, and this server knows version {VERSION}")]
     Version {
@@ -101,16 +101,16 @@ impl From<OpenError> for StoreError {
     fn from(why: OpenError) -> Self {
         match why {
             OpenError::Sqlite(error) => Self::Sqlite(error),
-            OpenError::Foreign => Self::Foreign,
+            OpenError::Foreign => Self::NotOurs,
             OpenError::Version(found) => Self::Version { found },
         }
     }
 }
 
-/// What the writer is asked to do.
+/// What the writer is requested to do.
 #[derive(Debug)]
 enum Task {
-    /// Whoever waits for it, where somebody does, is told when it is done.
+    /// Whoever waits for it, where somebody does, is notified when it is done.
     Write(Record, Option<oneshot::Sender<Result<(), RequestError>>>),
     /// Everything before is written; then it ends.
     End,
@@ -200,7 +200,7 @@ impl Store {
     }
 
     /// Reserves numbers for the offers of this process's life, and answers the first: a number that
-    /// somebody was told is not given again, also where its record was lost or the process was killed.
+    /// somebody was given is not given again, also where its record was lost or the process was killed.
     fn reserve(&mut self, offers_max: usize) -> Result<u64, StoreError> {
         let transaction = self.connection.transaction()?;
         let (next, last, last_happened): (i64, i64, i64) = transaction.query_row(
@@ -211,7 +211,7 @@ impl Store {
             |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
         )?;
         let first = next.max(last.max(last_happened).saturating_add(1));
-        // New ones go on behind the last one also by the places in which so many are kept, of which the
+        // New ones go on behind the last one also by the places in which this number is kept, of which the
         // oldest are to be taken first.
         let behind = last.saturating_add(1).saturating_sub(first);
         let first = first.checked_add(behind.rem_euclid(offers_max as i64));
@@ -224,7 +224,7 @@ impl Store {
         Ok(first.cast_unsigned())
     }
 
-    /// Writes records in one transaction, and tells of each whether it is stored: what happens to an
+    /// Writes records in one transaction, and reports of each whether it is stored: what happens to an
     /// offer that was lost is lost with it.
     fn write(&mut self, records: &[&Record]) -> rusqlite::Result<Vec<bool>> {
         let mut stored = Vec::with_capacity(records.len());
@@ -256,7 +256,7 @@ impl Store {
         Ok(stored)
     }
 
-    /// Stores what can be. Tells of each record whether it is, and whether the disk is well.
+    /// Stores what can be. Reports of each record whether it is, and whether the disk is well.
     fn keep(&mut self, records: &[&Record]) -> (Vec<bool>, bool) {
         match self.write(records) {
             Ok(stored) => (stored, true),
@@ -277,7 +277,7 @@ impl Store {
     }
 
     /// Starts the thread that writes, until [`Writer::end`]. `failing` is set as long as the disk
-    /// refuses; `lost` is told how many records that nobody waited for could not be written.
+    /// refuses; `lost` is given how many records that nobody waited for could not be written.
     pub(super) fn start(
         mut self,
         failing: Arc<AtomicBool>,
@@ -313,7 +313,7 @@ impl Store {
         Ok((Writer { tasks }, thread))
     }
 
-    /// Does what the batch says, and empties it. Tells whether the disk is well, and whether the end has
+    /// Does what the batch says, and empties it. Reports whether the disk is well, and whether the end has
     /// come.
     fn carry_out(&mut self, batch: &mut Vec<Task>, lost: impl Fn(u64)) -> (bool, bool) {
         let ended = batch.iter().any(|task| matches!(task, Task::End));
@@ -432,7 +432,7 @@ mod tests {
         assert_eq!(store.past(10).unwrap().first_offer, 1);
         store.keep(&[record(1, Step::Served)].each());
         drop(store);
-        // Whoever was killed may have told any of its numbers.
+        // Whoever was killed may have given out any of its numbers.
         let mut store = open();
         let next = store.past(10).unwrap().first_offer;
         assert!(next > NUMBERS_EACH.cast_unsigned(), "{next}");
@@ -491,7 +491,7 @@ mod tests {
             .unwrap();
         assert!(matches!(
             Store::open(&other, 1, 1),
-            Err(StoreError::Foreign)
+            Err(StoreError::NotOurs)
         ));
         let ours = folder.path().join("ads.sqlite");
         drop(Store::open(&ours, 1, 100).unwrap());
@@ -516,14 +516,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_record_that_cannot_be_stored_is_told_to_who_waits_and_else_counted() {
+    async fn a_record_that_cannot_be_stored_fails_its_waiter_or_is_counted() {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::open(&folder.path().join("ads.sqlite"), 1, 100).unwrap();
         store.keep(&[record(1, Step::Served)].each());
         let failing = Arc::new(AtomicBool::new(false));
-        let (told, lost) = std::sync::mpsc::channel();
+        let (sender, lost) = std::sync::mpsc::channel();
         let (writer, thread) = store
-            .start(Arc::clone(&failing), move |count| told.send(count).unwrap())
+            .start(Arc::clone(&failing), move |count| {
+                sender.send(count).unwrap()
+            })
             .unwrap();
         assert_eq!(
             writer.write(record(1, Step::Served)).await,

@@ -18,7 +18,7 @@ pub(super) const CHANGED: &str = "changed";
 /// Changes so far.
 pub(super) const CHANGES: &str = "changes";
 
-/// What can be asked.
+/// The scripts that Redis runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Script {
     Take,
@@ -132,8 +132,8 @@ impl Script {
         }
     }
 
-    /// What is to be done, with the same names and values, where nobody can tell whether this was, or who
-    /// asked for it does not listen any more: what was begun is taken back, what ends it is done again.
+    /// What is to be done, with the same names and values, if nobody knows whether this was, or the caller
+    /// does not wait any more: what was begun is taken back, what ends it is done again.
     pub(super) fn amends(self) -> Option<Script> {
         match self {
             Script::Take | Script::GiveBack => Some(Script::GiveBack),

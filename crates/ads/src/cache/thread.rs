@@ -1,4 +1,4 @@
-//! The thread that asks Redis, and its connection.
+//! The thread that queries Redis, and its connection.
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -27,7 +27,7 @@ const ADS_MAX: usize = 4096;
 const LOCK_S: u32 = 30;
 /// How long a process waits for that, in looks.
 const LOCK_LOOKS: u32 = 100;
-/// How long figures of a process are kept that tells no more, in seconds.
+/// How long figures of a process are kept that reports no more, in seconds.
 const FIGURES_S: u32 = 3600;
 
 /// The thread's own.
@@ -100,9 +100,9 @@ impl RedisThread {
         true
     }
 
-    /// Asks, and hands the answers on; false when the connection was lost.
+    /// Sends the queries, and hands the answers on; false when the connection was lost.
     fn answer(&mut self, mut batch: Vec<Query>) -> bool {
-        // Who has given up asks for nothing any more, but what was begun is ended.
+        // A caller that gave up wants no answer any more, but what was begun is ended.
         batch.retain(|query| !query.done.is_closed() || query.command.script.must_be());
         let message = message(batch.iter().map(|query| &query.command));
         let answers: Result<Vec<Value>, RedisError> = match &mut self.connection {
@@ -142,7 +142,7 @@ impl RedisThread {
         true
     }
 
-    /// Does what is owed. What cannot be told now stays, for twice is as good as once.
+    /// Does what is owed. What cannot be sent now stays, for twice is as good as once.
     fn settle(&mut self) -> Result<(), RedisError> {
         let Some(connection) = &mut self.connection else {
             return Ok(());
@@ -166,7 +166,7 @@ impl RedisThread {
         }
     }
 
-    /// Makes the connection anew, however long that takes; false at the end.
+    /// Connects again, however long that takes; false at the end.
     fn connect_again(&mut self) -> bool {
         let mut pause = 0;
         loop {
@@ -187,7 +187,7 @@ impl RedisThread {
 
     fn open(&mut self) -> Result<(), Reason> {
         let settings = &self.shared.settings;
-        let told = |error: RedisError| match error.is_timeout() {
+        let reported = |error: RedisError| match error.is_timeout() {
             true => "no answer in time".to_owned(),
             false => settings.address.redis_problem(&error),
         };
@@ -195,12 +195,15 @@ impl RedisThread {
         let client = client.map_err(|error| error.to_string())?;
         let mut connection = client
             .get_connection_with_timeout(settings.wait)
-            .map_err(told)?;
+            .map_err(reported)?;
         connection
             .set_read_timeout(Some(settings.wait))
             .and_then(|()| connection.set_write_timeout(Some(settings.wait)))
-            .map_err(told)?;
-        let keys = Arc::new(Keys::of(settings, &run(&mut connection).map_err(told)?));
+            .map_err(reported)?;
+        let keys = Arc::new(Keys::for_run(
+            settings,
+            &run(&mut connection).map_err(reported)?,
+        ));
         self.put_back(&mut connection, &keys)?;
         *self
             .shared
@@ -222,13 +225,14 @@ impl RedisThread {
     }
 
     /// Sees that Redis has the counts; where it has not, one process puts them back and the others wait.
-    /// One that began anew may have old ones, so that its run stands in the mark.
+    /// One that was restarted may have old ones, so that its run stands in the mark.
     fn put_back(&self, connection: &mut Connection, keys: &Keys) -> Result<(), Reason> {
         let settings = &self.shared.settings;
-        let told = |error: RedisError| settings.address.redact(&error.to_string());
+        let redacted = |error: RedisError| settings.address.redact(&error.to_string());
         let (mark, lock) = (keys.name(MARK), keys.name("lock"));
         for _ in 0..LOCK_LOOKS {
-            let found: Option<String> = cmd("GET").arg(&mark).query(connection).map_err(told)?;
+            let found: Option<String> =
+                cmd("GET").arg(&mark).query(connection).map_err(redacted)?;
             if found.as_ref() == Some(&keys.mark) {
                 return Ok(());
             }
@@ -239,7 +243,7 @@ impl RedisThread {
                 .arg("EX")
                 .arg(LOCK_S)
                 .query(connection)
-                .map_err(told)?;
+                .map_err(redacted)?;
             if ours.is_some() {
                 let put = self.put_counts(connection, keys);
                 // What cannot be removed goes by itself.
@@ -257,7 +261,7 @@ impl RedisThread {
             inventory,
             ..
         } = &*self.shared;
-        let told = |error: RedisError| settings.address.redact(&error.to_string());
+        let redacted = |error: RedisError| settings.address.redact(&error.to_string());
         let known = database::connect(&settings.store, settings.wait)
             .and_then(|mut sql| database::performance(&mut *sql))
             .map_err(|trouble| format!("the database cannot be read: {trouble}"))?;
@@ -266,7 +270,7 @@ impl RedisThread {
         for what in super::scripts::COUNTS {
             clean.arg(name(what));
         }
-        clean.exec(connection).map_err(told)?;
+        clean.exec(connection).map_err(redacted)?;
         let mut change = 0_i64;
         for some in known.chunks(ADS_MAX) {
             let mut message = pipe();
@@ -286,7 +290,7 @@ impl RedisThread {
                     .arg(*converted);
                 message.cmd("ZADD").arg(name(CHANGED)).arg(change).arg(*ad);
             }
-            message.exec(connection).map_err(told)?;
+            message.exec(connection).map_err(redacted)?;
         }
         // With the mark the counts are whole.
         pipe()
@@ -297,10 +301,10 @@ impl RedisThread {
             .arg(name(MARK))
             .arg(&keys.mark)
             .exec(connection)
-            .map_err(told)
+            .map_err(redacted)
     }
 
-    /// Takes over what others did to ads, and tells and hears figures.
+    /// Takes over what others did to ads, and exchanges figures.
     fn refresh(&mut self) -> Result<(), RedisError> {
         let Some(connection) = &mut self.connection else {
             return Ok(());
@@ -347,11 +351,11 @@ impl RedisThread {
                 break;
             }
         }
-        self.tell_figures()
+        self.report_figures()
     }
 
     /// Processes of one server add up what they count: a request for metrics reaches any of them.
-    fn tell_figures(&mut self) -> Result<(), RedisError> {
+    fn report_figures(&mut self) -> Result<(), RedisError> {
         let (Some(connection), Some(group)) = (&mut self.connection, &self.shared.settings.group)
         else {
             return Ok(());
@@ -370,7 +374,7 @@ impl RedisThread {
             .cmd("HGETALL")
             .arg(&name)
             .query(connection)?;
-        self.shared.told().extend(all);
+        self.shared.reports().extend(all);
         Ok(())
     }
 }
@@ -385,11 +389,11 @@ fn now() -> Instant {
 
 /// The name of the run that Redis is in, which it draws at each start.
 fn run(connection: &mut Connection) -> Result<String, RedisError> {
-    let told: String = cmd("INFO").arg("server").query(connection)?;
-    let run = told
+    let text: String = cmd("INFO").arg("server").query(connection)?;
+    let run = text
         .lines()
         .find_map(|thread| thread.strip_prefix("run_id:"));
-    // Without it nobody can tell whether the counts are as new as the database.
+    // Without it nobody knows whether the counts are as new as the database.
     let why = (redis::ErrorKind::UnexpectedReturnType, "INFO has no run_id");
     run.map(str::to_owned).ok_or_else(|| why.into())
 }
@@ -445,7 +449,7 @@ mod tests {
     use crate::cache::scripts::Script;
 
     #[test]
-    fn refusing_ends_in_time_though_questions_never_do() {
+    fn refusing_ends_in_time_though_queries_never_do() {
         let (sending, queries) = sync_channel(16);
         let (waiting, over) = (AtomicUsize::new(0), AtomicBool::new(false));
         std::thread::scope(|scope| {

@@ -1,7 +1,7 @@
 //! Connections to a database, each on a thread of its own, which blocks as it likes.
 //!
 //! Requests hand over what is to be done, and wait for it as long as they may. A connection that is
-//! lost is restored, at once and then ever more seldom; while there is none, who waits is refused.
+//! lost is restored, at once and then ever more rarely; while there is none, who waits is refused.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -39,7 +39,7 @@ pub(crate) struct Settings {
     pub(crate) address: ServerAddress,
     /// Connections, at least 1.
     pub(crate) connections: usize,
-    /// How long a request waits for what it asked, and a connection for an answer.
+    /// How long a request waits for what it requested, and a connection for an answer.
     pub(crate) wait: Duration,
     /// Whether requests wait for their records. Each is a transaction of its own then.
     pub(crate) sync: bool,
@@ -47,7 +47,7 @@ pub(crate) struct Settings {
     pub(crate) alone: bool,
 }
 
-/// Where a pool tells how it does.
+/// Where a pool reports its state.
 pub(crate) struct Reports {
     pub(crate) figures: Arc<LinkFigures>,
     /// Set as long as records cannot be stored.
@@ -56,7 +56,7 @@ pub(crate) struct Reports {
     pub(crate) lost: Box<dyn Fn(u64) + Send + Sync>,
 }
 
-/// Whoever asked is reports.
+/// The caller is.
 type Done<T> = oneshot::Sender<Result<T, RequestError>>;
 
 #[derive(Debug)]
@@ -156,7 +156,7 @@ impl Pool {
         })
     }
 
-    /// Who has waited long enough is gone; what was asked is then not begun.
+    /// Who has waited long enough is gone; the query is then not begun.
     async fn wait<T>(
         &self,
         done: oneshot::Receiver<Result<T, RequestError>>,
@@ -270,7 +270,7 @@ impl PoolThread {
         }
     }
 
-    /// Makes the connection anew, however long that takes; false when there is nothing left to make it
+    /// Connects again, however long that takes; false when there is nothing left to make it
     /// for.
     fn connect_again(&mut self) -> bool {
         let mut pause = PAUSE_FIRST;
@@ -280,7 +280,7 @@ impl PoolThread {
                 return true;
             }
             if self.shared.reports.figures.open.load(Ordering::Relaxed) == 0 {
-                self.tell(false);
+                self.report(false);
             }
             for _ in 0..pause {
                 self.shared.refuse();
@@ -308,7 +308,7 @@ impl PoolThread {
             .open
             .fetch_add(1, Ordering::Relaxed);
         self.shared.reports.figures.renewed.add(1);
-        self.tell(true);
+        self.report(true);
         true
     }
 
@@ -324,7 +324,7 @@ impl PoolThread {
     }
 
     /// Does something with the connection; one that was lost, for it had long been idle or its server
-    /// began anew, is restored once.
+    /// was restarted, is restored once.
     fn attempt<T>(
         &mut self,
         mut what: impl FnMut(&mut dyn Sql) -> Result<T, SqlError>,
@@ -392,21 +392,21 @@ impl PoolThread {
     /// Who watches whether records can be stored may keep all of them away until they can.
     fn try_out(&mut self) {
         let tried = self.attempt(tables::try_out);
-        self.tell(tried.is_ok());
+        self.report(tried.is_ok());
     }
 
-    fn tell(&self, is_well: bool) {
+    fn report(&self, is_well: bool) {
         let failing = &self.shared.reports.failing;
         failing.store(!is_well, Ordering::Relaxed);
     }
 
     fn write(&mut self, records: &[Record]) -> Result<(), SqlError> {
         let mut written = self.attempt(|sql| tables::write(sql, records));
-        // Stored before a connection was lost that could not tell so any more.
+        // Stored before a connection was lost that could not report it any more.
         if records.len() == 1 && written == Err(SqlError::Duplicate) {
             written = Ok(());
         }
-        self.tell(written.is_ok());
+        self.report(written.is_ok());
         written
     }
 }

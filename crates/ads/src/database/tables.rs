@@ -26,7 +26,7 @@ const HOLD_PAUSE: Duration = Duration::from_millis(50);
 /// Offers of one process are numbered from its own number times this.
 const OFFERS_EACH: i64 = 1 << 40;
 
-/// The mark comes last: what was broken off before it is not taken for whole.
+/// The mark comes last: a write that was interrupted before it is not taken for complete.
 const MAKE: [&str; 4] = [
     "CREATE TABLE ads_offers (id BIGINT NOT NULL PRIMARY KEY, publisher VARCHAR(64) NOT NULL,
         visitor VARCHAR(64) NOT NULL, ad INTEGER NOT NULL)",
@@ -43,12 +43,12 @@ const MAKE: [&str; 4] = [
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DatabaseError {
-    /// It cannot be reached, or does not do what is asked.
+    /// It cannot be reached, or does not do what is requested.
     #[error("{0}")]
     Sql(String),
     /// There are tables of something else.
     #[error("it has tables of another program; name an empty database")]
-    Foreign,
+    NotOurs,
     /// Tables of a version that is not known here.
     #[error("its tables have version {found}, and this server knows version {VERSION}")]
     Version {
@@ -122,10 +122,10 @@ impl Tables {
             Err(_) => return self.make(sql),
         };
         let Some(row) = found.first() else {
-            return Err(DatabaseError::Foreign);
+            return Err(DatabaseError::NotOurs);
         };
         if text(row, 0)? != MARK {
-            return Err(DatabaseError::Foreign);
+            return Err(DatabaseError::NotOurs);
         }
         let (version, seed, ads) = (int(row, 1)?, int(row, 2)?, int(row, 3)?);
         if version != VERSION {
@@ -140,7 +140,7 @@ impl Tables {
     fn make(self, sql: &mut dyn Sql) -> Result<(), DatabaseError> {
         let tables = sql.rows(Dialect::for_kind(sql.kind()).count_tables, &[])?;
         if tables.first().map(|row| int(row, 0)).transpose()? != Some(0) {
-            return Err(DatabaseError::Foreign);
+            return Err(DatabaseError::NotOurs);
         }
         for table in MAKE {
             sql.plain(table)?;
@@ -180,7 +180,7 @@ pub(super) fn begin(
     if !alone {
         sql.rows(Dialect::for_kind(sql.kind()).unlock, &[])?;
     }
-    let row = rows.first().ok_or(DatabaseError::Foreign)?;
+    let row = rows.first().ok_or(DatabaseError::NotOurs)?;
     let process = int(row, 2)?;
     let first_offer = process
         .checked_mul(OFFERS_EACH)
@@ -314,7 +314,7 @@ fn fill(sql: &mut dyn Sql, records: &[Record]) -> Result<(), SqlError> {
     insert(sql, "ads_performance (ad, step, total)", &totals, 3, add)
 }
 
-/// Inserts rows of so many columns each.
+/// Inserts rows of this number of columns each.
 fn insert(
     sql: &mut dyn Sql,
     into: &str,

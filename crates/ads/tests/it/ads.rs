@@ -52,7 +52,7 @@ impl Network {
     }
 
     /// Status and headers' text of a request without a body, or with a form.
-    async fn ask(&self, method: &str, target: &str) -> (u16, String) {
+    async fn request(&self, method: &str, target: &str) -> (u16, String) {
         let form = if method == "POST" { "a=1" } else { "" };
         let request = format!(
             "{method} {target} HTTP/1.1\r\nHost: x\r\nUser-Agent: test\r\n\
@@ -104,13 +104,13 @@ async fn convert(network: &Network, ad: &Value) -> Vec<u16> {
         ad["advertiser"].as_str().unwrap(),
     );
     let impression = network
-        .ask("GET", &format!("/offers/{id}/impression.gif"))
+        .request("GET", &format!("/offers/{id}/impression.gif"))
         .await;
-    let redeem = network.ask("POST", ad["url"].as_str().unwrap()).await;
-    let claim = network.ask("GET", location(&redeem.1)).await;
+    let redeem = network.request("POST", ad["url"].as_str().unwrap()).await;
+    let claim = network.request("GET", location(&redeem.1)).await;
     assert_eq!(get(network.address, location(&claim.1)).await.0, 200);
     let target = format!("/advertisers/{advertiser}/convert.gif?offer_id={id}");
-    let converted = network.ask("GET", &target).await;
+    let converted = network.request("GET", &target).await;
     [impression, redeem, claim, converted]
         .map(|(status, _)| status)
         .to_vec()
@@ -123,14 +123,14 @@ async fn an_offer_goes_from_the_ad_to_the_conversion() {
     let id = ad["offer_id"].as_str().unwrap();
     // What comes too early is refused, and nothing is counted.
     assert_eq!(
-        network.ask("POST", ad["url"].as_str().unwrap()).await.0,
+        network.request("POST", ad["url"].as_str().unwrap()).await.0,
         409
     );
     assert_eq!(convert(&network, &ad).await, [200, 302, 302, 200]);
     // The same once more is answered and not counted again.
     assert_eq!(
         network
-            .ask("GET", &format!("/offers/{id}/impression.gif"))
+            .request("GET", &format!("/offers/{id}/impression.gif"))
             .await
             .0,
         200
@@ -180,7 +180,7 @@ async fn invalid_requests_are_explained() {
         ("/publishers/known/api/", 200),
         ("/publishers/known/api/", 204),
     ] {
-        let (found, text) = network.ask("GET", target).await;
+        let (found, text) = network.request("GET", target).await;
         assert_eq!(found, status, "{target}");
         assert_eq!(
             text.contains(r#"{"error":{"code":"#),
@@ -195,7 +195,7 @@ async fn invalid_requests_are_explained() {
         ("HEAD", "/offers/0000000000000001/claim/", "get"),
         ("HEAD", "/offers/0000000000000001/redeem/", "post"),
     ] {
-        let (status, text) = network.ask(method, target).await;
+        let (status, text) = network.request(method, target).await;
         assert_eq!(status, 405, "{method} {target}");
         assert!(text.contains(&format!("\nallow: {allowed}\r")), "{text}");
     }
@@ -238,7 +238,7 @@ async fn records_survive_a_restart_however_they_are_written() {
         let id = second["offer_id"].as_str().unwrap();
         assert_eq!(
             network
-                .ask("GET", &format!("/offers/{id}/impression.gif"))
+                .request("GET", &format!("/offers/{id}/impression.gif"))
                 .await
                 .0,
             200
@@ -253,7 +253,10 @@ async fn records_survive_a_restart_however_they_are_written() {
         let network = Network::start(stored()).await;
         // Its impression is known, and so the next event is not too early.
         assert_eq!(
-            network.ask("POST", second["url"].as_str().unwrap()).await.0,
+            network
+                .request("POST", second["url"].as_str().unwrap())
+                .await
+                .0,
             302
         );
         let third = network.ad("p1", "u3").await;
@@ -271,8 +274,8 @@ async fn lines_of(path: &Path, format: LogFormat) -> Vec<String> {
     let network = Network::start(options).await;
     let ad = network.ad("p1", "u-1").await;
     assert_eq!(convert(&network, &ad).await, [200, 302, 302, 200]);
-    assert_eq!(network.ask("GET", "/nowhere?q=%22x%22").await.0, 404);
-    assert_eq!(network.ask("HEAD", "/offers/1/claim/").await.0, 405);
+    assert_eq!(network.request("GET", "/nowhere?q=%22x%22").await.0, 404);
+    assert_eq!(network.request("HEAD", "/offers/1/claim/").await.0, 405);
     assert_eq!(get(network.address, "/healthz").await.0, 200);
     assert_eq!(network.stop().await.lines_dropped, 0);
     let text = std::fs::read_to_string(path).unwrap();
@@ -337,7 +340,7 @@ async fn requests_without_an_ad_are_logged_too() {
     let network = Network::start(options).await;
     for (user, status) in [("u-1", 200), ("u-2", 204)] {
         let target = format!("/publishers/p1/api/?user_id={user}");
-        assert_eq!(network.ask("GET", &target).await.0, status);
+        assert_eq!(network.request("GET", &target).await.0, status);
     }
     network.stop().await;
     let text = std::fs::read_to_string(path).unwrap();
