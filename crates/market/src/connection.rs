@@ -188,7 +188,7 @@ pub(crate) async fn answer_relay(state: &Arc<MarketState>, message: &str) -> Res
         return no_relay();
     };
     let (frames, subscription) = match demand {
-        Demand::Ask { user, joined, text } => {
+        Demand::Request { user, joined, text } => {
             let mut connection = Connection {
                 joined: joined.filter(|&game| state.plays(game)),
                 ..Connection::new(user)
@@ -225,7 +225,7 @@ pub(crate) fn no_relay() -> Response {
         count: 0,
         good: false,
         subscription: SubscriptionChange::Keep,
-        end: Some((CloseCode::Policy, "this door is for relays")),
+        end: Some((CloseCode::Policy, "only relays may connect here")),
     }
 }
 

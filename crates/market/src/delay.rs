@@ -15,7 +15,7 @@ pub(crate) struct Delay {
     delay: Duration,
     share: f64,
     seed: u64,
-    asked: AtomicU64,
+    requests: AtomicU64,
 }
 
 impl Delay {
@@ -24,7 +24,7 @@ impl Delay {
             delay: options.delay,
             share: options.delay_share,
             seed: options.seed,
-            asked: AtomicU64::new(0),
+            requests: AtomicU64::new(0),
         }
     }
 
@@ -36,7 +36,7 @@ impl Delay {
     }
 
     fn strikes(&self) -> bool {
-        let number = self.asked.fetch_add(1, Ordering::Relaxed);
+        let number = self.requests.fetch_add(1, Ordering::Relaxed);
         Draws::skipping(self.seed, number).unit() < self.share
     }
 }

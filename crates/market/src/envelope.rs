@@ -1,8 +1,8 @@
 //! What relays and the API say to each other: texts whose first line says what the rest is.
 //!
 //! ```text
-//! relay → API   ask =ann g1⏎{"op":"predict",…}     API → relay   g1 good⏎{"re":"predict",…}
-//!               ask #5f.17 -⏎{"op":"join",…}                     g1 good⏎{"re":"join",…}
+//! relay → API   request =ann g1⏎{"op":"predict",…}     API → relay   g1 good⏎{"re":"predict",…}
+//!               request #5f.17 -⏎{"op":"join",…}                     g1 good⏎{"re":"join",…}
 //!               close #5f.17                                     - good⏎
 //!               watch g1                                         - good⏎, then what is published, as it is
 //! ```
@@ -27,7 +27,7 @@ pub(crate) const HEAD_MAX: usize = 128;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Demand<'a> {
     /// A request of a user who is in this game.
-    Ask {
+    Request {
         user: User,
         joined: Option<GameId>,
         text: &'a str,
@@ -82,7 +82,7 @@ impl<'a> Demand<'a> {
         let (head, text) = message.split_once('\n').unwrap_or((message, ""));
         let words: Vec<&str> = head.splitn(4, ' ').collect();
         match words[..] {
-            ["ask", name, id] => Some(Self::Ask {
+            ["request", name, id] => Some(Self::Request {
                 user: user(name)?,
                 joined: game(id)?,
                 text,
@@ -100,8 +100,8 @@ impl<'a> Demand<'a> {
     /// As it is sent.
     pub(crate) fn text(&self) -> String {
         match self {
-            Self::Ask { user, joined, text } => {
-                format!("ask {} {}\n{text}", Word(user), shown(*joined))
+            Self::Request { user, joined, text } => {
+                format!("request {} {}\n{text}", Word(user), shown(*joined))
             }
             Self::Close { user } => format!("close {}", Word(user)),
             Self::Watch { game } => format!("watch {game}"),
@@ -156,12 +156,12 @@ mod tests {
         let named = User::Named("ann".into());
         let relayed = User::Relayed("5f.17".into());
         let all = [
-            Demand::Ask {
+            Demand::Request {
                 user: named,
                 joined: Some(GameId(2)),
                 text: "{\"op\":\n\"games\"}",
             },
-            Demand::Ask {
+            Demand::Request {
                 user: relayed.clone(),
                 joined: None,
                 text: "",
@@ -191,13 +191,13 @@ mod tests {
         let long = format!("close #{}", "x".repeat(65));
         for bad in [
             "",
-            "ask",
-            "ask =ann",
-            "ask ann g1\n{}",
-            "ask =a\u{e4} g1\n{}",
-            "ask = g1\n{}",
-            "ask =ann g0\n{}",
-            "ask =ann g1 g2\n{}",
+            "request",
+            "request =ann",
+            "request ann g1\n{}",
+            "request =a\u{e4} g1\n{}",
+            "request = g1\n{}",
+            "request =ann g0\n{}",
+            "request =ann g1 g2\n{}",
             "watch -",
             "close",
             "close =ann",

@@ -119,14 +119,14 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_tells_the_same_story() {
+    fn the_same_seed_gives_the_same_events() {
         assert_eq!(story(7, 1), story(7, 1));
         assert_ne!(story(7, 1), story(8, 1));
         assert_ne!(story(7, 1)[0].0, story(7, 2)[0].0);
     }
 
     #[test]
-    fn goals_come_at_the_mean_asked_for() {
+    fn goals_come_at_the_mean_that_is_set() {
         let events = story(1, 1);
         let count = |outcome| events.iter().filter(|(_, e)| e.outcome == outcome).count() as f64;
         let goals = count(Outcome::Home) + count(Outcome::Away);

@@ -87,9 +87,9 @@ pub struct MarketOptions {
     pub events_max: usize,
     /// Distributions that a slow reader may miss in a row before it is disconnected.
     pub missed_max: u32,
-    /// Connections that were silent for so long are pinged; `None`: never.
+    /// Connections that were silent for this time are pinged; `None`: never.
     pub ping_after: Option<Duration>,
-    /// Connections that were silent for so long, despite pings, are closed; `None`: never.
+    /// Connections that were silent for this time, despite pings, are closed; `None`: never.
     pub idle_timeout: Option<Duration>,
     /// A fault, for testing comparisons of runs: so much later is a share of the requests
     /// answered; at most a minute, by default zero.

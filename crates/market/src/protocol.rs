@@ -32,7 +32,7 @@ pub(crate) struct Request<'a> {
     pub(crate) amount: Option<u64>,
 }
 
-/// A request that could not be read, with what could be told of it for the reply.
+/// A request that could not be read, with the fields that could be read, for the reply.
 #[derive(Debug)]
 pub(crate) struct Unreadable {
     pub(crate) op: Option<String>,
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn unreadable_requests_keep_what_can_be_told() {
+    fn errors_of_unreadable_requests_keep_their_readable_fields() {
         let cases = [
             ("", None, None, "malformed"),
             ("{\"op\":", None, None, "malformed"),

@@ -131,7 +131,7 @@ impl Relay {
         let next = async |mut left: Left| Some((left.recv().await?, left));
         let close = async |user| {
             let close = Demand::Close { user };
-            while self.upstreams[place].ask(&close, self.wait).await.is_err() {
+            while self.upstreams[place].send(&close, self.wait).await.is_err() {
                 tokio::time::sleep(CLOSE_PAUSE).await;
             }
             self.leaving.fetch_sub(1, Ordering::Relaxed);
@@ -143,7 +143,7 @@ impl Relay {
     async fn pass_on(&self, mut relayed: Relayed, text: &str) -> (Relayed, Response) {
         self.requests.add(1);
         relayed.to_close = matches!(relayed.user, User::Relayed(_));
-        let demand = Demand::Ask {
+        let demand = Demand::Request {
             user: relayed.user.clone(),
             joined: relayed.joined,
             text,
@@ -151,7 +151,7 @@ impl Relay {
         let answered = match self.least_loaded() {
             Some(place) => {
                 relayed.carried_by = place;
-                self.upstreams[place].ask(&demand, self.wait).await
+                self.upstreams[place].send(&demand, self.wait).await
             }
             None => Err(upstream::UpstreamError::Away),
         };

@@ -94,16 +94,16 @@ impl Service for MarketState {
         text: &str,
     ) -> Handled<Peer> {
         let (state, text) = (Arc::clone(self), text.to_owned());
-        let mut asking = Box::pin(async move {
+        let mut request = Box::pin(async move {
             let response = match &mut peer {
                 Peer::User(connection) => connection.handle(&state, &text).await,
                 Peer::Relay => connection::answer_relay(&state, &text).await,
             };
             (peer, response)
         });
-        match poll_once(asking.as_mut()) {
+        match poll_once(request.as_mut()) {
             Poll::Ready((peer, response)) => Handled::Now(peer, response),
-            Poll::Pending => Handled::Later(asking),
+            Poll::Pending => Handled::Later(request),
         }
     }
 

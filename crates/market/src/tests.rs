@@ -264,7 +264,7 @@ async fn an_account_is_closed_though_its_owner_was_gone_before_it_was_open() {
         let mut fan = scene.connect().await;
         say(&mut fan, JOIN).await;
         scene.received(1).await;
-        // A reset, of which the market hears though it does not read.
+        // A reset, which the market notices though it does not read.
         sockopt::set_socket_linger(fan.get_ref(), Some(Duration::ZERO)).unwrap();
         drop(fan);
         while scene.state.metrics.connections.closed.get() < 1 {

@@ -1,4 +1,4 @@
-//! What the market's store is asked to do, and what comes back.
+//! Requests to the market's store, and its answers.
 
 use bus::model::{GameId, Outcome, Pool, PoolId, Score, User};
 

@@ -21,7 +21,7 @@ use server::websocket::frames;
 
 /// Requests that may wait for one connection.
 const WAITING_MAX: usize = 4_096;
-/// Requests that are under way on one connection: of one beyond them that is given up, the API hears nothing.
+/// Requests that are under way on one connection: of one beyond them that is given up, the API gets no notice.
 const UNDER_WAY_MAX: usize = 64;
 /// How much longer a connection may be silent while requests are under way on it: the API reads nothing, pings
 /// among it, while it works, which may take its own wait.
@@ -86,7 +86,7 @@ impl Upstream {
     }
 
     /// Sends a request, and waits this long.
-    pub(super) async fn ask(
+    pub(super) async fn send(
         &self,
         demand: &Demand<'_>,
         wait: Duration,
@@ -137,7 +137,7 @@ pub(super) async fn keep_open(
     }
 }
 
-/// A WebSocket to the API's door for relays.
+/// A WebSocket to the API's listener for relays.
 async fn connect(address: &str, wait: Duration) -> Result<WebSocketStream<TcpStream>, Ended> {
     let connecting = async {
         let stream = TcpStream::connect(address).await.map_err(|_| Ended)?;
@@ -269,7 +269,7 @@ async fn send(
     sent.map_err(|_| Ended)?.map_err(|_| Ended)
 }
 
-/// How long nothing was heard of a peer that must give a sign of life now and then.
+/// How long nothing came from a peer that must give a sign of life now and then.
 struct Silence {
     since: Instant,
     ticks: tokio::time::Interval,
@@ -333,8 +333,8 @@ mod tests {
         }
     }
 
-    fn ask(text: &str) -> Demand<'_> {
-        Demand::Ask {
+    fn demand(text: &str) -> Demand<'_> {
+        Demand::Request {
             user: User::Named("ann".into()),
             joined: None,
             text,
@@ -342,11 +342,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_gave_up_behind_slow_requests_is_not_served() {
+    async fn a_request_that_was_given_up_in_the_queue_is_not_sent() {
         let (upstream, mut api) = connected(Duration::from_secs(20)).await;
-        let (old, new) = (ask("old"), ask("new"));
+        let (old, new) = (demand("old"), demand("new"));
         let short = Duration::from_millis(200);
-        let answers = join_all((0..UNDER_WAY_MAX + 36).map(|_| upstream.ask(&old, short))).await;
+        let answers = join_all((0..UNDER_WAY_MAX + 36).map(|_| upstream.send(&old, short))).await;
         assert!(
             answers
                 .iter()
@@ -360,7 +360,7 @@ mod tests {
             assert!(next(&mut api).await.ends_with("new"));
             api.send(Message::text("- good\nyes")).await.unwrap();
         };
-        let (answered, ()) = tokio::join!(upstream.ask(&new, Duration::from_secs(20)), answer);
+        let (answered, ()) = tokio::join!(upstream.send(&new, Duration::from_secs(20)), answer);
         assert_eq!(answered.unwrap().text, "yes");
     }
 
@@ -368,8 +368,8 @@ mod tests {
     async fn an_api_that_works_on_a_request_may_be_silent_for_longer() {
         let wait = Duration::from_secs(1);
         let (upstream, mut api) = connected(wait).await;
-        let first = ask("first");
-        assert_eq!(upstream.ask(&first, wait).await, Err(UpstreamError::Late));
+        let first = demand("first");
+        assert_eq!(upstream.send(&first, wait).await, Err(UpstreamError::Late));
         // Pings are not answered meanwhile.
         sleep(wait * 6 / 10).await;
         assert!(upstream.is_open());

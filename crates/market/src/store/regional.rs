@@ -48,11 +48,11 @@ pub(crate) struct Regional {
     alone_max: Duration,
     /// How long one waits until a pool was copied that is known to be settled.
     follow_max: Duration,
-    /// By game: the open pool in the ledger, with the owner's distribution as it was heard last.
+    /// By game: the open pool in the ledger, with the owner's distribution as it was received last.
     open: Vec<Mutex<Option<Pool>>>,
     /// By game: the open pool as it was announced.
     announced: Vec<AtomicU64>,
-    heard: Mutex<Instant>,
+    last_news: Mutex<Instant>,
     /// Accepted predictions that the owner has not decided, about.
     undecided: AtomicU64,
     /// Something was accepted, or may have been settled.
@@ -88,7 +88,7 @@ impl Regional {
             follow_max,
             open: (0..games).map(|_| Mutex::new(None)).collect(),
             announced: (0..games).map(|_| AtomicU64::new(0)).collect(),
-            heard: Mutex::new(now()),
+            last_news: Mutex::new(now()),
             undecided: AtomicU64::new(0),
             news: Notify::new(),
             metrics: RegionalMetrics::default(),
@@ -100,7 +100,7 @@ impl Regional {
         self.news.notify_one();
     }
 
-    /// Hears that a pool is open in a game. Until the ledger has copied the one before, predictions wait: they would
+    /// Learns that a pool is open in a game. Until the ledger has copied the one before, predictions wait: they would
     /// be accepted for a pool that is settled, or be refused for one that is open.
     pub(crate) fn announce(&self, game: GameId, open: PoolId) {
         let place = game.index().filter(|place| *place < self.open.len());
@@ -184,7 +184,10 @@ impl Regional {
     /// Copies pools that the owner has settled, and remembers the distributions of those that are open.
     async fn copy_settled(&self) -> Result<(), StoreError> {
         let open = self.owner_sql.open_pools().await?;
-        *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = now();
+        *self
+            .last_news
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = now();
         let caught_up = join_all(open.iter().map(|pool| self.catch_up(*pool))).await;
         caught_up.into_iter().collect()
     }
@@ -243,10 +246,13 @@ impl Regional {
             .unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// How long the owner has not been heard of.
+    /// How long nothing came from the owner.
     fn alone(&self) -> Duration {
-        let heard = *self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        now().saturating_duration_since(heard)
+        let last_news = *self
+            .last_news
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        now().saturating_duration_since(last_news)
     }
 
     /// The pool with the owner's distribution, if it is open.
@@ -299,7 +305,7 @@ impl Regional {
         let alone = u64::try_from(self.alone().as_millis()).unwrap_or(u64::MAX);
         page.gauge(
             "ledger_alone_ms",
-            "Milliseconds since the owner was heard of",
+            "Milliseconds since the last message of the owner",
             alone,
         );
     }
@@ -364,7 +370,7 @@ impl Store for Regional {
     fn predict<'a>(&'a self, prediction: &'a Prediction) -> Answer<'a, Verdict> {
         Box::pin(async move {
             if self.alone() > self.alone_max {
-                let why = "the owner of the pools has not been heard of for too long";
+                let why = "the owner of the pools has not answered for too long";
                 return Err(StoreError::Unavailable(why.to_owned()));
             }
             if self.undecided.load(Ordering::Relaxed) >= OUTBOX_MAX {

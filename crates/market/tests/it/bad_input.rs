@@ -65,7 +65,7 @@ async fn bad_requests_are_answered_and_the_connection_stays() {
         ),
     ];
     for (request, re, code) in &cases {
-        let reply = fan.ask(request).await;
+        let reply = fan.request(request).await;
         assert_eq!(
             (&reply["re"], &reply["error"]["code"]),
             (re, &json!(code)),
@@ -74,13 +74,13 @@ async fn bad_requests_are_answered_and_the_connection_stays() {
         assert!(!reply["error"]["message"].as_str().unwrap().is_empty());
     }
     let deep = format!(r#"{{"op":"games","id":{}"#, "[".repeat(3_000));
-    assert_eq!(fan.ask(&deep).await["error"]["code"], "malformed");
+    assert_eq!(fan.request(&deep).await["error"]["code"], "malformed");
     fan.socket
         .send(Message::binary(vec![1, 2, 3]))
         .await
         .unwrap();
     assert_eq!(fan.json().await["error"]["code"], "binary");
-    assert_eq!(fan.ask(r#"{"op":"games"}"#).await["re"], "games");
+    assert_eq!(fan.request(r#"{"op":"games"}"#).await["re"], "games");
     let bad = market.metric("market_bad_requests_total").await;
     assert_eq!(bad, cases.len() as f64 + 2.0);
 }
@@ -96,10 +96,10 @@ async fn an_overdraft_is_refused_and_moves_nothing() {
             "re": "predict", "accepted": false, "reason": "balance", "pool": "p1",
             "balance": 100_000,
         });
-        assert_eq!(fan.ask(&request).await, refused);
+        assert_eq!(fan.request(&request).await, refused);
     }
     let all = fan
-        .ask(r#"{"op":"predict","pool":"p1","option":"home","amount":100000}"#)
+        .request(r#"{"op":"predict","pool":"p1","option":"home","amount":100000}"#)
         .await;
     assert_eq!(
         (&all["accepted"], &all["balance"]),
@@ -115,7 +115,7 @@ async fn too_many_bad_requests_close_the_connection() {
     let market = Market::start(options).await;
     let mut fan = market.connect().await;
     for _ in 0..3 {
-        assert_eq!(fan.ask("?").await["error"]["code"], "malformed");
+        assert_eq!(fan.request("?").await["error"]["code"], "malformed");
     }
     assert_eq!(u16::from(fan.close_code().await), 1008);
 }

@@ -99,7 +99,7 @@ async fn the_closing_handshake() {
         (None, None),
     ] {
         let mut fan = market.connect().await;
-        fan.ask(r#"{"op":"join","game":"g1"}"#).await;
+        fan.request(r#"{"op":"join","game":"g1"}"#).await;
         fan.socket.send(Message::Close(sent)).await.unwrap();
         let Message::Close(answer) = fan.message().await else {
             panic!("no close frame");
@@ -120,10 +120,10 @@ async fn the_closing_handshake() {
 async fn peers_that_just_leave_are_noticed() {
     let market = Market::start(calm()).await;
     let mut staying = market.connect().await;
-    staying.ask(r#"{"op":"join","game":"g1"}"#).await;
+    staying.request(r#"{"op":"join","game":"g1"}"#).await;
     for half_message in [false, true] {
         let mut fan = market.connect().await;
-        fan.ask(r#"{"op":"join","game":"g1"}"#).await;
+        fan.request(r#"{"op":"join","game":"g1"}"#).await;
         if half_message {
             fan.socket.get_mut().write_all(&[0x81, 0xfe]).await.unwrap();
         }
@@ -134,7 +134,7 @@ async fn peers_that_just_leave_are_noticed() {
     }
     // The one who stays gets what it should.
     staying
-        .ask(r#"{"op":"predict","pool":"p1","option":"home","amount":7}"#)
+        .request(r#"{"op":"predict","pool":"p1","option":"home","amount":7}"#)
         .await;
     assert_eq!(staying.news("distribution").await["total"], 7);
 }

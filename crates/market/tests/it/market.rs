@@ -11,7 +11,7 @@ use crate::support::{Market, calm};
 async fn a_visit_from_games_to_a_prediction() {
     let market = Market::start(calm()).await;
     let mut fan = market.connect().await;
-    let games = fan.ask(r#"{"op":"games"}"#).await;
+    let games = fan.request(r#"{"op":"games"}"#).await;
     assert_eq!(games["re"], "games");
     assert_eq!(games["games"].as_array().unwrap().len(), 4);
     let first = &games["games"][0];
@@ -20,13 +20,13 @@ async fn a_visit_from_games_to_a_prediction() {
         (&json!("g1"), &json!({"home": 0, "away": 0}))
     );
 
-    let joined = fan.ask(r#"{"op":"join","game":"g1"}"#).await;
+    let joined = fan.request(r#"{"op":"join","game":"g1"}"#).await;
     assert_eq!(
         joined,
         json!({"re": "join", "game": "g1", "balance": 100_000})
     );
 
-    let pools = fan.ask(r#"{"op":"pools","game":"g1"}"#).await;
+    let pools = fan.request(r#"{"op":"pools","game":"g1"}"#).await;
     let expected = json!({
         "re": "pools",
         "pools": [{
@@ -38,13 +38,13 @@ async fn a_visit_from_games_to_a_prediction() {
     assert_eq!(pools, expected);
 
     let predicted = fan
-        .ask(r#"{"op":"predict","pool":"p1","option":"home","amount":30,"id":[7]}"#)
+        .request(r#"{"op":"predict","pool":"p1","option":"home","amount":30,"id":[7]}"#)
         .await;
     let expected =
         json!({"re": "predict", "id": [7], "accepted": true, "pool": "p1", "balance": 99_970});
     assert_eq!(predicted, expected);
     assert_eq!(
-        fan.ask(r#"{"op":"leave"}"#).await,
+        fan.request(r#"{"op":"leave"}"#).await,
         json!({"re": "leave", "game": "g1"})
     );
 }
@@ -54,9 +54,9 @@ async fn distributions_reach_subscribers_of_the_game_alone() {
     let market = Market::start(calm()).await;
     let mut fan = market.connect().await;
     let mut other = market.connect().await;
-    fan.ask(r#"{"op":"join","game":"g1"}"#).await;
-    other.ask(r#"{"op":"join","game":"g2"}"#).await;
-    fan.ask(r#"{"op":"predict","pool":"p1","option":"away","amount":5}"#)
+    fan.request(r#"{"op":"join","game":"g1"}"#).await;
+    other.request(r#"{"op":"join","game":"g2"}"#).await;
+    fan.request(r#"{"op":"predict","pool":"p1","option":"away","amount":5}"#)
         .await;
     let news = fan.news("distribution").await;
     assert_eq!((&news["game"], &news["pool"]), (&json!("g1"), &json!("p1")));
@@ -74,16 +74,16 @@ async fn distributions_reach_subscribers_of_the_game_alone() {
 
     // The other game's first message is its own.
     other
-        .ask(r#"{"op":"predict","pool":"p2","option":"none","amount":1}"#)
+        .request(r#"{"op":"predict","pool":"p2","option":"none","amount":1}"#)
         .await;
     assert_eq!(other.news("distribution").await["game"], "g2");
 
     // Who moves to another game, or leaves, gets nothing more of the old one.
-    fan.ask(r#"{"op":"join","game":"g3"}"#).await;
+    fan.request(r#"{"op":"join","game":"g3"}"#).await;
     other
-        .ask(r#"{"op":"predict","pool":"p1","option":"home","amount":1}"#)
+        .request(r#"{"op":"predict","pool":"p1","option":"home","amount":1}"#)
         .await;
-    fan.ask(r#"{"op":"predict","pool":"p3","option":"home","amount":1}"#)
+    fan.request(r#"{"op":"predict","pool":"p3","option":"home","amount":1}"#)
         .await;
     assert_eq!(fan.news("distribution").await["game"], "g3");
 }
@@ -96,7 +96,7 @@ async fn distributions_are_filled_up_and_answers_held_up() {
     let market = Market::start(options).await;
     let mut fan = market.connect().await;
     let sent_at = tokio::time::Instant::now();
-    fan.ask(r#"{"op":"join","game":"g1"}"#).await;
+    fan.request(r#"{"op":"join","game":"g1"}"#).await;
     assert!(sent_at.elapsed() >= Duration::from_millis(20));
     fan.send(r#"{"op":"predict","pool":"p1","option":"away","amount":5}"#)
         .await;
@@ -120,15 +120,15 @@ async fn goals_settle_pools_and_winners_are_paid() {
         let mut fan = market
             .connect_to(&format!("/v1/stream?user={option}"))
             .await;
-        fan.ask(r#"{"op":"join","game":"g1"}"#).await;
+        fan.request(r#"{"op":"join","game":"g1"}"#).await;
         fans.push((fan, option));
     }
     let mut settled = Vec::new();
     while settled.len() < 5 {
         for (fan, option) in &mut fans {
-            let pools = fan.ask(r#"{"op":"pools","game":"g1"}"#).await;
+            let pools = fan.request(r#"{"op":"pools","game":"g1"}"#).await;
             let pool = pools["pools"][0]["id"].as_str().unwrap();
-            fan.ask(&format!(
+            fan.request(&format!(
                 r#"{{"op":"predict","pool":"{pool}","option":"{option}","amount":1}}"#
             ))
             .await;
@@ -145,7 +145,7 @@ async fn goals_settle_pools_and_winners_are_paid() {
     // A settled pool is closed, and the reply says which one is open.
     let late = fans[0]
         .0
-        .ask(r#"{"op":"predict","pool":"p1","option":"home","amount":1}"#)
+        .request(r#"{"op":"predict","pool":"p1","option":"home","amount":1}"#)
         .await;
     assert_eq!(
         (&late["accepted"], &late["reason"]),
@@ -164,14 +164,14 @@ async fn an_account_belongs_to_a_name_or_goes_with_its_connection() {
     let market = Market::start(calm()).await;
     let predict = r#"{"op":"predict","pool":"p1","option":"home","amount":100}"#;
     let mut ann = market.connect_to("/v1/stream?user=ann").await;
-    assert_eq!(ann.ask(predict).await["balance"], 99_900);
+    assert_eq!(ann.request(predict).await["balance"], 99_900);
     drop(ann);
     let mut ann = market.connect_to("/v1/stream?user=ann").await;
-    assert_eq!(ann.ask(predict).await["balance"], 99_800);
+    assert_eq!(ann.request(predict).await["balance"], 99_800);
 
     let mut nobody = market.connect().await;
     assert_eq!(
-        nobody.ask(r#"{"op":"join","game":"g1"}"#).await["balance"],
+        nobody.request(r#"{"op":"join","game":"g1"}"#).await["balance"],
         100_000
     );
     assert_eq!(market.metric("market_money_expected").await, 200_000.0);
@@ -192,11 +192,11 @@ async fn several_threads_with_their_own_files_share_one_market() {
     let mut fans = Vec::new();
     for _ in 0..24 {
         let mut fan = market.connect().await;
-        fan.ask(r#"{"op":"join","game":"g1"}"#).await;
+        fan.request(r#"{"op":"join","game":"g1"}"#).await;
         fans.push(fan);
     }
     fans[0]
-        .ask(r#"{"op":"predict","pool":"p1","option":"home","amount":9}"#)
+        .request(r#"{"op":"predict","pool":"p1","option":"home","amount":9}"#)
         .await;
     for fan in &mut fans {
         assert_eq!(fan.news("distribution").await["total"], 9);
@@ -232,14 +232,14 @@ async fn full_lists_have_each_prediction() {
     (options.pools, options.distribution) = (Listing::Full, Listing::Full);
     let market = Market::start(options).await;
     let mut ann = market.connect_to("/v1/stream?user=ann").await;
-    ann.ask(r#"{"op":"join","game":"g1"}"#).await;
+    ann.request(r#"{"op":"join","game":"g1"}"#).await;
     for amount in [3, 4] {
         let predict =
             format!(r#"{{"op":"predict","pool":"p1","option":"away","amount":{amount}}}"#);
-        ann.ask(&predict).await;
+        ann.request(&predict).await;
     }
     let placed = |id: u64, amount: u64| json!({"id": id, "user": "ann", "pool": "p1", "option": "away", "amount": amount});
-    let pools = ann.ask(r#"{"op":"pools","game":"g1"}"#).await;
+    let pools = ann.request(r#"{"op":"pools","game":"g1"}"#).await;
     assert_eq!(
         pools["pools"][0]["predictions"],
         json!([placed(1, 3), placed(2, 4)])
@@ -258,7 +258,7 @@ async fn each_prediction_is_broadcast_if_distributions_are_not_batched() {
     options.batch = Duration::from_secs(1_000);
     let market = Market::start(options).await;
     let mut fan = market.connect().await;
-    fan.ask(r#"{"op":"join","game":"g1"}"#).await;
+    fan.request(r#"{"op":"join","game":"g1"}"#).await;
     for count in 1..=20 {
         fan.send(r#"{"op":"predict","pool":"p1","option":"home","amount":1}"#)
             .await;
@@ -281,7 +281,7 @@ async fn a_recorded_match_is_replayed() {
     options.speed = 200.0;
     let market = Market::start(options).await;
     let mut fan = market.connect().await;
-    fan.ask(r#"{"op":"join","game":"g1"}"#).await;
+    fan.request(r#"{"op":"join","game":"g1"}"#).await;
     assert_eq!(
         fan.news("goal").await["score"],
         json!({"home": 0, "away": 1})

@@ -71,7 +71,7 @@ async fn a_head_that_is_too_long_is_for_the_http_server() {
 }
 
 #[tokio::test]
-async fn who_takes_too_long_over_it_is_given_up() {
+async fn a_connection_that_takes_too_long_to_open_is_closed() {
     let mut options = calm();
     options.opening_timeout = Duration::from_millis(40);
     let market = Market::start(options).await;
@@ -85,7 +85,7 @@ async fn who_takes_too_long_over_it_is_given_up() {
     }
     assert_eq!(market.metric("market_opening_timeouts_total").await, 2.0);
     // WebSockets may take their time.
-    assert_eq!(fan.ask(r#"{"op":"leave"}"#).await["re"], "leave");
+    assert_eq!(fan.request(r#"{"op":"leave"}"#).await["re"], "leave");
 }
 
 #[tokio::test]

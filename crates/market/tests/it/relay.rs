@@ -81,28 +81,28 @@ async fn a_relay_answers_as_the_market_does() {
     let mut ann = relay.connect_to("/v1/stream?user=ann").await;
     let mut bob = relay.connect().await;
     let joined = json!({"re": "join", "game": "g1", "balance": 100_000});
-    assert_eq!(ann.ask(JOIN).await, joined);
-    assert_eq!(bob.ask(JOIN).await, joined);
+    assert_eq!(ann.request(JOIN).await, joined);
+    assert_eq!(bob.request(JOIN).await, joined);
     let predict = r#"{"op":"predict","pool":"p1","option":"home","amount":30,"id":[7]}"#;
     let accepted =
         json!({"re": "predict", "id": [7], "accepted": true, "pool": "p1", "balance": 99_970});
-    assert_eq!(ann.ask(predict).await, accepted);
+    assert_eq!(ann.request(predict).await, accepted);
     for fan in [&mut ann, &mut bob] {
         assert_eq!(fan.news("distribution").await["total"], 30);
     }
     // The game that a user is in is known from one request to the next.
     let left = json!({"re": "leave", "game": "g1"});
-    assert_eq!(bob.ask(r#"{"op":"leave"}"#).await, left);
+    assert_eq!(bob.request(r#"{"op":"leave"}"#).await, left);
     let left = json!({"re": "leave", "game": null});
-    assert_eq!(bob.ask(r#"{"op":"leave"}"#).await, left);
+    assert_eq!(bob.request(r#"{"op":"leave"}"#).await, left);
     // Mistakes are answered, and counted by the relay.
-    assert_eq!(bob.ask("{").await["error"]["code"], "malformed");
+    assert_eq!(bob.request("{").await["error"]["code"], "malformed");
     assert_eq!(relay.metric("market_bad_requests_total").await, 1.0);
     assert_eq!(market.metric("market_bad_requests_total").await, 0.0);
 
     // A named user is the same everywhere, and one without a name goes with the connection.
     let mut direct = market.connect_to("/v1/stream?user=ann").await;
-    assert_eq!(direct.ask(JOIN).await["balance"], 99_970);
+    assert_eq!(direct.request(JOIN).await["balance"], 99_970);
     assert_eq!(market.metric("market_money_expected").await, 200_000.0);
     drop(bob);
     soon(async {
@@ -119,8 +119,8 @@ async fn a_cut_line_fails_requests_and_nothing_is_done_twice() {
     let (address, cut) = line(market.address).await;
     let relay = relay(address).await;
     let mut fan = relay.connect_to("/v1/stream?user=ann").await;
-    fan.ask(JOIN).await;
-    assert_eq!(fan.ask(PREDICT).await["accepted"], true);
+    fan.request(JOIN).await;
+    assert_eq!(fan.request(PREDICT).await["accepted"], true);
     assert_eq!(fan.news("distribution").await["total"], 1);
 
     cut.send(true).unwrap();
@@ -128,7 +128,7 @@ async fn a_cut_line_fails_requests_and_nothing_is_done_twice() {
     // The first waits; once the silence is noticed, others fail at once.
     for id in 0..3 {
         let request = PREDICT.replace('}', &format!(",\"id\":{id}}}"));
-        let reply = soon(fan.ask(&request)).await;
+        let reply = soon(fan.request(&request)).await;
         assert_eq!(
             (&reply["re"], &reply["id"]),
             (&json!("predict"), &json!(id))
@@ -159,7 +159,7 @@ async fn a_cut_line_fails_requests_and_nothing_is_done_twice() {
         total <= answered + unanswered,
         "{total} of {answered} and {unanswered}"
     );
-    let balance = fan.ask(JOIN).await["balance"].as_u64().unwrap();
+    let balance = fan.request(JOIN).await["balance"].as_u64().unwrap();
     assert_eq!(balance, 100_000 - total);
 }
 
@@ -168,7 +168,7 @@ async fn settled<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin>(
     fan: &mut Client<S>,
 ) -> u64 {
     loop {
-        let reply = fan.ask(PREDICT).await;
+        let reply = fan.request(PREDICT).await;
         if reply["accepted"] == true {
             return 2;
         }
@@ -178,7 +178,7 @@ async fn settled<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin>(
 }
 
 #[tokio::test]
-async fn only_relays_may_use_their_door() {
+async fn only_relays_may_use_their_listener() {
     let market = Market::start(calm()).await;
     let mut stranger = market.connect_to("/v1/relay").await;
     stranger.send(JOIN).await;
@@ -192,7 +192,7 @@ async fn an_account_is_closed_though_the_line_was_cut_when_its_user_left() {
     let (address, cut) = line(market.address).await;
     let relay = relay(address).await;
     let mut fan = relay.connect().await;
-    fan.ask(JOIN).await;
+    fan.request(JOIN).await;
     assert_eq!(market.metric("market_money_expected").await, 100_000.0);
     cut.send(true).unwrap();
     soon(async {

@@ -8,7 +8,7 @@ use crate::support::{Market, calm, get};
 async fn reads_show_what_the_stream_shows() {
     let market = Market::start(calm()).await;
     let mut fan = market.connect().await;
-    fan.ask(r#"{"op":"predict","pool":"p2","option":"none","amount":4}"#)
+    fan.request(r#"{"op":"predict","pool":"p2","option":"none","amount":4}"#)
         .await;
     let read = async |target: &str| {
         let (status, body) = get(market.address, target).await;
@@ -16,12 +16,15 @@ async fn reads_show_what_the_stream_shows() {
     };
     let (status, games) = read("/v1/games").await;
     assert_eq!(status, 200);
-    assert_eq!(games["games"], fan.ask(r#"{"op":"games"}"#).await["games"]);
+    assert_eq!(
+        games["games"],
+        fan.request(r#"{"op":"games"}"#).await["games"]
+    );
     assert_eq!(read("/v1/games/g2").await, (200, games["games"][1].clone()));
     let (_, pools) = read("/v1/games/g2/pools").await;
     assert_eq!(
         pools["pools"],
-        fan.ask(r#"{"op":"pools","game":"g2"}"#).await["pools"]
+        fan.request(r#"{"op":"pools","game":"g2"}"#).await["pools"]
     );
     assert_eq!(
         pools["pools"][0]["distribution"],

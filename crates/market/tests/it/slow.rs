@@ -9,11 +9,11 @@ async fn everyone_gets_the_same_message_once() {
     // Several lots.
     for _ in 0..150 {
         let mut fan = market.connect().await;
-        fan.ask(JOIN).await;
+        fan.request(JOIN).await;
         fans.push(fan);
     }
     for total in 1..=3 {
-        fans[0].ask(PREDICT).await;
+        fans[0].request(PREDICT).await;
         let mut stamps = Vec::new();
         for fan in &mut fans {
             // Whatever came before was taken: nothing comes twice.
@@ -49,9 +49,9 @@ async fn everyone_gets_the_same_message_once() {
 async fn a_reader_that_catches_up_has_missed_only_old_distributions() {
     let market = Market::start(for_slow_readers()).await;
     let mut slow = market.connect().await;
-    slow.ask(JOIN).await;
+    slow.request(JOIN).await;
     let mut fan = market.connect().await;
-    fan.ask(JOIN).await;
+    fan.request(JOIN).await;
 
     let superseded = async || market.metric("market_distributions_superseded_total").await;
     fall_behind_and_catch_up(&mut slow, &mut fan, superseded).await;

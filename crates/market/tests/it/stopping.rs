@@ -15,7 +15,7 @@ async fn a_stop_closes_everything_with_a_reason() {
     let market = Market::start(calm()).await;
     let address = market.address;
     let mut fan = market.connect().await;
-    fan.ask(r#"{"op":"join","game":"g1"}"#).await;
+    fan.request(r#"{"op":"join","game":"g1"}"#).await;
     // A connection that never says anything, and after it, so that both are accepted, an HTTP
     // connection that is kept alive.
     let mut silent = TcpStream::connect(address).await.unwrap();
@@ -76,14 +76,14 @@ async fn slow_readers_are_disconnected_and_counted() {
     let mut fan = market.connect().await;
     let work = async {
         while market.metric("market_slow_disconnects_total").await < 1.0 {
-            fan.ask(r#"{"op":"predict","pool":"p1","option":"home","amount":1}"#)
+            fan.request(r#"{"op":"predict","pool":"p1","option":"home","amount":1}"#)
                 .await;
         }
     };
     soon(work).await;
     assert!(market.metric("market_distributions_superseded_total").await >= 3.0);
     // Others are not disturbed, and the slow one is really gone.
-    assert_eq!(fan.ask(r#"{"op":"leave"}"#).await["re"], "leave");
+    assert_eq!(fan.request(r#"{"op":"leave"}"#).await["re"], "leave");
     soon(flooding).await.unwrap();
     while market.metric("market_connections").await > 1.0 {
         tokio::task::yield_now().await;

@@ -99,7 +99,7 @@ impl Stopping {
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
     /// Sends a request and returns the reply to it; pushed messages are skipped.
-    pub(crate) async fn ask(&mut self, request: &str) -> Value {
+    pub(crate) async fn request(&mut self, request: &str) -> Value {
         self.send(request).await;
         loop {
             let message = self.json().await;
@@ -146,7 +146,7 @@ pub(crate) async fn fall_behind_and_catch_up<S: AsyncRead + AsyncWrite + Unpin>(
                 slow.socket.get_mut().flush().await.unwrap();
             }
             requests += 10;
-            fan.ask(PREDICT).await;
+            fan.request(PREDICT).await;
             predicted += 1;
         }
     };

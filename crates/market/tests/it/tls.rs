@@ -100,11 +100,11 @@ async fn websockets_and_plain_http_have_tls() {
     options.games = 500;
     let market = secure.start(options).await;
     let mut fan = secure.open(&market).await;
-    assert_eq!(fan.ask(JOIN).await["game"], "g1");
-    let games = fan.ask(r#"{"op":"games"}"#).await;
+    assert_eq!(fan.request(JOIN).await["game"], "g1");
+    let games = fan.request(r#"{"op":"games"}"#).await;
     assert_eq!(games["games"].as_array().unwrap().len(), 500);
     let predict = r#"{"op":"predict","pool":"p1","option":"home","amount":7}"#;
-    assert_eq!(fan.ask(predict).await["accepted"], true);
+    assert_eq!(fan.request(predict).await["accepted"], true);
     assert_eq!(fan.news("distribution").await["total"], 7);
     let hello = secure.get(&market, "/hello").await;
     assert!(hello.starts_with("HTTP/1.1 200 "), "{hello}");
@@ -168,7 +168,7 @@ async fn handshakes_that_are_late_or_wrong_end() {
         secure.metric(&market, "market_tls_failures_total").await,
         3.0
     );
-    assert_eq!(fan.ask(r#"{"op":"leave"}"#).await["re"], "leave");
+    assert_eq!(fan.request(r#"{"op":"leave"}"#).await["re"], "leave");
 }
 
 #[tokio::test]
@@ -179,11 +179,11 @@ async fn everyone_gets_the_same_message_once_by_tls() {
     // Several lots.
     for _ in 0..150 {
         let mut fan = secure.open(&market).await;
-        fan.ask(JOIN).await;
+        fan.request(JOIN).await;
         fans.push(fan);
     }
     for total in 1..=5 {
-        fans[0].ask(PREDICT).await;
+        fans[0].request(PREDICT).await;
         for fan in &mut fans {
             let news = fan.json().await;
             assert_eq!(
@@ -200,9 +200,9 @@ async fn a_slow_reader_by_tls_catches_up() {
     let secure = Secure::new();
     let market = secure.start(for_slow_readers()).await;
     let mut slow = secure.open(&market).await;
-    slow.ask(JOIN).await;
+    slow.request(JOIN).await;
     let mut fan = secure.open(&market).await;
-    fan.ask(JOIN).await;
+    fan.request(JOIN).await;
     let superseded = async || {
         let name = "market_distributions_superseded_total";
         secure.metric(&market, name).await
@@ -225,7 +225,7 @@ async fn readers_that_read_nothing_are_given_up_by_tls() {
     options.broadcast_size = 1 << 18;
     let market = secure.start(options).await;
     let mut slow = secure.open(&market).await;
-    slow.ask(JOIN).await;
+    slow.request(JOIN).await;
     let mut fan = secure.open(&market).await;
     let given_up = async {
         while secure
@@ -233,7 +233,7 @@ async fn readers_that_read_nothing_are_given_up_by_tls() {
             .await
             < 1.0
         {
-            fan.ask(PREDICT).await;
+            fan.request(PREDICT).await;
         }
     };
     soon(given_up).await;

@@ -208,7 +208,7 @@ async fn a_slow_writer_does_not_put_an_older_pool_back() {
     let Some(redis) = Redis::start() else { return };
     let inner = Counting::new(2);
     let (slow, other) = (open(&redis, &inner), open(&redis, &inner));
-    let held = inner.gate.acquire_many(READERS_MAX).await.unwrap();
+    let held = inner.permits.acquire_many(READERS_MAX).await.unwrap();
     let reading = async { published(&slow).await };
     let settling = async {
         while inner.reads() == 0 {

@@ -82,7 +82,7 @@ impl Sql {
         limit: Limit,
         answer: &Result<T, StoreError>,
     ) -> bool {
-        let counts = role.metrics(&self.metrics).of(call);
+        let counts = role.metrics(&self.metrics).call(call);
         let took = limit.start.elapsed();
         let is_late = took >= limit.wait;
         counts.calls.add(1);

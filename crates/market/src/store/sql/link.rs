@@ -121,7 +121,7 @@ impl Target {
     }
 }
 
-/// A connection that is renewed when it was lost, at once and then ever more seldom.
+/// A connection that is renewed when it was lost, at once and then ever more rarely.
 pub(super) struct Link {
     target: Target,
     /// How long its statements may take.
@@ -244,7 +244,7 @@ impl Link {
             let mut session = Session {
                 sql: &mut **sql,
                 deadline,
-                counts: self.target.role.metrics(&self.target.metrics).of(call),
+                counts: self.target.role.metrics(&self.target.metrics).call(call),
                 open: false,
                 sent: false,
             };

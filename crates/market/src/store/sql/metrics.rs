@@ -114,7 +114,7 @@ pub(crate) struct ServerMetrics {
 
 impl ServerMetrics {
     /// What one kind of call did.
-    pub(crate) fn of(&self, call: Call) -> &CallMetrics {
+    pub(crate) fn call(&self, call: Call) -> &CallMetrics {
         &self.calls[call as usize]
     }
 
@@ -188,7 +188,7 @@ impl ServerMetrics {
             self.lost.get(),
         );
         for call in Call::ALL {
-            let counts = self.of(call);
+            let counts = self.call(call);
             let call = call.name();
             page.counters([
                 (

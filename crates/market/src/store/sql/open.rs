@@ -58,7 +58,7 @@ const LEDGER_TABLES: [&str; 4] = [
     "CREATE TABLE IF NOT EXISTS market_outbox (id BIGINT NOT NULL PRIMARY KEY) {engine}",
     "CREATE TABLE IF NOT EXISTS market_refunds (id BIGINT NOT NULL PRIMARY KEY, account BIGINT NOT NULL,
         amount BIGINT NOT NULL CHECK (amount > 0)) {engine}",
-    "CREATE TABLE IF NOT EXISTS market_untold (account BIGINT NOT NULL PRIMARY KEY,
+    "CREATE TABLE IF NOT EXISTS market_unreported (account BIGINT NOT NULL PRIMARY KEY,
         amount BIGINT NOT NULL) {engine}",
 ];
 /// What a store has that owns the pools of ledgers: their predictions, and the ledgers. The last one says that all

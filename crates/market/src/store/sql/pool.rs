@@ -15,7 +15,7 @@ use crate::transactions::StoreError;
 
 /// Calls that may wait for a connection.
 const WAITING_MAX: usize = 16 * 1024;
-/// A connection that was idle for so long is checked.
+/// A connection that was idle for this time is checked.
 const IDLE: Duration = Duration::from_secs(1);
 
 /// A call that waits: it is run on a connection, or is dropped, which refuses it.

@@ -54,10 +54,10 @@ async fn the_client_of_openssl_is_served() {
     let run = |more: &[&str], command, input: &str| {
         tokio::task::block_in_place(|| client(&secure, port, more, command, input))
     };
-    let ask = |more: &[&str], input: &str| run(more, None, input);
+    let openssl = |more: &[&str], input: &str| run(more, None, input);
     let request = "GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     for version in ["-tls1_2", "-tls1_3"] {
-        let answer = ask(&[version, "-quiet", "-alpn", "h2,http/1.1"], request);
+        let answer = openssl(&[version, "-quiet", "-alpn", "h2,http/1.1"], request);
         assert!(answer.contains("HTTP/1.1 200 OK"), "{answer}");
         assert!(answer.contains("\r\n\r\nok\n"), "{answer}");
     }
@@ -66,7 +66,7 @@ async fn the_client_of_openssl_is_served() {
         &["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"][..],
         &["-alpn", "h2"],
     ] {
-        let answer = ask(more, request);
+        let answer = openssl(more, request);
         assert!(!answer.contains("HTTP/1.1 200"), "{answer}");
     }
     // Another handshake within the connection ends it.
@@ -76,6 +76,6 @@ async fn the_client_of_openssl_is_served() {
     // New keys are made on request.
     let answer = run(&["-tls1_3"], Some(("K", "KEYUPDATE")), request);
     assert!(answer.contains("HTTP/1.1 200 OK"), "{answer}");
-    let answer = ask(&["-quiet"], request);
+    let answer = openssl(&["-quiet"], request);
     assert!(answer.contains("HTTP/1.1 200 OK"), "{answer}");
 }

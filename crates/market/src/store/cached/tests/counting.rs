@@ -17,7 +17,7 @@ pub(super) struct Counting {
     inner: Memory,
     reads: AtomicU64,
     /// Lets answers about open pools out.
-    pub(super) gate: Semaphore,
+    pub(super) permits: Semaphore,
 }
 
 impl Counting {
@@ -25,7 +25,7 @@ impl Counting {
         Arc::new(Self {
             inner: Memory::new(games, 1_000_000, 0),
             reads: AtomicU64::new(0),
-            gate: Semaphore::new(READERS_MAX as usize),
+            permits: Semaphore::new(READERS_MAX as usize),
         })
     }
 
@@ -64,7 +64,7 @@ impl Store for Counting {
         self.count();
         Box::pin(async move {
             let pool = self.inner.open_pool(game).await;
-            drop(self.gate.acquire().await);
+            drop(self.permits.acquire().await);
             pool
         })
     }

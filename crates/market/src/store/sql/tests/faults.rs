@@ -130,7 +130,7 @@ fn reads_go_to_the_replica_except_those_that_must_be_up_to_date() {
             (Call::OpenPool, 1, 0),
             (Call::Predict, 1, 0),
         ] {
-            let found = [&metrics.master, &metrics.replica].map(|server| server.of(call));
+            let found = [&metrics.master, &metrics.replica].map(|server| server.call(call));
             assert_eq!(
                 found.map(|counts| counts.statements.get()),
                 [at_master, at_replica],

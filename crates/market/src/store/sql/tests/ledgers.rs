@@ -309,7 +309,7 @@ fn money_is_conserved_whatever_is_lost_or_repeated() {
 }
 
 #[test]
-fn what_comes_too_late_is_paid_back_and_said_once() {
+fn late_predictions_are_paid_back_and_reported_once() {
     for mut world in World::each() {
         let predict = Act::Predict {
             region: 0,

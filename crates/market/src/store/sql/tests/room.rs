@@ -16,7 +16,7 @@ fn a_full_store_refuses_new_accounts_only_and_counts_for_nobody_else() {
             accounts.room = Room::new(3);
             database.run("DELETE FROM market_predictions");
             database.run("DELETE FROM market_accounts");
-            let trips = || store.metrics().master.of(Call::Predict).statements.get();
+            let trips = || store.metrics().master.call(Call::Predict).statements.get();
             let predict = async |name: &str| {
                 let first = prediction(&named(name), 1, Outcome::Home, 1);
                 store.predict(&first).await
@@ -68,7 +68,7 @@ fn accounts_are_counted_in_blocks_where_ids_are_high() {
             store
                 .metrics()
                 .master
-                .of(Call::OpenAccount)
+                .call(Call::OpenAccount)
                 .statements
                 .get()
         };
@@ -96,7 +96,7 @@ fn accounts_of_many_are_closed_together() {
             }
             store.open_account(&named("stays")).await.unwrap();
             store.close_accounts(&users).await.unwrap();
-            let trips = store.metrics().master.of(Call::CloseAccount);
+            let trips = store.metrics().master.call(Call::CloseAccount);
             assert_eq!(trips.statements.get(), 2);
             let money = store.audit().await.unwrap();
             assert_eq!((money.balances, money.withdrawn), (1000, 300_000));

@@ -15,7 +15,7 @@ fn calls_take_the_round_trips_that_are_documented() {
                 ..database.options()
             });
             let store = store.unwrap();
-            let trips = |call| store.metrics().master.of(call).statements.get();
+            let trips = |call| store.metrics().master.call(call).statements.get();
             run(async {
                 let user = named("someone");
                 store.open_account(&user).await.unwrap();

@@ -26,9 +26,9 @@ BEGIN
             INSERT INTO market_outbox (id) VALUES (last_insert_id());
             SET v_verdict = 1, v_balance = v_balance - p_amount;
         END IF;
-        SELECT coalesce(sum(amount), 0) INTO v_returned FROM market_untold WHERE account = v_id;
+        SELECT coalesce(sum(amount), 0) INTO v_returned FROM market_unreported WHERE account = v_id;
         IF v_returned > 0 THEN
-            DELETE FROM market_untold WHERE account = v_id;
+            DELETE FROM market_unreported WHERE account = v_id;
         END IF;
     END IF;
     COMMIT;
@@ -60,9 +60,9 @@ BEGIN
         UPDATE market_accounts a JOIN (SELECT r.account, sum(r.amount) AS amount
                 FROM market_outbox o JOIN market_refunds r ON r.id = o.id GROUP BY r.account) AS n
             ON n.account = a.id SET a.balance = a.balance + n.amount, a.staked = a.staked - n.amount;
-        INSERT INTO market_untold (account, amount)
+        INSERT INTO market_unreported (account, amount)
             SELECT r.account, sum(r.amount) FROM market_outbox o JOIN market_refunds r ON r.id = o.id
-            GROUP BY r.account ON DUPLICATE KEY UPDATE amount = market_untold.amount + VALUES(amount);
+            GROUP BY r.account ON DUPLICATE KEY UPDATE amount = market_unreported.amount + VALUES(amount);
         DELETE o FROM market_outbox o JOIN market_refunds r ON r.id = o.id;
     END IF;
     COMMIT;

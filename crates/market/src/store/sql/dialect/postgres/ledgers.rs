@@ -34,7 +34,7 @@ BEGIN
             v_verdict := 1;
             v_balance := v_balance - p_amount;
         END IF;
-        DELETE FROM market_untold WHERE account = v_id RETURNING amount INTO v_returned;
+        DELETE FROM market_unreported WHERE account = v_id RETURNING amount INTO v_returned;
         v_returned := coalesce(v_returned, 0);
     END IF;
 END $$";
@@ -63,7 +63,7 @@ BEGIN
             FROM (SELECT r.account, sum(r.amount) AS amount
                 FROM market_outbox o JOIN market_refunds r ON r.id = o.id GROUP BY r.account) n
             WHERE n.account = a.id;
-        INSERT INTO market_untold AS u (account, amount)
+        INSERT INTO market_unreported AS u (account, amount)
             SELECT r.account, sum(r.amount) FROM market_outbox o JOIN market_refunds r ON r.id = o.id
             GROUP BY r.account ON CONFLICT (account) DO UPDATE SET amount = u.amount + excluded.amount;
         DELETE FROM market_outbox o USING market_refunds r WHERE r.id = o.id;
