@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use super::channels::Channels;
 use super::link::LinkMetrics;
 use super::metrics::BusMetrics;
-use super::order::{Order, Place};
+use super::order::{Arrival, Order};
 use super::{Delivery, Subscription};
 use crate::model::GameId;
 use server::reactor::Notice;
@@ -127,7 +127,7 @@ impl Inbox {
     /// Delivers a message, and before it reports those that are missing. `false` if its number was passed: it is
     /// dropped.
     pub(super) fn deliver(&mut self, game: GameId, seq: u64, notice: Notice) -> bool {
-        let Place::Next { missing } = self.order.advance(game, seq) else {
+        let Arrival::Next { missing } = self.order.advance(game, seq) else {
             self.hub.metrics.dropped.add(1);
             return false;
         };
@@ -145,7 +145,7 @@ impl Inbox {
     /// Messages up to the number `seq` that were not delivered are lost.
     pub(super) fn lose_to(&mut self, game: GameId, seq: u64) {
         let before = self.order.last(game);
-        if let Place::Next { .. } = self.order.advance(game, seq) {
+        if let Arrival::Next { .. } = self.order.advance(game, seq) {
             self.lose(game, seq - before);
         }
     }

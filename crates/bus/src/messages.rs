@@ -137,7 +137,7 @@ mod tests {
             text_of(&update),
             r#"{"type":"full_time","game":"g1","seq":1,"sent_at_ms":0.5}"#
         );
-        // 57 bytes, and blanks up to what is asked for.
+        // 57 bytes, and blanks up to the size that is set.
         assert_eq!(stamped.encode(57), update);
         let padded = stamped.encode(200);
         assert_eq!(text_of(&padded).len(), 200);

@@ -10,7 +10,7 @@ pub(super) struct Order {
 
 /// Where a message belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Arrival {
     /// Behind all that were delivered; this number of messages before it are missing.
     Next { missing: u64 },
     /// One of this number or a higher one was delivered.
@@ -32,15 +32,15 @@ impl Order {
     }
 
     /// Takes a message, unless it is behind.
-    pub(super) fn advance(&mut self, game: GameId, seq: u64) -> Place {
+    pub(super) fn advance(&mut self, game: GameId, seq: u64) -> Arrival {
         let Some(last) = game.index().and_then(|index| self.last.get_mut(index)) else {
-            return Place::Behind;
+            return Arrival::Behind;
         };
         match seq.checked_sub(*last) {
-            None | Some(0) => Place::Behind,
+            None | Some(0) => Arrival::Behind,
             Some(step) => {
                 *last = seq;
-                Place::Next { missing: step - 1 }
+                Arrival::Next { missing: step - 1 }
             }
         }
     }
@@ -54,21 +54,21 @@ mod tests {
     fn each_number_is_taken_once_and_gaps_are_counted() {
         let mut order = Order::new(2);
         let game = GameId(2);
-        assert_eq!(order.advance(game, 7), Place::Next { missing: 6 });
+        assert_eq!(order.advance(game, 7), Arrival::Next { missing: 6 });
         let taken = [8, 8, 9, 12, 10, 13].map(|seq| order.advance(game, seq));
-        let next = |missing| Place::Next { missing };
+        let next = |missing| Arrival::Next { missing };
         assert_eq!(
             taken,
             [
                 next(0),
-                Place::Behind,
+                Arrival::Behind,
                 next(0),
                 next(2),
-                Place::Behind,
+                Arrival::Behind,
                 next(0)
             ]
         );
         assert_eq!((order.last(GameId(1)), order.last(game)), (0, 13));
-        assert_eq!(order.advance(GameId(3), 1), Place::Behind);
+        assert_eq!(order.advance(GameId(3), 1), Arrival::Behind);
     }
 }

@@ -31,7 +31,7 @@ pub struct Config {
     pub name: &'static str,
     /// Stack of each connection's thread.
     pub stack_bytes: usize,
-    /// Header fields of the replies that are sent without asking the handler, each with its line end.
+    /// Header fields of the replies that are sent without the handler, each with its line end.
     pub headers: &'static str,
 }
 

@@ -40,7 +40,7 @@ async fn listen_once(settings: &Settings, state: &State, probe_after: Duration) 
         return;
     };
     state.metrics.listening.up();
-    // What came before was not heard.
+    // What came before was not received.
     state.waiters.wake_all();
     let limits = (probe_after, settings.limit);
     receive(&client, &mut connection, &state.waiters, limits).await;

@@ -29,7 +29,7 @@ struct Waiter {
 
 /// The place of a waiting pop. If it was woken and the message may still be there when it goes, it wakes another one.
 #[derive(Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct WaiterGuard<'a> {
     waiters: &'a Waiters,
     queue: i32,
     number: u64,
@@ -43,7 +43,7 @@ impl Waiters {
     }
 
     /// A place for a pop; taken before it looks for a message, so that none is missed.
-    pub(crate) fn join(&self, queue: i32, receiver: Option<i32>) -> Place<'_> {
+    pub(crate) fn join(&self, queue: i32, receiver: Option<i32>) -> WaiterGuard<'_> {
         let wake = Arc::new(Notify::new());
         let mut waiting = self.waiting();
         waiting.number += 1;
@@ -55,7 +55,7 @@ impl Waiters {
             looking_for: None,
             wake: Arc::clone(&wake),
         });
-        Place {
+        WaiterGuard {
             waiters: self,
             queue,
             number,
@@ -102,7 +102,7 @@ pub(crate) enum Found {
     Unknown,
 }
 
-impl Place<'_> {
+impl WaiterGuard<'_> {
     /// Says that the pop looks for a message now.
     pub(crate) fn looks(&self) {
         self.change(|own| own.looking_for = own.woken_for.take());
@@ -135,7 +135,7 @@ impl Place<'_> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for WaiterGuard<'_> {
     fn drop(&mut self) {
         let mut waiting = self.waiters.waiting();
         let Some(waiters) = waiting.queues.get_mut(&self.queue) else {
@@ -161,7 +161,7 @@ impl Drop for Place<'_> {
 mod tests {
     use super::*;
 
-    async fn is_woken(place: &Place<'_>) -> bool {
+    async fn is_woken(place: &WaiterGuard<'_>) -> bool {
         tokio::select! {
             biased;
             () = place.woken() => true,
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_goes_without_looking_wakes_the_next() {
+    async fn a_pop_that_leaves_without_a_look_wakes_the_next() {
         let waiters = Waiters::default();
         let (first, second) = (waiters.join(1, None), waiters.join(1, None));
         waiters.wake(1, None);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_takes_a_message_to_others_wakes_them_for_the_one_left() {
+    async fn a_pop_that_takes_the_message_of_others_wakes_them_for_the_rest() {
         let waiters = Waiters::default();
         let eight = waiters.join(1, Some(8));
         let (seven, another_seven) = (waiters.join(1, Some(7)), waiters.join(1, Some(7)));

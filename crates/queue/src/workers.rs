@@ -306,7 +306,7 @@ mod tests {
     use crate::wire::Request;
 
     #[tokio::test]
-    async fn who_is_gone_pops_nothing() {
+    async fn a_client_that_is_gone_pops_nothing() {
         let mut link = Link::Memory(Arc::new(InMemory {
             memory: Memory::default(),
             waiters: Arc::default(),

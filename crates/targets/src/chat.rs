@@ -59,7 +59,7 @@ pub enum ChatError {
     /// The history cannot be kept there.
     #[error("cannot keep the history in {}", path.display())]
     Store {
-        /// The file asked for.
+        /// The file that is set.
         path: PathBuf,
         /// Why not.
         source: StoreError,

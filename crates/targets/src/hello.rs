@@ -1,4 +1,4 @@
-//! The barest HTTP responder: every request, whatever it asks for, is answered with the same few
+//! The barest HTTP responder: every request, whatever it requests, is answered with the same few
 //! bytes. It takes less CPU than the clients that measure themselves against it.
 //!
 //! A request is taken to end at the first empty line; bodies are not understood. `HEAD` gets the head alone. A
@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use server::http::{EitherTls, HEAD_TIMEOUT, serve_either, serve_http2};
 use server::{ServerError, ServerOptions, Stop, ThreadContext, accept_all, stopped};
 
-/// Clients of HTTP/1.0, such as ab, want to be told that the connection stays.
+/// Clients of HTTP/1.0, such as ab, want a header that says that the connection stays.
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\
     connection: keep-alive\r\ncontent-length: 3\r\n\r\nok\n";
 /// Of the response.

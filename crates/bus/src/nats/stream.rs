@@ -132,7 +132,7 @@ impl Stream {
             "republish": { "src": subjects, "dest": names.news("$1") },
         });
         loop {
-            let mut found = ask(&session, "STREAM.NAMES", &find).await?;
+            let mut found = request(&session, "STREAM.NAMES", &find).await?;
             if let Some(problem) = found.error {
                 return Err(session.refused(&problem.description));
             }
@@ -147,7 +147,7 @@ impl Stream {
                     names: names.clone(),
                 });
             }
-            let made = ask(&session, &format!("STREAM.CREATE.{new_name}"), &create).await?;
+            let made = request(&session, &format!("STREAM.CREATE.{new_name}"), &create).await?;
             match made.error {
                 // Another process was faster: its stream is found now, as this one would be.
                 None => {}
@@ -161,7 +161,7 @@ impl Stream {
     pub(super) async fn get(&self, game: GameId) -> Result<Placed, NatsError> {
         let last = json!({ "last_by_subj": self.names.record(game) });
         let api = format!("STREAM.MSG.GET.{}", self.name);
-        let reply = ask(&self.session, &api, &last).await?;
+        let reply = request(&self.session, &api, &last).await?;
         match (reply.error, reply.message) {
             (Some(problem), _) => match problem.err_code {
                 NO_MESSAGE => Ok(Placed::default()),
@@ -229,7 +229,7 @@ impl Stream {
     }
 }
 
-async fn ask(
+async fn request(
     session: &Session,
     api: &str,
     request: &serde_json::Value,

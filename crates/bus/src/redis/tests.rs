@@ -71,7 +71,7 @@ async fn round_trips_with_racing_claims_are_as_documented() {
 }
 
 #[test]
-fn who_may_not_subscribe_learns_why() {
+fn a_refused_subscription_gives_the_reason() {
     let Some(redis) = Redis::start() else { return };
     let rules = ["ACL", "SETUSER", "default", "-psubscribe"];
     let mut rule = cmd(rules[0]);

@@ -17,13 +17,16 @@ pub(crate) async fn flush(server: &Server) {
         return redis::cmd("FLUSHALL").exec(&mut connection).unwrap();
     }
     let client = nats_client(&server.url).await;
-    let ask = async |api: String| {
+    let request = async |api: String| {
         let request = client.request(format!("$JS.API.STREAM.{api}"), "".into());
         let answer = request.await.unwrap();
         serde_json::from_slice::<serde_json::Value>(&answer.payload).unwrap()
     };
-    for name in ask("NAMES".to_owned()).await["streams"].as_array().unwrap() {
-        let deleted = ask(format!("DELETE.{}", name.as_str().unwrap())).await;
+    for name in request("NAMES".to_owned()).await["streams"]
+        .as_array()
+        .unwrap()
+    {
+        let deleted = request(format!("DELETE.{}", name.as_str().unwrap())).await;
         assert_eq!(deleted["success"], true, "{deleted}");
     }
 }

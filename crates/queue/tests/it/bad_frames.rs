@@ -115,7 +115,7 @@ fn one_connection_too_many_is_refused() {
 }
 
 #[test]
-fn who_does_not_read_is_disconnected() {
+fn a_client_that_does_not_read_is_disconnected() {
     let mut options = small();
     options.write_timeout = Duration::from_millis(100);
     let metrics = free_address();

@@ -142,7 +142,7 @@ fn a_polling_pop_looks_at_the_end_of_its_wait() {
 }
 
 #[test]
-fn who_leaves_while_waiting_takes_no_message() {
+fn a_client_that_leaves_while_it_waits_takes_no_message() {
     for options in each() {
         let queue = Queue::start(options);
         let mut sender = queue.client();

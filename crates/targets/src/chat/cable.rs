@@ -61,7 +61,7 @@ struct Data<'a> {
 }
 
 impl Cable {
-    /// What a message asks for. As with Rails, nothing is said to what cannot be understood.
+    /// What a message requests. As with Rails, nothing is said to what cannot be understood.
     pub(super) fn on_text(
         &mut self,
         state: &ChatState,
@@ -84,7 +84,7 @@ impl Cable {
         let name = quoted(identifier);
         let confirm = format!(r#"{{"identifier":{name},"type":"confirm_subscription"}}"#);
         if self.room(identifier).is_some() {
-            // Clients ask again when a confirmation is late.
+            // Clients send it again when a confirmation is late.
             return Reply::nothing().and(&confirm);
         }
         let Some(room) = self.room_to_enter(state, identifier) else {
@@ -144,7 +144,7 @@ impl Cable {
     }
 }
 
-/// What everybody is told every few seconds.
+/// What everybody gets every few seconds.
 pub(super) fn ping(now_ms: f64) -> String {
     format!(
         r#"{{"type":"ping","message":{}}}"#,

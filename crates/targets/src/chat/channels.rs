@@ -94,7 +94,7 @@ impl Channels {
         }
         let channel = self.free.pop().unwrap_or_else(|| {
             self.all.push(None);
-            // There are no more channels than seats, whose listeners a `u32` counts.
+            // There are no more channels than subscriptions, whose listeners a `u32` counts.
             (self.all.len() - 1) as u32
         });
         self.all[channel as usize] = Some(key.clone());

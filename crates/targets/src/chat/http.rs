@@ -1,4 +1,4 @@
-//! What is asked over plain HTTP: the page, speaking, polling, and a stream on a connection that
+//! Requests over plain HTTP: the page, speaking, polling, and a stream on a connection that
 //! was used before.
 
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use super::state::{ChatState, LOBBY};
 use server::sse;
 use server::{Drain, Operations, operator_routes, stopped};
 
-/// Messages in the answer to a poll that asks for no other number.
+/// Messages in the answer to a poll that names no other number.
 const POLL_MESSAGES: usize = 1_000;
 /// The page may load its own script and style and speak with this server, no more; its icon is an
 /// empty image of its own.
@@ -95,7 +95,7 @@ impl IntoResponse for Refused {
 
 /// Which room, and from where.
 #[derive(Debug, Deserialize)]
-struct Place {
+struct RoomQuery {
     room: Option<String>,
     after: Option<u64>,
     /// Seconds for which a poll without messages is held.
@@ -104,10 +104,10 @@ struct Place {
     limit: Option<usize>,
 }
 
-impl Place {
-    fn of(request: &Request) -> Result<Self, RequestError> {
+impl RoomQuery {
+    fn from_request(request: &Request) -> Result<Self, RequestError> {
         match Query::try_from_uri(request.uri()) {
-            Ok(Query(place)) => Ok(place),
+            Ok(Query(query)) => Ok(query),
             Err(error) => Err(RequestError::Invalid(error.body_text())),
         }
     }
@@ -119,7 +119,7 @@ impl Place {
 
 async fn speak(State(state): Chat, request: Request) -> Result<Response, Refused> {
     let spoken = async {
-        let room = Place::of(&request)?.room(&state)?;
+        let room = RoomQuery::from_request(&request)?.room(&state)?;
         let said = said(&state, request).await?;
         state.speak(&room, said)?.number().await
     };
@@ -159,16 +159,16 @@ async fn said(state: &ChatState, request: Request) -> Result<Said, RequestError>
 }
 
 async fn poll(State(state): Chat, request: Request) -> Result<Response, Refused> {
-    let place = Place::of(&request)?;
-    let room = place.room(&state)?;
-    let hold = match place.wait {
+    let query = RoomQuery::from_request(&request)?;
+    let room = query.room(&state)?;
+    let hold = match query.wait {
         None => Duration::ZERO,
         Some(seconds) => Duration::try_from_secs_f64(seconds)
             .map_err(|_| RequestError::Invalid("wait is a number of seconds".to_owned()))?,
     };
     state.metrics.polls.add(1);
-    let limit = place.limit.unwrap_or(POLL_MESSAGES).clamp(1, POLL_MESSAGES);
-    let after = place.after.unwrap_or(0);
+    let limit = query.limit.unwrap_or(POLL_MESSAGES).clamp(1, POLL_MESSAGES);
+    let after = query.after.unwrap_or(0);
     let mut found = room.read(after, u64::MAX, limit);
     if found.messages.is_empty() && !hold.is_zero() {
         let _held = Held::new(&state);
@@ -198,7 +198,7 @@ impl Drop for Held<'_> {
 async fn wait(state: &ChatState, room: &Room, after: u64, limit: usize, until: Instant) -> Found {
     let (mut head, mut draining) = (room.watch(), state.drain.subscribe());
     loop {
-        // First the look at the watch, then at the room: what comes between is told.
+        // First the look at the watch, then at the room: what comes between is reported.
         head.mark_unchanged();
         let found = room.read(after, u64::MAX, limit);
         if !found.messages.is_empty() {
@@ -238,11 +238,11 @@ fn answer(room: &Room, found: &Found) -> impl IntoResponse + use<> {
 /// A stream that could not be given to the thread's reactor, because its connection had been used
 /// before: browsers do that. It reads the room's log by a cursor of its own.
 async fn stream(State(state): Chat, request: Request) -> Result<Response, Refused> {
-    let place = Place::of(&request)?;
-    let room = place.room(&state)?;
+    let query = RoomQuery::from_request(&request)?;
+    let room = query.room(&state)?;
     let after = match last_event_id(request.headers())? {
         Some(after) => after,
-        None => place.after.unwrap_or_else(|| room.head()),
+        None => query.after.unwrap_or_else(|| room.head()),
     };
     let reader = Reader {
         head: room.watch(),
@@ -282,7 +282,7 @@ struct Reader {
     head: watch::Receiver<u64>,
     draining: watch::Receiver<bool>,
     after: u64,
-    /// The client has still to be told when to come back.
+    /// The client still has to get the time after which it reconnects.
     retry: bool,
 }
 

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_said() {
+    fn messages_that_are_refused() {
         let code = |text: &str| Said::parse(text, 8).map_err(|fault| fault.code());
         let said = Said {
             message: "hi".into(),

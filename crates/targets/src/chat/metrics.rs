@@ -20,7 +20,7 @@ pub(super) struct Metrics {
 }
 
 impl Metrics {
-    /// The counters in Prometheus' text format; there are so many rooms.
+    /// The counters in Prometheus' text format; with the number of rooms.
     pub(super) fn render(&self, rooms: usize, store_failing: bool) -> String {
         let mut page = Page::new("chat");
         page.connections("WebSockets and streams", &self.connections);

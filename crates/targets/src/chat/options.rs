@@ -39,7 +39,7 @@ pub struct ChatOptions {
     pub heartbeat: Option<Duration>,
     /// How often those who speak ActionCable are pinged; more than zero.
     pub cable_ping: Duration,
-    /// Phoenix connections that were silent for so long are closed; `None`: never.
+    /// Phoenix connections that were silent for this time are closed; `None`: never.
     pub phoenix_timeout: Option<Duration>,
     /// How long a poll may be held at most.
     pub hold_max: Duration,
@@ -134,7 +134,7 @@ impl ChatOptions {
             errors_max: self.errors_max,
             queue_limits: QueueLimits {
                 events_max: self.waiting_max,
-                // Only pings: who misses so many does not read at all.
+                // Only pings: a client that misses this number does not read at all.
                 missed_max: 20,
             },
             opening_timeout: self.opening_timeout,

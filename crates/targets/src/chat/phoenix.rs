@@ -34,7 +34,7 @@ pub(super) enum Framing {
 }
 
 impl Framing {
-    /// The framing that a client asks for by `vsn`, if it is known.
+    /// The framing that a client requests by `vsn`, if it is known.
     pub(super) fn of_version(vsn: Option<&str>) -> Option<Self> {
         match vsn.unwrap_or("1.0.0").split('.').next() {
             Some("1") => Some(Self::Object),
@@ -188,7 +188,7 @@ impl Phoenix {
         }
     }
 
-    /// What a message asks for.
+    /// What a message requests.
     pub(super) fn on_text(
         &mut self,
         state: &ChatState,
@@ -324,8 +324,8 @@ impl Phoenix {
                 said,
                 then: Box::new(move |number| match number {
                     Ok(id) => {
-                        let told = address.reply("ok", &format!(r#"{{"id":{id}}}"#));
-                        Reply::nothing().and(&told)
+                        let reply = address.reply("ok", &format!(r#"{{"id":{id}}}"#));
+                        Reply::nothing().and(&reply)
                     }
                     Err(fault) => refused(&address, &fault),
                 }),

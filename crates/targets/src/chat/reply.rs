@@ -16,7 +16,7 @@ use server::websocket::frames;
 /// Rooms that one connection may be in at once.
 pub(super) const ROOMS_EACH_MAX: usize = 16;
 
-/// What a message asks for.
+/// What a message requests.
 pub(super) enum Action {
     Reply(Reply),
     /// To be said in a room; its number, or why it has none, decides the reply.
@@ -60,14 +60,14 @@ impl Reply {
         self.and_frames(&frame, 1)
     }
 
-    /// And so many messages, as they are sent.
+    /// And this number of messages, as they are sent.
     pub(super) fn and_frames(mut self, frames: &[u8], count: u64) -> Self {
         self.0.frames = Bytes::from([&self.0.frames[..], frames].concat());
         self.0.count += count;
         self
     }
 
-    /// And it changes the seats.
+    /// And it changes the subscriptions.
     pub(super) fn subscribing(mut self, subscription: SubscriptionChange) -> Self {
         self.0.subscription = subscription;
         self

@@ -96,15 +96,15 @@ impl Room {
         *self.head.borrow()
     }
 
-    /// Tells when there are more messages.
+    /// Signals when there are more messages.
     pub(super) fn watch(&self) -> watch::Receiver<u64> {
         self.head.subscribe()
     }
 
     /// Up to `max` messages after `after`, of those up to number `up_to`.
     ///
-    /// A cursor beyond the room's end is of an earlier life of this server, which had more to
-    /// tell: it reads from the beginning.
+    /// A cursor beyond the room's end is of an earlier life of this server, which had more
+    /// messages: it reads from the beginning.
     pub(super) fn read(&self, after: u64, up_to: u64, max: usize) -> Found {
         let log = self.log();
         let after = if after > self.head() { 0 } else { after };

@@ -19,7 +19,7 @@ impl Socket {
     /// In what form it gets messages.
     pub(super) const FORM: Form = Form::Socket;
 
-    /// What a message asks for.
+    /// What a message requests.
     pub(super) fn on_text(&self, state: &ChatState, text: &str) -> Action {
         match Said::parse(text, state.options.message_max) {
             // Who spoke gets the message as everybody does.
@@ -36,7 +36,7 @@ impl Socket {
     }
 }
 
-/// A fault, told.
+/// A fault, as a message.
 pub(super) fn refused(fault: &RequestError) -> Reply {
     Reply::bad().and(&fault.json())
 }

@@ -87,9 +87,9 @@ impl ChatState {
             };
             let store = Store::open(path).map_err(error)?;
             restore(&store, &mut rooms, options)?;
-            let told = news.clone();
+            let sender = news.clone();
             let published = move || {
-                told.send_replace(());
+                sender.send_replace(());
             };
             let (end, hand) = store
                 .start(options.history, Arc::clone(&failing), published)
@@ -161,7 +161,7 @@ impl ChatState {
         }
     }
 
-    /// Tells when any room has news.
+    /// Signals when any room has news.
     pub(super) fn news(&self) -> watch::Receiver<()> {
         self.news.subscribe()
     }

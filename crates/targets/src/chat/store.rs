@@ -47,7 +47,7 @@ pub enum StoreError {
     Sqlite(#[from] rusqlite::Error),
     /// A database of something else.
     #[error("it is a database of another program; name a file of this server, or a new one")]
-    Foreign,
+    NotOurs,
     /// Tables of a version that is not known here.
     #[error("its tables have version {found}, and this server knows version {VERSION}")]
     Version {
@@ -63,7 +63,7 @@ impl From<OpenError> for StoreError {
     fn from(why: OpenError) -> Self {
         match why {
             OpenError::Sqlite(error) => Self::Sqlite(error),
-            OpenError::Foreign => Self::Foreign,
+            OpenError::Foreign => Self::NotOurs,
             OpenError::Version(found) => Self::Version { found },
         }
     }
@@ -78,7 +78,7 @@ pub(super) struct Stored {
     pub(super) sent_at_ms: f64,
 }
 
-/// What the writer is asked to do.
+/// Requests to the writer.
 #[derive(Debug)]
 enum Task {
     Write(Job),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_files_are_left_alone() {
+    fn files_of_others_are_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let text = folder.path().join("text");
         std::fs::write(&text, "not a database, and long enough to be looked at").unwrap();
@@ -309,7 +309,7 @@ mod tests {
         let connection = Connection::open(&other).unwrap();
         connection.execute_batch("CREATE TABLE a (b)").unwrap();
         drop(connection);
-        assert!(matches!(Store::open(&other), Err(StoreError::Foreign)));
+        assert!(matches!(Store::open(&other), Err(StoreError::NotOurs)));
 
         let newer = folder.path().join("newer.sqlite");
         drop(Store::open(&newer).unwrap());

@@ -51,9 +51,9 @@ async fn bytes_come_back_as_they_went() {
     let mut stream = TcpStream::connect(address).await.unwrap();
     for said in [&b"GET /hello HTTP/1.1\r\n\r\n"[..], b"\0\xff"] {
         stream.write_all(said).await.unwrap();
-        let mut heard = vec![0; said.len()];
-        soon(stream.read_exact(&mut heard)).await.unwrap();
-        assert_eq!(heard, said);
+        let mut received = vec![0; said.len()];
+        soon(stream.read_exact(&mut received)).await.unwrap();
+        assert_eq!(received, said);
     }
     stream.shutdown().await.unwrap();
     assert_eq!(soon(stream.read_to_end(&mut Vec::new())).await.unwrap(), 0);

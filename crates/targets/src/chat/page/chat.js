@@ -1,9 +1,9 @@
 'use strict';
 // One room over the transport of the visitor's choice: /chat?transport=streaming&room=lobby
-const asked = new URLSearchParams(location.search);
+const settings = new URLSearchParams(location.search);
 const element = (id) => document.getElementById(id);
-const room = asked.get('room') || 'lobby';
-const transport = asked.get('transport') || 'websocket';
+const room = settings.get('room') || 'lobby';
+const transport = settings.get('transport') || 'websocket';
 const RETRY_MS = 2000;
 const POLL_MS = 1000;
 const HOLD_S = 25;
@@ -16,7 +16,7 @@ const state = (text) => { element('state').value = text; };
 const path = (name, fields) => `/chat/${name}?${new URLSearchParams({ room, ...fields })}`;
 
 function show(message) {
-  // A stream that comes back may tell again what was told; a server that began anew counts anew.
+  // A stream that reconnects may repeat messages; a server that restarted counts from one.
   if (message.id <= after && message.sent_at_ms <= last_ms) return;
   after = message.id;
   last_ms = message.sent_at_ms;
@@ -35,7 +35,7 @@ async function poll(fields, rest_ms) {
       const answer = await fetch(path('poll', { after, ...fields }));
       if (!answer.ok) throw new Error(await answer.text());
       const { messages, last } = await answer.json();
-      // A lower number is of a server that began anew.
+      // A lower number is of a server that restarted.
       if (last < after) after = 0;
       messages.forEach(show);
       state('connected');
@@ -83,8 +83,8 @@ element('transport').value = transport;
 element('room').value = room;
 for (const id of ['transport', 'room']) {
   element(id).addEventListener('change', () => {
-    asked.set(id, element(id).value);
-    location.search = asked;
+    settings.set(id, element(id).value);
+    location.search = settings;
   });
 }
 element('form').addEventListener('submit', async (event) => {

@@ -92,7 +92,7 @@ async fn pings_are_pushed() {
 }
 
 #[tokio::test]
-async fn what_is_refused() {
+async fn unknown_commands_and_channels_are_refused() {
     let mut small = options();
     small.rooms_max = 2;
     let chat = Chat::start(small).await;

@@ -10,7 +10,7 @@ use super::{Chat, options};
 use crate::client::{Client, get, raw};
 
 /// Sends a message and returns what comes next.
-async fn ask(client: &mut Client, message: Value) -> Value {
+async fn request(client: &mut Client, message: Value) -> Value {
     client.send(&message.to_string()).await;
     client.json().await
 }
@@ -53,7 +53,7 @@ async fn arrays_from_join_to_leave() {
     let chat = Chat::start(options()).await;
     chat.speak("a", "missed").await;
     let mut client = chat.connect("/socket/websocket?vsn=2.0.0").await;
-    let joined = ask(
+    let joined = request(
         &mut client,
         json!(["1", "1", "room:a", "phx_join", {"after": 0}]),
     )
@@ -65,7 +65,7 @@ async fn arrays_from_join_to_leave() {
     assert_eq!(missed[4]["id"], 1);
 
     // Who speaks gets a reply, and the message as everybody does; the reply comes first or last.
-    let first = ask(
+    let first = request(
         &mut client,
         json!(["1", "2", "room:a", "speak", {"message": "hi"}]),
     )
@@ -84,32 +84,32 @@ async fn arrays_from_join_to_leave() {
         (&Value::Null, &Value::Null, &json!(2))
     );
 
-    let bad = ask(&mut client, json!(["1", "3", "room:a", "speak", {}])).await;
+    let bad = request(&mut client, json!(["1", "3", "room:a", "speak", {}])).await;
     assert_eq!(
         bad[4],
         json!({"status": "error", "response": {"reason": "invalid"}})
     );
 
     // A second joining ends the first, as Phoenix does.
-    let closed = ask(&mut client, json!(["4", "4", "room:a", "phx_join", {}])).await;
+    let closed = request(&mut client, json!(["4", "4", "room:a", "phx_join", {}])).await;
     assert_eq!(closed, json!(["1", "1", "room:a", "phx_close", {}]));
     assert_eq!(client.json().await[4], ok);
     chat.speak("a", "once").await;
     assert_eq!(client.json().await[4]["id"], 3);
 
-    let left = ask(&mut client, json!(["4", "5", "room:a", "phx_leave", {}])).await;
+    let left = request(&mut client, json!(["4", "5", "room:a", "phx_leave", {}])).await;
     assert_eq!(left, json!(["4", "5", "room:a", "phx_reply", ok]));
     assert_eq!(
         client.json().await,
         json!(["4", "4", "room:a", "phx_close", {}])
     );
     chat.speak("a", "to nobody").await;
-    let beat = ask(&mut client, json!([null, "6", "phoenix", "heartbeat", {}])).await;
+    let beat = request(&mut client, json!([null, "6", "phoenix", "heartbeat", {}])).await;
     assert_eq!(beat, json!([null, "6", "phoenix", "phx_reply", ok]));
 }
 
 #[tokio::test]
-async fn what_is_not_understood() {
+async fn unknown_messages_are_errors() {
     let chat = Chat::start(options()).await;
     let mut client = chat.connect("/socket/websocket?vsn=2.0.0").await;
     let unmatched = json!({"status": "error", "response": {"reason": "unmatched topic"}});
@@ -118,31 +118,31 @@ async fn what_is_not_understood() {
         ("chat", "speak"),
         ("chat", "phx_leave"),
     ] {
-        let reply = ask(&mut client, json!(["1", "1", topic, event, {}])).await;
+        let reply = request(&mut client, json!(["1", "1", topic, event, {}])).await;
         assert_eq!(reply, json!(["1", "1", topic, "phx_reply", unmatched]));
     }
-    let bad = ask(&mut client, json!(["1", "1", "room:a b", "phx_join", {}])).await;
+    let bad = request(&mut client, json!(["1", "1", "room:a b", "phx_join", {}])).await;
     assert_eq!(bad[4]["response"]["reason"], "bad_room");
     // An event that the channel does not know ends it; another join starts again.
     for _ in 0..2 {
-        ask(&mut client, json!(["7", "7", "chat", "phx_join", {}])).await;
-        let ended = ask(&mut client, json!(["7", "8", "chat", "dance", {}])).await;
+        request(&mut client, json!(["7", "7", "chat", "phx_join", {}])).await;
+        let ended = request(&mut client, json!(["7", "8", "chat", "dance", {}])).await;
         assert_eq!(ended, json!(["7", "7", "chat", "phx_error", {}]));
     }
     chat.speak("lobby", "to nobody").await;
     for number in 0..16 {
         let topic = format!("room:{number}");
-        let reply = ask(&mut client, json!(["1", "1", topic, "phx_join", {}])).await;
+        let reply = request(&mut client, json!(["1", "1", topic, "phx_join", {}])).await;
         assert_eq!(reply[4]["status"], "ok", "{reply}");
     }
-    let full = ask(&mut client, json!(["1", "1", "room:17", "phx_join", {}])).await;
+    let full = request(&mut client, json!(["1", "1", "room:17", "phx_join", {}])).await;
     assert_eq!(full[4]["response"]["reason"], "too many topics");
     client.send("[]").await;
     assert_eq!(u16::from(client.close_code().await), 1007);
 }
 
 #[tokio::test]
-async fn who_is_silent_is_closed() {
+async fn a_silent_connection_is_closed() {
     let mut hasty = options();
     hasty.phoenix_timeout = Some(Duration::from_millis(100));
     let chat = Chat::start(hasty).await;

@@ -42,7 +42,7 @@ async fn slow_readers_are_cut_and_others_are_not_held_up() {
 }
 
 #[tokio::test]
-async fn who_takes_too_long_over_its_first_request_is_given_up() {
+async fn a_connection_whose_first_request_takes_too_long_is_closed() {
     let mut hasty = options();
     hasty.opening_timeout = Duration::from_millis(40);
     let chat = Chat::start(hasty).await;

@@ -71,7 +71,7 @@ async fn events_come_with_their_numbers() {
 }
 
 #[tokio::test]
-async fn who_comes_back_misses_nothing() {
+async fn a_client_that_reconnects_misses_nothing() {
     let chat = Chat::start(options()).await;
     for _ in 0..4 {
         chat.speak("lobby", "x").await;
