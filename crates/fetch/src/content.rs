@@ -44,39 +44,76 @@ pub enum Undecodable {
 /// Decodes a body that has these codings, as the header `content-encoding` lists them. No more than `bytes_max` bytes are
 /// decoded, at any stage.
 pub fn decode(codings: &str, body: &[u8], bytes_max: usize) -> Result<Vec<u8>, Undecodable> {
+    let mut decoded: Option<Vec<u8>> = None;
+    for name in names(codings)? {
+        let encoded = decoded.as_deref().unwrap_or(body);
+        let mut out = Vec::new();
+        decode_one(&name, encoded, bytes_max, &mut out)?;
+        decoded = Some(out);
+    }
+    Ok(decoded.unwrap_or_else(|| body.to_vec()))
+}
+
+/// As [`decode`] for a body of which perhaps only the beginning is there: what can be decoded of it, `bytes_max` bytes at
+/// most, and whether that is all of it.
+///
+/// # Errors
+/// Nothing can be decoded.
+pub fn decode_start(
+    codings: &str,
+    body: &[u8],
+    bytes_max: usize,
+) -> Result<(Vec<u8>, bool), Undecodable> {
+    let mut decoded: Option<Vec<u8>> = None;
+    let mut is_all = true;
+    for name in names(codings)? {
+        let encoded = decoded.as_deref().unwrap_or(body);
+        let mut out = Vec::new();
+        if let Err(fault) = decode_one(&name, encoded, bytes_max, &mut out) {
+            if out.is_empty() {
+                return Err(fault);
+            }
+            out.truncate(bytes_max);
+            is_all = false;
+        }
+        decoded = Some(out);
+    }
+    Ok((decoded.unwrap_or_else(|| body.to_vec()), is_all))
+}
+
+/// The codings in the order in which they are to be decoded: the last that was applied comes first.
+fn names(codings: &str) -> Result<Vec<String>, Undecodable> {
     let names = codings
         .split(',')
         .map(|name| name.trim().to_ascii_lowercase());
     let names: Vec<String> = names
         .filter(|name| !name.is_empty() && name != "identity")
+        .rev()
         .collect();
-    if names.len() > CODINGS_MAX {
-        return Err(Undecodable::TooMany(names.len()));
+    match names.len() > CODINGS_MAX {
+        true => Err(Undecodable::TooMany(names.len())),
+        false => Ok(names),
     }
-    let mut decoded: Option<Vec<u8>> = None;
-    // They were applied in the order in which they are listed.
-    for name in names.iter().rev() {
-        let encoded = decoded.as_deref().unwrap_or(body);
-        decoded = Some(decode_one(name, encoded, bytes_max)?);
-    }
-    Ok(decoded.unwrap_or_else(|| body.to_vec()))
 }
 
-fn decode_one(name: &str, body: &[u8], bytes_max: usize) -> Result<Vec<u8>, Undecodable> {
+/// Appends what is decoded, also if the body turns out to be broken.
+fn decode_one(
+    name: &str,
+    body: &[u8],
+    bytes_max: usize,
+    out: &mut Vec<u8>,
+) -> Result<(), Undecodable> {
     match name {
-        "gzip" | "x-gzip" => {
-            let decoder = MultiGzDecoder::new(body);
-            read("gzip", decoder, bytes_max, Vec::new())
-        }
-        "deflate" => inflate(body, bytes_max),
+        "gzip" | "x-gzip" => read("gzip", MultiGzDecoder::new(body), bytes_max, out),
+        "deflate" => inflate(body, bytes_max, out),
         "br" if has_large_window(body) => {
             Err(broken("br", &"its window is larger than RFC 7932 allows"))
         }
         "br" => {
             let decoder = brotli_decompressor::Decompressor::new(body, CHUNK_BYTES);
-            read("br", decoder, bytes_max, Vec::new())
+            read("br", decoder, bytes_max, out)
         }
-        "zstd" => zstd(body, bytes_max),
+        "zstd" => zstd(body, bytes_max, out),
         _ => Err(Undecodable::Unknown(name.to_owned())),
     }
 }
@@ -93,21 +130,21 @@ fn read(
     coding: &'static str,
     decoder: impl Read,
     bytes_max: usize,
-    mut out: Vec<u8>,
-) -> Result<Vec<u8>, Undecodable> {
+    out: &mut Vec<u8>,
+) -> Result<(), Undecodable> {
     let left = bytes_max.saturating_sub(out.len()) as u64;
     let mut bounded = decoder.take(left + 1);
-    let done = bounded.read_to_end(&mut out);
+    let done = bounded.read_to_end(out);
     done.map_err(|error| broken(coding, &error))?;
     match out.len() > bytes_max {
         true => Err(Undecodable::TooLarge(bytes_max)),
-        false => Ok(out),
+        false => Ok(()),
     }
 }
 
 /// The coding `deflate` is the zlib format (RFC 1950); servers that send the bare one of RFC 1951 are understood as well,
 /// as RFC 9110 §8.4.1.2 notes.
-fn inflate(body: &[u8], bytes_max: usize) -> Result<Vec<u8>, Undecodable> {
+fn inflate(body: &[u8], bytes_max: usize, out: &mut Vec<u8>) -> Result<(), Undecodable> {
     let has_header = match body {
         [method, flags, ..] => {
             method & 0x0f == 8 && u16::from_be_bytes([*method, *flags]).is_multiple_of(31)
@@ -115,7 +152,6 @@ fn inflate(body: &[u8], bytes_max: usize) -> Result<Vec<u8>, Undecodable> {
         _ => false,
     };
     let mut inflater = Decompress::new(has_header);
-    let mut out = Vec::new();
     loop {
         if out.len() == out.capacity() {
             out.reserve(CHUNK_BYTES);
@@ -123,13 +159,13 @@ fn inflate(body: &[u8], bytes_max: usize) -> Result<Vec<u8>, Undecodable> {
         let before = (inflater.total_in(), inflater.total_out());
         let rest = body.get(before.0 as usize..).unwrap_or_default();
         let status = inflater
-            .decompress_vec(rest, &mut out, FlushDecompress::None)
+            .decompress_vec(rest, out, FlushDecompress::None)
             .map_err(|error| broken("deflate", &error))?;
         if out.len() > bytes_max {
             return Err(Undecodable::TooLarge(bytes_max));
         }
         if status == Status::StreamEnd {
-            return Ok(out);
+            return Ok(());
         }
         if before == (inflater.total_in(), inflater.total_out()) {
             return Err(broken("deflate", &"it ends too early"));
@@ -144,20 +180,19 @@ fn has_large_window(body: &[u8]) -> bool {
 }
 
 /// One frame after the other (RFC 8878 §3.1).
-fn zstd(body: &[u8], bytes_max: usize) -> Result<Vec<u8>, Undecodable> {
+fn zstd(body: &[u8], bytes_max: usize, out: &mut Vec<u8>) -> Result<(), Undecodable> {
     let mut rest = body;
-    let mut out = Vec::new();
     loop {
         while let Some(after) = after_skippable(rest) {
             rest = after;
         }
         if rest.is_empty() && !body.is_empty() {
-            return Ok(out);
+            return Ok(());
         }
         let mut decoder =
             StreamingDecoder::new_with_max_window_size(&mut rest, ZSTD_WINDOW_BYTES_MAX)
                 .map_err(|error| broken("zstd", &error))?;
-        out = read("zstd", &mut decoder, bytes_max, out)?;
+        read("zstd", &mut decoder, bytes_max, out)?;
         let frame = &decoder.decoder;
         let sums = (
             frame.get_checksum_from_data(),
@@ -241,6 +276,29 @@ mod tests {
         ] {
             assert_eq!(decode(codings, &body, MAX).as_ref(), Ok(&text), "{codings}");
         }
+    }
+
+    #[test]
+    fn the_start_of_a_body_is_decoded_as_far_as_it_goes() {
+        let text: Vec<u8> = (0..60_000_u32)
+            .flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes())
+            .collect();
+        for (codings, body) in [
+            ("gzip", gzip(&text)),
+            ("deflate", zlib(&text)),
+            ("deflate", raw(&text)),
+            ("zstd", zstd(&text)),
+            ("gzip, zstd", zstd(&gzip(&text))),
+        ] {
+            assert_eq!(decode_start(codings, &body, MAX), Ok((text.clone(), true)));
+            let (start, is_all) = decode_start(codings, &body[..body.len() - 3], MAX).unwrap();
+            assert!(!is_all && text.starts_with(&start), "{codings}");
+            assert!(!start.is_empty() && start.len() < text.len(), "{codings}");
+            let (start, is_all) = decode_start(codings, &body, 1_000).unwrap();
+            assert!(!is_all && start.len() <= 1_000, "{codings}");
+        }
+        let none = decode_start("gzip", b"not encoded at all", MAX);
+        assert!(matches!(none, Err(Undecodable::Broken { .. })), "{none:?}");
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Bodies and messages as people read them: unpacked, JSON laid out, shortened.
 
-use std::io::Read;
-
+use fetch::content::Undecodable;
 use report::visible;
 
 /// Lines and characters of a body that are shown unless all of it is wanted.
@@ -10,7 +9,7 @@ const CHARS_MAX: usize = 2_000;
 /// Bytes of a body that is no text.
 const HEX_BYTES_MAX: usize = 48;
 /// What a packed body may become.
-const UNPACKED_BYTES_MAX: u64 = 256 << 10;
+const UNPACKED_BYTES_MAX: usize = 256 << 10;
 
 /// A body as lines of text, and a note on what was done with it.
 #[derive(Debug, PartialEq, Eq)]
@@ -86,27 +85,25 @@ fn shorten(lines: &mut Vec<String>) -> bool {
 }
 
 fn unpacked(bytes: &[u8], encoding: Option<&str>) -> (Vec<u8>, Option<String>) {
-    let encoding = encoding.map(|name| name.trim().to_ascii_lowercase());
-    let mut out = Vec::new();
-    let read = match encoding.as_deref() {
-        None | Some("" | "identity") => return (bytes.to_vec(), None),
-        Some("gzip" | "x-gzip") => flate2::read::MultiGzDecoder::new(bytes)
-            .take(UNPACKED_BYTES_MAX)
-            .read_to_end(&mut out),
-        Some("deflate") => flate2::read::ZlibDecoder::new(bytes)
-            .take(UNPACKED_BYTES_MAX)
-            .read_to_end(&mut out),
-        Some(other) => {
-            let note = format!("compressed ({other}), not unpacked");
-            return (bytes.to_vec(), Some(note));
-        }
-    };
-    let name = encoding.as_deref().unwrap_or_default();
-    match read {
-        Ok(_) => (out, Some(format!("unpacked ({name})"))),
+    let codings = encoding.unwrap_or_default().trim().to_ascii_lowercase();
+    let mut names = codings.split(',').map(str::trim);
+    if bytes.is_empty() || names.all(|name| name.is_empty() || name == "identity") {
+        return (bytes.to_vec(), None);
+    }
+    match fetch::content::decode_start(&codings, bytes, UNPACKED_BYTES_MAX) {
+        Ok((all, true)) => (all, Some(format!("unpacked ({codings})"))),
         // What was kept may be a part only.
-        Err(_) if !out.is_empty() => (out, Some(format!("the first part, unpacked ({name})"))),
-        Err(error) => (bytes.to_vec(), Some(format!("not {name}: {error}"))),
+        Ok((start, false)) => {
+            let note = format!("the first part, unpacked ({codings})");
+            (start, Some(note))
+        }
+        Err(Undecodable::Broken { coding, detail }) => {
+            (bytes.to_vec(), Some(format!("not {coding}: {detail}")))
+        }
+        Err(Undecodable::Unknown(_) | Undecodable::TooMany(_) | Undecodable::TooLarge(_)) => {
+            let note = format!("compressed ({codings}), not unpacked");
+            (bytes.to_vec(), Some(note))
+        }
     }
 }
 
@@ -152,6 +149,23 @@ mod tests {
         let seen = shown(&packed, packed.len(), Some("gzip"), false);
         assert_eq!(seen.lines, ["hello"]);
         assert_eq!(seen.note.as_deref(), Some("unpacked (gzip)"));
+        let raw = [0xcb, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00];
+        let zstd = b"\x28\xb5\x2f\xfd\x20\x05\x29\x00\x00hello";
+        for (coding, packed) in [
+            ("br", &b"\x0b\x02\x80hello\x03"[..]),
+            ("zstd", zstd),
+            ("deflate", &raw),
+            ("Identity, ZSTD", zstd),
+        ] {
+            let seen = shown(packed, packed.len(), Some(coding), false);
+            assert_eq!(seen.lines, ["hello"], "{coding}");
+            assert_eq!(plain(packed, Some(coding)), "hello", "{coding}");
+        }
+        let other = shown(b"x", 1, Some("compress"), false);
+        assert_eq!(
+            other.note.as_deref(),
+            Some("compressed (compress), not unpacked")
+        );
         let wrong = shown(b"plain", 5, Some("gzip"), false);
         assert_eq!(wrong.lines, ["plain"]);
         assert!(wrong.note.is_some_and(|note| note.starts_with("not gzip")));
