@@ -4,24 +4,12 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use crate::files::{EVENTS, IMPORT, LATENCY, PROBES, RUN, SCENARIO, SERIES, SUMMARY, TALLY};
 use crate::schema::{RunInfo, RunStatus, Summary, Tally};
 use crate::{
     Durability, EventsWriter, Import, LatencyWriter, ProbesWriter, RecordError, RequestsWriter,
     SeriesWriter, whole,
 };
-
-pub(crate) const RUN: &str = "run.json";
-pub(crate) const SCENARIO: &str = "scenario.yaml";
-pub(crate) const SUMMARY: &str = "summary.json";
-pub(crate) const TALLY: &str = "tally.json";
-pub(crate) const EVENTS: &str = "events.jsonl";
-pub(crate) const LATENCY: &str = "latency.hlog";
-pub(crate) const SERIES: &str = "series.parquet";
-pub(crate) const PROBES: &str = "probes.parquet";
-pub(crate) const IMPORT: &str = "import.json";
-pub(crate) const REQUESTS: &str = "requests.parquet";
-/// Holds the segments of `requests.parquet` until they are joined.
-pub(crate) const REQUESTS_PARTS: &str = "requests.parquet.parts";
 
 /// Longest name in an id, in bytes.
 const NAME_MAX: usize = 60;

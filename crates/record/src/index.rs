@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
-use crate::dir::RUN;
+use crate::files::RUN;
 
 /// Most directories that are searched, and the deepest level.
 const DIRECTORIES_MAX: usize = 20_000;

@@ -11,6 +11,7 @@ pub mod dir;
 pub mod durability;
 pub mod error;
 pub mod events;
+mod files;
 pub mod import;
 pub mod index;
 pub mod latency;

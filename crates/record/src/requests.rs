@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::columnar::{self, Metadata, TableReader, TableWriter};
-use crate::dir::{REQUESTS, REQUESTS_PARTS};
+use crate::files::{REQUESTS, REQUESTS_PARTS};
 use crate::schema::RunInfo;
 use crate::{Durability, Measurement, Outcome, RecordError};
 use rows::{FIELDS, Rows};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::dir::{
+use crate::files::{
     EVENTS, IMPORT, LATENCY, PROBES, REQUESTS, REQUESTS_PARTS, RUN, SCENARIO, SERIES, SUMMARY,
     TALLY,
 };
