@@ -176,7 +176,7 @@ pub fn conclude_sweep(
         .filter(|(_, throughputs)| !throughputs.is_empty())
         .collect();
     let groups: Vec<Vec<f64>> = measured.iter().map(|(_, own)| own.clone()).collect();
-    let means = Greatest::of(&groups, CONFIDENCE, sweep.seed);
+    let means = Greatest::find(&groups, CONFIDENCE, sweep.seed);
     let mean = |value: f64| {
         let place = measured.iter().position(|(own, _)| *own == value)?;
         Some(means.as_ref()?.mean(place))
@@ -247,7 +247,7 @@ fn best(levels: &[Level], measured: &[(f64, Vec<f64>)], seed: u64) -> Option<Bes
     };
     let held: Vec<&(f64, Vec<f64>)> = measured.iter().filter(|(value, _)| holds(*value)).collect();
     let groups: Vec<Vec<f64>> = held.iter().map(|(_, own)| own.clone()).collect();
-    let found = Greatest::of(&groups, CONFIDENCE, seed)?;
+    let found = Greatest::find(&groups, CONFIDENCE, seed)?;
     let value = |place: usize| held[place].0;
     let neighbour = |place: usize| {
         let share = found.share(place);

@@ -83,7 +83,7 @@ fn scenario_of(
         diagnostics.ignored(0..0, message);
     }
     let has_jar = leave_to_jar(&mut kept);
-    let reuse = Reuse::of(&kept);
+    let reuse = Reuse::find(&kept);
     if !reuse.has_all() {
         let message = "the recording is large: not every value was searched for".to_owned();
         diagnostics.ignored(0..0, message);
@@ -119,7 +119,7 @@ fn options_of(exchanges: &[Exchange], has_jar: bool) -> Map {
         .iter()
         .find_map(|exchange| exchange.user_agent.as_ref());
     if let Some(agent) = agent {
-        let headers = Map::of(0..0, "user-agent", Item::Text(literal(agent)));
+        let headers = Map::single(0..0, "user-agent", Item::Text(literal(agent)));
         options.put("headers", Item::Map(headers));
     }
     if has_jar {
@@ -139,13 +139,13 @@ fn document(file: &str, origin: &str, options: Map, steps: Vec<Map>, length_s: f
     top.put("options", Item::Map(options));
     top.put(
         "sessions",
-        Item::Map(Map::of(0..0, "recorded", Item::List(steps))),
+        Item::Map(Map::single(0..0, "recorded", Item::List(steps))),
     );
-    let rate = Map::of(0..0, "constant", Item::Bare("1/s".to_owned()))
+    let rate = Map::single(0..0, "constant", Item::Bare("1/s".to_owned()))
         .with("for", Item::Bare("1m".to_owned()))
         .comment("A recording does not say how many users arrive: choose the rate here.");
     let hold_s = (length_s + FINISH_S_MIN).ceil();
-    let finish = Map::of(0..0, "hold", Item::Bare(format!("{hold_s}s")))
+    let finish = Map::single(0..0, "hold", Item::Bare(format!("{hold_s}s")))
         .with("until", Item::Text("done".to_owned()));
     top.put("arrivals", Item::List(vec![rate, finish]));
     top
@@ -180,7 +180,11 @@ fn steps_of(kept: &[Exchange], origin: &str, statics: Statics, reuse: &Reuse) ->
         if pause_ms.is_finite() && pause_ms >= PAUSE_MS_MIN {
             let pause_s = (pause_ms / 10.0).round() / 100.0;
             length_s += pause_s;
-            steps.push(Map::of(0..0, "think", Item::Bare(format!("{pause_s}s"))));
+            steps.push(Map::single(
+                0..0,
+                "think",
+                Item::Bare(format!("{pause_s}s")),
+            ));
         }
         let step = step_of(exchange, index, origin, reuse);
         if grouped {
@@ -208,7 +212,7 @@ fn close_group(group: &mut Vec<Map>, page: &str, steps: &mut Vec<Map>) {
         name.pop();
     }
     let inner = Item::List(std::mem::take(group));
-    steps.push(Map::of(0..0, "transaction", Item::Text(literal(&name))).with("steps", inner));
+    steps.push(Map::single(0..0, "transaction", Item::Text(literal(&name))).with("steps", inner));
 }
 
 fn step_of(exchange: &Exchange, index: usize, origin: &str, reuse: &Reuse) -> Map {
@@ -220,9 +224,9 @@ fn step_of(exchange: &Exchange, index: usize, origin: &str, reuse: &Reuse) -> Ma
     };
     let verbs = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
     let mut step = if verbs.contains(&exchange.method.as_str()) {
-        Map::of(0..0, &exchange.method.to_ascii_lowercase(), Item::Text(url))
+        Map::single(0..0, &exchange.method.to_ascii_lowercase(), Item::Text(url))
     } else {
-        Map::of(
+        Map::single(
             0..0,
             "http",
             Item::Text(format!("{} {url}", exchange.method)),

@@ -59,7 +59,7 @@ impl Map {
     }
 
     /// A mapping of one text: most steps.
-    pub(super) fn of(at: Range<usize>, key: &str, value: Item) -> Map {
+    pub(super) fn single(at: Range<usize>, key: &str, value: Item) -> Map {
         Map::new(at).with(key, value)
     }
 

@@ -34,7 +34,7 @@ impl fmt::Debug for Access {
 
 impl Access {
     /// A server that requires no credentials, or for those of the URL.
-    pub fn of(url: &str) -> Access {
+    pub fn from_url(url: &str) -> Access {
         Access {
             url: url.to_owned(),
             ..Access::default()

@@ -351,7 +351,7 @@ impl<'a> Agent<'a> {
             run: run.to_owned(),
             agent: self.card.name.clone(),
         };
-        match Spool::of(self.options.spool, &own) {
+        match Spool::find(self.options.spool, &own) {
             Some((owner, spool)) => {
                 self.rests.push(Rest::send(&self.nats, &owner, spool, why));
             }

@@ -65,7 +65,7 @@ impl Term {
         self.0 << Term::BITS
     }
 
-    fn of(position: u64) -> Term {
+    fn at_position(position: u64) -> Term {
         Term(position >> Term::BITS)
     }
 }
@@ -155,8 +155,8 @@ impl State {
             self.fail(&String::from_utf8_lossy(reason));
             return true;
         }
-        let term = Term::of(position);
-        if self.has_terms && term.0 > Term::of(self.received).0 {
+        let term = Term::at_position(position);
+        if self.has_terms && term.0 > Term::at_position(self.received).0 {
             self.received = term.start();
         }
         let Some(known) = self.received.checked_sub(position) else {
@@ -262,7 +262,7 @@ impl NatsCarrier {
         let shared = Shared::new(Log::Disk(spool));
         shared.state().has_terms = true;
         let link = Link::new(nats, ways, &shared, Some(kept));
-        nats.spawn(hear_what_is_stored(link.clone()));
+        nats.spawn(receive_acknowledgements(link.clone()));
         NatsCarrier::open(nats, link)
     }
 
@@ -433,7 +433,7 @@ fn split(payload: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 /// Learns what the controller has stored.
-async fn hear_what_is_stored(link: Link) {
+async fn receive_acknowledgements(link: Link) {
     let subject = names::stored(&link.ways.run, &link.ways.agent);
     let Ok(mut positions) = link.client.subscribe(subject).await else {
         return;
@@ -447,7 +447,9 @@ async fn hear_what_is_stored(link: Link) {
 
 /// The term in which something was last sent by these ways; 0 if nothing was. The error is for people.
 pub(crate) async fn last_term(stream: &Stream, ways: &Ways) -> Result<Term, String> {
-    Ok(Term::of(sending::last(stream, ways).await?.position))
+    Ok(Term::at_position(
+        sending::last(stream, ways).await?.position,
+    ))
 }
 
 /// Ends an agent's connection to the controller at once, and says why.

@@ -34,7 +34,7 @@ pub enum ChoiceError {
 
 impl Choice {
     /// The agents of a run by Throng's version `throng`, those first that hold the most; by name among equals.
-    pub(crate) fn of(
+    pub(crate) fn choose(
         &self,
         cards: &[AgentCard],
         throng: &str,
@@ -129,7 +129,7 @@ mod tests {
     }
 
     fn choose(choice: &Choice, cards: &[AgentCard]) -> Result<Vec<String>, String> {
-        let chosen = choice.of(cards, "1.2.3", "h:1");
+        let chosen = choice.choose(cards, "1.2.3", "h:1");
         let chosen = chosen.map_err(|error| error.to_string())?;
         Ok(chosen.into_iter().map(|card| card.name).collect())
     }

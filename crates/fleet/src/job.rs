@@ -134,11 +134,11 @@ fn watch_controller(nats: &Arc<Nats>, offer: &Offer, carrier: &NatsCarrier, kept
         };
         let mut missed = 0;
         loop {
-            let heard = timeout(Duration::from_secs(1), beats.next()).await;
-            if matches!(heard, Ok(None)) {
+            let beat = timeout(Duration::from_secs(1), beats.next()).await;
+            if matches!(beat, Ok(None)) {
                 return fail("NATS cannot be listened to");
             }
-            missed = match heard.is_ok() || !*connected.borrow() {
+            missed = match beat.is_ok() || !*connected.borrow() {
                 true => 0,
                 false => missed + 1,
             };

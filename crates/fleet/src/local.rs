@@ -156,14 +156,14 @@ impl Local {
         let mut child = command.spawn().map_err(failed)?;
         let out = child.stdout.take();
         self.children.push((name.clone(), child));
-        let (said, hear) = channel();
+        let (sender, receiver) = channel();
         std::thread::spawn(move || {
             // Read to the end, so that the agent can go on speaking.
             for line in out.into_iter().flat_map(|out| BufReader::new(out).lines()) {
-                let _ = said.send(line.is_ok());
+                let _ = sender.send(line.is_ok());
             }
         });
-        match hear.recv_timeout(JOIN_TIME_MAX) {
+        match receiver.recv_timeout(JOIN_TIME_MAX) {
             Ok(true) => Ok(()),
             _ => Err(failed(std::io::Error::other("it did not join the fleet"))),
         }

@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn bad_urls_are_refused_without_their_passwords() {
         for url in ["ftp://me:secret@h:1", "nats://", "nats://me:secret@h:x"] {
-            let error = Nats::connect(&Access::of(url), "test")
+            let error = Nats::connect(&Access::from_url(url), "test")
                 .unwrap_err()
                 .to_string();
             assert!(error.contains("is not the URL of a NATS server"), "{error}");

@@ -122,7 +122,7 @@ impl Spool {
     }
 
     /// The spool of this owner below `root`, however old, if no process uses it.
-    pub(crate) fn of(root: &Path, owner: &Owner) -> Option<(Owner, Spool)> {
+    pub(crate) fn find(root: &Path, owner: &Owner) -> Option<(Owner, Spool)> {
         let directory = owner.directory(root);
         let found = is_spool(&directory).then(|| Spool::take_over(&directory, |o| o == owner));
         found.flatten()

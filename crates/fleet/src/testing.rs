@@ -35,7 +35,7 @@ impl Server {
     }
 
     pub(crate) fn access(&self) -> Access {
-        Access::of(self.local.url())
+        Access::from_url(self.local.url())
     }
 
     pub(crate) fn connect(&self) -> Arc<Nats> {

@@ -36,7 +36,7 @@ enum Hash {
 }
 
 impl Hash {
-    fn of(self, text: &str) -> String {
+    fn hex_digest(self, text: &str) -> String {
         match self {
             Hash::Md5 => hexadecimal(&Md5::digest(text.as_bytes())),
             Hash::Sha256 => hexadecimal(&Sha256::digest(text.as_bytes())),
@@ -137,18 +137,18 @@ impl Session {
             .clone();
         let count = format!("{:08x}", self.count);
         let (realm, nonce) = (&self.realm, &self.nonce);
-        let mut secret = hash.of(&format!("{}:{realm}:{}", request.user, request.password));
+        let mut secret = hash.hex_digest(&format!("{}:{realm}:{}", request.user, request.password));
         if self.is_session {
-            secret = hash.of(&format!("{secret}:{nonce}:{first_cnonce}"));
+            secret = hash.hex_digest(&format!("{secret}:{nonce}:{first_cnonce}"));
         }
-        let target = hash.of(&format!("{}:{}", request.method, request.uri));
+        let target = hash.hex_digest(&format!("{}:{}", request.method, request.uri));
         let response = if has_qop {
-            hash.of(&format!("{secret}:{nonce}:{count}:{cnonce}:auth:{target}"))
+            hash.hex_digest(&format!("{secret}:{nonce}:{count}:{cnonce}:auth:{target}"))
         } else {
-            hash.of(&format!("{secret}:{nonce}:{target}"))
+            hash.hex_digest(&format!("{secret}:{nonce}:{target}"))
         };
         let user = if self.hashes_user {
-            hash.of(&format!("{}:{realm}", request.user))
+            hash.hex_digest(&format!("{}:{realm}", request.user))
         } else {
             request.user.to_owned()
         };

@@ -99,7 +99,7 @@ impl<K> Default for Identities<K> {
 }
 
 impl<K: Copy + Eq + Hash> Identities<K> {
-    fn of(&mut self, user: K) -> &mut Identity {
+    fn identity(&mut self, user: K) -> &mut Identity {
         self.0.entry(user).or_default()
     }
 
@@ -130,7 +130,7 @@ impl<K: Copy + Eq + Hash> Identities<K> {
         let (_, path) = request_line(&bytes[start..]);
         let is_cookie = |(name, _): &(String, Template)| name.eq_ignore_ascii_case("cookie");
         let has_own = exchange.headers.iter().any(is_cookie);
-        let identity = self.of(exchange.user);
+        let identity = self.identity(exchange.user);
         if !has_own || !own.is_empty() {
             let origin = exchange.origin(&path);
             let line = identity.jar.line(origin, exchange.now_s, own);
@@ -166,14 +166,14 @@ impl<K: Copy + Eq + Hash> Identities<K> {
 
     /// An operation begins that may be challenged, and whose user's values are these.
     pub fn expect_challenge(&mut self, user: K, values: Rng) {
-        let identity = self.of(user);
+        let identity = self.identity(user);
         identity.challenges = 0;
         identity.before = Some(values);
     }
 
     /// True if the user answers challenges of the endpoint.
     pub fn is_known(&mut self, user: K, endpoint: EndpointId) -> bool {
-        self.of(user).session(endpoint).is_some()
+        self.identity(user).session(endpoint).is_some()
     }
 
     /// Adds the answer to the challenge that the user knows of to the request that was appended
@@ -194,7 +194,7 @@ impl<K: Copy + Eq + Hash> Identities<K> {
             method: &method,
             uri: &uri,
         };
-        let session = self.of(user).session(endpoint);
+        let session = self.identity(user).session(endpoint);
         let value = session.map_or(String::new(), |session| session.answer(&request, fresh));
         if !proto::http1::is_field_value(value.as_bytes()) {
             return Err(
@@ -221,7 +221,7 @@ impl<K: Copy + Eq + Hash> Identities<K> {
             .filter(|(name, _)| name.eq_ignore_ascii_case("www-authenticate"))
             .collect();
         let session = Session::strongest(offered.iter().map(|(_, value)| &**value))?;
-        let identity = self.of(user);
+        let identity = self.identity(user);
         let again =
             identity.challenges == 0 || session.stale && identity.challenges < CHALLENGES_MAX;
         if !again {

@@ -255,7 +255,7 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// The users that are there, and how many arrived per second. A lab that has gone does not hear it.
+    /// The users that are there, and how many arrived per second. A lab that has gone does not get it.
     pub fn crowd(&self, users: u64, arrivals_per_s: f64) {
         let request = Request::Crowd {
             users,

@@ -22,7 +22,7 @@ pub struct Lock {
 
 impl Folder {
     /// That of the lab of this name.
-    pub fn of(name: &str) -> Folder {
+    pub fn by_name(name: &str) -> Folder {
         Folder {
             path: root().join(name),
         }

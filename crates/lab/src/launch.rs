@@ -100,7 +100,7 @@ pub fn up(
     program: &Path,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Folder, LaunchError> {
-    let folder = Folder::of(&file.name);
+    let folder = Folder::by_name(&file.name);
     make_room(&file.name, &folder)?;
     folder
         .create()
@@ -188,7 +188,7 @@ fn await_up(child: &mut Child, progress: &mut dyn FnMut(&str)) -> Result<(), Opt
 /// # Errors
 /// It does not end, or what it left cannot be removed.
 pub fn down(name: &str) -> Result<bool, LaunchError> {
-    let folder = Folder::of(name);
+    let folder = Folder::by_name(name);
     if !folder.path().exists() {
         return Ok(false);
     }
@@ -218,7 +218,7 @@ fn kill(folder: &Folder) {
 
 /// Removes what a lab that was killed has left; `None`: it is up.
 fn clean(name: &str) -> Result<Option<()>, LaunchError> {
-    let folder = Folder::of(name);
+    let folder = Folder::by_name(name);
     if !folder.path().exists() {
         return Ok(Some(()));
     }

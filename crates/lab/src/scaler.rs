@@ -1,4 +1,4 @@
-//! Keeps scaling groups at what their alarms want: a thread that reads metrics, decides and acts, and those who ask it.
+//! Keeps scaling groups at what their alarms want: a thread that reads metrics, decides and acts, and the callers.
 //!
 //! What is decided is up to the pure modules of [`scaling`](crate::scaling); here are processes, clocks and sockets.
 
@@ -36,7 +36,7 @@ pub(crate) struct Scaler {
     page: Option<Listener>,
 }
 
-/// What the thread and those who ask it share.
+/// What the thread and the callers share.
 pub(crate) struct Shared {
     site: Arc<Site>,
     stop: AtomicBool,

@@ -186,7 +186,7 @@ impl Durations {
     }
 
     /// The sample's values, their weights changed as little as it takes for their mean to be that of all (the
-    /// regression estimator; Deville and Särndal 1992): a sample of 2,000 has more or fewer of the seldom and great
+    /// regression estimator; Deville and Särndal 1992): a sample of 2,000 has more or fewer of the rare and great
     /// ones than all have.
     fn calibrated(&self) -> Vec<(f64, f64)> {
         let total: f64 = self.values.iter().map(|&(_, count)| count as f64).sum();
@@ -446,8 +446,8 @@ mod tests {
             (0..count).for_each(|_| part.add(seconds));
             part
         };
-        let (often, seldom) = (part(1.0, 9_000, 1_500), part(200.0, 1_000, 2_000));
-        let pool = Reservoir::pooled(&[&often, &seldom], 1_000, 1, 7);
+        let (often, rarely) = (part(1.0, 9_000, 1_500), part(200.0, 1_000, 2_000));
+        let pool = Reservoir::pooled(&[&often, &rarely], 1_000, 1, 7);
         assert_eq!((pool.count, pool.sum_s), (10_000, 209_000.0));
         let long = pool.sample.iter().filter(|&&s| s == 200.0).count();
         assert_eq!(pool.sample.len(), 1_000);

@@ -68,7 +68,7 @@ struct Segments {
 }
 
 impl Segments {
-    fn of(&self, number: u16) -> u16 {
+    fn model_number(&self, number: u16) -> u16 {
         self.of
             .get(usize::from(number))
             .copied()
@@ -235,7 +235,7 @@ fn count_sessions(
             let segment = if segment == NO_SEGMENT {
                 segments.rest
             } else {
-                segments.of(segment)
+                segments.model_number(segment)
             };
             tallies[usize::from(segment)].add(visits, &classes.class_of_route);
             for visit in visits.iter().filter(|visit| visit.status > 0) {

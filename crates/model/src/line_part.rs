@@ -199,7 +199,7 @@ fn header<'e>(entry: &'e Entry<'_>, name: &str) -> Option<&'e [u8]> {
 mod tests {
     use super::*;
 
-    fn of(part: &str, entry: &Entry<'_>) -> Option<String> {
+    fn text(part: &str, entry: &Entry<'_>) -> Option<String> {
         let part: LinePart = part.parse().unwrap();
         part.text_of(entry)
             .map(|text| String::from_utf8_lossy(&text).into_owned())
@@ -217,20 +217,23 @@ mod tests {
             ..Entry::default()
         };
         let some = |text: &str| Some(text.to_owned());
-        assert_eq!(of("query:user_id", &entry), some("u7"));
-        assert_eq!(of("cookie:sid", &entry), some("abc"));
-        assert_eq!(of("header:X-User", &entry), some("9"));
-        assert_eq!(of("path=^/publishers/([^/]+)/", &entry), some("k1"));
-        assert_eq!(of("address+agent", &entry), some("::1\0"));
-        assert_eq!(of("address+path", &entry), some("::1\0/publishers/k1/api/"));
-        assert_eq!(of("address+path=/api/$", &entry), some("/api/"));
+        assert_eq!(text("query:user_id", &entry), some("u7"));
+        assert_eq!(text("cookie:sid", &entry), some("abc"));
+        assert_eq!(text("header:X-User", &entry), some("9"));
+        assert_eq!(text("path=^/publishers/([^/]+)/", &entry), some("k1"));
+        assert_eq!(text("address+agent", &entry), some("::1\0"));
         assert_eq!(
-            of("address+path=^::1 (/[a-z]+)", &entry),
+            text("address+path", &entry),
+            some("::1\0/publishers/k1/api/")
+        );
+        assert_eq!(text("address+path=/api/$", &entry), some("/api/"));
+        assert_eq!(
+            text("address+path=^::1 (/[a-z]+)", &entry),
             some("/publishers")
         );
-        assert_eq!(of("query:none", &entry), None);
-        assert_eq!(of("user", &entry), None);
-        assert_eq!(of("path=^/offers/([^/]+)/", &entry), None);
+        assert_eq!(text("query:none", &entry), None);
+        assert_eq!(text("user", &entry), None);
+        assert_eq!(text("path=^/offers/([^/]+)/", &entry), None);
     }
 
     #[test]

@@ -38,7 +38,7 @@ const ROUTES_MAX: usize = 1 << 18;
 const SEGMENTS_MAX: usize = NO_SEGMENT as usize - 2;
 /// Runs of sorted requests that stay in memory: 256 MiB.
 const RUNS_IN_MEMORY_MAX: usize = 8;
-/// Targets kept as examples of what their routes ask for.
+/// Targets kept as examples of what their routes request.
 pub(crate) const SAMPLES_MAX: usize = 1 << 14;
 /// Pieces waiting for each reader.
 const PIECES_WAITING: usize = 2;

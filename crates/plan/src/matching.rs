@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_said_in_words() {
+    fn missing_values_are_described_in_words() {
         let pointer = |tokens: &[&str]| {
             Source::Pointer(tokens.iter().map(|token| (*token).to_owned()).collect())
         };
@@ -184,7 +184,7 @@ mod tests {
             whole: false,
         };
         let number = Source::Number {
-            form: NumberForm::of("u16be").unwrap(),
+            form: NumberForm::parse("u16be").unwrap(),
             at: 4,
         };
         for (source, expected) in [

@@ -15,7 +15,7 @@ pub struct Probe {
     pub region: String,
     /// The source's own name; `None`: what [`ProbeKind::shown`] says, or the host's name.
     pub name: Option<String>,
-    /// Nanoseconds between two questions.
+    /// Nanoseconds between two queries.
     pub every_ns: u64,
 }
 

@@ -63,7 +63,7 @@ impl Recorded {
     }
 
     /// The record's measure for one of the plan, as the region of this number measures it.
-    pub fn of(&self, region: usize, measure: MeasureId) -> MeasureId {
+    pub fn measure(&self, region: usize, measure: MeasureId) -> MeasureId {
         let (first, is_regional) = self.places[measure.index()];
         match is_regional {
             true => MeasureId(first + region as u16),
@@ -148,7 +148,7 @@ mod tests {
     fn without_regions_a_record_has_the_measures_of_the_plan() {
         let recorded = Recorded::new(&measures(), &[], &[]);
         assert_eq!(recorded.measures, measures());
-        assert_eq!(recorded.of(0, MeasureId(2)), MeasureId(2));
+        assert_eq!(recorded.measure(0, MeasureId(2)), MeasureId(2));
     }
 
     #[test]
@@ -173,9 +173,9 @@ mod tests {
             "GET / (area=blog, region=south)",
         ];
         assert_eq!(names(&recorded), expected);
-        assert_eq!(recorded.of(1, MeasureId(0)), MeasureId(1));
-        assert_eq!(recorded.of(1, MeasureId(1)), MeasureId(2));
-        assert_eq!(recorded.of(1, MeasureId(3)), MeasureId(6));
+        assert_eq!(recorded.measure(1, MeasureId(0)), MeasureId(1));
+        assert_eq!(recorded.measure(1, MeasureId(1)), MeasureId(2));
+        assert_eq!(recorded.measure(1, MeasureId(3)), MeasureId(6));
         let all: Vec<u16> = recorded.all_of(MeasureId(3)).map(|m| m.0).collect();
         assert_eq!(all, [5, 6]);
         assert_eq!(recorded.measures[1].shared_name.as_deref(), Some("connect"));

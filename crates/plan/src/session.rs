@@ -86,7 +86,7 @@ pub enum Op {
     /// Open a stream of server-sent events and wait for its head. It takes the WebSocket's place: a
     /// user has at most one of either.
     SseOpen(Box<SseOpen>),
-    /// Ask again and again, beside the steps, for messages. It takes the WebSocket's place, too.
+    /// Poll again and again, beside the steps, for messages. It takes the WebSocket's place, too.
     Poll(Box<Poll>),
     /// Open a plain TCP connection and wait for it. It takes the WebSocket's place, too.
     TcpOpen(Box<TcpOpen>),

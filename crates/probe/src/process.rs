@@ -87,7 +87,7 @@ impl Process {
             let Some(stat) = text(&path(pid, "stat")).ok() else {
                 continue;
             };
-            let Some(started) = Stat::of(&stat).map(|stat| stat.started) else {
+            let Some(started) = Stat::parse(&stat).map(|stat| stat.started) else {
                 continue;
             };
             let is_known = |known: &Known| known.pid == pid && known.started == started;
@@ -182,7 +182,7 @@ impl Used {
 impl Known {
     /// What the process has used so far and has now; `None`: it is gone.
     fn look(&mut self, remarks: &mut Vec<String>) -> Option<(Used, Has)> {
-        let stat = Stat::of(&text(&path(self.pid, "stat")).ok()?)?;
+        let stat = Stat::parse(&text(&path(self.pid, "stat")).ok()?)?;
         if stat.started != self.started || stat.is_dead {
             return None;
         }
@@ -230,7 +230,7 @@ impl Known {
             used.switches_voluntary += field(&status, "voluntary_ctxt_switches").unwrap_or(0);
             used.switches_forced += field(&status, "nonvoluntary_ctxt_switches").unwrap_or(0);
             let stat = text(&folder.join("stat")).unwrap_or_default();
-            if let Some(stat) = Stat::of(&stat) {
+            if let Some(stat) = Stat::parse(&stat) {
                 let ticks = stat.user_ticks + stat.system_ticks;
                 let before = self.threads.get(&tid).copied().unwrap_or(ticks);
                 has.busiest_ticks = has.busiest_ticks.max(ticks.saturating_sub(before));
@@ -252,7 +252,7 @@ struct Stat {
 }
 
 impl Stat {
-    fn of(text: &str) -> Option<Stat> {
+    fn parse(text: &str) -> Option<Stat> {
         let (_, rest) = text.rsplit_once(')')?;
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
         // Field 3 of the page is the first here.
@@ -297,9 +297,9 @@ mod tests {
             threads: 3,
             started: 444,
         };
-        assert_eq!(Stat::of(text), Some(expected));
-        assert_eq!(Stat::of("7 (a) S 1"), None);
-        assert_eq!(Stat::of(""), None);
+        assert_eq!(Stat::parse(text), Some(expected));
+        assert_eq!(Stat::parse("7 (a) S 1"), None);
+        assert_eq!(Stat::parse(""), None);
     }
 
     #[test]

@@ -237,7 +237,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_too_much_is_left_out_aloud() {
+    fn readings_beyond_the_limit_are_left_out_and_reported() {
         let mut reading = reading();
         reading.begin(0);
         for number in 0..METRICS_MAX + 5 {

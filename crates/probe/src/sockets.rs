@@ -129,7 +129,7 @@ mod tests {
         bytes
     }
 
-    fn of(part: &[u8]) -> (Result<bool, Errno>, Vec<Socket>) {
+    fn sockets(part: &[u8]) -> (Result<bool, Errno>, Vec<Socket>) {
         let mut found = Vec::new();
         let last = read_part(part, &mut |socket| found.push(socket));
         (last, found)
@@ -148,23 +148,23 @@ mod tests {
         };
         let mut part = message(BY_FAMILY, &body);
         part.extend(message(BY_FAMILY, &[&body[..], &[0; 5]].concat()));
-        assert_eq!(of(&part), (Ok(false), vec![socket; 2]));
+        assert_eq!(sockets(&part), (Ok(false), vec![socket; 2]));
         part.extend(message(DONE, &[0; 4]));
-        assert_eq!(of(&part), (Ok(true), vec![socket; 2]));
+        assert_eq!(sockets(&part), (Ok(true), vec![socket; 2]));
     }
 
     #[test]
     fn errors_and_broken_messages_are_errors() {
         let refused = message(ERROR, &(-1_i32).to_ne_bytes());
-        assert_eq!(of(&refused), (Err(Errno::PERM), Vec::new()));
+        assert_eq!(sockets(&refused), (Err(Errno::PERM), Vec::new()));
         let whole = message(BY_FAMILY, &[0; SOCKET]);
         for broken in [&whole[..HEAD + 2], &message(BY_FAMILY, &[0; SOCKET - 4])] {
-            assert_eq!(of(broken), (Err(Errno::BADMSG), Vec::new()));
+            assert_eq!(sockets(broken), (Err(Errno::BADMSG), Vec::new()));
         }
         for length in 0..HEAD as u32 {
             let mut short = whole.clone();
             short[..4].copy_from_slice(&length.to_ne_bytes());
-            assert_eq!(of(&short), (Err(Errno::BADMSG), Vec::new()));
+            assert_eq!(sockets(&short), (Err(Errno::BADMSG), Vec::new()));
         }
     }
 

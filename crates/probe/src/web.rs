@@ -85,7 +85,7 @@ pub struct Poster {
 }
 
 impl Poster {
-    /// To this URL; each post may take so long.
+    /// To this URL; each post may take this time.
     pub fn new(url: &str, timeout: Duration) -> Poster {
         Poster {
             agent: agent(timeout),

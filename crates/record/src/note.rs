@@ -33,7 +33,7 @@ impl Note {
     ///
     /// # Errors
     /// The text is too long.
-    pub fn of(text: &str) -> Result<Note, NoteTooLong> {
+    pub fn parse(text: &str) -> Result<Note, NoteTooLong> {
         let visible = text.chars().map(|c| if is_control(c) { ' ' } else { c });
         let visible: String = visible.collect();
         let line = visible.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -50,7 +50,7 @@ impl Note {
         let sound = check_file(&path, NOTE_BYTES_MAX).is_ok();
         let bytes = sound.then(|| read_beginning(&path, NOTE_BYTES_MAX).ok());
         let text = bytes.flatten().and_then(|b| String::from_utf8(b).ok());
-        text.map_or(Note(None), |text| Note::of(&text).unwrap_or(Note(None)))
+        text.map_or(Note(None), |text| Note::parse(&text).unwrap_or(Note(None)))
     }
 
     /// Writes the note into a run directory under a temporary name, and renames it; without a text the file is
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     fn text(written: &str) -> Option<String> {
-        Note::of(written).unwrap().0
+        Note::parse(written).unwrap().0
     }
 
     #[test]
@@ -114,7 +114,7 @@ mod tests {
     fn a_note_is_short() {
         let most = "ä".repeat(NOTE_CHARS_MAX);
         assert_eq!(text(&most), Some(most.clone()));
-        let error = Note::of(&(most + "ä")).unwrap_err();
+        let error = Note::parse(&(most + "ä")).unwrap_err();
         assert!(error.to_string().contains("at most 280"), "{error}");
     }
 
@@ -123,13 +123,13 @@ mod tests {
         let run = tempfile::tempdir().unwrap();
         assert_eq!(Note::read(run.path()).text(), None);
         for written in ["first", "second"] {
-            Note::of(written).unwrap().write(run.path()).unwrap();
+            Note::parse(written).unwrap().write(run.path()).unwrap();
             assert_eq!(Note::read(run.path()).text(), Some(written));
         }
         let names = fs::read_dir(run.path()).unwrap();
         assert_eq!(names.count(), 1, "no temporary file is left");
         for _ in 0..2 {
-            Note::of("").unwrap().write(run.path()).unwrap();
+            Note::parse("").unwrap().write(run.path()).unwrap();
             assert_eq!(Note::read(run.path()).text(), None);
         }
     }
@@ -145,7 +145,7 @@ mod tests {
             std::os::unix::fs::symlink(&outside, run.join(name)).unwrap();
         }
         assert_eq!(Note::read(&run).text(), None);
-        Note::of("mine").unwrap().write(&run).unwrap();
+        Note::parse("mine").unwrap().write(&run).unwrap();
         assert_eq!(Note::read(&run).text(), Some("mine"));
         assert_eq!(fs::read_to_string(&outside).unwrap(), "secret");
     }

@@ -91,7 +91,7 @@ pub fn two_samples(a: &Sample, b: &Sample) -> Result<Anderson, AndersonError> {
     });
     let statistic = sum * (all - 1.0) / all / n / m;
     let found = with_percentiles(statistic, &[a, b])?;
-    let cells = Cells::of(a, b, EXACT_VALUES_MAX);
+    let cells = Cells::from_samples(a, b, EXACT_VALUES_MAX);
     let exact = cells.and_then(|cells| exact::tail(&cells, statistic));
     Ok(Anderson {
         p: Some(exact.unwrap_or_else(|| limit_p(&found, a, b))),

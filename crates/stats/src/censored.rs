@@ -1,4 +1,4 @@
-//! Quantiles of times of which some are only known to be at least so long: who gave up after 10 s, or was
+//! Quantiles of times of which some are only known to be at least that long: who gave up after 10 s, or was
 //! cut off, would have waited longer. Such a time is censored from the right, and where it is left out, or
 //! counted as if it had ended there, every quantile comes out too small.
 //!

@@ -40,7 +40,7 @@ impl Greatest {
     ///
     /// # Panics
     /// Where `confidence` does not lie strictly between 0 and 1.
-    pub fn of(groups: &[Vec<f64>], confidence: f64, seed: u64) -> Option<Greatest> {
+    pub fn find(groups: &[Vec<f64>], confidence: f64, seed: u64) -> Option<Greatest> {
         Greatest::with(groups, confidence, seed, RESAMPLES)
     }
 
@@ -195,7 +195,7 @@ mod tests {
         // Logarithms 0 and 2, 3 and 5: one scatter of √2 with two degrees of freedom; t = 4.3027.
         let e = |x: f64| x.exp();
         let groups = [vec![e(0.0), e(2.0)], vec![e(3.0), e(5.0)]];
-        let found = Greatest::of(&groups, 0.95, 1).unwrap();
+        let found = Greatest::find(&groups, 0.95, 1).unwrap();
         assert_eq!(found.place, 1);
         let close = |a: f64, b: f64| assert!((a.ln() - b).abs() < 1e-3, "{} {b}", a.ln());
         let mean = found.mean(0);
@@ -210,21 +210,21 @@ mod tests {
 
     #[test]
     fn without_repetitions_there_are_no_intervals() {
-        let found = Greatest::of(&[vec![1.0], vec![5.0], vec![2.0]], 0.95, 1).unwrap();
+        let found = Greatest::find(&[vec![1.0], vec![5.0], vec![2.0]], 0.95, 1).unwrap();
         assert_eq!((found.place, found.range), (1, None));
         assert_eq!(found.mean(1).bounds, None);
-        assert_eq!(Greatest::of(&[], 0.95, 1), None);
-        assert_eq!(Greatest::of(&[vec![1.0], vec![]], 0.95, 1), None);
-        assert_eq!(Greatest::of(&[vec![0.0]], 0.95, 1), None);
-        assert_eq!(Greatest::of(&[vec![f64::INFINITY]], 0.95, 1), None);
+        assert_eq!(Greatest::find(&[], 0.95, 1), None);
+        assert_eq!(Greatest::find(&[vec![1.0], vec![]], 0.95, 1), None);
+        assert_eq!(Greatest::find(&[vec![0.0]], 0.95, 1), None);
+        assert_eq!(Greatest::find(&[vec![f64::INFINITY]], 0.95, 1), None);
     }
 
     #[test]
     fn equal_groups_leave_open_which_is_greatest_and_distinct_ones_do_not() {
         let equal = vec![vec![9.0, 10.0, 11.0]; 5];
-        assert_eq!(Greatest::of(&equal, 0.95, 1).unwrap().range, Some((0, 4)));
+        assert_eq!(Greatest::find(&equal, 0.95, 1).unwrap().range, Some((0, 4)));
         let same = vec![vec![10.0, 10.0], vec![11.0, 11.0], vec![10.5, 10.5]];
-        assert_eq!(Greatest::of(&same, 0.95, 1).unwrap().range, Some((1, 1)));
+        assert_eq!(Greatest::find(&same, 0.95, 1).unwrap().range, Some((1, 1)));
     }
 
     #[test]

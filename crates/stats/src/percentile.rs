@@ -169,7 +169,7 @@ pub fn interval(
 }
 
 fn spread_of(blocks: &Blocks, confidence: f64) -> Option<Spread> {
-    spread::of(&blocks.blocks, &blocks.influence, confidence)
+    spread::estimate(&blocks.blocks, &blocks.influence, confidence)
 }
 
 /// The ends by the ranks of this many independent times.

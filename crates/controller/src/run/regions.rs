@@ -41,7 +41,7 @@ impl Numbering {
 
     /// The measure of what users of all regions find out together.
     pub(crate) fn of_all(&self, measure: MeasureId) -> MeasureId {
-        self.recorded.of(0, measure)
+        self.recorded.measure(0, measure)
     }
 
     /// Renames what a loop measured.
@@ -49,7 +49,7 @@ impl Numbering {
         let Some(region) = self.region(delta.loop_id) else {
             return;
         };
-        let of = |measure: MeasureId| self.recorded.of(region, measure);
+        let of = |measure: MeasureId| self.recorded.measure(region, measure);
         for measure in &mut delta.measures {
             measure.measure = of(measure.measure);
         }
@@ -68,7 +68,7 @@ impl Numbering {
         }
         for row in rows {
             if let Some(region) = self.region(row.loop_id) {
-                row.measure = self.recorded.of(region, MeasureId(row.measure)).0;
+                row.measure = self.recorded.measure(region, MeasureId(row.measure)).0;
             }
         }
     }

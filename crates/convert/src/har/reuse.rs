@@ -46,7 +46,7 @@ pub(super) struct Reuse {
 
 impl Reuse {
     /// Looks for values of each response in all later requests that no request had before.
-    pub(super) fn of(exchanges: &[Exchange]) -> Reuse {
+    pub(super) fn find(exchanges: &[Exchange]) -> Reuse {
         let requests: Vec<String> = exchanges.iter().map(request_text).collect();
         let mut reuse = Reuse::default();
         let mut names = HashSet::new();
@@ -140,12 +140,12 @@ impl Reuse {
                 Source::Field(name) => {
                     let name = regex::escape(name);
                     let pattern = format!(r#"name=["']?{name}["']?[^>]*value=["']([^"']*)"#);
-                    Item::Map(Map::of(0..0, "regex", Item::Text(pattern)))
+                    Item::Map(Map::single(0..0, "regex", Item::Text(pattern)))
                 }
                 Source::Cookie(name) => {
                     let name = regex::escape(name);
                     let pattern = format!(r"(?im)^set-cookie: *{name}=([^;\r\n]*)");
-                    let whole = Map::of(0..0, "regex", Item::Text(pattern))
+                    let whole = Map::single(0..0, "regex", Item::Text(pattern))
                         .with("in", Item::Text("response".to_owned()));
                     Item::Map(whole)
                 }

@@ -53,7 +53,8 @@ impl Importer<'_> {
             && !inner.is_empty()
         {
             steps.push(
-                Map::of(opening(node), "if", Item::Text(condition)).with("then", Item::List(inner)),
+                Map::single(opening(node), "if", Item::Text(condition))
+                    .with("then", Item::List(inner)),
             );
         }
     }
@@ -112,7 +113,7 @@ impl Importer<'_> {
                 // Rounded up, and one round at least.
                 let rounds = format!("${{int(({to} - {from} + {step} - 1) / {step})}}");
                 steps.push(set(&at, &again, rounds));
-                let least = Map::of(at.clone(), "if", Item::Text(format!("{again} < 0"))).with(
+                let least = Map::single(at.clone(), "if", Item::Text(format!("{again} < 0"))).with(
                     "then",
                     Item::List(vec![set(&at, &again, "${0}".to_owned())]),
                 );
@@ -121,7 +122,7 @@ impl Importer<'_> {
             }
         };
         inner.push(set(&at, &counter, format!("${{{counter} + {step}}}")));
-        steps.push(Map::of(at, "loop", times).with("steps", Item::List(inner)));
+        steps.push(Map::single(at, "loop", times).with("steps", Item::List(inner)));
     }
 
     /// Goes round once, and again while its last element says so, `max_repeat` times at most.
@@ -161,7 +162,7 @@ impl Importer<'_> {
         inner.push(set(&at, &counter, format!("${{{counter} + 1}}")));
         steps.push(set(&at, &counter, "${1}".to_owned()));
         steps.push(set(&at, &again, "${true}".to_owned()));
-        steps.push(Map::of(at, "while", Item::Text(again)).with("steps", Item::List(inner)));
+        steps.push(Map::single(at, "while", Item::Text(again)).with("steps", Item::List(inner)));
     }
 
     /// One round for each item of a list.
@@ -208,12 +209,12 @@ impl Importer<'_> {
         inner.push(set(&at, &index, format!("${{{index} + 1}}")));
         steps.push(set(&at, &index, "${0}".to_owned()));
         let condition = Item::Text(format!("{index} < items({list})"));
-        steps.push(Map::of(at, "while", condition).with("steps", Item::List(inner)));
+        steps.push(Map::single(at, "while", condition).with("steps", Item::List(inner)));
     }
 }
 
 /// A step that sets one variable.
 pub(super) fn set(at: &std::ops::Range<usize>, name: &str, value: String) -> Map {
-    let value = Map::of(at.clone(), name, Item::Text(value));
-    Map::of(at.clone(), "set", Item::Map(value))
+    let value = Map::single(at.clone(), name, Item::Text(value));
+    Map::single(at.clone(), "set", Item::Map(value))
 }

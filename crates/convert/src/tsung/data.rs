@@ -37,7 +37,7 @@ impl Files {
             let (_, path, at) = &self.named[lines.file];
             let columns = (1..=lines.columns).map(|number| format!("\"{number}\""));
             let columns = columns.collect::<Vec<_>>().join(", ");
-            let mut entry = Map::of(at.clone(), "file", Item::Text(literal(path)))
+            let mut entry = Map::single(at.clone(), "file", Item::Text(literal(path)))
                 .with("format", Item::Bare("plain".to_owned()))
                 .with("separator", Item::Text(lines.separator.clone()))
                 .with("columns", Item::Bare(format!("[{columns}]")));
@@ -102,7 +102,7 @@ impl Importer<'_> {
         for (number, variable) in names.iter().enumerate() {
             columns.put(variable, Item::Text((number + 1).to_string()));
         }
-        let step = Map::of(opening(node), "feed", Item::Text(name));
+        let step = Map::single(opening(node), "feed", Item::Text(name));
         Some(step.with("as", Item::Map(columns)))
     }
 

@@ -92,7 +92,7 @@ impl Importer<'_> {
             }
         };
         Some(
-            Map::of(opening(node), "hold", Item::Bare(text::seconds(length_s)))
+            Map::single(opening(node), "hold", Item::Bare(text::seconds(length_s)))
                 .with("until", Item::Text("done".to_owned()))
                 .with("name", Item::Text("finish".to_owned()))
                 .comment(why),
@@ -130,7 +130,9 @@ impl Importer<'_> {
         }
         let length = Item::Bare(text::seconds(length_s));
         let mut map = match rate {
-            Some(rate) => Map::of(opening(node), "poisson", Item::Bare(rate)).with("for", length),
+            Some(rate) => {
+                Map::single(opening(node), "poisson", Item::Bare(rate)).with("for", length)
+            }
             None => {
                 let message = "the phase starts no users".to_owned();
                 self.diagnostics
@@ -230,7 +232,7 @@ impl Importer<'_> {
         let start_s = self.number(node, "start_time").unwrap_or(0.0) * self.unit_s(node);
         for session in self.sessions_named(node, "session", name, programs) {
             let at = Item::Bare(text::seconds(start_s));
-            out.push(Map::of(opening(node), "at", at).with("session", Item::Text(session)));
+            out.push(Map::single(opening(node), "at", at).with("session", Item::Text(session)));
         }
     }
 }

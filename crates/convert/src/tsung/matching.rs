@@ -211,7 +211,7 @@ impl Importer<'_> {
         if let Some(of_items) = of_items {
             self.session.lists.insert(name.to_owned(), of_items);
         }
-        Some(Map::of(at.clone(), "pointer", Item::Text(pointer)))
+        Some(Map::single(at.clone(), "pointer", Item::Text(pointer)))
     }
 
     /// Adds the request's steps and what follows from its matches: the first that acts decides.
@@ -264,7 +264,7 @@ impl Importer<'_> {
         inner.extend(self.decision(matches, Some((&again, &tried))));
         steps.push(set(&at, &again, "${true}".to_owned()));
         steps.push(set(&at, &tried, "${0}".to_owned()));
-        steps.push(Map::of(at, "while", Item::Text(again)).with("steps", Item::List(inner)));
+        steps.push(Map::single(at, "while", Item::Text(again)).with("steps", Item::List(inner)));
     }
 
     /// `if … then … else if …`, from the last match to the first.
@@ -275,9 +275,9 @@ impl Importer<'_> {
             let mut condition = found.acts();
             let then = match &found.action {
                 Action::Go | Action::Note => Vec::new(),
-                Action::Stop => vec![Map::of(at.clone(), "stop", Item::Nothing)],
+                Action::Stop => vec![Map::single(at.clone(), "stop", Item::Nothing)],
                 Action::Restart(times) => {
-                    vec![Map::of(
+                    vec![Map::single(
                         at.clone(),
                         "restart",
                         Item::Bare(times.to_string()),
@@ -296,7 +296,7 @@ impl Importer<'_> {
                         set(&at, tried, format!("${{{tried} + 1}}")),
                     ];
                     if *pause_s > 0.0 {
-                        then.push(Map::of(
+                        then.push(Map::single(
                             at.clone(),
                             "think",
                             Item::Bare(text::seconds(*pause_s)),
@@ -309,12 +309,12 @@ impl Importer<'_> {
                 (true, None) => None,
                 // Nothing is done here, and nothing after it either.
                 (true, Some(rest)) => Some(
-                    Map::of(at, "if", Item::Text(found.rests()))
+                    Map::single(at, "if", Item::Text(found.rests()))
                         .with("then", Item::List(vec![rest])),
                 ),
                 (false, rest) => {
                     let mut step =
-                        Map::of(at, "if", Item::Text(condition)).with("then", Item::List(then));
+                        Map::single(at, "if", Item::Text(condition)).with("then", Item::List(then));
                     if let Some(rest) = rest {
                         step.put("else", Item::List(vec![rest]));
                     }
@@ -338,11 +338,11 @@ fn pattern_of(node: Node<'_, '_>) -> (String, Range<usize>) {
 /// A header, or with `name/part` a part of it such as `nonce="…"`.
 fn header_source(at: &Range<usize>, header: &str) -> Map {
     match header.split_once('/') {
-        None => Map::of(at.clone(), "header", Item::Text(header.to_owned())),
+        None => Map::single(at.clone(), "header", Item::Text(header.to_owned())),
         Some((name, part)) => {
             let (name, part) = (regex::escape(name), regex::escape(part));
             let pattern = format!(r#"(?im)^{name}:[^\r\n]*\b{part}="?([^",;\r\n]*)"#);
-            Map::of(at.clone(), "regex", Item::Text(pattern))
+            Map::single(at.clone(), "regex", Item::Text(pattern))
                 .with("in", Item::Text("response".to_owned()))
         }
     }

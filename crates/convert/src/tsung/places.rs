@@ -162,13 +162,13 @@ impl Importer<'_> {
             [one] => top.put("target", Item::Text(url(one))),
             several => {
                 let servers = several.iter().map(|server| {
-                    Map::of(top.at.clone(), "url", Item::Text(url(server)))
+                    Map::single(top.at.clone(), "url", Item::Text(url(server)))
                         .with("weight", Item::Bare(text::number(server.weight)))
                 });
                 let servers = Item::List(servers.collect());
                 top.put(
                     "target",
-                    Item::Map(Map::of(top.at.clone(), "servers", servers)),
+                    Item::Map(Map::single(top.at.clone(), "servers", servers)),
                 );
             }
         }

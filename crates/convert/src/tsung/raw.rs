@@ -89,12 +89,12 @@ impl Importer<'_> {
         }
         if size > 0 {
             let zeros = format!("[hex: \"{}\"]", "00".repeat(size as usize));
-            let step = Map::of(at, "send", Item::Nothing);
+            let step = Map::single(at, "send", Item::Nothing);
             return Some(step.with("bytes", Item::Bare(zeros)));
         }
         let data = self.required(node, "data")?;
         let data = self.template(data, around.subst, Form::Plain, &value_at(node, "data"));
-        Some(Map::of(at, "send", Item::Text(data)))
+        Some(Map::single(at, "send", Item::Text(data)))
     }
 
     /// Opens the session's connection, where no step before does. Inside a loop it would be opened
@@ -116,7 +116,7 @@ impl Importer<'_> {
                 Item::Text(first)
             }
         };
-        let step = Map::of(at, "tcp", to).with("framing", Item::Bare("none".to_owned()));
+        let step = Map::single(at, "tcp", to).with("framing", Item::Bare("none".to_owned()));
         let around = node.ancestors().nth(2);
         if around.is_some_and(|around| around.tag_name().name() == "session") {
             steps.push(step);

@@ -114,8 +114,8 @@ impl Importer<'_> {
         (self.has_http, self.session.has_http) = (true, true);
         let name = format!("{method} {url}");
         let mut step = match VERBS.contains(&method.as_str()) {
-            true => Map::of(at.clone(), &method.to_ascii_lowercase(), Item::Text(url)),
-            false => Map::of(at.clone(), "http", Item::Text(name.clone())),
+            true => Map::single(at.clone(), &method.to_ascii_lowercase(), Item::Text(url)),
+            false => Map::single(at.clone(), "http", Item::Text(name.clone())),
         };
         let headers = self.http_headers(node, &around);
         let body = self.body(node, &around);
@@ -330,7 +330,7 @@ impl Importer<'_> {
             let text = self.template(text, around.subst, Form::Plain, &at);
             who.put(key, Item::Text(text));
         }
-        Some(Map::of(opening(node), kind, Item::Map(who)))
+        Some(Map::single(opening(node), kind, Item::Map(who)))
     }
 
     /// The body and its content type.
@@ -384,7 +384,7 @@ impl Importer<'_> {
                     .unwrap_or(&self.websocket_path)
                     .to_owned();
                 let url = self.url(&path, around.subst, &value_at(node, "path"));
-                let mut step = Map::of(at.clone(), "ws", Item::Text(url));
+                let mut step = Map::single(at.clone(), "ws", Item::Text(url));
                 let mut headers = Vec::new();
                 for (name, header) in [
                     ("origin", "origin"),
@@ -399,7 +399,7 @@ impl Importer<'_> {
                 return;
             }
             Some("close") => {
-                steps.push(Map::of(at, "close", Item::Nothing));
+                steps.push(Map::single(at, "close", Item::Nothing));
                 return;
             }
             _ => {}
@@ -411,7 +411,7 @@ impl Importer<'_> {
         let frame = self.word(node, "frame", &["binary", "text"]);
         let binary = frame.map_or(!self.websocket_text, |frame| frame == "binary");
         let waits = self.word(node, "ack", &["no_ack", "parse"]) != Some("no_ack");
-        let mut step = Map::of(at.clone(), "send", Item::Text(payload));
+        let mut step = Map::single(at.clone(), "send", Item::Text(payload));
         if binary {
             step.put("binary", Item::Bare("true".to_owned()));
         }

@@ -183,19 +183,19 @@ impl Importer<'_> {
         let at = opening(node);
         let set = |name: &str| {
             let value = Item::Text(literal(name));
-            let value = Map::of(at.clone(), "user_agent", value);
-            Map::of(at.clone(), "set", Item::Map(value))
+            let value = Map::single(at.clone(), "user_agent", value);
+            Map::single(at.clone(), "set", Item::Map(value))
         };
         if self.agents.len() < 2 {
             return Vec::new();
         }
         let branches = self.agents.iter().map(|(weight, name)| {
-            Map::of(at.clone(), "weight", Item::Bare(text::number(*weight)))
+            Map::single(at.clone(), "weight", Item::Bare(text::number(*weight)))
                 .with("steps", Item::List(vec![set(name)]))
         });
         let branches = Item::List(branches.collect());
         self.session.defined.push("user_agent".to_owned());
-        vec![Map::of(at.clone(), "choose", branches)]
+        vec![Map::single(at.clone(), "choose", branches)]
     }
 
     /// Compiles the elements inside one to steps.
@@ -257,7 +257,7 @@ impl Importer<'_> {
             Pause::Random(0.0) => return,
             Pause::Random(mean) => {
                 let mean_text = Item::Bare(text::seconds(mean));
-                let drawn = Map::of(at.clone(), "exponential", mean_text);
+                let drawn = Map::single(at.clone(), "exponential", mean_text);
                 (Item::Map(drawn), EXPONENTIAL_MEANS * mean)
             }
             Pause::Range(min, max) if min == max => (Item::Bare(text::seconds(max)), max),
@@ -270,7 +270,7 @@ impl Importer<'_> {
             return;
         }
         self.session.longest_s += longest_s * self.session.rounds;
-        steps.push(Map::of(at, "think", item));
+        steps.push(Map::single(at, "think", item));
     }
 
     /// A pause that a variable says, in seconds.
@@ -286,7 +286,7 @@ impl Importer<'_> {
             return;
         };
         let name = self.read_variable(name, &at);
-        let step = Map::of(opening(node), "think_seconds", Item::Text(name));
+        let step = Map::single(opening(node), "think_seconds", Item::Text(name));
         steps.push(step);
     }
 
@@ -297,7 +297,7 @@ impl Importer<'_> {
         self.steps(node, &mut inner);
         self.session.transactions.pop();
         steps.push(
-            Map::of(opening(node), "transaction", Item::Text(literal(&name)))
+            Map::single(opening(node), "transaction", Item::Text(literal(&name)))
                 .with("steps", Item::List(inner)),
         );
     }
@@ -342,6 +342,6 @@ impl Importer<'_> {
             let message = "a user cannot end the whole run".to_owned();
             self.diagnostics.lost(value_at(node, "type"), message);
         }
-        steps.push(Map::of(opening(node), "stop", Item::Nothing));
+        steps.push(Map::single(opening(node), "stop", Item::Nothing));
     }
 }

@@ -372,7 +372,7 @@ fn what_is_nested_too_deeply_is_reported() {
     thread.spawn(look).unwrap().join().unwrap();
 }
 
-/// Seeds are fixed, so that the gate tries the same cases everywhere.
+/// Seeds are fixed, so that every build tries the same cases everywhere.
 fn config() -> Config {
     Config {
         cases: 400,

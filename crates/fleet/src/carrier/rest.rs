@@ -115,12 +115,12 @@ mod tests {
         // The end of its process.
         drop(first);
         assert!(!is_there(&nats), "it was not made again");
-        let (_, left) = Spool::of(root.path(), &owner()).expect("it is there for the next agent");
+        let (_, left) = Spool::find(root.path(), &owner()).expect("it is there for the next agent");
         nats.block(stream::create(&nats.jet, "r1", AGE_MAX))
             .unwrap();
         let rest = Rest::send(&nats, &owner(), left, "it was stopped");
         nats.block(rest.finish(Duration::from_secs(20)));
-        assert!(Spool::of(root.path(), &owner()).is_none());
+        assert!(Spool::find(root.path(), &owner()).is_none());
         let messages = nats.block(async {
             let stream = nats.jet.get_stream(names::stream("r1")).await.unwrap();
             stream.cached_info().state.messages

@@ -18,7 +18,7 @@ const HEAD_BYTES: usize = 4 << 10;
 
 /// Where the stream is with our subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct StreamEnd {
     /// The position of what follows; [`ABORT`]: nothing does.
     pub(super) position: u64,
     /// The number of the last message; 0: there is none.
@@ -27,17 +27,17 @@ pub(super) struct Place {
     is_end: bool,
 }
 
-impl Place {
-    const BEGINNING: Place = Place {
+impl StreamEnd {
+    const BEGINNING: StreamEnd = StreamEnd {
         position: 0,
         sequence: 0,
         is_end: false,
     };
 
     /// Behind the last message.
-    fn behind(payload: &[u8], sequence: u64) -> Option<Place> {
+    fn behind(payload: &[u8], sequence: u64) -> Option<StreamEnd> {
         let (position, bytes) = split(payload)?;
-        Some(Place {
+        Some(StreamEnd {
             position: position.saturating_add(bytes.len() as u64),
             sequence,
             is_end: bytes.is_empty(),
@@ -84,7 +84,7 @@ pub(super) async fn send_all(mut link: Link) {
 }
 
 /// Waits until there is something to send behind `at`.
-async fn next(link: &mut Link, at: Place) -> Next {
+async fn next(link: &mut Link, at: StreamEnd) -> Next {
     let allowed = link.client.server_info().max_payload;
     let bytes_max = PIECE_BYTES_MAX.min(allowed.saturating_sub(HEAD_BYTES));
     loop {
@@ -135,7 +135,7 @@ async fn next(link: &mut Link, at: Place) -> Next {
 
 /// Ends the connection. A controller does so only while it conducts the run: another one may have come that has sent
 /// nothing yet, and the end would be its worker's.
-async fn publish_end(link: &Link, at: Place) -> Option<Place> {
+async fn publish_end(link: &Link, at: StreamEnd) -> Option<StreamEnd> {
     let is_ours = match &link.lease {
         // Many connections end at once.
         Some(lease) => lease.confirm(RENEW).await,
@@ -155,7 +155,7 @@ async fn publish_end(link: &Link, at: Place) -> Option<Place> {
 }
 
 /// Sends a piece behind `at`. `None`: it is not known where the stream is.
-async fn publish(link: &Link, at: Place, position: u64, bytes: &[u8]) -> Option<Place> {
+async fn publish(link: &Link, at: StreamEnd, position: u64, bytes: &[u8]) -> Option<StreamEnd> {
     let payload = piece(position, bytes);
     let message = PublishMessage::build()
         .payload(Bytes::clone(&payload))
@@ -168,7 +168,7 @@ async fn publish(link: &Link, at: Place, position: u64, bytes: &[u8]) -> Option<
             .await
     };
     match timeout(ANSWER_TIME_MAX, sent).await {
-        Ok(Ok(ack)) => Place::behind(&payload, ack.sequence),
+        Ok(Ok(ack)) => StreamEnd::behind(&payload, ack.sequence),
         _ => {
             sleep(AGAIN).await;
             None
@@ -177,7 +177,7 @@ async fn publish(link: &Link, at: Place, position: u64, bytes: &[u8]) -> Option<
 }
 
 /// Where the stream is, which is made again if NATS has lost it. `None`: that is not known now.
-async fn locate(link: &Link) -> Option<Place> {
+async fn locate(link: &Link) -> Option<StreamEnd> {
     let stream = match stream::find(&link.jet, &link.ways.run, link.kept.as_deref()).await {
         Found::There(stream) => stream,
         Found::Unknown => return None,
@@ -195,7 +195,7 @@ async fn locate(link: &Link) -> Option<Place> {
         link.shared.note_taken_over();
         return None;
     }
-    Some(Place {
+    Some(StreamEnd {
         // What is no longer kept was stored by the controller.
         position: place.position.max(start),
         ..place
@@ -203,13 +203,13 @@ async fn locate(link: &Link) -> Option<Place> {
 }
 
 /// Behind the last message of our subject. The error is for people.
-pub(super) async fn last<I: Sync>(stream: &Stream<I>, ways: &Ways) -> Result<Place, String> {
+pub(super) async fn last<I: Sync>(stream: &Stream<I>, ways: &Ways) -> Result<StreamEnd, String> {
     let look = stream.get_last_raw_message_by_subject(&ways.out);
     match timeout(ANSWER_TIME_MAX, look).await {
-        Ok(Ok(message)) => Place::behind(&message.payload, message.sequence)
+        Ok(Ok(message)) => StreamEnd::behind(&message.payload, message.sequence)
             .ok_or_else(|| "a message has no position".to_owned()),
         Ok(Err(error)) if error.kind() == LastRawMessageErrorKind::NoMessageFound => {
-            Ok(Place::BEGINNING)
+            Ok(StreamEnd::BEGINNING)
         }
         Ok(Err(error)) => Err(error.to_string()),
         Err(_) => Err("NATS does not answer".to_owned()),

@@ -43,7 +43,9 @@ impl Session {
     ) -> Result<Session, FleetError> {
         let nats = Nats::connect(options.access, "throng controller")?;
         let cards = nats.block(agents(&nats))?;
-        let chosen = options.choice.of(&cards, options.throng, &nats.server)?;
+        let chosen = options
+            .choice
+            .choose(&cards, options.throng, &nats.server)?;
         let own = AgentCard::of_this_machine("", options.throng, 1);
         let run = own.id.get(..ID_BYTES).unwrap_or("run").to_owned();
         let is_here = |card: &AgentCard| !card.machine.is_empty() && card.machine == own.machine;

@@ -49,7 +49,7 @@ impl Drop for Session {
             ..self.card.clone()
         };
         let ended = async { timeout(END_TIME_MAX, self.end(&card)).await };
-        // What NATS does not hear of now goes by its age.
+        // What NATS does not receive now goes by its age.
         let _ = self.nats.block(ended);
     }
 }

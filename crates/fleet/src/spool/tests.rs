@@ -103,7 +103,7 @@ fn a_spool_is_as_old_as_its_last_byte() {
     assert!(left[0].1.age() < AGE_MAX);
     drop(left);
     set_age(&directory, "00000000000000000000.spool", 2 * AGE_MAX);
-    let (_, own) = Spool::of(root.path(), &owner()).expect("an agent's own, of just now");
+    let (_, own) = Spool::find(root.path(), &owner()).expect("an agent's own, of just now");
     assert!(own.age() > AGE_MAX);
     assert!(
         Spool::left_behind(root.path(), |_| true).is_empty(),

@@ -44,7 +44,7 @@ pub(super) fn sample(shared: &Shared) {
                 known.push((alarm.metric.clone(), values));
                 known.len() - 1
             });
-            if let Some(value) = alarm.statistic.of(&known[found].1) {
+            if let Some(value) = alarm.statistic.apply(&known[found].1) {
                 live.group.add(at, now_ns, value);
             }
         }
@@ -145,7 +145,7 @@ fn pages(shared: &Shared) -> Pages {
     read.unwrap_or_default()
 }
 
-/// `/metrics` of an instance, which may take so long: alarms wait for it. HTTP/1.0, so that no answer comes in chunks.
+/// `/metrics` of an instance, which may take this time: alarms wait for it. HTTP/1.0, so that no answer comes in chunks.
 fn page(address: SocketAddr, time_max: Duration) -> io::Result<String> {
     let limit = now() + time_max;
     let mut stream = TcpStream::connect_timeout(&address, time_max)?;

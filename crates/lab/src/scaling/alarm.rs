@@ -91,7 +91,7 @@ pub enum Statistic {
 
 impl Statistic {
     /// `None` without values.
-    pub fn of(self, values: &[f64]) -> Option<f64> {
+    pub fn apply(self, values: &[f64]) -> Option<f64> {
         if values.is_empty() {
             return None;
         }
@@ -367,12 +367,12 @@ mod tests {
     #[test]
     fn a_statistic_is_over_instances() {
         let values = [1.0, 2.0, 6.0];
-        let of = |statistic: Statistic| statistic.of(&values);
+        let of = |statistic: Statistic| statistic.apply(&values);
         assert_eq!(of(Statistic::Mean), Some(3.0));
         assert_eq!(of(Statistic::Sum), Some(9.0));
         assert_eq!(of(Statistic::Min), Some(1.0));
         assert_eq!(of(Statistic::Max), Some(6.0));
-        assert_eq!(Statistic::Sum.of(&[]), None);
+        assert_eq!(Statistic::Sum.apply(&[]), None);
     }
 
     #[test]

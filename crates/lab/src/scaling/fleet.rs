@@ -11,14 +11,14 @@ const PAUSE_NS: u64 = 1_000_000_000;
 /// The places of a group, each for one instance.
 #[derive(Debug, Clone)]
 pub struct Fleet {
-    places: Vec<Place>,
+    places: Vec<Slot>,
     launches: u64,
     /// Instances are launched without booting, until there are as many as there should be.
     is_hurried: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct Slot {
     state: State,
     /// The number of its latest launch; the newest has the greatest.
     launched: u64,
@@ -57,7 +57,7 @@ pub enum Step {
 impl Fleet {
     /// This number of places; nothing is at any of them.
     pub fn new(places: usize) -> Fleet {
-        let place = Place {
+        let place = Slot {
             state: State::Free,
             launched: 0,
             not_before_ns: 0,

@@ -51,7 +51,7 @@ impl Steps {
 mod tests {
     use super::*;
 
-    fn of(times: impl IntoIterator<Item = u32>) -> (u64, u64) {
+    fn steps(times: impl IntoIterator<Item = u32>) -> (u64, u64) {
         let mut steps = Steps::default();
         times.into_iter().for_each(|nanos| steps.add(nanos));
         (steps.step_ns(), steps.finer())
@@ -59,21 +59,24 @@ mod tests {
 
     #[test]
     fn few_fine_times_do_not_set_the_step() {
-        assert_eq!(of([]), (1_000_000_000, 0));
-        assert_eq!(of([0; 50]), (1_000_000_000, 0));
+        assert_eq!(steps([]), (1_000_000_000, 0));
+        assert_eq!(steps([0; 50]), (1_000_000_000, 0));
         assert_eq!(
-            of((0..50).map(|n| u32::from(n == 7) * 123_000_000)),
+            steps((0..50).map(|n| u32::from(n == 7) * 123_000_000)),
             (1_000_000_000, 1)
         );
-        assert_eq!(of((0..1_000).map(|n| n * 1_000_000)), (1_000_000, 0));
-        assert_eq!(of((0..1_000).map(|n| n % 10 * 100_000_000)), (1_000_000, 0));
+        assert_eq!(steps((0..1_000).map(|n| n * 1_000_000)), (1_000_000, 0));
         assert_eq!(
-            of((0..1_000).map(|n| n * 1_000_007 % 1_000_000_000)),
+            steps((0..1_000).map(|n| n % 10 * 100_000_000)),
+            (1_000_000, 0)
+        );
+        assert_eq!(
+            steps((0..1_000).map(|n| n * 1_000_007 % 1_000_000_000)),
             (1, 0)
         );
         // A server of whole seconds beside one of milliseconds.
         assert_eq!(
-            of((0..1_000).map(|n| n % 3 * 333_000_000)),
+            steps((0..1_000).map(|n| n % 3 * 333_000_000)),
             (1_000_000_000, 666)
         );
     }

@@ -221,8 +221,8 @@ fn reference_check_accepts_true_and_rejects_false_figures() {
     };
     assert!(off(0.2).p_misses < 1e-6 && !off(0.2).holds);
     // A publisher of whom nothing was seen is as stated where one would see nothing.
-    let seldom = stated(&[("third,0.1,0.1", "nobody,0.00001,0.1")]);
-    let found = model::check_against_reference(&model, &seldom).unwrap();
+    let rarely = stated(&[("third,0.1,0.1", "nobody,0.00001,0.1")]);
+    let found = model::check_against_reference(&model, &rarely).unwrap();
     assert!(
         found.notes.iter().any(|note| note.contains("third (")),
         "{found:?}"

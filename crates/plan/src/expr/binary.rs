@@ -32,7 +32,7 @@ impl NumberForm {
     ];
 
     /// The form of that name.
-    pub fn of(name: &str) -> Option<NumberForm> {
+    pub fn parse(name: &str) -> Option<NumberForm> {
         if !Self::NAMES.contains(&name) {
             return None;
         }
@@ -53,7 +53,7 @@ impl NumberForm {
     /// Its name.
     pub fn name(self) -> &'static str {
         let all = Self::NAMES.iter();
-        let mut found = all.filter(|name| Self::of(name) == Some(self));
+        let mut found = all.filter(|name| Self::parse(name) == Some(self));
         found.next().expect("each form comes from a name")
     }
 
@@ -165,14 +165,14 @@ mod tests {
 
     fn written(form: &str, value: &Value) -> Result<Vec<u8>, EvalError> {
         let mut out = Vec::new();
-        NumberForm::of(form).unwrap().write(value, &mut out)?;
+        NumberForm::parse(form).unwrap().write(value, &mut out)?;
         Ok(out)
     }
 
     #[test]
     fn numbers_come_back_from_every_form() {
         for &name in NumberForm::NAMES {
-            let form = NumberForm::of(name).unwrap();
+            let form = NumberForm::parse(name).unwrap();
             for int in [0, 1, 100] {
                 let value = match name.as_bytes()[0] {
                     b'f' => Value::Float(int as f64 + 0.5),
@@ -184,8 +184,8 @@ mod tests {
                 assert_eq!(form.read(&bytes[1..]), None, "{name}");
             }
         }
-        assert_eq!(NumberForm::of("u16"), None);
-        assert_eq!(NumberForm::of("f16be"), None);
+        assert_eq!(NumberForm::parse("u16"), None);
+        assert_eq!(NumberForm::parse("f16be"), None);
     }
 
     #[test]
@@ -202,9 +202,9 @@ mod tests {
             [0x3f, 0x80, 0, 0]
         );
         assert_eq!(written("u8", &Value::text("7")).unwrap(), [7]);
-        let whole = NumberForm::of("u64be").unwrap().read(&[0xff; 8]);
+        let whole = NumberForm::parse("u64be").unwrap().read(&[0xff; 8]);
         assert_eq!(whole, Some(Value::Float(18_446_744_073_709_551_615.0)));
-        let negative = NumberForm::of("i16le").unwrap().read(&[0xfe, 0xff]);
+        let negative = NumberForm::parse("i16le").unwrap().read(&[0xfe, 0xff]);
         assert_eq!(negative, Some(Value::Int(-2)));
     }
 

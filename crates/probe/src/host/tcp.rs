@@ -9,7 +9,7 @@ use crate::source::ReadError;
 /// Up to this number of sockets they are counted for every answer: each takes the kernel 0.2 to 0.4 µs.
 const SOCKETS_ALWAYS_MAX: u64 = 20_000;
 /// Above, they are counted for one answer in these.
-const SELDOM: u32 = 10;
+const RARELY: u32 = 10;
 
 /// States by their number in the kernel's `tcp_states.h`. Those that cheaper
 /// files contain are left out.
@@ -60,7 +60,7 @@ impl Tcp {
         counters(&read("net/snmp")?, &read("net/netstat")?, reading);
         let sockets_count = summary(&read("net/sockstat")?, reading);
         self.answers += 1;
-        if sockets_count > SOCKETS_ALWAYS_MAX && self.answers < SELDOM {
+        if sockets_count > SOCKETS_ALWAYS_MAX && self.answers < RARELY {
             return Ok(());
         }
         self.answers = 0;

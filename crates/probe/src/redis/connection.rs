@@ -122,7 +122,7 @@ mod tests {
 
     use super::*;
 
-    /// What comes of asking a server that answers each command with the next of these, and then goes on
+    /// What comes of querying a server that answers each command with the next of these, and then goes on
     /// with rubbish for as long as somebody takes it.
     fn answer_to(user: &str, answers: &'static [&'static str]) -> (io::Result<String>, Vec<u8>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -26,7 +26,7 @@ pub(super) enum Opcode {
 }
 
 impl Opcode {
-    fn of(nibble: u8) -> Result<Self, Error> {
+    fn from_nibble(nibble: u8) -> Result<Self, Error> {
         Ok(match nibble {
             0 => Self::Continuation,
             1 => Self::Text,
@@ -69,7 +69,7 @@ pub(super) fn parse_allowing(input: &[u8], reserved: u8) -> Result<Option<Header
     if first & RESERVED & !reserved != 0 {
         return Err(Error::ReservedBits);
     }
-    let opcode = Opcode::of(first & 0x0f)?;
+    let opcode = Opcode::from_nibble(first & 0x0f)?;
     let fin = first & FIN != 0;
     if second & MASK != 0 {
         return Err(Error::Masked);
@@ -114,7 +114,7 @@ fn lengths(second: u8, input: &[u8]) -> Option<(usize, u64)> {
 /// How many bytes have to be at the front of the input before the decoder can take the next step:
 /// all of the frame whose header is there, or else that header. Never zero.
 ///
-/// It lets the caller make room at once for a large frame. Ask it only about input that the
+/// It lets the caller make room at once for a large frame. Use it only for input that the
 /// decoder was offered and wants more of, as then the frame is within the limits.
 pub fn needed(input: &[u8]) -> usize {
     let Some(&second) = input.get(1) else {

@@ -182,7 +182,7 @@ impl Checker<'_> {
                 bytes.push_fixed(&digits);
             }
             name => {
-                let Some(form) = NumberForm::of(name) else {
+                let Some(form) = NumberForm::parse(name) else {
                     self.unknown_form(name, &part.key_place);
                     return None;
                 };
@@ -236,7 +236,7 @@ impl Checker<'_> {
     /// `u32be@4`: a number in a message, counted from its first byte; `u32be@-4`: from its end.
     pub(super) fn number_at(&mut self, text: &str, place: &Place) -> Option<Source> {
         let (name, at) = text.split_once('@').unwrap_or((text, ""));
-        let Some(form) = NumberForm::of(name) else {
+        let Some(form) = NumberForm::parse(name) else {
             let hint = suggest::hint(name, "the numbers are", NumberForm::NAMES.iter().copied());
             self.diagnostics
                 .error(

@@ -5,7 +5,7 @@ use proptest::test_runner::{Config, RngSeed};
 
 use crate::{compile_with, with_arrivals, with_steps};
 
-/// Seeds are fixed, so that the gate tries the same cases everywhere.
+/// Seeds are fixed, so that every build tries the same cases everywhere.
 fn config() -> Config {
     Config {
         cases: 256,

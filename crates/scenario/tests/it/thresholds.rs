@@ -17,7 +17,7 @@ fn threshold(text: &str) -> Threshold {
     plan(&scenario(text)).thresholds.remove(0)
 }
 
-fn of(stat: Stat, measure: Option<u16>, basis: Basis, phase: Option<usize>) -> Figure {
+fn figure(stat: Stat, measure: Option<u16>, basis: Basis, phase: Option<usize>) -> Figure {
     Figure::Measure {
         stat,
         measure: measure.map(MeasureId),
@@ -45,13 +45,13 @@ fn figures_of_every_kind() {
         ("refused<1", Figure::Refused, Comparison::Less, 1.0),
         (
             "p98(request) < 250ms",
-            of(Stat::Quantile(0.98), Some(2), Basis::Response, None),
+            figure(Stat::Quantile(0.98), Some(2), Basis::Response, None),
             Comparison::Less,
             250e6,
         ),
         (
             "p99.9(request.service) <= 1s in hold",
-            of(
+            figure(
                 Stat::Quantile(99.9 / 100.0),
                 Some(2),
                 Basis::Service,
@@ -62,37 +62,37 @@ fn figures_of_every_kind() {
         ),
         (
             "max(\"GET /hello\".lag) < 1ms in peak load",
-            of(Stat::Max, Some(1), Basis::Lag, Some(0)),
+            figure(Stat::Max, Some(1), Basis::Lag, Some(0)),
             Comparison::Less,
             1e6,
         ),
         (
             "mean(GET /hello) > 1us",
-            of(Stat::Mean, Some(1), Basis::Response, None),
+            figure(Stat::Mean, Some(1), Basis::Response, None),
             Comparison::Greater,
             1e3,
         ),
         (
             "errors == 1",
-            of(Stat::Errors, None, Basis::Response, None),
+            figure(Stat::Errors, None, Basis::Response, None),
             Comparison::Equal,
             1.0,
         ),
         (
             "error_rate(connect) < 1%",
-            of(Stat::ErrorRate, Some(0), Basis::Response, None),
+            figure(Stat::ErrorRate, Some(0), Basis::Response, None),
             Comparison::Less,
             0.01,
         ),
         (
             "p95 < 300ms",
-            of(Stat::Quantile(0.95), None, Basis::Response, None),
+            figure(Stat::Quantile(0.95), None, Basis::Response, None),
             Comparison::Less,
             300e6,
         ),
         (
             "p99.9.succeeded <= 1s in hold",
-            of(
+            figure(
                 Stat::Quantile(99.9 / 100.0),
                 None,
                 Basis::Succeeded,
@@ -103,25 +103,25 @@ fn figures_of_every_kind() {
         ),
         (
             "mean.service < 1ms",
-            of(Stat::Mean, None, Basis::Service, None),
+            figure(Stat::Mean, None, Basis::Service, None),
             Comparison::Less,
             1e6,
         ),
         (
             "max.lag != 5us",
-            of(Stat::Max, None, Basis::Lag, None),
+            figure(Stat::Max, None, Basis::Lag, None),
             Comparison::NotEqual,
             5e3,
         ),
         (
             "rate > 30/min in hold",
-            of(Stat::Rate, None, Basis::Response, Some(1)),
+            figure(Stat::Rate, None, Basis::Response, Some(1)),
             Comparison::Greater,
             0.5,
         ),
         (
             "count(request) != 5",
-            of(Stat::Count, Some(2), Basis::Response, None),
+            figure(Stat::Count, Some(2), Basis::Response, None),
             Comparison::NotEqual,
             5.0,
         ),

@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     writeln!(out, "|---|--:|--:|--:|--:|")?;
     for (name, source) in SOURCES {
         for seconds in SECONDS {
-            let seen = Seen::of(source, seconds, runs);
+            let seen = Seen::simulate(source, seconds, runs);
             let cells: Vec<String> = seen.iter().map(|seen| seen.cell(runs)).collect();
             writeln!(out, "| {name} | {seconds} | {} |", cells.join(" | "))?;
             out.flush()?;
@@ -52,7 +52,7 @@ struct Seen {
 
 impl Seen {
     /// By percentile.
-    fn of(source: Source, seconds: usize, runs: u64) -> [Seen; 3] {
+    fn simulate(source: Source, seconds: usize, runs: u64) -> [Seen; 3] {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
         let part = |thread: u64| {
             let mut seen = [Seen::default(); 3];

@@ -17,7 +17,7 @@ pub(super) struct Cells {
 
 impl Cells {
     /// Of these samples in any order; `None` if they have more than `most` distinct values.
-    pub(super) fn of(a: &Sample, b: &Sample, most: usize) -> Option<Cells> {
+    pub(super) fn from_samples(a: &Sample, b: &Sample, most: usize) -> Option<Cells> {
         if a.values().len().max(b.values().len()) > most {
             return None;
         }

@@ -38,7 +38,7 @@ pub(super) fn tail(x: f64, shares: &[f64]) -> f64 {
     if x < SMALL && shares.len() >= VALUES_MANY {
         return super::limit_tail(x);
     }
-    let form = Form::of(shares);
+    let form = Form::from_shares(shares);
     let roots_count = shares.len() - 1;
     let (mut p, mut from) = (0.0, 0.0);
     let mut sign = 1.0;
@@ -123,7 +123,7 @@ struct Tridiagonal {
 }
 
 impl Form {
-    fn of(shares: &[f64]) -> Form {
+    fn from_shares(shares: &[f64]) -> Form {
         let mut before = 0.0;
         let weights: Vec<f64> = shares
             .iter()

@@ -38,7 +38,7 @@ pub(super) struct Edge<'o> {
 
 /// A place of the likelihood.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct Estimate {
     pub(super) scale: f64,
     pub(super) shape: f64,
     ln_likelihood: f64,
@@ -78,7 +78,7 @@ impl<'o> Edge<'o> {
     }
 
     /// The most likely shape for this scale.
-    fn with_scale(&self, scale: f64, precision: f64) -> Place {
+    fn with_scale(&self, scale: f64, precision: f64) -> Estimate {
         let count = self.observed.count as f64;
         let guess = (count / (self.logs - count * scale.ln()).max(1e-6)).ln();
         let ln_likelihood = |ln_shape: f64| self.ln_likelihood(scale, ln_shape.exp());
@@ -89,7 +89,7 @@ impl<'o> Edge<'o> {
 
     /// The most likely scale for this shape. It is less than a step from the least number: further below, the
     /// likelihood rises with it.
-    fn with_shape(&self, shape: f64) -> Place {
+    fn with_shape(&self, shape: f64) -> Estimate {
         let ln_likelihood = |scale: f64| self.ln_likelihood(scale, shape);
         let scale = highest(self.scales(), ROUGH, ln_likelihood);
         self.at(scale, shape)
@@ -101,8 +101,8 @@ impl<'o> Edge<'o> {
     }
 
     /// This place.
-    pub(super) fn at(&self, scale: f64, shape: f64) -> Place {
-        Place {
+    pub(super) fn at(&self, scale: f64, shape: f64) -> Estimate {
+        Estimate {
             scale,
             shape,
             ln_likelihood: self.ln_likelihood(scale, shape),
@@ -110,7 +110,7 @@ impl<'o> Edge<'o> {
     }
 
     /// The maximum; `None` if the likelihood has none.
-    pub(super) fn maximum(&self) -> Option<Place> {
+    pub(super) fn maximum(&self) -> Option<Estimate> {
         let ln_likelihood = |scale: f64| self.with_scale(scale, ROUGH).ln_likelihood;
         let scale = highest(self.scales(), FINE, ln_likelihood);
         let found = self.with_scale(scale, FINE);
@@ -119,7 +119,7 @@ impl<'o> Edge<'o> {
 
     /// Bounds of the scale. The threshold of an exact clock includes that the shape is an estimate (Malik 1970:
     /// scale and shape are independent, gamma numbers both).
-    pub(super) fn scale_bounds(&self, at: Place, confidence: f64) -> Option<(f64, f64)> {
+    pub(super) fn scale_bounds(&self, at: Estimate, confidence: f64) -> Option<(f64, f64)> {
         let count = self.observed.count as f64;
         let exact = -(1.0 - confidence).ln() * count / (count - 1.0);
         let smooth = smooth_threshold(confidence);
@@ -136,7 +136,7 @@ impl<'o> Edge<'o> {
     }
 
     /// Bounds of the shape.
-    pub(super) fn shape_bounds(&self, at: Place, confidence: f64) -> Option<(f64, f64)> {
+    pub(super) fn shape_bounds(&self, at: Estimate, confidence: f64) -> Option<(f64, f64)> {
         let threshold = smooth_threshold(confidence);
         let likely = |off: f64| {
             let place = self.with_shape(at.shape * off.exp());

@@ -35,7 +35,11 @@ pub(super) struct Spread {
 /// (are blocks alike?). Both are chi-squared if times are independent; the degrees of freedom of the first
 /// allow for the kurtosis of binomial numbers, which is large where a block holds few times above a high
 /// percentile.
-pub(super) fn of(blocks: &[(f64, u64)], influence: &Influence, confidence: f64) -> Option<Spread> {
+pub(super) fn estimate(
+    blocks: &[(f64, u64)],
+    influence: &Influence,
+    confidence: f64,
+) -> Option<Spread> {
     let used = |&(_, count): &(f64, u64)| count > 0;
     let first = blocks.iter().position(used)?;
     let last = blocks.iter().rposition(used)?;
@@ -60,7 +64,7 @@ pub(super) fn of(blocks: &[(f64, u64)], influence: &Influence, confidence: f64) 
     }
     let size_independent = count * binomial / variance;
     let series: Vec<f64> = blocks.iter().map(|&(sum, _)| sum).collect();
-    let dispersion = Dispersion::of(blocks, count, binomial, variance);
+    let dispersion = Dispersion::measure(blocks, count, binomial, variance);
     let each = count * variance / length;
     let plain = long_run::cosines(&series)?;
     let is_wide = |found: &LongRun| {
@@ -91,7 +95,7 @@ struct Dispersion {
 }
 
 impl Dispersion {
-    fn of(blocks: &[(f64, u64)], count: f64, binomial: f64, variance: f64) -> Dispersion {
+    fn measure(blocks: &[(f64, u64)], count: f64, binomial: f64, variance: f64) -> Dispersion {
         let counts = || blocks.iter().map(|&(_, n)| n as f64);
         let squares: f64 = blocks.iter().map(|(sum, _)| sum * sum).sum();
         // The share is estimated from the same blocks.

@@ -258,11 +258,11 @@ fn call(
 /// The lab that is meant.
 fn find(name: Option<&str>) -> Result<(String, Folder), Failure> {
     if let Some(name) = name {
-        return Ok((name.to_owned(), Folder::of(name)));
+        return Ok((name.to_owned(), Folder::by_name(name)));
     }
     let all = folder::all();
     match &all[..] {
-        [name] => Ok((name.clone(), Folder::of(name))),
+        [name] => Ok((name.clone(), Folder::by_name(name))),
         [] => Err(Failure::hinted(
             Exit::NoInput,
             "no lab is up".to_owned(),

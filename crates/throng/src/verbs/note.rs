@@ -15,7 +15,7 @@ pub(crate) fn note(args: &NoteArgs) -> Result<Exit, Failure> {
         let lines = note.text().map(|text| format!("{text}\n"));
         return written(write!(std::io::stdout(), "{}", lines.unwrap_or_default()));
     };
-    let note = Note::of(text).map_err(|error| Failure::new(Exit::Usage, error))?;
+    let note = Note::parse(text).map_err(|error| Failure::new(Exit::Usage, error))?;
     note.write(run.path())
         .map_err(|error| Failure::new(Exit::Io, error))?;
     Ok(Exit::Passed)

@@ -150,7 +150,7 @@ impl Results for Directory {
 
     fn write_note(&self, id: &str, text: &str) -> Option<Result<Option<String>, NoteRefusal>> {
         let entry = self.entry(id).filter(|entry| entry.kind == Kind::Run)?;
-        let note = match Note::of(text) {
+        let note = match Note::parse(text) {
             Ok(note) => note,
             Err(error) => return Some(Err(NoteRefusal::Text(error.to_string()))),
         };
