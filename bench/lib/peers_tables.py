@@ -148,11 +148,23 @@ def versions(raw: dict) -> list[str]:
     return ["### Versions", "", ", ".join(reported) + ".", ""]
 
 
+# Options of ours that had another name when a row was measured.
+RENAMED = {" --for ": " --duration "}
+
+
+def today(command: str) -> str:
+    """A command as it is called now."""
+    if command.startswith("throng "):
+        for was, name in RENAMED.items():
+            command = command.replace(was, name)
+    return command
+
+
 def commands(raw: dict) -> list[str]:
     """How each tool was called, once for each kind of load."""
     known = grouped((row for row in raw["rows"] if "command" in row),
                     lambda row: (row["kind"], called(row)))
-    lines = [f"{rows[-1]['command']}" for rows in known.values()]
+    lines = [today(rows[-1]["command"]) for rows in known.values()]
     return ["### How they were called", "",
-            "`$TMP` holds the script of that measurement; the others are in `bench/peer-scripts/`. Flags are those of the measured version.",
+            "`$TMP` holds the script of that measurement; the others are in `bench/peer-scripts/`. Flags of the other tools are those of the measured versions, our own those of today.",
             "", "```", *dict.fromkeys(lines), "```", ""]

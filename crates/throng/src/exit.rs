@@ -139,6 +139,7 @@ const RENAMED: &[(&str, &str, &str)] = &[
     ("probe", "--for", "--duration"),
     ("capacity", "--for", "--time-limit"),
     ("doctor", "--for", "--users"),
+    ("lab", "--for", "--duration"),
     ("analyze", "--cut", "--skip"),
 ];
 

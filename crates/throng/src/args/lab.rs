@@ -117,7 +117,7 @@ pub(crate) struct LabFaultArgs {
     /// The fault as a lab's file has it, without its time: `kill: api`, `partition: [ireland, sydney]`
     pub(crate) fault: String,
     /// End it after this time [default: when `repair` does]
-    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) duration: Option<Duration>,
 }
 

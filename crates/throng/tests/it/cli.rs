@@ -206,6 +206,8 @@ fn renamed_options_name_the_new_one() {
     }
     let doctor = at_root(&["doctor", "--for", "5"]).with(64);
     doctor.stderr_contains("'--for' is now called '--users'");
+    let fault = at_root(&["lab", "fault", "kill: app", "--for", "5s"]).with(64);
+    fault.stderr_contains("'--for' is now called '--duration'");
     // Unknown options get clap's own tip.
     at_root(&["run", "x.yaml", "--forc"])
         .with(64)

@@ -97,7 +97,7 @@ fn distances_and_faults_are_in_the_labs_time() {
     assert_eq!(page.out, "ok\n");
     assert!(begun.elapsed() >= Duration::from_millis(400));
     let begun = now();
-    lab.does(&["fault", "kill: web", "--for", "300ms"]);
+    lab.does(&["fault", "kill: web", "--duration", "300ms"]);
     assert!(begun.elapsed() >= Duration::from_millis(1500));
     lab.does(&["down"]);
 }
