@@ -75,7 +75,7 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
     (
         &["arrow", "hdrhistogram", "parquet"],
         &["record"],
-        "ask `record` for our own types",
+        "`record` has our own types",
     ),
     (
         &[
@@ -292,14 +292,14 @@ fn the_codecs_do_without_std() {
     );
 }
 
-/// Who may name a path of `/proc` or `/sys` besides `machine`: the systems under test, the record, which
-/// names an open file by it, and the network, which opens its namespaces.
+/// Who may name a path of `/proc` or `/sys` besides `machine`: the framework of the systems under test, which
+/// may not import it, the record, which detects that a path is a process's open file, and the network, which
+/// opens its namespaces and is on the floor of `machine`.
 const KERNEL_FILES: &[&str] = &[
     "crates/machine/src/procfs.rs",
-    "crates/market/",
     "crates/record/src/whole.rs",
-    "crates/server/",
-    "crates/targets/",
+    "crates/server/src/metrics.rs",
+    "crates/server/src/threads/files.rs",
     "crates/wan/src/namespace.rs",
 ];
 
@@ -351,6 +351,32 @@ fn each_crate_opens_with_its_sentence() {
         assert_eq!(
             first, expected,
             "{path} must open with the description of {manifest}"
+        );
+    }
+}
+
+#[test]
+fn every_feature_is_documented() {
+    let manifest = read(&ROOT.join("crates/throng/Cargo.toml"));
+    let (_, rest) = manifest.split_once("\ndefault = [").unwrap();
+    let (names, _) = rest.split_once(']').unwrap();
+    let names: Vec<&str> = names.split('"').skip(1).step_by(2).collect();
+    assert!(names.len() >= 7, "{names:?}");
+    let table = read(&ROOT.join("docs/installing.md"));
+    let hint = read(&ROOT.join("scripts/web.sh"));
+    let without_pages: Vec<&str> = names
+        .iter()
+        .copied()
+        .filter(|name| *name != "web")
+        .collect();
+    assert!(
+        hint.contains(&format!("--features {}'", without_pages.join(","))),
+        "scripts/web.sh names the features for a build without pages: {without_pages:?}"
+    );
+    for name in names {
+        assert!(
+            table.contains(&format!("\n| `{name}` |")),
+            "docs/installing.md has no row for the feature `{name}` in its table"
         );
     }
 }
