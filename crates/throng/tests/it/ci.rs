@@ -254,5 +254,6 @@ fn workflows_are_yaml_and_run_what_there_is() {
         yaml(&std::fs::read_to_string(path).unwrap()).to_string()
     };
     assert!(read("ci.yml").contains(".ci/run") && root().join(".ci/run").exists());
+    assert!(read("ci.yml").contains("make site") && makefile.contains("\nsite:"));
     assert!(read("release.yml").contains("make dist") && makefile.contains("\ndist:"));
 }
