@@ -118,8 +118,8 @@ pub struct Metered {
     pub meters: Vec<MeterValue>,
     /// ESS as published: \[SL/SLmin\]/\[SEC/SECmin\], the least over all runs.
     pub ess: Option<f64>,
-    /// ESS as the thesis has it: (SPMmax − SPMmin)/(SECmax − SECmin).
-    pub ess_thesis: Option<f64>,
+    /// ESS by ranges (O'Dwyer 2016): (SPMmax − SPMmin)/(SECmax − SECmin).
+    pub ess_ranges: Option<f64>,
     /// ESR: SECmax − SECmin.
     pub esr: Option<f64>,
     /// Cost, where there is a price list.
@@ -349,7 +349,7 @@ fn finish(runs: &[Subject], found: Vec<Vec<MeterValue>>) -> Vec<Metered> {
             ess: load
                 .zip(capacity)
                 .and_then(|(load, capacity)| ratio(load, capacity)),
-            ess_thesis: ranges.and_then(|(performance, sec)| ratio(performance, sec)),
+            ess_ranges: ranges.and_then(|(performance, sec)| ratio(performance, sec)),
             esr: range(sec),
             cost: run.cost.clone().map(|cost| (cost, inputs::usage(run))),
             meters,

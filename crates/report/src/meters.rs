@@ -145,9 +145,9 @@ fn whole(run: &Metered) -> Vec<Line> {
             ),
         ));
     }
-    if let Some(ess) = run.ess_thesis {
+    if let Some(ess) = run.ess_ranges {
         let text = format!("{} = (SPMmax − SPMmin)/(SECmax − SECmin)", number(ess));
-        lines.push(line("ESS thesis", text));
+        lines.push(line("ESS ranges", text));
     }
     if let Some((cost, usage)) = &run.cost {
         lines.extend(

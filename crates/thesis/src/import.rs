@@ -5,7 +5,7 @@
 //!              → metrics as CSV ─metric─┴→ Imported ─write→ run directory
 //!                           └─ repairs: all that was not as it should be, counted
 //! ```
-//! Nothing is repaired in silence and nothing is made up: what a file does not tell is missing in the
+//! Nothing is repaired in silence and nothing is made up: what a file does not contain is missing in the
 //! run directory, and `import.json` says so. Parsers are pure functions of text; only `layout` reads
 //! files.
 
@@ -34,7 +34,7 @@ pub const FILE_BYTES_MAX: u64 = 16 << 20;
 /// Most files of one import.
 pub const FILES_MAX: usize = 100_000;
 
-/// What the results themselves do not tell.
+/// What the results themselves do not say.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
     /// When the run began, in nanoseconds since the Unix epoch.

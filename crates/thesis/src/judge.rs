@@ -1,4 +1,4 @@
-//! The verdict on imported results: what they tell, and what nobody can know from them.
+//! The verdict on imported results: what they show, and what nobody can know from them.
 
 use record::import::Import;
 use record::schema::{
@@ -49,8 +49,8 @@ pub fn judge(info: &RunInfo, import: &Import, tally: &Tally) -> Summary {
 fn users(info: &RunInfo, import: &Import) -> UsersSummary {
     let handshake = info.measures.iter().position(|m| m.kind == "handshake");
     let handshake = handshake.and_then(|at| u16::try_from(at).ok());
-    let told = handshake.and_then(|measure| clients::pool(import, measure, |_| true));
-    let connected = told.map_or(0, |told| told.pooled.count);
+    let reported = handshake.and_then(|measure| clients::pool(import, measure, |_| true));
+    let connected = reported.map_or(0, |reported| reported.pooled.count);
     let failed: u64 = import.clients.iter().map(|client| client.failed).sum();
     UsersSummary {
         planned: info.phases.iter().map(|phase| phase.users_planned).sum(),

@@ -32,7 +32,7 @@ export interface MetersDocument {
     name: string;
     meters: MeterValue[];
     ess: number | null;
-    ess_thesis: number | null;
+    ess_ranges: number | null;
     esr: number | null;
     costs: string[];
   }[];

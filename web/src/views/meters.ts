@@ -191,7 +191,7 @@ function scalability(doc: MetersDocument): Child[] {
     ...doc.runs.map((run) => {
       const figures = [
         ['ESS', run.ess],
-        ['ESS, by the thesis', run.ess_thesis],
+        ['ESS by ranges', run.ess_ranges],
         ['ESR', run.esr],
       ] as const;
       const known = figures.flatMap(([name, value]): [string, string][] =>

@@ -172,7 +172,7 @@ meters:
         4.0 / (sec(4.0 * slm, slm) / sec(slm, slm)),
     );
     assert_eq!(
-        (found[0].ess, found[0].esr, found[0].ess_thesis),
+        (found[0].ess, found[0].esr, found[0].ess_ranges),
         (Some(1.0), Some(0.0), None)
     );
 }

@@ -117,10 +117,10 @@ impl Reader<'_> {
             process => format!("{}/{process}", name(host)),
         };
         match report::parse(&text, &shown, &mut self.repairs) {
-            Ok(mut told) => {
-                told.region = region.to_owned();
-                told.host = host;
-                self.draft.clients.push(told);
+            Ok(mut reported) => {
+                reported.region = region.to_owned();
+                reported.host = host;
+                self.draft.clients.push(reported);
             }
             Err(why) => self.unreachable(region, host, why),
         }

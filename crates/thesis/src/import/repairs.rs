@@ -136,14 +136,14 @@ impl Repairs {
     /// In the order of the kinds.
     pub(crate) fn finish(mut self) -> Vec<Repair> {
         self.0.sort_by_key(|found| found.0);
-        let told = self.0.into_iter().map(|(kind, count, first)| Repair {
+        let reported = self.0.into_iter().map(|(kind, count, first)| Repair {
             code: kind.code().to_owned(),
             count,
             text: kind.text().to_owned(),
             lossy: kind.is_lossy(),
             first,
         });
-        told.collect()
+        reported.collect()
     }
 }
 
@@ -200,13 +200,13 @@ mod tests {
         repairs.add(Kind::AnsiColours, || "a".to_owned());
         repairs.add_many(Kind::Gap, 2, || "c".to_owned());
         repairs.add_many(Kind::Empty, 0, || "d".to_owned());
-        let told = repairs
+        let reported = repairs
             .finish()
             .into_iter()
             .map(|r| (r.code, r.count, r.first, r.lossy));
         let expected = [("ansi-colours", 1, "a", false), ("gap", 3, "b", true)];
         let expected =
             expected.map(|(code, n, first, lossy)| (code.to_owned(), n, first.to_owned(), lossy));
-        assert_eq!(told.collect::<Vec<_>>(), expected);
+        assert_eq!(reported.collect::<Vec<_>>(), expected);
     }
 }

@@ -6,7 +6,7 @@ use record::import::{ClientReport, ReportedMeasure, ReportedPercentile};
 
 use super::repairs::{Kind, Repairs};
 
-/// The measures that reports tell of: their word, and our name and kind of it.
+/// The measures that reports have: their word, and our name and kind of it.
 pub(crate) const MEASURES: &[(&str, &str, &str)] = &[
     ("Handshaking", "handshake", "handshake"),
     ("Latency", "request", "request"),
@@ -112,8 +112,8 @@ impl Draft {
                 Ok(Section::Percentiles(labels))
             }
             Section::Errors => {
-                let told = line.split_once("x ");
-                match told.and_then(|(n, what)| Some((n.trim().parse::<u64>().ok()?, what.trim())))
+                let parts = line.split_once("x ");
+                match parts.and_then(|(n, what)| Some((n.trim().parse::<u64>().ok()?, what.trim())))
                 {
                     Some((n, what)) => {
                         let count = self.errors.entry(what.to_owned()).or_default();
@@ -126,7 +126,7 @@ impl Draft {
         }
     }
 
-    /// A line above the tables; those that tell nothing that is kept are skipped.
+    /// A line above the tables; those that hold nothing that is kept are skipped.
     fn head(&mut self, line: &str) {
         const HEADS: [(&str, &str); 5] = [
             ("Launch bench with ", "planned"),
@@ -184,13 +184,13 @@ impl Draft {
         if self.percentiles.contains_key(&measure) {
             return repairs.add(Kind::UnknownMeasure, place);
         }
-        let mut told = Vec::new();
+        let mut read = Vec::new();
         let mut before = "";
         for (label, cell) in labels.iter().zip(&cells) {
             let percent = label.strip_suffix('%').and_then(number);
             let share = percent.filter(|&p| p <= 100.0 && label != before);
             match number(cell) {
-                Some(ms) => told.push(ReportedPercentile {
+                Some(ms) => read.push(ReportedPercentile {
                     label: label.clone(),
                     share: share.map(|percent| percent / 100.0),
                     value_ns: ns(ms),
@@ -199,8 +199,8 @@ impl Draft {
             }
             before = label;
         }
-        let whole = told.len() == labels.len();
-        self.percentiles.insert(measure, whole.then_some(told));
+        let whole = read.len() == labels.len();
+        self.percentiles.insert(measure, whole.then_some(read));
     }
 
     fn finish(mut self, name: &str, repairs: &mut Repairs) -> Result<ClientReport, String> {
@@ -226,8 +226,8 @@ impl Draft {
             let (Some(figures), Some(percentiles)) = (*figures, percentiles) else {
                 continue;
             };
-            let told = told(measure, figures, percentiles, &place, repairs);
-            measures.extend((told.count > 0).then_some(told));
+            let reported = reported_measure(measure, figures, percentiles, &place, repairs);
+            measures.extend((reported.count > 0).then_some(reported));
         }
         let failed = head("failed").unwrap_or(0);
         let errors = self
@@ -238,8 +238,10 @@ impl Draft {
             repairs.add(Kind::FailedDisagrees, place);
         }
         let connected = head("connected").unwrap_or(0);
-        let handshakes = measures.iter().find(|told| told.measure == HANDSHAKE);
-        if handshakes.is_some_and(|told| told.count != connected) {
+        let handshakes = measures
+            .iter()
+            .find(|reported| reported.measure == HANDSHAKE);
+        if handshakes.is_some_and(|reported| reported.count != connected) {
             repairs.add(Kind::ConnectedDisagrees, place);
         }
         Ok(ClientReport {
@@ -256,7 +258,7 @@ impl Draft {
     }
 }
 
-fn told(
+fn reported_measure(
     measure: u16,
     [min, mean, deviation, median, max, count]: [f64; 6],
     mut percentiles: Vec<ReportedPercentile>,

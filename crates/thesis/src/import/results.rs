@@ -145,14 +145,18 @@ impl Draft {
 
 /// Counts the minutes in which a source's utilisation is not what it used of what was available.
 fn utilisations(series: &[Series], repairs: &mut Repairs) {
-    for (at, told) in series.iter().enumerate() {
-        let Some(what) = told.probe.metric.strip_suffix("Utilization") else {
+    for (at, reported) in series.iter().enumerate() {
+        let Some(what) = reported.probe.metric.strip_suffix("Utilization") else {
             continue;
         };
         let other = |suffix: &str| {
             let same = |probe: &ProbeInfo| {
                 (&probe.role, &probe.region, &probe.source)
-                    == (&told.probe.role, &told.probe.region, &told.probe.source)
+                    == (
+                        &reported.probe.role,
+                        &reported.probe.region,
+                        &reported.probe.source,
+                    )
                     && probe.metric.strip_suffix(suffix) == Some(what)
             };
             let found = series.iter().find(|series| same(&series.probe))?;
@@ -168,7 +172,7 @@ fn utilisations(series: &[Series], repairs: &mut Repairs) {
             let ratio = 100.0 * used / available;
             (ratio - percent).abs() > UTILISATION_SLACK
         };
-        let minutes = told.rows.iter().filter(disagrees).count();
+        let minutes = reported.rows.iter().filter(disagrees).count();
         let probe = &series[at].probe;
         repairs.add_many(Kind::UtilisationDisagrees, minutes as u64, || {
             format!(
@@ -271,8 +275,8 @@ fn tally(clients: &[ClientReport]) -> Tally {
         *count = count.saturating_add(n);
     };
     for client in clients {
-        for told in &client.measures {
-            add(told.measure, Outcome::Ok, told.count);
+        for reported in &client.measures {
+            add(reported.measure, Outcome::Ok, reported.count);
         }
         for (words, &n) in &client.errors {
             add(HANDSHAKE, outcome(words), n);

@@ -76,15 +76,15 @@ fn figures(summary: &Summary, info: &RunInfo, import: &Import) -> Table {
         let errors = summary.measures.iter().find(|m| m.name == measure.name);
         let errors = errors.map_or(0, |m| m.errors);
         let place = u16::try_from(number).unwrap_or(u16::MAX);
-        if let Some(told) = clients::pool(import, place, |_| true) {
-            table.row(row(&measure.name, errors, &told));
+        if let Some(measured) = clients::pool(import, place, |_| true) {
+            table.row(row(&measure.name, errors, &measured));
         }
     }
     table
 }
 
-fn row(name: &str, errors: u64, told: &PooledMeasure) -> Vec<(Option<Tone>, String)> {
-    let pooled = &told.pooled;
+fn row(name: &str, errors: u64, measured: &PooledMeasure) -> Vec<(Option<Tone>, String)> {
+    let pooled = &measured.pooled;
     let failed = (errors > 0).then_some(Tone::Bad);
     let mut cells = vec![
         (None, format!("{INDENT}{name}")),
@@ -93,10 +93,15 @@ fn row(name: &str, errors: u64, told: &PooledMeasure) -> Vec<(Option<Tone>, Stri
         (None, units::duration(pooled.mean)),
         (None, units::duration(pooled.within)),
         (None, units::duration(pooled.total)),
-        (None, units::duration(told.min_ns as f64)),
+        (None, units::duration(measured.min_ns as f64)),
     ];
-    cells.extend(told.bounds_ns.iter().map(|bounds| (None, between(*bounds))));
-    cells.push((None, units::duration(told.max_ns as f64)));
+    cells.extend(
+        measured
+            .bounds_ns
+            .iter()
+            .map(|bounds| (None, between(*bounds))),
+    );
+    cells.push((None, units::duration(measured.max_ns as f64)));
     cells
 }
 
@@ -138,11 +143,11 @@ fn by_region(info: &RunInfo, import: &Import) -> Table {
         ];
         for number in 0..info.measures.len() {
             let place = u16::try_from(number).unwrap_or(u16::MAX);
-            let told = clients::pool(import, place, |client| client.region == region);
-            let (count, mean) = match told {
-                Some(told) => (
-                    units::count(told.pooled.count),
-                    units::duration(told.pooled.mean),
+            let measured = clients::pool(import, place, |client| client.region == region);
+            let (count, mean) = match measured {
+                Some(measured) => (
+                    units::count(measured.pooled.count),
+                    units::duration(measured.pooled.mean),
                 ),
                 None => ("0".to_owned(), "–".to_owned()),
             };

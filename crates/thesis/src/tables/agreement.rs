@@ -140,18 +140,18 @@ mod tests {
         let mut reading = Reading::exactly(2252.08);
         reading.note = Some("no order gives it".to_owned());
         reading.others = vec![("with twice as much".to_owned(), (10.0, 11.0))];
-        let told = |printed, reading: &Reading| agree(Some(printed), Some(reading));
+        let agreement = |printed, reading: &Reading| agree(Some(printed), Some(reading));
         let note = |text: &str| Agreement::Differs {
             digits: 0,
             note: Some(text.to_owned()),
         };
         assert_eq!(
-            told("10.5", &reading),
+            agreement("10.5", &reading),
             note("it does follow with twice as much")
         );
-        assert_eq!(told("20.5", &reading), note("no order gives it"));
+        assert_eq!(agreement("20.5", &reading), note("no order gives it"));
         reading.range = (2251.5, 2252.3);
-        assert_eq!(told("2251.85501", &reading), Agreement::WithinRounding);
+        assert_eq!(agreement("2251.85501", &reading), Agreement::WithinRounding);
         assert_eq!(agree(None, Some(&reading)), Agreement::NotPrinted);
         assert_eq!(agree(Some("1"), None), Agreement::NoData);
     }

@@ -29,7 +29,7 @@ struct Printed {
 }
 
 impl Printed {
-    fn of(text: &str) -> Option<Printed> {
+    fn parse(text: &str) -> Option<Printed> {
         let (value, last) = parse(text)?;
         Some(Printed {
             value,
@@ -63,7 +63,7 @@ impl Printed {
 
 /// What follows for a row; `None` where it does not follow from printed figures.
 pub(super) fn reading(published: &Published, id: &str, system: usize) -> Option<Reading> {
-    let printed = |table, id: &str| Printed::of(published.printed(table, id, system)?);
+    let printed = |table, id: &str| Printed::parse(published.printed(table, id, system)?);
     if let Some(item) = id.strip_prefix("cost:") {
         let name = &published.systems.get(system)?.id;
         let cost = cost::cost(&PRICES, name).ok()?;

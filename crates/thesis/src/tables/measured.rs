@@ -47,7 +47,7 @@ impl<'r> System<'r> {
         }
     }
 
-    /// The figure of a row; `None` where the results do not tell it.
+    /// The figure of a row; `None` where the results do not have it.
     pub(super) fn reading(&self, id: &str) -> Option<Reading> {
         if let Some((measure, region)) = id.split_once('@') {
             return self.regional(measure, region);
