@@ -213,9 +213,9 @@ fn sessions(model: &Model, found: &mut Findings) {
         .sum();
     if model.gap.is_some() && single as f64 > SHORT_SHARE * sessions as f64 {
         let text = format!(
-            "{:.1} % of the sessions have a single request: the log hardly shows sessions; does {} really identify a \
+            "{} of the sessions have a single request: the log hardly shows sessions; does {} really identify a \
              user?",
-            single as f64 / sessions as f64 * 100.0,
+            units::share(single as f64 / sessions as f64),
             model.key
         );
         found.add(Severity::Warning, "no-sessions", text);

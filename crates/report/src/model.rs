@@ -149,7 +149,7 @@ fn classes(model: &Model) -> Table {
         table.row(vec![
             (None, class.name.clone()),
             (None, class.requests.to_string()),
-            (None, format!("{:.1} %", share * 100.0)),
+            (None, units::share(share)),
         ]);
     }
     more(&mut table, model.classes.len());

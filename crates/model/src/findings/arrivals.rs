@@ -25,9 +25,9 @@ pub(super) fn arrivals(arrivals: &Arrivals, found: &mut Findings) {
     }
     if let Some(longest) = arrivals.silences.first() {
         let text = format!(
-            "nobody came in {:.1} % of the time, in stretches that the rate does not explain; the longest lasts {} s \
+            "nobody came in {} of the time, in stretches that the rate does not explain; the longest lasts {} s \
              and begins at second {}",
-            arrivals.silent_share * 100.0,
+            units::share(arrivals.silent_share),
             longest.length_s,
             longest.from_s
         );

@@ -138,12 +138,12 @@ fn sessions(model: &Model, out: &mut String) {
     for segment in &model.segments {
         let single = segment.behaviour.lengths.get(&1).copied().unwrap_or(0);
         *out += &format!(
-            "| {} | {} | {} | {} | {:.1} % | {} |\n",
+            "| {} | {} | {} | {} | {} | {} |\n",
             plain(&segment.name),
             segment.sessions,
             segment.requests,
             figure(segment.requests as f64 / segment.sessions as f64),
-            single as f64 / segment.sessions as f64 * 100.0,
+            units::share(single as f64 / segment.sessions as f64),
             figure(segment.sessions as f64 / model.arrivals.span_s)
         );
     }
