@@ -32,14 +32,20 @@ impl Inputs {
     pub fn digests(&self) -> Vec<(String, String)> {
         let env = self.env.iter().map(|(name, answer)| {
             let what = format!("the environment variable {name:?}");
-            (what, hex_digest(&format!("{answer:?}")))
+            (what, digest(answer))
         });
         let files = self.files.iter().map(|(name, answer)| {
             let what = format!("the file {name:?}");
-            (what, hex_digest(&format!("{answer:?}")))
+            (what, digest(answer))
         });
         env.chain(files).collect()
     }
+}
+
+/// That of a value's serialised form.
+fn digest(value: &impl Serialize) -> String {
+    let bytes = postcard::to_stdvec(value).expect("texts have a serialised form");
+    hex_digest(&bytes)
 }
 
 /// Hexadecimal SHA-1.
