@@ -4,7 +4,9 @@ mod body;
 mod connections;
 mod deadlines;
 mod either;
+mod frames;
 mod head;
+mod http2;
 mod rewind;
 
 use std::future::poll_fn;
@@ -12,6 +14,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use axum::Router;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -32,9 +35,10 @@ use deadlines::{Deadlines, Progress};
 use rewind::Rewind;
 
 pub use connections::{ConnectionGuard, ConnectionLimits, Peer, serve_connections};
-pub use either::{EitherTls, serve_either, serve_http2};
+pub use either::{EitherTls, serve_either};
 pub use head::upgrade_response;
 pub use head::{Endpoint, HEAD_TIMEOUT, OpenRequest, Opening, Route, read_opening, route};
+pub use http2::serve_http2;
 
 /// What is read ahead on a connection, in bytes: longest head of a request.
 const BUFFER_BYTES_MAX: usize = 64 << 10;
@@ -76,17 +80,12 @@ async fn serve_within(
     let watched = Rc::clone(&progress);
     let service = service_fn(move |request: Request<Incoming>| {
         watched.on_request();
-        let failure = (!request.body().is_end_stream()).then(Arc::<Failure>::default);
-        let reported = failure.clone();
-        let request = request.map(|body| Gathered::new(body, deadlines.body, reported));
+        let (request, failure) = gathered(request, deadlines.body);
         let (answering, watched) = (router.call(request), Rc::clone(&watched));
         async move {
             let response = answering.await;
             watched.on_answer();
-            response.map(|response| match failure {
-                Some(failure) => unless_failed(response, &failure),
-                None => response,
-            })
+            response.map(|response| unless_failed(response, failure.as_deref()))
         }
     });
     let mut builder = http1::Builder::new();
@@ -108,8 +107,23 @@ async fn serve_within(
     .await
 }
 
+/// The request with its body in pieces that cost what they hold, which must end `within` this time; and how it failed, if
+/// it has one.
+fn gathered(
+    request: Request<Incoming>,
+    within: Duration,
+) -> (Request<Gathered<Incoming>>, Option<Arc<Failure>>) {
+    let failure = (!request.body().is_end_stream()).then(Arc::<Failure>::default);
+    let reported = failure.clone();
+    let request = request.map(|body| Gathered::new(body, within, reported));
+    (request, failure)
+}
+
 /// The answer to a request, or that to a body that did not come.
-fn unless_failed(response: Response, failure: &Failure) -> Response {
+fn unless_failed(response: Response, failure: Option<&Failure>) -> Response {
+    let Some(failure) = failure else {
+        return response;
+    };
     let (status, text) = match (failure.is_late(), failure.is_refused()) {
         (true, _) => (
             StatusCode::REQUEST_TIMEOUT,

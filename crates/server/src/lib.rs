@@ -31,6 +31,7 @@ pub mod sse;
 pub mod websocket;
 
 mod accept;
+mod budget;
 mod clock;
 mod error;
 mod operations;

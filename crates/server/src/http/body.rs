@@ -5,13 +5,15 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
+
+use crate::budget::Budget;
 
 /// A piece is passed on when it has at least this size, or at the end of the body, in bytes.
 const PIECE_BYTES: usize = 16 << 10;
@@ -20,36 +22,6 @@ const ALL_BYTES_MAX: usize = 256 << 20;
 
 /// Bytes of unfinished bodies.
 static HELD: Budget = Budget::new(ALL_BYTES_MAX);
-
-/// A number of bytes that many share.
-#[derive(Debug)]
-pub(super) struct Budget {
-    used: AtomicUsize,
-    max: usize,
-}
-
-impl Budget {
-    pub(super) const fn new(max: usize) -> Self {
-        Self {
-            used: AtomicUsize::new(0),
-            max,
-        }
-    }
-
-    /// Takes bytes, if there are as many left.
-    fn take(&self, bytes: usize) -> bool {
-        let used = self.used.fetch_add(bytes, Ordering::Relaxed);
-        let fits = used.saturating_add(bytes) <= self.max;
-        if !fits {
-            self.give_back(bytes);
-        }
-        fits
-    }
-
-    fn give_back(&self, bytes: usize) {
-        self.used.fetch_sub(bytes, Ordering::Relaxed);
-    }
-}
 
 /// Why a body did not come to its end.
 #[derive(Debug, thiserror::Error)]
@@ -282,7 +254,7 @@ mod tests {
         let found = pieces(body(21, true, &FEW)).await;
         assert!(matches!(found[..], [Err(BodyError::Full)]), "{found:?}");
         drop(first);
-        assert_eq!(FEW.used.load(Ordering::Relaxed), 0);
+        assert_eq!(FEW.used(), 0);
         let found = pieces(body(100, true, &FEW)).await;
         assert!(matches!(found[..], [Ok(100)]), "{found:?}");
     }

@@ -1,15 +1,18 @@
 //! Deadlines of a connection: for a head that began to come, for a body, for an answer that its client
-//! does not read. Between two requests there is none.
+//! does not read. Between two requests there is none. Over HTTP/2 a frame has the deadline of what it is a part of,
+//! and each answer has its own.
 //!
 //! A request that arrives in one piece arms no timer.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use super::frames::{Frames, Part};
 use super::head::HEAD_TIMEOUT;
 
 /// How long a client may take.
@@ -35,12 +38,17 @@ impl Deadlines {
 #[derive(Debug)]
 pub(super) struct Progress {
     deadlines: Deadlines,
-    /// When the first byte of an unfinished head came.
-    head_since: Cell<Option<Instant>>,
+    /// When the head must be complete whose first byte came.
+    head_due: Cell<Option<Instant>>,
     /// A request is being answered: what comes meanwhile is its body, or follows it.
     answering: Cell<bool>,
     /// Since when its client takes nothing.
     unread_since: Cell<Option<Instant>>,
+    /// Of HTTP/2: where its frames begin and end.
+    frames: Option<RefCell<Frames>>,
+    /// Of HTTP/2: answers that are not sent to their end, by when the client must have taken more of them.
+    unsent: RefCell<BTreeSet<(Instant, u64)>>,
+    answers_count: Cell<u64>,
     /// Armed for a deadline, often one that is met in the meantime.
     timer: RefCell<Option<Pin<Box<Sleep>>>>,
 }
@@ -49,23 +57,45 @@ impl Progress {
     pub(super) fn new(deadlines: Deadlines) -> Self {
         Self {
             deadlines,
-            head_since: Cell::new(None),
+            head_due: Cell::new(None),
             answering: Cell::new(false),
             unread_since: Cell::new(None),
+            frames: None,
+            unsent: RefCell::default(),
+            answers_count: Cell::new(0),
             timer: RefCell::new(None),
         }
     }
 
-    /// Bytes came.
-    pub(super) fn on_received(&self) {
-        if !self.answering.get() && self.head_since.get().is_none() {
-            self.head_since.set(Some(Instant::now()));
+    /// Of a connection that speaks HTTP/2 from its first byte on.
+    pub(super) fn http2(deadlines: Deadlines) -> Self {
+        Self {
+            frames: Some(RefCell::default()),
+            ..Self::new(deadlines)
+        }
+    }
+
+    /// These bytes came.
+    pub(super) fn on_received(&self, bytes: &[u8]) {
+        if let Some(frames) = &self.frames {
+            let (has_ended, part) = frames.borrow_mut().read(bytes);
+            let within = match part {
+                Part::None => return self.head_due.set(None),
+                Part::Head => self.deadlines.head,
+                Part::Body => self.deadlines.body,
+            };
+            if has_ended || self.head_due.get().is_none() {
+                self.head_due.set(Some(Instant::now() + within));
+            }
+        } else if !self.answering.get() && self.head_due.get().is_none() {
+            let due = Instant::now() + self.deadlines.head;
+            self.head_due.set(Some(due));
         }
     }
 
     /// A head is complete.
     pub(super) fn on_request(&self) {
-        self.head_since.set(None);
+        self.head_due.set(None);
         self.answering.set(true);
     }
 
@@ -83,12 +113,36 @@ impl Progress {
         }
     }
 
+    /// Over HTTP/2 an answer begins.
+    pub(super) fn begin_answer(&self) -> (Instant, u64) {
+        let number = self.answers_count.get();
+        self.answers_count.set(number + 1);
+        self.await_answer(number)
+    }
+
+    /// The client has room for more of an answer.
+    pub(super) fn prolong_answer(&self, answer: (Instant, u64)) -> (Instant, u64) {
+        self.end_answer(answer);
+        self.await_answer(answer.1)
+    }
+
+    /// An answer is sent to its end, or given up.
+    pub(super) fn end_answer(&self, answer: (Instant, u64)) {
+        self.unsent.borrow_mut().remove(&answer);
+    }
+
+    fn await_answer(&self, number: u64) -> (Instant, u64) {
+        let answer = (Instant::now() + self.deadlines.unread, number);
+        self.unsent.borrow_mut().insert(answer);
+        answer
+    }
+
     fn deadline(&self) -> Option<Instant> {
-        let head = self.head_since.get();
         let unread = self.unread_since.get();
-        let head = head.map(|since| since + self.deadlines.head);
         let unread = unread.map(|since| since + self.deadlines.unread);
-        head.into_iter().chain(unread).min()
+        let unsent = self.unsent.borrow().first().map(|(due, _)| *due);
+        let all = [self.head_due.get(), unread, unsent];
+        all.into_iter().flatten().min()
     }
 
     /// Ready once the client took too long. Must be polled after whatever else the connection's task polls.
@@ -134,17 +188,17 @@ mod tests {
     async fn only_unfinished_heads_and_unread_answers_have_deadlines() {
         let progress = Progress::new(DEADLINES);
         assert!(!is_overdue_within(&progress, 100).await, "idle");
-        progress.on_received();
+        progress.on_received(b"x");
         advance(Duration::from_secs(10)).await;
         // Further bytes do not prolong it.
-        progress.on_received();
+        progress.on_received(b"x");
         assert!(!is_overdue_within(&progress, 4).await);
         progress.on_request();
-        progress.on_received();
+        progress.on_received(b"x");
         assert!(!is_overdue_within(&progress, 100).await, "being answered");
         progress.on_answer();
         assert!(!is_overdue_within(&progress, 100).await, "idle again");
-        progress.on_received();
+        progress.on_received(b"x");
         assert!(!is_overdue_within(&progress, 14).await);
         assert!(is_overdue_within(&progress, 2).await);
     }

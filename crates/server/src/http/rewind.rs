@@ -46,12 +46,12 @@ impl<T: AsyncRead + Unpin> AsyncRead for Rewind<T> {
             let before = buffer.filled().len();
             let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
             if buffer.filled().len() > before {
-                self.progress.on_received();
+                self.progress.on_received(&buffer.filled()[before..]);
             }
             return read;
         }
-        self.progress.on_received();
         let count = self.head.len().min(buffer.remaining());
+        self.progress.on_received(&self.head[..count]);
         buffer.put_slice(&self.head[..count]);
         self.head.advance(count);
         Poll::Ready(Ok(()))

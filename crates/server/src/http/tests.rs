@@ -1,3 +1,5 @@
+mod http2;
+
 use std::time::Duration;
 
 use axum::routing::{get, post};
