@@ -1,23 +1,30 @@
 //! The smallest server: WebSocket messages come back as they went, `GET /hello` says "ok". Or it
 //! speaks no protocol at all, and bytes come back as they went.
 //!
+//! A message must be complete within 30 s of its first byte, and a peer must take something of its answer within 30 s. All
+//! unfinished messages of the process hold 256 MiB at most. What breaks these limits ends its connection.
+//!
 //! For tests and benches of the client's end, where the server should cost next to nothing.
 
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use axum::Router;
 use axum::routing::get;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_tungstenite::tungstenite::Error;
 
 use server::http::{Endpoint, Opening, Route, read_opening, serve_http};
 use server::websocket::{Limits, Socket};
-use server::{ServerError, ServerOptions, Stop, ThreadContext, accept_all, stopped};
+use server::{
+    CONNECTIONS_MAX, ServerError, ServerOptions, Stop, ThreadContext, accept_all, check_rules,
+    stopped,
+};
 
 /// Where WebSockets are opened.
 const PATH: &str = "/echo";
@@ -30,6 +37,10 @@ pub struct EchoOptions {
     pub server: ServerOptions,
     /// Longest message in bytes. A longer one ends the connection.
     pub message_max: usize,
+    /// Longest time from a message's first byte to its last, and without taking anything of an answer.
+    pub message_within: Duration,
+    /// Most connections at once, of each thread. Further ones are closed.
+    pub connections_max: usize,
     /// Bytes come back as they went, and so do messages in whatever frames.
     pub raw: bool,
 }
@@ -39,6 +50,8 @@ impl Default for EchoOptions {
         Self {
             server: ServerOptions::single_threaded(),
             message_max: 16 << 20,
+            message_within: Duration::from_secs(30),
+            connections_max: 1_000_000,
             raw: false,
         }
     }
@@ -58,11 +71,23 @@ pub async fn serve(
     let EchoOptions {
         server,
         message_max,
+        message_within,
+        connections_max,
         raw,
     } = options;
-    let limits = Limits { message_max };
+    check_rules([(
+        (1..=CONNECTIONS_MAX).contains(&connections_max),
+        "connections_max must be at least 1 and at most 10,000,000",
+    )])?;
+    let limits = Limits {
+        message_max,
+        message_within,
+    };
     let router = Router::new().route("/hello", get(|| async { "ok\n" }));
-    let work = move |context| work(context, raw, limits, router.clone());
+    let work = move |context| {
+        let permits = Arc::new(Semaphore::new(connections_max));
+        work(context, raw, limits, (permits, router.clone()))
+    };
     server::serve(&server, work, ready, shutdown, || {}).await
 }
 
@@ -79,19 +104,29 @@ pub fn run(
     server::run(&server, stop, |shutdown| serve(options, ready, shutdown))
 }
 
-async fn work(context: ThreadContext, raw: bool, limits: Limits, router: Router) {
+async fn work(
+    context: ThreadContext,
+    raw: bool,
+    limits: Limits,
+    (permits, router): (Arc<Semaphore>, Router),
+) {
     let ThreadContext {
         listener, mut stop, ..
     } = context;
     let router = Arc::new(router);
     let stopping = stop.clone();
     let open = |stream| {
+        // Without a place the connection is dropped, and its client notices.
+        let Ok(place) = Arc::clone(&permits).try_acquire_owned() else {
+            return;
+        };
         if raw {
-            tokio::task::spawn_local(return_bytes(stream));
+            tokio::task::spawn_local(return_bytes(stream, place));
             return;
         }
+        let connection = (stream, place);
         tokio::task::spawn_local(receive(
-            stream,
+            connection,
             limits,
             Arc::clone(&router),
             stopping.clone(),
@@ -105,7 +140,7 @@ async fn work(context: ThreadContext, raw: bool, limits: Limits, router: Router)
 }
 
 /// Returns what comes until the peer has said all.
-async fn return_bytes(mut stream: TcpStream) {
+async fn return_bytes(mut stream: TcpStream, _place: OwnedSemaphorePermit) {
     // A delayed answer would be a latency of this server.
     let _ = stream.set_nodelay(true);
     let (mut from, mut to) = stream.split();
@@ -114,7 +149,7 @@ async fn return_bytes(mut stream: TcpStream) {
 }
 
 async fn receive(
-    mut stream: TcpStream,
+    (mut stream, place): (TcpStream, OwnedSemaphorePermit),
     limits: Limits,
     router: Arc<Router>,
     stop: watch::Receiver<bool>,
@@ -128,6 +163,7 @@ async fn receive(
                 tokio::task::spawn_local(async move {
                     // It ends when the peer closes or breaks the protocol.
                     let _ = poll_fn(|cx| poll_echo(&mut socket, cx)).await;
+                    drop(place);
                 });
             }
         }
