@@ -1,5 +1,13 @@
 //! JSONPath (RFC 9535) as far as it names one place, which is what a JSON pointer can do.
 
+/// Longest path, in bytes.
+const PATH_BYTES_MAX: usize = 1_000;
+/// Deepest nesting of brackets and parentheses: a parser of JSONPath recurses for each, and reads what is
+/// inside of each twice.
+const LEVELS_MAX: usize = 10;
+/// Most filters (`?`): each looks at all items again that those around it look at.
+const FILTERS_MAX: usize = 4;
+
 /// Why a path is no pointer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
@@ -13,6 +21,32 @@ pub struct Refused {
 pub fn is_path(text: &str) -> bool {
     text.strip_prefix('$')
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
+/// What is too much in a path; `None`: it may be parsed. It may be no JSONPath otherwise.
+pub fn excess(path: &str) -> Option<String> {
+    if path.len() > PATH_BYTES_MAX {
+        return Some(format!("is longer than {PATH_BYTES_MAX} bytes"));
+    }
+    let (mut level, mut filters) = (0_usize, 0);
+    let mut quote = None;
+    let mut bytes = path.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\\' if quote.is_some() => drop(bytes.next()),
+            _ if quote == Some(byte) => quote = None,
+            _ if quote.is_some() => {}
+            b'\'' | b'"' => quote = Some(byte),
+            b'[' | b'(' => level += 1,
+            b']' | b')' => level = level.saturating_sub(1),
+            b'?' => filters += 1,
+            _ => {}
+        }
+        if level > LEVELS_MAX {
+            return Some(format!("is nested deeper than {LEVELS_MAX} levels"));
+        }
+    }
+    (filters > FILTERS_MAX).then(|| format!("has more than {FILTERS_MAX} filters (`?`)"))
 }
 
 /// The tokens of the pointer that leads to the same place.
@@ -161,6 +195,27 @@ mod tests {
         ] {
             let refused = tokens(path).unwrap_err();
             assert!(refused.message.contains(expected), "{path}: {refused:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_parser_would_take_too_long_for_is_refused() {
+        let deep = |open: &str, levels: usize| format!("$[?{}@.a", open.repeat(levels));
+        for (path, expected) in [
+            ("$.a[?@.b == 1].c[?(@.d && (@.e || @.f))]".to_owned(), None),
+            (format!("$['{}']", "[(?".repeat(100)), None),
+            (format!("$[\"\\\"{}\"]", "[".repeat(100)), None),
+            (deep("(", 9), None),
+            (deep("(", 10), Some("is nested deeper than 10 levels")),
+            (deep("@[?", 10), Some("is nested deeper than 10 levels")),
+            ("$[?@.a]".repeat(5), Some("has more than 4 filters (`?`)")),
+            (format!("$.{}", "a".repeat(998)), None),
+            (
+                format!("$.{}", "a".repeat(999)),
+                Some("is longer than 1000 bytes"),
+            ),
+        ] {
+            assert_eq!(excess(&path).as_deref(), expected, "{path}");
         }
     }
 

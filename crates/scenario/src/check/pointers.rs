@@ -7,6 +7,9 @@ use super::Checker;
 use document::node::{Node, Place};
 use expression::json_path;
 
+/// Longest path in a message.
+const SHOWN_CHARS_MAX: usize = 200;
+
 impl Checker<'_> {
     /// A JSON pointer (RFC 6901), or JSONPath that names one place.
     pub(super) fn pointer(&mut self, node: &Node) -> Option<Vec<String>> {
@@ -28,16 +31,19 @@ impl Checker<'_> {
             let tokens = self.pointer_tokens(text, &word.place);
             return tokens.map(Source::Pointer);
         }
-        let refused = match JsonPath::parse(text) {
+        let parsed = json_path::excess(text).map_or_else(|| Ok(JsonPath::parse(text)), Err);
+        let refused = match parsed {
+            Err(excess) => excess,
             // Each one multiplies the places that are looked at.
-            Ok(_) if text.matches("..").count() > 1 => {
+            Ok(Ok(_)) if text.matches("..").count() > 1 => {
                 "searches all levels (`..`) more than once".to_owned()
             }
-            Ok(path) => return Some(Source::Path(path)),
-            Err(error) => format!("is not JSONPath: {error}"),
+            Ok(Ok(path)) => return Some(Source::Path(path)),
+            Ok(Err(error)) => format!("is not JSONPath: {error}"),
         };
+        let shown: String = text.chars().take(SHOWN_CHARS_MAX).collect();
         self.diagnostics
-            .error("bad-pointer", &word.place, format!("`{text}` {refused}"))
+            .error("bad-pointer", &word.place, format!("`{shown}` {refused}"))
             .hint("write $.items[0].id or /items/0/id for one place, $.items[*].id for a list");
         None
     }

@@ -130,3 +130,29 @@ fn deep_rows_and_thresholds_are_reported() {
         }
     });
 }
+
+/// Also those that are short: the parser takes twice as long for each level.
+#[test]
+fn deep_paths_are_reported() {
+    on_a_small_stack(|| {
+        for (front, levels) in [
+            ("(", LEVELS),
+            ("@[?", LEVELS),
+            ("(", 40),
+            ("@[?", 40),
+            ("value(@[?", 40),
+        ] {
+            let path = format!("$[?{}", front.repeat(levels));
+            let reported = reported(
+                &with_steps(&format!("- get: /\n  save: {{ x: '{path}' }}")),
+                "",
+            );
+            let expected = if levels == LEVELS {
+                "is longer than 1000 bytes"
+            } else {
+                "is nested deeper than 10 levels"
+            };
+            assert!(reported.contains(expected), "{front}: {reported}");
+        }
+    });
+}
