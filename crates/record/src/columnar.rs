@@ -4,6 +4,7 @@
 //! writers, one row group at a time, without dictionaries, statistics or offset indexes: the
 //! generator shares its cores with us, and readers of time series scan.
 
+mod footer;
 mod read;
 mod write;
 
@@ -18,7 +19,7 @@ use parquet::schema::types::{Type, TypePtr};
 use crate::RecordError;
 use crate::schema::FORMAT_VERSION;
 
-pub(crate) use read::TableReader;
+pub(crate) use read::{TableReader, parts};
 pub(crate) use write::{Column, Copied, TableWriter};
 
 /// Key of the file's metadata that holds the format's version.

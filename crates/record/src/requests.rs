@@ -186,24 +186,7 @@ pub(crate) fn files(dir: &Path) -> Result<Vec<PathBuf>, RecordError> {
     if whole.exists() {
         return Ok(vec![whole]);
     }
-    let parts_dir = dir.join(REQUESTS_PARTS);
-    let entries = match fs::read_dir(&parts_dir) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(RecordError::io("read", &parts_dir)(error)),
-    };
-    let mut parts = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(RecordError::io("read", &parts_dir))?.path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "parquet")
-        {
-            parts.push(path);
-        }
-    }
-    parts.sort();
-    Ok(parts)
+    columnar::parts(&dir.join(REQUESTS_PARTS))
 }
 
 /// Hands over the rows of one file, a row group at a time.

@@ -1,6 +1,6 @@
 //! Reading tables, ours or those of other programs.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,32 @@ use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{DataType, DoubleType, Int32Type, Int64Type};
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::serialized_reader::ReadOptionsBuilder;
 
-use super::{FORMAT_KEY, Field, read_error};
+use super::{FORMAT_KEY, Field, footer, read_error};
 use crate::schema::FORMAT_VERSION;
 use crate::{RecordError, whole};
+
+/// The segments in a folder, by name; none if it is missing.
+pub(crate) fn parts(parts_dir: &Path) -> Result<Vec<PathBuf>, RecordError> {
+    let entries = match fs::read_dir(parts_dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(RecordError::io("read", parts_dir)(error)),
+    };
+    let mut parts = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(RecordError::io("read", parts_dir))?.path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "parquet")
+        {
+            parts.push(path);
+        }
+    }
+    parts.sort();
+    Ok(parts)
+}
 
 /// A table that can be read: a Parquet file with a format that we know.
 pub(crate) struct TableReader {
@@ -27,7 +49,11 @@ impl TableReader {
             .map_err(RecordError::io("read", path))?
             .len();
         let file = guarded(path, || {
-            SerializedFileReader::new(opened).map_err(read_error(path))
+            let schema = footer::schema(&opened, bytes, path)?;
+            let options = ReadOptionsBuilder::new()
+                .with_parquet_schema(schema)
+                .build();
+            SerializedFileReader::new_with_options(opened, options).map_err(read_error(path))
         })?;
         let table = TableReader {
             path: path.to_owned(),
