@@ -37,7 +37,7 @@ help:
 	@echo "                    of docs/modelling-reference.md, a quarter of an hour of CPU"
 	@echo "make truth      what is said of runs in which a load tool is easily wrong, against what is known of"
 	@echo "                their targets, four minutes"
-	@echo "make hostile-truth  targets, kills and files that once hurt a run or its record, five minutes"
+	@echo "make hostile-truth  targets, kills and files that once hurt a run or its record, ten minutes"
 	@echo "make kill       kills a run at each thing that it does to its files, five minutes"
 	@echo "make blame-truth    who is to blame in 29 situations, REPEAT times each (1), five minutes a time; needs root"
 	@echo "make capacity-truth 100 searches for the capacity of queues whose capacity is known, an hour and a half"

@@ -15,11 +15,14 @@ import re
 import resource
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
 
 from bed import Bed, Cases, near, require, scenario, target
+from limits import CASES as LIMITS
+from limits import certificate
 from peer import Peer, answer, head, receive, text, upgrade
 
 CASES = Cases()
@@ -81,6 +84,41 @@ def killed(bed: Bed) -> str:
 
 
 @case
+def killed_at_a_high_rate(bed: Bed) -> str:
+    """SIGKILL after 12 s at 20,000/s: the newest segment of rows was closed less than five seconds before. `make test`
+    counts the rows at such a rate."""
+    hello = subprocess.Popen(
+        [str(bed.throng), "serve", "hello", "--listen", "127.0.0.1:0", "--until-stdin-closes"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    ended = []
+
+    def kill(process):
+        time.sleep(12)
+        process.send_signal(signal.SIGKILL)
+        ended.append(time.time())
+
+    try:
+        port = int(re.search(r"127\.0\.0\.1:(\d+)", hello.stdout.readline()).group(1))
+        options = "{ http_connections: shared }"
+        text_ = scenario(port, "{ get: /, as: page }", "{ constant: 20000/s, for: 60s }", options=options)
+        bed.run(text_, while_running=kill)
+    finally:
+        hello.kill()
+        hello.wait()
+    directory = next((bed.space / str(bed.runs) / "runs").iterdir())
+    segments = list((directory / "requests.parquet.parts").glob("*.parquet"))
+    require(bool(segments), "there are no rows")
+    age = ended[0] - max(segment.stat().st_mtime for segment in segments)
+    shown = json.loads(bed.throng_out("show", "--json", directory))
+    page = next((m for m in shown["measures"] if m["name"] == "page"), {"count": 0})
+    require(age < 5, f"the newest of {len(segments)} segments was closed {age:.1f} s before")
+    return f"{page['count']} requests, {len(segments)} segments, the newest closed {age:.1f} s before"
+
+
+@case
 def channel_closed(bed: Bed) -> str:
     """A server ends the channel of 100 of 100 users, by Socket.IO and Phoenix: each is counted, and is a finding."""
 
@@ -114,6 +152,27 @@ def channel_closed(bed: Bed) -> str:
         require(run.verdict != "passed" and "channels-ended" in run.codes, f"{name}: {run.verdict}, {run.codes}")
         said.append(f"{name} {closed}")
     return ", ".join(said)
+
+
+@case
+def unknown_event(bed: Bed) -> str:
+    """A push to an event that the channel does not know crashes it: 20 of 20 users see it, without a word of theirs."""
+
+    async def phoenix(_, reader, writer):
+        await upgrade(reader, writer)
+        joined, number, topic, _, _ = json.loads(await receive(reader))
+        writer.write(text([joined, number, topic, "phx_reply", {"status": "ok", "response": {}}]))
+        # The push, and what becomes of the process that gets it.
+        await receive(reader)
+        writer.write(text([joined, joined, topic, "phx_error", {}]))
+        await receive(reader)
+
+    with Peer(phoenix) as peer:
+        steps = "{ ws: /socket, protocol: phoenix }, { join: room }, { push: { event: nope }, as: said }, { think: 2s }"
+        run = bed.run(scenario(peer.port, steps, "{ constant: 20/s, for: 1s }"))
+    closed = errors(run).get("channel-closed", 0)
+    require(closed == 20 and "channels-ended" in run.codes, f"{errors(run)}, findings {run.codes}")
+    return run.finding("channels-ended")["text"]
 
 
 def numbered(bed: Bed, sent) -> object:
@@ -247,18 +306,17 @@ def skewed_clock(bed: Bed) -> str:
 
 @case
 def secrets(bed: Bed) -> str:
-    """A bearer token of `--set` and one of `-H` are nowhere in the run directories."""
+    """A token of `--set` in every secret header and a cookie, and one of `-H`, are nowhere in the run directories."""
     secret = "hush-4711-hush"
     with target() as server:
-        steps = '{ get: /, as: page, headers: { authorization: "Bearer ${tok}" } }'
+        names = ["authorization", "proxy-authorization", "x-api-key", "cookie"]
+        headers = ", ".join(f'{name}: "Bearer ${{tok}}"' for name in names[:3])
+        steps = f'{{ get: /, as: page, headers: {{ {headers} }}, cookies: {{ sid: "${{tok}}" }} }}'
         text_ = scenario(server.port, steps, "{ constant: 10/s, for: 1s }", more="params: { tok: none }")
         run = bed.run(text_, "--set", f"tok={secret}")
-        url = bed.throng_out(
-            "run",
-            f"http://127.0.0.1:{server.port}/",
-            *["--rate", "10/s", "--duration", "1s", "-H", f"Authorization: Bearer {secret}"],
-            *["--runs", bed.space / "url"],
-        )
+        given = [option for name in names for option in ["-H", f"{name}: Bearer {secret}"]]
+        load = ["--rate", "10/s", "--duration", "1s", *given, "--runs", bed.space / "url"]
+        url = bed.throng_out("run", f"http://127.0.0.1:{server.port}/", *load)
     require(run.code == 0 and secret not in run.out + run.err + url, "it is printed")
     files = [path for path in bed.space.rglob("*") if path.is_file()]
     holding = [str(path) for path in files if secret.encode() in path.read_bytes()]
@@ -279,7 +337,8 @@ def long_line(bed: Bed) -> str:
 
 @case
 def keep_alive_race(bed: Bed) -> str:
-    """A server that closes an idle connection just when the next request comes: the request is retried, not failed."""
+    """A server that closes an idle connection just when the next request comes, with TLS and without: the request is
+    retried, not failed."""
 
     async def hasty(_, reader, writer):
         await head(reader)
@@ -287,12 +346,19 @@ def keep_alive_race(bed: Bed) -> str:
         # The next request comes, and nothing of an answer.
         await head(reader)
 
-    with Peer(hasty) as peer:
-        steps = "{ get: /, as: page }, { get: /, as: page }"
-        run = bed.run(scenario(peer.port, steps, "{ constant: 50/s, for: 2s }"))
-    page = run.measure("page")
-    require(page["count"] == 200 and not errors(run), f"{page['count']} of 200: {errors(run)}")
-    return f"{page['count']} of 200 succeeded"
+    certificate(bed.space, "race")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(bed.space / "race.pem", bed.space / "race.key")
+    said = []
+    for scheme, tls in [("http", None), ("https", context)]:
+        with Peer(hasty, tls=tls) as peer:
+            steps = "{ get: /, as: page }, { get: /, as: page }"
+            text_ = scenario(peer.port, steps, "{ constant: 50/s, for: 2s }", options="{ tls: { verify: false } }")
+            run = bed.run(text_.replace("http:", f"{scheme}:"))
+        page = run.measure("page")
+        require(page["count"] == 200 and not errors(run), f"{scheme}: {page['count']} of 200: {errors(run)}")
+        said.append(f"{scheme} {page['count']}")
+    return f"{', '.join(said)} of 200 succeeded"
 
 
 @case
@@ -311,6 +377,8 @@ def file_size_limit(bed: Bed) -> str:
     require(done.returncode == 74, f"exit code {done.returncode}: {done.stderr[-300:]}")
     return " ".join(done.stderr.split())[:120]
 
+
+CASES.all.update(LIMITS.all)
 
 if __name__ == "__main__":
     sys.exit(CASES.main("throng-hostile-"))

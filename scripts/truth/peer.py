@@ -11,10 +11,12 @@ OK = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r
 
 
 class Peer:
-    """Plays `script(peer, reader, writer)` to every connection, on a thread with a loop of its own."""
+    """Plays `script(peer, reader, writer)` to every connection, on a thread with a loop of its own; behind TLS if there
+    is a context for it."""
 
-    def __init__(self, script) -> None:
+    def __init__(self, script, tls=None) -> None:
         self.script = script
+        self.tls = tls
         self.port = 0
         self.loop = asyncio.new_event_loop()
         self.ready = threading.Event()
@@ -39,7 +41,7 @@ class Peer:
                 writer.close()
 
         async def listen():
-            server = await asyncio.start_server(connected, "127.0.0.1", 0, backlog=4096)
+            server = await asyncio.start_server(connected, "127.0.0.1", 0, backlog=4096, ssl=self.tls)
             self.port = server.sockets[0].getsockname()[1]
             self.ready.set()
 
