@@ -13,6 +13,7 @@
 //! | `limits` | how many users the machine can hold, and what a number of users needs |
 //! | `random` | secrets that cannot be guessed |
 //! | `clock` | the time, which a lab may slow down |
+//! | `thread` | what a thread has to itself: cores, a file table, a network namespace |
 //! | `loops` | how many loops a run may have, and what one of them can hold |
 
 pub mod cgroup;
@@ -27,6 +28,7 @@ mod memory;
 pub mod processes;
 pub mod procfs;
 mod random;
+pub mod thread;
 
 pub use facts::Facts;
 pub use limits::MachineLimits;

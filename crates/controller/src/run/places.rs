@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use engine::addresses::AddressBook;
-use engine::driver::real::{Namespace, NamespaceError};
 use machine::clock::monotonic_ns;
 use machine::host::NetworkCounters;
 use machine::procfs::{self, FileError};
+use machine::thread::{Namespace, NamespaceError};
 use plan::{Plan, Target};
 
 use super::error::ConductError;

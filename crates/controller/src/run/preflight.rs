@@ -5,8 +5,8 @@
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
-use engine::driver::real::Namespace;
 use machine::limits::{Demand, Sources, about};
+use machine::thread::Namespace;
 use machine::{Facts, MachineLimits};
 use plan::{Plan, Target};
 

@@ -4,8 +4,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use engine::addresses::AddressBook;
-use engine::driver::real::{Namespace, Waiting};
+use engine::driver::real::Waiting;
 use engine::trace::TraceRequest;
+use machine::thread::Namespace;
 
 use super::layout::Layout;
 use super::protocol::Trust;

@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use engine::addresses::AddressBook;
 use engine::driver::real::{
-    LoopCores, LoopError, LoopNews, LoopSetup, Namespace, StartBarrier, StopFlag, Waiting, Zero,
-    run_loop,
+    LoopError, LoopNews, LoopSetup, StartBarrier, StopFlag, Waiting, Zero, run_loop,
 };
 use engine::share::Share;
 use engine::trace::TraceRequest;
 use engine::{Budget, Setup};
 use machine::Memory;
+use machine::thread::{LoopCores, Namespace};
 use plan::Plan;
 use record::Measurement;
 use trust::ClientConfig;
@@ -90,7 +90,10 @@ impl Threads {
         report: impl Fn(LoopNews) + Clone + Send + 'static,
     ) -> Result<Threads, ThreadsError> {
         let barrier = Arc::new(StartBarrier::default());
-        let cores = LoopCores::keep(config.waiting, config.loops.of);
+        let cores = match config.waiting {
+            Waiting::Precise => LoopCores::keep(config.loops.of),
+            Waiting::Wide => LoopCores::none(),
+        };
         cores.clear();
         let buffers = Arc::new(buffers(Memory::read(), config.loops));
         let place = |index| {

@@ -6,12 +6,9 @@
 //! broadcast costs more than the message.
 
 mod barrier;
-mod cores;
 mod cpu;
-mod files;
 mod groups;
 mod lateness;
-mod netns;
 mod setup;
 pub(crate) mod sockets;
 mod sources;
@@ -21,6 +18,7 @@ mod traffic;
 use std::sync::mpsc::{SyncSender, TrySendError};
 
 use machine::clock::{Dilation, monotonic_ns};
+use machine::thread;
 use plan::Plan;
 use record::Measurement;
 use rustix::event::epoll::{self, EventFlags};
@@ -32,9 +30,7 @@ use lateness::Lateness;
 use sockets::{News, Sockets};
 
 pub use barrier::{StartBarrier, Zero};
-pub use cores::LoopCores;
 pub use groups::{is_group_left, kill_group, terminate_group};
-pub use netns::{Namespace, NamespaceError};
 pub use setup::{LoopError, LoopNews, LoopSetup, Waiting};
 pub use stop::StopFlag;
 
@@ -78,10 +74,13 @@ pub fn run_loop(
     if let Some(namespace) = &setup.netns {
         namespace.enter()?;
     }
-    files::leave_shared_table()?;
+    thread::leave_shared_table().map_err(|source| LoopError::System {
+        what: "leave the shared file table",
+        source,
+    })?;
     cpu::wake_on_time();
     if let Some(core) = setup.core {
-        cores::move_to(core);
+        thread::move_to(core);
     }
     let mut shard = Shard::new(plan, &setup.shard)?;
     if let Some(request) = &setup.trace {

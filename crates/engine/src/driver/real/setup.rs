@@ -3,10 +3,10 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use machine::thread::{Namespace, NamespaceError};
 use serde::{Deserialize, Serialize};
 
 use super::barrier::StartBarrier;
-use super::netns::{Namespace, NamespaceError};
 use super::stop::StopFlag;
 use crate::addresses::AddressBook;
 use crate::measure::Delta;

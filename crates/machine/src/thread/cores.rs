@@ -1,8 +1,6 @@
-//! Cores that precise loops have to themselves.
+//! Cores that loops have to themselves.
 
 use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
-
-use super::setup::Waiting;
 
 /// Cores kept for loops, until this is dropped by the thread that made it.
 ///
@@ -18,14 +16,19 @@ pub struct LoopCores {
 }
 
 impl LoopCores {
-    /// Keeps cores for the `of` loops of a run, if they are precise and fewer than the cores that
-    /// this thread may use. They are taken from the last: interrupts often come to the first.
-    pub fn keep(waiting: Waiting, of: u32) -> LoopCores {
-        let none = LoopCores {
+    /// Keeps no core: loops run where the thread may.
+    pub fn none() -> LoopCores {
+        LoopCores {
             by_loop: Vec::new(),
             before: None,
-        };
-        let (Waiting::Precise, Ok(before)) = (waiting, sched_getaffinity(None)) else {
+        }
+    }
+
+    /// Keeps cores for `of` precise loops, if they are fewer than the cores that this thread may use. They are taken
+    /// from the last: interrupts often come to the first.
+    pub fn keep(of: u32) -> LoopCores {
+        let none = LoopCores::none();
+        let Ok(before) = sched_getaffinity(None) else {
             return none;
         };
         if before.count() <= of {
@@ -48,7 +51,7 @@ impl LoopCores {
     /// Moves what else runs in this process off these cores, for good: threads from before, such as the
     /// server of a live page.
     pub fn clear(&self) {
-        self.clear_of(machine::procfs::own_threads().filter_map(Pid::from_raw));
+        self.clear_of(crate::procfs::own_threads().filter_map(Pid::from_raw));
     }
 
     fn clear_of(&self, threads: impl Iterator<Item = Pid>) {
@@ -78,7 +81,7 @@ impl Drop for LoopCores {
 }
 
 /// Moves the calling thread to a core, for good. If that is denied, it runs where it may.
-pub(super) fn move_to(core: usize) {
+pub fn move_to(core: usize) {
     let mut only = CpuSet::new();
     only.set(core);
     let _ = sched_setaffinity(None, &only);
@@ -98,7 +101,7 @@ mod tests {
     fn loops_get_the_last_cores_and_other_threads_stay_off_them() {
         apart(|before| {
             let of = before.count() - 1;
-            let cores = LoopCores::keep(Waiting::Precise, of);
+            let cores = LoopCores::keep(of);
             let kept: Vec<_> = (0..of).map_while(|n| cores.of_loop(n)).collect();
             let now = sched_getaffinity(None).unwrap();
             assert_eq!(kept.len(), of as usize);
@@ -113,7 +116,7 @@ mod tests {
     #[test]
     fn earlier_threads_are_moved_off_reserved_cores() {
         apart(|before| {
-            let cores = LoopCores::keep(Waiting::Precise, before.count().saturating_sub(1));
+            let cores = LoopCores::keep(before.count().saturating_sub(1));
             let rest = sched_getaffinity(None).unwrap();
             // It was there before: it may run anywhere.
             std::thread::scope(|scope| {
@@ -133,10 +136,9 @@ mod tests {
     }
 
     #[test]
-    fn wide_loops_and_small_machines_reserve_no_core() {
+    fn small_machines_reserve_no_core() {
         apart(|before| {
-            for (waiting, of) in [(Waiting::Wide, 1), (Waiting::Precise, before.count())] {
-                let cores = LoopCores::keep(waiting, of);
+            for cores in [LoopCores::none(), LoopCores::keep(before.count())] {
                 assert_eq!(cores.of_loop(0), None);
                 assert_eq!(sched_getaffinity(None).unwrap(), before);
             }

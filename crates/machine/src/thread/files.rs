@@ -6,27 +6,24 @@
 use rustix::io::Errno;
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-use super::setup::LoopError;
-
 /// Gives the calling thread a file table of its own that holds the standard streams only, unless a filter refuses it.
-pub(super) fn leave_shared_table() -> Result<(), LoopError> {
+/// The thread must not use other files that were opened before.
+///
+/// # Errors
+/// If the kernel refuses for another reason, such as a lack of memory.
+pub fn leave_shared_table() -> Result<(), Errno> {
     #[expect(
         unsafe_code,
         reason = "the thread's own file table is what lifts the limit"
     )]
     // SAFETY: only the calling thread's table changes. Files opened by others stay open in the
-    // table they share; this thread, as `run_loop` requires, uses none of them from here on, and the
+    // table they share; this thread, as its caller promises, uses none of them from here on, and the
     // channels it uses are not files.
     unsafe {
         match unshare_unsafe(UnshareFlags::FILES) {
             Ok(()) => {}
             Err(Errno::PERM | Errno::NOSYS) => return Ok(()),
-            Err(source) => {
-                return Err(LoopError::System {
-                    what: "leave the shared file table",
-                    source,
-                });
-            }
+            Err(errno) => return Err(errno),
         }
         // musl has no function for it. A kernel without close_range leaves copies open, which costs files but
         // does no harm.

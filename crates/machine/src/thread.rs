@@ -1,0 +1,9 @@
+//! What a thread has to itself: cores, a file table, a network namespace.
+
+mod cores;
+mod files;
+mod netns;
+
+pub use cores::{LoopCores, move_to};
+pub use files::leave_shared_table;
+pub use netns::{Namespace, NamespaceError};
