@@ -1,6 +1,7 @@
 """What the machine is, what it is doing, and how the benches wait for it."""
 
 import datetime
+import hashlib
 import json
 import os
 import pathlib
@@ -39,11 +40,18 @@ def system() -> str:
     return known.get("PRETTY_NAME", platform.system())
 
 
-def revision() -> str:
-    """The commit that is measured, with a mark where the tree differs from it."""
-    done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, text=True,
+def revision(tree: pathlib.Path = ROOT) -> str:
+    """The commit of a tree, by default the one that is measured, with a mark where the tree differs from it."""
+    done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=tree, text=True,
                           capture_output=True, check=False)
     return done.stdout.strip() or "unknown"
+
+
+def built(program: pathlib.Path) -> dict:
+    """Which build a program is: the commit of the tree that it stands in, and its digest."""
+    with program.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"revision": revision(program.parent), "sha256": digest}
 
 
 def meminfo() -> dict[str, int]:
