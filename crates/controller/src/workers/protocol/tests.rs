@@ -140,7 +140,7 @@ fn hex(message: &impl Serialize) -> String {
 /// two must never change.
 #[test]
 fn messages_keep_their_form() {
-    assert_eq!(PROTOCOL_VERSION, 10);
+    assert_eq!(PROTOCOL_VERSION, 11);
     let hello = Hello {
         magic: MAGIC,
         protocol: 1,
@@ -184,9 +184,10 @@ fn messages_keep_their_form() {
             // News of a delta: loop, start, end, phase.
             "03001b8094ebdc0380a8d6b90701",
             // Counts and gauges.
-            "000000000000000000000000000004030000000000000000000000000203020100",
-            // One measure: its number, operations begun, and how often each of 42 outcomes.
-            "0101042a03",
+            "0000000000000000000000000000000004030000000000000000000000000203020100",
+            // One measure: its number, operations due, those that never began by reason, those that began, and how often
+            // each of 42 outcomes.
+            "01010601000001042a03",
             "0000000000000000000000000000000000000000000000000000000000000000000000000000000000",
             // Sum, least, greatest, and the bucket 1000 with its count; the same; nothing; the same; nothing.
             "b817e807e80701e80703",
