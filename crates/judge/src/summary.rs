@@ -84,6 +84,11 @@ pub(crate) fn summarise(
     measures: &[usize],
 ) -> MeasureSummary {
     let cell = figures.merged(phase, measures);
+    let timed = figures.timed(measures.to_vec());
+    let times = match timed.len() == measures.len() {
+        true => cell.clone(),
+        false => figures.merged(phase, &timed),
+    };
     let count = cell.ended();
     let begun = match phase {
         None => measures
@@ -113,13 +118,13 @@ pub(crate) fn summarise(
         rate_per_s: per_second(completed, figures.completion_seconds(phase)),
         errors: cell.failed(),
         errors_by_kind: errors.collect(),
-        response: censored(&cell.all_responses()).map(|response| Latency {
+        response: censored(&times.all_responses()).map(|response| Latency {
             intervals: intervals(figures, phase, measures),
             ..response
         }),
-        succeeded: latency(&cell.response),
+        succeeded: latency(&times.response),
         failed: latency(&cell.failed_response),
-        service: latency(&cell.service),
+        service: latency(&times.service),
         lag: latency(&cell.lag),
     }
 }

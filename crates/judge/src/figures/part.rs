@@ -47,11 +47,78 @@ impl Part {
             | Figure::Behind(_)
             | Figure::Wire(_) => return None,
         };
+        let measures = match stat {
+            Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_) if basis != Basis::Lag => {
+                figures.timed(measures)
+            }
+            _ => measures,
+        };
         Some(Part {
             stat,
             measures,
             basis,
             phase,
         })
+    }
+}
+
+impl Figures {
+    /// Those of several measures whose operations take time. A message that waits for no reply is done as it is
+    /// sent: among the times of others it would hide them. All of them if none takes time.
+    pub fn timed(&self, measures: Vec<usize>) -> Vec<usize> {
+        if measures.len() < 2 {
+            return measures;
+        }
+        let takes_time = |&measure: &usize| {
+            let service = self.cell(None, measure).service;
+            service.is_empty() || service.max() > 0
+        };
+        let timed: Vec<usize> = measures.iter().copied().filter(takes_time).collect();
+        match timed.is_empty() {
+            true => measures,
+            false => timed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plan::thresholds::Names;
+
+    use crate::sample::{self, MS};
+    use crate::{Figures, threshold};
+
+    /// The sample, and besides 54,000 messages without a reply, each sent 1 ms late.
+    fn figures() -> Figures {
+        let mut info = sample::info();
+        let send = record::schema::MeasureInfo::new("send", "request");
+        info.measures.push(send);
+        let mut figures = Figures::new(info, (0..60).map(sample::row).collect(), Vec::new());
+        sample::succeed(&mut figures, 0, sample::REQUEST, 6_000, 10 * MS, 0);
+        sample::succeed(&mut figures, 0, 2, 54_000, MS, MS);
+        figures
+    }
+
+    #[test]
+    fn messages_without_a_reply_are_not_among_the_times_of_all() {
+        let figures = figures();
+        let measures = ["connect", "request", "send"];
+        let names = Names {
+            measures: &measures,
+            tags: &[],
+            phases: &[],
+        };
+        let value = |text: &str| threshold::value(&figures, &names.figure(text).unwrap()).unwrap();
+        let about = |text: &str, ms: f64| {
+            let found = value(text) / MS as f64;
+            assert!((found - ms).abs() <= 0.001 * ms, "{text}: {found} ms");
+        };
+        about("p50", 10.0);
+        about("mean.service", 10.0);
+        about("min.succeeded", 10.0);
+        about("p50(send)", 1.0);
+        // That they were late is the generator's lag, and each counts as one.
+        about("p50.lag", 1.0);
+        assert_eq!(value("count"), 60_000.0);
     }
 }

@@ -193,3 +193,29 @@ fn errors_point_into_the_xml() {
         .with(65)
         .stderr_contains("has no format that can be imported");
 }
+
+#[test]
+fn websockets_that_are_all_refused_fail_the_run() {
+    let target = http(|_| ("403 Forbidden", String::new()));
+    let space = Space::new();
+    let text = r#"<?xml version="1.0"?>
+<tsung loglevel="notice">
+  <servers><server host="127.0.0.1" port="8081" type="tcp"/></servers>
+  <load>
+    <arrivalphase phase="1" duration="1" unit="second"><users arrivalrate="5" unit="second"/></arrivalphase>
+  </load>
+  <sessions>
+    <session name="chatter" probability="100" type="ts_websocket">
+      <request><websocket type="connect" path="/ws"/></request>
+      <request><websocket type="message" ack="no_ack">hello</websocket></request>
+    </session>
+  </sessions>
+</tsung>
+"#;
+    let file = PathBuf::from(space.file("refused.xml", text));
+    ran(&space, &file, &target, &[]).with(1);
+    let summary = space.summary();
+    assert_eq!(summary.verdict, record::schema::Verdict::Failed);
+    let codes: Vec<&str> = summary.findings.iter().map(|f| f.code.as_str()).collect();
+    assert!(codes.contains(&"steps-never-succeeded"), "{codes:?}");
+}
