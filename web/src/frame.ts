@@ -32,6 +32,17 @@ export function each<T>(
   return column(name, unit, all.map(cell));
 }
 
+/** The same, of which some values are only lower bounds. */
+export function eachBound<T>(
+  all: readonly T[],
+  name: string,
+  unit: Unit,
+  cell: (one: T, place: number) => Cell,
+  isBound: (one: T) => boolean | undefined,
+): Column {
+  return { ...each(all, name, unit, cell), bounds: all.map((one) => isBound(one) ?? false) };
+}
+
 export function rows(frame: Frame): number {
   return Math.max(0, ...frame.map((one) => one.values.length));
 }

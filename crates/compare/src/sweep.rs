@@ -148,10 +148,14 @@ pub struct ValueFigures {
     pub bounds: Option<(f64, f64)>,
     /// Mean number in flight.
     pub in_flight: Option<f64>,
-    /// Median of the runs' medians.
+    /// Median of the runs' medians of all operations.
     pub p50_ns: Option<u64>,
+    /// True if it is only known to be at least that, since operations were never answered.
+    pub p50_is_bound: bool,
     /// Median of their 99th percentiles.
     pub p99_ns: Option<u64>,
+    /// As `p50_is_bound`.
+    pub p99_is_bound: bool,
     /// Mean of their shares of errors.
     pub error_share: Option<f64>,
 }
@@ -298,7 +302,9 @@ fn value_figures(level: &LevelFigures, mean: Option<Bounded>) -> ValueFigures {
         bounds: mean.and_then(|mean| mean.bounds),
         in_flight: level.in_flight,
         p50_ns: level.p50_ns,
+        p50_is_bound: level.p50_is_bound,
         p99_ns: level.p99_ns,
+        p99_is_bound: level.p99_is_bound,
         error_share: level.error_share,
     }
 }

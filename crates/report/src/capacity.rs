@@ -119,8 +119,12 @@ pub(crate) fn none() -> String {
     "–".to_owned()
 }
 
-pub(crate) fn time(ns: Option<u64>) -> String {
-    ns.map_or_else(none, |ns| units::duration(ns as f64))
+/// A time, or a lower bound of it.
+pub(crate) fn time(found: Option<(u64, bool)>) -> String {
+    found.map_or_else(none, |(ns, is_bound)| {
+        let at_least = if is_bound { "≥ " } else { "" };
+        format!("{at_least}{}", units::duration(ns as f64))
+    })
 }
 
 fn cells(level: &LevelFigures, setting: &LoadSetting) -> Vec<(Option<Tone>, String)> {
@@ -134,8 +138,8 @@ fn cells(level: &LevelFigures, setting: &LoadSetting) -> Vec<(Option<Tone>, Stri
                 .in_flight
                 .map_or_else(none, |n| units::significant(n, 3)),
         ),
-        (None, time(level.p50_ns)),
-        (None, time(level.p99_ns)),
+        (None, time(level.p50_ns.map(|ns| (ns, level.p50_is_bound)))),
+        (None, time(level.p99_ns.map(|ns| (ns, level.p99_is_bound)))),
         (None, level.error_share.map_or_else(none, units::share)),
     ]
 }

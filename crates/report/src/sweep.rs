@@ -61,8 +61,8 @@ fn cells(
         (None, value.per_s.map_or_else(none, units::rate)),
         (None, bounds),
         (None, of_best),
-        (None, time(value.p50_ns)),
-        (None, time(value.p99_ns)),
+        (None, time(value.p50_ns.map(|ns| (ns, value.p50_is_bound)))),
+        (None, time(value.p99_ns.map(|ns| (ns, value.p99_is_bound)))),
         (None, value.error_share.map_or_else(none, units::share)),
     ]
 }

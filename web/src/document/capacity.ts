@@ -15,7 +15,9 @@ export interface Trial {
     in_flight: number;
     service_ns: number;
     p50_ns: number;
+    p50_is_bound?: boolean;
     p99_ns: number;
+    p99_is_bound?: boolean;
     error_share: number;
   } | null;
 }
@@ -42,7 +44,9 @@ export interface CapacityDocument {
     per_s: number | null;
     in_flight: number | null;
     p50_ns: number | null;
+    p50_is_bound: boolean;
     p99_ns: number | null;
+    p99_is_bound: boolean;
     error_share: number | null;
   }[];
   /** The loads as people write them, by level. */

@@ -31,7 +31,9 @@ export interface SweepDocument {
     bounds: [number, number] | null;
     in_flight: number | null;
     p50_ns: number | null;
+    p50_is_bound: boolean;
     p99_ns: number | null;
+    p99_is_bound: boolean;
     error_share: number | null;
   }[];
   /** The values as people write them. */

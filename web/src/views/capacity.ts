@@ -6,7 +6,7 @@ import { el } from '../dom';
 import { figure } from '../figure';
 import { findings } from '../findings';
 import { counted, duration, share, significant } from '../format';
-import { column, each } from '../frame';
+import { column, each, eachBound } from '../frame';
 import { page, terms } from '../shell';
 import { table } from '../table';
 import { type Tile, tiles } from '../tiles';
@@ -74,8 +74,8 @@ function totals(doc: CapacityDocument, found: string): Tile[] {
     tile('Completed', level.per_s, (rate) => `${significant(rate)}/s`),
     tile('In flight', level.in_flight, significant),
     tile('Errors', level.error_share, share),
-    tile('p50', level.p50_ns, duration),
-    tile('p99', level.p99_ns, duration),
+    tile('p50', level.p50_ns, (ns) => (level.p50_is_bound ? '≥ ' : '') + duration(ns)),
+    tile('p99', level.p99_ns, (ns) => (level.p99_is_bound ? '≥ ' : '') + duration(ns)),
   ];
   return [
     { name: 'Capacity', value: found, note: doc.of, tone: isFound(doc) ? 'good' : 'bad' },
@@ -141,8 +141,20 @@ function latency(doc: CapacityDocument): HTMLElement {
       each(all, 'load', '', (level) => load(doc, level.load)),
       each(all, 'throughput', '1/s', (level) => level.per_s),
       each(all, 'in flight', '', (level) => level.in_flight),
-      each(all, 'p50', 'ns', (level) => level.p50_ns),
-      each(all, 'p99', 'ns', (level) => level.p99_ns),
+      eachBound(
+        all,
+        'p50',
+        'ns',
+        (level) => level.p50_ns,
+        (level) => level.p50_is_bound,
+      ),
+      eachBound(
+        all,
+        'p99',
+        'ns',
+        (level) => level.p99_ns,
+        (level) => level.p99_is_bound,
+      ),
     ],
     option: (theme, hidden) =>
       lines(
@@ -300,8 +312,20 @@ function levels(doc: CapacityDocument): HTMLElement {
       column('held', '', all.map(held)),
       each(all, 'completed', '1/s', (level) => level.per_s),
       each(all, 'in flight', '', (level) => level.in_flight),
-      each(all, 'p50', 'ns', (level) => level.p50_ns),
-      each(all, 'p99', 'ns', (level) => level.p99_ns),
+      eachBound(
+        all,
+        'p50',
+        'ns',
+        (level) => level.p50_ns,
+        (level) => level.p50_is_bound,
+      ),
+      eachBound(
+        all,
+        'p99',
+        'ns',
+        (level) => level.p99_ns,
+        (level) => level.p99_is_bound,
+      ),
       each(all, 'errors', 'share', (level) => level.error_share),
     ],
     rowClass: (row) => (all[row]?.held === false ? 'bad' : ''),
@@ -317,7 +341,13 @@ function runs(doc: CapacityDocument): HTMLElement {
       each(all, 'load', '', (trial) => load(doc, trial.load)),
       each(all, 'outcome', '', (trial) => OUTCOMES[trial.outcome]),
       each(all, 'completed', '1/s', (trial) => trial.figures?.per_s ?? null),
-      each(all, 'p99', 'ns', (trial) => trial.figures?.p99_ns ?? null),
+      eachBound(
+        all,
+        'p99',
+        'ns',
+        (trial) => trial.figures?.p99_ns ?? null,
+        (trial) => trial.figures?.p99_is_bound,
+      ),
       each(all, 'why', '', (trial) => trial.why.join('; ')),
     ],
     rowClass: (row) => (all[row]?.outcome === 'breaks' ? 'bad' : ''),

@@ -6,7 +6,7 @@ import { el } from '../dom';
 import { figure } from '../figure';
 import { findings } from '../findings';
 import { counted, share, significant } from '../format';
-import { column, each } from '../frame';
+import { column, each, eachBound } from '../frame';
 import { page } from '../shell';
 import { table } from '../table';
 import { type Tile, tiles } from '../tiles';
@@ -148,8 +148,20 @@ function latency(doc: SweepDocument): HTMLElement {
     legend: drawn.map(({ name, style = 0 }) => ({ name, style })),
     frame: () => [
       each(doc.values, 'value', '', (one) => value(doc, one.value)),
-      each(doc.values, 'p50', 'ns', (one) => one.p50_ns),
-      each(doc.values, 'p99', 'ns', (one) => one.p99_ns),
+      eachBound(
+        doc.values,
+        'p50',
+        'ns',
+        (one) => one.p50_ns,
+        (one) => one.p50_is_bound,
+      ),
+      eachBound(
+        doc.values,
+        'p99',
+        'ns',
+        (one) => one.p99_ns,
+        (one) => one.p99_is_bound,
+      ),
     ],
     option: (theme, hidden) =>
       lines(
@@ -188,8 +200,20 @@ function values(doc: SweepDocument): HTMLElement {
       each(all, 'low', '1/s', (one) => one.bounds?.[0] ?? null),
       each(all, 'high', '1/s', (one) => one.bounds?.[1] ?? null),
       each(all, 'in flight', '', (one) => one.in_flight),
-      each(all, 'p50', 'ns', (one) => one.p50_ns),
-      each(all, 'p99', 'ns', (one) => one.p99_ns),
+      eachBound(
+        all,
+        'p50',
+        'ns',
+        (one) => one.p50_ns,
+        (one) => one.p50_is_bound,
+      ),
+      eachBound(
+        all,
+        'p99',
+        'ns',
+        (one) => one.p99_ns,
+        (one) => one.p99_is_bound,
+      ),
       each(all, 'errors', 'share', (one) => one.error_share),
     ],
     rowClass: (row) => (all[row]?.held === false ? 'bad' : ''),
@@ -205,7 +229,13 @@ function runs(doc: SweepDocument): HTMLElement {
       each(all, 'value', '', (trial) => value(doc, trial.load)),
       each(all, 'outcome', '', (trial) => OUTCOMES[trial.outcome]),
       each(all, 'completed', '1/s', (trial) => trial.figures?.per_s ?? null),
-      each(all, 'p99', 'ns', (trial) => trial.figures?.p99_ns ?? null),
+      eachBound(
+        all,
+        'p99',
+        'ns',
+        (trial) => trial.figures?.p99_ns ?? null,
+        (trial) => trial.figures?.p99_is_bound,
+      ),
       each(all, 'why', '', (trial) => trial.why.join('; ')),
     ],
     rowClass: (row) => (all[row]?.outcome === 'breaks' ? 'bad' : ''),

@@ -99,11 +99,16 @@ pub(crate) fn figures(level: &Level, trials: &[Trial]) -> LevelFigures {
         let sum: f64 = all.iter().map(|figures| of(figures)).sum();
         (!all.is_empty()).then(|| sum / all.len() as f64)
     };
-    let median = |of: fn(&super::TrialFigures) -> Option<u64>| {
-        let mut values: Vec<u64> = all.iter().filter_map(|figures| of(figures)).collect();
+    // A bound at or below the middle may stand for a time above it.
+    let median = |of: fn(&super::TrialFigures) -> Option<(u64, bool)>| {
+        let mut values: Vec<(u64, bool)> = all.iter().filter_map(|figures| of(figures)).collect();
         values.sort_unstable();
-        values.get(values.len() / 2).copied()
+        let until = values.get(..=values.len() / 2).unwrap_or(&[]);
+        let is_bound = until.iter().any(|(_, is_bound)| *is_bound);
+        (until.last().map(|(ns, _)| *ns), is_bound)
     };
+    let (p50_ns, p50_is_bound) = median(super::TrialFigures::p50);
+    let (p99_ns, p99_is_bound) = median(super::TrialFigures::p99);
     LevelFigures {
         load: level.load,
         holds: level.holds,
@@ -116,8 +121,10 @@ pub(crate) fn figures(level: &Level, trials: &[Trial]) -> LevelFigures {
         },
         per_s: mean(|f| f.per_s),
         in_flight: mean(|f| f.in_flight),
-        p50_ns: median(super::TrialFigures::p50),
-        p99_ns: median(super::TrialFigures::p99),
+        p50_ns,
+        p50_is_bound,
+        p99_ns,
+        p99_is_bound,
         error_share: mean(|f| f.error_share),
     }
 }

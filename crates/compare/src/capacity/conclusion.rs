@@ -52,10 +52,14 @@ pub struct LevelFigures {
     pub per_s: Option<f64>,
     /// N = X · R, the same.
     pub in_flight: Option<f64>,
-    /// Median of the trials' medians; `None` where nothing succeeded.
+    /// Median of the trials' medians of all operations; `None` where nothing took time.
     pub p50_ns: Option<u64>,
+    /// True if it is only known to be at least that, since operations were never answered.
+    pub p50_is_bound: bool,
     /// Median of their 99th percentiles.
     pub p99_ns: Option<u64>,
+    /// As `p50_is_bound`.
+    pub p99_is_bound: bool,
     /// Mean of their shares of errors.
     pub error_share: Option<f64>,
 }

@@ -40,8 +40,13 @@ fn answer(
     bad: Option<&Level>,
 ) -> Finding {
     let (severity, code, text) = result(conclusion.ending, setting, good, bad);
-    let text = text + unfinished(conclusion.ending);
+    let unconfirmed = conclusion.ending == Ending::Untrusted && code == "capacity";
+    let text = match unconfirmed {
+        true => text + "; the runs that should confirm it could not be trusted",
+        false => text + unfinished(conclusion.ending),
+    };
     let severity = match conclusion.ending {
+        Ending::Untrusted => severity.max(Severity::Warning),
         Ending::Down | Ending::OutOfSteps | Ending::OutOfTime | Ending::Interrupted => {
             severity.max(Severity::Warning)
         }

@@ -4,13 +4,16 @@ use super::trial::{Outcome, Trial};
 
 /// Runs that could not be trusted before a load is given up as untrusted.
 const UNTRUSTED_MAX: usize = 2;
+/// Runs one after the other that break, as the last of more than are made at the knee, with which a load does not
+/// hold whatever most of the earlier ones did.
+const LAST_BREAKS: usize = 2;
 
 /// What the trials of a load come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Most of those that could be trusted keep the thresholds.
+    /// Most of those that could be trusted keep the thresholds, and the last ones do not contradict that.
     Holds,
-    /// They do not, or as many do as do not.
+    /// They do not, or as many do as do not, or the last ones did not.
     Breaks,
     /// None could be trusted.
     Untrusted,
@@ -56,7 +59,7 @@ impl Level {
         let verdict = match (holds + breaks, untrusted) {
             (0, untrusted) if untrusted < UNTRUSTED_MAX => Verdict::Open,
             (0, _) => Verdict::Untrusted,
-            _ if holds > breaks => Verdict::Holds,
+            _ if holds > breaks && !is_refuted(trials, repeat) => Verdict::Holds,
             _ => Verdict::Breaks,
         };
         // Repetitions that cannot be trusted are not made up for without end.
@@ -74,6 +77,16 @@ impl Level {
             is_decided,
         }
     }
+}
+
+/// True if the last runs of a load broke, after as many as are made at the knee: those that should confirm it.
+fn is_refuted(trials: &[&Trial], repeat: usize) -> bool {
+    let trusted = trials
+        .iter()
+        .rev()
+        .filter(|t| t.outcome != Outcome::Untrusted);
+    let last = trusted.clone().take(LAST_BREAKS);
+    trusted.count() > repeat && last.filter(|t| t.outcome == Outcome::Breaks).count() == LAST_BREAKS
 }
 
 #[cfg(test)]
@@ -111,5 +124,15 @@ mod tests {
         check("?+", Verdict::Holds, false);
         check("?+?+", Verdict::Holds, true);
         check("?+??", Verdict::Holds, true);
+    }
+
+    #[test]
+    fn a_load_whose_last_two_runs_broke_does_not_hold() {
+        check("+++-", Verdict::Holds, true);
+        check("+++--", Verdict::Breaks, true);
+        check("+++-?-", Verdict::Breaks, true);
+        check("+++--+", Verdict::Holds, true);
+        // Of the first runs most decide.
+        check("+--", Verdict::Breaks, true);
     }
 }

@@ -6,6 +6,7 @@ use plan::Comparison;
 use record::Run;
 use record::schema::{Finding, SeriesRow, Severity, Summary, ThresholdResult, Verdict};
 use serde::{Deserialize, Serialize};
+use stats::censored::Censored;
 use stats::hist::LogHistogram;
 use stats::trend::trend;
 
@@ -65,23 +66,29 @@ pub struct TrialFigures {
     pub in_flight: f64,
     /// Their mean time from being sent to their end: R.
     pub service_ns: f64,
-    /// Median of their responses, which count from when they were due.
+    /// Median of the responses of all requests and handshakes, which count from when they were due; 0: there are none.
     pub p50_ns: u64,
+    /// True if the median is only known to be at least that, since operations were never answered.
+    #[serde(default)]
+    pub p50_is_bound: bool,
     /// 99th percentile of the same.
     pub p99_ns: u64,
+    /// As `p50_is_bound`.
+    #[serde(default)]
+    pub p99_is_bound: bool,
     /// The share of all requests and handshakes of the run that failed, in whichever phase.
     pub error_share: f64,
 }
 
 impl TrialFigures {
-    /// [`p50_ns`](Self::p50_ns); `None` where nothing succeeded, and so took no time.
-    pub fn p50(&self) -> Option<u64> {
-        (self.per_s > 0.0).then_some(self.p50_ns)
+    /// [`p50_ns`](Self::p50_ns), and whether it is a lower bound; `None` where nothing took time.
+    pub fn p50(&self) -> Option<(u64, bool)> {
+        (self.p50_ns > 0).then_some((self.p50_ns, self.p50_is_bound))
     }
 
     /// [`p99_ns`](Self::p99_ns), the same.
-    pub fn p99(&self) -> Option<u64> {
-        (self.per_s > 0.0).then_some(self.p99_ns)
+    pub fn p99(&self) -> Option<(u64, bool)> {
+        (self.p99_ns > 0).then_some((self.p99_ns, self.p99_is_bound))
     }
 }
 
@@ -220,26 +227,15 @@ fn of_main_phase(run: &Run, figures: &Figures) -> Result<Option<TrialFigures>, J
     let Some((ended, phase)) = phases.max() else {
         return Ok(None);
     };
-    let tags: HashSet<String> = measures
-        .iter()
-        .map(|&measure| figures.info.measures[measure].name.clone())
-        .collect();
-    let time = &figures.info.phases[phase];
-    let (mut response, mut service) = (LogHistogram::new(), LogHistogram::new());
-    run.intervals(|interval| {
-        if !(time.start_ns..time.end_ns).contains(&interval.start_ns) {
-            return;
+    let (response, service) = times_in(run, figures, &measures, phase)?;
+    let at = |share: f64| match response.is_empty() {
+        true => (0, false),
+        false => {
+            let found = response.quantile(share);
+            (found.value(), found.is_bound())
         }
-        if tags.contains(&interval.tag) {
-            response.merge(&interval.hist);
-        } else if interval
-            .tag
-            .strip_suffix(".service")
-            .is_some_and(|name| tags.contains(name))
-        {
-            service.merge(&interval.hist);
-        }
-    })?;
+    };
+    let ((p50_ns, p50_is_bound), (p99_ns, p99_is_bound)) = (at(0.5), at(0.99));
     let seconds = figures.seconds(Some(phase));
     let (all, failed) = counted(None);
     Ok((seconds > 0.0 && ended > 0).then(|| {
@@ -248,9 +244,51 @@ fn of_main_phase(run: &Run, figures: &Figures) -> Result<Option<TrialFigures>, J
             per_s,
             in_flight: per_s * service.mean() / 1e9,
             service_ns: service.mean(),
-            p50_ns: response.quantile(0.5),
-            p99_ns: response.quantile(0.99),
+            p50_ns,
+            p50_is_bound,
+            p99_ns,
+            p99_is_bound,
             error_share: failed as f64 / all as f64,
         }
     }))
 }
+
+/// The response times of all operations of these measures that ended in a phase, its drain excluded, and the service
+/// times of those that succeeded.
+fn times_in(
+    run: &Run,
+    figures: &Figures,
+    measures: &[usize],
+    phase: usize,
+) -> Result<(Censored, LogHistogram), JudgeError> {
+    let names = |measures: &[usize]| -> HashSet<String> {
+        let infos = measures
+            .iter()
+            .map(|&measure| &figures.info.measures[measure]);
+        infos.map(|info| info.name.clone()).collect()
+    };
+    let (tags, timed) = (names(measures), names(&figures.timed(measures.to_vec())));
+    let time = &figures.info.phases[phase];
+    let mut known = LogHistogram::new();
+    let (mut unanswered, mut service) = (LogHistogram::new(), LogHistogram::new());
+    run.intervals(|interval| {
+        if !(time.start_ns..time.end_ns).contains(&interval.start_ns) {
+            return;
+        }
+        let of = |tags: &HashSet<String>, suffix: &str| {
+            let name = interval.tag.strip_suffix(suffix);
+            name.is_some_and(|name| tags.contains(name))
+        };
+        if of(&timed, "") || of(&timed, ".failed") {
+            known.merge(&interval.hist);
+        } else if of(&timed, ".censored") {
+            unanswered.merge(&interval.hist);
+        } else if of(&tags, ".service") {
+            service.merge(&interval.hist);
+        }
+    })?;
+    Ok((Censored::new(&known, &unanswered), service))
+}
+
+#[cfg(test)]
+mod tests;

@@ -29,7 +29,9 @@ fn trial(value: f64, per_s: f64, outcome: Outcome) -> Trial {
             in_flight: 96.0,
             service_ns: 96e9 / per_s,
             p50_ns: 1_000_000,
+            p50_is_bound: false,
             p99_ns: 9_000_000,
+            p99_is_bound: false,
             error_share: 0.0,
         }),
         ..Trial::new(value, outcome)

@@ -187,7 +187,9 @@ fn measured(load: f64, outcome: Outcome, in_flight: f64, per_s: f64) -> Trial {
             in_flight,
             service_ns: in_flight / per_s * 1e9,
             p50_ns: 1,
+            p50_is_bound: false,
             p99_ns: 2,
+            p99_is_bound: false,
             error_share: 0.0,
         }),
         ..Trial::new(load, outcome)

@@ -7,7 +7,8 @@
 //!      ─ both repeated until the majority agrees; a different result moves the bracket, and the search
 //!        continues
 //!      ─ both repeated further while the runs scatter too much to say where the limit is crossed
-//!      ─ a last run at the load that holds, which has to hold
+//!      ─ a last run at the load that holds, which has to hold; if it does not, it is repeated, and if that does not
+//!        hold either, the search continues below
 //! after a run in which nothing succeeded: one at a load that held, which shows whether the target is down
 //! ```
 
@@ -20,6 +21,8 @@ const DOWN_MAX: f64 = 1024.0;
 /// Runs near the knee, for each repetition there, after which a search no longer tries to find where a figure
 /// crosses its limit.
 const RUNS_NEAR_MAX: usize = 6;
+/// Runs one after the other that should confirm the result and could not be trusted, after which it stays unconfirmed.
+const UNTRUSTED_MAX: usize = 2;
 
 /// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,7 +40,7 @@ pub(super) fn next(bounds: &Bounds, trials: &[Trial]) -> Next {
     let wanted = match (sign_of_life(&levels, trials), wanted(bounds, &levels)) {
         (Some(load), _) => Next::Try(load),
         (None, Next::End(Ending::Found)) => {
-            unclear(bounds, &levels, trials).unwrap_or_else(|| confirmed(bounds, &levels, trials))
+            unclear(bounds, &levels, trials).unwrap_or_else(|| confirmed(&levels, trials))
         }
         (None, wanted) => wanted,
     };
@@ -85,25 +88,29 @@ fn unclear(bounds: &Bounds, levels: &[Level], trials: &[Trial]) -> Option<Next> 
 }
 
 /// The end of a search that found its bracket: the last run was one at the load that holds, after all others,
-/// and held. One that did not counts at its load like any other, and may move the bracket.
-fn confirmed(bounds: &Bounds, levels: &[Level], trials: &[Trial]) -> Next {
+/// and held. One that did not counts at its load like any other, and may move the bracket, as a second one after it
+/// does in any case ([`Level::verdict`]).
+fn confirmed(levels: &[Level], trials: &[Trial]) -> Next {
     let good = levels
         .iter()
         .take_while(|level| level.verdict == Verdict::Holds)
         .last();
-    match (good, trials.last()) {
-        (Some(good), Some(last)) if last.load != good.load || last.outcome != Outcome::Holds => {
-            // A majority that the last run could not turn needs no more of them.
-            match trials
-                .iter()
-                .filter(|trial| trial.load == good.load)
-                .count()
-            {
-                count if count > 2 * bounds.repeat => Next::End(Ending::Found),
-                _ => Next::Try(good.load),
-            }
+    let Some(good) = good else {
+        return Next::End(Ending::Found);
+    };
+    let last = trials
+        .iter()
+        .rev()
+        .take_while(|trial| trial.load == good.load);
+    let untrusted = last
+        .clone()
+        .take_while(|trial| trial.outcome == Outcome::Untrusted);
+    match last.clone().next().map(|trial| trial.outcome) {
+        Some(Outcome::Holds) => Next::End(Ending::Found),
+        Some(Outcome::Untrusted) if untrusted.count() >= UNTRUSTED_MAX => {
+            Next::End(Ending::Untrusted)
         }
-        _ => Next::End(Ending::Found),
+        _ => Next::Try(good.load),
     }
 }
 

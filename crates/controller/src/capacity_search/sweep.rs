@@ -83,7 +83,9 @@ mod tests {
                 in_flight: 1.0,
                 service_ns: 1e6,
                 p50_ns: 1,
+                p50_is_bound: false,
                 p99_ns: 1,
+                p99_is_bound: false,
                 error_share: 0.0,
             }),
             ..Trial::new(value, outcome)

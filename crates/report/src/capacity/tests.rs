@@ -27,7 +27,9 @@ fn each_run_has_a_line() {
             in_flight: 93.4,
             service_ns: 124e6,
             p50_ns: 88_000_000,
+            p50_is_bound: false,
             p99_ns: 341_000_000,
+            p99_is_bound: false,
             error_share: 0.0012,
         }),
         ..Trial::new(760.0, Outcome::Breaks)
@@ -38,7 +40,9 @@ fn each_run_has_a_line() {
             in_flight: 0.0,
             service_ns: 0.0,
             p50_ns: 0,
+            p50_is_bound: false,
             p99_ns: 0,
+            p99_is_bound: false,
             error_share: 1.0,
         }),
         ..Trial::new(800.0, Outcome::Breaks)
@@ -72,7 +76,9 @@ fn a_conclusion_has_headline_findings_and_loads() {
         per_s: Some(load),
         in_flight: Some(load / 100.0),
         p50_ns: Some(9_000_000),
+        p50_is_bound: false,
         p99_ns: Some(40_000_000),
+        p99_is_bound: false,
         error_share: Some(0.0),
     };
     let unknown = LevelFigures {
@@ -84,7 +90,9 @@ fn a_conclusion_has_headline_findings_and_loads() {
         per_s: None,
         in_flight: None,
         p50_ns: None,
+        p50_is_bound: false,
         p99_ns: None,
+        p99_is_bound: false,
         error_share: None,
     };
     let found = Conclusion {

@@ -20,7 +20,9 @@ fn value(value: f64, per_s: Option<f64>, holds: usize, breaks: usize) -> ValueFi
         bounds: per_s.map(|per_s| (per_s * 0.98, per_s * 1.02)),
         in_flight: per_s.map(|_| 96.0),
         p50_ns: per_s.map(|per_s| (96e9 / per_s) as u64),
+        p50_is_bound: false,
         p99_ns: per_s.map(|per_s| (300e9 / per_s) as u64),
+        p99_is_bound: false,
         error_share: per_s.map(|_| 0.0),
     }
 }

@@ -97,6 +97,14 @@ fn the_limit_is_found_to_the_last_user() {
         .flatten()
         .collect();
     assert_eq!(runs.len(), trials);
+    // Each has a crowd of its own.
+    let seeds = runs
+        .iter()
+        .map(|run| state(&run.path(), "run.json")["seed"].as_u64());
+    assert_eq!(
+        seeds.collect::<std::collections::HashSet<_>>().len(),
+        trials
+    );
     Ended::of(throng(["show"]).arg(runs[0].path())).with(0);
     // So it is in a browser, as is the search.
     #[cfg(feature = "web")]

@@ -164,9 +164,44 @@ fn chance_near_the_limit_ends_all_the_same() {
         });
         assert_eq!(ending, Ending::Found);
         assert!(trials.len() < 60, "{}", trials.len());
+        let last = trials.last().unwrap();
+        let (good, _) = bracket(&trials);
+        assert_eq!((last.load, last.outcome), (good, Outcome::Holds));
         let (good, bad) = bracket(&trials);
         assert!(good > 350.0 && bad < 1500.0, "{good} {bad}");
     }
+}
+
+/// A search that found its load, with these outcomes of the runs that should confirm it.
+fn confirming(outcomes: &[Outcome]) -> (Vec<Trial>, Ending) {
+    let before = search(&bounds(), &mut limit(730.0)).0.len() - 1;
+    let mut number = 0;
+    search(&bounds(), &mut |load| {
+        number += 1;
+        match outcomes.get(number - 1 - before.min(number - 1)) {
+            Some(&outcome) if number > before => outcome,
+            _ => limit(730.0)(load),
+        }
+    })
+}
+
+#[test]
+fn the_last_run_of_a_result_held() {
+    use Outcome::{Breaks, Holds, Untrusted};
+    let (once, ending) = confirming(&[Breaks, Holds]);
+    assert_eq!(
+        (loads(&once)[10..].to_vec(), ending),
+        (vec![725.0, 725.0], Ending::Found)
+    );
+    // A load whose confirming runs fail twice does not hold, though most of its runs did.
+    let (twice, ending) = confirming(&[Breaks, Breaks]);
+    assert_eq!(ending, Ending::Found);
+    let (good, bad) = bracket(&twice);
+    assert!(good < 725.0 && bad <= 725.0, "{good} {bad}");
+    let last = twice.last().unwrap();
+    assert_eq!((last.load, last.outcome), (good, Holds));
+    let (never, ending) = confirming(&[Untrusted, Untrusted]);
+    assert_eq!((never.len(), ending), (12, Ending::Untrusted));
 }
 
 #[test]
@@ -220,7 +255,9 @@ fn a_target_that_does_not_come_back_ends_the_search() {
             in_flight: 1.0,
             service_ns: 1e6,
             p50_ns: 1,
+            p50_is_bound: false,
             p99_ns: 1,
+            p99_is_bound: false,
             error_share: 0.0,
         };
         trials.push(Trial {
