@@ -8,7 +8,7 @@ use record::schema::{Finding, Severity};
 use super::verdict::{from_to, labels, of_changes, p_value, percent};
 use super::{
     ComparedMeasure, ComparedRun, Figure, Options, Rule, Serial, Side, Source, Verdict, alike,
-    neighbours,
+    neighbours, successes,
 };
 
 /// Operations that say less than this share of what independent ones would are warned of.
@@ -150,6 +150,9 @@ pub(crate) fn judge_measure(
     } else {
         of_changes(&measure.changes)
     };
+    if measure.verdict != Verdict::Inconclusive && successes::is_partial(measure) {
+        measure.text += successes::ADDED;
+    }
 }
 
 /// Without a baseline: do all runs fall into one group?
@@ -212,6 +215,8 @@ pub(crate) fn of_measures(
         let text = "no measure could be compared".to_owned();
         found.push(finding(Severity::Fatal, "nothing-compared", text));
     }
+    let partial = measures.iter();
+    found.extend(partial.filter_map(|measure| successes::finding(measure, runs, options)));
     found.extend(neighbours::finding(measures, rule));
     found.extend(of_serial(measures, runs, rule));
     found.extend(of_sources(measures));

@@ -33,6 +33,7 @@ mod result;
 #[path = "../../judge/src/sample.rs"]
 mod sample;
 mod serial;
+mod successes;
 pub mod sweep;
 mod unit;
 mod verdict;

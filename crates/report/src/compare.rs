@@ -17,6 +17,8 @@ pub use markdown::comparison_markdown;
 
 /// Indent of the details below a measure's table.
 const DETAIL: usize = 15;
+/// Most runs with failures whose times of all operations are listed.
+const FAILED_MAX: usize = 6;
 
 /// What the columns are of if single runs are compared.
 const OF_RUNS_AND_WINDOWS: &str =
@@ -203,13 +205,21 @@ fn details(measure: &ComparedMeasure, comparison: &Comparison) -> Vec<Line> {
             lines.push(Line::default().tone(Tone::Dim, name).text(part));
         }
     };
-    if comparison.rule == Some(Rule::Windows) {
-        for (run, figures) in comparison.runs.iter().zip(&measure.runs) {
-            if let Some(all) = &figures.all {
-                let name = format!("all of {}", run.label);
-                add(&name, all_operations(all, &comparison.options.quantiles));
-            }
-        }
+    let runs = comparison.runs.iter().zip(&measure.runs);
+    let failed = runs.filter_map(|(run, figures)| Some((run, figures.all.as_ref()?)));
+    for (run, all) in failed.clone().take(FAILED_MAX) {
+        let name = format!("all of {}", run.label);
+        add(&name, all_operations(all, &comparison.options.quantiles));
+    }
+    let more = failed.count().saturating_sub(FAILED_MAX);
+    if more > 0 {
+        add(
+            "",
+            format!(
+                "and {} more, in the JSON",
+                units::counted(more as u64, "run")
+            ),
+        );
     }
     if let Some(evidence) = &measure.evidence {
         add("pooled", pooled(evidence));
