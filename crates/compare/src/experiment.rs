@@ -72,6 +72,10 @@ pub struct Row {
     pub levels: Vec<usize>,
     /// By response; `None` where nothing was measured.
     pub values: Vec<Option<f64>>,
+    /// The responses whose value is only a lower bound: operations of the run were never answered.
+    pub bounds: Vec<usize>,
+    /// The run; empty for a row of a table.
+    pub run: String,
 }
 
 /// Analyses an experiment.

@@ -7,12 +7,21 @@ use crate::names::RunNames;
 use crate::{JudgeError, threshold};
 use units::Unit;
 
+/// A figure of a run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RunValue {
+    /// In the figure's base unit.
+    pub value: f64,
+    /// True if the figure is only known to be at least `value`, since operations were never answered.
+    pub is_bound: bool,
+}
+
 /// The figures of a run, by name as in thresholds, in their base units (nanoseconds, per second,
 /// shares of 1): `None` where nothing was measured.
 ///
 /// # Errors
 /// Where the run cannot be read, or has no such figure.
-pub fn run_values(run: &Run, names: &[&str]) -> Result<Vec<Option<f64>>, JudgeError> {
+pub fn run_values(run: &Run, names: &[&str]) -> Result<Vec<Option<RunValue>>, JudgeError> {
     let figures = Figures::read(run)?;
     let known = RunNames::of(&figures.info);
     let known = known.names();
@@ -21,7 +30,11 @@ pub fn run_values(run: &Run, names: &[&str]) -> Result<Vec<Option<f64>>, JudgeEr
             text: (*name).to_owned(),
             problem: error.to_string(),
         })?;
-        Ok(threshold::value(&figures, &figure))
+        let found = threshold::find(&figures, &figure);
+        Ok(found.map(|found| RunValue {
+            value: found.value,
+            is_bound: found.is_bound,
+        }))
     });
     values.collect()
 }

@@ -118,6 +118,10 @@ fn response_lines(analysis: &Analysis, response: &ResponseAnalysis, style: Style
         lines.extend(finding_lines(finding, style));
     }
     let Some(fit) = &response.fit else {
+        if response.cells.iter().any(|cell| cell.bounds > 0) {
+            lines.push(String::new());
+            lines.extend(tables::bounded(analysis, response).render(COLUMNS, style));
+        }
         return lines;
     };
     let tables = [

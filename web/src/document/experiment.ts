@@ -27,7 +27,13 @@ export interface Response {
   /** `ns`, `1/s`, `share`, `count`, or nothing. */
   unit: string;
   model: 'additive' | 'multiplicative';
-  cells: { levels: number[]; values: number[]; mean: number; deviation: number | null }[];
+  cells: {
+    levels: number[];
+    values: number[];
+    bounds?: number;
+    mean: number;
+    deviation: number | null;
+  }[];
   cells_left_out: number;
   findings: Finding[];
   fit: {

@@ -5,7 +5,7 @@ import type { Finding } from '../document/run';
 import { type Child, el } from '../dom';
 import { findings } from '../findings';
 import { counted } from '../format';
-import { each } from '../frame';
+import { each, eachBound } from '../frame';
 import { page, type Section } from '../shell';
 import { table } from '../table';
 import { interactions, mainEffects } from './experiment/effects';
@@ -104,7 +104,16 @@ function cells(doc: ExperimentDocument, response: Response): HTMLElement {
           each(all, factor.name, '', (cell) => factor.levels[cell.levels[n] ?? -1] ?? ''),
         ),
         each(all, 'runs', 'count', (cell) => cell.values.length),
-        each(all, 'mean', response.unit, (cell) => cell.mean),
+        ...(all.some((cell) => cell.bounds)
+          ? [each(all, 'only lower bounds', 'count', (cell) => cell.bounds ?? 0)]
+          : []),
+        eachBound(
+          all,
+          'mean',
+          response.unit,
+          (cell) => cell.mean,
+          (cell) => (cell.bounds ?? 0) > 0,
+        ),
         each(all, 'standard deviation', response.unit, (cell) => cell.deviation),
       ],
     }),

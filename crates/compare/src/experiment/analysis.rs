@@ -120,10 +120,17 @@ pub struct CellFigures {
     pub levels: Vec<usize>,
     /// In the order in which they were measured.
     pub values: Vec<f64>,
+    /// How many of them are only lower bounds; then the mean is one, too.
+    #[serde(skip_serializing_if = "is_none")]
+    pub bounds: usize,
     /// Their mean.
     pub mean: f64,
-    /// Their standard deviation; `None` of a single one.
+    /// Their standard deviation; `None` of a single one, and if there are bounds.
     pub deviation: Option<f64>,
+}
+
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 /// A fitted model.

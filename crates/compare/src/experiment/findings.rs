@@ -6,12 +6,15 @@ use stats::factorial::{FactorialError, Test, brown_forsythe, shapiro_wilk, spear
 
 use super::analysis::{CellFigures, FitFigures, MissingCell};
 use super::values::{deviation, mean};
-use super::{Data, ResponseData};
+use super::{Data, ResponseData, Row};
 use judge::finding as draft;
 use judge::limits::{
     EXPERIMENT_CELLS_TOLD, EXPERIMENT_SHARE_TOLD, EXPERIMENT_SIGNIFICANCE, EXPERIMENT_SPAN_FOR_LOG,
     EXPERIMENT_SPAN_FOR_LOG_BY_SPREAD, EXPERIMENT_SPREAD_CELLS, EXPERIMENT_SPREAD_REPETITIONS,
 };
+
+/// Significant digits of a bound.
+const BOUND_DIGITS: usize = 3;
 
 /// What the findings of a response follow from.
 pub(super) struct Seen<'a> {
@@ -24,6 +27,8 @@ pub(super) struct Seen<'a> {
     pub(super) unused: Vec<&'a str>,
     pub(super) is_positive: bool,
     pub(super) multiplicative: bool,
+    /// Rows of which only a lower bound is known, with it.
+    pub(super) bounded: &'a [(&'a Row, f64)],
     /// Rows in which there is no value.
     pub(super) rows_without: usize,
     pub(super) problem: Option<&'a FactorialError>,
@@ -108,6 +113,7 @@ pub(super) fn left_out(data: &Data) -> Option<Finding> {
 /// the residuals look like errors.
 pub(super) fn of_response(seen: &Seen<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
+    findings.extend(bounds(seen));
     findings.extend(values_missing(seen));
     findings.extend(factors_unused(seen));
     findings.extend(not_positive(seen));
@@ -138,6 +144,34 @@ fn values_missing(seen: &Seen<'_>) -> Option<Finding> {
             &[("values", count as f64)],
         )
     })
+}
+
+/// Values that are only lower bounds, of which no effect follows.
+fn bounds(seen: &Seen<'_>) -> Option<Finding> {
+    let count = seen.bounded.len();
+    if count == 0 {
+        return None;
+    }
+    let named = seen.bounded.iter().take(EXPERIMENT_CELLS_TOLD);
+    let named: Vec<String> = named
+        .map(|(row, bound)| {
+            let value = seen.response.unit.format(*bound, BOUND_DIGITS);
+            format!("{} ≥ {value}", row.run)
+        })
+        .collect();
+    let more = match count.saturating_sub(EXPERIMENT_CELLS_TOLD) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let text = format!(
+        "of {} of {} only a lower bound is known, since operations were never answered: {}{more}; no effects are \
+         estimated, which figures of operations that succeeded (name.succeeded) and error rates allow",
+        units::count(count as u64),
+        units::counted(seen.data.rows.len() as u64, "observation"),
+        named.join(", "),
+    );
+    let evidence = [("values", count as f64)];
+    Some(finding(Severity::Warning, "lower-bounds", text, &evidence))
 }
 
 fn factors_unused(seen: &Seen<'_>) -> Option<Finding> {

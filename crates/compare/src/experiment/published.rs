@@ -27,6 +27,8 @@ pub(super) fn figures(
     let row = |(levels, value): &(Vec<usize>, f64)| Row {
         levels: levels.clone(),
         values: vec![Some(*value)],
+        bounds: Vec::new(),
+        run: String::new(),
     };
     let theirs = Data {
         name: data.name.clone(),

@@ -12,7 +12,7 @@ use super::findings::{self, Seen};
 use super::published;
 use super::scaling;
 use super::values::{deviation, mean};
-use super::{Data, word};
+use super::{Data, Row, word};
 
 /// What is left of a design after what is not there is excluded.
 struct Reduced {
@@ -31,16 +31,21 @@ pub(super) fn analyze(data: &Data, number: usize) -> ResponseAnalysis {
         .iter()
         .filter_map(|row| Some((row.levels.as_slice(), row.values.get(number).copied()??)));
     let measured: Vec<(&[usize], f64)> = measured.collect();
+    let bounded = bounded(data, number);
     let is_positive = measured.iter().all(|(_, value)| *value > 0.0);
     let multiplicative = response.multiplicative && is_positive;
     let reduced = reduce(data, &measured, multiplicative);
     let levels_count: Vec<usize> = reduced.levels.iter().map(Vec::len).collect();
-    let fitted = factorial(&levels_count, &reduced.observations, data.confidence);
-    let fit = fitted
-        .as_ref()
-        .ok()
-        .map(|fit| fit_figures(data, &measured, &reduced, fit));
-    let cells = cells(&measured);
+    // Bounds as values would make effects smaller than they are, and leaving out runs that have them would choose
+    // runs by their result: nothing is fitted.
+    let fitted = bounded
+        .is_empty()
+        .then(|| factorial(&levels_count, &reduced.observations, data.confidence));
+    let fitted = fitted.as_ref().map(Result::as_ref);
+    let problem = fitted.and_then(Result::err);
+    let fitted = fitted.and_then(Result::ok);
+    let fit = fitted.map(|fit| fit_figures(data, &measured, &reduced, fit));
+    let cells = cells(&measured, &bounded);
     let mut findings = findings::of_response(&Seen {
         data,
         response,
@@ -50,9 +55,10 @@ pub(super) fn analyze(data: &Data, number: usize) -> ResponseAnalysis {
         is_positive,
         multiplicative,
         rows_without: data.rows.len() - measured.len(),
-        problem: fitted.as_ref().err(),
+        bounded: &bounded,
+        problem,
         fit: fit.as_ref(),
-        trend: fitted.as_ref().ok().and_then(|fit| fit.trend),
+        trend: fitted.and_then(|fit| fit.trend),
     });
     let scaling = scaling::laws(data, number);
     findings.extend(scaling.iter().map(|law| scaling::in_words(data, law)));
@@ -113,18 +119,31 @@ fn unused<'d>(data: &'d Data, reduced: &Reduced) -> Vec<&'d str> {
         .collect()
 }
 
-fn cells(measured: &[(&[usize], f64)]) -> Vec<CellFigures> {
+/// The rows of which only a lower bound is known, with it.
+fn bounded(data: &Data, number: usize) -> Vec<(&Row, f64)> {
+    let rows = data.rows.iter().filter(|row| row.bounds.contains(&number));
+    let rows = rows.filter_map(|row| Some((row, row.values.get(number).copied()??)));
+    rows.collect()
+}
+
+fn cells(measured: &[(&[usize], f64)], bounded: &[(&Row, f64)]) -> Vec<CellFigures> {
     // By levels, the first factor changing fastest.
     let mut cells: BTreeMap<Vec<usize>, Vec<f64>> = BTreeMap::new();
     for (levels, value) in measured {
         let key = levels.iter().rev().copied().collect();
         cells.entry(key).or_default().push(*value);
     }
-    let figures = cells.into_iter().map(|(key, values)| CellFigures {
-        levels: key.into_iter().rev().collect(),
-        mean: mean(&values),
-        deviation: deviation(&values),
-        values,
+    let figures = cells.into_iter().map(|(key, values)| {
+        let levels: Vec<usize> = key.into_iter().rev().collect();
+        let of_cell = bounded.iter().filter(|(row, _)| row.levels == levels);
+        let bounds = of_cell.count();
+        CellFigures {
+            levels,
+            bounds,
+            mean: mean(&values),
+            deviation: deviation(&values).filter(|_| bounds == 0),
+            values,
+        }
     });
     figures.collect()
 }

@@ -22,6 +22,8 @@ fn data(levels: &[usize], times: usize, value: impl Fn(&[usize], usize) -> Optio
     let rows = rows.map(|(cell, time)| Row {
         levels: cell.clone(),
         values: vec![value(cell, time)],
+        bounds: Vec::new(),
+        run: format!("run {time} of {cell:?}"),
     });
     let names = levels.iter().enumerate().map(|(number, &count)| {
         let names = (0..count).map(|level| format!("l{level}"));
@@ -76,6 +78,8 @@ fn published(text: &str) -> FitFigures {
         .map(|row| Row {
             levels: row.levels,
             values: row.values,
+            bounds: Vec::new(),
+            run: String::new(),
         })
         .collect();
     analyze(&data).responses.remove(0).fit.unwrap()
@@ -94,6 +98,34 @@ fn totals(fit: &FitFigures, decimals: usize) -> Vec<String> {
     let effects = fit.terms.iter().map(|term| term.effect.unwrap().value);
     let all = std::iter::once(fit.mean.value).chain(effects);
     all.map(|q| format!("{:.decimals$}", q * 8.0)).collect()
+}
+
+#[test]
+fn lower_bounds_are_named_and_have_no_effects() {
+    let value =
+        |cell: &[usize], time: usize| Some(1e9 + 1e8 * cell[0] as f64 + 1e6 * noise(cell, time));
+    let mut sample = data(&[2, 2], 2, value);
+    assert!(analyze(&sample).responses[0].fit.is_some());
+    for row in [1, 5] {
+        sample.rows[row].bounds = vec![0];
+        sample.rows[row].values = vec![Some(1e9)];
+    }
+    let found = analyze(&sample);
+    assert_eq!(codes(&found), ["lower-bounds"]);
+    assert_eq!(
+        text(&found, "lower-bounds"),
+        "of 2 of 8 observations only a lower bound is known, since operations were never answered: run 0 of [1, 0] ≥ \
+         1.00 s, run 1 of [1, 0] ≥ 1.00 s; no effects are estimated, which figures of operations that succeeded \
+         (name.succeeded) and error rates allow"
+    );
+    assert_eq!(found.responses[0].fit, None);
+    let bounds: Vec<usize> = found.responses[0]
+        .cells
+        .iter()
+        .map(|cell| cell.bounds)
+        .collect();
+    assert_eq!(bounds, [0, 2, 0, 0]);
+    assert_eq!(found.responses[0].cells[1].deviation, None);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use compare::experiment::{
     Analysis, Data, Ensemble, EnsembleOptions, LeftOut, ResponseData, Row, analyze, ensemble,
     wide_bins,
 };
-use judge::responses::{figure_units, run_values};
+use judge::responses::{RunValue, figure_units, run_values};
 use record::Run;
 use record::schema::Verdict;
 use scenario::Experiment;
@@ -47,6 +47,8 @@ pub fn analyze_table(
     let row = |row: TableRow| Row {
         levels: row.levels,
         values: row.values,
+        bounds: Vec::new(),
+        run: String::new(),
     };
     let factors = table.factors.into_iter();
     analyze(&Data {
@@ -96,11 +98,17 @@ fn data(experiment: &Experiment, state: &ExperimentState, directory: &Path) -> D
         match measured(experiment, run, directory, &figures) {
             Ok((found, values)) => {
                 units.get_or_insert_with(|| figure_units(&found, &figures));
-                let levels = run.cell.clone();
-                data.rows.push(Row { levels, values });
+                let is_bound = |value: &Option<RunValue>| value.is_some_and(|v| v.is_bound);
+                let bounds = values.iter().enumerate().filter(|(_, v)| is_bound(v));
+                data.rows.push(Row {
+                    levels: run.cell.clone(),
+                    bounds: bounds.map(|(number, _)| number).collect(),
+                    values: values.iter().map(|v| v.map(|v| v.value)).collect(),
+                    run: name(run),
+                });
             }
             Err(why) => data.left_out.push(LeftOut {
-                run: format!("run {} ({})", run.number, run.levels.join(", ")),
+                run: name(run),
                 why,
             }),
         }
@@ -118,13 +126,18 @@ fn data(experiment: &Experiment, state: &ExperimentState, directory: &Path) -> D
     data
 }
 
+/// What a run is called where it is named.
+fn name(run: &RunRecord) -> String {
+    format!("run {} ({})", run.number, run.levels.join(", "))
+}
+
 /// The figures of a run, or the reason why it is left out.
 fn measured(
     experiment: &Experiment,
     run: &RunRecord,
     directory: &Path,
     figures: &[&str],
-) -> Result<(Run, Vec<Option<f64>>), String> {
+) -> Result<(Run, Vec<Option<RunValue>>), String> {
     let (Some(name), Some(verdict)) = (&run.directory, run.verdict) else {
         return Err(run
             .why

@@ -19,6 +19,12 @@ pub enum InputError {
     /// Nothing was measured for it.
     #[error("nothing was measured for {0}")]
     Nothing(String),
+    /// Only a lower bound of it is known.
+    #[error(
+        "{0} is only known to be at least its value, since operations were never answered; figures of operations that \
+         succeeded (name.succeeded) are exact"
+    )]
+    Bound(String),
     /// No server reported this metric.
     #[error("no server reported {metric:?}; reported metrics: {known}")]
     NoProbe {
@@ -184,7 +190,10 @@ fn figure(text: &str, run: &Subject) -> Result<(f64, String), InputError> {
         .map_err(|error| InputError::Figure(error.to_string()))?;
     let value = match run.import {
         Some(_) => imported(&figure, run),
-        None => threshold::value(&run.figures, &figure),
+        None => match threshold::find(&run.figures, &figure) {
+            Some(found) if found.is_bound => return Err(InputError::Bound(text.to_owned())),
+            found => found.map(|found| found.value),
+        },
     };
     let value = value.ok_or_else(|| InputError::Nothing(text.to_owned()))?;
     let unit = match &figure {

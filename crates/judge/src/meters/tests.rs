@@ -245,3 +245,24 @@ fn imported_percentiles_are_taken_at_their_upper_bound() {
     );
     assert_eq!(found.inputs[1].radius.mean, 400.0);
 }
+
+#[test]
+fn a_lower_bound_is_no_radius() {
+    let of = |figure: &str, run: &Subject| {
+        let text = format!(
+            "meters: {{ M: {{ inputs: [ {{ figure: {figure} }}, {{ value: 2 }}, {{ value: 3 }} ] }} }}"
+        );
+        meter(&meters(&text), std::slice::from_ref(run))
+    };
+    let mut run = run("a");
+    assert!(of("p99(request)", &run).is_ok());
+    // 600 requests waited for a second without an answer.
+    let cell = run.figures.cell_mut(0, sample::REQUEST).unwrap();
+    cell.unanswered.record_n(1_000 * MS, 600);
+    let error = of("p99(request)", &run).unwrap_err().to_string();
+    assert!(
+        error.contains("p99(request) is only known to be at least its value"),
+        "{error}"
+    );
+    assert!(of("p99(request.succeeded)", &run).is_ok() && of("p50(request)", &run).is_ok());
+}

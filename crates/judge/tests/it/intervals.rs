@@ -164,6 +164,7 @@ fn a_percentile_of_all_requests_has_the_interval_of_one_measure() {
     assert_eq!(named.thresholds[0], one);
     // Responses of experiments are read alike.
     let values = judge::responses::run_values(&run, &["p50", "p50(request)"]).unwrap();
+    let values: Vec<_> = values.iter().map(|v| v.map(|v| v.value)).collect();
     assert_eq!(values, [one.value, one.value]);
 }
 

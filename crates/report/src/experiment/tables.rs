@@ -11,6 +11,8 @@ use crate::table::Table;
 
 /// Most terms that are listed; those that explain least are left out.
 const TERMS_MAX: usize = 31;
+/// Most combinations whose means are listed where no model is fitted.
+const CELLS_MAX: usize = 64;
 /// Most combinations whose sign table is shown.
 const SIGNS_MAX: usize = 8;
 /// Most tables of two factors, and the least share that their interaction explains where there are
@@ -208,6 +210,31 @@ pub(super) fn signs(
         table.row(row);
     }
     Some(table)
+}
+
+/// The means of combinations, those with a value that is only a lower bound as one.
+pub(super) fn bounded(analysis: &Analysis, response: &ResponseAnalysis) -> Table {
+    let numbers = Numbers::new(response);
+    let mut table = Table::new(&["combination", "values", "lower bounds", "mean"]);
+    for cell in response.cells.iter().take(CELLS_MAX) {
+        let names = analysis.factors.iter().zip(&cell.levels);
+        let names: Vec<&str> = names
+            .map(|(factor, &level)| factor.levels[level].as_str())
+            .collect();
+        let at_least = if cell.bounds > 0 { "≥ " } else { "" };
+        table.row(vec![
+            plain(format!("{INDENT}{}", names.join(", "))),
+            plain(units::count(cell.values.len() as u64)),
+            plain(units::count(cell.bounds as u64)),
+            plain(format!("{at_least}{}", numbers.value(cell.mean))),
+        ]);
+    }
+    let left = response.cells.len().saturating_sub(CELLS_MAX);
+    if left > 0 {
+        let text = format!("{INDENT}and {left} more, in analysis.json");
+        table.section(Line::default().tone(Tone::Dim, text));
+    }
+    table
 }
 
 /// Means by two factors, of those interactions that matter.

@@ -250,7 +250,10 @@ impl<'a> Watcher<'a> {
         let units = figure_units(&run, &self.figures);
         let told = self.figures.iter().zip(units).zip(values);
         let told = told.map(|((figure, unit), value)| match value {
-            Some(value) => format!("{figure} {}", unit.format(value, DIGITS)),
+            Some(found) => {
+                let at_least = if found.is_bound { "≥ " } else { "" };
+                format!("{figure} {at_least}{}", unit.format(found.value, DIGITS))
+            }
             None => format!("{figure} not measured"),
         });
         told.collect::<Vec<_>>().join(", ")
