@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test test-deps check fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-market bench-queue bench-balancer bench-lab bench-fleet bench-docs site model-truth truth hostile-truth kill blame-truth capacity-truth percentile-truth kubernetes picture dist toolchain
+.PHONY: help run test test-deps check fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-market bench-queue bench-balancer bench-lab bench-fleet bench-docs site model-truth truth hostile-truth accounts-truth kill blame-truth capacity-truth percentile-truth kubernetes picture dist toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # rustup installs cargo there; a fresh shell may not know it yet.
@@ -38,6 +38,8 @@ help:
 	@echo "make truth      what is said of runs in which a load tool is easily wrong, against what is known of"
 	@echo "                their targets, four minutes"
 	@echo "make hostile-truth  targets, kills and files that once hurt a run or its record, ten minutes"
+	@echo "make accounts-truth  the sums of what was due, began and ended, and percentiles against an exact oracle, in CASES"
+	@echo "                    random runs (100000) in virtual time, a quarter of an hour of CPU"
 	@echo "make kill       kills a run at each thing that it does to its files, five minutes"
 	@echo "make blame-truth    who is to blame in 29 situations, REPEAT times each (1), five minutes a time; needs root"
 	@echo "make capacity-truth 100 searches for the capacity of queues whose capacity is known, an hour and a half"
@@ -131,6 +133,11 @@ truth: toolchain web
 
 hostile-truth: toolchain web
 	@scripts/truth/hostile.py
+
+accounts-truth: toolchain
+	@export THRONG_CASES=$(or $(CASES),100000)
+	cargo test --release --locked --package engine --test it -- accounts:: --nocapture
+	cargo test --release --locked --package controller --lib -- sums:: --nocapture
 
 kill: toolchain web
 	@KILL_EVERY=1 cargo test --locked --package throng --test it -- kill:: --nocapture

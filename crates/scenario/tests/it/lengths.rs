@@ -11,7 +11,7 @@ fn seconds(steps: &str) -> f64 {
 #[test]
 fn pauses_add_up() {
     assert_eq!(
-        seconds("\n- get: /\n- think: 8s\n- get: /b\n- think: { uniform: [1s, 3s] }\n"),
+        seconds("\n- get: /\n- think: 8s\n- get: /b\n- think: 1s..3s\n"),
         10.0
     );
 }
