@@ -4,7 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::files::{EVENTS, IMPORT, LATENCY, PROBES, RUN, SCENARIO, SERIES, SUMMARY, TALLY};
+use crate::files::{EVENTS, IMPORT, LATENCY, RUN, SCENARIO, SERIES, SUMMARY, TALLY};
 use crate::schema::{RunInfo, RunStatus, Summary, Tally};
 use crate::{
     Durability, EventsWriter, Import, LatencyWriter, ProbesWriter, RecordError, RequestsWriter,
@@ -126,7 +126,7 @@ impl RunDir {
 
     /// The writer of `probes.parquet`.
     pub fn probes(&self, info: &RunInfo) -> ProbesWriter {
-        ProbesWriter::new(self.path.join(PROBES), info, self.durability)
+        ProbesWriter::new(&self.path, info, self.durability)
     }
 
     /// The writer of `events.jsonl`.

@@ -8,6 +8,8 @@ pub(crate) const EVENTS: &str = "events.jsonl";
 pub(crate) const LATENCY: &str = "latency.hlog";
 pub(crate) const SERIES: &str = "series.parquet";
 pub(crate) const PROBES: &str = "probes.parquet";
+/// Holds segments of `probes.parquet` until they are joined.
+pub(crate) const PROBES_PARTS: &str = "probes.parquet.parts";
 pub(crate) const IMPORT: &str = "import.json";
 pub(crate) const REQUESTS: &str = "requests.parquet";
 /// Holds the segments of `requests.parquet` until they are joined.

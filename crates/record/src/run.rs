@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::files::{
-    EVENTS, IMPORT, LATENCY, PROBES, REQUESTS, REQUESTS_PARTS, RUN, SCENARIO, SERIES, SUMMARY,
-    TALLY,
+    EVENTS, IMPORT, LATENCY, REQUESTS, REQUESTS_PARTS, RUN, SCENARIO, SERIES, SUMMARY, TALLY,
 };
 use crate::schema::{Event, FORMAT_VERSION, RunInfo, RunStatus, SeriesRow, Summary, Tally};
 use crate::{
@@ -112,17 +111,13 @@ impl Run {
         read_versioned(&self.path.join(IMPORT))
     }
 
-    /// The metrics of the server's side; none if the file is missing.
+    /// The metrics of the server's side; none if the file is missing. Of a run in progress or a killed one, with the
+    /// segments so far.
     ///
     /// # Errors
-    /// The file cannot be read, is damaged or of a later version.
+    /// A file cannot be read, is damaged or of a later version.
     pub fn probes(&self) -> Result<Probes, RecordError> {
-        let path = self.path.join(PROBES);
-        if path.exists() {
-            probes::read(&path)
-        } else {
-            Ok(Probes::default())
-        }
+        probes::read(&self.path)
     }
 
     /// How operations ended; `None`: nothing was recorded yet.

@@ -18,10 +18,9 @@ use crate::target::TargetProcess;
 
 /// How long the thread waits for news before it checks whether it is to end.
 const TIMEOUT: Duration = Duration::from_millis(100);
-/// The file is rewritten after this many nanoseconds …
-const CHECKPOINT_EVERY_NS: i64 = 10_000_000_000;
-/// … if it has grown by this factor: each time all of it is written.
-const GROWTH_MIN: f64 = 1.1;
+/// How long a value may wait, in nanoseconds, for the segment that makes it safe. So values older than five seconds are
+/// safe, like rows.
+const SEGMENT_EVERY_NS: i64 = 3_000_000_000;
 
 /// What the thread leaves for the conductor.
 #[derive(Debug, Default)]
@@ -87,9 +86,7 @@ impl Probing {
             probes,
             writer,
             shared: Arc::clone(&shared),
-            rows_count: 0,
-            written_count: 0,
-            written_ns: 0,
+            pending_since_ns: None,
         };
         let ended = Arc::clone(&end);
         let thread = std::thread::spawn(move || {
@@ -145,28 +142,28 @@ struct Recorder {
     probes: Pool,
     writer: ProbesWriter,
     shared: Arc<Mutex<Shared>>,
-    rows_count: usize,
-    /// Rows in the file, and when it was written.
-    written_count: usize,
-    written_ns: i64,
+    /// When the oldest value came that is not safe yet.
+    pending_since_ns: Option<i64>,
 }
 
 impl Recorder {
     fn receive(&mut self) {
         let news = self.probes.receive(TIMEOUT);
-        let newest_ns = self.take(news);
-        let is_due = newest_ns.is_some_and(|ns| ns - self.written_ns >= CHECKPOINT_EVERY_NS);
-        let has_grown = self.rows_count as f64 >= GROWTH_MIN * self.written_count as f64;
-        if let Some(ns) = newest_ns.filter(|_| is_due && has_grown) {
-            // The rows are kept; an error that persists is reported at the end.
-            let _ = self.writer.checkpoint();
-            (self.written_count, self.written_ns) = (self.rows_count, ns);
+        self.take(news);
+        if !self.writer.is_pending() {
+            return;
+        }
+        let now_ns = self.probes.now_ns();
+        let since_ns = *self.pending_since_ns.get_or_insert(now_ns);
+        if now_ns - since_ns >= SEGMENT_EVERY_NS {
+            // The values are kept; an error that persists is reported at the end.
+            let _ = self.writer.write_segment();
+            self.pending_since_ns = None;
         }
     }
 
-    /// Records news; returns the time of the newest value.
-    fn take(&mut self, news: Vec<News>) -> Option<i64> {
-        let mut newest_ns = None;
+    /// Records news.
+    fn take(&mut self, news: Vec<News>) {
         let mut shared = lock(&self.shared);
         for news in news {
             shared.newest.take(&news);
@@ -174,11 +171,7 @@ impl Recorder {
                 News::Probe { info, .. } => {
                     self.writer.probe(info);
                 }
-                News::Row(row) => {
-                    self.writer.push(row);
-                    self.rows_count += 1;
-                    newest_ns = newest_ns.max(Some(row.at_ns));
-                }
+                News::Row(row) => self.writer.push(row),
                 News::Lost { source, at_ns, why } => {
                     let (role, source) = self.name(source);
                     let what = EventKind::ProbeLost { role, source, why };
@@ -205,7 +198,6 @@ impl Recorder {
                 }
             }
         }
-        newest_ns
     }
 
     fn name(&self, source: usize) -> (String, String) {

@@ -267,6 +267,44 @@ fn imported_results_come_back_and_are_whole_without_rows() {
     assert_eq!(run.series().unwrap(), []);
 }
 
+/// What a writer leaves that is killed after any of its steps.
+#[test]
+fn probes_are_read_from_segments_and_the_file() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = create(&root);
+    let parts_dir = dir.path().join("probes.parquet.parts");
+    let mut writer = dir.probes(&sample::info());
+    let mut expected = record::Probes::default();
+    let mut parts_most = 0;
+    for number in 0..100 {
+        if number % 10 == 0 {
+            let info = sample::probe(&number.to_string());
+            writer.probe(info.clone());
+            expected.list.push(info);
+        }
+        let row = record::ProbeRow {
+            probe: number / 10,
+            ..sample::probe_row(number.into())
+        };
+        writer.push(row);
+        expected.rows.push(row);
+        assert!(writer.is_pending());
+        writer.write_segment().unwrap();
+        assert!(!writer.is_pending());
+        assert_eq!(Run::open(dir.path()).unwrap().probes().unwrap(), expected);
+        let parts = std::fs::read_dir(&parts_dir).map_or(0, Iterator::count);
+        parts_most = parts.max(parts_most);
+    }
+    assert_eq!(parts_most, 32);
+    // The file is in its place, and segments that are in it are not removed yet.
+    let kept = root.path().join("kept");
+    std::fs::rename(&parts_dir, &kept).unwrap();
+    std::fs::create_dir(&parts_dir).unwrap();
+    writer.checkpoint().unwrap();
+    std::fs::rename(&kept, &parts_dir).unwrap();
+    assert_eq!(Run::open(dir.path()).unwrap().probes().unwrap(), expected);
+}
+
 #[test]
 fn a_run_of_our_own_has_no_import_and_no_probes() {
     let root = tempfile::tempdir().unwrap();

@@ -1,11 +1,12 @@
 //! Probes of real servers, and what becomes of secrets.
 
 use std::process::Command;
+use std::time::Duration;
 
 use record::schema::EventKind;
 use record::{Probes, Run};
 
-use crate::support::{Ended, Served, Services, Space, holding};
+use crate::support::{Ended, Running, Served, Services, Space, holding, pass, throng};
 
 /// What the servers of `scripts/services` are protected by.
 const PASSWORD: &str = "open-sesame";
@@ -95,6 +96,30 @@ fn real_servers_are_probed() {
     for (role, _) in &there {
         assert_eq!(missed(&run, role), Some(0), "{role}");
     }
+}
+
+/// Killed after eight seconds, of which the last five may be lost, and the second before the first value.
+#[test]
+fn values_of_probes_are_safe_within_five_seconds() {
+    let space = Space::new();
+    let mut probe = throng(["probe", "host", "--duration", "60s", "-o"]);
+    let mut running = Running::start(probe.arg(space.path("runs")));
+    let is_there = || {
+        space
+            .path("runs")
+            .read_dir()
+            .is_ok_and(|mut runs| runs.next().is_some())
+    };
+    while !is_there() {
+        pass(Duration::from_millis(10));
+    }
+    pass(Duration::from_secs(8));
+    running.kill();
+    running.end();
+    let probes = space.only().probes().unwrap();
+    assert!(!space.only().path().join("probes.parquet").exists());
+    let newest_ns = probes.rows.iter().map(|row| row.at_ns).max();
+    assert!(newest_ns >= Some(2_000_000_000), "{newest_ns:?}");
 }
 
 /// Databases by TLS: by the right authority they answer, by another they do not.
