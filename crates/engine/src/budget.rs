@@ -93,6 +93,19 @@ impl Charges {
         true
     }
 
+    /// What `read` returns, for which these bytes are held meanwhile; `None`: there is no memory for that.
+    pub(crate) fn while_held<T>(&self, bytes: usize, read: impl FnOnce() -> T) -> Option<T> {
+        if bytes < CHARGED_BYTES_MIN {
+            return Some(read());
+        }
+        let fits = self.budget.take(bytes as u64);
+        fits.then(|| {
+            let found = read();
+            self.budget.give_back(bytes as u64);
+            found
+        })
+    }
+
     /// True if `slot` holds something that counts.
     pub(crate) fn has(&self, slot: u32) -> bool {
         !self.held.is_empty() && self.held.contains_key(&slot)

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use json::{depth_note, json_number, number, pointer, unquoted};
+use json::{depth_note, document_bytes, json_number, number, pointer, unquoted};
 use plan::expr::{Template, Value};
 use plan::{Match, MatchTest, Source, all_places};
 use proto::http1;
@@ -122,6 +122,14 @@ impl<'a> Received<'a> {
                 };
                 form.read(bytes.get(start..)?)
             }
+        }
+    }
+
+    /// The most memory that it takes to look for `source`, bytes.
+    pub(crate) fn document_bytes(&self, source: &Source) -> usize {
+        match source {
+            Source::Path(_) => document_bytes(self.body),
+            _ => 0,
         }
     }
 

@@ -247,6 +247,11 @@ impl<'p> Users<'p> {
         true
     }
 
+    /// What `read` returns, for which these bytes are held meanwhile. `None`: there is no memory for that.
+    pub(crate) fn while_held<T>(&self, bytes: usize, read: impl FnOnce() -> T) -> Option<T> {
+        self.saved.while_held(bytes, read)
+    }
+
     /// The user's variables are empty again.
     pub(crate) fn clear_variables(&mut self, key: UserKey) {
         self.table[key].slots.fill(Value::Nothing);

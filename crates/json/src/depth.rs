@@ -70,7 +70,7 @@ fn nests_too_deeply(json: &[u8]) -> bool {
 }
 
 /// Where the string ends whose opening quote stands before `at`.
-fn end_of_string(json: &[u8], mut at: usize) -> usize {
+pub(super) fn end_of_string(json: &[u8], mut at: usize) -> usize {
     while let Some(&byte) = json.get(at) {
         at += 1;
         match byte {

@@ -1,11 +1,13 @@
 //! Looks into JSON texts without parsing what is not needed.
 
 mod depth;
+mod document;
 
 use std::borrow::Cow;
 
 use depth::Shallow;
 pub use depth::depth_note;
+pub use document::document_bytes;
 
 /// The text of the JSON value that `tokens` lead to (RFC 6901), as it stands in `json`.
 pub fn pointer<'a>(json: &'a [u8], tokens: &[String]) -> Option<&'a [u8]> {
@@ -28,6 +30,20 @@ pub fn items(json: &[u8]) -> Option<Vec<&[u8]>> {
         Some(list.part(item.ok()?.as_raw_str())?.bytes())
     };
     sonic_rs::to_array_iter(list.bytes()).map(item).collect()
+}
+
+/// Calls `each` with the items of a JSON array as they stand in `json`, until it returns false; how many these were,
+/// `None` if it is no array.
+pub fn each_item<'a>(json: &'a [u8], mut each: impl FnMut(&'a [u8]) -> bool) -> Option<usize> {
+    let list = array(json)?;
+    let mut count = 0;
+    for item in sonic_rs::to_array_iter(list.bytes()) {
+        count += 1;
+        if !each(list.part(item.ok()?.as_raw_str())?.bytes()) {
+            break;
+        }
+    }
+    Some(count)
 }
 
 /// The first items of a JSON array as they stand in `json`, `N` at most, and how many these are;

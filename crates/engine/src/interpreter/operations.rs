@@ -209,12 +209,16 @@ impl Interpreter<'_> {
         received: &Received<'_>,
     ) -> Result<(), (Outcome, String)> {
         for save in save {
-            let found = received.value(&save.from).map(Ok);
+            let (bytes, value) = (received.document_bytes(&save.from), || {
+                received.value(&save.from)
+            });
+            let found = self.users.while_held(bytes, value);
+            let found = found.ok_or_else(|| (Outcome::NoMemory, EXHAUSTED.to_owned()))?;
             let fallback = || {
                 let default = save.default.as_ref()?;
                 Some(default.eval(&mut self.users.scope(now_ns, key)))
             };
-            match found.or_else(fallback) {
+            match found.map(Ok).or_else(fallback) {
                 Some(Ok(value)) => {
                     self.trace_set(save.slot, &value);
                     if !self.users.store(key, save.slot, value) {

@@ -173,3 +173,20 @@ fn half_a_message_counts() {
     assert_eq!(stopped(&ran), 1);
     assert_eq!(ran.details(), [EXHAUSTED]);
 }
+
+#[test]
+fn a_document_counts_while_it_is_parsed() {
+    let steps = "
+    - get: /
+      as: page
+      save: { ids: \"$[*].id\" }";
+    // 8 bytes each; of an object with a pair 512 bytes at most, so that some 20 KiB take more than 1 MiB.
+    let body = format!("[{}{{\"id\":1}}]", "{\"id\":1},".repeat(2_300));
+    for (budget_kib, expected) in [(1 << 10, Outcome::NoMemory), (4 << 10, Outcome::Ok)] {
+        let mut peer = HttpPeer::new(|_| MS, |_| ok(&body));
+        let ran = ran(&scenario(steps, 20), budget_kib, &mut peer);
+        assert_eq!(ran.outcomes("page"), vec![expected; 20], "{budget_kib}");
+        let is_refused = expected == Outcome::NoMemory;
+        assert_eq!(ran.details().contains(&EXHAUSTED.to_owned()), is_refused);
+    }
+}

@@ -83,18 +83,29 @@ pub fn fold_call(func: Func, args: &[Value]) -> Option<Result<Value, EvalError>>
     }
 }
 
+/// Nothing is built of the list, which may be long.
 fn items(value: &Value) -> Value {
-    let list = serde_json::from_str::<Vec<serde_json::Value>>(&value.to_text());
-    Value::Int(list.map_or(0, |list| list.len() as i64))
+    let count = json::each_item(value.to_text().as_bytes(), |_| true);
+    Value::Int(count.map_or(0, |count| count as i64))
 }
 
+/// What is found stays as it stands in the text, and nothing is built of the rest, which may be long.
 fn json(text: &Value, pointer: &Value) -> Value {
-    let document = serde_json::from_str::<serde_json::Value>(&text.to_text());
-    let document = document.unwrap_or_default();
-    match document.pointer(&pointer.to_text()) {
-        Some(found) => Value::from_json(&found.to_string()),
+    let pointer = pointer.to_text();
+    let tokens: Vec<String> = match pointer.strip_prefix('/') {
+        Some(rest) => rest.split('/').map(unescaped).collect(),
+        None if pointer.is_empty() => Vec::new(),
+        None => return Value::Nothing,
+    };
+    match json::pointer(text.to_text().as_bytes(), &tokens) {
+        Some(found) => Value::from_json(&String::from_utf8_lossy(found)),
         None => Value::Nothing,
     }
+}
+
+/// One token of a JSON pointer (RFC 6901 §4).
+fn unescaped(token: &str) -> String {
+    token.replace("~1", "/").replace("~0", "~")
 }
 
 fn length(value: &Value) -> Value {

@@ -45,35 +45,48 @@ pub(super) fn substring(text: &str, range: &[Value]) -> Result<Value, EvalError>
     Ok(Value::text(&text))
 }
 
-/// An empty separator divides between characters.
+/// An empty separator divides between characters. Nothing is built but the list's text, which may be long.
 pub(super) fn split(text: &str, separator: &str) -> Value {
-    let parts: Vec<String> = match separator {
-        "" => text.chars().map(String::from).collect(),
-        _ => text.split(separator).map(str::to_owned).collect(),
+    let mut list = String::from("[");
+    let mut add = |part: &str| {
+        if list.len() > 1 {
+            list.push(',');
+        }
+        list.push_str(&serde_json::Value::from(part).to_string());
     };
-    Value::text(&serde_json::Value::from(parts).to_string())
+    match separator {
+        "" => text.chars().for_each(|c| add(c.encode_utf8(&mut [0; 4]))),
+        _ => text.split(separator).for_each(&mut add),
+    }
+    list.push(']');
+    Value::text(&list)
 }
 
 pub(super) fn join(list: &str, separator: &str) -> Result<Value, EvalError> {
-    let items: Vec<serde_json::Value> = serde_json::from_str(list)
-        .map_err(|_| wrong("join: the first argument is not a list in JSON"))?;
-    let texts: Vec<_> = items
-        .iter()
-        .map(|item| Value::from_json(&item.to_string()).to_text())
-        .collect();
-    let length: usize = texts.iter().map(|text| text.len() + separator.len()).sum();
-    if length > TEXT_BYTES_MAX + separator.len() {
+    let (mut text, mut is_first) = (String::new(), true);
+    // What is too long is not built.
+    let count = json::each_item(list.as_bytes(), |item| {
+        if !std::mem::replace(&mut is_first, false) {
+            text.push_str(separator);
+        }
+        text.push_str(&Value::from_json(&String::from_utf8_lossy(item)).to_text());
+        text.len() <= TEXT_BYTES_MAX
+    });
+    if count.is_none() {
+        return Err(wrong("join: the first argument is not a list in JSON"));
+    }
+    if text.len() > TEXT_BYTES_MAX {
         return Err(wrong(format!(
             "join: the text would have more than {TEXT_BYTES_MAX} bytes"
         )));
     }
-    bounded(&texts.join(separator))
+    Ok(Value::text(&text))
 }
 
 /// How many items a list has, `at_most` that many.
 pub(super) fn rounds(list: &str, at_most: Option<&Value>) -> Result<Value, EvalError> {
-    let items = json::items(list.as_bytes());
-    let count = items.map(|items| items.len() as i64).ok_or_else(|| {
+    let items = json::each_item(list.as_bytes(), |_| true);
+    let count = items.map(|count| count as i64).ok_or_else(|| {
         let shown: String = list.chars().take(40).collect();
         wrong(format!("foreach: `{shown}` is not a list in JSON"))
     })?;
