@@ -198,6 +198,35 @@ fn shown_by_the_others(space: &Space, run: &Run) {
     assert_eq!(space.summary().verdict, Verdict::Untrusted);
 }
 
+/// A worker that does not run holds its connections open, until it is lost after 11 s and its process ended.
+#[test]
+fn a_frozen_worker_is_lost_and_its_process_ended() {
+    let space = Space::new();
+    let text = FANS.replace("hold: 2s", "hold: 12s");
+    let mut running = Running::start(&mut space.run_text(&text, &["--workers", "4"]));
+    running.line();
+    let frozen = pid(&space, 1);
+    kill_process(frozen, Signal::STOP).unwrap();
+    let ended = running.end().with(2);
+    ended.stdout_contains("fatal: worker 2 of 4 was lost at");
+    let run = space.only();
+    assert_eq!(run.info().status, RunStatus::Complete);
+    let why = run
+        .events()
+        .unwrap()
+        .into_iter()
+        .find_map(|event| match event.what {
+            EventKind::WorkerLost { why, .. } => Some(why),
+            _ => None,
+        });
+    let why = why.expect("the loss is an event");
+    assert!(why.starts_with("it was silent for 11"), "{why}");
+    assert!(!std::path::Path::new(&format!("/proc/{}", frozen.as_raw_nonzero())).exists());
+    let summary = space.summary();
+    assert_eq!(summary.users.started + summary.users.never_came, 60);
+    space.market_is_gone();
+}
+
 #[test]
 fn allow_lost_workers_judges_the_others() {
     let space = Space::new();

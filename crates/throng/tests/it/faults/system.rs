@@ -1,7 +1,7 @@
 //! What the system does not give: names, ports, directories, space on the disk, time to run.
 
 use std::io::Write;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -136,6 +136,42 @@ fn a_limit_on_the_size_of_files_is_a_clear_error() {
     let ended = Ended::of(&mut limited).with(74);
     ended.stderr_contains("a file became too large: cannot write");
     ended.stderr_contains("ulimit -f unlimited");
+}
+
+/// In steps from the least limit with which the program starts at all.
+#[test]
+fn a_target_under_a_limit_of_memory_serves_or_says_why_not() {
+    const STEP_KIB: usize = 4_000;
+    let limited = |kib: usize, args: &[&str]| {
+        let mut limited = plain(Command::new("sh"));
+        limited.args(["-c", &format!("ulimit -v {kib} && exec \"$0\" \"$@\"")]);
+        let program = throng(args);
+        limited.arg(program.get_program()).args(program.get_args());
+        limited.stdin(Stdio::piped());
+        limited
+    };
+    let starts = |kib: &usize| Ended::of(&mut limited(*kib, &["--version"])).code == Some(0);
+    let least = (20_000..2_000_000).step_by(STEP_KIB).find(starts).unwrap();
+    for system in ["hello", "chat", "market"] {
+        let mut served = 0;
+        for kib in (least..).step_by(STEP_KIB).take(10) {
+            let serve = ["serve", system, "--listen", "127.0.0.1:0"];
+            let mut running = Running::start(&mut limited(kib, &serve));
+            served += usize::from(running.line_unless_ended().is_some());
+            running.release();
+            let ended = running.end();
+            // The allocator has no other way to say so.
+            let is_out_of_memory = ended.err.contains("memory allocation of");
+            let is_clear = matches!(ended.code, Some(0 | 69)) || is_out_of_memory;
+            assert!(
+                is_clear,
+                "{system}, {kib} KiB: {:?}\n{}",
+                ended.code, ended.err
+            );
+            assert!(!ended.err.contains("panicked"), "{}", ended.err);
+        }
+        assert!(served > 0, "{system}");
+    }
 }
 
 #[test]
