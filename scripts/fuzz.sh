@@ -1,22 +1,42 @@
 #!/usr/bin/env bash
 # Fuzzes every target for a number of seconds: scripts/fuzz.sh SECONDS. With nightly Rust and cargo-fuzz inputs are
-# searched by coverage; without them the kept corpus is replayed with a number of random changes instead.
+# searched by coverage; without them the kept corpus is replayed with a number of random changes instead, which follow
+# from FUZZ_SEED, or else from a random seed. At the end, also after a crash, the executions of each target are printed.
 # What is found lands in fuzz/artifacts; a minimized copy belongs into fuzz/corpus, which `make test`
 # replays.
 set -euo pipefail
 cd "$(dirname "$0")/../fuzz"
+
+counts=$(mktemp)
+log=$(mktemp)
+# Lines of a target and a number. A target may run several times.
+print_counts() {
+    awk '{ sum[$1] += $2; total += $2 }
+        END { for (target in sum) printf "%-20s %15.0f\n", target, sum[target] | "sort"
+              close("sort"); printf "%-20s %15.0f executions\n", "all", total }' "$counts"
+    rm -f "$counts" "$log"
+}
+trap print_counts EXIT
 
 if ! cargo +nightly --version >/dev/null 2>&1 || ! command -v cargo-fuzz >/dev/null; then
     echo "without nightly Rust and cargo-fuzz (cargo install --locked cargo-fuzz): random changes only" >&2
     cd ..
     # Some hundred variants a second of the slowest target.
     export FUZZ_VARIANTS=$(($1 * 200))
-    exec cargo test --release --locked --workspace -- corpus:: fuzzing:: no_head_panics
+    export FUZZ_SEED=${FUZZ_SEED:-$(od -An -N7 -tu8 /dev/urandom | tr -d ' ')}
+    export FUZZ_COUNTS=$counts
+    echo "FUZZ_SEED=$FUZZ_SEED, $FUZZ_VARIANTS variants of each file" >&2
+    cargo test --release --locked --workspace -- corpus:: fuzzing:: no_head_panics
+    exit
 fi
 for target in fuzz_targets/*.rs; do
     name=$(basename "$target" .rs)
     echo "$name: $1 s" >&2
     # New inputs go to fuzz/found; the kept corpus changes by hand.
     mkdir -p "found/$name"
-    cargo +nightly fuzz run --fuzz-dir . "$name" "found/$name" "corpus/$name" -- -max_total_time="$1" -max_len=65536
+    ended=0
+    cargo +nightly fuzz run --fuzz-dir . "$name" "found/$name" "corpus/$name" -- \
+        -max_total_time="$1" -max_len=65536 -print_final_stats=1 2>&1 | tee "$log" >&2 || ended=$?
+    awk -v name="$name" '/^stat::number_of_executed_units:/ { print name, $2 }' "$log" >>"$counts"
+    [ "$ended" -eq 0 ] || exit "$ended"
 done

@@ -6,6 +6,8 @@
 
 pub mod content;
 mod follows;
+#[doc(hidden)]
+pub mod fuzzing;
 mod redirect;
 mod reference;
 pub mod url;

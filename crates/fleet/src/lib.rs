@@ -25,6 +25,8 @@ mod agent;
 mod cards;
 mod carrier;
 mod choice;
+#[doc(hidden)]
+pub mod fuzzing;
 mod job;
 mod keys;
 mod lease;

@@ -15,6 +15,8 @@
 mod clock;
 mod connection;
 mod front;
+#[doc(hidden)]
+pub mod fuzzing;
 mod jobs;
 mod listener;
 mod metrics;

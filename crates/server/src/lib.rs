@@ -24,6 +24,8 @@
 
 pub mod access_log;
 pub mod database;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod http;
 pub mod metrics;
 pub mod reactor;

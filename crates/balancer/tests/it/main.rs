@@ -5,6 +5,7 @@
     reason = "the tests' helpers fail tests by panicking, too"
 )]
 
+mod corpus;
 mod faults;
 mod forwarding;
 #[path = "../../../../tests/http.rs"]

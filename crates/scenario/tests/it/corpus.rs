@@ -16,3 +16,13 @@ fn no_document_panics() {
 fn no_expression_panics() {
     replay("expressions", 200, bodies::expressions);
 }
+
+#[test]
+fn no_json_path_panics() {
+    replay("json_paths", 200, bodies::json_paths);
+}
+
+#[test]
+fn no_data_file_panics() {
+    replay("data_files", 200, bodies::data_files);
+}

@@ -1,0 +1,3 @@
+//! Fuzzing the bodies and addresses of answers.
+
+pub(crate) use fetch::fuzzing::{contents, locations};

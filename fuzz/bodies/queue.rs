@@ -1,0 +1,3 @@
+//! Fuzzing what the queue reads of its clients.
+
+pub(crate) use queue::fuzzing::queue_frames;

@@ -1,0 +1,3 @@
+//! Fuzzing what the built-in servers read of their clients.
+
+pub(crate) use server::fuzzing::{client_frames, openings};
