@@ -18,6 +18,8 @@ pub use record::counters::{Counts, Gauges, LoopCpu};
 
 /// How many errors of one kind at one measure are kept with their text, per loop.
 const EXAMPLES_PER_KIND: u8 = 3;
+/// Answers that were read less late than this decide nothing.
+const LATE_NS_MIN: u64 = 1_000_000;
 /// One second between cuts.
 const CUT_NS: u64 = 1_000_000_000;
 /// How many kinds of outcome there are.
@@ -77,6 +79,9 @@ pub struct MeasureDelta {
     pub service: LogHistogram,
     /// Of messages: how long they may have been there before they were read.
     pub lag: LogHistogram,
+    /// Of requests and handshakes whose answers may have been there for a millisecond before they were read: that time
+    /// and their lag.
+    pub late: LogHistogram,
 }
 
 /// Counts by outcome as a list: serde knows no arrays of this length.
@@ -125,6 +130,7 @@ struct Store {
     censored: LogHistogram,
     service: LogHistogram,
     lag: LogHistogram,
+    late: LogHistogram,
 }
 
 /// Collects what a loop measures.
@@ -170,6 +176,7 @@ impl Recorder {
             censored: LogHistogram::new(),
             service: LogHistogram::new(),
             lag: LogHistogram::new(),
+            late: LogHistogram::new(),
         });
         let phase_ends: Vec<u64> = plan.phases.iter().map(Phase::end_ns).collect();
         Recorder {
@@ -245,7 +252,7 @@ impl Recorder {
         let late_ns = late_ns.min(row.response_ns());
         store.lag.record(late_ns);
         store.service.record(row.response_ns() - late_ns);
-        self.operation(row, 0);
+        self.operation(row, 0, 0);
     }
 
     /// Counts what happened, with a time of its own.
@@ -264,8 +271,9 @@ impl Recorder {
     }
 
     /// Records an operation that has ended. `lag_ns` is how late the generator was with it, which
-    /// is less than sent − due if the user was still busy when a paced step fell due.
-    pub(crate) fn operation(&mut self, row: Measurement, lag_ns: u64) {
+    /// is less than sent − due if the user was still busy when a paced step fell due. `late_ns`: for how long its answer
+    /// may have been there before it was read.
+    pub(crate) fn operation(&mut self, row: Measurement, lag_ns: u64, late_ns: u64) {
         self.trace(|| TraceEvent::Operation(row));
         let store = &mut self.stores[usize::from(row.measure)];
         store.outcomes[row.outcome as usize] += 1;
@@ -285,6 +293,10 @@ impl Recorder {
             if row.outcome == Outcome::Ok {
                 store.service.record(row.service_ns());
                 store.lag.record(lag_ns);
+                let late_ns = late_ns.min(row.service_ns());
+                if late_ns >= LATE_NS_MIN {
+                    store.late.record(lag_ns + late_ns);
+                }
             }
         }
         self.row(row);
@@ -459,6 +471,7 @@ impl Recorder {
             censored: std::mem::take(&mut store.censored),
             service: std::mem::take(&mut store.service),
             lag: std::mem::take(&mut store.lag),
+            late: std::mem::take(&mut store.late),
         });
         let endings = std::mem::take(&mut self.endings).into_iter();
         let endings = endings.map(|((end, session, step, state), users)| Ending {

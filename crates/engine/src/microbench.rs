@@ -20,7 +20,7 @@ impl Recording {
 
     /// Records an operation; a full batch of rows is dropped.
     pub fn operation(&mut self, row: Measurement) {
-        self.0.operation(row, 0);
+        self.0.operation(row, 0, 0);
         drop(self.0.take_rows(false));
     }
 }

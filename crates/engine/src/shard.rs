@@ -175,6 +175,7 @@ impl<'p> Shard<'p> {
     /// false if nothing was left to do.
     pub fn advance(&mut self, now_ns: u64) -> bool {
         self.close_intervals(now_ns);
+        self.set_read_late(0);
         match self.state {
             State::Running if now_ns >= self.interpreter.end_ns => self.begin_drain(),
             State::Running if self.is_done() && now_ns >= self.done_from_ns => {
@@ -303,7 +304,7 @@ impl<'p> Shard<'p> {
     }
 
     /// What is received from now on may have been there for this long before it was read: the loop was
-    /// busy, or not running. That part of a message's latency is not its sender's.
+    /// busy, or not running. That part of a latency is not the peer's.
     pub fn set_read_late(&mut self, late_ns: u64) {
         self.interpreter.messages.read_late_ns = late_ns;
     }

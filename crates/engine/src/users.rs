@@ -81,6 +81,8 @@ pub(crate) struct User {
     pub(crate) bytes_out: u32,
     pub(crate) bytes_in: u32,
     pub(crate) session: SessionId,
+    /// For how long steps towards its answer may have been there before they were read, in microseconds.
+    pub(crate) late_us: u32,
     pub(crate) wait: Wait,
     /// True from its first connection on.
     pub(crate) connected: bool,
@@ -110,6 +112,7 @@ impl User {
             bytes_out: 0,
             bytes_in: 0,
             session,
+            late_us: 0,
             wait: Wait::Nothing,
             connected: false,
             retries: 0,

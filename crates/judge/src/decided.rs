@@ -4,11 +4,16 @@
 //! lag that no 99th percentile shows can be all there is. So lag is judged at the percentile of each
 //! threshold. It decides if it is a substantial part of the time there, and the threshold would come out
 //! otherwise without it.
+//!
+//! Answers that were read late are late on the generator's account as well, and this is all the lag that
+//! service times have.
 
 use plan::{Basis, Stat, Threshold};
 use record::schema::{Finding, Severity};
+use stats::hist::LogHistogram;
+use stats::interval::quantile_rank;
 
-use crate::figures::{Figures, Part};
+use crate::figures::{Cell, Figures, Part};
 use crate::finding::finding;
 use crate::health::Cause;
 use crate::limits::{LAG_OF_RESPONSE_MAX, LAG_WARN_NS_MIN};
@@ -29,22 +34,14 @@ fn of(figures: &Figures, threshold: &Threshold) -> Option<Finding> {
     let Part {
         stat: stat @ (Stat::Quantile(_) | Stat::Mean | Stat::Max),
         ref measures,
-        basis: Basis::Response | Basis::Succeeded,
+        basis: basis @ (Basis::Response | Basis::Succeeded | Basis::Service),
         phase,
     } = Part::of(figures, &threshold.figure)?
     else {
         return None;
     };
-    let lags = figures.merged(phase, measures).lag;
     let found = find(figures, &threshold.figure)?;
-    if lags.is_empty() {
-        return None;
-    }
-    let lag_ns = match stat {
-        Stat::Quantile(share) => lags.quantile(share) as f64,
-        Stat::Max => lags.max() as f64,
-        _ => lags.mean(),
-    };
+    let lag_ns = own_ns(&figures.merged(phase, measures), stat, basis)?;
     let is_substantial =
         lag_ns >= LAG_WARN_NS_MIN as f64 && lag_ns > LAG_OF_RESPONSE_MAX * found.value;
     let without = crate::threshold::Found {
@@ -65,6 +62,30 @@ fn of(figures: &Figures, threshold: &Threshold) -> Option<Finding> {
         .with("value_ns", found.value)
         .with("lag_ns", lag_ns);
     Some(finding.done())
+}
+
+/// The generator's own part of a figure; `None`: the record does not say. Answers that were read late have it in `late`,
+/// which is at least their lag: both together, the largest first, are the own parts of all.
+fn own_ns(cell: &Cell, stat: Stat, basis: Basis) -> Option<f64> {
+    if cell.lag.is_empty() {
+        return None;
+    }
+    let mut lags = LogHistogram::new();
+    match basis {
+        Basis::Service => lags.record_n(0, cell.lag.count()),
+        _ => lags.merge(&cell.lag),
+    }
+    let late_ns = cell.late.mean() * cell.late.count() as f64 / lags.count() as f64;
+    let mean_ns = lags.mean() + late_ns;
+    let (count, late_count) = (lags.count(), cell.late.count());
+    lags.merge(&cell.late);
+    Some(match stat {
+        Stat::Quantile(share) => {
+            lags.value_at_rank(late_count + quantile_rank(count, share)) as f64
+        }
+        Stat::Max => lags.max() as f64,
+        _ => mean_ns,
+    })
 }
 
 #[cfg(test)]
@@ -131,6 +152,52 @@ mod tests {
         let (found, first) = verdict(&figures(500, 0), all.clone());
         assert_eq!((found, first.as_str()), (Verdict::Untrusted, CODE));
         let (found, _) = verdict(&figures(0, 500), all);
+        assert_eq!(found, Verdict::Failed);
+    }
+
+    /// 60,000 requests of 300 ms. The generator stopped for half a second: 300 that were due then began late, and the
+    /// answers of 300 that were in flight were read late. `slow` took 800 ms.
+    fn in_flight(slow: u64) -> Figures {
+        let mut figures = sample::figures();
+        figures.cell_mut(0, REQUEST).map(std::mem::take);
+        let all = 60_000 - 600 - slow;
+        sample::succeed(&mut figures, 0, REQUEST, all, 300 * MS, 0);
+        sample::succeed(&mut figures, 0, REQUEST, slow, 800 * MS, 0);
+        sample::succeed(&mut figures, 0, REQUEST, 300, 780 * MS, 480 * MS);
+        sample::succeed(&mut figures, 0, REQUEST, 300, 780 * MS, 0);
+        let cell = figures.cell_mut(0, REQUEST).unwrap();
+        cell.late.record_n(480 * MS, 300);
+        figures
+    }
+
+    #[test]
+    fn answers_that_were_read_late_are_the_generators_doing() {
+        let on = |basis, stat, limit| {
+            let mut threshold = threshold(stat, limit);
+            if let Figure::Measure { basis: of, .. } = &mut threshold.figure {
+                *of = basis;
+            }
+            threshold
+        };
+        let p999 = Stat::Quantile(0.999);
+        for basis in [Basis::Response, Basis::Succeeded, Basis::Service] {
+            for stat in [p999, Stat::Max] {
+                let (found, first) = verdict(&in_flight(0), on(basis, stat, 500e6));
+                assert_eq!((found, first.as_str()), (Verdict::Untrusted, CODE));
+            }
+            // The mean of a fifth of a second in 300 is within 5 %.
+            let (found, _) = verdict(&in_flight(0), on(basis, Stat::Mean, 302e6));
+            assert_eq!(found, Verdict::Failed);
+            // Slower than the limit without any of it.
+            let (found, _) = verdict(&in_flight(0), on(basis, p999, 250e6));
+            assert_eq!(found, Verdict::Failed);
+        }
+        // All that began late shows in responses alone: a service time has no lag.
+        let (found, _) = verdict(&figures(500, 0), on(Basis::Service, p999, 5e6));
+        assert_eq!(found, Verdict::Failed);
+        // Of the slowest hundredth only the rest was read late.
+        let slow = on(Basis::Service, Stat::Quantile(0.99), 310e6);
+        let (found, _) = verdict(&in_flight(1000), slow);
         assert_eq!(found, Verdict::Failed);
     }
 

@@ -94,6 +94,8 @@ pub struct Cell {
     pub service: LogHistogram,
     /// sent − due, of the same.
     pub lag: LogHistogram,
+    /// The generator's part of the response, of those whose answers were read a millisecond late or more.
+    pub late: LogHistogram,
     /// done − due of the operations that the target answered with a failure.
     pub failed_response: LogHistogram,
     /// How long operations that were never answered were waited for, from when they were due.
@@ -191,6 +193,7 @@ impl Cell {
         self.response.merge(&other.response);
         self.service.merge(&other.service);
         self.lag.merge(&other.lag);
+        self.late.merge(&other.late);
         self.failed_response.merge(&other.failed_response);
         self.unanswered.merge(&other.unanswered);
         for (outcome, n) in &other.outcomes {

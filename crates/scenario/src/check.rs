@@ -314,6 +314,7 @@ fn mistaken(name: &str, whole: &str) -> Option<String> {
         ".censored" => "times of operations that were never answered",
         ".service" => "service times",
         ".lag" => "lag",
+        ".late" => "lag of late answers",
         _ => return None,
     };
     Some(format!("`{name}` also means the {times} of `{whole}`"))

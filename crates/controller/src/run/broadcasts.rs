@@ -142,6 +142,7 @@ fn delta(
         censored: LogHistogram::new(),
         service: LogHistogram::new(),
         lag: LogHistogram::new(),
+        late: LogHistogram::new(),
     })
 }
 

@@ -121,6 +121,7 @@ mod tests {
                 censored: LogHistogram::new(),
                 service: LogHistogram::new(),
                 lag: LogHistogram::new(),
+                late: LogHistogram::new(),
             }],
             lag,
             examples: Vec::new(),

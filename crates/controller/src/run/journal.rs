@@ -160,6 +160,7 @@ impl Journal {
                 (".service", &delta.service),
                 (".lag", &delta.lag),
             ];
+                (".late", &delta.late),
             for (suffix, hist) in bases.into_iter().filter(|(_, hist)| !hist.is_empty()) {
                 self.latency
                     .interval(row.start_ns, length_ns, &format!("{name}{suffix}"), hist)?;

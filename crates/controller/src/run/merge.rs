@@ -260,6 +260,7 @@ impl Interval {
                     sum.censored.merge(&measure.censored);
                     sum.service.merge(&measure.service);
                     sum.lag.merge(&measure.lag);
+                    sum.late.merge(&measure.late);
                 }
                 None => {
                     self.measures.insert(measure.measure, measure);

@@ -143,6 +143,7 @@ impl Check {
             .chain(delta.endings.iter().map(|e| e.users));
         let hists = delta.measures.iter();
         let hists = hists.flat_map(|m| [&m.response, &m.failed, &m.censored, &m.service, &m.lag]);
+        let hists = hists.chain(delta.measures.iter().map(|m| &m.late));
         let hists = hists.chain([&delta.lag]).map(LogHistogram::count);
         let traffic = delta.traffic.numbers();
         let counters = delta.counts.values().chain(delta.gauges.values());

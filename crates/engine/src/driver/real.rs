@@ -276,6 +276,7 @@ impl EventLoop<'_> {
             };
             let now_ns = self.look_at_clock();
             self.woken_ns = now_ns;
+            self.shard.set_read_late(self.lateness.of(now_ns));
             let more = match news {
                 News::Connected => {
                     self.shard.handle_connected(now_ns, id);
@@ -287,7 +288,6 @@ impl EventLoop<'_> {
                     false
                 }
                 News::Received { len, more } => {
-                    self.shard.set_read_late(self.lateness.of(now_ns));
                     self.shard.handle_received(now_ns, id, &buffer[..len]);
                     more
                 }

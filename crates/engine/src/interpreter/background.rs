@@ -143,7 +143,8 @@ impl<'p> Interpreter<'p> {
             bytes_in: background.bytes_in,
             ..self.users[conn.user].row(measure)
         };
-        self.recorder.operation(row, row.lag_ns());
+        let late_ns = self.messages.read_late_ns;
+        self.recorder.operation(row, row.lag_ns(), late_ns);
     }
 
     /// Keeps the text of an error of what runs in the background.

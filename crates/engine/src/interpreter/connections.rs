@@ -17,10 +17,19 @@ impl Interpreter<'_> {
         let Some(slot) = self.conns.live(id) else {
             return;
         };
+        self.connection_came(slot);
         match self.conns.secure(slot) {
             Ok(true) => self.established(now_ns, slot),
             Ok(false) => {}
             Err(failure) => self.secure_failed(now_ns, slot, failure),
+        }
+    }
+
+    /// A step towards a connection for which an operation waits.
+    fn connection_came(&mut self, slot: ConnSlot) {
+        let conn = &self.conns[slot];
+        if !conn.is_background() {
+            self.took_step(conn.user);
         }
     }
 
@@ -51,6 +60,7 @@ impl Interpreter<'_> {
             Err(failure) => return self.secure_failed(now_ns, slot, failure),
         };
         if self.conns.is_secured(slot) {
+            self.connection_came(slot);
             self.established(now_ns, slot);
         }
         if !plain.is_empty() && self.conns.live(id).is_some() {
@@ -168,7 +178,7 @@ impl Interpreter<'_> {
             bytes_in: 0,
             ..self.users[conn.user].row(builtin::CONNECT)
         };
-        self.recorder.operation(row, 0);
+        self.recorder.operation(row, 0, 0);
     }
 
     fn secure_failed(&mut self, now_ns: u64, slot: ConnSlot, failure: TlsFailure) {

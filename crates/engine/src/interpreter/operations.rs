@@ -18,6 +18,7 @@ impl Interpreter<'_> {
         user.bytes_out = 0;
         user.bytes_in = 0;
         user.retries = 0;
+        user.late_us = 0;
         self.recorder.counts.sends += 1;
         self.in_flight += 1;
         if let Some(measure) = self.users.op(key).and_then(Op::measure) {
@@ -48,11 +49,18 @@ impl Interpreter<'_> {
         };
         self.recorder.counts.bytes_out += u64::from(user.bytes_out);
         self.recorder.counts.bytes_in += u64::from(user.bytes_in);
-        self.recorder.operation(
-            row,
-            user.sent_ns.saturating_sub(user.ready_ns.max(user.due_ns)),
-        );
+        let lag_ns = user.sent_ns.saturating_sub(user.ready_ns.max(user.due_ns));
+        let late_ns = u64::from(user.late_us) * 1000 + self.messages.read_late_ns;
+        self.recorder.operation(row, lag_ns, late_ns);
         self.fail_transactions(key, outcome);
+    }
+
+    /// The operation in flight took a step that its peer waited for: a connection, a redirect. What is read now may have
+    /// been there before, and nothing but the rest of the operation comes of it.
+    pub(super) fn took_step(&mut self, key: UserKey) {
+        let late_ns = std::mem::take(&mut self.messages.read_late_ns);
+        let late_us = &mut self.users[key].late_us;
+        *late_us = late_us.saturating_add((late_ns / 1000).try_into().unwrap_or(u32::MAX));
     }
 
     /// The operation in flight ended and the user continues; its next step is due now. If it failed and later

@@ -157,7 +157,8 @@ impl<'p> Interpreter<'p> {
         counts.bytes_out += u64::from(bytes_out);
         counts.bytes_in += u64::from(bytes_in);
         self.recorder.begin(self.plan.redirects);
-        self.recorder.operation(row, 0);
+        self.recorder.operation(row, 0, 0);
+        self.took_step(key);
     }
 }
 

@@ -383,7 +383,8 @@ impl<'p> Interpreter<'p> {
             ..self.users[self.conns[slot].user].row(measure)
         };
         self.conns.end_background();
-        self.recorder.operation(row, row.lag_ns());
+        let late_ns = self.messages.read_late_ns;
+        self.recorder.operation(row, row.lag_ns(), late_ns);
     }
 
     /// Attempts in flight on this connection end with it, or with the session.

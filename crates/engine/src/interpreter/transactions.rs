@@ -57,7 +57,7 @@ impl Interpreter<'_> {
             outcome,
             ..self.users[key].row(measure)
         };
-        self.recorder.operation(row, 0);
+        self.recorder.operation(row, 0, 0);
     }
 }
 

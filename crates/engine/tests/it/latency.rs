@@ -3,7 +3,7 @@
 use engine::driver::sim::Link;
 use record::Outcome;
 
-use crate::peers::{HttpPeer, WsPeer, ok, text};
+use crate::peers::{HttpPeer, WsPeer, ok, response, text};
 use crate::support::{MS, S, run, run_over};
 
 /// Answers after 1 ms, but stalls for the last second of every ten.
@@ -76,6 +76,51 @@ arrivals:
         assert_eq!(row.service_ns(), MS);
         assert_eq!(row.response_ns(), lag_ns + MS);
     }
+}
+
+/// The generator has no CPU while a connection, an answer or a redirect comes: the target waits for it, not it for the
+/// target.
+#[test]
+fn what_is_read_late_on_the_way_to_an_answer_is_the_generators_part_of_it() {
+    let text = "
+name: late
+target: http://target.test/
+options: { redirects: 3 }
+sessions:
+  main:
+    - get: /
+      as: request
+arrivals:
+  - { constant: 1/s, for: 5s }
+";
+    let mut link = Link::new(MS);
+    // An answer takes 304 ms: the connection of the second came 400 ms before it was seen, the answer to the third 300 ms,
+    // and the redirect of the fourth 500 ms.
+    link.frozen = vec![
+        (S + MS, S + 402 * MS),
+        (2 * S + 204 * MS, 2 * S + 604 * MS),
+        (3 * S + 204 * MS, 3 * S + 804 * MS),
+    ];
+    let mut requests = 0;
+    let respond = |_: &str| {
+        requests += 1;
+        match requests {
+            4 => response("302 Found", "location: /again\r\n", ""),
+            _ => ok("ok"),
+        }
+    };
+    let ran = run_over(text, &mut HttpPeer::new(|_| 300 * MS, respond), link);
+    let services = ran
+        .rows("request")
+        .into_iter()
+        .map(|row| row.service_ns() / MS);
+    assert_eq!(services.collect::<Vec<_>>(), [304, 704, 604, 1106, 304]);
+    let late = ran.deltas("request").map(|delta| &delta.late);
+    let late: Vec<u64> = late
+        .filter(|late| !late.is_empty())
+        .map(|late| late.max() / MS)
+        .collect();
+    assert_eq!(late, [400, 300, 500]);
 }
 
 #[test]

@@ -144,7 +144,8 @@ impl Ran {
         times
     }
 
-    fn deltas(&self, measure: &str) -> impl Iterator<Item = &MeasureDelta> {
+    /// What the intervals say of one measure.
+    pub(crate) fn deltas(&self, measure: &str) -> impl Iterator<Item = &MeasureDelta> {
         let mut measures = self.plan.measures.iter();
         let id = measures.position(|m| m.name == measure).expect("measure");
         let all = self.run.deltas.iter().flat_map(|delta| &delta.measures);

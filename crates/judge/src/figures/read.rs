@@ -14,6 +14,7 @@ pub(super) enum Part {
     Response,
     Service,
     Lag,
+    Late,
     Failed,
     Unanswered,
 }
@@ -24,6 +25,7 @@ impl Part {
             Part::Response => &mut cell.response,
             Part::Service => &mut cell.service,
             Part::Lag => &mut cell.lag,
+            Part::Late => &mut cell.late,
             Part::Failed => &mut cell.failed_response,
             Part::Unanswered => &mut cell.unanswered,
         }
@@ -89,6 +91,7 @@ impl Figures {
             tags.insert(name.clone(), (number, Part::Response));
             tags.insert(format!("{name}.service"), (number, Part::Service));
             tags.insert(format!("{name}.lag"), (number, Part::Lag));
+            tags.insert(format!("{name}.late"), (number, Part::Late));
             tags.insert(format!("{name}.failed"), (number, Part::Failed));
             tags.insert(format!("{name}.censored"), (number, Part::Unanswered));
         }
@@ -217,7 +220,7 @@ impl Second {
         match part {
             Part::Response => self.succeeded.merge(&interval.hist),
             Part::Failed | Part::Unanswered => self.failed += interval.hist.count(),
-            Part::Service | Part::Lag => {}
+            Part::Service | Part::Lag | Part::Late => {}
         }
     }
 

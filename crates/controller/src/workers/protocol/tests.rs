@@ -43,6 +43,7 @@ fn delta() -> Delta {
             censored: LogHistogram::new(),
             service: hist.clone(),
             lag: LogHistogram::new(),
+            late: LogHistogram::new(),
         }],
         lag: hist,
         examples: vec![Example {
