@@ -150,7 +150,7 @@ pub fn conduct(
     let mut pool = Pool::prepare(&plan, &setup, workers, &stop, rows_in)?;
     let zero = zero(request.fleet.is_some());
     let probes = probing::start_probes(&plan, target.as_ref(), zero)?;
-    let secrets = Secrets::of_scenario(&request.scenario, &plan.secret_sets);
+    let secrets = Secrets::of_plan(&request.scenario, &plan);
     let start = RunStart {
         plan: &plan,
         scenario,

@@ -1,12 +1,14 @@
 //! What must not be recorded: values of environment variables that the scenario reads, which all texts show as
 //! the scenario does, `${env('NAME')}`, and of overrides that hold secrets.
 
+use plan::Plan;
+use plan::secret::{HIDDEN, SECRET_BYTES_MIN, hide};
 use record::schema::{EventKind, RunInfo};
 
 use crate::inputs::{Inputs, ScenarioText};
 
-/// Shorter values occur in any text and hide nothing.
-const VALUE_BYTES_MIN: usize = 4;
+/// What stands for a password in an address.
+const MASKED: &str = ":***@";
 
 /// Values and their replacements, the longest first: one may contain another.
 #[derive(Debug, Clone, Default)]
@@ -21,34 +23,41 @@ impl Secrets {
         }))
     }
 
-    /// Those of the environment, and of the overrides at these places of the list.
-    pub(crate) fn of_scenario(scenario: &ScenarioText, secret_sets: &[usize]) -> Secrets {
-        let sets = secret_sets.iter().filter_map(|at| {
+    /// Those of the environment, of the plan's secret overrides, and the passwords that its target is given.
+    pub(crate) fn of_plan(scenario: &ScenarioText, plan: &Plan) -> Secrets {
+        let sets = plan.secret_sets.iter().filter_map(|at| {
             let (_, value) = scenario.overrides.get(*at)?;
             let plain = scenario::plain_text(value);
-            Some((
-                plain.unwrap_or_else(|| value.clone()),
-                "(secret)".to_owned(),
-            ))
+            Some((plain.unwrap_or_else(|| value.clone()), HIDDEN.to_owned()))
         });
         let Secrets(environment) = Secrets::new(&scenario.inputs);
-        Secrets::from_values(environment.into_iter().chain(sets))
+        let sets = environment.into_iter().chain(sets);
+        // By itself a password may be a word that occurs anywhere.
+        let passwords = plan.target.passwords();
+        let passwords = passwords.map(|password| (format!(":{password}@"), MASKED.to_owned()));
+        Secrets::from_values(sets.chain(passwords))
     }
 
     fn from_values(values: impl Iterator<Item = (String, String)>) -> Secrets {
-        let long = values.filter(|(value, _)| value.len() >= VALUE_BYTES_MIN);
+        let long = values.filter(|(value, _)| value.len() >= SECRET_BYTES_MIN);
         let mut known: Vec<(String, String)> = long.collect();
         known.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
         known.dedup();
         Secrets(known)
     }
 
+    /// The scenario's text as it is recorded: without the passwords that its target is given.
+    pub(crate) fn recorded(&self, text: &str) -> String {
+        let passwords = self.0.iter().filter(|(_, name)| name == MASKED);
+        passwords.fold(text.to_owned(), |text, (value, name)| {
+            text.replace(value, name)
+        })
+    }
+
     /// The text without them.
     pub(crate) fn hide(&self, text: &mut String) {
         for (value, name) in &self.0 {
-            if text.contains(value.as_str()) {
-                *text = text.replace(value.as_str(), name);
-            }
+            hide(text, value, name);
         }
     }
 
@@ -97,6 +106,7 @@ impl Secrets {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
 
     #[test]
     fn overrides_are_hidden_as_they_are_recorded() {
@@ -112,9 +122,27 @@ mod tests {
             .to_vec(),
             inputs: Inputs::default(),
         };
-        let mut text = "1000 times hunter2 and Basic \"x".to_owned();
-        Secrets::of_scenario(&scenario, &[1, 2]).hide(&mut text);
-        assert_eq!(text, "1000 times (secret) and (secret)");
+        let mut plan = testing::plan(&format!(
+            "target: {{ market: {{ store: {STORE} }} }}\n{REST}"
+        ));
+        plan.secret_sets = vec![1, 2];
+        let mut text = format!("1000 times hunter2 and Basic \"x for {STORE}");
+        Secrets::of_plan(&scenario, &plan).hide(&mut text);
+        let expected = "1000 times (secret) and (secret) for mysql://market:***@h/db";
+        assert_eq!(text, expected);
+    }
+
+    /// A password that is a word of the scenario.
+    const STORE: &str = "mysql://market:market@h/db";
+    const REST: &str =
+        "sessions: { a: [ { get: / } ] }\narrivals: [ { constant: 1/s, for: 1s } ]\n";
+
+    #[test]
+    fn the_scenario_is_recorded_without_the_passwords_of_its_target() {
+        let text = format!("target: {{ market: {{ store: {STORE} }} }}\n{REST}");
+        let expected = text.replace(":market@", ":***@");
+        let secrets = Secrets::of_plan(&ScenarioText::default(), &testing::plan(&text));
+        assert_eq!(secrets.recorded(&text), expected);
     }
 
     #[test]

@@ -8,6 +8,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
+use plan::secret::password_of;
+
 use crate::process;
 
 /// What a served target prints before its address.
@@ -73,9 +75,7 @@ impl TargetProcess {
             "127.0.0.1:0",
             "--until-stdin-closes",
         ]);
-        for (key, value) in args {
-            command.arg(format!("--{key}={value}"));
-        }
+        give(&mut command, args);
         if !folder.as_os_str().is_empty() {
             command.current_dir(folder);
         }
@@ -121,6 +121,20 @@ impl TargetProcess {
                 })
             }
         }
+    }
+}
+
+/// Passes the settings on as flags. All users of a machine can read command lines, so that an address with a password goes
+/// through the environment.
+fn give(command: &mut Command, args: &[(String, String)]) {
+    for (key, value) in args {
+        if password_of(value).is_none() {
+            command.arg(format!("--{key}={value}"));
+            continue;
+        }
+        let variable = format!("THRONG_{}", key.replace('-', "_").to_uppercase());
+        command.arg(format!("--{key}=env:{variable}"));
+        command.env(variable, value);
     }
 }
 
@@ -174,5 +188,20 @@ mod tests {
         });
         assert_eq!(status.and_then(|status| status.code()), Some(3));
         assert_eq!(target.ended(), status, "it is remembered");
+    }
+
+    #[test]
+    fn passwords_are_not_on_the_command_line() {
+        let mut command = Command::new("throng");
+        let args = [("store-read", "mysql://me:hunter2@h/db"), ("games", "3")];
+        give(
+            &mut command,
+            &args.map(|(key, value)| (key.to_owned(), value.to_owned())),
+        );
+        let given: Vec<_> = command.get_args().collect();
+        assert_eq!(given, ["--store-read=env:THRONG_STORE_READ", "--games=3"]);
+        let environment: Vec<_> = command.get_envs().collect();
+        let value = std::ffi::OsStr::new("mysql://me:hunter2@h/db");
+        assert_eq!(environment, [("THRONG_STORE_READ".as_ref(), Some(value))]);
     }
 }

@@ -149,11 +149,12 @@ impl<'p> Messages<'p> {
         let times = (users.zero_unix_ns, now_ns);
         let (kind, counts) = ((place, message), &mut recorder.counts);
         let sent = self.clocks.sent(kind, received, times, counts);
-        let is_numbered = self.account(recorder, delivery, (place, message), user.number, sent);
+        let is_numbered = self.account(recorder, delivery, (place, message), users, sent);
         if sent == Sent::Missing {
             recorder.example(now_ns, measure, Outcome::Save, user.number, || {
                 let note = depth_note(received.body);
-                format!("no timestamp in {}{note}", received.shown(true))
+                let why = format!("no timestamp in {}{note}", received.shown(true));
+                users.discreet(delivery.user, why)
             });
         }
         if sent == Sent::Missing || !is_numbered {
@@ -209,8 +210,7 @@ impl<'p> Messages<'p> {
         }
         let counts = &mut recorder.counts;
         let sent = self.clocks.sent(kind, received, (zero_ns, now_ns), counts);
-        let user = users[delivery.user].number;
-        if !self.account(recorder, delivery, (place, message), user, sent) {
+        if !self.account(recorder, delivery, (place, message), users, sent) {
             recorder.check(message.measure, Outcome::Save);
         }
     }
@@ -222,7 +222,7 @@ impl<'p> Messages<'p> {
         recorder: &mut Recorder,
         delivery: &Delivery<'_>,
         (place, message): (MessageId, &Pushed),
-        user: u64,
+        users: &Users<'_>,
         sent: Sent,
     ) -> bool {
         let Some(numbered) = &message.numbered else {
@@ -235,8 +235,9 @@ impl<'p> Messages<'p> {
             None => {
                 let (now_ns, measure) = (delivery.now_ns, message.measure);
                 recorder.count(numbered.unreadable, 1);
+                let user = users[delivery.user].number;
                 recorder.example(now_ns, measure, Outcome::Save, user, || {
-                    absent_number(received, numbered)
+                    users.discreet(delivery.user, absent_number(received, numbered))
                 });
             }
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use plan::Plan;
 use plan::expr::{Context, Value};
+use plan::secret::{HIDDEN, hide};
 use plan::{EndpointId, MeasureId, Op, Session, SessionId, Slot};
 use record::{Measurement, Outcome};
 use stats::rng::{Purpose, Rng};
@@ -80,9 +81,9 @@ pub(crate) struct User {
     /// Application bytes of the operation in flight.
     pub(crate) bytes_out: u32,
     pub(crate) bytes_in: u32,
-    pub(crate) session: SessionId,
     /// For how long steps towards its answer may have been there before they were read, in microseconds.
     pub(crate) late_us: u32,
+    pub(crate) session: SessionId,
     pub(crate) wait: Wait,
     /// True from its first connection on.
     pub(crate) connected: bool,
@@ -111,8 +112,8 @@ impl User {
             conn: ConnSlot::NONE,
             bytes_out: 0,
             bytes_in: 0,
-            session,
             late_us: 0,
+            session,
             wait: Wait::Nothing,
             connected: false,
             retries: 0,
@@ -259,6 +260,16 @@ impl<'p> Users<'p> {
     pub(crate) fn clear_variables(&mut self, key: UserKey) {
         self.table[key].slots.fill(Value::Nothing);
         self.saved.clear(key.place());
+    }
+
+    /// The text without what the user's secret variables hold.
+    pub(crate) fn discreet(&self, key: UserKey, mut text: String) -> String {
+        for slot in &self.session(key).secret_slots {
+            if let Some(value) = self.table[key].slots.get(slot.index()) {
+                hide(&mut text, &value.to_text(), HIDDEN);
+            }
+        }
+        text
     }
 
     /// The program that the user runs.

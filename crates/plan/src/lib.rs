@@ -25,6 +25,7 @@ pub mod probes;
 mod reconnect;
 mod regions;
 mod remote;
+pub mod secret;
 mod session;
 mod streams;
 mod tcp;
@@ -123,6 +124,18 @@ pub enum Target {
         /// Passed on as `--key value`.
         args: Vec<(String, String)>,
     },
+}
+
+impl Target {
+    /// Passwords in the addresses that a built-in system is given.
+    pub fn passwords(&self) -> impl Iterator<Item = &str> {
+        let args: &[(String, String)] = match self {
+            Target::Url(_) => &[],
+            Target::Builtin { args, .. } => args,
+        };
+        args.iter()
+            .filter_map(|(_, value)| secret::password_of(value))
+    }
 }
 
 /// A place connections are made to.

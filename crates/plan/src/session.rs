@@ -38,6 +38,8 @@ pub struct Session {
     pub registers_count: u16,
     /// Names of the slots, for messages and tests.
     pub slot_names: Vec<String>,
+    /// Slots whose values reach a header, cookie or credential, or that are named like a secret.
+    pub secret_slots: Vec<Slot>,
 }
 
 /// How often some instructions are expected to be done, each time what is around them is done

@@ -271,10 +271,15 @@ pub(crate) fn try_compile(
 }
 
 /// Refuses overrides that hold secrets: experiments and searches store their overrides in a file, so
-/// that they can be resumed.
-pub(crate) fn no_secrets(plan: &Plan, sets: &[(String, String)]) -> Result<(), Failure> {
+/// that they can be resumed. From the place `levels` of the list on they are what an experiment compares, which cookies
+/// may carry.
+pub(crate) fn no_secrets(
+    plan: &Plan,
+    sets: &[(String, String)],
+    levels: usize,
+) -> Result<(), Failure> {
     let mut stored = plan.secret_sets.iter();
-    let first = stored.find(|at| !plan.cookie_sets.contains(at));
+    let first = stored.find(|at| **at < levels || !plan.cookie_sets.contains(at));
     let first = first.and_then(|at| sets.get(*at));
     match first {
         None => Ok(()),

@@ -127,7 +127,7 @@ pub fn attach(
     let zero = zero_of(&info);
     let loops_count = info.generator.loops;
     let numbering = Numbering::new(&plan, loops_count);
-    let secrets = Secrets::of_scenario(&scenario, &plan.secret_sets);
+    let secrets = Secrets::of_plan(&scenario, &plan);
     let rows = (rows, numbering.clone());
     let text = &scenario.text;
     let mut journal = Journal::create(request.runs, info, text, request.durability, rows, secrets)?;

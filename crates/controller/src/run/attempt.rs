@@ -70,7 +70,7 @@ pub fn try_user(
     // The rows go nowhere.
     let (rows_in, rows) = rows_channel();
     let mut pool = Pool::prepare(&plan, &setup, None, &stop, rows_in)?;
-    let secrets = Secrets::of_scenario(request.scenario, &plan.secret_sets);
+    let secrets = Secrets::of_plan(request.scenario, &plan);
     pool.start(zero(false));
     loop {
         let is_over = matches!(pool.receive(POLL), PoolEvent::Finished);

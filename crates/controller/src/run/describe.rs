@@ -54,7 +54,7 @@ impl RunStart<'_> {
             throng: throng.to_owned(),
             status: RunStatus::Running,
             seed: plan.seed,
-            scenario_hash: hex_digest(&scenario.text),
+            scenario_hash: hex_digest(&secrets.recorded(&scenario.text)),
             overrides: scenario
                 .overrides
                 .iter()

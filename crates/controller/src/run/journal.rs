@@ -55,7 +55,8 @@ impl Journal {
         rows: (Receiver<Vec<Measurement>>, Numbering),
         secrets: Secrets,
     ) -> Result<Journal, RecordError> {
-        let dir = RunDir::create_durable(root, &info, scenario, durability)?;
+        let scenario = secrets.recorded(scenario);
+        let dir = RunDir::create_durable(root, &info, &scenario, durability)?;
         Ok(Journal {
             series: dir.series(&info),
             latency: dir.latency(&info)?,
@@ -159,8 +160,8 @@ impl Journal {
                 (".censored", &delta.censored),
                 (".service", &delta.service),
                 (".lag", &delta.lag),
-            ];
                 (".late", &delta.late),
+            ];
             for (suffix, hist) in bases.into_iter().filter(|(_, hist)| !hist.is_empty()) {
                 self.latency
                     .interval(row.start_ns, length_ns, &format!("{name}{suffix}"), hist)?;

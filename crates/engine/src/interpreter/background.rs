@@ -155,10 +155,12 @@ impl<'p> Interpreter<'p> {
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {
-        let user = self.users[self.conns[slot].user].number;
+        let key = self.conns[slot].user;
         if let Some(measure) = self.background_measure(slot) {
+            let users = &self.users;
+            let detail = || users.discreet(key, detail());
             self.recorder
-                .example(now_ns, measure, outcome, user, detail);
+                .example(now_ns, measure, outcome, users[key].number, detail);
         }
     }
 }

@@ -280,9 +280,10 @@ impl Interpreter<'_> {
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {
-        let (user, measure) = (self.users[key].number, self.plan.faults);
+        let (users, measure) = (&self.users, self.plan.faults);
+        let detail = || users.discreet(key, detail());
         self.recorder
-            .example(now_ns, measure, outcome, user, detail);
+            .example(now_ns, measure, outcome, users[key].number, detail);
         self.recorder.check(measure, outcome);
     }
 

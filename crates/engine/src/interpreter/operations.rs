@@ -137,9 +137,10 @@ impl Interpreter<'_> {
         detail: impl FnOnce() -> String,
     ) {
         let measure = self.users.op(key).and_then(Op::measure);
-        let (measure, user) = (measure.unwrap_or(builtin::CONNECT), self.users[key].number);
+        let (measure, users) = (measure.unwrap_or(builtin::CONNECT), &self.users);
+        let detail = || users.discreet(key, detail());
         self.recorder
-            .example(now_ns, measure, outcome, user, detail);
+            .example(now_ns, measure, outcome, users[key].number, detail);
     }
 
     /// Counts a step that cannot be done, outside of any operation.
@@ -150,9 +151,10 @@ impl Interpreter<'_> {
         measure: MeasureId,
         detail: impl FnOnce() -> String,
     ) {
-        let user = self.users[key].number;
+        let users = &self.users;
+        let detail = || users.discreet(key, detail());
         self.recorder
-            .example(now_ns, measure, Outcome::Step, user, detail);
+            .example(now_ns, measure, Outcome::Step, users[key].number, detail);
         self.recorder.check(measure, Outcome::Step);
     }
 
@@ -204,7 +206,8 @@ impl Interpreter<'_> {
         self.recorder
             .example(now_ns, measure, Outcome::Check, user, || {
                 let why = condition.explain(&mut self.users.scope(now_ns, key), names);
-                format!("{why}; received {}", received.shown(read))
+                let text = format!("{why}; received {}", received.shown(read));
+                self.users.discreet(key, text)
             });
     }
 

@@ -147,7 +147,8 @@ impl Interpreter<'_> {
                     let (user, names) =
                         (self.users[key].number, &self.users.session(key).slot_names);
                     self.recorder.example(now_ns, *measure, outcome, user, || {
-                        condition.explain(&mut self.users.scope(now_ns, key), names)
+                        let why = condition.explain(&mut self.users.scope(now_ns, key), names);
+                        self.users.discreet(key, why)
                     });
                 }
                 self.recorder.check(*measure, outcome);

@@ -156,7 +156,8 @@ impl<'p> Interpreter<'p> {
             bytes_in: 0,
             ..user.row(measure)
         };
-        let number = user.number;
+        let (number, users) = (user.number, &self.users);
+        let detail = || users.discreet(key, detail());
         self.recorder
             .example(now_ns, measure, row.outcome, number, detail);
         self.recorder.happened(row);
@@ -331,7 +332,7 @@ impl<'p> Interpreter<'p> {
         detail: impl FnOnce() -> String,
     ) {
         self.record_rejoin(now_ns, slot, place, outcome);
-        let user = self.users[self.conns[slot].user].number;
+        let key = self.conns[slot].user;
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };
@@ -344,8 +345,10 @@ impl<'p> Interpreter<'p> {
         }
         let pc = topic.pc;
         if let Some((measure, _)) = self.rejoin_op(slot, pc) {
+            let users = &self.users;
+            let detail = || users.discreet(key, detail());
             self.recorder
-                .example(now_ns, measure, outcome, user, detail);
+                .example(now_ns, measure, outcome, users[key].number, detail);
         }
     }
 

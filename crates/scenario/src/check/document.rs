@@ -45,7 +45,7 @@ impl Checker<'_> {
         if let Some(node) = fields.get("regions").filter(|node| !node.is_null()) {
             self.regions(node);
         }
-        let sessions = fields
+        let mut sessions = fields
             .get("sessions")
             .map_or_else(Vec::new, |node| self.sessions(node));
         self.name_measures_by_tags();
@@ -61,7 +61,7 @@ impl Checker<'_> {
         self.unused_params();
         let planned = phases.iter().map(Phase::users_planned).sum::<f64>();
         let data = self.finish_data(planned + singles.len() as f64);
-        let (secret_sets, cookie_sets) = self.finish_secrets();
+        let (secret_sets, cookie_sets) = self.finish_secrets(&mut sessions);
         Some(Plan {
             name,
             seed,
@@ -224,6 +224,7 @@ impl Checker<'_> {
             Some(entries) => {
                 for entry in entries {
                     if let Some(word) = self.word(&entry.value, "a single value") {
+                        self.note_setting(&entry.value, &word.text);
                         args.push((entry.key.clone(), word.text));
                         places.push((&entry.key_place, word.place));
                     }

@@ -4,9 +4,10 @@
 //! stands as it is written, and `--set` without the values noted here: those that reach a header, cookie or
 //! credential, by whatever variables they pass, and those that are named like a secret.
 
-use super::Checker;
+use super::{Checker, index};
 use document::node::Node;
-use plan::is_secret_header;
+use plan::secret::password_of;
+use plan::{Session, is_secret_header};
 
 /// Names of parameters whose values are secret wherever they are used.
 const NAMES: &[&str] = &[
@@ -34,15 +35,23 @@ pub(super) struct Secrets {
 impl Checker<'_> {
     /// What stands here is secret. One that stands in the text is warned of, for the record keeps the text.
     pub(super) fn note_secret(&mut self, node: &Node) {
+        self.note(node, "this secret is stored in the run directory");
+    }
+
+    /// A setting of a built-in system, which came out as `value`: secret if it is an address with a password. The record
+    /// leaves the password out.
+    pub(super) fn note_setting(&mut self, node: &Node, value: &str) {
+        if password_of(value).is_some() {
+            self.note(node, "whoever reads the scenario reads this password");
+        }
+    }
+
+    fn note(&mut self, node: &Node, warning: &str) {
         let text = node.text().unwrap_or_default();
         self.secrets.sets.extend(node.place.set);
         if !text.contains("${") && node.place.set.is_none() && !text.is_empty() {
             self.diagnostics
-                .warning(
-                    "plain-secret",
-                    &node.place,
-                    "this secret is stored in the run directory",
-                )
+                .warning("plain-secret", &node.place, warning)
                 .label("in the scenario's text")
                 .hint("write \"${env('NAME')}\" and set the environment variable");
         }
@@ -69,27 +78,34 @@ impl Checker<'_> {
             .push((name.to_owned(), text.to_owned()));
     }
 
-    /// The overrides that hold secrets, by their place in the list; and those of them that reach cookies only.
-    pub(super) fn finish_secrets(&mut self) -> (Vec<usize>, Vec<usize>) {
+    /// The overrides that hold secrets, by their place in the list; and those of them that reach cookies only. Sessions
+    /// get to know which of their variables hold secrets.
+    pub(super) fn finish_secrets(&mut self, sessions: &mut [Session]) -> (Vec<usize>, Vec<usize>) {
         let Secrets {
             mut sets,
             texts,
             variables,
         } = std::mem::take(&mut self.secrets);
-        let reaching = |wanted: bool| {
+        let closure = |wanted: bool| {
             let texts = texts.iter().filter(|(_, is_cookie)| *is_cookie == wanted);
-            self.reaching(texts.map(|(text, _)| text.clone()).collect(), &variables)
+            with_variables(texts.map(|(text, _)| text.clone()).collect(), &variables)
         };
-        sets.extend(reaching(false));
+        let (others, of_cookies) = (closure(false), closure(true));
+        for session in sessions {
+            let names = session.slot_names.iter().enumerate();
+            let secret = names.filter(|(_, name)| {
+                let mut texts = others.iter().chain(&of_cookies);
+                is_secret_name(name) || texts.any(|text| uses(text, name))
+            });
+            session.secret_slots = secret.map(|(at, _)| index(at)).collect();
+        }
+        sets.extend(self.reaching(&others));
         let overrides = self.settings.overrides.iter().enumerate();
         sets.extend(overrides.filter_map(|(at, (key, _))| {
             let name = key.rsplit('.').next().unwrap_or(key);
-            NAMES
-                .iter()
-                .any(|secret| name.eq_ignore_ascii_case(secret))
-                .then_some(at)
+            is_secret_name(name).then_some(at)
         }));
-        let mut cookies = reaching(true);
+        let mut cookies = self.reaching(&of_cookies);
         cookies.retain(|at| !sets.contains(at));
         sets.extend(&cookies);
         sets.sort_unstable();
@@ -97,19 +113,28 @@ impl Checker<'_> {
         (sets, cookies)
     }
 
-    /// The overrides of parameters that reach these texts, by whatever variables.
-    fn reaching(&self, mut texts: Vec<String>, variables: &[(String, String)]) -> Vec<usize> {
-        let mut variables: Vec<&(String, String)> = variables.iter().collect();
-        let mut at = 0;
-        while let Some(text) = texts.get(at).cloned() {
-            let used = variables.extract_if(.., |(name, _)| uses(&text, name));
-            texts.extend(used.map(|(_, text)| text.clone()));
-            at += 1;
-        }
+    /// The overrides of parameters that these texts use.
+    fn reaching(&self, texts: &[String]) -> Vec<usize> {
         let params = self.params.iter();
         let used = params.filter(|param| texts.iter().any(|text| uses(text, &param.name)));
         used.filter_map(|param| param.place.set).collect()
     }
+}
+
+fn is_secret_name(name: &str) -> bool {
+    NAMES.iter().any(|secret| name.eq_ignore_ascii_case(secret))
+}
+
+/// These texts, and those of the variables that reach them.
+fn with_variables(mut texts: Vec<String>, variables: &[(String, String)]) -> Vec<String> {
+    let mut variables: Vec<&(String, String)> = variables.iter().collect();
+    let mut at = 0;
+    while let Some(text) = texts.get(at).cloned() {
+        let used = variables.extract_if(.., |(name, _)| uses(&text, name));
+        texts.extend(used.map(|(_, text)| text.clone()));
+        at += 1;
+    }
+    texts
 }
 
 /// True if the name occurs in an expression of the text.

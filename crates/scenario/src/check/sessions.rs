@@ -54,6 +54,7 @@ impl Checker<'_> {
             slots_count: super::index(program.slot_names.len()),
             registers_count: program.registers_count(),
             slot_names: program.slot_names,
+            secret_slots: Vec::new(),
             visits: program.visits,
             transactions: program.transactions,
             ops: program.ops,

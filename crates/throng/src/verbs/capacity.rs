@@ -237,7 +237,7 @@ fn new_search(args: &CapacityArgs) -> Result<Search, Failure> {
     let file = args.file.as_deref().unwrap_or("-");
     let text = source::scenario(file, Leniency::Strict)?;
     let Compiled { plan, .. } = source::compile(&text, &args.sets.sets)?;
-    source::no_secrets(&plan, &args.sets.sets)?;
+    source::no_secrets(&plan, &args.sets.sets, args.sets.sets.len())?;
     let (setting, course) = match &args.over {
         Some((key, list)) => {
             let time_max = args.time_limit.unwrap_or(TIME_MAX);

@@ -1,8 +1,9 @@
 //! A secret is planted in every kind of run, and looked for in all that the run leaves and prints.
 
+use std::io::{Read, Write};
 use std::process::Command;
 
-use crate::support::{Ended, Served, Space, holding, throng};
+use crate::support::{Ended, Served, Space, holding, server, throng};
 
 const SECRET: &str = "hush-4711-hush";
 
@@ -96,6 +97,102 @@ fn secret_headers_of_a_bare_url_are_nowhere() {
     }
 }
 
+/// What an answer gave a user, or a row of data, is hidden in what is kept of errors: in excerpts of answers, values of
+/// variables, and the base64 that the server sends back.
+#[test]
+fn secrets_of_answers_and_data_are_nowhere() {
+    let address = server(|mut stream| {
+        loop {
+            let mut head = Vec::new();
+            let mut byte = [0];
+            while !head.ends_with(b"\r\n\r\n") {
+                stream.read_exact(&mut byte)?;
+                head.push(byte[0]);
+            }
+            let head = String::from_utf8_lossy(&head).to_lowercase();
+            let sent = head.lines().find(|line| line.starts_with("x-own: "));
+            let body = match head.starts_with("get /login") {
+                true => format!("{{\"token\":\"{SECRET}\"}}"),
+                false => format!("{}{}", "no ".repeat(60), sent.unwrap_or_default()),
+            };
+            let length = body.len();
+            let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{body}");
+            stream.write_all(answer.as_bytes())?;
+        }
+    });
+    let (space, elsewhere) = (Space::new(), Space::new());
+    let rows = elsewhere.file("users.csv", &format!("login,code\nann,{SECRET}-too\n"));
+    let text = format!(
+        "
+target: http://{address}
+data: {{ users: {{ file: '{}' }} }}
+sessions:
+  visitor:
+    - feed: users
+    - {{ get: /login, as: login, save: {{ grant: /token }}, check: [ 'grant == \"\"' ] }}
+    - get: /page
+      as: page
+      headers: {{ authorization: 'Bearer ${{grant}}', x-own: '${{grant}}' }}
+      save: {{ body: body }}
+      check: [ 'body == grant' ]
+    - check: 'code == \"\"'
+    - {{ get: /basic, as: basic, auth: {{ basic: {{ user: '${{login}}', password: '${{code}}' }} }}, check: [ 'code == login' ] }}
+arrivals: [ {{ constant: 20/s, for: 500ms }} ]
+",
+        rows.display()
+    );
+    for workers in ["0", "2"] {
+        let mut run = space.run_text(&text, &["--workers", workers]);
+        let ended = leaves_nothing(&mut run, &space, &[1]);
+        assert!(!ended.out.is_empty());
+    }
+    let events = holding(&space.path("runs"), "(secret)");
+    assert!(
+        events.iter().any(|file| file.ends_with("events.jsonl")),
+        "{events:?}"
+    );
+}
+
+/// The address of a store has a password, in the text or by an override: nobody can use that store, which is said without.
+#[test]
+fn passwords_of_stores_are_nowhere() {
+    let rest = "sessions: { a: [ { get: / } ] }\narrivals: [ { constant: 1/s, for: 1s } ]\n";
+    let url = format!("postgres://me:{SECRET}@127.0.0.1:1/db");
+    let space = Space::new();
+    let text = format!("target: {{ queue: {{ connections: 2 }} }}\n{rest}");
+    let mut run = space.run_text(&text, &["--set", &format!("target.queue.store={url}")]);
+    leaves_nothing(&mut run, &space, &[69]);
+    // What is in the text stays there; it is warned of.
+    let (space, elsewhere) = (Space::new(), Space::new());
+    let text = format!("target: {{ queue: {{ store: '{url}' }} }}\n{rest}");
+    let file = elsewhere.file("scenario.yaml", &text);
+    let mut check = throng(["check"]);
+    let ended = Ended::of(check.arg(&file)).with(0);
+    ended.stderr_contains("plain-secret");
+    ended.stderr_contains("whoever reads the scenario reads this password");
+    let mut run = throng(["run", "--quiet", "--runs"]);
+    run.arg(space.path("runs")).arg(&file);
+    leaves_nothing(&mut run, &space, &[69]);
+}
+
+/// What a search sets is in its file, cookies too.
+#[test]
+fn searches_refuse_cookies_that_are_set() {
+    let space = Space::new();
+    let text = "
+target: http://127.0.0.1:1/
+params: { sid: none }
+sessions: { a: [ { get: /, as: page, cookies: { sid: '${sid}' } } ] }
+arrivals: [ { constant: 10/s, for: 1s } ]
+thresholds: [ 'p99(page) < 1s' ]
+";
+    let scenario = space.file("scenario.yaml", text);
+    let mut search = throng(["capacity", "--from", "10/s", "--set", &set("sid"), "--runs"]);
+    search.arg(space.path("runs")).arg(scenario);
+    let ended = leaves_nothing(&mut search, &space, &[65]);
+    ended.stderr_contains("\"sid\" sets a secret, which would be stored in a file");
+}
+
 /// Searches and experiments keep what they set: they take secrets from the environment.
 #[test]
 fn secrets_of_the_environment_are_nowhere() {
@@ -127,6 +224,14 @@ fn secrets_of_the_environment_are_nowhere() {
         "10ms",
     ]);
     leaves_nothing(search.arg(&scenario), &space, &[0, 1, 2]);
+    let closed = text.replace(
+        "constant: 20/s, for: 500ms",
+        "users: '${crowd}', for: 500ms",
+    );
+    let closed = space.file("closed.yaml", &format!("params: {{ crowd: 1 }}\n{closed}"));
+    let mut sweep = here("capacity");
+    sweep.args(["--over", "crowd=1,2", "--repeat", "1", "--pause", "10ms"]);
+    leaves_nothing(sweep.arg(&closed), &space, &[0, 1, 2]);
     let experiment = "scenario: scenario.yaml\ndesign: 2^k\nfactors: { rate: { set: arrivals.0.constant, \
                       levels: [ 10/s, 20/s ] } }\nresponses: [ p99(again) ]\n";
     let experiment = space.file("experiment.yaml", experiment);

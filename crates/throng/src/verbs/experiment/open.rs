@@ -157,7 +157,7 @@ impl Opened {
                     "each is valid on its own; change one of them",
                 ));
             };
-            source::no_secrets(&plan, &overrides)?;
+            source::no_secrets(&plan, &overrides, self.experiment.sets.len())?;
             self.check_responses(&plan)?;
             self.check_compared(&plan)?;
             self.inputs.extend(inputs.digests());
