@@ -145,3 +145,6 @@ impl Pace {
         self.since_ns = last.done_ns;
     }
 }
+
+#[cfg(test)]
+mod tests;
