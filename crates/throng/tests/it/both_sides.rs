@@ -3,6 +3,9 @@
 //! it then answers some too late, drops connections, refuses, reads slowly, and loses and repeats
 //! messages.
 
+mod conns;
+mod deflated;
+mod http2;
 mod ledger;
 mod messages;
 mod requests;
@@ -29,6 +32,76 @@ const TRANSPORTS: &[&str] = &[
     "socketio",
 ];
 
+/// What carries the transports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Plain,
+    /// TLS: https and wss.
+    Secure,
+    /// A connection for each user.
+    Http2,
+    /// Connections that all users of a loop share.
+    SharedHttp2,
+    /// permessage-deflate, with one context for all messages of a connection.
+    Compressed,
+}
+
+impl Way {
+    /// The transports that it carries.
+    fn transports(self) -> &'static [&'static str] {
+        match self {
+            Way::Plain => TRANSPORTS,
+            Way::Secure => &[
+                "http",
+                "sse",
+                "poll",
+                "ws",
+                "phoenix",
+                "actioncable",
+                "socketio",
+            ],
+            Way::Http2 | Way::SharedHttp2 => &["http", "sse", "poll"],
+            Way::Compressed => &["ws", "phoenix", "actioncable", "socketio"],
+        }
+    }
+
+    fn is_http2(self) -> bool {
+        matches!(self, Way::Http2 | Way::SharedHttp2)
+    }
+
+    /// The outcome of a request that the server does not answer any more.
+    fn closed(self) -> &'static str {
+        match self.is_http2() {
+            true => "http2-internal-error",
+            false => "closed",
+        }
+    }
+
+    fn options(self) -> &'static str {
+        match self {
+            Way::Plain | Way::Compressed => "",
+            Way::Secure => ", tls: { verify: false }",
+            Way::Http2 => ", http: 2",
+            Way::SharedHttp2 => ", http: 2, http_connections: shared, loops: 1",
+        }
+    }
+
+    /// The steps of users over it.
+    fn steps(self, name: &str) -> String {
+        let steps = steps(name);
+        match self {
+            Way::Secure => steps
+                .replace("http://", "https://")
+                .replace("ws://", "wss://"),
+            Way::Compressed => {
+                let path = "path: \"ws://ADDRESS/\"";
+                steps.replace(path, &format!("{path}, compress: shared"))
+            }
+            _ => steps,
+        }
+    }
+}
+
 /// What a user of a transport does: `ADDRESS` is its server. Only what an overloaded server never answers has
 /// little time (`LATE`), so that the speed of the machine does not matter.
 fn steps(name: &str) -> String {
@@ -46,7 +119,7 @@ fn steps(name: &str) -> String {
                    { expect: { when: { /done: true } } }, { close: } ]"
             .to_owned(),
         "ws" => talk(
-            "{ ws: \"ws://ADDRESS/\", as: ws.open }",
+            "{ ws: { path: \"ws://ADDRESS/\", as: ws.open } }",
             "{ send: { do: VERB }, reply: { when: { /of: VERB }, within: TIME }, as: ws }",
             "{ send: { do: pad, pad: PAD }, as: ws.pad }",
         ),
@@ -162,43 +235,82 @@ fn talk(open: &str, say: &str, pad: &str) -> String {
 
 #[test]
 fn both_sides_count_the_same_at_a_light_load() {
-    let totals = both_sides_agree(Load::Light, 4, 10, 20);
-    assert!(totals.answered > 100, "{totals:?}");
-    let faults = [
-        totals.late,
-        totals.closed,
-        totals.refused,
-        totals.skipped,
-        totals.doubled,
-    ];
-    assert_eq!(faults, [0; 5]);
+    for way in [
+        Way::Plain,
+        Way::Secure,
+        Way::Http2,
+        Way::SharedHttp2,
+        Way::Compressed,
+    ] {
+        let totals = both_sides_agree(way, Load::Light, (4, 10, 20));
+        assert!(totals.answered > 30, "{way:?}: {totals:?}");
+        assert_eq!(faults(&totals), [0; 5], "{way:?}");
+    }
 }
 
 #[test]
 fn both_sides_count_the_same_when_the_server_is_overloaded() {
-    let totals = both_sides_agree(Load::Over, 6, 60, 64_000);
-    let faults = [
+    let totals = both_sides_agree(Way::Plain, Load::Over, (6, 60, 64_000));
+    assert!(faults(&totals).iter().all(|&count| count > 0), "{totals:?}");
+}
+
+#[test]
+fn both_sides_count_the_same_when_the_server_is_overloaded_over_tls() {
+    let totals = both_sides_agree(Way::Secure, Load::Over, (6, 60, 64_000));
+    assert!(faults(&totals).iter().all(|&count| count > 0), "{totals:?}");
+}
+
+#[test]
+fn both_sides_count_the_same_when_the_server_is_overloaded_over_http_2() {
+    for way in [Way::Http2, Way::SharedHttp2] {
+        let totals = both_sides_agree(way, Load::Over, (6, 0, 0));
+        assert!(
+            faults(&totals).iter().all(|&count| count > 0),
+            "{way:?}: {totals:?}"
+        );
+    }
+}
+
+#[test]
+fn both_sides_count_the_same_when_the_server_is_overloaded_and_messages_are_compressed() {
+    let totals = both_sides_agree(Way::Compressed, Load::Over, (6, 60, 64_000));
+    // Messages are not refused.
+    let [late, closed, _, skipped, doubled] = faults(&totals);
+    assert!(
+        [late, closed, skipped, doubled]
+            .iter()
+            .all(|&count| count > 0),
+        "{totals:?}"
+    );
+}
+
+fn faults(totals: &Counts) -> [u64; 5] {
+    [
         totals.late,
         totals.closed,
         totals.refused,
         totals.skipped,
         totals.doubled,
-    ];
-    assert!(faults.iter().all(|&count| count > 0), "{totals:?}");
+    ]
 }
 
 /// Runs this number of users of each transport, each of whom sends `pads` messages that want no answer,
 /// each with `pad_bytes`; then compares all counts. What the servers counted together.
 #[track_caller]
-fn both_sides_agree(load: Load, users: usize, pads: usize, pad_bytes: usize) -> Counts {
-    let ledgers: Vec<_> = TRANSPORTS.iter().map(|_| Ledger::new(load)).collect();
-    let addresses: Vec<_> = TRANSPORTS
+fn both_sides_agree(
+    way: Way,
+    load: Load,
+    (users, pads, pad_bytes): (usize, usize, usize),
+) -> Counts {
+    let names = way.transports();
+    let ledgers: Vec<_> = names.iter().map(|_| Ledger::new(load)).collect();
+    let addresses: Vec<_> = names
         .iter()
         .zip(&ledgers)
-        .map(|(name, ledger)| serve(name, ledger))
+        .map(|(name, ledger)| serve(name, way, ledger))
         .collect();
     let space = Space::new();
-    let text = scenario(&addresses, users)
+    let text = scenario(way, &addresses, users)
         .replace("PADS", &pads.to_string())
         .replace("PAD", &"p".repeat(pad_bytes))
         .replace("LATE", if load == Load::Over { "2s" } else { "20s" });
@@ -206,40 +318,43 @@ fn both_sides_agree(load: Load, users: usize, pads: usize, pad_bytes: usize) -> 
     let ours = Ours::read(&space.only());
     let mut totals = Counts::default();
     let (mut closed, mut closed_by_server) = (ours.retried, 0);
-    for (name, ledger) in TRANSPORTS.iter().zip(&ledgers) {
-        let (mut counts, mut theirs) = (ours.counts(name), ledger.counts());
+    for (name, ledger) in names.iter().zip(&ledgers) {
+        let (mut counts, mut theirs) = (ours.counts(name, way), ledger.counts());
         totals.add(&theirs);
-        if ["http", "poll"].contains(name) {
+        if ["http", "poll"].contains(name) && !way.is_http2() {
             // Most of these are sent again.
             closed += std::mem::take(&mut counts.closed);
             closed_by_server += std::mem::take(&mut theirs.closed);
         }
-        assert_eq!(counts, theirs, "{name}: ours, and the server's");
+        assert_eq!(counts, theirs, "{name}, {way:?}: ours, and the server's");
     }
     assert_eq!(closed, closed_by_server, "requests that met a close");
     assert_eq!(ours.unmatched, 0, "messages that nobody waited for");
     totals
 }
 
-fn serve(name: &'static str, ledger: &Ledger) -> SocketAddr {
+fn serve(name: &'static str, way: Way, ledger: &Ledger) -> SocketAddr {
+    let secure = way == Way::Secure;
     match name {
-        "http" => requests::http(ledger),
-        "sse" => requests::event_streams(ledger),
-        "poll" => requests::polls(ledger),
-        _ => messages::serve(name, ledger),
+        _ if way.is_http2() => http2::serve(name, ledger),
+        "http" => requests::http(ledger, secure),
+        "sse" => requests::event_streams(ledger, secure),
+        "poll" => requests::polls(ledger, secure),
+        _ => messages::serve(name, way, ledger),
     }
 }
 
-fn scenario(addresses: &[SocketAddr], users: usize) -> String {
+fn scenario(way: Way, addresses: &[SocketAddr], users: usize) -> String {
+    let (names, options) = (way.transports(), way.options());
     let mut text = format!(
         "
 target: http://{}
-options: {{ timeout: 20s }}
+options: {{ timeout: 20s{options} }}
 messages:
 ",
         addresses[0]
     );
-    for name in TRANSPORTS {
+    for name in names {
         writeln!(
             text,
             "  {name}.said: {{ when: {{ /by: {name} }}, seq: /seq }}"
@@ -247,12 +362,12 @@ messages:
         .unwrap();
     }
     text += "sessions:\n";
-    for (name, address) in TRANSPORTS.iter().zip(addresses) {
-        let steps = steps(name).replace("ADDRESS", &address.to_string());
+    for (name, address) in names.iter().zip(addresses) {
+        let steps = way.steps(name).replace("ADDRESS", &address.to_string());
         writeln!(text, "  {name}: {steps}").unwrap();
     }
     text += "arrivals:\n  - { hold: 60s, until: done }\n";
-    for name in TRANSPORTS {
+    for name in names {
         for _ in 0..users {
             writeln!(text, "  - {{ at: 1ms, session: {name} }}").unwrap();
         }
@@ -304,7 +419,7 @@ impl Ours {
     }
 
     /// What a server of this transport should have counted.
-    fn counts(&self, name: &str) -> Counts {
+    fn counts(&self, name: &str, way: Way) -> Counts {
         let of = |part: &str, outcome: &'static str| {
             let measure = format!("{name}{part}");
             self.rows.get(&(measure, outcome)).copied().unwrap_or(0)
@@ -324,7 +439,7 @@ impl Ours {
                 .unwrap_or(0),
             _ => 0,
         };
-        let kinds = ["ok", "timeout", "closed", "status"];
+        let kinds = ["ok", "timeout", way.closed(), "status"];
         let [answered, late, closed, refused] = kinds.map(|kind| of("", kind) + again(kind));
         Counts {
             connections: self.connections.get(name).copied().unwrap_or(0),

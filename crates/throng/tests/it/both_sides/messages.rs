@@ -1,27 +1,33 @@
 //! Servers of messages: WebSocket, plain TCP, and the protocols of channels.
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use tungstenite::{Message, WebSocket};
 
+use super::Way;
+use super::conns::{Conn, close, listen};
+use super::deflated::Deflated;
 use super::ledger::{Ledger, Load, Sent};
-use super::requests::close;
 use super::talks::{Heard, Talk};
-use crate::support::{pass, server, websocket};
+use crate::support::pass;
 
 /// How long an overloaded server does not read.
 const DEAF: Duration = Duration::from_millis(200);
 
 /// Serves a transport.
-pub(super) fn serve(name: &'static str, ledger: &Ledger) -> SocketAddr {
+pub(super) fn serve(name: &'static str, way: Way, ledger: &Ledger) -> SocketAddr {
     let ledger = ledger.clone();
-    server(move |stream| {
+    listen(way == Way::Secure, move |stream| {
         let place = ledger.connected();
-        let mut wire = match name {
-            "tcp" => Wire::Lines(BufReader::new(stream)),
-            _ => Wire::Frames(Box::new(websocket(stream)?)),
+        let mut wire = match (name, way) {
+            ("tcp", _) => Wire::Lines(BufReader::new(stream)),
+            (_, Way::Compressed) => Wire::Deflated(Deflated::accept(stream)?),
+            _ => {
+                let socket = tungstenite::accept(stream);
+                Wire::Frames(socket.map_err(|error| io::Error::other(error.to_string()))?)
+            }
         };
         converse(&Talk::new(name), &mut wire, place, &ledger)
     })
@@ -29,7 +35,7 @@ pub(super) fn serve(name: &'static str, ledger: &Ledger) -> SocketAddr {
 
 /// Answers what wants an answer. Overloaded, it leaves the third message of each connection without one,
 /// closes one connection in five at its second message, and does not read for a while.
-fn converse(talk: &Talk, wire: &mut Wire, place: u64, ledger: &Ledger) -> io::Result<()> {
+fn converse(talk: &Talk, wire: &mut Wire<'_>, place: u64, ledger: &Ledger) -> io::Result<()> {
     if let Some(greeting) = talk.greeting() {
         wire.write(greeting)?;
     }
@@ -72,12 +78,13 @@ fn converse(talk: &Talk, wire: &mut Wire, place: u64, ledger: &Ledger) -> io::Re
 }
 
 /// Texts over a connection.
-enum Wire {
-    Frames(Box<WebSocket<TcpStream>>),
-    Lines(BufReader<TcpStream>),
+enum Wire<'a> {
+    Frames(WebSocket<&'a mut dyn Conn>),
+    Deflated(Deflated<'a>),
+    Lines(BufReader<&'a mut dyn Conn>),
 }
 
-impl Wire {
+impl Wire<'_> {
     /// The next text; `None`: the client has left.
     fn read(&mut self) -> io::Result<Option<String>> {
         match self {
@@ -88,6 +95,7 @@ impl Wire {
                     Err(_) => return Ok(None),
                 }
             },
+            Wire::Deflated(socket) => socket.read(),
             Wire::Lines(lines) => {
                 let mut line = String::new();
                 let len = lines.read_line(&mut line)?;
@@ -102,14 +110,16 @@ impl Wire {
                 let sent = socket.send(Message::text(text));
                 sent.map_err(|error| io::Error::other(error.to_string()))
             }
+            Wire::Deflated(socket) => socket.write(text),
             Wire::Lines(lines) => lines.get_mut().write_all(format!("{text}\n").as_bytes()),
         }
     }
 
     fn close(&mut self) -> io::Result<()> {
         match self {
-            Wire::Frames(socket) => close(socket.get_mut()),
-            Wire::Lines(lines) => close(lines.get_mut()),
+            Wire::Frames(socket) => close(*socket.get_mut()),
+            Wire::Deflated(socket) => close(socket.stream()),
+            Wire::Lines(lines) => close(*lines.get_mut()),
         }
     }
 }
