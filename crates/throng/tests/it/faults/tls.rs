@@ -79,6 +79,40 @@ fn a_connection_cut_within_tls_is_a_failed_request() {
     );
 }
 
+/// A server ends an idle connection when the next request is on its way, properly or not: the request is sent again, and
+/// nobody is to blame.
+#[test]
+fn a_request_that_meets_the_end_of_an_idle_connection_within_tls_is_sent_again() {
+    for closes in [true, false] {
+        let tls = Tls::server(move |stream| {
+            read_head(stream)?;
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")?;
+            stream.flush()?;
+            read_head(stream)?;
+            if closes {
+                stream.conn.send_close_notify();
+            }
+            stream.flush()
+        });
+        let space = Space::new();
+        let text = format!(
+            "target: {{ url: \"https://{}/\", tls: {{ verify: false }} }}\n\
+             sessions: {{ a: [ {{ get: /, as: page }}, {{ get: /, as: page }} ] }}\n\
+             arrivals: [ {{ constant: 20/s, for: 1s }} ]\nthresholds: [ errors == 0 ]\n",
+            tls.address
+        );
+        Ended::of(&mut space.run_text(&text, &[])).with(0);
+        let summary = space.summary();
+        let page = summary.measures.iter().find(|m| m.name == "page").unwrap();
+        assert_eq!((page.count, page.errors), (40, 0));
+        let series = space.only().series().unwrap();
+        assert_eq!(
+            series.iter().map(|row| row.requests_retried).sum::<u64>(),
+            20
+        );
+    }
+}
+
 /// A server that wants a certificate of an authority, and a scenario in a folder with what its users have: `tls` says
 /// what they present. The files are relative to the scenario, not to where the program runs.
 fn with_certificates(tls: &str) -> (Space, Tls, std::process::Command) {
