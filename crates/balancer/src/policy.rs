@@ -1,7 +1,7 @@
 //! Policies: each a function of the fleet, the request, its own state and a stream of random draws.
 //!
 //! None of them has a clock or a socket, so that the balancer and the simulator run the same code. Adding one takes a
-//! file here and a line in the table `KINDS`.
+//! file here, its module and a line in the list of `kinds!`: the command line, the simulator and all tests go by that.
 
 mod least_connections;
 mod maglev;
@@ -59,104 +59,116 @@ pub trait Policy: std::fmt::Debug + Send {
     fn probed(&mut self, _at: usize, _probe: Probe, _now_ns: u64) {}
 }
 
-/// A policy by its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Kind {
-    /// [`Random`].
-    Random,
-    /// [`RoundRobin`].
-    RoundRobin,
-    /// [`WeightedRoundRobin`].
-    WeightedRoundRobin,
-    /// [`LeastConnections`].
-    LeastConnections,
-    /// [`SourceHash`].
-    SourceHash,
-    /// [`TwoChoices`] by requests in flight.
-    TwoChoices,
-    /// [`TwoChoices`] by the peak average of latencies.
-    PeakEwma,
-    /// [`RingHash`].
-    RingHash,
-    /// [`Maglev`].
-    Maglev,
-    /// [`ShortestQueue`].
-    ShortestQueue,
-    /// [`Prequal`].
-    Prequal,
+/// What is known of a policy by itself. Every file of a policy has one.
+struct Row {
+    /// What operators write.
+    name: &'static str,
+    /// What it chooses, for the help.
+    about: &'static str,
+    /// Who described it.
+    source: &'static str,
+    /// Whether it goes by weights that may change every second. Hashing policies do not: clients would move each time.
+    can_learn: bool,
+    /// Makes it in its first state.
+    make: Make,
 }
 
-type Make = fn() -> Box<dyn Policy>;
+/// Makes a policy in its first state.
+pub type Make = fn() -> Box<dyn Policy>;
 
-/// The names that operators write, and how each begins.
-const KINDS: &[(Kind, &str, Make)] = &[
-    (Kind::Random, "random", || Box::new(Random)),
-    (Kind::RoundRobin, "round-robin", || {
-        Box::<RoundRobin>::default()
-    }),
-    (Kind::WeightedRoundRobin, "weighted-round-robin", || {
-        Box::<WeightedRoundRobin>::default()
-    }),
-    (Kind::LeastConnections, "least-connections", || {
-        Box::new(LeastConnections)
-    }),
-    (Kind::SourceHash, "source-hash", || Box::new(SourceHash)),
-    (Kind::TwoChoices, "two-choices", || {
-        Box::new(TwoChoices::new(2, Load::InFlight))
-    }),
-    (Kind::PeakEwma, "peak-ewma", || {
-        Box::new(TwoChoices::new(2, Load::PeakEwma))
-    }),
-    (Kind::RingHash, "ring-hash", || Box::<RingHash>::default()),
-    (Kind::Maglev, "maglev", || Box::<Maglev>::default()),
-    (Kind::ShortestQueue, "shortest-queue", || {
-        Box::new(ShortestQueue)
-    }),
-    (Kind::Prequal, "prequal", || Box::<Prequal>::default()),
-];
+/// Makes [`Kind`] and the table of all rows of a list of variants.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident = $row:path,)*) => {
+        /// A policy by its name.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum Kind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        const KINDS: &[Kind] = &[$(Kind::$kind),*];
+
+        impl Kind {
+            fn row(self) -> &'static Row {
+                match self {
+                    $(Kind::$kind => &$row,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// [`Random`].
+    Random = random::ROW,
+    /// [`RoundRobin`].
+    RoundRobin = round_robin::ROW,
+    /// [`WeightedRoundRobin`].
+    WeightedRoundRobin = round_robin::WEIGHTED,
+    /// [`LeastConnections`].
+    LeastConnections = least_connections::ROW,
+    /// [`SourceHash`].
+    SourceHash = source_hash::ROW,
+    /// [`TwoChoices`] by requests in flight.
+    TwoChoices = two_choices::ROW,
+    /// [`TwoChoices`] by the peak average of latencies.
+    PeakEwma = two_choices::PEAK_EWMA,
+    /// [`RingHash`].
+    RingHash = ring_hash::ROW,
+    /// [`Maglev`].
+    Maglev = maglev::ROW,
+    /// [`ShortestQueue`].
+    ShortestQueue = shortest_queue::ROW,
+    /// [`Prequal`].
+    Prequal = prequal::ROW,
+}
 
 impl Kind {
     /// All of them.
     pub fn all() -> impl Iterator<Item = Kind> {
-        KINDS.iter().map(|(kind, ..)| *kind)
+        KINDS.iter().copied()
     }
 
     /// The policy of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Kind> {
-        let row = KINDS.iter().find(|(_, own, _)| *own == name);
-        row.map(|(kind, ..)| *kind)
+        Kind::all().find(|kind| kind.name() == name)
     }
 
-    fn row(self) -> &'static (Kind, &'static str, Make) {
-        let row = KINDS.iter().find(|(kind, ..)| *kind == self);
-        row.expect("every kind has a row, which a test checks")
-    }
-
-    /// Whether it goes by weights that may change every second. Hashing policies do not: clients would move each time.
+    /// Whether it goes by weights that may change every second.
     #[must_use]
     pub fn can_learn(self) -> bool {
-        matches!(
-            self,
-            Kind::Random
-                | Kind::WeightedRoundRobin
-                | Kind::LeastConnections
-                | Kind::TwoChoices
-                | Kind::PeakEwma
-        )
+        self.row().can_learn
     }
 
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
-        self.row().1
+        self.row().name
+    }
+
+    /// What it chooses, in a few words.
+    #[must_use]
+    pub fn about(self) -> &'static str {
+        self.row().about
+    }
+
+    /// Who described it.
+    #[must_use]
+    pub fn source(self) -> &'static str {
+        self.row().source
+    }
+
+    /// What makes it in its first state.
+    #[must_use]
+    pub fn make(self) -> Make {
+        self.row().make
     }
 
     /// The policy in its first state.
     #[must_use]
     pub fn policy(self) -> Box<dyn Policy> {
-        self.row().2()
+        self.make()()
     }
 }
 
@@ -165,10 +177,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_policy_has_a_name() {
-        assert_eq!(Kind::all().count(), Kind::Prequal as usize + 1);
+    fn every_policy_has_a_name_and_a_source() {
         for kind in Kind::all() {
             assert_eq!(Kind::from_name(kind.name()), Some(kind));
+            assert!(!kind.about().is_empty() && !kind.source().is_empty());
             let _ = kind.policy();
         }
         assert_eq!(Kind::from_name("best"), None);

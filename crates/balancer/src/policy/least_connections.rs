@@ -2,8 +2,16 @@
 
 use stats::rng::Rng;
 
-use super::{Policy, Request};
+use super::{Policy, Request, Row};
 use crate::fleet::Fleet;
+
+pub(super) const ROW: Row = Row {
+    name: "least-connections",
+    about: "Fewest requests in flight for the weight",
+    source: "Linux Virtual Server, Zhang 1998",
+    can_learn: true,
+    make: || Box::new(LeastConnections),
+};
 
 /// Weighted least-connection scheduling of the Linux Virtual Server (W. Zhang 1998): the backend with the least
 /// ratio of requests in flight to weight. Here a connection counts while a request is on it, so an idle user

@@ -2,7 +2,7 @@
 
 use stats::rng::Rng;
 
-use super::{Policy, Request};
+use super::{Policy, Request, Row};
 use crate::fleet::Fleet;
 use crate::hash::mix;
 
@@ -12,6 +12,14 @@ const SIZES: [usize; 3] = [65_537, 655_373, 6_553_621];
 const ENTRIES_EACH: usize = 100;
 /// No backend.
 const NONE: u32 = u32::MAX;
+
+pub(super) const ROW: Row = Row {
+    name: "maglev",
+    about: "By the client: Maglev hashing",
+    source: "Eisenbud and others 2016",
+    can_learn: false,
+    make: || Box::<Maglev>::default(),
+};
 
 /// A table in which the backends take turns, each going through the entries in an order of its own
 /// (Eisenbud and others, "Maglev: a fast and reliable software network load balancer", NSDI 2016, §3.4). A backend with
@@ -36,19 +44,19 @@ impl Maglev {
         let size = SIZES.into_iter().find(|size| *size >= wanted);
         let size = size.unwrap_or(SIZES[SIZES.len() - 1]);
         self.table.resize(size, NONE);
-        let mut rows: Vec<Row> = up.iter().map(|at| Row::new(fleet, *at, size)).collect();
+        let mut ways: Vec<Way> = up.iter().map(|at| Way::new(fleet, *at, size)).collect();
         let mut left = size;
         loop {
-            for row in &mut rows {
-                row.due += fleet.weight(row.at) / greatest;
-                if row.due < 1.0 {
+            for way in &mut ways {
+                way.due += fleet.weight(way.at) / greatest;
+                if way.due < 1.0 {
                     continue;
                 }
-                row.due -= 1.0;
-                while self.table[row.next] != NONE {
-                    row.next = (row.next + row.skip) % size;
+                way.due -= 1.0;
+                while self.table[way.next] != NONE {
+                    way.next = (way.next + way.skip) % size;
                 }
-                self.table[row.next] = row.at as u32;
+                self.table[way.next] = way.at as u32;
                 left -= 1;
                 if left == 0 {
                     return;
@@ -59,7 +67,7 @@ impl Maglev {
 }
 
 /// A backend's way through the table.
-struct Row {
+struct Way {
     at: usize,
     next: usize,
     skip: usize,
@@ -67,7 +75,7 @@ struct Row {
     due: f64,
 }
 
-impl Row {
+impl Way {
     fn new(fleet: &Fleet, at: usize, size: usize) -> Self {
         let key = fleet.key(at);
         Self {

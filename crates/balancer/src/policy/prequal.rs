@@ -2,7 +2,7 @@
 
 use stats::rng::Rng;
 
-use super::{Policy, Probe, Request};
+use super::{Policy, Probe, Request, Row};
 use crate::fleet::Fleet;
 
 /// Probes for each request.
@@ -23,6 +23,14 @@ const RESERVE: f64 = 1.0;
 const USES_MAX: f64 = 10.0;
 /// Answers from which that quantile is estimated.
 const SEEN_MAX: usize = 128;
+
+pub(super) const ROW: Row = Row {
+    name: "prequal",
+    about: "By probes of latency and requests in flight; backends answer /load",
+    source: "Wydrowski and others 2024",
+    can_learn: false,
+    make: || Box::<Prequal>::default(),
+};
 
 /// An answer in the pool.
 #[derive(Debug, Clone, Copy)]
@@ -136,7 +144,7 @@ impl Policy for Prequal {
         let pooled = &mut self.pool[place];
         let at = pooled.at;
         // The request itself is in flight from now on.
-        pooled.probe.in_flight += 1;
+        pooled.probe.in_flight = pooled.probe.in_flight.saturating_add(1);
         pooled.uses_left = pooled.uses_left.saturating_sub(1);
         if pooled.uses_left == 0 {
             self.pool.remove(place);

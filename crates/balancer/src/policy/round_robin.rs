@@ -2,10 +2,26 @@
 
 use stats::rng::Rng;
 
-use super::{Policy, Request};
+use super::{Policy, Request, Row};
 use crate::fleet::Fleet;
 
-/// One after the other in their order, whatever their weights.
+pub(super) const ROW: Row = Row {
+    name: "round-robin",
+    about: "In turn",
+    source: "RFC 1794, Brisco 1995",
+    can_learn: false,
+    make: || Box::<RoundRobin>::default(),
+};
+pub(super) const WEIGHTED: Row = Row {
+    name: "weighted-round-robin",
+    about: "In turn, by weight, as nginx does",
+    source: "nginx, 2012",
+    can_learn: true,
+    make: || Box::<WeightedRoundRobin>::default(),
+};
+
+/// One after the other in their order, whatever their weights (T. Brisco, "DNS support for load balancing", RFC 1794,
+/// 1995).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RoundRobin {
     next: usize,

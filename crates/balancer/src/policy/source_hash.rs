@@ -2,9 +2,17 @@
 
 use stats::rng::Rng;
 
-use super::{Policy, Request};
+use super::{Policy, Request, Row};
 use crate::fleet::Fleet;
 use crate::hash::{pair, unit};
+
+pub(super) const ROW: Row = Row {
+    name: "source-hash",
+    about: "By the client: rendezvous hashing",
+    source: "Thaler and Ravishankar 1998",
+    can_learn: false,
+    make: || Box::new(SourceHash),
+};
 
 /// A key of the client's address and each backend, of which the greatest wins: rendezvous hashing (Thaler and
 /// Ravishankar, "Using name-based mappings to increase hit rates", 1998), with weights by `−w / ln(u)` (Schindelhauer

@@ -2,23 +2,43 @@
 
 use stats::rng::Rng;
 
-use super::{Policy, Request};
+use super::{Policy, Request, Row};
 use crate::fleet::Fleet;
 
 /// Most backends that are compared.
 const CHOICES_MAX: usize = 8;
 /// Draws of a choice that may repeat earlier ones, before it goes without.
 const REPEATS_MAX: usize = 16;
+/// Costs by latency that differ by less than this share are equal, and the first draw counts: otherwise the backend whose
+/// latency was observed earlier, and has decayed for longer, would always be preferred, whatever the weights.
+const TIE: f64 = 0.01;
 /// Cost of a backend of which no latency is known though it has requests in flight, in seconds: it is not sent a flood
 /// before its first answer.
 const UNKNOWN_S: f64 = 1e6;
+
+pub(super) const ROW: Row = Row {
+    name: "two-choices",
+    about: "The better of two at random by requests in flight",
+    source: "Mitzenmacher 2001",
+    can_learn: true,
+    make: || Box::new(TwoChoices::new(2, Load::InFlight)),
+};
+pub(super) const PEAK_EWMA: Row = Row {
+    name: "peak-ewma",
+    about: "The better of two at random by latency",
+    source: "Finagle",
+    can_learn: true,
+    make: || Box::new(TwoChoices::new(2, Load::PeakEwma)),
+};
 
 /// What is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Load {
     /// Requests in flight for the weight.
     InFlight,
-    /// The peak average of latencies times the requests in flight with the new one, as in Finagle's `P2CPeakEwma`.
+    /// The peak average of latencies times the requests in flight with the new one, as in Finagle's `P2CPeakEwma`. Those in
+    /// flight count for the weight relative to the mean weight: a backend of twice the weight bears twice as many. The
+    /// latency itself does not, since backends are drawn by their weights already.
     PeakEwma,
 }
 
@@ -46,7 +66,11 @@ impl TwoChoices {
             Load::PeakEwma => {
                 let latency = &fleet.backends()[at].latency;
                 match latency.is_known() {
-                    true => latency.at(now_ns) * (in_flight + 1.0) / fleet.weight(at),
+                    true => {
+                        let mean = fleet.weights() / fleet.up_count().max(1) as f64;
+                        let in_flight = in_flight * mean / fleet.weight(at);
+                        latency.at(now_ns) * (in_flight + 1.0)
+                    }
                     false if in_flight > 0.0 => UNKNOWN_S + in_flight,
                     false => 0.0,
                 }
@@ -58,6 +82,10 @@ impl TwoChoices {
 impl Policy for TwoChoices {
     fn pick(&mut self, fleet: &Fleet, request: &Request, rng: &mut Rng) -> Option<usize> {
         let cost = |at| self.cost(fleet, at, request.now_ns);
+        let tie = match self.load {
+            Load::InFlight => 0.0,
+            Load::PeakEwma => TIE,
+        };
         let first = fleet.draw(rng)?;
         let mut drawn = [first; CHOICES_MAX];
         let mut best = (first, cost(first));
@@ -70,7 +98,7 @@ impl Policy for TwoChoices {
             };
             drawn[count] = other;
             let cost = cost(other);
-            if cost < best.1 {
+            if cost < best.1 * (1.0 - tie) {
                 best = (other, cost);
             }
         }

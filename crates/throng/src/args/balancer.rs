@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use balancer::policy::Kind;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, ValueEnum};
 
 use super::ads::LogFormatArg;
@@ -31,8 +33,8 @@ pub(crate) struct BalancerArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "to")]
     pub(crate) workers: Option<PathBuf>,
     /// How backends are chosen
-    #[arg(long, value_enum, default_value_t = PolicyArg::RoundRobin)]
-    pub(crate) policy: PolicyArg,
+    #[arg(long, value_name = "POLICY", value_parser = policies(), default_value = Kind::RoundRobin.name())]
+    pub(crate) policy: Kind,
     /// Where weights come from
     #[arg(long, value_enum, default_value_t = WeightsArg::Listed)]
     pub(crate) weights: WeightsArg,
@@ -135,31 +137,13 @@ pub(crate) enum WeightsArg {
     Learned,
 }
 
-/// How backends are chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PolicyArg {
-    /// At random, by weight
-    Random,
-    /// In turn
-    RoundRobin,
-    /// In turn, by weight, as nginx does
-    WeightedRoundRobin,
-    /// Fewest requests in flight for the weight
-    LeastConnections,
-    /// By the client: rendezvous hashing
-    SourceHash,
-    /// The better of two at random by requests in flight
-    TwoChoices,
-    /// The better of two at random by latency
-    PeakEwma,
-    /// By the client: consistent hashing with bounded loads
-    RingHash,
-    /// By the client: Maglev hashing
-    Maglev,
-    /// Fewest requests in flight, whatever the weight
-    ShortestQueue,
-    /// By probes of latency and requests in flight; backends answer /load
-    Prequal,
+/// The names of policies, and what each chooses.
+fn policies() -> impl TypedValueParser<Value = Kind> {
+    let values = Kind::all().map(|kind| PossibleValue::new(kind.name()).help(kind.about()));
+    PossibleValuesParser::new(values).try_map(|name| {
+        // Only the names above get here.
+        Kind::from_name(&name).ok_or("the policy is not built into this program")
+    })
 }
 
 /// The name of a header field.

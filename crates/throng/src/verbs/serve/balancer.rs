@@ -4,16 +4,14 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use balancer::fleet::Locality;
-use balancer::policy::Kind;
 use balancer::{
     BackendsError, BalancerError, BalancerOptions, Event, HealthOptions, LearnOptions, LogFormat,
     Source, Timeouts,
 };
-use clap::ValueEnum;
 
 use super::{fleet, listening, server_options, stop};
 use crate::args::ads::LogFormatArg;
-use crate::args::balancer::{BalancerArgs, HealthArgs, PolicyArg, WeightsArg};
+use crate::args::balancer::{BalancerArgs, HealthArgs, WeightsArg};
 use crate::exit::{Exit, Failure};
 
 pub(super) fn balancer(args: &BalancerArgs) -> Result<Exit, Failure> {
@@ -64,7 +62,7 @@ fn options(args: &BalancerArgs) -> Result<BalancerOptions, Failure> {
     };
     let mut options = BalancerOptions::new(source);
     options.server = server_options(options.server, &args.listen, args.threads);
-    options.policy = policy(args.policy)?;
+    options.policy = args.policy;
     options.learn = (args.weights == WeightsArg::Learned).then(LearnOptions::default);
     options.locality = args.region.clone().map(|region| Locality {
         region,
@@ -113,16 +111,6 @@ fn source(to: &[String]) -> Source {
     }
 }
 
-/// The names of arguments are those of policies.
-fn policy(arg: PolicyArg) -> Result<Kind, Failure> {
-    let value = arg.to_possible_value();
-    let kind = value.and_then(|value| Kind::from_name(value.get_name()));
-    kind.ok_or_else(|| {
-        let problem = "the policy is not built into this program".to_owned();
-        Failure::hinted(Exit::Usage, problem, "see throng serve balancer --help")
-    })
-}
-
 fn health(args: &HealthArgs, mut health: HealthOptions) -> HealthOptions {
     health.path.clone_from(&args.health_path);
     health.every = args.health_every.unwrap_or(health.every);
@@ -139,13 +127,6 @@ fn health(args: &HealthArgs, mut health: HealthOptions) -> HealthOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_policy_can_be_named() {
-        let args = PolicyArg::value_variants();
-        let kinds: Vec<Kind> = args.iter().map(|arg| policy(*arg).unwrap()).collect();
-        assert_eq!(kinds, Kind::all().collect::<Vec<_>>());
-    }
 
     #[test]
     fn backends_are_urls_or_a_file() {
