@@ -1,10 +1,13 @@
 //! Which backends are up: active checks, ejection of those that fail requests, and the slow start of those that
 //! come back. A state machine with the time as an argument.
 
+mod rates;
+
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::fleet::Fleet;
+use rates::{Counts, outliers};
 
 /// In how many steps a weight rises in a slow start.
 const STEPS: f64 = 10.0;
@@ -27,9 +30,15 @@ pub struct HealthOptions {
     pub rise: u32,
     /// Checks that fail one after the other until it is down, 1 or more.
     pub fall: u32,
-    /// Requests that fail one after the other until a backend is ejected; 0: it never is.
+    /// Requests that fail one after the other until a backend is ejected; 0: it never is, for whatever.
     pub eject_after: u32,
-    /// How long the first time; the n-th in a row takes n times as long, up to ten times.
+    /// Over how long failures are counted beside that; zero: they are not.
+    pub eject_window: Duration,
+    /// The share of a window's requests that a backend must fail to be ejected, above 0 to 1. One that fails much more than
+    /// the others is ejected in any case.
+    pub eject_share: f64,
+    /// How long the first time. Each further ejection is longer by as much, up to ten times; it is shorter again by as much for
+    /// each window without one.
     pub eject_for: Duration,
     /// The share of backends that may be ejected at once, 0 to 1.
     pub eject_max: f64,
@@ -46,6 +55,8 @@ impl Default for HealthOptions {
             rise: 2,
             fall: 3,
             eject_after: 5,
+            eject_window: Duration::from_secs(10),
+            eject_share: 0.5,
             eject_for: Duration::from_secs(10),
             eject_max: 0.5,
             slow_start: Duration::ZERO,
@@ -72,6 +83,14 @@ impl HealthOptions {
             (
                 self.rise >= 1 && self.fall >= 1,
                 "rise and fall must be 1 or more",
+            ),
+            (
+                self.eject_window.is_zero() || TIMES.contains(&self.eject_window),
+                "eject-window must be 0, or 10 ms to 1 h",
+            ),
+            (
+                self.eject_share > 0.0 && self.eject_share <= 1.0,
+                "eject-share must be above 0 and at most 100%",
             ),
             (
                 (0.0..=1.0).contains(&self.eject_max),
@@ -101,8 +120,10 @@ struct Backend {
     contrary: u32,
     /// Requests that failed in a row.
     failed: u32,
+    /// Those of the window.
+    window: Counts,
     ejected_until_ns: Option<u64>,
-    /// Ejections in a row.
+    /// Ejections that lengthen the next one.
     ejections: u32,
     /// Since when its weight rises.
     rising_since_ns: Option<u64>,
@@ -115,6 +136,8 @@ pub struct Health {
     backends: Vec<Backend>,
     /// Ejections that ever were.
     ejections: u64,
+    /// When the window ends in which requests are counted, once there was one.
+    window_end_ns: Option<u64>,
     /// Backends whose state changes as time passes.
     timed: bool,
 }
@@ -127,6 +150,7 @@ impl Health {
             options,
             backends: vec![Backend::default(); count],
             ejections: 0,
+            window_end_ns: None,
             timed: false,
         }
     }
@@ -143,6 +167,12 @@ impl Health {
         self.backends[at].ejected_until_ns.is_some()
     }
 
+    /// What was counted over another list of backends is taken over.
+    pub fn follow(&mut self, other: &Health) {
+        self.ejections = other.ejections;
+        self.window_end_ns = other.window_end_ns;
+    }
+
     /// The state that a backend has in another list of backends is taken over.
     pub fn take_over(&mut self, at: usize, other: &Health, there: usize) {
         self.backends[at] = other.backends[there];
@@ -151,24 +181,30 @@ impl Health {
 
     /// What became of a request.
     pub fn requested(&mut self, fleet: &mut Fleet, at: usize, sign: Sign, now_ns: u64) {
+        let counts_windows = !self.options.eject_window.is_zero();
         let backend = &mut self.backends[at];
         if sign == Sign::Good {
             backend.failed = 0;
+            backend.window.good += 1;
             // It has served since it came back.
-            if backend.ejected_until_ns.is_none() {
+            if backend.ejected_until_ns.is_none() && !counts_windows {
                 backend.ejections = 0;
             }
             return;
         }
         backend.failed = backend.failed.saturating_add(1);
+        backend.window.bad += 1;
         let due = self.options.eject_after;
-        if due == 0 || backend.failed < due || backend.ejected_until_ns.is_some() {
-            return;
+        if due > 0 && backend.failed >= due {
+            self.eject(fleet, at, now_ns);
         }
-        let ejected = self.backends.iter().enumerate();
-        let ejected = ejected.filter(|(other, _)| self.is_ejected(*other)).count();
+    }
+
+    /// Ejects a backend, unless it is ejected or too many are.
+    fn eject(&mut self, fleet: &mut Fleet, at: usize, now_ns: u64) {
+        let ejected = (0..self.backends.len()).filter(|other| self.is_ejected(*other));
         let most = (self.backends.len() as f64 * self.options.eject_max).floor();
-        if (ejected + 1) as f64 > most {
+        if self.is_ejected(at) || (ejected.count() + 1) as f64 > most {
             return;
         }
         let backend = &mut self.backends[at];
@@ -180,6 +216,29 @@ impl Health {
         self.ejections += 1;
         self.timed = true;
         self.apply(fleet, at, now_ns);
+    }
+
+    /// Ends a window that is over: who failed too much in it is ejected.
+    fn end_window(&mut self, fleet: &mut Fleet, now_ns: u64) {
+        let window_ns = self.options.eject_window.as_nanos() as u64;
+        if window_ns == 0 || self.options.eject_after == 0 {
+            return;
+        }
+        let end_ns = *self.window_end_ns.get_or_insert(now_ns + window_ns);
+        if now_ns < end_ns {
+            return;
+        }
+        self.window_end_ns = Some(now_ns + window_ns);
+        let counts: Vec<Counts> = self.backends.iter().map(|one| one.window).collect();
+        for at in outliers(&counts, self.options.eject_share) {
+            self.eject(fleet, at, now_ns);
+        }
+        for backend in &mut self.backends {
+            backend.window = Counts::default();
+            if backend.ejected_until_ns.is_none() {
+                backend.ejections = backend.ejections.saturating_sub(1);
+            }
+        }
     }
 
     /// What an active check said.
@@ -201,8 +260,9 @@ impl Health {
         }
     }
 
-    /// Ends ejections whose time is over, and raises weights.
+    /// Ends windows and ejections whose time is over, and raises weights.
     pub fn tick(&mut self, fleet: &mut Fleet, now_ns: u64) {
+        self.end_window(fleet, now_ns);
         if !self.timed {
             return;
         }
@@ -286,6 +346,57 @@ mod tests {
         health.tick(&mut fleet, 30 * S);
         assert!(fleet.is_up(1));
         assert_eq!(health.ejections(), 2);
+    }
+
+    #[test]
+    fn who_fails_now_and_then_is_ejected_for_longer_each_time() {
+        let (mut fleet, mut health) = four(HealthOptions {
+            eject_share: 0.25,
+            ..HealthOptions::default()
+        });
+        let window = |fleet: &mut Fleet, health: &mut Health, begin: u64| {
+            health.tick(fleet, begin * S);
+            for number in 0..200 {
+                // Every third request of the second fails, never two in a row.
+                let sign = if number % 3 == 0 {
+                    Sign::Bad
+                } else {
+                    Sign::Good
+                };
+                health.requested(fleet, 1, sign, begin * S);
+                health.requested(fleet, 0, Sign::Good, begin * S);
+            }
+            assert!(fleet.is_up(1));
+            health.tick(fleet, (begin + 10) * S);
+        };
+        window(&mut fleet, &mut health, 0);
+        assert!(!fleet.is_up(1) && fleet.is_up(0));
+        health.tick(&mut fleet, 20 * S);
+        assert!(fleet.is_up(1));
+        window(&mut fleet, &mut health, 20);
+        health.tick(&mut fleet, 50 * S - 1);
+        assert!(!fleet.is_up(1), "twice as long");
+        health.tick(&mut fleet, 50 * S);
+        assert!(fleet.is_up(1));
+        assert_eq!(health.ejections(), 2);
+        // Two windows without an ejection.
+        health.tick(&mut fleet, 60 * S);
+        health.tick(&mut fleet, 70 * S);
+        window(&mut fleet, &mut health, 70);
+        health.tick(&mut fleet, 90 * S);
+        assert!(fleet.is_up(1), "as long as the first time");
+    }
+
+    #[test]
+    fn nothing_is_ejected_if_ejection_is_off() {
+        let (mut fleet, mut health) = four(HealthOptions {
+            eject_after: 0,
+            ..HealthOptions::default()
+        });
+        health.tick(&mut fleet, 0);
+        (0..500).for_each(|_| health.requested(&mut fleet, 1, Sign::Bad, 0));
+        health.tick(&mut fleet, 10 * S);
+        assert!(fleet.is_up(1));
     }
 
     #[test]

@@ -152,6 +152,7 @@ impl BalancerOptions {
         let learn = self.learn.iter_mut().flat_map(|learn| {
             [
                 &mut learn.every,
+            &mut health.eject_window,
                 &mut learn.memory,
                 &mut learn.blackout,
                 &mut learn.expiry,

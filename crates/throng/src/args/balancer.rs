@@ -117,7 +117,14 @@ pub(crate) struct HealthArgs {
     /// Failed requests in a row until a backend is ejected; 0 disables it [default: 5]
     #[arg(long, value_name = "N")]
     pub(crate) eject_after: Option<u32>,
-    /// Length of the first ejection; each further one in a row is longer by as much [default: 10s]
+    /// Time over which failures are counted beside that; 0s: they are not [default: 10s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) eject_window: Option<Duration>,
+    /// Share of a window's requests that a backend must fail to be ejected, if it does not fail far more than the others
+    /// [default: 50%]
+    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
+    pub(crate) eject_share: Option<f64>,
+    /// Length of the first ejection; each further one is longer by as much [default: 10s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) eject_for: Option<Duration>,
     /// Maximum share of backends ejected at once [default: 50%]

@@ -119,6 +119,8 @@ fn health(args: &HealthArgs, mut health: HealthOptions) -> HealthOptions {
     health.fall = args.fall.unwrap_or(health.fall);
     health.eject_after = args.eject_after.unwrap_or(health.eject_after);
     health.eject_for = args.eject_for.unwrap_or(health.eject_for);
+    health.eject_window = args.eject_window.unwrap_or(health.eject_window);
+    health.eject_share = args.eject_share.unwrap_or(health.eject_share);
     health.eject_max = args.eject_max.unwrap_or(health.eject_max);
     health.slow_start = args.slow_start.unwrap_or(health.slow_start);
     health
