@@ -4,6 +4,7 @@
 use stats::rng::{Purpose, Rng};
 
 use crate::fleet::{Fleet, Locality, Member};
+use crate::latency::PeakEwma;
 use crate::policy::{Kind, Policy, Probe, Request};
 use crate::weights::{LearnOptions, Learner, WorkReport};
 
@@ -92,6 +93,11 @@ impl Balancer {
     /// A request on this backend has ended; with its latency in seconds if that says something of the backend.
     pub fn end(&mut self, at: usize, latency_s: Option<f64>, now_ns: u64) {
         self.fleet.ended(at);
+        self.observe(at, latency_s, now_ns);
+    }
+
+    /// A request on this backend, which may go on, had this latency.
+    pub(crate) fn observe(&mut self, at: usize, latency_s: Option<f64>, now_ns: u64) {
         if let Some(latency_s) = latency_s {
             self.fleet
                 .backend_mut(at)
@@ -125,11 +131,19 @@ impl Balancer {
         }
     }
 
-    /// What was learned of a backend in another list is taken over.
+    /// Takes over what is known of a backend in another list.
     pub(crate) fn take_over(&mut self, at: usize, other: &Balancer, there: usize) {
+        let latency = other.fleet.backends()[there].latency;
+        self.fleet
+            .take_over(at, other.fleet.in_flight(there), latency);
         if let (Some(learner), Some(other)) = (&mut self.learner, &other.learner) {
             learner.take_over(at, other, there);
         }
+    }
+
+    /// This many requests are in flight at a backend from before it was listed.
+    pub(crate) fn take_back(&mut self, at: usize, in_flight: u32) {
+        self.fleet.take_over(at, in_flight, PeakEwma::default());
     }
 
     /// What a backend answered at this time.

@@ -280,6 +280,17 @@ impl Fleet {
         }
     }
 
+    /// Takes over what was known of a backend in another fleet.
+    pub(crate) fn take_over(&mut self, at: usize, in_flight: u32, latency: PeakEwma) {
+        let slot = &mut self.slots[at];
+        let (before, is_own) = (slot.in_flight, slot.is_own);
+        slot.in_flight = in_flight;
+        if slot.up {
+            self.scopes.changed(is_own, before, in_flight);
+        }
+        self.backends[at].latency = latency;
+    }
+
     /// Leaves these out of choices until [`include_all`](Self::include_all).
     pub(crate) fn exclude(&mut self, tried: &[usize]) {
         for at in tried {

@@ -13,6 +13,7 @@ mod connection;
 mod download;
 mod exchange;
 mod io;
+mod list;
 mod metrics;
 mod operator;
 mod pool;

@@ -122,6 +122,14 @@ impl Scopes {
         }
     }
 
+    /// A backend that is up has another number of requests in flight.
+    pub(super) fn changed(&mut self, is_own: bool, before: u32, after: u32) {
+        for scope in self.scopes_of(is_own) {
+            let in_flight = &mut self.each[*scope as usize].in_flight;
+            *in_flight = *in_flight + u64::from(after) - u64::from(before);
+        }
+    }
+
     pub(super) fn now(&self) -> &Scoped {
         &self.each[self.now as usize]
     }

@@ -3,7 +3,6 @@
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -13,7 +12,7 @@ use tokio::time::timeout;
 
 use super::connection::Local;
 use super::pool::is_local;
-use super::shared::Shared;
+use super::shared::Query;
 use crate::http::{Framing, read_response};
 use crate::policy::Probe;
 use crate::weights::WorkReport;
@@ -94,8 +93,8 @@ async fn get_once(
 }
 
 /// Queries a backend for its load. One that does not answer is not known.
-pub(super) async fn probe(local: Rc<Local>, shared: Arc<Shared>, at: usize) {
-    let backend = &shared.backends[at];
+pub(super) async fn probe(local: Rc<Local>, to: Query) {
+    let backend = &to.list.backends[to.at];
     let query = async {
         let upstream = match local.pool.take(backend.address) {
             Some(upstream) => upstream,
@@ -114,7 +113,8 @@ pub(super) async fn probe(local: Rc<Local>, shared: Arc<Shared>, at: usize) {
     };
     if let Some(answer) = read_load(&body) {
         local.router.metrics.probes.add(1);
-        shared.probed(at, answer, local.router.now_ns());
+        let router = &local.router;
+        router.shared.probed(&to, answer, router.now_ns());
     }
 }
 

@@ -123,7 +123,8 @@ impl Metrics {
         let up = states.iter().filter(|state| state.up).count();
         page.gauge("backends", "Backends listed", states.len());
         page.gauge("backends_up", "Backends that are given requests", up);
-        let in_flight: u32 = states.iter().map(|state| state.in_flight).sum();
+        let listed: u32 = states.iter().map(|state| state.in_flight).sum();
+        let in_flight = listed + shared.away();
         page.gauge("in_flight", "Requests at backends", in_flight);
         let mut counter = |name: &str, help: &str, value: u64| {
             page.counter(&format!("{name}_total"), help, value);

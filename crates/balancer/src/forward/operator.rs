@@ -31,18 +31,18 @@ impl Operations for Router {
     }
 
     fn problem(&self) -> Option<&'static str> {
-        let states = self.current().states(self.now_ns());
+        let states = self.shared.states(self.now_ns());
         let none_up = !states.iter().any(|state| state.up);
         none_up.then_some("no backend is up")
     }
 
     async fn metrics(self: Arc<Self>) -> Result<String, Response> {
-        Ok(self.metrics.text(&self.current(), self.now_ns()))
+        Ok(self.metrics.text(&self.shared, self.now_ns()))
     }
 }
 
 async fn backends(State(router): State<Arc<Router>>) -> Response {
-    let states = router.current().states(router.now_ns());
+    let states = router.shared.states(router.now_ns());
     let rows = states.iter().map(|state| {
         json!({
             "name": state.name,
@@ -143,9 +143,9 @@ async fn check_all(router: &Arc<Router>) {
     let mut times = every(health.every);
     loop {
         times.tick().await;
-        let shared = router.current();
+        let list = router.shared.list();
         let mut checks = JoinSet::new();
-        for (at, backend) in shared.backends.iter().enumerate() {
+        for (at, backend) in list.backends.iter().enumerate() {
             let (address, name) = (backend.address, backend.member.name.clone());
             let (path, within) = (path.clone(), health.timeout);
             checks.spawn(async move { (at, is_healthy(address, &name, &path, within).await) });
@@ -154,7 +154,7 @@ async fn check_all(router: &Arc<Router>) {
             match checked {
                 Ok((at, Some(healthy))) => {
                     let sign = if healthy { Sign::Good } else { Sign::Bad };
-                    shared.checked(at, sign, router.now_ns());
+                    router.shared.checked(&list, at, sign, router.now_ns());
                 }
                 Ok((_, None)) => router.metrics.local_failures.add(1),
                 Err(_) => {}
@@ -171,15 +171,15 @@ async fn learn(router: &Arc<Router>) {
     let mut times = every(learn.every);
     loop {
         times.tick().await;
-        let shared = router.current();
+        let list = router.shared.list();
         let mut queries = JoinSet::new();
-        for (at, backend) in shared.backends.iter().enumerate() {
+        for (at, backend) in list.backends.iter().enumerate() {
             let (address, name) = (backend.address, backend.member.name.clone());
             queries.spawn(async move { Some((at, work_report(address, &name).await?)) });
         }
         let answers = queries.join_all().await;
         let reports: Vec<_> = answers.into_iter().flatten().collect();
         router.metrics.reports.add(reports.len() as u64);
-        shared.reported(&reports, router.now_ns());
+        router.shared.reported(&list, &reports, router.now_ns());
     }
 }

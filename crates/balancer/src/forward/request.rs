@@ -75,7 +75,10 @@ pub(super) async fn answer(
     };
     let at_ms = router.log.as_ref().map(|_| wall_ms());
     let ended = job.run(stream, inbox, peer).await;
-    router.metrics.responded(ended.status);
+    // That a WebSocket began was counted then.
+    if ended.status != 101 {
+        router.metrics.responded(ended.status);
+    }
     if let (Some(log), Some(at_ms)) = (&router.log, at_ms) {
         log.log(&Entry {
             at_ms,
@@ -103,7 +106,6 @@ impl Job<'_> {
         {
             return self.own(stream, 413, "the body is too large").await;
         }
-        let shared = router.current();
         let mut tried = Vec::new();
         let mut last = None;
         loop {
@@ -111,7 +113,8 @@ impl Job<'_> {
                 source: self.source(peer),
                 now_ns: router.now_ns(),
             };
-            let Some((mut flight, probes)) = shared.begin(&request, self.head.session, &tried)
+            let Some((mut flight, queries)) =
+                router.shared.begin(&request, self.head.session, &tried)
             else {
                 if let Some(failure) = last {
                     return self.failed(stream, failure).await;
@@ -122,8 +125,8 @@ impl Job<'_> {
                     .await;
             };
             self.count_place(&flight, tried.is_empty());
-            for at in probes {
-                tokio::task::spawn_local(probe(Rc::clone(self.local), shared.clone(), at));
+            for query in queries {
+                tokio::task::spawn_local(probe(Rc::clone(self.local), query));
             }
             let may_retry = self.may_retry(tried.len());
             let progress = Progress::new();
@@ -134,7 +137,7 @@ impl Job<'_> {
                 &progress,
             );
             let result = attempt.await;
-            let at = flight.at;
+            let id = flight.id();
             let backend = router
                 .log
                 .as_ref()
@@ -147,7 +150,7 @@ impl Job<'_> {
                     self.count(failure);
                     if may_retry && failure.is_backends() && router.take_retry() {
                         router.metrics.retries.add(1);
-                        tried.push(at);
+                        tried.push(id);
                         last = Some(failure);
                         continue;
                     }
@@ -252,6 +255,8 @@ impl Job<'_> {
             self.sign(flight, &result);
             match &result {
                 Ok(response) if response.upgraded => {
+                    router.metrics.responded(response.status);
+                    flight.goes_on();
                     let from_client = std::mem::take(&mut *client_inbox);
                     self.tunnel((stream, from_client), (upstream, inbox)).await;
                     return result;

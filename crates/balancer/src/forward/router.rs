@@ -1,7 +1,7 @@
 //! What serving threads have in common.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use server::Drain;
 use server::access_log::AccessLog;
@@ -24,9 +24,7 @@ pub(crate) struct Router {
     pub(crate) metrics: Metrics,
     pub(crate) drain: Drain,
     pub(crate) log: Option<Arc<AccessLog>>,
-    current: RwLock<Arc<Shared>>,
-    /// Lists of backends that there were.
-    lists: AtomicU64,
+    pub(super) shared: Arc<Shared>,
     start: Instant,
     /// Retries that may be made, in thousandths.
     budget: AtomicI64,
@@ -38,10 +36,8 @@ impl Router {
         backends: Vec<Backend>,
         log: Option<Arc<AccessLog>>,
     ) -> Self {
-        let shared = Shared::new(backends, &options, 0);
         Self {
-            current: RwLock::new(Arc::new(shared)),
-            lists: AtomicU64::new(1),
+            shared: Arc::new(Shared::new(backends, &options)),
             metrics: Metrics::default(),
             drain: Drain::default(),
             log,
@@ -51,14 +47,7 @@ impl Router {
         }
     }
 
-    /// The list of backends in use.
-    pub(super) fn current(&self) -> Arc<Shared> {
-        // Replacing it leaves no half-made state behind.
-        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&current)
-    }
-
-    /// Reads the list of backends again; requests in progress end on the old one. May wait for the disk and for
+    /// Reads the list of backends again; requests in progress end where they began. May wait for the disk and for
     /// look-ups of hosts.
     ///
     /// # Errors
@@ -66,10 +55,7 @@ impl Router {
     pub(crate) fn reload(&self) -> Result<usize, BackendsError> {
         let backends = self.options.load()?;
         let count = backends.len();
-        let number = self.lists.fetch_add(1, Ordering::Relaxed);
-        let mut shared = Shared::new(backends, &self.options, number);
-        shared.take_over(&self.current(), self.now_ns());
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(shared);
+        self.shared.replace(backends, &self.options, self.now_ns());
         Ok(count)
     }
 

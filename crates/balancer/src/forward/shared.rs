@@ -1,42 +1,30 @@
-//! What all threads know of one list of backends.
+//! What all threads know of the backends.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use server::metrics::Counter;
-
+use super::list::List;
 use crate::backends::Backend;
 use crate::balance::Balancer;
 use crate::fleet::Member;
-use crate::hash::hash_text;
 use crate::health::{Health, Sign};
 use crate::options::BalancerOptions;
 use crate::policy::{Probe, Request};
 use crate::weights::WorkReport;
 
-/// What is counted of a backend.
-#[derive(Debug, Default)]
-pub(super) struct BackendCounts {
-    /// Requests sent to it.
-    pub(super) requests: Counter,
-    /// Those that it did not answer as it should.
-    pub(super) failures: Counter,
-}
-
-/// One list of backends. A reload makes another, and requests end where they began.
+/// The backends at present, and the requests at them.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(super) backends: Vec<Backend>,
-    pub(super) counts: Vec<Arc<BackendCounts>>,
-    /// Places by the ids that cookies have.
-    places: HashMap<u64, usize>,
     core: Mutex<Core>,
 }
 
 #[derive(Debug)]
 struct Core {
+    list: Arc<List>,
     balancer: Balancer,
     health: Health,
+    /// Requests in flight at backends that are not listed any more, by id. They may be listed again.
+    away: HashMap<u64, u32>,
 }
 
 /// A backend as operators see it.
@@ -52,43 +40,90 @@ pub(super) struct BackendState {
     pub(super) failures: u64,
 }
 
-impl Shared {
-    /// A list in its first state. Those of one process have different numbers.
-    pub(super) fn new(backends: Vec<Backend>, options: &BalancerOptions, number: u64) -> Self {
-        let members: Vec<Member> = backends.iter().map(|one| one.member.clone()).collect();
+/// A backend of a list to be queried for its load.
+#[derive(Debug)]
+pub(super) struct Query {
+    pub(super) list: Arc<List>,
+    pub(super) at: usize,
+}
+
+impl Core {
+    /// A list of which nothing is known.
+    fn new(list: List, options: &BalancerOptions) -> Self {
+        let members: Vec<Member> = list.backends.iter().map(|one| one.member.clone()).collect();
         let health = Health::new(options.health.clone(), members.len());
-        let mut balancer = Balancer::new(members, options.policy, options.seed, number);
+        let mut balancer = Balancer::new(members, options.policy, options.seed, list.number);
         if let Some(locality) = &options.locality {
             balancer = balancer.within(locality);
         }
         if let Some(learn) = &options.learn {
             balancer = balancer.learning(learn.clone());
         }
-        let ids = backends.iter().map(|one| hash_text(&one.member.name));
         Self {
-            counts: backends.iter().map(|_| Arc::default()).collect(),
-            places: ids.zip(0..).collect(),
-            core: Mutex::new(Core { balancer, health }),
-            backends,
+            list: Arc::new(list),
+            balancer,
+            health,
+            away: HashMap::new(),
         }
     }
 
-    /// What this list of backends knows of those that were in the other one too.
-    pub(super) fn take_over(&mut self, other: &Shared, now_ns: u64) {
-        let mut core = self.core.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = other.core();
-        for (at, backend) in self.backends.iter().enumerate() {
-            let name = &backend.member.name;
-            let mut others = other.backends.iter();
-            if let Some(there) = others.position(|other| other.member.name == *name) {
-                core.health.take_over(at, &before.health, there);
-                core.balancer.take_over(at, &before.balancer, there);
-                self.counts[at] = Arc::clone(&other.counts[there]);
+    /// Takes over what another list knows of the backends that are in both, and all requests in flight.
+    fn follow(&mut self, before: &Core, now_ns: u64) {
+        self.health.follow(&before.health);
+        self.away.clone_from(&before.away);
+        for (at, id) in self.list.ids.iter().enumerate() {
+            if let Some(there) = before.list.place(*id) {
+                self.health.take_over(at, &before.health, there);
+                self.balancer.take_over(at, &before.balancer, there);
+            } else if let Some(in_flight) = self.away.remove(id) {
+                self.balancer.take_back(at, in_flight);
             }
         }
-        let Core { balancer, health } = &mut *core;
-        balancer.reweigh(now_ns);
-        health.tick(balancer.fleet_mut(), now_ns);
+        for (there, id) in before.list.ids.iter().enumerate() {
+            let in_flight = before.balancer.fleet().in_flight(there);
+            if in_flight > 0 && self.list.place(*id).is_none() {
+                self.away.insert(*id, in_flight);
+            }
+        }
+        self.balancer.reweigh(now_ns);
+        self.tick(now_ns);
+    }
+
+    fn tick(&mut self, now_ns: u64) {
+        self.health.tick(self.balancer.fleet_mut(), now_ns);
+    }
+
+    /// Where a backend of a list is at present.
+    fn place(&self, list: &List, at: usize) -> Option<usize> {
+        match list.number == self.list.number {
+            true => Some(at),
+            false => self.list.place(list.ids[at]),
+        }
+    }
+
+    /// What became of a request, and how long it took.
+    fn judge(&mut self, at: usize, sign: Sign, now_ns: u64) {
+        let fleet = self.balancer.fleet_mut();
+        self.health.requested(fleet, at, sign, now_ns);
+    }
+}
+
+impl Shared {
+    pub(super) fn new(backends: Vec<Backend>, options: &BalancerOptions) -> Self {
+        let list = List::new(backends, None);
+        Self {
+            core: Mutex::new(Core::new(list, options)),
+        }
+    }
+
+    /// Puts another list in force. Requests in progress end where they began, and count there.
+    pub(super) fn replace(&self, backends: Vec<Backend>, options: &BalancerOptions, now_ns: u64) {
+        let list = List::new(backends, Some(&self.list()));
+        // Tables of 10,000 backends take a while.
+        let mut next = Core::new(list, options);
+        let mut core = self.core();
+        next.follow(&core, now_ns);
+        *core = next;
     }
 
     fn core(&self) -> MutexGuard<'_, Core> {
@@ -96,64 +131,102 @@ impl Shared {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The backend for a request, that of its session if it can be, and those to query for their load.
+    /// The list of backends in use.
+    pub(super) fn list(&self) -> Arc<List> {
+        Arc::clone(&self.core().list)
+    }
+
+    /// The backend for a request, that of its session if it can be, and those to query for their load; none of those that
+    /// it was `tried` on before, by their ids.
     pub(super) fn begin(
         self: &Arc<Self>,
         request: &Request,
         session: Option<u64>,
-        tried: &[usize],
-    ) -> Option<(Flight, Vec<usize>)> {
+        tried: &[u64],
+    ) -> Option<(Flight, Vec<Query>)> {
         let mut core = self.core();
-        let Core { balancer, health } = &mut *core;
-        health.tick(balancer.fleet_mut(), request.now_ns);
+        core.tick(request.now_ns);
+        let Core { list, balancer, .. } = &mut *core;
+        let list = Arc::clone(list);
         let probes = balancer.probes();
-        let session = session.and_then(|id| self.places.get(&id).copied());
+        let tried: Vec<usize> = tried.iter().filter_map(|id| list.place(*id)).collect();
+        let session = session.and_then(|id| list.place(id));
         let stays = session.filter(|at| !tried.contains(at) && balancer.resume(*at));
-        let at = stays.or_else(|| balancer.begin(request, tried))?;
+        let at = stays.or_else(|| balancer.begin(request, &tried))?;
         drop(core);
-        self.counts[at].requests.add(1);
+        list.counts[at].requests.add(1);
+        let query = |at| Query {
+            list: Arc::clone(&list),
+            at,
+        };
+        let queries = probes.into_iter().map(query).collect();
         let flight = Flight {
             shared: Arc::clone(self),
+            list,
             at,
             begun_ns: request.now_ns,
             ended: None,
         };
-        Some((flight, probes))
+        Some((flight, queries))
     }
 
-    fn end(&self, flight: &Flight) {
+    /// What a request in flight said of its backend; with its end, it is in flight no more.
+    fn take(&self, flight: &Flight, is_end: bool) {
         let mut core = self.core();
-        let Core { balancer, health } = &mut *core;
-        let Some((sign, now_ns)) = flight.ended else {
-            // It says nothing of the backend.
-            balancer.end(flight.at, None, flight.begun_ns);
-            return;
-        };
-        let latency_s = now_ns.saturating_sub(flight.begun_ns) as f64 / 1e9;
-        balancer.end(flight.at, Some(latency_s), now_ns);
-        health.requested(balancer.fleet_mut(), flight.at, sign, now_ns);
+        let place = core.place(&flight.list, flight.at);
+        let ended = flight.ended;
+        if let Some(at) = place {
+            let latency_s =
+                ended.map(|(_, now_ns)| now_ns.saturating_sub(flight.begun_ns) as f64 / 1e9);
+            let now_ns = ended.map_or(flight.begun_ns, |(_, now_ns)| now_ns);
+            match is_end {
+                true => core.balancer.end(at, latency_s, now_ns),
+                false => core.balancer.observe(at, latency_s, now_ns),
+            }
+            if let Some((sign, now_ns)) = ended {
+                core.judge(at, sign, now_ns);
+            }
+        } else if is_end {
+            let id = flight.id();
+            let left = core.away.get(&id).copied().unwrap_or(0).saturating_sub(1);
+            match left {
+                0 => core.away.remove(&id),
+                left => core.away.insert(id, left),
+            };
+        }
         drop(core);
-        if sign == Sign::Bad {
-            self.counts[flight.at].failures.add(1);
+        if matches!(ended, Some((Sign::Bad, _))) {
+            flight.list.counts[flight.at].failures.add(1);
         }
     }
 
-    pub(super) fn checked(&self, at: usize, sign: Sign, now_ns: u64) {
+    /// What an active check said of a backend of a list.
+    pub(super) fn checked(&self, list: &List, at: usize, sign: Sign, now_ns: u64) {
         let mut core = self.core();
-        let Core { balancer, health } = &mut *core;
-        health.tick(balancer.fleet_mut(), now_ns);
-        health.checked(balancer.fleet_mut(), at, sign, now_ns);
+        core.tick(now_ns);
+        if let Some(at) = core.place(list, at) {
+            let Core {
+                balancer, health, ..
+            } = &mut *core;
+            health.checked(balancer.fleet_mut(), at, sign, now_ns);
+        }
     }
 
-    pub(super) fn probed(&self, at: usize, probe: Probe, now_ns: u64) {
-        self.core().balancer.probed(at, probe, now_ns);
+    /// What a backend answered to a query.
+    pub(super) fn probed(&self, query: &Query, probe: Probe, now_ns: u64) {
+        let mut core = self.core();
+        if let Some(at) = core.place(&query.list, query.at) {
+            core.balancer.probed(at, probe, now_ns);
+        }
     }
 
     /// Takes reports of backends on their work, and puts what follows from them into force.
-    pub(super) fn reported(&self, reports: &[(usize, WorkReport)], now_ns: u64) {
+    pub(super) fn reported(&self, list: &List, reports: &[(usize, WorkReport)], now_ns: u64) {
         let mut core = self.core();
         for (at, report) in reports {
-            core.balancer.reported(*at, *report, now_ns);
+            if let Some(at) = core.place(list, *at) {
+                core.balancer.reported(at, *report, now_ns);
+            }
         }
         core.balancer.reweigh(now_ns);
     }
@@ -163,22 +236,32 @@ impl Shared {
         self.core().health.ejections()
     }
 
+    /// Requests at backends that are not listed any more.
+    pub(super) fn away(&self) -> u32 {
+        self.core().away.values().sum()
+    }
+
     pub(super) fn states(&self, now_ns: u64) -> Vec<BackendState> {
         let mut core = self.core();
-        let Core { balancer, health } = &mut *core;
-        health.tick(balancer.fleet_mut(), now_ns);
+        core.tick(now_ns);
+        let Core {
+            list,
+            balancer,
+            health,
+            ..
+        } = &*core;
         let fleet = balancer.fleet();
         let state = |at: usize| BackendState {
-            name: self.backends[at].member.name.clone(),
-            region: self.backends[at].member.region.clone(),
+            name: list.backends[at].member.name.clone(),
+            region: list.backends[at].member.region.clone(),
             up: fleet.is_up(at),
             ejected: health.is_ejected(at),
             in_flight: fleet.in_flight(at),
             weight: fleet.weight(at),
-            requests: self.counts[at].requests.get(),
-            failures: self.counts[at].failures.get(),
+            requests: list.counts[at].requests.get(),
+            failures: list.counts[at].failures.get(),
         };
-        (0..self.backends.len()).map(state).collect()
+        (0..list.backends.len()).map(state).collect()
     }
 }
 
@@ -186,29 +269,127 @@ impl Shared {
 #[derive(Debug)]
 pub(super) struct Flight {
     shared: Arc<Shared>,
-    pub(super) at: usize,
+    list: Arc<List>,
+    at: usize,
     begun_ns: u64,
     ended: Option<(Sign, u64)>,
 }
 
 impl Flight {
     pub(super) fn backend(&self) -> &Backend {
-        &self.shared.backends[self.at]
+        &self.list.backends[self.at]
     }
 
-    /// What cookies call the backend: a hash of its name, the same in every balancer and after a restart.
+    /// What cookies call the backend.
     pub(super) fn id(&self) -> u64 {
-        hash_text(&self.backend().member.name)
+        self.list.ids[self.at]
     }
 
     /// The backend did its part, or did not.
     pub(super) fn ended(&mut self, sign: Sign, now_ns: u64) {
         self.ended = Some((sign, now_ns));
     }
+
+    /// The backend did its part, and is not done: a WebSocket began.
+    pub(super) fn goes_on(&mut self) {
+        self.shared.take(self, false);
+        self.ended = None;
+    }
 }
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        self.shared.end(self);
+        self.shared.take(self, true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backends::Source;
+    use crate::policy::Kind;
+
+    fn backends(ports: &[u16]) -> (BalancerOptions, Vec<Backend>) {
+        let texts = ports
+            .iter()
+            .map(|port| format!("http://127.0.0.1:{port} limit=2"));
+        let mut options = BalancerOptions::new(Source::Listed(texts.collect()));
+        options.policy = Kind::LeastConnections;
+        let backends = options.load().unwrap();
+        (options, backends)
+    }
+
+    fn in_flight(shared: &Shared) -> Vec<u32> {
+        let states = shared.states(0);
+        states.iter().map(|state| state.in_flight).collect()
+    }
+
+    fn begin(shared: &Arc<Shared>) -> Option<Flight> {
+        let request = Request {
+            source: 0,
+            now_ns: 0,
+        };
+        shared.begin(&request, None, &[]).map(|(flight, _)| flight)
+    }
+
+    #[test]
+    fn requests_in_flight_outlast_lists() {
+        let (options, first) = backends(&[1, 2]);
+        let shared = Arc::new(Shared::new(first, &options));
+        let mut flights: Vec<Flight> = (0..4).map_while(|_| begin(&shared)).collect();
+        assert_eq!(in_flight(&shared), [2, 2]);
+        // In another order, and with a new one: the limits of those that stayed are still reached.
+        shared.replace(backends(&[3, 2, 1]).1, &options, 0);
+        assert_eq!(in_flight(&shared), [0, 2, 2]);
+        flights.extend((0..2).map_while(|_| begin(&shared)));
+        assert!(begin(&shared).is_none());
+        assert_eq!(in_flight(&shared), [2, 2, 2]);
+        // One is gone for a while, in which one of its requests ends.
+        shared.replace(backends(&[2, 3]).1, &options, 0);
+        assert_eq!((in_flight(&shared), shared.away()), (vec![2, 2], 2));
+        let gone = flights
+            .iter()
+            .position(|one| one.backend().address.port() == 1);
+        drop(flights.swap_remove(gone.unwrap()));
+        shared.replace(backends(&[1, 2, 3]).1, &options, 0);
+        assert_eq!((in_flight(&shared), shared.away()), (vec![1, 2, 2], 0));
+        drop(flights);
+        assert_eq!(in_flight(&shared), [0, 0, 0]);
+    }
+
+    #[test]
+    fn ejections_outlast_lists() {
+        let (options, first) = backends(&[1, 2]);
+        let shared = Arc::new(Shared::new(first, &options));
+        for _ in 0..5 {
+            let mut flights = [begin(&shared).unwrap(), begin(&shared).unwrap()];
+            let bad = flights
+                .iter_mut()
+                .find(|one| one.backend().address.port() == 1);
+            bad.unwrap().ended(Sign::Bad, 0);
+        }
+        assert_eq!(shared.ejections(), 1);
+        // A request that began on the old list says of the backend what it always did.
+        let flight = begin(&shared).unwrap();
+        shared.replace(backends(&[2, 1]).1, &options, 0);
+        assert_eq!(shared.ejections(), 1);
+        assert!(shared.states(0)[1].ejected);
+        drop(flight);
+        assert_eq!(in_flight(&shared), [0, 0]);
+    }
+
+    #[test]
+    fn a_websocket_counts_as_answered_while_it_is_open() {
+        let (options, first) = backends(&[1]);
+        let shared = Arc::new(Shared::new(first, &options));
+        let mut flight = begin(&shared).unwrap();
+        flight.ended(Sign::Good, 1_000_000);
+        flight.goes_on();
+        let core = shared.core();
+        assert!(core.balancer.fleet().backends()[0].latency.is_known());
+        assert_eq!(core.balancer.fleet().in_flight(0), 1);
+        drop(core);
+        drop(flight);
+        assert_eq!(in_flight(&shared), [0]);
     }
 }

@@ -68,3 +68,14 @@ async fn silence_alone_ends_no_tunnel() {
     let mut buffer = [0; 16];
     assert_eq!(soon(client.read(&mut buffer)).await.unwrap(), 5);
 }
+
+/// Also what it says of its backend: that it answered, as fast as it did.
+#[tokio::test]
+async fn a_websocket_is_counted_when_it_begins() {
+    let (balancer, client, backend) = open(|_| {}).await;
+    assert_eq!(balancer.metric("responses_1xx_total").await, 1.0);
+    assert_eq!(balancer.metric("in_flight").await, 1.0);
+    drop((client, backend));
+    balancer.until_metric("in_flight", 0.0).await;
+    assert_eq!(balancer.metric("responses_1xx_total").await, 1.0);
+}

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -113,6 +114,92 @@ fn hangup_reads_the_backends_again() {
     );
     assert!(get(&url, "/work").contains("x-worker: two"));
     balancer.release();
+}
+
+/// Requests all the time on kept connections, while the list is read again and again: in another order, and with one worker
+/// less or more.
+#[test]
+fn reloads_lose_no_request_and_keep_the_limits() {
+    const RELOADS: usize = 20;
+    const CLIENTS: usize = 8;
+    // No worker could hold one request more.
+    let workers = ["a", "b", "c"].map(|name| {
+        Served::start(&[
+            "worker",
+            "--name",
+            name,
+            "--service-time",
+            "5ms",
+            "--concurrency",
+            "4",
+            "--queue",
+            "0",
+        ])
+    });
+    let line = |at: usize| format!("{} limit=4\n", workers[at].url);
+    let places: [&[usize]; 4] = [&[0, 1, 2], &[2, 1, 0], &[1, 2], &[0, 2]];
+    let lists = places.map(|places| places.iter().map(|at| line(*at)).collect::<String>());
+    let space = Space::new();
+    let file = space.file("backends", &lists[0]);
+    let mut command = throng(["serve", "balancer", "--listen", "0", "--until-stdin-closes"]);
+    command.args(["--policy", "least-connections", "--to"]);
+    let mut balancer = Running::start(command.arg(&file).stdin(Stdio::piped()));
+    let line = balancer.line();
+    let url = line.trim_end().strip_prefix("listening on ").unwrap();
+    let address = url.strip_prefix("http://").unwrap();
+    let stop = AtomicBool::new(false);
+    let mut said = Vec::new();
+    let statuses = std::thread::scope(|scope| {
+        let client = || {
+            let mut stream = TcpStream::connect(address).unwrap();
+            let mut statuses = Vec::new();
+            while !stop.load(Ordering::Relaxed) {
+                statuses.push(exchange(&mut stream, "/work"));
+            }
+            statuses
+        };
+        let clients: Vec<_> = (0..CLIENTS).map(|_| scope.spawn(client)).collect();
+        for reload in 1..=RELOADS {
+            let list = &lists[reload % lists.len()];
+            std::fs::write(&file, list).unwrap();
+            balancer.signal(Signal::HUP);
+            said.push((balancer.stderr_line(), list.lines().count()));
+        }
+        stop.store(true, Ordering::Relaxed);
+        let each = clients.into_iter().map(|client| client.join().unwrap());
+        each.flatten().collect::<Vec<u16>>()
+    });
+    for (line, count) in said {
+        assert_eq!(line, format!("reloaded: {count} backends\n"));
+    }
+    // Of 8 requests at once, two workers with a limit of 4 each have room for all; a list that forgot those in flight would
+    // give a worker more than it can hold.
+    assert!(statuses.len() > RELOADS, "{}", statuses.len());
+    assert!(statuses.iter().all(|status| *status == 200), "{statuses:?}");
+    balancer.release();
+    workers.into_iter().for_each(Served::stop);
+}
+
+/// One request on a kept connection; its status.
+fn exchange(stream: &mut TcpStream, path: &str) -> u16 {
+    let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&answer).to_lowercase();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head
+                .lines()
+                .find_map(|line| line.strip_prefix("content-length: "));
+            if body.len() >= length.unwrap().parse().unwrap() {
+                return head[9..12].parse().unwrap();
+            }
+        }
+        let mut bytes = [0; 1024];
+        let count = stream.read(&mut bytes).unwrap();
+        assert!(count > 0, "ended after {text:?}");
+        answer.extend_from_slice(&bytes[..count]);
+    }
 }
 
 #[test]
