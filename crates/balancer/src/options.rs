@@ -32,6 +32,9 @@ pub struct Timeouts {
     /// A client's body of which nothing comes, or a client that takes nothing of a response. Those slower than 500 bytes a
     /// second are also given up.
     pub stall: Duration,
+    /// A request from its head to the end of its response, with all attempts; `None`, the default: it may take for ever as
+    /// long as bytes move. A WebSocket has ended as a request when it begins.
+    pub request: Option<Duration>,
 }
 
 impl Default for Timeouts {
@@ -42,6 +45,7 @@ impl Default for Timeouts {
             head: Duration::from_secs(10),
             idle: Duration::from_secs(75),
             stall: Duration::from_secs(30),
+            request: None,
         }
     }
 }
@@ -136,6 +140,7 @@ impl BalancerOptions {
             head,
             idle,
             stall,
+            request,
         } = &mut self.timeouts;
         let health = &mut self.health;
         let times = [
@@ -147,12 +152,12 @@ impl BalancerOptions {
             &mut health.every,
             &mut health.timeout,
             &mut health.eject_for,
+            &mut health.eject_window,
             &mut health.slow_start,
         ];
         let learn = self.learn.iter_mut().flat_map(|learn| {
             [
                 &mut learn.every,
-            &mut health.eject_window,
                 &mut learn.memory,
                 &mut learn.blackout,
                 &mut learn.expiry,
@@ -161,6 +166,7 @@ impl BalancerOptions {
         times
             .into_iter()
             .chain(learn)
+            .chain(request)
             .for_each(|time| *time = server::stretch(*time));
         self
     }
@@ -177,6 +183,7 @@ impl BalancerOptions {
             head,
             idle,
             stall,
+            request,
         } = self.timeouts;
         check_rules([
             (
@@ -184,7 +191,8 @@ impl BalancerOptions {
                 "at least one connection must be allowed",
             ),
             (
-                ![connect, response, head, idle, stall].contains(&Duration::ZERO),
+                ![connect, response, head, idle, stall].contains(&Duration::ZERO)
+                    && request != Some(Duration::ZERO),
                 "timeouts must be above 0",
             ),
             (self.retries <= RETRIES_MAX, "retries must be at most 10"),

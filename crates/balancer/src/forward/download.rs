@@ -108,9 +108,15 @@ impl Download<'_, '_> {
             if !head.is_interim() {
                 return Ok(head);
             }
+            // The time to the final response is counted by itself.
+            let now = Instant::now();
+            self.progress.interim.set(Some(now));
+            let rest = (!self.inbox.is_empty()).then_some(now);
+            self.progress.first.set(rest);
             if self.terms.head.is_1_1 {
                 let bytes = [&head.forwarded[..], b"\r\n"].concat();
-                self.send(&bytes, &mut Pace::new(self.terms.stall)).await?;
+                let written = write(self.to, &bytes, &mut Pace::new(self.terms.stall)).await;
+                written.map_err(|error| of_client(&error))?;
             }
         }
         Err(Failure::BadResponse)
@@ -142,12 +148,17 @@ impl Download<'_, '_> {
                     }
                     return Ok(());
                 }
-                Ok(Ok(0) | Err(_)) if self.inbox.is_empty() && self.reused => {
+                Ok(Ok(0) | Err(_)) if self.is_untouched() => {
                     return Err(Failure::Stale);
                 }
                 Ok(Ok(0) | Err(_)) => return Err(Failure::Broken),
             }
         }
+    }
+
+    /// Whether the backend has not answered at all, on a connection that had been idle.
+    fn is_untouched(&self) -> bool {
+        self.reused && self.inbox.is_empty() && self.progress.interim.get().is_none()
     }
 
     fn client_head(
@@ -314,10 +325,15 @@ impl Download<'_, '_> {
         }
         self.progress.begun.set(true);
         let written = write(self.to, bytes, pace).await;
-        written.map_err(|error| match error.kind() {
-            io::ErrorKind::TimedOut => Failure::ClientSlow,
-            _ => Failure::ClientGone,
-        })
+        written.map_err(|error| of_client(&error))
+    }
+}
+
+/// Why something could not be sent to the client.
+fn of_client(error: &io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::TimedOut => Failure::ClientSlow,
+        _ => Failure::ClientGone,
     }
 }
 

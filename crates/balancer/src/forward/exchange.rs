@@ -24,6 +24,8 @@ pub(super) enum Failure {
     Broken,
     /// It did not respond in time.
     TimedOut,
+    /// The request as a whole took too long.
+    Deadline,
     /// Its response is malformed.
     BadResponse,
     /// Its response is an error that another backend may not have.
@@ -45,7 +47,11 @@ impl Failure {
     pub(super) fn is_backends(self) -> bool {
         !matches!(
             self,
-            Failure::Local | Failure::ClientGone | Failure::ClientSlow | Failure::Client(_)
+            Failure::Local
+                | Failure::Deadline
+                | Failure::ClientGone
+                | Failure::ClientSlow
+                | Failure::Client(_)
         )
     }
 }
@@ -112,6 +118,7 @@ pub(super) async fn exchange(
     let limits = BodyLimits {
         stall: terms.stall,
         bytes_max: terms.body_max,
+        expects_continue: terms.head.expects_continue,
     };
     let mut download = Download {
         from: &mut upstream_read,

@@ -9,7 +9,7 @@ use server::access_log::{Entry, Label};
 use server::wall_ms;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::checks::probe;
 use super::connection::{Local, own_response};
@@ -45,6 +45,8 @@ struct Job<'a> {
     local: &'a Rc<Local>,
     head: &'a RequestHead,
     came: Instant,
+    /// When it is given up, whatever moves.
+    deadline: Option<Instant>,
     out: &'a RefCell<Vec<u8>>,
 }
 
@@ -67,10 +69,14 @@ pub(super) async fn answer(
     let router = &local.router;
     router.metrics.requests.add(1);
     router.earn_retries();
+    let came = Instant::now();
+    let limit = router.options.timeouts.request;
     let job = Job {
         local,
         head,
-        came: Instant::now(),
+        came,
+        // One that no clock reaches is none.
+        deadline: limit.and_then(|limit| came.checked_add(limit)),
         out,
     };
     let at_ms = router.log.as_ref().map(|_| wall_ms());
@@ -225,12 +231,19 @@ impl Job<'_> {
         let (stream, client_inbox) = client;
         let mut kept = pool.take(address);
         loop {
+            let left = self
+                .deadline
+                .map(|until| until.duration_since(Instant::now()));
+            let within = left.map_or(options.timeouts.connect, |left| {
+                left.min(options.timeouts.connect)
+            });
             let connected = match kept.take() {
                 Some(upstream) => Ok(upstream),
-                None => pool.connect(address, options.timeouts.connect).await,
+                None => pool.connect(address, within).await,
             };
             let mut upstream = match connected {
                 Ok(upstream) => upstream,
+                Err(_) if self.is_over() => return Err(Failure::Deadline),
                 // It says nothing of the backend, which must not be ejected for it.
                 Err(error) if is_local(&error) => return Err(Failure::Local),
                 Err(_) => {
@@ -245,14 +258,19 @@ impl Job<'_> {
                 (&mut upstream, &mut inbox),
                 progress,
             );
-            let result = exchanged.await;
+            let result = match self.deadline {
+                Some(until) => timeout_at(until, exchanged)
+                    .await
+                    .unwrap_or(Err(Failure::Deadline)),
+                None => exchanged.await,
+            };
             if result == Err(Failure::Stale) && self.is_repeatable() {
                 // The backend closed the idle connection as the request came (RFC 9112, section 9.3.1): it gets the
                 // request on a new one.
                 router.metrics.stale.add(1);
                 continue;
             }
-            self.sign(flight, &result);
+            self.sign(flight, &result, progress);
             match &result {
                 Ok(response) if response.upgraded => {
                     router.metrics.responded(response.status);
@@ -267,6 +285,11 @@ impl Job<'_> {
             pool.give_back(inbox);
             return result;
         }
+    }
+
+    /// Whether the request has taken longer than it may.
+    fn is_over(&self) -> bool {
+        self.deadline.is_some_and(|until| until <= Instant::now())
     }
 
     async fn tunnel(
@@ -289,12 +312,15 @@ impl Job<'_> {
     }
 
     /// What the result says of the backend.
-    fn sign(&self, flight: &mut Flight, result: &Result<Response, Failure>) {
+    fn sign(&self, flight: &mut Flight, result: &Result<Response, Failure>, progress: &Progress) {
+        // It has the whole request, and said nothing.
+        let is_silent = progress.uploaded.get() && progress.first.get().is_none();
         let sign = match result {
             Ok(response) if matches!(response.status, 500 | 502 | 504) => Sign::Bad,
             Err(Failure::Status(502 | 504)) => Sign::Bad,
             Ok(_) | Err(Failure::Status(_)) => Sign::Good,
             Err(failure) if failure.is_backends() => Sign::Bad,
+            Err(Failure::Deadline) if is_silent => Sign::Bad,
             Err(_) => return,
         };
         flight.ended(sign, self.local.router.now_ns());
@@ -338,12 +364,17 @@ impl Job<'_> {
                 metrics.connections.timed_out.add(1);
                 CLIENT_GONE
             }
+            Failure::Deadline => {
+                metrics.timeouts.add(1);
+                metrics.truncated.add(1);
+                504
+            }
             _ => {
                 metrics.truncated.add(1);
                 502
             }
         };
-        if failure == Failure::Reset {
+        if matches!(failure, Failure::Reset | Failure::Deadline) {
             // Closing it then resets it. If that cannot be set, the peer's system has reset it already.
             let _ = stream.set_zero_linger();
         }
@@ -360,7 +391,7 @@ impl Job<'_> {
         match failure {
             Failure::Connect => metrics.connect_failures.add(1),
             Failure::Local => metrics.local_failures.add(1),
-            Failure::TimedOut => metrics.timeouts.add(1),
+            Failure::TimedOut | Failure::Deadline => metrics.timeouts.add(1),
             Failure::Stale
             | Failure::Broken
             | Failure::BadResponse
@@ -390,6 +421,7 @@ impl Job<'_> {
             Failure::Client(ClientFault::TooLarge) => (413, "the body is too large"),
             Failure::Client(ClientFault::Slow) => (408, "the body did not come in time"),
             Failure::TimedOut => (504, "the backend did not respond in time"),
+            Failure::Deadline => (504, "the request took too long"),
             Failure::Local => (503, "the balancer has no connection left"),
             Failure::Connect => (502, "the backend cannot be reached"),
             Failure::BadResponse => (502, "the backend's response is malformed"),

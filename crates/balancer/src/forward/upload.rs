@@ -32,9 +32,11 @@ pub(super) struct Progress {
     pub(super) uploaded: Cell<bool>,
     /// When some of the request was sent last.
     pub(super) sent: Cell<Instant>,
-    /// When the response began, if it did.
+    /// When the final response began, if it did.
     pub(super) first: Cell<Option<Instant>>,
-    /// Whether the client has been sent some of the response.
+    /// When an interim response came last.
+    pub(super) interim: Cell<Option<Instant>>,
+    /// Whether the client has been sent some of the final response.
     pub(super) begun: Cell<bool>,
 }
 
@@ -44,6 +46,7 @@ impl Progress {
             uploaded: Cell::new(false),
             sent: Cell::new(Instant::now()),
             first: Cell::new(None),
+            interim: Cell::new(None),
             begun: Cell::new(false),
         }
     }
@@ -54,6 +57,8 @@ impl Progress {
 pub(super) struct BodyLimits {
     pub(super) stall: Duration,
     pub(super) bytes_max: u64,
+    /// Whether the client may wait with its body until it gets 100.
+    pub(super) expects_continue: bool,
 }
 
 enum Stop {
@@ -72,6 +77,8 @@ pub(super) async fn upload(
     progress: &Progress,
 ) -> ClientFault {
     let mut upload = Upload {
+        may_wait: limits.expects_continue && inbox.is_empty(),
+        stall: limits.stall,
         from,
         inbox,
         to,
@@ -100,6 +107,9 @@ struct Upload<'a, 'r, 'w> {
     pace: Pace,
     write_pace: Pace,
     progress: &'a Progress,
+    stall: Duration,
+    /// Whether nothing of the body has come, and the client may wait until it gets 100.
+    may_wait: bool,
 }
 
 impl Upload<'_, '_, '_> {
@@ -168,14 +178,28 @@ impl Upload<'_, '_, '_> {
     async fn more(&mut self) -> Result<(), Stop> {
         self.inbox
             .reserve(BUFFER_BYTES.saturating_sub(self.inbox.len()).max(1));
-        match read(self.from, self.inbox, &mut self.pace).await {
-            Ok(0) => Err(Stop::Client(ClientFault::Gone)),
-            Ok(_) => Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-                Err(Stop::Client(ClientFault::Slow))
-            }
-            Err(_) => Err(Stop::Client(ClientFault::Gone)),
+        loop {
+            return match read(self.from, self.inbox, &mut self.pace).await {
+                Ok(0) => Err(Stop::Client(ClientFault::Gone)),
+                Ok(_) => {
+                    self.may_wait = false;
+                    Ok(())
+                }
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                    if self.waits_rightly() {
+                        continue;
+                    }
+                    Err(Stop::Client(ClientFault::Slow))
+                }
+                Err(_) => Err(Stop::Client(ClientFault::Gone)),
+            };
         }
+    }
+
+    /// Whether the client may not know yet that it is to send its body: the backend has not said so, or only now.
+    fn waits_rightly(&self) -> bool {
+        let said = self.progress.interim.get();
+        self.may_wait && said.is_none_or(|at| at.elapsed() < self.stall)
     }
 
     /// Resolves when the client leaves. Its next requests are kept, as many as fit.

@@ -44,6 +44,8 @@ pub struct RequestHead {
     pub keep_alive: bool,
     /// Whether the connection is to become a WebSocket.
     pub upgrade: bool,
+    /// Whether the client may wait with its body until it gets 100 (RFC 9110, section 10.1.1).
+    pub expects_continue: bool,
     /// `Referer`, for the log.
     pub referer: Option<String>,
     /// `User-Agent`, for the log.
@@ -127,7 +129,7 @@ pub fn read_request(
     if host.is_none() && is_1_1 {
         return Err(bad("a request must have a Host field"));
     }
-    let target = origin_form(method, target, host)?;
+    let (authority, target) = origin_form(method, target, host)?;
     let connection = connection_fields(headers);
     let protocol = single(headers, "upgrade").ok().flatten();
     // Others, such as h2c, would take requests past everything that is checked here.
@@ -136,7 +138,18 @@ pub fn read_request(
     if upgrade && framing != Framing::None {
         return Err(bad("a request for an upgrade must not have a body"));
     }
-    let line = format!("{method} {target} HTTP/1.1\r\n");
+    let expects_continue = is_1_1
+        && framing != Framing::None
+        && single(headers, "expect")
+            .ok()
+            .flatten()
+            .is_some_and(|what| what.eq_ignore_ascii_case(b"100-continue"));
+    let mut line = format!("{method} {target} HTTP/1.1\r\n");
+    if host.is_none() {
+        // Backends are sent HTTP/1.1, which must have the field, with an empty value if there is no authority (RFC 9112,
+        // section 3.2).
+        line += &format!("Host: {authority}\r\n");
+    }
     let forwarded = rewritten(
         line,
         headers,
@@ -151,6 +164,7 @@ pub fn read_request(
         framing,
         keep_alive: !connection.close && (is_1_1 || connection.keep_alive),
         upgrade,
+        expects_continue,
         referer: fields::text(headers, "referer"),
         agent: fields::text(headers, "user-agent"),
         key: wanted
@@ -213,17 +227,18 @@ fn framing(headers: &[Header<'_>], is_1_1: bool) -> Result<Framing, BadRequest> 
     }
 }
 
-/// The target as backends get it. Its absolute form must name the host that `Host` does (RFC 9112, section 3.2.2).
+/// The authority of the target, which may be empty, and the target as backends get it. Its absolute form must name the host
+/// that `Host` does (RFC 9112, section 3.2.2), if there is one: HTTP/1.0 needs none.
 fn origin_form<'a>(
     method: &str,
     target: &'a str,
     host: Option<&[u8]>,
-) -> Result<&'a str, BadRequest> {
+) -> Result<(&'a str, &'a str), BadRequest> {
     if method == "CONNECT" {
         return Err(BadRequest::new(405, "this is not a proxy for tunnels"));
     }
     if target.starts_with('/') || target == "*" && method == "OPTIONS" {
-        return Ok(target);
+        return Ok(("", target));
     }
     let scheme = "http://";
     let absolute = target
@@ -237,9 +252,9 @@ fn origin_form<'a>(
         Some(at) => rest.split_at(at),
         None => (rest, "/"),
     };
-    let same = host.is_some_and(|host| host.eq_ignore_ascii_case(authority.as_bytes()));
+    let same = host.is_none_or(|host| host.eq_ignore_ascii_case(authority.as_bytes()));
     match same {
-        true => Ok(path),
+        true => Ok((authority, path)),
         false => Err(BadRequest::new(
             400,
             "the target and Host must name the same host",

@@ -17,3 +17,4 @@ mod shortage;
 mod simulation;
 mod support;
 mod tunnels;
+mod waits;

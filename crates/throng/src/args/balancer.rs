@@ -78,6 +78,9 @@ pub(crate) struct BalancerArgs {
     /// Time limit for a client that sends nothing of a body or takes nothing of a response [default: 30s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) stall_timeout: Option<Duration>,
+    /// Time limit for a request, from its head to the end of its response [default: none]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) request_timeout: Option<Duration>,
     /// Further backends to try if one fails, for idempotent requests without a body [default: 0]
     #[arg(long, value_name = "N")]
     pub(crate) retries: Option<u32>,

@@ -91,6 +91,7 @@ fn options(args: &BalancerArgs) -> Result<BalancerOptions, Failure> {
     ] {
         *timeout = given.unwrap_or(*timeout);
     }
+    options.timeouts.request = args.request_timeout;
     options.retries = args.retries.unwrap_or(options.retries);
     options.retry_budget = args.retry_budget.unwrap_or(options.retry_budget);
     options.health = health(&args.health, options.health);
@@ -118,9 +119,9 @@ fn health(args: &HealthArgs, mut health: HealthOptions) -> HealthOptions {
     health.rise = args.rise.unwrap_or(health.rise);
     health.fall = args.fall.unwrap_or(health.fall);
     health.eject_after = args.eject_after.unwrap_or(health.eject_after);
-    health.eject_for = args.eject_for.unwrap_or(health.eject_for);
     health.eject_window = args.eject_window.unwrap_or(health.eject_window);
     health.eject_share = args.eject_share.unwrap_or(health.eject_share);
+    health.eject_for = args.eject_for.unwrap_or(health.eject_for);
     health.eject_max = args.eject_max.unwrap_or(health.eject_max);
     health.slow_start = args.slow_start.unwrap_or(health.slow_start);
     health
