@@ -13,22 +13,28 @@ mod metrics;
 mod options;
 mod pace;
 mod station;
+mod switches;
 
 use std::net::SocketAddr;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use server::http::{ConnectionLimits, serve_connections};
-use server::{Drain, ServerError, Stop};
+use server::{Drain, ServerError, Stop, stretch};
 
 use http::Worker;
 use metrics::Metrics;
 use station::Station;
+use switches::Signals;
 
 pub use options::{Cpu, WorkerOptions};
 pub use pace::Pace;
+pub use switches::Fault;
 
 /// What a worker did in its life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Report {
     /// Requests worked on.
@@ -37,6 +43,8 @@ pub struct Report {
     pub failed: u64,
     /// Requests refused because the queue was full.
     pub refused: u64,
+    /// Times that it restarted.
+    pub restarts: u64,
 }
 
 /// Runs a worker until `shutdown` resolves; requests in progress are then answered, for `stop_within` at most.
@@ -44,20 +52,55 @@ pub struct Report {
 /// shortly before.
 ///
 /// # Errors
-/// On bad options, when the address cannot be listened on, or a thread crashed.
+/// On bad options, when the address cannot be listened on, signals cannot be received, or a thread crashed.
 pub async fn serve(
-    options: WorkerOptions,
+    mut options: WorkerOptions,
     ready: impl FnOnce(SocketAddr),
     shutdown: impl Future<Output = ()>,
 ) -> Result<Report, ServerError> {
     options.check()?;
+    let mut signals =
+        Signals::listen(options.on_usr1, options.on_usr2).map_err(ServerError::Process)?;
+    let mut shutdown = pin!(shutdown);
+    let mut ready = Some(ready);
+    let mut report = Report::default();
+    loop {
+        let mut address = options.server.listen;
+        let up = |at| {
+            address = at;
+            if let Some(ready) = ready.take() {
+                ready(at);
+            }
+        };
+        let restarts = live(&options, &mut signals, up, shutdown.as_mut(), &mut report).await?;
+        if !restarts {
+            return Ok(report);
+        }
+        report.restarts += 1;
+        tokio::select! {
+            () = shutdown.as_mut() => return Ok(report),
+            () = tokio::time::sleep(stretch(options.restart_for)) => {}
+        }
+        options.server.listen = address;
+        options.restart_from = None;
+    }
+}
+
+/// Runs a worker until a stop or a restart; whether it is the latter.
+async fn live(
+    options: &WorkerOptions,
+    signals: &mut Signals,
+    ready: impl FnOnce(SocketAddr),
+    shutdown: Pin<&mut impl Future<Output = ()>>,
+    report: &mut Report,
+) -> Result<bool, ServerError> {
     let server = options.server.clone();
     let limits = ConnectionLimits {
         connections_max: options.connections_max,
         stop_within: server.stop_within,
     };
     let worker = Arc::new(Worker {
-        station: Station::start(options).map_err(ServerError::Process)?,
+        station: Station::start(options.clone()).map_err(ServerError::Process)?,
         metrics: Metrics::default(),
         drain: Drain::default(),
     });
@@ -65,12 +108,40 @@ pub async fn serve(
     let router = http::router(&worker);
     let work =
         move |context| serve_connections(context, limits, Arc::clone(&counts), router.clone());
-    server::serve(&server, work, ready, shutdown, || worker.drain.begin()).await?;
-    Ok(Report {
-        done: worker.metrics.done.get(),
-        failed: worker.metrics.failed.get(),
-        refused: worker.metrics.refused.get(),
-    })
+    let restarts = AtomicBool::new(false);
+    let ending = async {
+        tokio::select! {
+            () = shutdown => {}
+            () = restart(&worker.station, options.restart_from, signals) => restarts.store(true, Ordering::Relaxed),
+        }
+    };
+    server::serve(&server, work, ready, ending, || worker.drain.begin()).await?;
+    report.done += worker.metrics.done.get();
+    report.failed += worker.metrics.failed.get();
+    report.refused += worker.metrics.refused.get();
+    Ok(restarts.load(Ordering::Relaxed))
+}
+
+/// Does what signals want, until it is time for a restart.
+async fn restart(station: &Station, from: Option<Duration>, signals: &mut Signals) {
+    let due = async {
+        match from {
+            Some(from) => station.reached(from).await,
+            None => std::future::pending().await,
+        }
+    };
+    let wanted = async {
+        loop {
+            match signals.next().await {
+                Fault::Restart => return,
+                fault => station.turn(fault),
+            }
+        }
+    };
+    tokio::select! {
+        () = due => {}
+        () = wanted => {}
+    }
 }
 
 /// [`serve`] on a runtime of its own, until `stop`. For a process that does nothing else.

@@ -7,13 +7,16 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 use server::{shrink, stretch};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use super::pace::Pace;
+use super::switches::Switches;
 use crate::alarm::now;
 
 /// CPU time burned between looks at the clock.
 const SLICE: Duration = Duration::from_micros(50);
+/// How long a frozen thread sleeps until it looks whether a signal thawed it.
+const NAP: Duration = Duration::from_millis(5);
 
 /// A piece of work.
 struct Job {
@@ -28,17 +31,23 @@ pub(super) struct Burners {
 }
 
 impl Burners {
-    /// Starts `count` threads that work at this pace, of which time began at `start`.
+    /// Starts `count` threads that work at this pace, of which time began at `start`, and by what signals make of it.
     ///
     /// # Errors
     /// When a thread cannot be started.
-    pub(super) fn start(count: usize, pace: Pace, start: Instant) -> io::Result<Self> {
+    pub(super) fn start(
+        count: usize,
+        pace: Pace,
+        start: Instant,
+        switches: &watch::Receiver<Switches>,
+    ) -> io::Result<Self> {
         let (jobs, waiting) = channel();
         let waiting = Arc::new(Mutex::new(waiting));
         for _ in 0..count {
-            let waiting = Arc::clone(&waiting);
+            let (waiting, switches) = (Arc::clone(&waiting), switches.clone());
+            let pace_now = move || pace.switched(*switches.borrow());
             let thread = std::thread::Builder::new().name("burn".to_owned());
-            thread.spawn(move || work(&waiting, &pace, start))?;
+            thread.spawn(move || work(&waiting, &pace_now, start))?;
         }
         Ok(Self { jobs })
     }
@@ -53,7 +62,7 @@ impl Burners {
 }
 
 /// The body of a thread.
-fn work(waiting: &Mutex<Receiver<Job>>, pace: &Pace, start: Instant) {
+fn work(waiting: &Mutex<Receiver<Job>>, pace_now: &impl Fn() -> Pace, start: Instant) {
     loop {
         // Receiving leaves no half-made state behind.
         let job = waiting
@@ -64,18 +73,20 @@ fn work(waiting: &Mutex<Receiver<Job>>, pace: &Pace, start: Instant) {
             return;
         };
         // A request whose client left is not worked on any further.
-        burn(work_s, pace, start, || done.is_closed());
+        burn(work_s, pace_now, start, || done.is_closed());
         let _ = done.send(());
     }
 }
 
-fn burn(work_s: f64, pace: &Pace, start: Instant, is_given_up: impl Fn() -> bool) {
+fn burn(work_s: f64, pace_now: &impl Fn() -> Pace, start: Instant, is_given_up: impl Fn() -> bool) {
     let mut left = work_s;
     let mut burned = cpu_time();
     while left > 0.0 && !is_given_up() {
         let at = shrink(now().duration_since(start)).as_secs_f64();
+        let pace = pace_now();
         if let Some(thaw) = pace.thaw(at) {
-            std::thread::park_timeout(stretch(Duration::from_secs_f64(thaw - at)));
+            let rest = Duration::from_secs_f64(thaw - at).min(NAP);
+            std::thread::park_timeout(stretch(rest));
             continue;
         }
         let until = burned + SLICE;
@@ -107,9 +118,9 @@ mod tests {
             speed: 2.0,
             ..Pace::default()
         };
-        burn(0.02, &pace, start, || false);
+        burn(0.02, &|| pace, start, || false);
         let burned = (cpu_time() - before).as_secs_f64();
         assert!((0.01..0.015).contains(&burned), "{burned} s");
-        burn(1e9, &pace, start, || true);
+        burn(1e9, &|| pace, start, || true);
     }
 }

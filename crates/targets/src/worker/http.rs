@@ -82,18 +82,23 @@ async fn work(State(worker): State<Arc<Worker>>, _body: Bytes) -> Response {
         Outcome::Failed => StatusCode::INTERNAL_SERVER_ERROR,
         Outcome::Refused => StatusCode::SERVICE_UNAVAILABLE,
     };
-    let body = match outcome {
-        Outcome::Done(Times { queue, work }) => {
-            let (queue, work) = (ms(queue), ms(work));
-            let times = [(QUEUE_MS, queue), (WORK_MS, work)];
-            headers.extend(times.into_iter().filter_map(|(key, value)| {
-                Some((key, HeaderValue::from_str(&value.to_string()).ok()?))
-            }));
-            json!({ "worker": name, "region": region, "queue_ms": queue, "work_ms": work })
-        }
-        Outcome::Failed => json!({ "worker": name, "region": region, "error": "failed" }),
-        Outcome::Refused => json!({ "worker": name, "region": region, "error": "queue full" }),
+    let times = match outcome {
+        Outcome::Done(times) => times,
+        Outcome::Failed | Outcome::Refused => Times::default(),
     };
+    let (queue, work) = (ms(times.queue), ms(times.work));
+    let both = [(QUEUE_MS, queue), (WORK_MS, work)];
+    headers.extend(
+        both.into_iter().filter_map(|(key, value)| {
+            Some((key, HeaderValue::from_str(&value.to_string()).ok()?))
+        }),
+    );
+    let mut body = json!({ "worker": name, "region": region, "queue_ms": queue, "work_ms": work });
+    match outcome {
+        Outcome::Done(_) => {}
+        Outcome::Failed => body["error"] = "failed".into(),
+        Outcome::Refused => body["error"] = "queue full".into(),
+    }
     (status, headers, body.to_string()).into_response()
 }
 

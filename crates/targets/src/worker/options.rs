@@ -6,6 +6,7 @@ use server::{ServerError, ServerOptions, check_rules};
 use stats::dist::Dist;
 
 use super::pace::Pace;
+use super::switches::Fault;
 
 /// Most requests that are worked on at once.
 const CONCURRENCY_MAX: usize = 10_000;
@@ -13,6 +14,8 @@ const CONCURRENCY_MAX: usize = 10_000;
 const BURNING_MAX: usize = 256;
 /// Most requests that can wait.
 const QUEUE_MAX: usize = 1_000_000;
+/// Longest time of a restart.
+const AWAY_MAX: Duration = Duration::from_secs(3600);
 /// Longest name of a worker or region, in bytes.
 const NAME_MAX: usize = 64;
 
@@ -48,8 +51,16 @@ pub struct WorkerOptions {
     pub pace: Pace,
     /// Share of requests that fail with status 500 without any work, 0 to 1.
     pub error_rate: f64,
-    /// When that begins, since the start.
+    /// When that begins, since the start; [`Duration::MAX`]: only by a signal.
     pub errors_from: Duration,
+    /// When it restarts, once: it ends as at a stop, and starts cold. Times since the start then begin again.
+    pub restart_from: Option<Duration>,
+    /// How long it is away in a restart, at most an hour.
+    pub restart_for: Duration,
+    /// What SIGUSR1 begins and, sent again, ends; `None`, the default: the signal is not taken.
+    pub on_usr1: Option<Fault>,
+    /// What SIGUSR2 does.
+    pub on_usr2: Option<Fault>,
     /// Most connections at once; further ones are dropped.
     pub connections_max: usize,
     /// What service times and errors follow from.
@@ -71,6 +82,10 @@ impl Default for WorkerOptions {
             pace: Pace::default(),
             error_rate: 0.0,
             errors_from: Duration::ZERO,
+            restart_from: None,
+            restart_for: Duration::from_secs(1),
+            on_usr1: None,
+            on_usr2: None,
             connections_max: 100_000,
             seed: 1,
         }
@@ -103,6 +118,24 @@ impl WorkerOptions {
                 "error-rate must be 0 to 100%",
             ),
             (
+                !self.has_switch(Fault::Errors) || self.error_rate > 0.0,
+                "errors by a signal need an error-rate",
+            ),
+            (
+                !self.has_switch(Fault::Slow) || self.pace.slow_factor != 1.0,
+                "slowness by a signal needs a slow-factor",
+            ),
+            (
+                self.pace.slow_factor == 1.0
+                    || self.pace.slow_from.is_some()
+                    || self.has_switch(Fault::Slow),
+                "slow-factor needs slow-from, or a signal: on-usr1 slow",
+            ),
+            (
+                self.restart_for <= AWAY_MAX,
+                "restart-for must be at most 1 h",
+            ),
+            (
                 self.connections_max >= 1,
                 "at least one connection must be allowed",
             ),
@@ -112,6 +145,16 @@ impl WorkerOptions {
             ),
         ])?;
         self.pace.check().map_err(ServerError::Options)
+    }
+
+    /// Whether a signal begins this fault.
+    pub(super) fn has_switch(&self, fault: Fault) -> bool {
+        [self.on_usr1, self.on_usr2].contains(&Some(fault))
+    }
+
+    /// Whether signals change it while it works.
+    pub(super) fn is_switchable(&self) -> bool {
+        self.on_usr1.is_some() || self.on_usr2.is_some()
     }
 }
 

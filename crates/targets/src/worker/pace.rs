@@ -6,8 +6,13 @@
 
 use std::time::Duration;
 
+use super::switches::Switches;
+
 /// Least and greatest speed, and factor of a slow-down.
 const SPEEDS: std::ops::RangeInclusive<f64> = 1e-3..=1e3;
+
+/// How long a fault of a signal lasts at most, while it is not known when it ends: some thirty years.
+const FOR_EVER: Duration = Duration::from_secs(1_000_000_000);
 
 /// How the speed changes; all times are since the start.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,6 +65,17 @@ impl Pace {
         broken.map_or(Ok(()), |(_, rule)| Err(rule))
     }
 
+    /// The pace while these faults are in force.
+    pub(super) fn switched(mut self, switches: Switches) -> Self {
+        if switches.slow {
+            self.slow_from = Some(Duration::ZERO);
+        }
+        if switches.frozen {
+            (self.freeze_from, self.freeze_for) = (Some(Duration::ZERO), FOR_EVER);
+        }
+        self
+    }
+
     /// The speed `at` seconds after the start; 0 while it is frozen.
     pub(super) fn speed_at(&self, at: f64) -> f64 {
         if self.thaw(at).is_some() {
@@ -84,8 +100,8 @@ impl Pace {
         (from <= at && at < to).then_some(to)
     }
 
-    /// When `work` seconds of work that begin `at` seconds after the start are done.
-    pub(super) fn finish(&self, at: f64, work: f64) -> f64 {
+    /// When the speed changes, in order; infinity: never.
+    fn changes(&self) -> [f64; 4] {
         let freeze = self.freeze_from.map(|from| [from, from + self.freeze_for]);
         let mut changes = [f64::INFINITY; 4];
         let times = [self.slow_from, Some(self.warm_up)]
@@ -95,8 +111,13 @@ impl Pace {
             *change = time.as_secs_f64();
         }
         changes.sort_by(f64::total_cmp);
+        changes
+    }
+
+    /// When `work` seconds of work that begin `at` seconds after the start are done.
+    pub(super) fn finish(&self, at: f64, work: f64) -> f64 {
         let (mut at, mut left) = (at, work.max(0.0));
-        for until in changes {
+        for until in self.changes() {
             if until <= at {
                 continue;
             }
@@ -113,6 +134,20 @@ impl Pace {
         }
         let (first, slope) = self.segment(at);
         at + time_for(left, first, slope)
+    }
+
+    /// The work that is done between two times.
+    pub(super) fn done(&self, from: f64, to: f64) -> f64 {
+        let (mut at, mut done) = (from, 0.0);
+        for until in self.changes().into_iter().chain([to]) {
+            let until = until.min(to);
+            if until > at {
+                let ((first, slope), span) = (self.segment(at), until - at);
+                done += span * (first + slope * span / 2.0);
+                at = until;
+            }
+        }
+        done
     }
 
     /// The speed `at` this time, and how it changes a second until the next change.
@@ -191,6 +226,26 @@ mod tests {
     }
 
     #[test]
+    fn signals_make_it_slow_or_frozen_at_any_time() {
+        let pace = Pace {
+            slow_factor: 4.0,
+            ..Pace::default()
+        };
+        let slow = Switches {
+            slow: true,
+            ..Switches::default()
+        };
+        near(pace.switched(slow).finish(3.0, 1.0), 7.0);
+        let frozen = Switches {
+            frozen: true,
+            ..Switches::default()
+        };
+        assert!(pace.switched(frozen).thaw(1e6).is_some());
+        assert_eq!(pace.switched(frozen).done(1.0, 2.0), 0.0);
+        assert_eq!(pace.switched(Switches::default()), pace);
+    }
+
+    #[test]
     fn faults_that_overlap_multiply() {
         let pace = Pace {
             speed: 2.0,
@@ -203,10 +258,16 @@ mod tests {
         };
         // The integral of the speed, by small steps.
         let (mut at, mut done) = (0.0, 0.0);
+        assert_eq!(pace.done(3.2, 3.8), 0.0);
         while at < 6.0 {
             done += 1e-4 * pace.speed_at(at + 5e-5);
             at += 1e-4;
         }
         assert!((pace.finish(0.0, done) - 6.0).abs() < 1e-3);
+        assert!((pace.done(0.0, 6.0) - done).abs() < 1e-3);
+        near(
+            pace.done(0.0, 2.5) + pace.done(2.5, 6.0),
+            pace.done(0.0, 6.0),
+        );
     }
 }

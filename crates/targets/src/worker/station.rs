@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 
 use server::{Recent, shrink, stretch};
 use stats::rng::{Purpose, Rng};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use super::burn::Burners;
 use super::options::{Cpu, WorkerOptions};
+use super::pace::Pace;
+use super::switches::{Fault, Switches};
 use crate::alarm::{Alarm, now};
 
 /// How a request went.
@@ -25,7 +27,7 @@ pub(super) enum Outcome {
 }
 
 /// What a request's time was made of.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Times {
     /// Between its arrival and the begin of work.
     pub(super) queue: Duration,
@@ -60,6 +62,8 @@ pub(super) struct Station {
     engine: Engine,
     /// Exact to some microseconds: the runtime's timers count milliseconds.
     alarm: Alarm,
+    /// Faults that signals began.
+    switches: watch::Sender<Switches>,
     /// Requests that ever came.
     count: AtomicU64,
     recent: Mutex<Recent>,
@@ -72,12 +76,17 @@ impl Station {
     /// When a thread cannot be started.
     pub(super) fn start(options: WorkerOptions) -> io::Result<Self> {
         let start = now();
+        let (switches, seen) = watch::channel(Switches::default());
         let engine = match options.cpu {
-            Cpu::Burn => Engine::Burn(Burners::start(options.concurrency, options.pace, start)?),
+            Cpu::Burn => {
+                let burners = Burners::start(options.concurrency, options.pace, start, &seen)?;
+                Engine::Burn(burners)
+            }
             Cpu::Wait => Engine::Wait,
         };
         Ok(Self {
             start,
+            switches,
             places: Semaphore::new(options.concurrency + options.queue),
             turns: Semaphore::new(options.concurrency),
             engine,
@@ -101,10 +110,55 @@ impl Station {
         shrink(now().duration_since(self.start))
     }
 
+    /// Begins a fault of a signal, or ends it.
+    pub(super) fn turn(&self, fault: Fault) {
+        self.switches.send_modify(|switches| switches.turn(fault));
+    }
+
+    /// Waits until this long after the start.
+    pub(super) async fn reached(&self, since_start: Duration) {
+        self.wait_until(since_start.as_secs_f64()).await;
+    }
+
     /// Waits until the worker is not frozen.
     pub(super) async fn thawed(&self) {
-        if let Some(thaw) = self.options.pace.thaw(self.at()) {
-            self.wait_until(thaw).await;
+        let mut changes = self.switches.subscribe();
+        loop {
+            let pace = self.pace_by(&mut changes);
+            let Some(thaw) = pace.thaw(self.at()) else {
+                return;
+            };
+            tokio::select! {
+                () = self.wait_until(thaw) => {}
+                () = changed(&mut changes) => {}
+            }
+        }
+    }
+
+    /// The pace under the faults in force, which count as seen.
+    fn pace_by(&self, changes: &mut watch::Receiver<Switches>) -> Pace {
+        self.options.pace.switched(*changes.borrow_and_update())
+    }
+
+    /// Waits until as much work is done, from this time on.
+    async fn wait_for(&self, begin: f64, work_s: f64) {
+        if !self.options.is_switchable() {
+            return self
+                .wait_until(self.options.pace.finish(begin, work_s))
+                .await;
+        }
+        let mut changes = self.switches.subscribe();
+        let (mut at, mut left) = (begin, work_s);
+        loop {
+            let pace = self.pace_by(&mut changes);
+            tokio::select! {
+                biased;
+                () = self.wait_until(pace.finish(at, left)) => return,
+                () = changed(&mut changes) => {}
+            }
+            let until = self.at();
+            left -= pace.done(at, until);
+            at = until;
         }
     }
 
@@ -139,8 +193,7 @@ impl Station {
             Engine::Burn(burners) => burners.burn(work_s).await,
             Engine::Wait => {
                 let begin = shrink(begun.duration_since(self.start)).as_secs_f64();
-                let end = self.options.pace.finish(begin, work_s);
-                self.wait_until(end).await;
+                self.wait_for(begin, work_s).await;
             }
         }
         let done = now();
@@ -157,7 +210,7 @@ impl Station {
     fn fails(&self, number: u64) -> bool {
         let options = &self.options;
         options.error_rate > 0.0
-            && self.since_start() >= options.errors_from
+            && (self.since_start() >= options.errors_from || self.switches.borrow().failing)
             && Rng::new(options.seed, number, Purpose::Choice).unit() < options.error_rate
     }
 
@@ -181,5 +234,13 @@ impl Station {
             waiting: in_flight.saturating_sub(working),
             latency_s: self.recent().latency_at(at.saturating_add(1)),
         }
+    }
+}
+
+/// Waits until signals change something.
+async fn changed(changes: &mut watch::Receiver<Switches>) {
+    // The sender lives as long as the station.
+    if changes.changed().await.is_err() {
+        std::future::pending().await
     }
 }

@@ -3,15 +3,16 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use rustix::process::{Signal, getpid, kill_process};
 use serde_json::Value;
 use server::ServerError;
 use stats::dist::Dist;
-use targets::worker::{self, Cpu, Report, WorkerOptions};
+use targets::worker::{self, Cpu, Fault, Report, WorkerOptions};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::client::{get, raw, soon};
 
@@ -164,4 +165,83 @@ async fn bodies_are_taken_whole() {
     let mut text = String::new();
     soon(stream.read_to_string(&mut text)).await.unwrap();
     assert!(text.ends_with("ready\n"), "{text}");
+}
+
+#[tokio::test]
+async fn a_restart_is_a_gap_and_a_cold_start() {
+    let mut options = options(10.0, 1, 10);
+    options.restart_from = Some(Duration::from_millis(300));
+    options.restart_for = Duration::from_millis(300);
+    // Half the speed for a minute.
+    (options.pace.warm_up, options.pace.cold_speed) = (Duration::from_secs(60), 0.5);
+    let worker = Running::start(options).await;
+    assert_eq!(worker.work().await.0, 200);
+    let reached = || async { TcpStream::connect(worker.address).await.is_ok() };
+    soon(async { while reached().await {} }).await;
+    soon(async { while !reached().await {} }).await;
+    let (_, load) = get(worker.address, "/load").await;
+    let load: Value = serde_json::from_str(&load).unwrap();
+    assert_eq!(load["done"], 0, "{load}");
+    let (_, body) = worker.work().await;
+    assert!(body["work_ms"].as_f64().unwrap() > 19.0, "{body}");
+    let report = worker.stop().await;
+    assert_eq!((report.done, report.restarts), (2, 1));
+}
+
+/// All signals are in one test, as they come to the whole process.
+#[tokio::test]
+async fn signals_begin_faults_and_end_them() {
+    let send = |signal| kill_process(getpid(), signal).unwrap();
+    let mut failing = options(1.0, 1, 10);
+    failing.error_rate = 1.0;
+    failing.errors_from = Duration::MAX;
+    (failing.on_usr1, failing.on_usr2) = (Some(Fault::Errors), Some(Fault::Freeze));
+    let worker = Running::start(failing).await;
+    assert_eq!(worker.work().await.0, 200);
+    send(Signal::USR1);
+    soon(async { while worker.work().await.0 != 500 {} }).await;
+    let (_, body) = worker.work().await;
+    assert_eq!(
+        (&body["queue_ms"], &body["work_ms"]),
+        (&0.0.into(), &0.0.into())
+    );
+    send(Signal::USR1);
+    soon(async { while worker.work().await.0 != 200 {} }).await;
+    send(Signal::USR2);
+    let frozen = async {
+        // It may take a moment until the signal is there.
+        while timeout(Duration::from_millis(300), worker.work())
+            .await
+            .is_ok()
+        {}
+    };
+    soon(frozen).await;
+    send(Signal::USR2);
+    assert_eq!(soon(worker.work()).await.0, 200);
+    worker.stop().await;
+
+    let mut slow = options(200.0, 1, 10);
+    slow.pace.slow_factor = 1000.0;
+    (slow.on_usr1, slow.on_usr2) = (Some(Fault::Slow), Some(Fault::Restart));
+    let worker = Running::start(slow).await;
+    let begun = Instant::now();
+    let turns = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        send(Signal::USR1);
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        send(Signal::USR1);
+    };
+    // A request in progress becomes slow and fast again with its worker.
+    let ((status, _), ()) = tokio::join!(worker.work(), turns);
+    let took = begun.elapsed();
+    assert_eq!(status, 200);
+    assert!(
+        took > Duration::from_millis(450) && took < Duration::from_secs(10),
+        "{took:?}"
+    );
+    send(Signal::USR2);
+    let reached = || async { TcpStream::connect(worker.address).await.is_ok() };
+    soon(async { while reached().await {} }).await;
+    soon(async { while !reached().await {} }).await;
+    assert_eq!(worker.stop().await.restarts, 1);
 }

@@ -40,8 +40,8 @@ pub(crate) struct WorkerArgs {
     /// Become slow this long after the start [default: never]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, requires = "slow_factor")]
     pub(crate) slow_from: Option<Duration>,
-    /// By which factor service times grow then
-    #[arg(long, value_name = "FACTOR", requires = "slow_from")]
+    /// By which factor service times grow then, or by a signal
+    #[arg(long, value_name = "FACTOR")]
     pub(crate) slow_factor: Option<f64>,
     /// Freeze this long after the start: nothing is answered [default: never]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, requires = "freeze_for")]
@@ -52,7 +52,7 @@ pub(crate) struct WorkerArgs {
     /// Share of requests that fail at once with status 500 [default: 0%]
     #[arg(long, value_name = "SHARE", value_parser = parse_share)]
     pub(crate) error_rate: Option<f64>,
-    /// When failing begins, after the start [default: at once]
+    /// When failing begins, after the start [default: at once, or by a signal that has it]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, requires = "error_rate")]
     pub(crate) errors_from: Option<Duration>,
     /// Time after the start in which the speed rises to its value [default: 0s]
@@ -61,6 +61,18 @@ pub(crate) struct WorkerArgs {
     /// Share of the speed at the start of the warm-up [default: 10%]
     #[arg(long, value_name = "SHARE", value_parser = parse_part, requires = "warm_up")]
     pub(crate) cold_speed: Option<f64>,
+    /// Restart this long after the start: end as at a stop, and start cold [default: never]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) restart_from: Option<Duration>,
+    /// How long a restart takes [default: 1s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) restart_for: Option<Duration>,
+    /// What SIGUSR1 begins and, sent again, ends [default: it ends the process]
+    #[arg(long, value_enum, value_name = "FAULT")]
+    pub(crate) on_usr1: Option<FaultArg>,
+    /// What SIGUSR2 begins and, sent again, ends [default: it ends the process]
+    #[arg(long, value_enum, value_name = "FAULT")]
+    pub(crate) on_usr2: Option<FaultArg>,
     /// Random seed of service times and errors [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
@@ -71,4 +83,17 @@ pub(crate) struct WorkerArgs {
 pub(crate) enum CpuArg {
     Burn,
     Wait,
+}
+
+/// What a signal does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FaultArg {
+    /// Service times grow by --slow-factor
+    Slow,
+    /// Nothing is answered
+    Freeze,
+    /// Requests fail by --error-rate
+    Errors,
+    /// A restart
+    Restart,
 }

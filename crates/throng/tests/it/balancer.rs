@@ -318,6 +318,16 @@ fn invalid_settings_are_refused() {
         ),
         (&["balancer"], 64, "--to"),
         (
+        (
+            &["worker", "--slow-factor", "2"],
+            64,
+            "slow-factor needs slow-from, or a signal",
+        ),
+        (
+            &["worker", "--on-usr1", "errors"],
+            64,
+            "errors by a signal need an error-rate",
+        ),
             &["balancer", "--to", "/nowhere"],
             66,
             "cannot read /nowhere",

@@ -1,11 +1,12 @@
 //! `throng serve worker`.
 
 use std::io::Write;
+use std::time::Duration;
 
-use targets::worker::{self, Cpu, Pace, WorkerOptions};
+use targets::worker::{self, Cpu, Fault, Pace, WorkerOptions};
 
 use super::{failed, listening, server_options, stop};
-use crate::args::worker::{CpuArg, WorkerArgs};
+use crate::args::worker::{CpuArg, FaultArg, WorkerArgs};
 use crate::exit::{Exit, Failure};
 
 pub(super) fn worker(args: &WorkerArgs) -> Result<Exit, Failure> {
@@ -40,9 +41,26 @@ pub(super) fn options(args: &WorkerArgs) -> WorkerOptions {
     options.queue = args.queue.unwrap_or(options.queue);
     options.pace = pace(args, options.pace);
     options.error_rate = args.error_rate.unwrap_or(options.error_rate);
-    options.errors_from = args.errors_from.unwrap_or(options.errors_from);
+    options.on_usr1 = args.on_usr1.map(fault);
+    options.on_usr2 = args.on_usr2.map(fault);
+    let by_signal = [options.on_usr1, options.on_usr2].contains(&Some(Fault::Errors));
+    options.errors_from = args.errors_from.unwrap_or(match by_signal {
+        true => Duration::MAX,
+        false => options.errors_from,
+    });
+    options.restart_from = args.restart_from;
+    options.restart_for = args.restart_for.unwrap_or(options.restart_for);
     options.seed = args.seed.unwrap_or(options.seed);
     options
+}
+
+fn fault(arg: FaultArg) -> Fault {
+    match arg {
+        FaultArg::Slow => Fault::Slow,
+        FaultArg::Freeze => Fault::Freeze,
+        FaultArg::Errors => Fault::Errors,
+        FaultArg::Restart => Fault::Restart,
+    }
 }
 
 fn pace(args: &WorkerArgs, mut pace: Pace) -> Pace {
