@@ -15,8 +15,8 @@
 use std::time::{Duration, Instant};
 
 use balancer::LearnOptions;
-use balancer::policy::{Kind, Policy};
-use balancer::sim::{Outcome, Simulation, WorkerModel};
+use balancer::policy::Kind;
+use balancer::sim::{Outcome, Simulation, Users, WorkerModel};
 use stats::dist::Dist;
 use stats::student::mean_interval;
 
@@ -34,6 +34,8 @@ struct Situation {
     balancers: usize,
     batch: u64,
     learn: bool,
+    /// Users instead of a load.
+    users: Option<Users>,
 }
 
 impl Situation {
@@ -46,6 +48,7 @@ impl Situation {
             balancers: 1,
             batch: 1,
             learn: false,
+            users: None,
         }
     }
 }
@@ -68,6 +71,37 @@ fn some(count: usize, change: impl Fn(&mut WorkerModel)) -> Vec<WorkerModel> {
     let mut workers = vec![WorkerModel::default(); count];
     workers.iter_mut().step_by(FAULTY_OF).for_each(change);
     workers
+}
+
+/// The five workers of `examples/balancer/s4.workers`, with 250 or 500 users who come within a second and send batches of
+/// 10 or 50 requests. A time unit is the 5 ms of a request at speed 1.
+fn published() -> impl Iterator<Item = Situation> {
+    let worker = |weight: f64| WorkerModel {
+        weight,
+        speed: weight / 100.0,
+        concurrency: 2,
+        queue: 80,
+        ..WorkerModel::default()
+    };
+    let workers = [77.16, 68.42, 59.33, 83.81, 90.11].map(worker);
+    let shapes = [
+        ("S4: 250 users, 10 requests each", 250, 10),
+        ("S4: 250 users, 50 requests each", 250, 50),
+        ("S4: 500 users, 10 requests each", 500, 10),
+        ("S4: 500 users, 50 requests each", 500, 50),
+    ];
+    shapes
+        .into_iter()
+        .map(move |(name, count, requests)| Situation {
+            users: Some(Users {
+                count,
+                within_s: 200.0,
+                requests,
+                // A millisecond for the network, balancer and user.
+                gap_s: 0.2,
+            }),
+            ..Situation::new(name, 0.0, workers.to_vec())
+        })
 }
 
 fn situations(count: usize) -> Vec<Situation> {
@@ -95,7 +129,7 @@ fn situations(count: usize) -> Vec<Situation> {
         batch: 100,
         ..Situation::new("batches of 100, 80 %", 0.8, equal())
     };
-    vec![
+    let mut all = vec![
         Situation::new("speeds 1:2:4 as weights, 50 %", 0.5, speeds(count, true)),
         Situation::new("speeds 1:2:4 as weights, 80 %", 0.8, speeds(count, true)),
         Situation::new("speeds 1:2:4 as weights, 95 %", 0.95, speeds(count, true)),
@@ -118,23 +152,9 @@ fn situations(count: usize) -> Vec<Situation> {
         heavy,
         many,
         batches,
-    ]
-}
-
-fn policy_of(kind: Kind) -> fn() -> Box<dyn Policy> {
-    match kind {
-        Kind::Random => || Kind::Random.policy(),
-        Kind::RoundRobin => || Kind::RoundRobin.policy(),
-        Kind::WeightedRoundRobin => || Kind::WeightedRoundRobin.policy(),
-        Kind::LeastConnections => || Kind::LeastConnections.policy(),
-        Kind::SourceHash => || Kind::SourceHash.policy(),
-        Kind::TwoChoices => || Kind::TwoChoices.policy(),
-        Kind::PeakEwma => || Kind::PeakEwma.policy(),
-        Kind::RingHash => || Kind::RingHash.policy(),
-        Kind::Maglev => || Kind::Maglev.policy(),
-        Kind::Prequal => || Kind::Prequal.policy(),
-        _ => || Kind::ShortestQueue.policy(),
-    }
+    ];
+    all.extend(published());
+    all
 }
 
 /// What the command line says.
@@ -191,7 +211,8 @@ fn replicate(args: &Args, situation: &Situation, kind: Kind) -> Vec<Outcome> {
             balancers: situation.balancers,
             localities: Vec::new(),
             learn: situation.learn.then(|| learn.clone()),
-            policy: policy_of(kind),
+            users: situation.users.clone(),
+            policy: kind.make(),
             rate: situation.load * capacity,
             batch: situation.batch,
             service: situation.service.clone(),

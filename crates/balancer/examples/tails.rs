@@ -28,6 +28,7 @@ fn tails(load: f64) -> Vec<Vec<f64>> {
             balancers: 1,
             localities: Vec::new(),
             learn: None,
+            users: None,
             policy: || Box::new(TwoChoices::new(2, Load::InFlight)),
             rate: load * WORKERS as f64,
             batch: 1,

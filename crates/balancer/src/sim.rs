@@ -1,10 +1,11 @@
 //! Workers and balancers in virtual time: the policies of the forwarder, without its sockets.
 //!
-//! Requests arrive as a Poisson process, alone or several at once, at balancers that do not know of each other; each goes
-//! to a worker, which is a queue in the order of arrival with some servers. The network takes no time. Arrivals and
+//! Requests arrive as a Poisson process, alone or several at once, or from users who wait for each answer, at balancers that
+//! do not know of each other; each goes to a worker, which is a queue in the order of arrival with some servers. The network takes no time. Arrivals and
 //! service times depend on the seed and the request's number alone, so all policies are given the same requests.
 
 mod tails;
+mod users;
 mod worker;
 
 use std::cmp::Reverse;
@@ -19,8 +20,10 @@ use crate::fleet::{Locality, Member};
 use crate::policy::{Policy, Request};
 use crate::weights::LearnOptions;
 use tails::Tails;
+use users::Coming;
 use worker::Worker;
 
+pub use users::Users;
 pub use worker::WorkerModel;
 
 /// What is simulated.
@@ -36,6 +39,9 @@ pub struct Simulation {
     pub learn: Option<LearnOptions>,
     /// A policy in its first state, for each balancer.
     pub policy: fn() -> Box<dyn Policy>,
+    /// Users who wait for each answer; `None`: requests come at the rate, whatever becomes of them. Of users all requests
+    /// are counted, each is a client, and `rate`, `batch`, `clients`, `warm_up` and `requests` mean nothing.
+    pub users: Option<Users>,
     /// Requests a second.
     pub rate: f64,
     /// Requests that arrive at once, 1 or more.
@@ -63,6 +69,8 @@ pub struct Outcome {
     pub failed: u64,
     /// Requests for which no balancer had a backend.
     pub refused: u64,
+    /// Requests that a worker refused because its queue was full.
+    pub rejected: u64,
     /// Share of the time, averaged over workers, in which a worker had at least this many requests; the first
     /// is 1.
     pub tails: Vec<f64>,
@@ -77,7 +85,7 @@ impl Outcome {
     #[must_use]
     pub fn share_served(&self) -> f64 {
         let served: u64 = self.served.iter().sum();
-        served as f64 / (served + self.failed + self.refused).max(1) as f64
+        served as f64 / (served + self.failed + self.refused + self.rejected).max(1) as f64
     }
 
     /// Requests of the worker that got most, over the mean.
@@ -100,6 +108,17 @@ struct Job {
     /// What is worked on it; `None`: it fails.
     work_ns: Option<u64>,
     is_counted: bool,
+    /// Who waits for it, if anybody does.
+    user: Option<u64>,
+}
+
+/// A request that comes.
+#[derive(Debug, Clone, Copy)]
+struct Arrival {
+    /// What its service time follows from.
+    number: u64,
+    now_ns: u64,
+    user: Option<u64>,
 }
 
 /// A simulation at one moment.
@@ -107,6 +126,7 @@ struct State<'a> {
     simulation: &'a Simulation,
     balancers: Vec<Balancer>,
     workers: Vec<Worker>,
+    coming: Coming,
     /// When which job ends. Jobs stay where they are while ends are sorted.
     departures: BinaryHeap<Reverse<(u64, u32)>>,
     jobs: Vec<Job>,
@@ -122,25 +142,11 @@ impl Simulation {
     #[must_use]
     pub fn run(&self) -> Outcome {
         let mut state = State::new(self);
-        let mut arrivals = Rng::new(self.seed, 0, Purpose::Arrivals);
-        let gaps = Dist::Exponential {
-            mean: self.batch as f64 / self.rate,
+        let end_ns = match &self.users {
+            Some(users) => state.serve(users),
+            None => state.take_all(),
         };
-        let mut now_s = 0.0;
-        for number in 0..self.warm_up + self.requests {
-            if number % self.batch == 0 {
-                now_s += gaps.sample(&mut arrivals);
-            }
-            // Below 500 years.
-            let now_ns = (now_s * 1e9) as u64;
-            state.report_until(now_ns);
-            state.depart_until(now_ns);
-            if number == self.warm_up {
-                state.tails.reset(now_ns);
-            }
-            state.arrive(number, now_ns);
-        }
-        state.outcome.tails = state.tails.shares((now_s * 1e9) as u64);
+        state.outcome.tails = state.tails.shares(end_ns);
         state.depart_until(u64::MAX);
         let fleet = state.balancers[0].fleet();
         state.outcome.weights = (0..self.workers.len()).map(|at| fleet.weight(at)).collect();
@@ -175,6 +181,7 @@ impl<'a> State<'a> {
         Self {
             balancers: (0..simulation.balancers as u64).map(balancer).collect(),
             workers: simulation.workers.iter().map(Worker::new).collect(),
+            coming: Coming::default(),
             departures: BinaryHeap::new(),
             jobs: Vec::new(),
             free_jobs: Vec::new(),
@@ -185,6 +192,7 @@ impl<'a> State<'a> {
                 served: vec![0; count],
                 failed: 0,
                 refused: 0,
+                rejected: 0,
                 tails: Vec::new(),
                 weights: Vec::new(),
                 spilled: 0,
@@ -193,7 +201,72 @@ impl<'a> State<'a> {
         }
     }
 
-    fn arrive(&mut self, number: u64, now_ns: u64) {
+    /// Takes requests that come at the rate; when the last one came.
+    fn take_all(&mut self) -> u64 {
+        let simulation = self.simulation;
+        let mut arrivals = Rng::new(simulation.seed, 0, Purpose::Arrivals);
+        let gaps = Dist::Exponential {
+            mean: simulation.batch as f64 / simulation.rate,
+        };
+        let mut now_s = 0.0;
+        for number in 0..simulation.warm_up + simulation.requests {
+            if number % simulation.batch == 0 {
+                now_s += gaps.sample(&mut arrivals);
+            }
+            // Below 500 years.
+            let now_ns = (now_s * 1e9) as u64;
+            self.report_until(now_ns);
+            self.depart_until(now_ns);
+            if number == simulation.warm_up {
+                self.tails.reset(now_ns);
+            }
+            self.arrive(Arrival {
+                number,
+                now_ns,
+                user: None,
+            });
+        }
+        (now_s * 1e9) as u64
+    }
+
+    /// Serves users; when the last request ended.
+    fn serve(&mut self, users: &Users) -> u64 {
+        self.coming = Coming::new(users, self.simulation.seed);
+        let mut now_ns = 0;
+        loop {
+            let departs_ns = self.departures.peek().map(|Reverse((at_ns, _))| *at_ns);
+            let comes_ns = self.coming.next_ns();
+            let Some(next_ns) = [departs_ns, comes_ns].into_iter().flatten().min() else {
+                return now_ns;
+            };
+            now_ns = next_ns;
+            self.report_until(now_ns);
+            // An end first: it makes room.
+            if departs_ns == Some(now_ns) {
+                self.depart_until(now_ns);
+            } else if let Some((now_ns, user, number)) = self.coming.take(users) {
+                self.arrive(Arrival {
+                    number,
+                    now_ns,
+                    user: Some(user),
+                });
+            }
+        }
+    }
+
+    /// A user, if it is one's, knows what became of a request.
+    fn answered(&mut self, user: Option<u64>, at_ns: u64) {
+        if let (Some(users), Some(user)) = (&self.simulation.users, user) {
+            self.coming.answered(users, user, at_ns);
+        }
+    }
+
+    fn arrive(&mut self, arrival: Arrival) {
+        let Arrival {
+            number,
+            now_ns,
+            user,
+        } = arrival;
         let simulation = self.simulation;
         let mut rng = Rng::new(simulation.seed, number, Purpose::Service);
         let service_s = simulation.service.sample(&mut rng).max(0.0);
@@ -201,22 +274,29 @@ impl<'a> State<'a> {
         let mut one_of = |count| if count > 1 { rng.below(count) } else { 0 };
         let balancer = one_of(simulation.balancers as u64) as usize;
         let request = Request {
-            source: crate::hash::mix(one_of(simulation.clients)),
+            source: crate::hash::mix(user.unwrap_or_else(|| one_of(simulation.clients))),
             now_ns,
         };
-        let is_counted = number >= simulation.warm_up;
+        let is_counted = user.is_some() || number >= simulation.warm_up;
         for at in self.balancers[balancer].probes() {
             let probe = self.workers[at].probe();
             self.balancers[balancer].probed(at, probe, now_ns);
         }
         let Some(at) = self.balancers[balancer].begin(&request, &[]) else {
             self.outcome.refused += u64::from(is_counted);
+            self.answered(user, now_ns);
             return;
         };
         let is_spilled =
             !simulation.localities.is_empty() && !self.balancers[balancer].fleet().is_own(at);
         self.outcome.spilled += u64::from(is_counted && is_spilled);
         let worker = &mut self.workers[at];
+        if !worker.has_room() {
+            self.outcome.rejected += u64::from(is_counted);
+            self.balancers[balancer].end(at, Some(0.0), now_ns);
+            self.answered(user, now_ns);
+            return;
+        }
         let before = worker.in_flight();
         let (at_ns, work_ns) = worker.arrive(now_ns, service_s, chance);
         self.tails.rose(before, now_ns);
@@ -227,6 +307,7 @@ impl<'a> State<'a> {
             then: before + 1,
             work_ns,
             is_counted,
+            user,
         };
         let place = match self.free_jobs.pop() {
             Some(place) => {
@@ -256,6 +337,7 @@ impl<'a> State<'a> {
             self.tails.fell(worker.in_flight(), at_ns);
             let balancer = &mut self.balancers[job.balancer as usize];
             balancer.end(job.worker as usize, Some(latency_s), at_ns);
+            self.answered(job.user, at_ns);
             if !job.is_counted {
                 continue;
             }

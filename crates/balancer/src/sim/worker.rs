@@ -19,6 +19,8 @@ pub struct WorkerModel {
     pub speed: f64,
     /// Requests that it works on at once, 1 or more.
     pub concurrency: usize,
+    /// Requests that can wait; it refuses further ones at once.
+    pub queue: usize,
     /// Share of requests that fail at once.
     pub error_rate: f64,
     /// From this second on, service times are multiplied by the factor.
@@ -32,6 +34,7 @@ impl Default for WorkerModel {
             region: None,
             speed: 1.0,
             concurrency: 1,
+            queue: usize::MAX,
             error_rate: 0.0,
             slow: None,
         }
@@ -66,6 +69,12 @@ impl Worker {
 
     pub(super) fn in_flight(&self) -> u32 {
         self.in_flight
+    }
+
+    /// Whether it has room for a request.
+    pub(super) fn has_room(&self) -> bool {
+        let waiting = (self.in_flight as usize).saturating_sub(self.model.concurrency);
+        self.in_flight < self.model.concurrency as u32 || waiting < self.model.queue
     }
 
     /// Takes a request; when it will leave, and how long it is worked on; `None`: it fails. `chance` is uniform on [0, 1).

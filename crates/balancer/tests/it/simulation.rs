@@ -6,7 +6,7 @@
 use balancer::LearnOptions;
 use balancer::fleet::Locality;
 use balancer::policy::{Kind, Load, Policy, TwoChoices};
-use balancer::sim::{Outcome, Simulation, WorkerModel};
+use balancer::sim::{Outcome, Simulation, Users, WorkerModel};
 use stats::dist::Dist;
 use stats::student::mean_interval;
 
@@ -19,6 +19,7 @@ fn simulation(workers: usize, load: f64, policy: fn() -> Box<dyn Policy>) -> Sim
         balancers: 1,
         localities: Vec::new(),
         learn: None,
+        users: None,
         policy,
         rate: load * workers as f64,
         batch: 1,
@@ -109,6 +110,55 @@ fn one_worker_of_several_servers_is_m_m_c() {
 }
 
 #[test]
+fn a_full_queue_refuses_as_in_m_m_1_k() {
+    // A request finds all K places taken with probability (1 − ρ)·ρ^K / (1 − ρ^(K+1)).
+    let load: f64 = 0.9;
+    let mut run = simulation(10, load, random);
+    for worker in &mut run.workers {
+        worker.queue = 4;
+    }
+    let refused = (1.0 - load) * load.powi(5) / (1.0 - load.powi(6));
+    let values = figures(&replicate(run), |outcome| 1.0 - outcome.share_served());
+    holds("refused", &values, refused, 0.0);
+}
+
+#[test]
+fn users_who_wait_hold_the_law_of_response_times() {
+    // N users of a worker that is always busy: T = N / X − Z, with X = 1 a second.
+    let (count, gap_s) = (20, 3.0);
+    let mut run = simulation(1, 0.0, random);
+    run.users = Some(Users {
+        count,
+        within_s: 20.0,
+        requests: 5_000,
+        gap_s,
+    });
+    let outcomes = replicate(run);
+    let all = |outcome: &Outcome| outcome.served.iter().sum::<u64>() == count * 5_000;
+    assert!(outcomes.iter().all(all));
+    let mean = figures(&outcomes, mean_latency);
+    holds("mean", &mean, count as f64 - gap_s, 0.05);
+}
+
+#[test]
+fn users_who_are_refused_send_their_next_request() {
+    let mut run = simulation(2, 0.0, random);
+    for worker in &mut run.workers {
+        worker.queue = 1;
+    }
+    run.users = Some(Users {
+        count: 50,
+        within_s: 1.0,
+        requests: 10,
+        gap_s: 0.01,
+    });
+    let outcome = run.run();
+    let served: u64 = outcome.served.iter().sum();
+    assert_eq!(served + outcome.rejected, 500);
+    assert!(outcome.rejected > 250, "{}", outcome.rejected);
+}
+
+#[test]
 fn two_choices_have_mitzenmachers_tails() {
     // s_i = λ^((d^i − 1) / (d − 1)) in the limit of many queues; n queues are within a few multiples of 1/n.
     const WORKERS: usize = 1000;
@@ -133,13 +183,7 @@ fn two_choices_have_mitzenmachers_tails() {
 #[test]
 fn more_knowledge_means_shorter_queues() {
     let interval = |kind: Kind| {
-        let make: fn() -> Box<dyn Policy> = match kind {
-            Kind::ShortestQueue => || Kind::ShortestQueue.policy(),
-            Kind::TwoChoices => || Kind::TwoChoices.policy(),
-            Kind::Prequal => || Kind::Prequal.policy(),
-            _ => random,
-        };
-        let mut run = simulation(20, 0.9, make);
+        let mut run = simulation(20, 0.9, kind.make());
         (run.warm_up, run.requests) = (10_000, 50_000);
         let outcomes = replicate(run);
         mean_interval(&figures(&outcomes, p99), CONFIDENCE).unwrap()
