@@ -1,5 +1,6 @@
 //! Regions, sessions that stay on a backend, and weights that are learned, over sockets.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -8,6 +9,8 @@ use balancer::fleet::Locality;
 use balancer::policy::Kind;
 use balancer::{LearnOptions, Source};
 use stats::dist::Dist;
+use targets::echo::{self, EchoOptions};
+use tokio::sync::oneshot;
 use tokio_tungstenite::client_async;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
@@ -218,4 +221,56 @@ async fn weights_are_learned_from_reports() {
         "the mean stays that of the list: {sum}"
     );
     assert!(balancer.metric("reports_total").await > 0.0);
+}
+
+/// A reconnect storm: the backend of many WebSockets ends with all of them, and is back before they are.
+#[tokio::test]
+async fn websockets_find_their_backend_after_its_restart() {
+    const USERS: usize = 20;
+    let serve = |listen: SocketAddr| async move {
+        let mut options = EchoOptions::default();
+        options.server.listen = listen;
+        let (ready, address) = oneshot::channel();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let served = tokio::spawn(echo::serve(
+            options,
+            |address| ready.send(address).unwrap(),
+            async { drop(stopped.await) },
+        ));
+        (soon(address).await.unwrap(), stop, served)
+    };
+    let (first, stop, served) = serve(SocketAddr::from(([127, 0, 0, 1], 0))).await;
+    let second = websocket_echo().await;
+    let balancer = Running::start(&[first, second], |options| {
+        options.sticky = Some("at".to_owned());
+    })
+    .await;
+    let connect = |cookie: Option<String>| {
+        let url = format!("ws://{}/echo", balancer.address);
+        let mut request = url.as_str().into_client_request().unwrap();
+        if let Some(cookie) = cookie {
+            let value = cookie.parse().unwrap();
+            request.headers_mut().insert("cookie", value);
+        }
+        let stream = balancer.connect();
+        async { soon(client_async(request, stream.await)).await.unwrap() }
+    };
+    let mut users = Vec::new();
+    for _ in 0..USERS {
+        let (socket, response) = connect(None).await;
+        let set = response.headers()["set-cookie"].to_str().unwrap();
+        users.push((socket, pair(set).to_owned()));
+    }
+    // Half of them lose their connection.
+    stop.send(()).unwrap();
+    soon(served).await.unwrap().unwrap();
+    balancer.until_metric("in_flight", USERS as f64 / 2.0).await;
+    let (back, _stop, _served) = serve(first).await;
+    assert_eq!(back, first);
+    for (_, cookie) in &mut users {
+        let (_, response) = connect(Some(cookie.clone())).await;
+        assert!(response.headers().get("set-cookie").is_none());
+    }
+    assert_eq!(balancer.metric("sticky_stayed_total").await, USERS as f64);
+    assert_eq!(balancer.metric("sticky_moved_total").await, 0.0);
 }
