@@ -518,10 +518,15 @@ fn the_experiments_on_the_queue_are_planned() {
 }
 
 #[test]
-fn the_experiment_on_balancers_is_planned() {
-    let mut command = throng(["experiment", "examples/balancer/s4.yaml", "--plan"]);
-    let ended = Ended::of(command.current_dir(root())).with(0);
-    ended.stdout_contains("132 runs");
+fn the_experiments_on_balancers_are_planned() {
+    for (example, runs) in [
+        ("examples/balancer/s4.yaml", "132 runs"),
+        ("examples/balancer/situations.yaml", "594 runs"),
+    ] {
+        let mut command = throng(["experiment", example, "--plan"]);
+        let ended = Ended::of(command.current_dir(root())).with(0);
+        ended.stdout_contains(runs);
+    }
 }
 
 /// The example, each of its runs cut to a moment and made once.
