@@ -6,7 +6,8 @@ import tempfile
 from collections.abc import Iterator
 
 from lib import machine
-from lib.forwarders import FORWARDERS, POLICIES, backends, cpu_s, forwarder, worked
+from lib.forwarders import FORWARDERS, POLICIES, backends, cpu_s, forwarder, get, states, worked
+from lib.held import free_port
 from lib.process import CLIENT_CORE, SERVER_CORE, BenchError, Server, errors, measure, throng
 
 CLIENTS = 64
@@ -19,6 +20,8 @@ INSTANT = ("--service-time=0ms", "--concurrency=10000", "--queue=10000")
 OPTIONS = {"worker": INSTANT, "hello": ()}
 THINK_S = 0.05
 THINK = machine.BENCH / "scenarios" / "balancer-think.yaml"
+# The mean service time of each at speed 1.
+S4_SERVICE_S = 0.005
 S4_WORKERS = machine.ROOT / "examples" / "balancer" / "s4.workers"
 
 
@@ -135,10 +138,39 @@ def limit(seconds: int, users: tuple[int, ...], users_of_workers: tuple[int, ...
                 rows += [{"full": "forwarder", "forwarder": name, **thinking(one, runs, seconds, count)}
                          for count in users]
         # S4's machines, which refuse what they cannot queue.
-        with Server("balancer", f"--workers={S4_WORKERS}", "--policy=weighted-round-robin", "--threads=1") as one:
-            rows += [{"full": "workers", "forwarder": "throng", **thinking(one, runs, seconds, count)}
-                     for count in users_of_workers]
+        metrics = free_port()
+        with Server("balancer", f"--workers={S4_WORKERS}", "--policy=weighted-round-robin", "--threads=1",
+                    f"--metrics-listen=127.0.0.1:{metrics}") as one:
+            for count in users_of_workers:
+                before = served_by(metrics)
+                row = thinking(one, runs, seconds, count)
+                rows.append({"full": "workers", "forwarder": "throng", **row,
+                             "by_worker": by_worker(before, served_by(metrics), row["served_per_s"])})
     return rows
+
+
+def served_by(metrics: int) -> dict[str, int]:
+    """Requests that each worker of a balancer has worked on so far, by its address, in the order of the list."""
+    names = [state["name"] for state in states(f"http://127.0.0.1:{metrics}")]
+    found = {}
+    for name in names:
+        lines = get(f"http://{name}/metrics").splitlines()
+        found[name] = next(int(line.split()[1]) for line in lines if line.startswith("worker_requests_done_total "))
+    return found
+
+
+def by_worker(before: dict[str, int], after: dict[str, int], served_per_s: float) -> list[dict]:
+    """The part that each worker of S4 had in what was served a second."""
+    done = [after[name] - before[name] for name in after]
+    return [{**worker, "per_s": served_per_s * count / max(sum(done), 1)} for worker, count in zip(s4_workers(), done)]
+
+
+def s4_workers() -> list[dict]:
+    """Name and capacity of each worker of S4's file."""
+    lines = [line.split("#")[0] for line in S4_WORKERS.read_text().splitlines()]
+    settings = [dict(part.strip().split("=", 1) for part in line.split(";")) for line in lines if line.strip()]
+    return [{"name": one["name"], "capacity_per_s": float(one["concurrency"]) * float(one["speed"]) / S4_SERVICE_S}
+            for one in settings]
 
 
 def thinking(one: Server, runs: str, seconds: int, users: int) -> dict:

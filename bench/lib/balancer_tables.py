@@ -97,7 +97,7 @@ def latency_section(raw: dict) -> list[str]:
 
 def limit_section(raw: dict) -> list[str]:
     """Measured throughput beside n / (T_response + T_think), and which part is full."""
-    sections, peaks = [], []
+    sections, peaks, each = [], [], []
     for (full,), rows in grouped(raw["rows"], lambda row: (row["full"],)).items():
         lines = []
         for (name,), found in grouped(rows, lambda row: (row["forwarder"],)).items():
@@ -107,14 +107,33 @@ def limit_section(raw: dict) -> list[str]:
             most = max(found, key=lambda row: row["per_s"])
             if full == "forwarder" and name != "direct":
                 peaks.append(f"{NAMES[name]} {most['per_s']:,.0f}/s with {most['busy']:.2f} of its core")
+        if full == "workers" and "by_worker" in rows[0]:
+            each = workers_table(rows)
         sections += ["" if sections else None, FULL[full], "",
                      *table(["through", "users", "n / (T + Z), T of the lightest load", "n / (T + Z), T of this load",
                              "answered/s", "served/s", "mean response", "p99", "its CPU, cores"], lines)]
     think_ms = raw["rows"][0]["think_s"] * 1e3
-    return [*(line for line in sections if line is not None), "",
+    return [*(line for line in sections if line is not None), "", *each,
             f"n users, who think for Z = {think_ms:.0f} ms; T is the mean response time, of refusals too. The most that each "
             f"forwarded: {'; '.join(peaks)}. Where its core is not full, generator and backends on the other core are the "
             f"limit. {peers(raw)}"]
+
+
+def workers_table(rows: list[dict]) -> list[str]:
+    """What each worker served, beside its capacity and its part of n / (T + Z)."""
+    workers = rows[0]["by_worker"]
+    light_s = min(rows, key=lambda row: row["users"])["response_s"]
+    whole = sum(worker["capacity_per_s"] for worker in workers)
+    lines = []
+    for row in rows:
+        law = row["users"] / (light_s + row["think_s"])
+        lines.append([f"{row['users']:,}", f"{law:,.0f}", *(
+            f"{law * worker['capacity_per_s'] / whole:,.0f}: {worker['per_s']:,.0f} "
+            f"({100 * worker['per_s'] / worker['capacity_per_s']:.0f} %)" for worker in row["by_worker"])])
+    names = [f"{worker['name']}, {worker['capacity_per_s']:.0f}/s" for worker in workers]
+    return ["Each of them: its part by weight of n / (T + Z) with T of the lightest load, the requests/s that it served, and "
+            "how much that is of its capacity (2 servers / 5 ms × speed). Beyond its capacity the law says what is offered.", "",
+            *table(["users", "n / (T + Z)", *names], lines), ""]
 
 
 def limit_line(name: str, row: dict, light_s: float) -> list[str]:
@@ -169,5 +188,21 @@ def storm_section(raw: dict) -> list[str]:
             "`--eject-for 1s`, no active checks."]
 
 
-BENCHES = {"efficiency": efficiency_section, "latency": latency_section, "limit": limit_section, "kill": kill_section,
-           "storm": storm_section}
+def idle_section(raw: dict) -> list[str]:
+    """Memory by idle clients, and what each beyond the first step costs."""
+    first, *more = raw["rows"]
+    lines = [[f"{first['clients']:,}", mebibytes(first), "–"]]
+    for row in more:
+        each = (row["rss_bytes"] - first["rss_bytes"]) / (row["clients"] - first["clients"])
+        lines.append([f"{row['clients']:,}", mebibytes(row), f"{each / 1024:.2f} KiB"])
+    return [*table(["clients", "resident memory", f"each beyond the first {first['clients']:,}"], lines), "",
+            "Connections that had one request each and stay open. One thread; the sockets' memory is the kernel's and not in it."]
+
+
+def mebibytes(row: dict) -> str:
+    """Resident memory."""
+    return f"{row['rss_bytes'] / 2**20:.1f} MiB"
+
+
+BENCHES = {"efficiency": efficiency_section, "latency": latency_section, "limit": limit_section, "idle": idle_section,
+           "kill": kill_section, "storm": storm_section}
