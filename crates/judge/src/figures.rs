@@ -1,9 +1,11 @@
 //! What a run measured, gathered for judging: one cell for each phase and measure, the seconds,
 //! the events. Pure once filled; tests build it by hand.
 
+mod closing;
 mod due;
 mod intervals;
 mod part;
+mod rates;
 mod read;
 mod regions;
 mod tags;
@@ -38,6 +40,8 @@ pub struct Figures {
     /// The 98th percentile of all requests that ended in each second of the run, failed ones as never answered; `None`:
     /// none ended.
     pub(crate) p98: Vec<Option<u64>>,
+    /// How long the request had waited, at the end of each second of the run, that waited for longest; 0: none did.
+    pub(crate) waited_ns: Vec<u64>,
     /// Operations that the target answered in the drain, by measure.
     pub(crate) drained: Vec<u64>,
     /// Operations begun, by measure; empty if the record does not say.
@@ -46,6 +50,8 @@ pub struct Figures {
     pub due: Vec<u64>,
     /// Those of them that never began.
     pub never_begun: Vec<NeverBegun>,
+    /// Operations begun by phase, the drain after the last; empty if the record does not say.
+    pub(crate) begun_in: Vec<Vec<u64>>,
     /// Sessions that did not reach the end of their program.
     pub endings: Vec<Ending>,
     /// Users by region; empty if the record does not say.
@@ -102,6 +108,9 @@ pub struct Cell {
     pub unanswered: LogHistogram,
     /// All operations by the name of their outcome.
     pub outcomes: BTreeMap<String, u64>,
+    /// Those that were unfinished at the end of the run and count as failed, since they had waited for longer than any
+    /// answer took.
+    pub overdue: u64,
 }
 
 /// The users of lost workers, all together.
@@ -162,9 +171,13 @@ impl Cell {
 
     /// Failed operations with their kinds.
     pub fn errors(&self) -> impl Iterator<Item = (&str, u64)> {
-        let none = [Outcome::Ok.name(), Outcome::Unfinished.name()];
-        let kinds = self.outcomes.iter().map(|(kind, &n)| (kind.as_str(), n));
-        kinds.filter(move |(kind, n)| *n > 0 && !none.contains(kind))
+        let (ok, unfinished) = (Outcome::Ok.name(), Outcome::Unfinished.name());
+        let kinds = self.outcomes.iter().filter(move |(kind, _)| *kind != ok);
+        let kinds = kinds.map(move |(kind, &n)| match kind == unfinished {
+            true => (kind.as_str(), self.overdue.min(n)),
+            false => (kind.as_str(), n),
+        });
+        kinds.filter(|(_, n)| *n > 0)
     }
 
     /// How many failed.
@@ -184,6 +197,12 @@ impl Cell {
         self.succeeded() + failures.map(|(_, n)| n).sum::<u64>()
     }
 
+    /// Operations that the end of the run interrupted, and of which nothing is known.
+    pub fn unfinished(&self) -> u64 {
+        self.outcome(Outcome::Unfinished)
+            .saturating_sub(self.overdue)
+    }
+
     /// Operations by the name of one outcome.
     pub fn outcome(&self, outcome: Outcome) -> u64 {
         self.outcomes.get(outcome.name()).copied().unwrap_or(0)
@@ -196,6 +215,7 @@ impl Cell {
         self.late.merge(&other.late);
         self.failed_response.merge(&other.failed_response);
         self.unanswered.merge(&other.unanswered);
+        self.overdue += other.overdue;
         for (outcome, n) in &other.outcomes {
             *self.outcomes.entry(outcome.clone()).or_default() += n;
         }
@@ -214,10 +234,12 @@ impl Figures {
             probes: Probes::default(),
             flow: Vec::new(),
             p98: Vec::new(),
+            waited_ns: Vec::new(),
             drained: Vec::new(),
             begun: Vec::new(),
             due: Vec::new(),
             never_begun: Vec::new(),
+            begun_in: Vec::new(),
             endings: Vec::new(),
             regions: Vec::new(),
             workers: Vec::new(),
@@ -233,14 +255,6 @@ impl Figures {
             row.users as f64 * interval_ns as f64 / 3.6e12
         });
         present.sum()
-    }
-
-    /// The time, in nanoseconds, in which the 98th percentile of all requests was above a limit; `None` if the record does
-    /// not say.
-    pub(crate) fn behind_ns(&self, limit_ns: u64) -> Option<f64> {
-        let is_above = |p98: &&Option<u64>| p98.is_some_and(|p98| p98 > limit_ns);
-        let seconds = self.p98.iter().filter(is_above).count();
-        (!self.p98.is_empty()).then_some(seconds as f64 * 1e9)
     }
 
     /// The cell of a measure in a phase; `None` where the run has no such measure or phase.
@@ -303,35 +317,6 @@ impl Figures {
         let mut flow = self.flow.clone();
         flow.resize(planned_s as usize, Flow::default());
         flow
-    }
-
-    /// How long a phase, or all of them, ran: the planned time as far as the run got, without the
-    /// drain, in which nothing begins. Rates are per second of it.
-    pub fn seconds(&self, phase: Option<usize>) -> f64 {
-        let (start_ns, end_ns) = match phase.and_then(|p| self.info.phases.get(p)) {
-            Some(phase) => (phase.start_ns, phase.end_ns),
-            None if self.info.phases.is_empty() => (0, self.ended_ns()),
-            None => (0, self.planned_end_ns()),
-        };
-        end_ns.min(self.ended_ns()).saturating_sub(start_ns) as f64 / 1e9
-    }
-
-    /// How long a phase was, or the complete run with its drain: the time in which operations were completed.
-    pub fn completion_seconds(&self, phase: Option<usize>) -> f64 {
-        match phase {
-            Some(_) => self.seconds(phase),
-            None => self.ended_ns() as f64 / 1e9,
-        }
-    }
-
-    /// Operations of a measure that the target answered within a phase, or over the complete run.
-    pub fn completed(&self, phase: Option<usize>, measure: usize) -> u64 {
-        let answered = self.cell(phase, measure).answered();
-        let is_last = phase.is_some_and(|phase| phase + 1 == self.info.phases.len());
-        match self.drained.get(measure) {
-            Some(drained) if is_last => answered.saturating_sub(*drained),
-            _ => answered,
-        }
     }
 
     /// The seconds of a phase.

@@ -140,9 +140,11 @@ fn errors_of(measure: &MeasureSummary, events: &[Event]) -> Finding {
 fn times_of_errors(measure: &MeasureSummary) -> String {
     let mut text = String::new();
     if let Some(failed) = &measure.failed {
+        let all = measure.response.as_ref().map_or(0, |all| all.count);
         text += &format!(
-            "; {} answered with a failure, in {} (median)",
+            "; {} answered with a failure ({} of all), in {} (median)",
             units::count(failed.count),
+            units::share(failed.count as f64 / all.max(failed.count).max(1) as f64),
             units::duration(failed.p50_ns as f64)
         );
     }
@@ -267,24 +269,33 @@ fn notes(figures: &Figures) -> Vec<Finding> {
         .collect()
 }
 
+/// Operations that ended without an answer of the target.
+fn never_answered(figures: &Figures) -> u64 {
+    let cells = (0..figures.info.measures.len()).map(|measure| figures.cell(None, measure));
+    let unanswered = cells.map(|cell| cell.ended() + cell.unfinished() - cell.answered());
+    unanswered.sum()
+}
+
 fn throughput(figures: &Figures) -> Finding {
     let seconds = figures.completion_seconds(None);
-    let done = figures.total(|row| row.done);
+    let completed = figures
+        .total(|row| row.done)
+        .saturating_sub(never_answered(figures));
     let (sent, received) = (
         figures.total(|row| row.bytes_out),
         figures.total(|row| row.bytes_in),
     );
-    let per_s = per_second(done, seconds);
+    let per_s = per_second(completed, seconds);
     let text = format!(
-        "{} in {}: {}, {} sent, {} received",
-        units::counted(done, "operation"),
+        "{} completed in {}: {}, {} sent, {} received",
+        units::counted(completed, "operation"),
         units::span((seconds * 1e9) as u64),
         units::rate(per_s),
         units::bytes(sent),
         units::bytes(received)
     );
     finding(Severity::Note, "throughput", text)
-        .with("operations", done as f64)
+        .with("operations", completed as f64)
         .with("per_s", per_s)
         .with("bytes_out", sent as f64)
         .with("bytes_in", received as f64)
@@ -341,9 +352,9 @@ mod tests {
         check(
             &judged(&figures()).findings,
             &expect![[r#"
-            Note throughput
-                6,000 operations in 1 min: 100/s, 586 KiB sent, 2.29 MiB received
-        "#]],
+                Note throughput
+                    6,000 operations completed in 1 min: 100/s, 586 KiB sent, 2.29 MiB received
+            "#]],
         );
     }
 
@@ -378,7 +389,7 @@ mod tests {
                 Warning errors
                     connect: 2 of 2 failed (100 %): 2 × refused
                 Note throughput
-                    6,000 operations in 1 min: 100/s, 586 KiB sent, 2.29 MiB received
+                    5,094 operations completed in 1 min: 84.9/s, 586 KiB sent, 2.29 MiB received
             "#]],
         );
     }
@@ -473,7 +484,7 @@ mod tests {
                 Note note
                     2 ages were negative and count as 0
                 Note throughput
-                    6,000 operations in 1 min: 100/s, 586 KiB sent, 2.29 MiB received
+                    6,000 operations completed in 1 min: 100/s, 586 KiB sent, 2.29 MiB received
             "#]],
         );
     }

@@ -20,9 +20,10 @@ pub fn judge_samples(run: &Run, import: &Import) -> Result<Summary, JudgeError> 
     let mut measures = measures(&figures, None);
     let has_clock = info.clock != NO_CLOCK;
     if !has_clock {
-        measures
-            .iter_mut()
-            .for_each(|measure| measure.rate_per_s = 0.0);
+        for measure in &mut measures {
+            measure.rate_per_s = 0.0;
+            (measure.offered_per_s, measure.begun_per_s) = (None, None);
+        }
     }
     let absent = import.absent.iter();
     let findings = std::iter::once(generator_unknown()).chain(absent.map(|what| {
@@ -35,6 +36,7 @@ pub fn judge_samples(run: &Run, import: &Import) -> Result<Summary, JudgeError> 
         name: info.name.clone(),
         verdict: Verdict::Measured,
         allow_lost_workers: false,
+        expects_overload: false,
         findings: findings.collect(),
         thresholds: Vec::new(),
         users: UsersSummary::default(),

@@ -164,6 +164,7 @@ fn judge_measures(
         name: figures.info.name.clone(),
         verdict,
         allow_lost_workers,
+        expects_overload: figures.info.expects_overload,
         findings,
         thresholds,
         users,

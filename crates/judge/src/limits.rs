@@ -50,6 +50,13 @@ pub const SYN_REPEATED_NS: u64 = 999_000_000;
 /// How many measures with errors get a finding of their own.
 pub const ERROR_FINDINGS_MAX: usize = 5;
 
+/// Operations that are unfinished at the end have failed if they waited for longer than any answer of their measure took,
+/// and at least this long, in nanoseconds: what is shorter, the end of the run may have interrupted.
+pub const OVERDUE_NS_MIN: u64 = 1_000_000_000;
+
+/// Percentiles name the share of failures that were answered sooner if it is at least this.
+pub const FAILED_SOONER_MIN: f64 = 0.001;
+
 /// How many kinds of error such a finding names.
 pub const ERROR_KINDS_MAX: usize = 3;
 

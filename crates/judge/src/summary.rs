@@ -90,20 +90,9 @@ pub(crate) fn summarise(
         false => figures.merged(phase, &timed),
     };
     let count = cell.ended();
-    let begun = match phase {
-        None => measures
-            .iter()
-            .map(|&number| match figures.begun.get(number) {
-                Some(&begun) => begun,
-                None => figures.cell(phase, number).ended(),
-            })
-            .sum(),
-        Some(_) => count,
-    };
-    let completed = measures
-        .iter()
-        .map(|&number| figures.completed(phase, number))
-        .sum();
+    let all = measures.iter();
+    let begun = all.clone().map(|&number| figures.begun_of(phase, number));
+    let completed = all.map(|&number| figures.completed(phase, number)).sum();
     let errors = cell.errors().map(|(kind, n)| (kind.to_owned(), n));
     MeasureSummary {
         name: name.to_owned(),
@@ -113,8 +102,14 @@ pub(crate) fn summarise(
             None => figures.never_begun_of(measures),
             Some(_) => BTreeMap::new(),
         },
-        begun,
+        begun: begun.sum(),
         count,
+        completed,
+        offered_per_s: match phase {
+            Some(_) => None,
+            None => figures.offered_per_s(measures),
+        },
+        begun_per_s: figures.begun_per_s(phase, measures),
         rate_per_s: per_second(completed, figures.completion_seconds(phase)),
         errors: cell.failed(),
         errors_by_kind: errors.collect(),

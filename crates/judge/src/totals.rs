@@ -1,11 +1,10 @@
-//! The figures of a run that a reader wants first: how much was offered, how much was completed, how much
-//! failed, and how long the step took that users wait for most often.
+//! The figures of a run that a reader wants first: how much was offered, begun and completed, how much failed, and
+//! how long the step took that users wait for most often.
 
 use record::schema::{MeasureSummary, Summary};
 use serde::Serialize;
 
 use crate::number::Number;
-use crate::summary::per_second;
 
 /// Kinds of measures, from those that users wait for most to those they wait for least.
 const ORDER: [&str; 6] = [
@@ -18,8 +17,15 @@ const ORDER: [&str; 6] = [
 ];
 
 /// Kinds of measures that are no operations of a step's own: a connection or a redirect is part of one, a pushed message is
-/// begun by the target, a transaction consists of others, and a value was computed.
-const NOT_OFFERED: [&str; 5] = ["connect", "redirect", "message", "transaction", "value"];
+/// begun by the target, a transaction consists of others, a check says how one ended, and a value was computed.
+const NOT_OFFERED: [&str; 6] = [
+    "connect",
+    "redirect",
+    "message",
+    "transaction",
+    "check",
+    "value",
+];
 
 /// The first figures of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -30,10 +36,14 @@ pub struct Totals {
     pub errors: u64,
     /// Failed operations as a share of all, 0..=1; `None`: there were none.
     pub error_share: Option<Number>,
-    /// Operations of steps that began, by second, without connections, pushed messages and transactions;
-    /// `None` if the record does not say.
+    /// Operations that the end of the run interrupted: begun, and neither successful nor failed.
+    pub unfinished: u64,
+    /// Operations of steps that were due while load was planned, by second of that time; without connections, pushed messages
+    /// and transactions. `None` if the record does not say.
     pub offered_per_s: Option<Number>,
-    /// Those of them that ended, by second; `None` if it is not known when they ended.
+    /// Those that began in that time, by second of it; `None` if the record does not say.
+    pub begun_per_s: Option<Number>,
+    /// Those that the target answered, by second of the run with its drain; `None` if it is not known when that was.
     pub completed_per_s: Option<Number>,
     /// Response times of the step that users wait for most often.
     pub step: Option<StepTotals>,
@@ -55,35 +65,26 @@ pub struct StepTotals {
 }
 
 impl Totals {
-    /// The totals of a run that ended `ended_ns` after its start, or has come that far.
-    pub fn of(summary: &Summary, ended_ns: u64) -> Totals {
+    /// The totals of a run, or of what it came to so far.
+    pub fn of(summary: &Summary) -> Totals {
         let measures = summary.over_regions();
         let all = || measures.iter();
         let steps = || all().filter(|m| !NOT_OFFERED.contains(&m.kind.as_str()));
         let operations = all().map(|m| m.count).sum();
         let errors = all().map(|m| m.errors).sum();
-        let begun: u64 = steps().map(|m| m.begun).sum();
-        let ended: u64 = steps().map(|m| m.count).sum();
         // Imported samples have operations without times.
-        let is_timed = ended_ns > 0 && all().any(|m| m.rate_per_s > 0.0);
-        let rate = |count| Number(per_second(count, ended_ns as f64 / 1e9));
+        let is_timed = all().all(|m| m.rate_per_s > 0.0 || m.completed == 0);
+        // What a step has not is unknown of all.
+        let sum = |rates: Option<f64>| rates.filter(|_| is_timed).map(Number);
         Totals {
             operations,
             errors,
             error_share: (operations > 0).then(|| Number(errors as f64 / operations as f64)),
-            // Records of old versions lack the number of operations begun.
-            offered_per_s: (is_timed && begun >= ended).then(|| rate(begun)),
-            completed_per_s: is_timed.then(|| rate(ended)),
+            unfinished: all().map(|m| m.begun.saturating_sub(m.count)).sum(),
+            offered_per_s: sum(steps().map(|m| m.offered_per_s).sum()),
+            begun_per_s: sum(steps().map(|m| m.begun_per_s).sum()),
+            completed_per_s: sum(Some(steps().map(|m| m.rate_per_s).sum())),
             step: main_step(measures).and_then(step_totals),
-        }
-    }
-
-    /// The same with this many operations begun, for a run in progress, whose measures have only those ended.
-    pub(crate) fn with_begun(self, begun: u64, ended_ns: u64) -> Totals {
-        let offered = Number(per_second(begun, ended_ns as f64 / 1e9));
-        Totals {
-            offered_per_s: self.completed_per_s.map(|_| offered),
-            ..self
         }
     }
 }
@@ -109,46 +110,66 @@ pub(crate) fn main_step(measures: &[MeasureSummary]) -> Option<&MeasureSummary> 
 #[cfg(test)]
 mod tests {
     use record::Outcome;
+    use record::schema::{NeverBegun, WhyNot};
 
     use super::*;
     use crate::sample;
 
-    #[test]
-    fn rates_are_of_steps_and_times_of_the_one_waited_for_most() {
+    /// 60 s of load and 20 s of drain. Of 6,000 requests and more, 60 timed out, 1,200 began in the drain, 10 were
+    /// interrupted, and 300 that were due never began.
+    fn drained() -> crate::Figures {
         let mut figures = sample::figures();
+        figures.info.ended_ns = 80 * sample::SECOND;
+        sample::succeed(&mut figures, 0, sample::REQUEST, 1_200, sample::MS, 0);
         sample::fail(&mut figures, sample::REQUEST, Outcome::Timeout, 60);
+        sample::fail(&mut figures, sample::REQUEST, Outcome::Unfinished, 10);
         sample::succeed(&mut figures, 0, 0, 9000, sample::MS, 0);
-        let mut summary = sample::judged(&figures);
-        // Ten requests were not over at the end.
-        summary.measures[1].begun += 10;
-        let totals = Totals::of(&summary, 60 * sample::SECOND);
-        assert_eq!((totals.operations, totals.errors), (15_060, 60));
-        assert_eq!(totals.error_share, Some(Number(60.0 / 15_060.0)));
-        assert_eq!(totals.completed_per_s, Some(Number(101.0)));
-        assert_eq!(totals.offered_per_s, Some(Number(6_070.0 / 60.0)));
+        figures.begun = vec![9_000, 7_270];
+        figures.never_begun = vec![NeverBegun {
+            measure: sample::REQUEST as u16,
+            why: WhyNot::Busy,
+            operations: 300,
+        }];
+        figures.add_begun(0, 0, 9_000);
+        figures.add_begun(0, sample::REQUEST, 6_070);
+        figures.add_begun(1, sample::REQUEST, 1_200);
+        figures.drained = vec![0, 1_200];
+        figures
+    }
+
+    #[test]
+    fn each_rate_is_over_the_time_in_which_it_happened() {
+        let summary = sample::judged(&drained());
+        let totals = Totals::of(&summary);
+        assert_eq!((totals.operations, totals.errors), (16_260, 60));
+        assert_eq!(totals.error_share, Some(Number(60.0 / 16_260.0)));
+        assert_eq!(totals.unfinished, 10);
+        assert_eq!(totals.offered_per_s, Some(Number(6_370.0 / 60.0)));
+        assert_eq!(totals.begun_per_s, Some(Number(6_070.0 / 60.0)));
+        assert_eq!(totals.completed_per_s, Some(Number(7_200.0 / 80.0)));
         let step = totals.step.unwrap();
         assert_eq!(step.name, "request", "although there are more connections");
         assert!((step.p50_ns as f64 / 10e6 - 1.0).abs() < 0.001, "{step:?}");
+
+        let phase = &summary.phases[0].measures[1];
+        assert_eq!((phase.begun, phase.completed), (7_270, 6_000));
+        assert_eq!(phase.begun_per_s, Some(6_070.0 / 60.0));
+        assert_eq!((phase.offered_per_s, phase.rate_per_s), (None, 100.0));
     }
 
     #[test]
     fn what_a_record_lacks_is_not_made_up() {
         let mut summary = sample::judged(&sample::figures());
-        for measure in &mut summary.measures {
-            measure.begun = 0;
-        }
-        let old = Totals::of(&summary, 60 * sample::SECOND);
-        assert_eq!(
-            (old.offered_per_s, old.completed_per_s),
-            (None, Some(Number(100.0)))
-        );
+        let old = Totals::of(&summary);
+        assert_eq!((old.offered_per_s, old.begun_per_s), (None, None));
+        assert_eq!(old.completed_per_s, Some(Number(100.0)));
         for measure in &mut summary.measures {
             measure.rate_per_s = 0.0;
         }
-        let samples = Totals::of(&summary, 60 * sample::SECOND);
+        let samples = Totals::of(&summary);
         assert_eq!(samples.completed_per_s, None);
         summary.measures.clear();
-        let empty = Totals::of(&summary, 0);
+        let empty = Totals::of(&summary);
         assert_eq!((empty.error_share, empty.step), (None, None));
     }
 }

@@ -173,6 +173,18 @@ impl Op {
         }
     }
 
+    /// The measure of what waits for messages that the target sends by itself, in the step or beside it, for as long as that
+    /// takes.
+    pub fn waiting_measure(&self) -> Option<MeasureId> {
+        match self {
+            Op::Expect(expect) => Some(expect.measure),
+            Op::Poll(poll) => Some(poll.measure),
+            Op::SseOpen(open) => open.reconnect.as_ref().map(|reconnect| reconnect.measure),
+            Op::WsOpen(open) => open.reconnect.as_ref().map(|reconnect| reconnect.measure),
+            _ => None,
+        }
+    }
+
     /// What the operation that this instruction begins saves of its answer.
     pub fn saves(&self) -> &[Save] {
         let reply = match self {

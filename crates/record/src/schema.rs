@@ -199,6 +199,10 @@ pub struct MeasureInfo {
     /// The name that it shares with others whose tags differ; left out if it is the only one of its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared_name: Option<String>,
+    /// True if its operations wait for what the target sends by itself, as long as that takes: messages that are
+    /// expected, polls, streams that reconnect.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits: bool,
 }
 
 /// The key of the tag that regions give to measures.
@@ -233,6 +237,7 @@ impl MeasureInfo {
             kind: kind.to_owned(),
             tags: BTreeMap::new(),
             shared_name: None,
+            waits: false,
         }
     }
 }
@@ -315,6 +320,9 @@ pub struct SeriesRow {
     pub sends: u64,
     /// Operations that ended, with success or not.
     pub done: u64,
+    /// Those of them that the target answered.
+    #[serde(default)]
+    pub answered: u64,
     /// Operations that failed.
     pub errors: u64,
     /// Application bytes sent.

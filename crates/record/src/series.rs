@@ -190,6 +190,7 @@ series! {
     requests_retried: u64,
     sends: u64,
     done: u64,
+    answered: u64,
     errors: u64,
     bytes_out: u64,
     bytes_in: u64,

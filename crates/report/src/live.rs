@@ -191,12 +191,13 @@ impl<'a> Live<'a> {
         let rates = state
             .rows
             .iter()
-            .map(|row| per_second(row.done, length_ns(row)));
+            .map(|row| per_second(row.answered, length_ns(row)));
         let last = state.rows.last();
-        label("operations", &units::rate(now.done_per_s))
+        label("completed", &units::rate(now.completed_per_s))
             .text(self.spark(rates))
             .text(format!(
-                "  {} in flight, {} connections open",
+                "  {} begun, {} in flight, {} connections open",
+                units::rate(now.begun_per_s),
                 units::count(last.map_or(0, |row| row.in_flight)),
                 units::count(last.map_or(0, |row| row.connections)),
             ))
@@ -284,11 +285,12 @@ pub fn plain_line(info: &RunInfo, state: &LiveState<'_>) -> String {
         (Stage::Interrupted, _) => "ending early",
     };
     let mut text = format!(
-        "{:>7}  {stage}  users {} (+{})  operations {}  errors {}",
+        "{:>7}  {stage}  users {} (+{})  begun {}  completed {}  errors {}",
         clock(state.now_ns),
         units::count(last.map_or(0, |row| row.users)),
         units::rate(now.started_per_s),
-        units::rate(now.done_per_s),
+        units::rate(now.begun_per_s),
+        units::rate(now.completed_per_s),
         units::count(state.rows.iter().map(|row| row.errors).sum()),
     );
     for measure in state.measures.iter().take(PLAIN_MEASURES) {
@@ -304,24 +306,28 @@ pub fn plain_line(info: &RunInfo, state: &LiveState<'_>) -> String {
 /// The current rates.
 struct Rates {
     started_per_s: f64,
-    done_per_s: f64,
+    /// Operations that began.
+    begun_per_s: f64,
+    /// Operations that the target answered.
+    completed_per_s: f64,
 }
 
 impl Rates {
     fn compute(rows: &[SeriesRow]) -> Rates {
-        let (mut started, mut done, mut time_ns) = (0, 0, 0);
+        let (mut started, mut begun, mut completed, mut time_ns) = (0, 0, 0, 0);
         for row in rows.iter().rev() {
             if time_ns >= RATE_WINDOW_NS {
                 break;
             }
             started += row.users_started;
-            done += row.done;
+            begun += row.sends;
+            completed += row.answered;
             time_ns += length_ns(row);
         }
-        let started_per_s = per_second(started, time_ns);
         Rates {
-            started_per_s,
-            done_per_s: per_second(done, time_ns),
+            started_per_s: per_second(started, time_ns),
+            begun_per_s: per_second(begun, time_ns),
+            completed_per_s: per_second(completed, time_ns),
         }
     }
 }

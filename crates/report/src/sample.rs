@@ -72,6 +72,8 @@ pub(crate) fn row(second: u64) -> SeriesRow {
         users_due: 120,
         users_started: 120,
         done: 120 + 10 * second,
+        sends: 120 + 10 * second + 3,
+        answered: 120 + 10 * second,
         lag_p50_ns: 4_000,
         lag_p99_ns: 87_200,
         lag_max_ns: 1_900_000,
@@ -120,7 +122,10 @@ fn measure(name: &str, count: u64, errors: u64, p50_ns: u64) -> MeasureSummary {
         never_begun: BTreeMap::new(),
         begun: count,
         count,
-        rate_per_s: count as f64 / 500.0,
+        completed: count - errors,
+        offered_per_s: Some(count as f64 / 500.0),
+        begun_per_s: Some(count as f64 / 500.0),
+        rate_per_s: (count - errors) as f64 / 500.0,
         errors,
         errors_by_kind: BTreeMap::from([("timeout".to_owned(), errors)]),
         response: (count > errors).then(|| latency(count - errors, p50_ns)),
@@ -225,6 +230,7 @@ pub(crate) fn summary() -> Summary {
         name: info().name,
         verdict: Verdict::Failed,
         allow_lost_workers: false,
+        expects_overload: false,
         findings: vec![
             finding(
                 Severity::Good,

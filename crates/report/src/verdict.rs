@@ -1,5 +1,6 @@
 //! The verdict of a run as text: verdict, findings, thresholds, figures.
 
+use judge::totals::Totals;
 use record::schema::{
     Finding, IMPORTED_MODE, MeasureInfo, MeasureSummary, RunInfo, Severity, Summary,
     ThresholdResult, UsersSummary, Verdict,
@@ -225,21 +226,22 @@ fn cells(measure: &MeasureSummary) -> Vec<(Option<Tone>, String)> {
     cells
 }
 
-/// Completed operations per second; none if it is not known when they started.
+/// Completed operations per second; none if it is not known when that was.
 fn rate(measure: &MeasureSummary) -> String {
-    match measure.count > 0 && measure.rate_per_s == 0.0 {
+    match measure.completed > 0 && measure.rate_per_s == 0.0 {
         true => "–".to_owned(),
         false => units::rate(measure.rate_per_s),
     }
 }
 
-/// Sessions that did not finish, by how they ended.
-fn others(users: &UsersSummary) -> String {
+/// Sessions that did not finish, by how they ended, and users that had none.
+pub(crate) fn others(users: &UsersSummary) -> String {
     let ends = [
         (users.failed, "failed"),
         (users.stopped, "stopped"),
         (users.cut_off, "cut off"),
         (users.lost, "lost"),
+        (users.unstarted, "due and not started"),
     ];
     let ends = ends.into_iter().filter(|&(count, _)| count > 0);
     ends.map(|(count, end)| format!(", {} {end}", units::count(count)))
@@ -255,6 +257,27 @@ fn started(users: &UsersSummary, info: &RunInfo) -> String {
     }
 }
 
+/// The operations of steps by second: how many were offered, begun and completed, and how many neither succeeded nor
+/// failed. `None` if the record does not say.
+pub(crate) fn rates(summary: &Summary) -> Option<String> {
+    let totals = Totals::of(summary);
+    let rates = [
+        ("offered", totals.offered_per_s),
+        ("begun", totals.begun_per_s),
+        ("completed", totals.completed_per_s),
+    ];
+    let known = rates.iter().filter_map(|(name, rate)| {
+        let rate = rate.as_ref()?;
+        Some(format!("{name} {}", units::rate(rate.0)))
+    });
+    let known: Vec<String> = known.collect();
+    let unfinished = match totals.unfinished {
+        0 => String::new(),
+        n => format!("; {} unfinished", units::count(n)),
+    };
+    (!known.is_empty()).then(|| known.join(", ") + &unfinished)
+}
+
 fn foot(summary: &Summary, info: &RunInfo, directory: &str) -> Vec<Line> {
     let (users, health) = (&summary.users, &summary.health);
     let line = |name: &str, text: String| {
@@ -267,7 +290,8 @@ fn foot(summary: &Summary, info: &RunInfo, directory: &str) -> Vec<Line> {
         return vec![line("record", directory.to_owned())];
     }
     let ns = |ns: u64| units::duration(ns as f64);
-    vec![
+    let rates = rates(summary).map(|rates| line("operations", rates));
+    let mut lines = vec![
         line(
             "users",
             format!(
@@ -302,7 +326,9 @@ fn foot(summary: &Summary, info: &RunInfo, directory: &str) -> Vec<Line> {
             ),
         ),
         line("record", directory.to_owned()),
-    ]
+    ];
+    lines.splice(1..1, rates);
+    lines
 }
 
 #[cfg(test)]

@@ -31,6 +31,7 @@ pub fn judge(info: &RunInfo, import: &Import, tally: &Tally) -> Summary {
         name: info.name.clone(),
         verdict,
         allow_lost_workers: false,
+        expects_overload: false,
         findings,
         thresholds: Vec::new(),
         users: users(info, import),

@@ -58,7 +58,8 @@ pub(crate) struct History {
 #[derive(Default)]
 struct Recent {
     errors: u64,
-    counts: VecDeque<(u64, u64)>,
+    /// Operations that ended, those of them that were completed, and the length.
+    counts: VecDeque<(u64, u64, u64)>,
     response: Option<[Quantile; 3]>,
     p99_past_ns: VecDeque<f64>,
 }
@@ -155,7 +156,8 @@ impl History {
         }
         for (name, recent) in &mut self.measures {
             let second = measures.iter().find(|m| &m.name == name);
-            recent.close(second.map_or(0, |m| m.count), length_ns);
+            let (ended, completed) = second.map_or((0, 0), |m| (m.count, m.completed));
+            recent.close(ended, completed, length_ns);
             let p99_ns = second
                 .and_then(|m| m.response)
                 .map_or(0, |all| all[2].value());
@@ -200,26 +202,25 @@ impl Recent {
         self.response = measure.response.or(self.response);
     }
 
-    /// Closes an interval with `count` operations. Percentiles are not shown after several without any.
-    fn close(&mut self, count: u64, length_ns: u64) {
-        self.counts.push_back((count, length_ns));
+    /// Closes an interval with its numbers of operations that ended, and that were completed. Percentiles are not shown
+    /// after several without any.
+    fn close(&mut self, ended: u64, completed: u64, length_ns: u64) {
+        self.counts.push_back((ended, completed, length_ns));
         if self.counts.len() > WINDOW {
             self.counts.pop_front();
         }
-        if self.counts.iter().all(|&(count, _)| count == 0) {
+        if self.counts.iter().all(|&(ended, ..)| ended == 0) {
             self.response = None;
         }
     }
 
     fn live(&self, name: &str) -> LiveMeasure {
-        let (count, time_ns) = self
-            .counts
-            .iter()
-            .fold((0, 0), |(n, t), (count, length)| (n + count, t + length));
+        let completed: u64 = self.counts.iter().map(|&(_, completed, _)| completed).sum();
+        let time_ns: u64 = self.counts.iter().map(|&(.., length)| length).sum();
         let quantile = |place: usize| self.response.map(|all| all[place]);
         LiveMeasure {
             name: name.to_owned(),
-            rate_per_s: count as f64 / (time_ns as f64 / 1e9).max(1e-9),
+            rate_per_s: completed as f64 / (time_ns as f64 / 1e9).max(1e-9),
             errors: self.errors,
             p50_ns: quantile(0),
             p95_ns: quantile(1),

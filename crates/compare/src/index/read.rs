@@ -142,7 +142,7 @@ fn figures(summary: &Summary, entry: &mut Entry) {
     let throughput = summary.findings.iter().find(|f| f.code == "throughput");
     let rate = throughput.and_then(|f| f.evidence.get("per_s"));
     entry.rate_per_s = rate.copied().map(Number);
-    let totals = Totals::of(summary, 0);
+    let totals = Totals::of(summary);
     entry.error_share = totals.error_share;
     if let Some(step) = totals.step {
         entry.step = Some(step.name);

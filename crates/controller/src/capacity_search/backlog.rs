@@ -16,10 +16,7 @@ pub(super) fn backlog_ns(summary: &Summary, run_ns: u64) -> u64 {
             continue;
         };
         unanswered += response.unanswered;
-        if measure.count > 0 {
-            let seconds = measure.count as f64 / measure.rate_per_s;
-            answered_per_s += (response.count - response.unanswered) as f64 / seconds;
-        }
+        answered_per_s += measure.rate_per_s;
     }
     work_off_ns(unanswered, answered_per_s, run_ns)
 }

@@ -81,7 +81,7 @@ impl RunStart<'_> {
             workers: workers.clone(),
             host: host::facts().into_iter().chain(facts.clone()).collect(),
             regions: regions(plan, setup),
-            measures: plan.recorded().measures.iter().map(measure).collect(),
+            measures: measures(plan),
             sessions: plan
                 .sessions
                 .iter()
@@ -139,6 +139,18 @@ fn regions(plan: &Plan, setup: &LoopsSetup) -> Vec<RegionInfo> {
     regions.collect()
 }
 
+fn measures(plan: &Plan) -> Vec<MeasureInfo> {
+    let recorded = plan.recorded();
+    let mut measures: Vec<MeasureInfo> = recorded.measures.iter().map(measure).collect();
+    let ops = plan.sessions.iter().flat_map(|session| &session.ops);
+    for waiting in ops.filter_map(plan::Op::waiting_measure) {
+        for measure in recorded.all_of(waiting) {
+            measures[measure.index()].waits = true;
+        }
+    }
+    measures
+}
+
 fn measure(measure: &plan::Measure) -> MeasureInfo {
     let kind = match measure.kind {
         MeasureKind::Connect => "connect",
@@ -155,6 +167,7 @@ fn measure(measure: &plan::Measure) -> MeasureInfo {
         kind: kind.to_owned(),
         tags: measure.tags.clone(),
         shared_name: measure.shared_name.clone(),
+        waits: false,
     }
 }
 
@@ -187,5 +200,32 @@ fn kind(phase: &Phase) -> &'static str {
         PhaseKind::Hold => "hold",
         PhaseKind::Closed(population) if population.is_ramp() => "closed-ramp",
         PhaseKind::Closed(_) => "closed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_for_messages_is_marked() {
+        let text = "target: http://h/
+sessions:
+  s:
+    - ws: /chat
+    - expect: { when: { /n: 1 }, as: heard }
+    - send: a
+      reply: { when: { /n: 2 }, as: answered }
+    - get: /
+      as: page
+arrivals: [ { hold: 1s } ]
+";
+        let measures = measures(&crate::testing::plan(text));
+        let waiting: Vec<&str> = measures
+            .iter()
+            .filter(|measure| measure.waits)
+            .map(|measure| measure.name.as_str())
+            .collect();
+        assert_eq!(waiting, ["heard"]);
     }
 }

@@ -287,6 +287,12 @@ impl Interval {
             self.row.lag_p99_ns = self.lag.quantile(0.99);
             self.row.lag_max_ns = self.lag.max();
         }
+        let measures = self.measures.values();
+        let by_outcome = measures.flat_map(|measure| Outcome::ALL.iter().zip(measure.outcomes));
+        // What is counted without being an operation was answered.
+        let unanswered = by_outcome.filter(|(outcome, _)| !outcome.is_answered());
+        let unanswered = unanswered.map(|(_, n)| n).sum();
+        self.row.answered = self.row.done.saturating_sub(unanswered);
     }
 }
 
@@ -294,6 +300,8 @@ impl Interval {
 #[derive(Debug, Default)]
 pub(crate) struct Outcomes {
     counts: BTreeMap<(u32, MeasureId), BTreeMap<Outcome, u64>>,
+    /// Operations begun, by phase and measure.
+    begun_in: BTreeMap<(u32, MeasureId), u64>,
     /// Operations begun, by measure.
     begun: Vec<u64>,
     /// Operations that were due, by measure.
@@ -355,6 +363,7 @@ impl Outcomes {
             {
                 *self.missed.entry((measure, why)).or_default() += n;
             }
+            *self.begun_in.entry((phase, measure)).or_default() += delta.begun;
             let counts = self.counts.entry((phase, measure)).or_default();
             for (&outcome, &n) in Outcome::ALL.iter().zip(&delta.outcomes) {
                 if n > 0 {
@@ -388,8 +397,11 @@ impl Outcomes {
                 .iter()
                 .map(|(o, &n)| (o.name().to_owned(), n))
                 .collect();
-            let measure = measure.0;
-            let entry = MeasureTally { measure, outcomes };
+            let entry = MeasureTally {
+                begun: self.begun_in.get(&(phase, measure)).copied().unwrap_or(0),
+                measure: measure.0,
+                outcomes,
+            };
             match tally.phases.last_mut() {
                 Some(last) if last.phase == phase => last.measures.push(entry),
                 _ => tally.phases.push(PhaseTally {

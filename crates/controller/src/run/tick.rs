@@ -90,6 +90,7 @@ impl Second {
     pub fn add_to(self, growing: &mut Growing) {
         let seconds = self.measures.iter().map(|delta| SecondOf {
             measure: delta.measure.index(),
+            begun: delta.begun,
             outcomes: &delta.outcomes,
             response: &delta.response,
             failed: &delta.failed,
@@ -125,6 +126,8 @@ pub struct TickMeasure {
     pub name: String,
     /// Operations that ended, with success or not.
     pub count: u64,
+    /// Those of them that the target answered.
+    pub completed: u64,
     pub errors: u64,
     /// Response times of all of them: 50, 95, 99 %.
     pub response: Option<[Quantile; 3]>,
@@ -141,11 +144,13 @@ pub(crate) fn measures(info: &RunInfo, interval: &Interval) -> Vec<TickMeasure> 
 /// Parts of a measure as one.
 fn measure(name: String, parts: &[&MeasureDelta]) -> TickMeasure {
     let (mut known, mut unanswered) = (LogHistogram::new(), LogHistogram::new());
-    let (mut count, mut errors) = (0, 0);
+    let (mut count, mut completed, mut errors) = (0, 0, 0);
     for part in parts {
         let by_outcome = Outcome::ALL.iter().zip(&part.outcomes);
-        let failed = by_outcome.filter(|(outcome, _)| outcome.is_error());
-        errors += failed.map(|(_, n)| n).sum::<u64>();
+        for (outcome, n) in by_outcome {
+            errors += if outcome.is_error() { *n } else { 0 };
+            completed += if outcome.is_answered() { *n } else { 0 };
+        }
         count += part.outcomes.iter().sum::<u64>();
         known.merge(&part.response);
         known.merge(&part.failed);
@@ -155,6 +160,7 @@ fn measure(name: String, parts: &[&MeasureDelta]) -> TickMeasure {
     TickMeasure {
         name,
         count,
+        completed,
         errors,
         response: (!times.is_empty()).then(|| [0.5, 0.95, 0.99].map(|q| times.quantile(q))),
     }

@@ -10,7 +10,6 @@ use super::latency::{Building, Part, most};
 use super::seconds::Seconds;
 use super::{Course, Cut, SECOND_NS, SLOTS_MAX, probes};
 use crate::figures::Figures;
-use crate::totals::Totals;
 
 /// Values of probes that are kept: 24 MiB, as many as 200 probes tell in an hour and a half.
 const PROBE_ROWS_MAX: usize = 1 << 20;
@@ -20,6 +19,8 @@ const PROBE_ROWS_MAX: usize = 1 << 20;
 pub struct SecondOf<'a> {
     /// Its place in the run's list.
     pub measure: usize,
+    /// Operations that began.
+    pub begun: u64,
     /// Operations that ended, by the outcome's code.
     pub outcomes: &'a [u64],
     /// Response times of those that succeeded.
@@ -93,7 +94,10 @@ impl Growing {
     pub fn add<'a>(&mut self, row: &SeriesRow, measures: impl Iterator<Item = SecondOf<'a>>) {
         let (cut, slot) = (self.cut, self.cut.slot(row.start_ns));
         self.seconds.add(row, cut);
+        let is_drain = row.start_ns >= self.figures.planned_end_ns();
+        let phase = row.phase as usize + usize::from(is_drain);
         for second in measures {
+            self.figures.add_begun(phase, second.measure, second.begun);
             let cell = self.figures.cell_mut(row.phase as usize, second.measure);
             let (Some(cell), Some(course)) = (cell, self.courses.get_mut(second.measure)) else {
                 continue;
@@ -193,12 +197,6 @@ impl Growing {
         crate::judge_so_far(&self.figures, thresholds)
     }
 
-    /// The first figures of what was judged by [`judge`](Growing::judge).
-    pub fn totals(&self, summary: &Summary) -> Totals {
-        let begun = self.figures.series.iter().map(|row| row.sends).sum();
-        Totals::of(summary, self.ended_ns()).with_begun(begun, self.ended_ns())
-    }
-
     /// Its course, up to the last second.
     pub fn course(&self) -> Course {
         let slot_ns = self.cut.slot_s * SECOND_NS;
@@ -230,6 +228,7 @@ mod tests {
     use super::*;
     use crate::course::Number;
     use crate::sample;
+    use crate::totals::Totals;
 
     /// A run of an hour as planned, of which two seconds passed; the second had failures, too.
     fn two_seconds() -> Growing {
@@ -257,6 +256,7 @@ mod tests {
             };
             let told = SecondOf {
                 measure: 0,
+                begun: 130,
                 outcomes: &outcomes,
                 response: &response,
                 failed: &none,
@@ -302,12 +302,12 @@ mod tests {
     }
 
     #[test]
-    fn operations_in_flight_are_offered_and_not_completed() {
+    fn operations_without_an_answer_are_begun_and_not_completed() {
         let mut growing = two_seconds();
         growing.figures.info.measures[0].kind = "request".to_owned();
-        let totals = growing.totals(&growing.judge(&[]));
-        let rates = (totals.offered_per_s, totals.completed_per_s);
-        assert_eq!(rates, (Some(Number(130.0)), Some(Number(112.5))));
+        let totals = Totals::of(&growing.judge(&[]));
+        let rates = (totals.begun_per_s, totals.completed_per_s);
+        assert_eq!(rates, (Some(Number(130.0)), Some(Number(100.0))));
     }
 
     /// What was judged while a run went on is what is judged afterwards.
@@ -330,6 +330,7 @@ mod tests {
             (row.users_due, row.users_started) = (100 * (1 - second), 100 * (1 - second));
             let told = SecondOf {
                 measure: sample::REQUEST,
+                begun: 10,
                 outcomes: &outcomes,
                 response: &response,
                 failed: &none,

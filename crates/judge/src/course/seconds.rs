@@ -31,7 +31,7 @@ enum Kind {
     Gauge,
     /// A share of the interval.
     Share,
-    /// Something counted, told by second.
+    /// Something counted, by second.
     Rate,
 }
 use Kind::{Gauge, Rate, Share};
@@ -55,6 +55,7 @@ const COLUMNS: &[(&str, Kind, Get)] = &[
     ("requests_retried", Rate, |r| r.requests_retried as f64),
     ("sends", Rate, |r| r.sends as f64),
     ("done", Rate, |r| r.done as f64),
+    ("answered", Rate, |r| r.answered as f64),
     ("errors", Rate, |r| r.errors as f64),
     ("bytes_out", Rate, |r| r.bytes_out as f64),
     ("bytes_in", Rate, |r| r.bytes_in as f64),
@@ -78,7 +79,7 @@ const COLUMNS: &[(&str, Kind, Get)] = &[
 ];
 
 /// All columns, slot by slot, as far as rows were added.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Seconds {
     slots: Vec<[Slot; COLUMNS.len()]>,
     /// Which columns were not 0 throughout.
@@ -101,6 +102,15 @@ impl Slot {
         min: f64::INFINITY,
         max: f64::NEG_INFINITY,
     };
+}
+
+impl Default for Seconds {
+    fn default() -> Seconds {
+        Seconds {
+            slots: Vec::new(),
+            told: [false; COLUMNS.len()],
+        }
+    }
 }
 
 impl Seconds {

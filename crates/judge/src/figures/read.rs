@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use record::schema::Tally;
-use record::{Interval, Measurement, Outcome, RecordError, Run};
+use record::{Interval, Measurement, RecordError, Run};
 
 use super::{Cell, Figures, Flow};
 use crate::limits::FLOW_SECONDS_MAX;
@@ -59,6 +59,7 @@ impl Figures {
         let requests: Vec<usize> = figures.requests().collect();
         let mut due = Vec::new();
         let mut second = Second::default();
+        let mut closing = figures.closing();
         run.intervals(|interval| {
             if let Some(&end) = ends.get(interval.tag.as_str()) {
                 figures.add_flow(&interval, end, &mut due);
@@ -66,6 +67,10 @@ impl Figures {
             let tag = tags.get(interval.tag.as_str());
             if let Some((_, part)) = tag.filter(|(measure, _)| requests.contains(measure)) {
                 second.add(&mut figures.p98, &interval, *part);
+                figures.add_waits(&interval, *part);
+            }
+            if let Some(&(measure, Part::Unanswered)) = tag {
+                closing.add(&interval, measure);
             }
             let phase = figures.phase_at(interval.start_ns);
             if let Some(&(measure, part)) = tag
@@ -80,6 +85,7 @@ impl Figures {
             Some(tally) => figures.add_tally(&tally),
             None => run.requests(|batch| figures.count_rows(batch))?,
         }
+        closing.close(&mut figures);
         Ok(figures)
     }
 
@@ -172,6 +178,7 @@ impl Figures {
             let is_drain = phase.phase as usize > last;
             for measure in &phase.measures {
                 let number = measure.measure as usize;
+                self.add_begun(phase.phase as usize, number, measure.begun);
                 if is_drain {
                     self.drained.resize(self.drained.len().max(number + 1), 0);
                     let answered = measure.outcomes.iter();
@@ -184,6 +191,26 @@ impl Figures {
                     *cell.outcomes.entry(outcome.clone()).or_default() += n;
                 }
             }
+        }
+        // Records of old versions lack what began by phase.
+        let all = self.begun_in.iter().flatten().sum::<u64>();
+        if self.begun.is_empty() || all != self.begun.iter().sum::<u64>() {
+            self.begun_in.clear();
+        }
+    }
+
+    /// Adds for how long requests waited that ended in an interval, the longest of them being enough.
+    fn add_waits(&mut self, interval: &Interval, part: Part) {
+        if matches!(part, Part::Service | Part::Lag) || interval.hist.is_empty() {
+            return;
+        }
+        let middle_ns = interval.start_ns + interval.len_ns.min(SECOND) / 2;
+        let due_ns = middle_ns.saturating_sub(interval.hist.max());
+        let last = ((interval.start_ns / SECOND) as usize).min(FLOW_SECONDS_MAX);
+        self.waited_ns.resize(self.waited_ns.len().max(last), 0);
+        for second in (due_ns / SECOND) as usize..last {
+            let waited = &mut self.waited_ns[second];
+            *waited = (*waited).max((second as u64 + 1) * SECOND - due_ns);
         }
     }
 
@@ -316,6 +343,36 @@ mod tests {
         assert_eq!(figures.behind_ns(10), Some(2e9));
         assert_eq!(figures.behind_ns(500), Some(1e9));
         assert_eq!(crate::sample::figures().behind_ns(10), None);
+    }
+
+    /// A target that is dead for 6 s: nothing ends in that time, and then all at once.
+    #[test]
+    fn seconds_without_an_end_are_behind_where_requests_wait() {
+        let interval = |start_s: u64, value_ns: u64| {
+            let mut hist = LogHistogram::new();
+            hist.record_n(value_ns, 100);
+            Interval {
+                tag: String::new(),
+                start_ns: start_s * SECOND,
+                len_ns: SECOND,
+                hist,
+            }
+        };
+        let mut figures = crate::sample::figures();
+        let mut second = Second::default();
+        let all = (0..3).map(|at| interval(at, 10_000_000));
+        let all = all.chain([interval(9, 6_500_000_000)]);
+        for interval in all.chain((10..12).map(|at| interval(at, 10_000_000))) {
+            second.add(&mut figures.p98, &interval, Part::Response);
+            figures.add_waits(&interval, Part::Response);
+        }
+        second.close(&mut figures.p98);
+        // From 3 s on, and the one in which they ended.
+        assert_eq!(figures.behind_ns(300_000_000), Some(7e9));
+        assert_eq!(figures.behind_ns(3_000_000_000), Some(4e9));
+        // Nobody waits in a second in which nothing was due.
+        assert_eq!(figures.waited_ns[8], 6 * SECOND);
+        assert_eq!(figures.p98[2], Some(10_000_000));
     }
 
     #[test]

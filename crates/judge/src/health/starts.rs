@@ -285,7 +285,7 @@ fn users_are_requests(figures: &Figures) -> bool {
         return false;
     };
     let cell = figures.cell(None, number);
-    let requests = cell.ended() + cell.outcome(Outcome::Unfinished);
+    let requests = cell.ended() + cell.unfinished();
     let users = figures.total(|row| row.users_started + row.users_refused);
     measure.kind == "request" && requests <= users && requests as f64 >= 0.95 * users as f64
 }

@@ -97,6 +97,7 @@ fn write(root: &Path, tally: bool) -> Run {
                 measures: vec![MeasureTally {
                     measure: 0,
                     outcomes,
+                    ..MeasureTally::default()
                 }],
             }
         };

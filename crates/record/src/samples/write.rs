@@ -237,6 +237,7 @@ fn tally(count: u64) -> Tally {
             phase: 0,
             measures: vec![MeasureTally {
                 measure: 0,
+                begun: count,
                 outcomes: BTreeMap::from([(Outcome::Ok.name().to_owned(), count)]),
             }],
         }],

@@ -20,6 +20,9 @@ pub struct Summary {
     /// True if the results of the remaining workers are judged although workers were lost.
     #[serde(default)]
     pub allow_lost_workers: bool,
+    /// True if the scenario expects that the target does not keep up.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub expects_overload: bool,
     /// The most important first; the generator's health is always the first.
     pub findings: Vec<Finding>,
     /// All of them, in the order of the scenario.
@@ -54,6 +57,13 @@ impl Summary {
     /// The measures over the complete run, those of several regions as one.
     pub fn over_regions(&self) -> &[MeasureSummary] {
         over_regions(&self.totals, &self.measures)
+    }
+
+    /// Findings for which the run has failed, besides thresholds that do not hold.
+    pub fn failing(&self) -> impl Iterator<Item = &Finding> {
+        let overload = self.verdict == Verdict::Failed && !self.expects_overload;
+        let findings = self.findings.iter();
+        findings.filter(move |found| found.fails_run() || overload && found.is_overload())
     }
 }
 
@@ -152,13 +162,21 @@ pub struct Finding {
     pub evidence: BTreeMap<String, f64>,
 }
 
-/// Codes of findings that make a run fail whatever its thresholds say.
-const FAILING: [&str; 2] = ["nothing-succeeded", "steps-never-succeeded"];
-
 impl Finding {
+    /// Codes of findings that make a run fail whatever its thresholds say.
+    pub const FAILING: [&str; 2] = ["nothing-succeeded", "steps-never-succeeded"];
+    /// Codes of findings that say that the target did not do what was due. A run with thresholds that hold has failed
+    /// then, unless its scenario expects that.
+    pub const OVERLOAD: [&str; 2] = ["target-saturated", "target-stopped"];
+
     /// True if a run with this finding has failed, whatever its thresholds say.
     pub fn fails_run(&self) -> bool {
-        FAILING.contains(&self.code.as_str())
+        Finding::FAILING.contains(&self.code.as_str())
+    }
+
+    /// True if it says that the target did not do what was due to the end.
+    pub fn is_overload(&self) -> bool {
+        Finding::OVERLOAD.contains(&self.code.as_str())
     }
 }
 
@@ -311,9 +329,20 @@ pub struct MeasureSummary {
     pub begun: u64,
     /// Ended, successful or failed.
     pub count: u64,
-    /// `count` by second.
+    /// Those of them that the target answered, with success or with a failure; in the last phase without the drain.
+    #[serde(default)]
+    pub completed: u64,
+    /// Operations that were due while load was planned, by second of that time; `None` in a phase, and where the record
+    /// does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered_per_s: Option<f64>,
+    /// Operations that began while load was planned, by second of that time; `None` where the record does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun_per_s: Option<f64>,
+    /// `completed` by second, of a phase or of the complete run with its drain.
     pub rate_per_s: f64,
-    /// Operations that failed.
+    /// Operations that failed, those included that were unfinished at the end and had waited for longer than any answer
+    /// took.
     pub errors: u64,
     /// The same by [`crate::Outcome::name`].
     pub errors_by_kind: BTreeMap<String, u64>,

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// `tally.json`: how operations ended, by phase and measure. Written last at each checkpoint, so
+/// `tally.json`: how operations began and ended, by phase and measure. Written last at each checkpoint, so
 /// that the figures of a killed run end where it does; a measurement belongs to the phase it ended in.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Tally {
     /// Which intervals it counts: those that ended by then, since the run's start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_ns: Option<u64>,
-    /// Those in which something ended.
+    /// Those in which something began or ended.
     pub phases: Vec<PhaseTally>,
     /// Operations begun, by measure.
     #[serde(default)]
@@ -150,20 +150,23 @@ pub enum UserState {
     Working,
 }
 
-/// How operations ended in a phase.
+/// What operations began in a phase, and how operations ended in it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PhaseTally {
     /// Index into `RunInfo::phases`.
     pub phase: u32,
-    /// Those that measured something.
+    /// Those of which something began or ended.
     pub measures: Vec<MeasureTally>,
 }
 
-/// How the operations of a measure ended.
+/// The operations of a measure.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MeasureTally {
     /// Index into `RunInfo::measures`.
     pub measure: u16,
-    /// Operations by [`crate::Outcome::name`].
+    /// Operations that began.
+    #[serde(default)]
+    pub begun: u64,
+    /// Operations that ended, by [`crate::Outcome::name`].
     pub outcomes: BTreeMap<String, u64>,
 }

@@ -116,6 +116,7 @@ pub(crate) fn summary() -> Summary {
         name: "sample".to_owned(),
         verdict: Verdict::Passed,
         allow_lost_workers: false,
+        expects_overload: true,
         findings: vec![Finding {
             severity: Severity::Good,
             code: "generator-healthy".to_owned(),
@@ -166,7 +167,10 @@ fn measure_summary() -> MeasureSummary {
         never_begun: BTreeMap::from([("busy".to_owned(), 2)]),
         begun: 11,
         count: 10,
-        rate_per_s: 1.0,
+        completed: 9,
+        offered_per_s: Some(1.3),
+        begun_per_s: Some(1.1),
+        rate_per_s: 0.9,
         errors: 1,
         errors_by_kind: BTreeMap::from([("refused".to_owned(), 1)]),
         response: Some(Latency {
@@ -206,6 +210,7 @@ fn interval() -> PercentileInterval {
 pub(crate) fn tally() -> Tally {
     let outcomes = BTreeMap::from([("ok".to_owned(), 9), ("status".to_owned(), 1)]);
     let measures = vec![MeasureTally {
+        begun: 5,
         measure: 0,
         outcomes,
     }];

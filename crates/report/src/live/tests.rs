@@ -90,7 +90,7 @@ fn in_a_phase() {
         &expect![[r#"
             football  phase ramp (1 of 2)  ████░░░░░░░░░░░░░░░░░░░░  2:39 left  run 0:40 of 8:20
             users             4,800  ▃▃▃▃▃▄▄▄▄▄▅▅▅▅▅▆▆▆▆▆▇▇▇▇▇█████  4,800 of 24,000 started, 120/s arriving
-            operations        510/s  ▄▄▄▄▅▅▅▅▅▅▆▆▆▆▆▆▆▇▇▇▇▇▇███████  17 in flight, 4,800 connections open
+            completed         510/s  ▄▄▄▄▅▅▅▅▅▅▆▆▆▆▆▆▆▇▇▇▇▇▇███████  513/s begun, 17 in flight, 4,800 connections open
             errors                0  0 % of 12,600 operations
             generator  lag p99 87.2 µs, max 1.90 ms, busiest loop 31 % of a core, 212 MiB
             last seconds     rate  errors      p50      p95      p99                   p99 over time
@@ -118,7 +118,7 @@ fn latencies_over_time_have_a_row_a_band() {
         &expect![[r#"
             football  phase ramp (1 of 2)  ████░░░░░░░░░░░░░░░░░░░░  2:39 left  run 0:40 of 8:20
             users             4,800  ▃▃▃▃▃▄▄▄▄▄▅▅▅▅▅▆▆▆▆▆▇▇▇▇▇█████  4,800 of 24,000 started, 120/s arriving
-            operations        510/s  ▄▄▄▄▅▅▅▅▅▅▆▆▆▆▆▆▆▇▇▇▇▇▇███████  17 in flight, 4,800 connections open
+            completed         510/s  ▄▄▄▄▅▅▅▅▅▅▆▆▆▆▆▆▆▇▇▇▇▇▇███████  513/s begun, 17 in flight, 4,800 connections open
             response   from 31.6 ms                  ░░░░░░░░░░░░░░
                        from 10.0 ms
                        from 3.16 ms  ▒▒▒▒▒▒▒▒▒▒▒▒▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓
@@ -138,7 +138,7 @@ fn latencies_over_time_have_a_row_a_band() {
     expect![[r#"
         football  phase ramp (1 of 2)  ####--------------------  2:
         users             4,800  -----=====+++++*****#####@@@@@  4,
-        operations        510/s  ====++++++*******######@@@@@@@  17
+        completed         510/s  ====++++++*******######@@@@@@@  51
         response   from 31.6 ms                  ..............
                    from 10.0 ms
                    from 3.16 ms  ::::::::::::******************
@@ -155,7 +155,7 @@ fn latencies_over_time_have_a_row_a_band() {
     expect![[r#"
         football  phase ramp (1 of 2)
         users             4,800    4,
-        operations        510/s    17
+        completed         510/s    51
         errors                0  0 %
         generator  lag p99 87.2 us, m
         arrivals are paused: no users
@@ -207,16 +207,16 @@ fn before_the_first_second() {
         40,
         &state,
         &expect![[r#"
-        football  phase ramp (1 of 2)  ░░░░░░░░░░░░░░░░░░░░░░░░  3:20 left  run 0:00 of 8:20
-        users                 0                                  0 of 24,000 started, 0/s arriving
-        operations          0/s                                  0 in flight, 0 connections open
-        errors                0  0 % of 0 operations
-        generator
-    "#]],
+            football  phase ramp (1 of 2)  ░░░░░░░░░░░░░░░░░░░░░░░░  3:20 left  run 0:00 of 8:20
+            users                 0                                  0 of 24,000 started, 0/s arriving
+            completed           0/s                                  0/s begun, 0 in flight, 0 connections open
+            errors                0  0 % of 0 operations
+            generator
+        "#]],
     );
     assert_eq!(
         plain_line(&info(), &state),
-        "   0:00  ramp  users 0 (+0/s)  operations 0/s  errors 0  lag p99 0 ns"
+        "   0:00  ramp  users 0 (+0/s)  begun 0/s  completed 0/s  errors 0  lag p99 0 ns"
     );
 }
 
@@ -240,7 +240,7 @@ fn late_refused_interrupted_and_in_a_low_window() {
         &expect![[r#"
             football  draining, 17 in flight  run 0:40 of 8:20
             users             4,800  ▃▃▃▃▃▄▄▄▄▄▅▅▅▅▅▆▆▆▆▆▇▇▇▇▇█████  4,800 of 24,000 started, 120/s arriving  5 refused
-            operations        510/s  ▄▄▄▄▅▅▅▅▅▅▆▆▆▆▆▆▆▇▇▇▇▇▇███████  17 in flight, 4,800 connections open
+            completed         510/s  ▄▄▄▄▅▅▅▅▅▅▆▆▆▆▆▆▆▇▇▇▇▇▇███████  513/s begun, 17 in flight, 4,800 connections open
             errors                3  0.0238 % of 12,600 operations
             generator  LATE, lag p99 1.00 s, max 1.90 ms, busiest loop 31 % of a core, 212 MiB
             ending early; press Ctrl-C again to stop at once
@@ -270,9 +270,9 @@ fn plain_lines_say_the_same() {
     ];
     let framed = lines.map(|line| format!("|{line}|\n")).concat();
     expect![[r#"
-        |   0:40  ramp  users 4,800 (+120/s)  operations 510/s  errors 0  handshake p50 412 µs p99 1.80 ms  request p50 3.10 ms p99 12.4 ms  lag p99 87.2 µs|
-        |   8:21  draining  users 4,800 (+120/s)  operations 510/s  errors 0  handshake p50 412 µs p99 1.80 ms  request p50 3.10 ms p99 12.4 ms  lag p99 87.2 µs|
-        |   0:41  ending early  users 4,800 (+120/s)  operations 510/s  errors 0  handshake p50 412 µs p99 1.80 ms  request p50 3.10 ms p99 12.4 ms  lag p99 87.2 µs|
+        |   0:40  ramp  users 4,800 (+120/s)  begun 513/s  completed 510/s  errors 0  handshake p50 412 µs p99 1.80 ms  request p50 3.10 ms p99 12.4 ms  lag p99 87.2 µs|
+        |   8:21  draining  users 4,800 (+120/s)  begun 513/s  completed 510/s  errors 0  handshake p50 412 µs p99 1.80 ms  request p50 3.10 ms p99 12.4 ms  lag p99 87.2 µs|
+        |   0:41  ending early  users 4,800 (+120/s)  begun 513/s  completed 510/s  errors 0  handshake p50 412 µs p99 1.80 ms  request p50 3.10 ms p99 12.4 ms  lag p99 87.2 µs|
     "#]].assert_eq(&framed);
 }
 

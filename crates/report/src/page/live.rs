@@ -1,6 +1,7 @@
 //! The document of a run in progress: that of a run, so far.
 
 use judge::course::Growing;
+use judge::totals::Totals;
 use plan::Threshold;
 
 use super::Page;
@@ -38,7 +39,7 @@ impl Page {
             missing: &[],
             import: None,
         };
-        let totals = growing.totals(&summary);
+        let totals = Totals::of(&summary);
         let document = RunDocument::new(&so_far, verdict, totals, growing.ended_ns());
         let title = format!("{}: {verdict} · Throng", info.name);
         Page::new(title, Vec::new(), "run", throng, document)

@@ -167,7 +167,7 @@ impl Page {
             (None, Verdict::Failed) => "failed",
             (None, Verdict::Untrusted) => "untrusted",
         };
-        let totals = Totals::of(summary, info.ended_ns);
+        let totals = Totals::of(summary);
         let document = RunDocument::new(report, verdict, totals, info.ended_ns);
         let sentences = summary.findings.iter().map(|f| f.text.clone()).collect();
         let title = format!("{}: {verdict} · Throng", info.name);

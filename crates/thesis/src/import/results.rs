@@ -284,7 +284,11 @@ fn tally(clients: &[ClientReport]) -> Tally {
     }
     let measures = outcomes
         .into_iter()
-        .map(|(measure, outcomes)| MeasureTally { measure, outcomes });
+        .map(|(measure, outcomes)| MeasureTally {
+            measure,
+            outcomes,
+            ..MeasureTally::default()
+        });
     Tally {
         until_ns: None,
         phases: vec![PhaseTally {

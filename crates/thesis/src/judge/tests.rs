@@ -96,6 +96,7 @@ fn unknown_health_and_latencies_stay_empty() {
     let measures = vec![MeasureTally {
         measure: 0,
         outcomes,
+        ..MeasureTally::default()
     }];
     let tally = Tally {
         until_ns: None,

@@ -160,6 +160,7 @@ fn hour(space: &Space) -> PathBuf {
     let measures = (0..3).map(|measure| MeasureTally {
         measure,
         outcomes: outcomes.map(|(name, n)| (name.to_owned(), n)).into(),
+        ..MeasureTally::default()
     });
     dir.write_tally(&Tally {
         until_ns: None,

@@ -176,6 +176,7 @@ impl Recorded {
             name: info.name.clone(),
             verdict: self.verdict,
             allow_lost_workers: false,
+            expects_overload: false,
             findings: Vec::new(),
             thresholds: Vec::new(),
             users: UsersSummary::default(),

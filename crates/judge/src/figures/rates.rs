@@ -1,0 +1,110 @@
+//! How much was offered, begun and completed, each over the time in which it happened.
+
+use super::Figures;
+
+impl Figures {
+    /// How long a phase, or all of them, ran: the planned time as far as the run got, without the drain, in
+    /// which only sessions that are there go on.
+    pub fn seconds(&self, phase: Option<usize>) -> f64 {
+        let (start_ns, end_ns) = match phase.and_then(|p| self.info.phases.get(p)) {
+            Some(phase) => (phase.start_ns, phase.end_ns),
+            None if self.info.phases.is_empty() => (0, self.ended_ns()),
+            None => (0, self.planned_end_ns()),
+        };
+        end_ns.min(self.ended_ns()).saturating_sub(start_ns) as f64 / 1e9
+    }
+
+    /// How long a phase was, or the complete run with its drain: the time in which operations were completed.
+    pub fn completion_seconds(&self, phase: Option<usize>) -> f64 {
+        match phase {
+            Some(_) => self.seconds(phase),
+            None => self.ended_ns() as f64 / 1e9,
+        }
+    }
+
+    /// Operations of a measure that the target answered within a phase, or over the complete run.
+    pub fn completed(&self, phase: Option<usize>, measure: usize) -> u64 {
+        let answered = self.cell(phase, measure).answered();
+        let is_last = phase.is_some_and(|phase| phase + 1 == self.info.phases.len());
+        match self.drained.get(measure) {
+            Some(drained) if is_last => answered.saturating_sub(*drained),
+            _ => answered,
+        }
+    }
+
+    /// Operations of a measure that began in a phase, in the last one with the drain, or over the run; of those that
+    /// ended, if the record does not say.
+    pub(crate) fn begun_of(&self, phase: Option<usize>, measure: usize) -> u64 {
+        let known = match phase {
+            Some(phase) => self.begun_between(phase..self.rows_of(phase), measure),
+            None => self.begun.get(measure).copied(),
+        };
+        known.unwrap_or_else(|| self.cell(phase, measure).ended())
+    }
+
+    /// Operations of measures that began while load was planned, by second of that time; `None` if the record does not
+    /// say.
+    pub(crate) fn begun_per_s(&self, phase: Option<usize>, measures: &[usize]) -> Option<f64> {
+        let phases = match phase {
+            Some(phase) => phase..phase + 1,
+            None => 0..self.cells.len(),
+        };
+        self.per_s(phase, self.begun_between_all(phases, measures)?)
+    }
+
+    /// Operations of measures that were due while load was planned, by second of that time; `None` if the record does not
+    /// say. What users came to in the drain was not offered while there was load.
+    pub(crate) fn offered_per_s(&self, measures: &[usize]) -> Option<f64> {
+        let begun = self.begun_between_all(0..self.cells.len(), measures)?;
+        let never_begun: u64 = self.never_begun_of(measures).values().sum();
+        self.per_s(None, begun + never_begun)
+    }
+
+    fn per_s(&self, phase: Option<usize>, count: u64) -> Option<f64> {
+        let seconds = self.seconds(phase);
+        (seconds > 0.0).then(|| count as f64 / seconds)
+    }
+
+    /// The end of the rows of `begun_in` that belong to a phase.
+    fn rows_of(&self, phase: usize) -> usize {
+        match phase + 1 == self.cells.len() {
+            true => phase + 2,
+            false => phase + 1,
+        }
+    }
+
+    fn begun_between(&self, rows: std::ops::Range<usize>, measure: usize) -> Option<u64> {
+        let rows = self.begun_in.get(rows)?;
+        Some(rows.iter().filter_map(|row| row.get(measure)).sum())
+    }
+
+    fn begun_between_all(&self, rows: std::ops::Range<usize>, measures: &[usize]) -> Option<u64> {
+        let all = measures.iter();
+        all.map(|&measure| self.begun_between(rows.clone(), measure))
+            .sum()
+    }
+
+    /// Sets how many operations of a measure began in a phase, the drain being that after the last one.
+    pub(crate) fn add_begun(&mut self, phase: usize, measure: usize, begun: u64) {
+        if self.begun_in.is_empty() {
+            let row = vec![0; self.info.measures.len()];
+            self.begun_in = vec![row; self.cells.len() + 1];
+        }
+        let row = self.begun_in.get_mut(phase);
+        if let Some(count) = row.and_then(|row| row.get_mut(measure)) {
+            *count += begun;
+        }
+    }
+
+    /// The time, in nanoseconds, of the seconds in which the 98th percentile of all requests that ended was above a
+    /// limit, or in which none ended although one had waited for longer than that; `None` if the record does not say.
+    pub(crate) fn behind_ns(&self, limit_ns: u64) -> Option<f64> {
+        let seconds = self.p98.len().max(self.waited_ns.len());
+        let is_behind = |second: &usize| match self.p98.get(*second).copied().flatten() {
+            Some(p98) => p98 > limit_ns,
+            None => self.waited_ns.get(*second).is_some_and(|&ns| ns > limit_ns),
+        };
+        let behind = (0..seconds).filter(is_behind).count();
+        (!self.p98.is_empty()).then_some(behind as f64 * 1e9)
+    }
+}
