@@ -8,6 +8,22 @@ use crate::finding::finding;
 /// The counts that say nothing as long as numbers are unknown.
 const PARTS: [&str; 3] = [".lost", ".duplicated", ".out_of_order"];
 
+/// What is wrong with messages and need not happen.
+const ANOMALIES: [&str; 7] = [
+    ".lost",
+    ".duplicated",
+    ".out_of_order",
+    ".unreadable",
+    ".unaccounted",
+    ".silent",
+    ".ahead",
+];
+
+/// True for the name of a measure that counts what is wrong with messages.
+pub(crate) fn is_anomaly(name: &str) -> bool {
+    ANOMALIES.iter().any(|part| name.ends_with(part))
+}
+
 /// The counts of one kind of numbered messages over the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Numbered<'a> {

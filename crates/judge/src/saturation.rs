@@ -98,7 +98,7 @@ pub(crate) fn blame(figures: &Figures, findings: &mut Vec<Finding>) {
 
 /// True of findings that say that the target did not do what was due to the end.
 pub fn fails_to_keep_up(finding: &Finding) -> bool {
-    finding.code == CODE || finding.code == silence::STOPPED
+    finding.is_overload()
 }
 
 /// What a verdict becomes if the target fell behind or stopped: not passed, unless the scenario expects that.

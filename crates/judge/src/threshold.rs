@@ -6,7 +6,8 @@ use stats::hist::LogHistogram;
 
 use crate::clocks;
 use crate::figures::{Cell, Figures, Part};
-use crate::numbered::Numbered;
+use crate::limits::FAILED_SOONER_MIN;
+use crate::numbered::{self, Numbered};
 use crate::summary::{per_second, traffic};
 use crate::used;
 use units::Unit;
@@ -38,7 +39,7 @@ pub(crate) fn meant_to_fail<'a>(figures: &'a Figures, thresholds: &[Threshold]) 
 }
 
 fn evaluate(figures: &Figures, threshold: &Threshold) -> ThresholdResult {
-    let found = find(figures, &threshold.figure);
+    let found = find(figures, &threshold.figure).or_else(|| none_demanded(figures, threshold));
     let interval = interval(figures, &threshold.figure);
     let has_side = !matches!(
         threshold.comparison,
@@ -56,12 +57,40 @@ fn evaluate(figures: &Figures, threshold: &Threshold) -> ThresholdResult {
             Some(found) => {
                 let shown = shown(unit(&threshold.figure), found.value, threshold.limit);
                 let sign = if found.is_bound { "≥ " } else { "" };
-                format!("{sign}{shown}")
+                let failed = failed_sooner(figures, &threshold.figure, found.value);
+                format!("{sign}{shown}{failed}")
             }
             None => {
                 unknown(figures, &threshold.figure).unwrap_or_else(|| "nothing measured".to_owned())
             }
         },
+    }
+}
+
+/// No operation where a threshold allows none: then that nothing was measured is what it demands.
+fn none_demanded(figures: &Figures, threshold: &Threshold) -> Option<Found> {
+    let part = Part::of(figures, &threshold.figure)?;
+    let allows = |count| threshold.comparison.holds(count, threshold.limit);
+    let is_demanded = part.stat == Stat::Count && allows(0.0) && !allows(1.0);
+    (is_demanded && unknown(figures, &threshold.figure).is_none()).then_some(Found {
+        value: 0.0,
+        is_bound: false,
+    })
+}
+
+/// Of a percentile or mean of all operations: the share of them that the target answered with a failure no later than
+/// that, for people; empty if it is small. Fast failures lower percentiles.
+fn failed_sooner(figures: &Figures, figure: &Figure, time_ns: f64) -> String {
+    let part = Part::of(figures, figure).filter(|part| part.basis == Basis::Response);
+    let Some(part) = part.filter(|part| matches!(part.stat, Stat::Mean | Stat::Quantile(_))) else {
+        return String::new();
+    };
+    let cell = figures.merged(part.phase, &part.measures);
+    let failed = cell.failed_response.count_at_most(time_ns as u64) as f64;
+    let all = cell.all_responses().count();
+    match failed / all.max(1) as f64 {
+        share if share >= FAILED_SOONER_MIN => format!(", {} failed sooner", units::share(share)),
+        _ => String::new(),
     }
 }
 
@@ -86,12 +115,15 @@ fn interval(figures: &Figures, figure: &Figure) -> Option<PercentileInterval> {
     figures.interval(of, share).copied()
 }
 
-/// Why a figure of messages is unknown, although something was counted or timed.
+/// Why a figure is unknown, although something was counted or timed.
 fn unknown(figures: &Figures, figure: &Figure) -> Option<String> {
     let part = Part::of(figures, figure)?;
+    if part.stat == Stat::Offered && part.phase.is_some() {
+        return Some("unknown of a phase".to_owned());
+    }
     part.measures.iter().find_map(|&measure| match part.stat {
         Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_) => clocks::unknown(figures, measure),
-        Stat::Count | Stat::Rate | Stat::Errors | Stat::ErrorRate => {
+        Stat::Count | Stat::Rate | Stat::Offered | Stat::Begun | Stat::Errors | Stat::ErrorRate => {
             Numbered::of_part(figures, measure)?.unknown()
         }
     })
@@ -145,7 +177,7 @@ fn of_responses(stat: Stat, cell: &Cell) -> Option<Found> {
                 is_bound: times.max().is_bound(),
             });
         }
-        Stat::Count | Stat::Rate | Stat::Errors | Stat::ErrorRate => return None,
+        _ => return None,
     };
     Some(Found {
         value: quantile.value() as f64,
@@ -185,6 +217,16 @@ fn of_part(figures: &Figures, part: &Part) -> Option<f64> {
         basis,
         phase,
     } = *part;
+    // Nothing offered is no result.
+    match stat {
+        Stat::Offered => return figures.offered_per_s(measures).filter(|&rate| rate > 0.0),
+        Stat::Begun => {
+            return figures
+                .begun_per_s(phase, measures)
+                .filter(|&rate| rate > 0.0);
+        }
+        _ => {}
+    }
     let cell = figures.merged(phase, measures);
     let hist = match basis {
         Basis::Response | Basis::Succeeded => &cell.response,
@@ -196,13 +238,14 @@ fn of_part(figures: &Figures, part: &Part) -> Option<f64> {
         .map(|&measure| figures.completed(phase, measure));
     let seen = Seen {
         ended: cell.ended(),
+        begun: cell.ended() + cell.unfinished(),
         completed: completed.sum(),
         failed: cell.failed(),
         seconds: figures.completion_seconds(phase),
-        checks: !measures.is_empty()
+        may_be_none: !measures.is_empty()
             && measures
                 .iter()
-                .all(|&measure| figures.kind(measure) == "check"),
+                .all(|&measure| may_be_none(figures, measure)),
     };
     of_counts(stat, &seen).or_else(|| of_times(stat, hist))
 }
@@ -210,22 +253,39 @@ fn of_part(figures: &Figures, part: &Part) -> Option<f64> {
 /// What counting figures are made of.
 struct Seen {
     ended: u64,
-    /// Those of them that ended within the time.
+    /// With those that the end of the run interrupted.
+    begun: u64,
+    /// Those that the target answered within the time.
     completed: u64,
     failed: u64,
     seconds: f64,
-    /// Only failures are ever counted, so that none is a result.
-    checks: bool,
+    /// What is counted need not happen, so that none is a result.
+    may_be_none: bool,
 }
 
-/// The statistics that are counts. No errors among no operations is no result.
+/// True for what is counted where it happens and no user begins: checks that do not hold, redirects, and what is wrong
+/// with numbered messages.
+fn may_be_none(figures: &Figures, measure: usize) -> bool {
+    let info = figures.info.measures.get(measure);
+    info.is_some_and(|info| match info.kind.as_str() {
+        "check" | "redirect" => true,
+        "message" => numbered::is_anomaly(&info.over_regions()),
+        _ => false,
+    })
+}
+
+/// The statistics that are counts. No operation is no result: no errors, and no rate.
 fn of_counts(stat: Stat, seen: &Seen) -> Option<f64> {
+    let happened = seen.begun > 0 || seen.may_be_none;
     match stat {
-        Stat::Count => Some(seen.ended as f64),
-        Stat::Rate => (seen.seconds > 0.0).then(|| per_second(seen.completed, seen.seconds)),
-        Stat::Errors => (seen.ended > 0 || seen.checks).then_some(seen.failed as f64),
-        Stat::ErrorRate => ratio(seen.failed, seen.ended).or(seen.checks.then_some(0.0)),
-        Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_) => None,
+        Stat::Count => happened.then_some(seen.ended as f64),
+        Stat::Rate => {
+            let is_known = happened && seen.seconds > 0.0;
+            is_known.then(|| per_second(seen.completed, seen.seconds))
+        }
+        Stat::Errors => (seen.ended > 0 || seen.may_be_none).then_some(seen.failed as f64),
+        Stat::ErrorRate => ratio(seen.failed, seen.ended).or(seen.may_be_none.then_some(0.0)),
+        _ => None,
     }
 }
 
@@ -239,7 +299,7 @@ fn of_times(stat: Stat, hist: &LogHistogram) -> Option<f64> {
         Stat::Min => Some(hist.min() as f64),
         Stat::Max => Some(hist.max() as f64),
         Stat::Quantile(q) => Some(hist.quantile(q) as f64),
-        Stat::Count | Stat::Rate | Stat::Errors | Stat::ErrorRate => None,
+        _ => None,
     }
 }
 
@@ -268,7 +328,7 @@ pub(crate) fn unit(figure: &Figure) -> Unit {
         Figure::Behind(_) => Unit::Nanoseconds,
         Figure::Measure { stat, .. } | Figure::Measures { stat, .. } => match stat {
             Stat::Count | Stat::Errors => Unit::Count,
-            Stat::Rate => Unit::PerSecond,
+            Stat::Rate | Stat::Offered | Stat::Begun => Unit::PerSecond,
             Stat::ErrorRate => Unit::Share,
             Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_) => Unit::Nanoseconds,
         },
@@ -330,7 +390,7 @@ mod tests {
         check(&figures, Figure::Users, 6000.0, false, "6,000");
         check(&figures, Figure::Refused, 1.0, true, "0");
         check(&figures, request(Stat::Count), 6061.0, true, "6,060");
-        check(&figures, request(Stat::Rate), 100.5, true, "100/s");
+        check(&figures, request(Stat::Rate), 101.0, true, "100/s");
         check(&figures, request(Stat::Errors), 60.0, false, "60");
         check(&figures, request(Stat::ErrorRate), 0.01, true, "0.990 %");
         check(&figures, request(Stat::Mean), 10.1e6, true, "10.0 ms");
@@ -396,6 +456,101 @@ mod tests {
         check(&figures, beyond, 1e12, false, "nothing measured");
         let mixed = measure(Stat::Max, None, Basis::Response, None);
         check(&figures, mixed, 1e12, false, "nothing measured");
+    }
+
+    /// Counts and rates of what nobody began say nothing; that something must not happen can be said of them.
+    #[test]
+    fn counts_of_nothing_are_no_result() {
+        let mut info = sample::info();
+        for (name, kind) in [
+            ("GET /b", "request"),
+            ("redirects", "redirect"),
+            ("said", "message"),
+            ("said.duplicated", "message"),
+            ("said.lost", "message"),
+            ("said.out_of_order", "message"),
+        ] {
+            let measure = record::schema::MeasureInfo::new(name, kind);
+            info.measures.push(measure);
+        }
+        let mut figures = Figures::new(info, (0..60).map(sample::row).collect(), Vec::new());
+        succeed(&mut figures, 0, REQUEST, 6000, MS, 0);
+        let judged = |figures: &Figures, text: &str| {
+            let names = crate::RunNames::of(&figures.info);
+            let result = evaluate(figures, &names.names().threshold(text).unwrap());
+            (result.passed, result.shown)
+        };
+        let none = (false, "nothing measured".to_owned());
+        let zero = (true, "0".to_owned());
+        for text in [
+            "count(GET /b) < 10",
+            "rate(GET /b) < 100/s",
+            "count(said) < 10",
+        ] {
+            assert_eq!(judged(&figures, text), none, "{text}");
+        }
+        for text in [
+            "count(GET /b) == 0",
+            "count(GET /b) < 1",
+            "count(redirects) < 10",
+        ] {
+            assert_eq!(judged(&figures, text), zero, "{text}");
+        }
+        // Nobody received a message, so that nothing is known of those that got lost.
+        assert_eq!(judged(&figures, "count(said.lost) == 0"), none);
+        succeed(&mut figures, 0, REQUEST + 3, 5, MS, 0);
+        assert_eq!(judged(&figures, "count(said.lost) < 3"), zero);
+        // What was begun and not answered has a rate.
+        fail(&mut figures, REQUEST + 1, Outcome::Unfinished, 5);
+        let rate = judged(&figures, "rate(GET /b) < 100/s");
+        assert_eq!(rate, (true, "0/s".to_owned()));
+    }
+
+    /// Two seconds of load and two of drain: 10 of 30 that were due began in time, 5 in the drain.
+    #[test]
+    fn offered_and_begun_are_of_the_time_of_load() {
+        let mut info = sample::info();
+        info.ended_ns = 4 * sample::SECOND;
+        info.phases[0].end_ns = 2 * sample::SECOND;
+        let mut figures = Figures::new(info, Vec::new(), Vec::new());
+        succeed(&mut figures, 0, REQUEST, 15, MS, 0);
+        figures.begun = vec![0, 15];
+        figures.never_begun = vec![record::schema::NeverBegun {
+            measure: REQUEST as u16,
+            why: record::schema::WhyNot::Busy,
+            operations: 20,
+        }];
+        figures.add_begun(0, REQUEST, 10);
+        figures.add_begun(1, REQUEST, 5);
+        check(&figures, request(Stat::Offered), 16.0, true, "15.0/s");
+        check(&figures, request(Stat::Begun), 5.1, true, "5.00/s");
+        check(&figures, request(Stat::Rate), 4.0, true, "3.75/s");
+        let of_phase = |stat| measure(stat, Some(REQUEST as u16), Basis::Response, Some(0));
+        check(&figures, of_phase(Stat::Begun), 5.1, true, "5.00/s");
+        let unknown = "unknown of a phase";
+        check(&figures, of_phase(Stat::Offered), 1e9, false, unknown);
+        let none = measure(Stat::Begun, Some(0), Basis::Response, None);
+        check(&figures, none, 1e9, false, "nothing measured");
+    }
+
+    #[test]
+    fn fast_failures_are_named_beside_a_percentile() {
+        let mut figures = Figures::new(sample::info(), vec![sample::row(0)], Vec::new());
+        succeed(&mut figures, 0, REQUEST, 40, 400 * MS, 0);
+        let cell = figures.cell_mut(0, REQUEST).unwrap();
+        cell.failed_response.record_n(2 * MS, 50);
+        cell.failed_response.record_n(900 * MS, 10);
+        let p = |share| request(Stat::Quantile(share));
+        check(&figures, p(0.4), 1e9, true, "2.00 ms, 50 % failed sooner");
+        check(&figures, p(0.8), 1e9, true, "400 ms, 50 % failed sooner");
+        check(&figures, p(0.99), 1e9, true, "900 ms, 60 % failed sooner");
+        let succeeded = measure(
+            Stat::Quantile(0.8),
+            Some(REQUEST as u16),
+            Basis::Succeeded,
+            None,
+        );
+        check(&figures, succeeded, 1e9, true, "400 ms");
     }
 
     #[test]
@@ -553,7 +708,8 @@ mod tests {
         succeed(&mut figures, 0, REQUEST, 40, 400 * MS, 0);
         let cell = figures.cell_mut(0, REQUEST).unwrap();
         cell.failed_response.record_n(2 * MS, 60);
-        check(&figures, request(Stat::Quantile(0.5)), 1e9, true, "2.00 ms");
+        let shown = "2.00 ms, 60 % failed sooner";
+        check(&figures, request(Stat::Quantile(0.5)), 1e9, true, shown);
         check(&figures, request(Stat::Max), 1e9, true, "400 ms");
     }
 

@@ -92,8 +92,12 @@ pub enum Figure {
 pub enum Stat {
     /// Operations that ended, successful or failed: `count(x)`.
     Count,
-    /// Of them, per second: `rate(x)`.
+    /// Operations that the target answered, per second: `rate(x)`.
     Rate,
+    /// Operations that were due, per second of the planned load: `offered(x)`.
+    Offered,
+    /// Operations that began, per second of the planned load: `begun(x)`.
+    Begun,
     /// Failed operations: `errors(x)`.
     Errors,
     /// Failed operations as a share of all: `error_rate(x)`.

@@ -199,7 +199,7 @@ fn figure(text: &str, run: &Subject) -> Result<(f64, String), InputError> {
     let unit = match &figure {
         Figure::Measure { stat, .. } | Figure::Measures { stat, .. } => match stat {
             Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_) => "ns",
-            Stat::Rate => "1/s",
+            Stat::Rate | Stat::Offered | Stat::Begun => "1/s",
             Stat::Count | Stat::Errors | Stat::ErrorRate => "",
         },
         Figure::Behind(_) => "ns",
@@ -235,7 +235,9 @@ fn imported(figure: &Figure, run: &Subject) -> Option<f64> {
         Stat::Quantile(share) => {
             clients::percentile_bounds(import, measure.0, *share).map(|bounds| bounds.1)
         }
-        Stat::Rate | Stat::Errors | Stat::ErrorRate => threshold::value(&run.figures, figure),
+        Stat::Rate | Stat::Offered | Stat::Begun | Stat::Errors | Stat::ErrorRate => {
+            threshold::value(&run.figures, figure)
+        }
     }
 }
 

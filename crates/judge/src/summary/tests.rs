@@ -2,10 +2,11 @@
 
 use record::Outcome;
 use record::schema::{
-    Latency, MeasureInfo, MeasureSummary, MeasureTally, PhaseTally, Summary, Tally, ThresholdResult,
+    Latency, MeasureInfo, MeasureSummary, MeasureTally, PhaseTally, Summary, Tally,
+    ThresholdResult, Verdict,
 };
 
-use crate::figures::Figures;
+use crate::figures::{Figures, Flow};
 use crate::names::RunNames;
 use crate::sample::{self, MS, fail, succeed};
 
@@ -129,10 +130,10 @@ fn thresholds_are_of_the_requests_with_all_tags() {
     let shown = |result: &ThresholdResult| (result.passed, result.shown.clone());
     let found: Vec<(bool, String)> = summary.thresholds.iter().map(shown).collect();
     let expected = [
-        (false, "30.0 ms"),
-        (true, "30.0 ms"),
-        (false, "≥ 50.0 ms"),
-        (true, "≥ 50.0 ms"),
+        (false, "30.0 ms, 3.00 % failed sooner"),
+        (true, "30.0 ms, 3.00 % failed sooner"),
+        (false, "≥ 50.0 ms, 3.00 % failed sooner"),
+        (true, "≥ 50.0 ms, 3.00 % failed sooner"),
         (true, "10.0 ms"),
         (true, "30.0 ms"),
         (true, "100"),
@@ -161,6 +162,7 @@ fn what_the_target_never_answered_is_not_completed() {
         vec![MeasureTally {
             measure: sample::REQUEST as u16,
             outcomes: named.collect(),
+            ..MeasureTally::default()
         }]
     };
     let in_phase = [
@@ -193,4 +195,67 @@ fn what_the_target_never_answered_is_not_completed() {
     let rate_of = |measures: &[MeasureSummary]| measures[0].rate_per_s;
     assert_eq!(rate_of(&summary.measures), 101.5);
     assert_eq!(rate_of(&summary.phases[0].measures), 101.0);
+}
+
+/// Of a run that failed it can be said why: a threshold that does not hold, or a finding.
+#[test]
+fn a_run_that_failed_names_what_failed() {
+    let judged = |figures: &Figures, text: &str| {
+        let names = RunNames::of(&figures.info);
+        let threshold = names.names().threshold(text).unwrap();
+        let summary = crate::judge_figures(figures, &[threshold], false);
+        let failing: Vec<String> = summary.failing().map(|f| f.code.clone()).collect();
+        (summary.verdict, failing.join(" "))
+    };
+    let holds = "count(request) >= 0";
+    let mut refused = sample::figures();
+    *refused.cell_mut(0, sample::REQUEST).unwrap() = crate::Cell::default();
+    fail(&mut refused, sample::REQUEST, Outcome::Refused, 40);
+    let nothing = (Verdict::Failed, "nothing-succeeded".to_owned());
+    assert_eq!(judged(&refused, holds), nothing);
+
+    let mut never = sample::figures();
+    never
+        .info
+        .measures
+        .push(MeasureInfo::new("GET /b", "request"));
+    never.info.steps = vec![1, 2];
+    let mut never = Figures::new(never.info, never.series, Vec::new());
+    succeed(&mut never, 0, sample::REQUEST, 6000, MS, 0);
+    fail(&mut never, 2, Outcome::Status, 7);
+    let step = (Verdict::Failed, "steps-never-succeeded".to_owned());
+    assert_eq!(judged(&never, holds), step);
+
+    let flow = |answered| {
+        let second = Flow {
+            due: 100,
+            answered,
+            ended: answered,
+            response_s: answered as f64 / 10.0,
+            ..Flow::default()
+        };
+        vec![second; 30]
+    };
+    let mut overloaded = sample::figures();
+    overloaded.flow = flow(50);
+    overloaded.flow.resize(60, overloaded.flow[0]);
+    let behind = (Verdict::Failed, "target-saturated".to_owned());
+    assert_eq!(judged(&overloaded, holds), behind);
+    let mut stopped = sample::figures();
+    stopped.flow = flow(100);
+    let dead = Flow {
+        due: 100,
+        ..Flow::default()
+    };
+    stopped.flow.resize(60, dead);
+    let (verdict, failing) = judged(&stopped, holds);
+    assert_eq!(verdict, Verdict::Failed);
+    assert!(failing.starts_with("target-stopped"), "{failing}");
+    for mut figures in [overloaded, stopped] {
+        figures.info.expects_overload = true;
+        let passed = (Verdict::Passed, String::new());
+        assert_eq!(judged(&figures, holds), passed);
+        let failed = (Verdict::Failed, String::new());
+        assert_eq!(judged(&figures, "count(request) < 1"), failed);
+    }
 }

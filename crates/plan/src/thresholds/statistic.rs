@@ -38,6 +38,8 @@ const STATS: &[&str] = &[
     "max",
     "count",
     "rate",
+    "offered",
+    "begun",
     "errors",
     "error_rate",
 ];
@@ -70,6 +72,8 @@ pub(super) fn stat(name: &str, span: Range<usize>) -> Result<(Stat, Unit), Figur
     Ok(match name {
         "count" => (Stat::Count, Unit::Count),
         "rate" => (Stat::Rate, Unit::Rate),
+        "offered" => (Stat::Offered, Unit::Rate),
+        "begun" => (Stat::Begun, Unit::Rate),
         "errors" => (Stat::Errors, Unit::Count),
         "error_rate" => (Stat::ErrorRate, Unit::Share),
         "mean" => (Stat::Mean, Unit::Duration),
