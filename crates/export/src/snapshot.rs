@@ -22,11 +22,21 @@ pub struct Second<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeasureSecond {
     pub name: String,
-    /// Completed operations, successful or failed.
+    /// Operations that ended, successful or failed.
     pub count: u64,
+    /// Those of them that the target answered.
+    pub completed: u64,
     pub errors: u64,
-    /// Response times of all: 50, 95, 99 %; lower bounds where they fall among operations never answered.
-    pub response_ns: Option<[u64; 3]>,
+    /// Response times of all: 50, 95, 99 %.
+    pub response: Option<[ResponseTime; 3]>,
+}
+
+/// A percentile of response times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResponseTime {
+    pub ns: u64,
+    /// True if it is a lower bound, since it falls among operations that were never answered.
+    pub is_bound: bool,
 }
 
 /// A probe's newest value, in its unit.
@@ -99,11 +109,16 @@ impl Totals {
                 &[&measure.name],
                 measure.count,
             );
-            samples.count(&metrics::MEASURE_ERRORS, &[&measure.name], measure.errors);
-            let quantiles = measure.response_ns.into_iter().flatten();
-            for (ns, quantile) in quantiles.zip(["0.5", "0.95", "0.99"]) {
+            let name = [measure.name.as_str()];
+            samples.count(&metrics::MEASURE_COMPLETED, &name, measure.completed);
+            samples.count(&metrics::MEASURE_ERRORS, &name, measure.errors);
+            let quantiles = measure.response.into_iter().flatten();
+            for (found, quantile) in quantiles.zip(["0.5", "0.95", "0.99"]) {
                 let labels = [measure.name.as_str(), quantile];
-                samples.gauge(&metrics::RESPONSE_SECONDS, &labels, ns as f64 / 1e9);
+                let time_s = found.ns as f64 / 1e9;
+                samples.gauge(&metrics::RESPONSE_SECONDS, &labels, time_s);
+                let is_bound = f64::from(u8::from(found.is_bound));
+                samples.gauge(&metrics::RESPONSE_BOUND, &labels, is_bound);
             }
         }
         for ProbeValue { info, value } in probes {
@@ -159,11 +174,17 @@ impl Samples<'_> {
         for (metric, count) in [
             (&metrics::USERS_DUE, row.users_due),
             (&metrics::USERS_STARTED, row.users_started),
+            (&metrics::USERS_UNSTARTED, row.users_unstarted),
             (&metrics::USERS_FINISHED, row.users_finished),
+            (&metrics::USERS_FAILED, row.users_failed),
+            (&metrics::USERS_STOPPED, row.users_stopped),
+            (&metrics::USERS_CUT_OFF, row.users_cut),
             (&metrics::USERS_REFUSED, row.users_refused),
             (&metrics::USERS_CONNECTED, row.users_connected),
             (&metrics::OPERATIONS_STARTED, row.sends),
             (&metrics::OPERATIONS_DONE, row.done),
+            (&metrics::OPERATIONS_COMPLETED, row.answered),
+            (&metrics::STEPS_MISSED, row.steps_missed),
             (&metrics::ERRORS, row.errors),
             (&metrics::SENT_BYTES, row.bytes_out),
             (&metrics::RECEIVED_BYTES, row.bytes_in),

@@ -5,7 +5,7 @@ use record::ProbeInfo;
 use record::schema::{GeneratorInfo, MeasureInfo, RunInfo, RunStatus, SeriesRow};
 
 use crate::metrics;
-use crate::snapshot::{MeasureSecond, ProbeValue, Second, Snapshot, Totals};
+use crate::snapshot::{MeasureSecond, ProbeValue, ResponseTime, Second, Snapshot, Totals};
 use crate::{otlp, prometheus, statsd};
 
 fn info() -> RunInfo {
@@ -41,6 +41,14 @@ fn info() -> RunInfo {
     }
 }
 
+/// From 3 ms on, a lower bound.
+fn time(ms: u64) -> ResponseTime {
+    ResponseTime {
+        ns: ms * 1_000_000,
+        is_bound: ms >= 3,
+    }
+}
+
 fn second(totals: &mut Totals, errors: u64, with_measure: bool) -> Snapshot {
     let row = SeriesRow {
         end_ns: 1_000_000_000,
@@ -52,8 +60,9 @@ fn second(totals: &mut Totals, errors: u64, with_measure: bool) -> Snapshot {
     let measures = [MeasureSecond {
         name: "GET /\n\\".to_owned(),
         count: 3,
+        completed: 2,
         errors,
-        response_ns: Some([1_000_000, 2_000_000, 3_000_000]),
+        response: Some([1, 2, 3].map(time)),
     }];
     let probes = [ProbeValue {
         info: ProbeInfo {
@@ -128,8 +137,9 @@ fn tags_of_a_measure_are_labels() {
     let measure = |name: &str| MeasureSecond {
         name: name.to_owned(),
         count: 3,
+        completed: 3,
         errors: 0,
-        response_ns: Some([1_000_000, 2_000_000, 3_000_000]),
+        response: Some([1, 2, 3].map(time)),
     };
     let measures = [measure("GET /a"), measure("GET /b")];
     let row = SeriesRow::default();
@@ -149,7 +159,7 @@ fn tags_of_a_measure_are_labels() {
     // In a second without operations, too.
     let snapshot = second(&[]);
     expect![[r#"
-        # HELP throng_measure_operations_total Completed operations of a measure
+        # HELP throng_measure_operations_total Operations of a measure that ended, successful or failed
         # TYPE throng_measure_operations_total counter
         throng_measure_operations_total{run="the-run",scenario="a \"scenario\"",measure="GET /a",area="a \"b\""} 3
         throng_measure_operations_total{run="the-run",scenario="a \"scenario\"",measure="GET /b"} 3
@@ -168,14 +178,19 @@ fn statsd_lines_are_increments_and_gauges() {
     second(&mut totals, 2, true);
     let datagrams = statsd::render(&second(&mut totals, 1, true));
     assert!(datagrams.iter().all(|datagram| datagram.len() <= 1432));
-    let names = ["errors", "response", "probe", "users:"];
+    let names = ["errors", "response", "completed", "probe", "users:"];
     expect![[r"
         throng.users:7|g
+        throng.operations_completed:0|c
         throng.errors:1|c
+        throng.measure_completed.GET____:2|c
         throng.measure_errors.GET____:1|c
         throng.response_seconds.GET____.0_5:0.001|g
         throng.response_seconds.GET____.0_95:0.002|g
         throng.response_seconds.GET____.0_99:0.003|g
+        throng.response_bound.GET____.0_5:0|g
+        throng.response_bound.GET____.0_95:0|g
+        throng.response_bound.GET____.0_99:1|g
         throng.probe.redis.h_1.redis.used_memory.B:1.5|g
     "]]
     .assert_eq(&lines_with(&datagrams.join("\n"), &names));

@@ -1,8 +1,7 @@
 //! Exports the seconds of a run.
 
 use controller::Tick;
-use export::{ExportError, Exports, MeasureSecond, ProbeValue, Second, Targets};
-use stats::censored::Quantile;
+use export::{ExportError, Exports, MeasureSecond, ProbeValue, ResponseTime, Second, Targets};
 
 use crate::args::ExportArgs;
 use crate::exit::{Exit, Failure, print_note};
@@ -43,8 +42,14 @@ impl RunExports {
             .map(|measure| MeasureSecond {
                 name: measure.name.clone(),
                 count: measure.count,
+                completed: measure.completed,
                 errors: measure.errors,
-                response_ns: measure.response.map(|all| all.map(Quantile::value)),
+                response: measure.response.map(|all| {
+                    all.map(|found| ResponseTime {
+                        ns: found.value(),
+                        is_bound: found.is_bound(),
+                    })
+                }),
             })
             .collect();
         let probes: Vec<ProbeValue> = tick

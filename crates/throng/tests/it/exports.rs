@@ -98,7 +98,7 @@ fn a_run_is_exported_to_every_receiver() {
     // A second is exported to all at once, so the page has one, too.
     let page = get(url);
     assert!(
-        page.contains("\nthrong_operations_done_total{run=\""),
+        page.contains("\nthrong_operations_completed_total{run=\""),
         "{page}"
     );
     let mut datagram = [0; 2048];
