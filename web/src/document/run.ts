@@ -134,8 +134,10 @@ export interface Totals {
   operations: number;
   errors: number;
   error_share: number | null;
+  unfinished: number;
   /** Operations of steps, without connections, pushed messages and transactions. */
   offered_per_s: number | null;
+  begun_per_s: number | null;
   completed_per_s: number | null;
   /** The step that users wait for most often. */
   step: {
@@ -174,7 +176,18 @@ export interface RunDocument {
   findings: Finding[];
   thresholds: Threshold[];
   users: Record<
-    'started' | 'refused' | 'connected' | 'finished' | 'peak' | 'lost' | 'never_came' | 'planned',
+    | 'planned'
+    | 'started'
+    | 'unstarted'
+    | 'refused'
+    | 'connected'
+    | 'finished'
+    | 'failed'
+    | 'stopped'
+    | 'cut_off'
+    | 'peak'
+    | 'lost'
+    | 'never_came',
     number
   >;
   health: Record<string, number>;

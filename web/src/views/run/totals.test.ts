@@ -7,12 +7,23 @@ function doc(change: Partial<RunDocument['totals']> = {}, verdict = 'passed'): R
     operations: 12_000,
     errors: 30,
     error_share: 0.0025,
-    offered_per_s: 200,
+    unfinished: 0,
+    offered_per_s: 210,
+    begun_per_s: 200,
     completed_per_s: 198.7,
     step: { name: 'predict', p50_ns: 2e6, p95_ns: 8e6, p99_ns: 31e6, bound_above: null },
     ...change,
   };
-  const users = { started: 990, planned: 1000, peak: 400 };
+  const users = {
+    started: 990,
+    planned: 1000,
+    peak: 400,
+    failed: 0,
+    stopped: 0,
+    cut_off: 0,
+    lost: 0,
+    unstarted: 0,
+  };
   return { verdict, users, totals: all } as unknown as RunDocument;
 }
 
@@ -23,14 +34,23 @@ describe('the totals of a run', () => {
     const all = totals(doc());
     expect(all.map(({ name, value, note }) => [name, value, note])).toEqual([
       ['Users', '990', 'started of 1,000 planned, peak 400'],
-      ['Offered', '200/s', 'operations of steps that began'],
-      ['Completed', '199/s', 'those that ended'],
+      ['Offered', '210/s', 'operations of steps that were due'],
+      ['Begun', '200/s', 'those that began'],
+      ['Completed', '199/s', 'those that the target answered'],
       ['Errors', '0.250 %', '30 of 12,000 operations'],
       ['p50', '2.00 ms', 'predict'],
       ['p95', '8.00 ms', 'predict'],
       ['p99', '31.0 ms', 'predict'],
     ]);
-    expect(all[3]?.tone).toBe('bad');
+    expect(all[4]?.tone).toBe('bad');
+  });
+
+  test('account for what did not end', () => {
+    const cut = doc({ unfinished: 12 });
+    cut.users = { ...cut.users, cut_off: 7, unstarted: 3 };
+    const notes = totals(cut).map(({ note }) => note);
+    expect(notes[0]).toBe('started of 1,000 planned, peak 400, 7 cut off, 3 due and not started');
+    expect(notes[4]).toBe('30 of 12,000 operations, 12 unfinished');
   });
 
   test('say that a percentile is a lower bound', () => {
@@ -40,7 +60,8 @@ describe('the totals of a run', () => {
   });
 
   test('leave out what the record lacks', () => {
-    const lacking = doc({ offered_per_s: null, completed_per_s: null, step: null }, 'imported');
+    const none = { offered_per_s: null, begun_per_s: null, completed_per_s: null, step: null };
+    const lacking = doc(none, 'imported');
     lacking.users = { ...lacking.users, started: 0 };
     expect(names(totals(lacking))).toEqual(['Errors']);
   });
@@ -60,4 +81,6 @@ test('a verdict says what it comes from', () => {
   // All thresholds hold, and it failed none the less.
   expect(of('failed', [true], 'steps-never-succeeded')).toBe('a step never succeeded');
   expect(of('failed', [], 'nothing-succeeded')).toBe('nothing succeeded');
+  expect(of('failed', [true], 'target-saturated')).toBe('the target fell behind');
+  expect(of('failed', [true], 'target-stopped')).toBe('the target stopped answering');
 });

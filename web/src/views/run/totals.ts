@@ -1,4 +1,4 @@
-/** The first figures of a run: what was offered and completed, what failed, how long it took. */
+/** The first figures of a run: what was offered, begun and completed, what failed, how long it took. */
 
 import type { RunDocument, RunVerdict, Totals } from '../../document/run';
 import { count, duration, share, significant } from '../../format';
@@ -15,6 +15,8 @@ export function held(doc: Pick<RunDocument, 'thresholds' | 'verdict' | 'findings
   if (verdict === 'failed' && holding === all.length) {
     if (has('nothing-succeeded')) return 'nothing succeeded';
     if (has('steps-never-succeeded')) return 'a step never succeeded';
+    if (has('target-stopped')) return 'the target stopped answering';
+    if (has('target-saturated')) return 'the target fell behind';
   }
   if (all.length === 0) return 'no thresholds';
   return `${holding} of ${all.length} thresholds hold${IN_PROGRESS.includes(verdict) ? ' so far' : ''}`;
@@ -30,7 +32,9 @@ export function totals(doc: RunDocument): Tile[] {
     {
       name: 'Errors',
       value: all.error_share === null ? '–' : share(all.error_share),
-      note: `${count(all.errors)} of ${count(all.operations)} operations`,
+      note: `${count(all.errors)} of ${count(all.operations)} operations${
+        all.unfinished > 0 ? `, ${count(all.unfinished)} unfinished` : ''
+      }`,
       tone: all.errors > 0 ? 'bad' : 'plain',
     },
     ...percentiles(all),
@@ -45,16 +49,29 @@ function usersTile({ users }: RunDocument): Tile {
     name: 'Users',
     value: count(users.started),
     // Published results do not say how many were there at once.
-    note: `started${of}${users.peak > 0 ? `, peak ${count(users.peak)}` : ''}`,
+    note: `started${of}${users.peak > 0 ? `, peak ${count(users.peak)}` : ''}${others(users)}`,
   };
+}
+
+/** Sessions that did not finish, by how they ended, and users that had none. */
+function others(users: RunDocument['users']): string {
+  const ends: [number, string][] = [
+    [users.failed, 'failed'],
+    [users.stopped, 'stopped'],
+    [users.cut_off, 'cut off'],
+    [users.lost, 'lost'],
+    [users.unstarted, 'due and not started'],
+  ];
+  return ends.map(([number, end]) => (number > 0 ? `, ${count(number)} ${end}` : '')).join('');
 }
 
 function rates(all: Totals): Tile[] {
   const tile = (name: string, rate: number | null, note: string): Tile[] =>
     rate === null ? [] : [{ name, value: `${significant(rate)}/s`, note }];
   return [
-    ...tile('Offered', all.offered_per_s, 'operations of steps that began'),
-    ...tile('Completed', all.completed_per_s, 'those that ended'),
+    ...tile('Offered', all.offered_per_s, 'operations of steps that were due'),
+    ...tile('Begun', all.begun_per_s, 'those that began'),
+    ...tile('Completed', all.completed_per_s, 'those that the target answered'),
   ];
 }
 
