@@ -5,11 +5,15 @@ use record::schema::{Latency, MeasureSummary, RunInfo, SeriesRow, Summary};
 use record::{ProbeRow, Probes};
 
 /// The columns of `measures.csv`.
-const MEASURES: [&str; 19] = [
+const MEASURES: [&str; 23] = [
     "phase",
     "measure",
     "kind",
+    "begun",
     "count",
+    "completed",
+    "offered_per_s",
+    "begun_per_s",
     "rate_per_s",
     "errors",
     "time",
@@ -78,9 +82,7 @@ fn measure_cells(
                 l.min_ns, l.p50_ns, l.p90_ns, l.p95_ns, l.p98_ns, l.p99_ns, l.p999_ns, l.max_ns,
             ];
             let whole = whole.iter().map(u64::to_string);
-            let bound = l
-                .bound_above
-                .map_or(String::new(), |share| share.to_string());
+            let bound = known(l.bound_above);
             let first = [l.unanswered.to_string(), bound, l.mean_ns.to_string()];
             first.into_iter().chain(whole).collect()
         }
@@ -89,13 +91,22 @@ fn measure_cells(
         phase.to_owned(),
         measure.name.clone(),
         measure.kind.clone(),
+        measure.begun.to_string(),
         measure.count.to_string(),
+        measure.completed.to_string(),
+        known(measure.offered_per_s),
+        known(measure.begun_per_s),
         measure.rate_per_s.to_string(),
         measure.errors.to_string(),
         time.to_owned(),
     ];
     cells.extend(figures);
     cells
+}
+
+/// A number; empty if it is not known.
+fn known(number: Option<f64>) -> String {
+    number.map_or(String::new(), |number| number.to_string())
 }
 
 /// Second by second, the columns of `series.parquet`.

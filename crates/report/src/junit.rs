@@ -77,14 +77,14 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 /// A run as a JUnit report: a test case for whether it can be trusted, one for each threshold, and one for each
-/// finding that makes the run fail by itself.
+/// finding for which the run has failed.
 pub fn run_junit(summary: &Summary) -> String {
     let fatal = summary
         .findings
         .iter()
         .filter(|finding| finding.severity == Severity::Fatal);
     let fatal: Vec<&str> = fatal.map(|finding| finding.text.as_str()).collect();
-    let failing: Vec<&Finding> = summary.findings.iter().filter(|f| f.fails_run()).collect();
+    let failing: Vec<&Finding> = summary.failing().collect();
     let failures = summary.thresholds.iter().filter(|t| !t.passed).count() + failing.len();
     let totals = format!(
         "tests=\"{}\" failures=\"{failures}\" errors=\"{}\" skipped=\"0\"",
@@ -137,6 +137,7 @@ pub fn run_junit(summary: &Summary) -> String {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
+    use record::schema::Verdict;
 
     use super::*;
     use crate::sample::{found, summary};
@@ -171,6 +172,39 @@ mod tests {
             </testsuites>
         "#]]
         .assert_eq(&run_junit(&summary()));
+    }
+
+    /// Whatever makes a verdict `FAILED` or `UNTRUSTED` is a failure or an error here.
+    #[test]
+    fn a_run_that_failed_has_a_test_that_failed() {
+        let with = |code: &str, severity, verdict, expects_overload| {
+            let mut run = summary();
+            run.thresholds.retain(|threshold| threshold.passed);
+            let finding = &mut run.findings[1];
+            (finding.code, finding.severity) = (code.to_owned(), severity);
+            (run.verdict, run.expects_overload) = (verdict, expects_overload);
+            run_junit(&run)
+        };
+        let counts = |failures: u32, errors: u32| {
+            let tests = 2 + failures;
+            format!("<testsuites tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\"")
+        };
+        for code in Finding::FAILING.iter().chain(&Finding::OVERLOAD) {
+            let text = with(code, Severity::Warning, Verdict::Failed, false);
+            assert!(text.contains(&counts(1, 0)), "{code}: {text}");
+            let case = format!(
+                "<testcase name=\"{code}\" classname=\"throng.run\" time=\"0\">\n      <failure"
+            );
+            assert!(text.contains(&case), "{code}: {text}");
+        }
+        let text = with("generator-cpu", Severity::Fatal, Verdict::Untrusted, false);
+        assert!(text.contains(&counts(0, 1)), "{text}");
+        for code in Finding::OVERLOAD {
+            for verdict in [Verdict::Passed, Verdict::Measured] {
+                let text = with(code, Severity::Warning, verdict, verdict == Verdict::Passed);
+                assert!(text.contains(&counts(0, 0)), "{code}: {text}");
+            }
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use record::schema::{Finding, MeasureSummary, RunInfo, Severity, Summary, Verdict};
 
 use crate::times::times;
-use crate::verdict::of_region;
+use crate::verdict::{of_region, others, rates};
 
 /// Percentiles in the table: places in [`times`], which begins with the mean.
 const SHOWN: [(usize, &str); 4] = [(1, "p50"), (3, "p95"), (5, "p99"), (7, "max")];
@@ -17,13 +17,17 @@ pub fn run_markdown(summary: &Summary, info: &RunInfo) -> String {
         Verdict::Untrusted => ("⚠️", "UNTRUSTED"),
     };
     let mut text = format!(
-        "## {mark} {word} {}\n\n{} in {}, {} started, seed {}.\n\n",
+        "## {mark} {word} {}\n\n{} in {}, {} started{}, seed {}.\n\n",
         plain(&summary.name),
         plain(&info.target),
         units::span(info.ended_ns),
         units::counted(summary.users.started, "user"),
+        others(&summary.users),
         info.seed
     );
+    if let Some(rates) = rates(summary) {
+        text += &format!("Operations: {rates}.\n\n");
+    }
     for result in &summary.thresholds {
         let mark = if result.passed { "✅" } else { "❌" };
         text += &format!(
@@ -75,7 +79,7 @@ fn table(title: &str, measures: &[MeasureSummary]) -> String {
         names.join(" | "),
         " --: |".repeat(3 + SHOWN.len())
     );
-    for measure in measures.iter().filter(|measure| measure.count > 0) {
+    for measure in measures {
         let cells = measure.response.as_ref().map(times);
         let cells = SHOWN.map(|(place, _)| {
             let cell = cells.as_ref().map(|cells| cells[place].as_str());
