@@ -9,6 +9,7 @@ mod rates;
 mod read;
 mod regions;
 mod tags;
+mod windows;
 
 use std::collections::BTreeMap;
 
@@ -23,6 +24,7 @@ use crate::limits::FLOW_SECONDS_MAX;
 use crate::names;
 use intervals::Stated;
 pub(crate) use part::Part;
+pub(crate) use windows::Window;
 
 /// The measurements of one run.
 #[derive(Debug, Clone)]
@@ -37,6 +39,8 @@ pub struct Figures {
     pub probes: Probes,
     /// Requests and handshakes by second of the run; empty if the record does not say.
     pub flow: Vec<Flow>,
+    /// Requests and handshakes by measure, then by window of the run; empty if the record does not say.
+    pub(crate) windows: Vec<Vec<Window>>,
     /// The 98th percentile of all requests that ended in each second of the run, failed ones as never answered; `None`:
     /// none ended.
     pub(crate) p98: Vec<Option<u64>>,
@@ -233,6 +237,7 @@ impl Figures {
             events,
             probes: Probes::default(),
             flow: Vec::new(),
+            windows: Vec::new(),
             p98: Vec::new(),
             waited_ns: Vec::new(),
             drained: Vec::new(),

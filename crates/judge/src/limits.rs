@@ -113,19 +113,40 @@ pub const EXPERIMENT_BIN_OF_MEDIAN_MAX: f64 = 0.1;
 /// Below this share of the requests due, those answered in the second half of a run show a target that falls
 /// behind …
 pub const SATURATED_ANSWERED_MAX: f64 = 0.95;
-/// … if at least this many wait at the end …
+/// … if at least this many have no answer at the end …
 pub const SATURATED_BACKLOG_MIN: f64 = 20.0;
 /// … and this many times what Little's law makes of the response times at the beginning …
 pub const SATURATED_TIMES_LITTLE: f64 = 3.0;
-/// … and the backlog grows: a second's growth is above 0 by this many standard errors (0.5 %).
-pub const SATURATED_Z: f64 = 2.576;
+/// … and their number grows: by Student's t over windows with this confidence …
+pub const SATURATED_CONFIDENCE: f64 = 0.99;
+/// … or by this many standard deviations of the counts, if these were as random as Poisson's.
+pub const SATURATED_Z: f64 = 5.0;
+/// Requests that were never answered are a target's backlog if the share of those answered fell in the run by this
+/// many standard errors: the split is the one with the greatest difference, which chance makes larger than usual …
+pub const FADING_Z: f64 = 5.0;
+/// … and those answered had to wait for long before it fell: for at least this share of the time that the others were
+/// waited for …
+pub const FADING_WAIT_SHARE_MIN: f64 = 0.25;
+/// … and for this many times what the fastest ones took.
+pub const FADING_TIMES_FASTEST: f64 = 3.0;
+/// Fewer answers have no mean response time to speak of.
+pub const FADING_ANSWERS_MIN: f64 = 5.0;
+/// A step has a backlog of its own if it has this share of all requests without an answer …
+pub const SLOW_STEP_SHARE_MIN: f64 = 0.75;
+/// … and of its requests this many times the share that the others have of theirs.
+pub const SLOW_STEP_TIMES_OTHERS: f64 = 4.0;
 /// Users who could not start since connections were being set up wait for the target if those took this many
-/// times as long in the second half of a run as in its first second …
+/// times as long in the second half of a run as in its first second, or if the loops had CPU as the fastest connection
+/// or request of the run …
 pub const SLOW_CONNECTS_TIMES: f64 = 4.0;
 /// … and at least this long on average, in seconds.
 pub const SLOW_CONNECTS_S_MIN: f64 = 0.1;
-/// Shorter runs say nothing of it.
-pub const SATURATED_SECONDS_MIN: usize = 5;
+/// Of shorter runs nothing is known but that they are too short.
+pub const SATURATED_SECONDS_MIN: usize = 3;
+/// Windows in which the requests of all measures are counted …
+pub const WINDOWS_MAX: usize = 500_000;
+/// … and those of each measure at least.
+pub const WINDOWS_MIN: usize = 600;
 /// A target that answered nothing for this many seconds in a row, although requests waited, was silent …
 pub const SILENT_SECONDS_MIN: usize = 2;
 /// … if that is this many times the longest mean response time of a second …

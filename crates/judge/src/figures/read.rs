@@ -61,8 +61,8 @@ impl Figures {
         let mut second = Second::default();
         let mut closing = figures.closing();
         run.intervals(|interval| {
-            if let Some(&end) = ends.get(interval.tag.as_str()) {
-                figures.add_flow(&interval, end, &mut due);
+            if let Some(&(measure, end)) = ends.get(interval.tag.as_str()) {
+                figures.add_flow(&interval, (measure, end), &mut due);
             }
             let tag = tags.get(interval.tag.as_str());
             if let Some((_, part)) = tag.filter(|(measure, _)| requests.contains(measure)) {
@@ -104,19 +104,19 @@ impl Figures {
         tags
     }
 
-    /// The tags of response times of connections, requests and handshakes, and how these ended.
-    fn end_tags(&self) -> HashMap<String, End> {
+    /// The tags of response times of connections, requests and handshakes: their measure, and how these ended.
+    fn end_tags(&self) -> HashMap<String, (usize, End)> {
         let mut tags = HashMap::new();
-        for measure in &self.info.measures {
+        for (number, measure) in self.info.measures.iter().enumerate() {
             let name = &measure.name;
             match measure.kind.as_str() {
                 "connect" => {
-                    tags.insert(name.clone(), End::Connected);
+                    tags.insert(name.clone(), (number, End::Connected));
                 }
                 "request" | "handshake" => {
-                    tags.insert(name.clone(), End::Answered);
-                    tags.insert(format!("{name}.failed"), End::Answered);
-                    tags.insert(format!("{name}.censored"), End::Unanswered);
+                    tags.insert(name.clone(), (number, End::Answered));
+                    tags.insert(format!("{name}.failed"), (number, End::Answered));
+                    tags.insert(format!("{name}.censored"), (number, End::Unanswered));
                 }
                 _ => {}
             }
@@ -125,7 +125,7 @@ impl Figures {
     }
 
     /// Adds the operations of an interval to the seconds in which they were due and ended.
-    fn add_flow(&mut self, interval: &Interval, end: End, due: &mut Vec<f64>) {
+    fn add_flow(&mut self, interval: &Interval, (measure, end): (usize, End), due: &mut Vec<f64>) {
         let ended = (interval.start_ns / SECOND) as usize;
         if ended >= FLOW_SECONDS_MAX {
             return;
@@ -141,16 +141,34 @@ impl Figures {
             return;
         }
         due.resize(due.len().max(ended + 1), 0.0);
+        let is_answered = end == End::Answered;
         for (_, response_ns, count) in interval.hist.iter() {
             for (second, share) in due_in(interval, response_ns) {
-                due[second.min(ended)] += share * count as f64;
+                let second = second.min(ended);
+                let count = share * count as f64;
+                due[second] += count;
+                if let Some(window) = self.window_mut(measure, second) {
+                    window.due += count;
+                    if is_answered {
+                        window.served += count;
+                        window.served_s += count * response_ns as f64 / 1e9;
+                    }
+                }
             }
         }
+        let answered = if is_answered {
+            (count, total_s)
+        } else {
+            (0, 0.0)
+        };
         let second = &mut self.flow[ended];
         second.ended += count;
-        if end == End::Answered {
-            second.answered += count;
-            second.response_s += total_s;
+        second.answered += answered.0;
+        second.response_s += answered.1;
+        if let Some(window) = self.window_mut(measure, ended) {
+            window.ended += count as f64;
+            window.answered += answered.0 as f64;
+            window.answered_s += answered.1;
         }
     }
 
@@ -295,6 +313,7 @@ mod tests {
     use stats::hist::LogHistogram;
 
     use super::*;
+    use crate::sample::REQUEST;
 
     #[test]
     fn operations_were_due_evenly_over_the_length_of_their_interval() {
@@ -390,12 +409,21 @@ mod tests {
                 len_ns: SECOND,
                 hist,
             };
-            figures.add_flow(&interval, End::Answered, &mut due);
+            figures.add_flow(&interval, (REQUEST, End::Answered), &mut due);
         }
         figures.set_due(&due);
         let due: Vec<u64> = figures.flow.iter().map(|second| second.due).collect();
         assert!(due[1..17].iter().all(|n| (90..=112).contains(n)), "{due:?}");
         assert_eq!(due.iter().sum::<u64>(), 20 * 91);
+        // All were answered, the later the longer they waited.
+        let windows = figures.planned_windows(&[REQUEST]);
+        assert!(
+            windows
+                .iter()
+                .all(|window| (window.due - window.served).abs() < 1e-9)
+        );
+        let response_s = windows[15].served_s / windows[15].served;
+        assert!((1.55..1.85).contains(&response_s), "{response_s}");
     }
 
     /// Replies to three seconds of requests come at once.
@@ -412,7 +440,7 @@ mod tests {
             hist,
         };
         let mut due = Vec::new();
-        figures.add_flow(&interval, End::Answered, &mut due);
+        figures.add_flow(&interval, (REQUEST, End::Answered), &mut due);
         figures.set_due(&due);
         let due: Vec<u64> = figures.flow.iter().map(|second| second.due).collect();
         // They may have come at any time of the second.

@@ -1,0 +1,110 @@
+//! The requests and handshakes of each measure by the time in which they were due: what became of them.
+
+use super::Figures;
+use crate::limits::{FLOW_SECONDS_MAX, WINDOWS_MAX, WINDOWS_MIN};
+
+/// Requests and handshakes of one measure, or of several, in one window of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Window {
+    /// Those that were due in it.
+    pub(crate) due: f64,
+    /// Those of them that were answered at any time, with success or not.
+    pub(crate) served: f64,
+    /// Sum of the response times of these, in seconds.
+    pub(crate) served_s: f64,
+    /// Those that ended in it in any way.
+    pub(crate) ended: f64,
+    /// Those that were answered in it.
+    pub(crate) answered: f64,
+    /// Sum of the response times of these, in seconds.
+    pub(crate) answered_s: f64,
+}
+
+impl Window {
+    /// The mean response time of what was answered in it, in seconds; `None`: nothing was.
+    pub(crate) fn mean_response_s(&self) -> Option<f64> {
+        (self.answered > 0.0).then(|| self.answered_s / self.answered)
+    }
+
+    pub(crate) fn add(&mut self, other: &Window) {
+        self.due += other.due;
+        self.served += other.served;
+        self.served_s += other.served_s;
+        self.ended += other.ended;
+        self.answered += other.answered;
+        self.answered_s += other.answered_s;
+    }
+}
+
+impl Figures {
+    /// Complete seconds of the planned load, as far as the run got.
+    pub(crate) fn planned_seconds(&self) -> usize {
+        (self.planned_end_ns().min(self.ended_ns()) / 1_000_000_000) as usize
+    }
+
+    /// How long windows are, in seconds: longer in long runs of many measures, which take memory.
+    pub(crate) fn window_s(&self) -> usize {
+        let most = (WINDOWS_MAX / self.info.measures.len().max(1)).max(WINDOWS_MIN);
+        self.planned_seconds().div_ceil(most).max(1)
+    }
+
+    /// The windows of these measures as if they were one, until the last phase ends.
+    pub(crate) fn planned_windows(&self, measures: &[usize]) -> Vec<Window> {
+        let count = self.planned_seconds() / self.window_s();
+        let mut sum = vec![Window::default(); count];
+        for windows in measures.iter().filter_map(|&m| self.windows.get(m)) {
+            for (sum, window) in sum.iter_mut().zip(windows) {
+                sum.add(window);
+            }
+        }
+        sum
+    }
+
+    /// The window of a measure in which this second is; `None` in years.
+    pub(super) fn window_mut(&mut self, measure: usize, second: usize) -> Option<&mut Window> {
+        if second >= FLOW_SECONDS_MAX {
+            return None;
+        }
+        let at = second / self.window_s();
+        if self.windows.len() <= measure {
+            self.windows.resize(measure + 1, Vec::new());
+        }
+        let windows = &mut self.windows[measure];
+        if windows.len() <= at {
+            windows.resize(at + 1, Window::default());
+        }
+        windows.get_mut(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{self, REQUEST};
+
+    #[test]
+    fn windows_of_a_short_run_are_seconds() {
+        let mut figures = sample::figures();
+        assert_eq!(figures.window_s(), 1);
+        figures.window_mut(REQUEST, 59).unwrap().due = 7.0;
+        // What comes after the load is no part of it.
+        figures.window_mut(REQUEST, 61).unwrap().due = 9.0;
+        let windows = figures.planned_windows(&[REQUEST]);
+        assert_eq!((windows.len(), windows[59].due), (60, 7.0));
+        assert_eq!(figures.planned_windows(&[0]), [Window::default(); 60]);
+    }
+
+    #[test]
+    fn windows_of_a_long_run_are_longer() {
+        let mut figures = sample::figures();
+        let day_ns = 86_400_000_000_000;
+        figures.info.phases[0].end_ns = day_ns;
+        figures.info.ended_ns = day_ns;
+        let measure = figures.info.measures[REQUEST].clone();
+        figures.info.measures.resize(1000, measure);
+        let window_s = figures.window_s();
+        assert!(window_s > 1 && 86_400 / window_s <= WINDOWS_MIN.max(WINDOWS_MAX / 1000));
+        figures.window_mut(REQUEST, 86_399).unwrap().due = 1.0;
+        assert!(figures.windows[REQUEST].len() <= 86_400 / window_s + 1);
+    }
+}
