@@ -86,6 +86,11 @@ impl Cause {
         }
     }
 
+    /// True if the loops had CPU whenever they wanted it.
+    pub(crate) fn had_cpu(&self) -> bool {
+        self.limited < CPU_WAIT_MIN && self.busy < LOOP_BUSY_MIN && self.wait < CPU_WAIT_MIN
+    }
+
     pub(super) fn code(&self) -> &'static str {
         match self.kind {
             Kind::Limited => "generator-limited",

@@ -1,0 +1,196 @@
+//! A backlog that grows: requests that are due faster than they are answered.
+//!
+//! The backlog of a window is what was due until its end and had no answer by then. It also grows in a ramp, by
+//! Little's law (1961): rate × response time. So it counts only far above what the response times of the
+//! beginning would explain.
+//!
+//! Requests that the target loses have no answer either. A share of all requests that is lost, the same from the
+//! first second on, is no backlog. A target that falls behind answers the first ones, later ones more and more slowly,
+//! and then some, or all, too late for their time limit.
+
+use stats::student::two_sided_t;
+
+use crate::figures::Window;
+use crate::limits::{
+    FADING_ANSWERS_MIN, FADING_TIMES_FASTEST, FADING_WAIT_SHARE_MIN, FADING_Z,
+    SATURATED_ANSWERED_MAX, SATURATED_BACKLOG_MIN, SATURATED_CONFIDENCE, SATURATED_SECONDS_MIN,
+    SATURATED_TIMES_LITTLE, SATURATED_Z,
+};
+
+/// Requests and handshakes of one step, or of all.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stream {
+    /// Until the last phase ends.
+    pub(super) windows: Vec<Window>,
+    /// How long a window is.
+    pub(super) window_s: usize,
+    /// Some of those due are users that could not start, as the target was slow to accept connections.
+    pub(super) is_held: bool,
+}
+
+/// What is known of single requests.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Times {
+    /// The fastest answer took so long, in seconds.
+    pub(super) fastest_s: f64,
+    /// Half of those never answered were waited for at least so long.
+    pub(super) waited_s: f64,
+}
+
+/// A backlog that grew to the end of the last phase.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Backlog {
+    /// From this second on it grew.
+    pub(super) since_s: usize,
+    /// Requests due per second from then to the end of the last phase.
+    pub(super) due_per_s: f64,
+    /// Requests answered per second in that time.
+    pub(super) answered_per_s: f64,
+    /// Requests that ended in that time without an answer.
+    pub(super) given_up: u64,
+    /// Requests that waited at the end of the last phase.
+    pub(super) waiting: u64,
+    /// Answers came too late for the time limits. A target that does no more than that seems to stop until this second
+    /// at the latest.
+    pub(super) too_late_s: Option<f64>,
+    /// The run is too short to say whether it grew.
+    pub(super) is_short: bool,
+}
+
+/// The backlog of a stream, if it has one that grows. `times` is called where it matters.
+pub(super) fn of(stream: &Stream, times: impl FnOnce() -> Times) -> Option<Backlog> {
+    let windows = &stream.windows;
+    let behind: Vec<f64> = windows
+        .iter()
+        .scan(0.0, |behind, window| {
+            *behind += window.due - window.answered;
+            Some(*behind)
+        })
+        .collect();
+    let late = &windows[windows.len() / 2..];
+    let (due, answered) = (sum(late, |w| w.due), sum(late, |w| w.answered));
+    if answered >= SATURATED_ANSWERED_MAX * due {
+        return None;
+    }
+    let rate = due / (late.len() * stream.window_s) as f64;
+    let little = |response_s: f64| SATURATED_TIMES_LITTLE * rate * response_s;
+    let (shortest_s, usual_s) = early_responses_s(windows);
+    let backlog = *behind.last()?;
+    if backlog <= SATURATED_BACKLOG_MIN.max(little(usual_s)) {
+        return None;
+    }
+    let few = SATURATED_BACKLOG_MIN
+        .max(little(shortest_s))
+        .min(backlog / 4.0);
+    let since = behind.iter().rposition(|&waiting| waiting <= few);
+    let since = since.map_or(0, |at| at + 1).min(windows.len() - 1);
+    let rest = &windows[since..];
+    let is_short = windows.len() * stream.window_s < SATURATED_SECONDS_MIN;
+    if !is_short && !grows(rest) {
+        return None;
+    }
+    let lost = sum(windows, |w| w.due - w.served);
+    let mut too_late = None;
+    if !stream.is_held && 2.0 * lost >= backlog {
+        let (onset, times) = (fading_from(windows)?, times());
+        let way = fading(windows, onset, times)?;
+        let given_up = sum(windows, |w| w.ended - w.answered);
+        let is_late = way == Fading::Slowly && 2.0 * given_up >= lost;
+        let last_s = ((onset + 2) * stream.window_s) as f64 + times.waited_s;
+        too_late = is_late.then_some(last_s);
+    }
+    let seconds = (rest.len() * stream.window_s) as f64;
+    Some(Backlog {
+        since_s: since * stream.window_s,
+        due_per_s: sum(rest, |w| w.due) / seconds,
+        answered_per_s: sum(rest, |w| w.answered) / seconds,
+        given_up: sum(rest, |w| w.ended - w.answered).round() as u64,
+        waiting: sum(windows, |w| w.due - w.ended).round() as u64,
+        too_late_s: too_late,
+        is_short,
+    })
+}
+
+pub(super) fn sum(windows: &[Window], of: impl Fn(&Window) -> f64) -> f64 {
+    windows.iter().map(of).sum()
+}
+
+/// Mean response times of the windows of the first third that have any: the shortest, and the median; of two the
+/// shorter one.
+fn early_responses_s(windows: &[Window]) -> (f64, f64) {
+    let means = windows.iter().filter_map(Window::mean_response_s);
+    let mut means: Vec<f64> = means.take(windows.len().div_ceil(3)).collect();
+    means.sort_by(f64::total_cmp);
+    let at = |rank: usize| means.get(rank).copied().unwrap_or(0.0);
+    (at(0), at(means.len().saturating_sub(1) / 2))
+}
+
+/// True if more was due than answered, a window of these with another: the mean of the differences is above 0 by
+/// more than they scatter, or their sum by more than random counts do. The backlog itself is their sum, so its own
+/// points depend on each other.
+fn grows(windows: &[Window]) -> bool {
+    if windows.len() < 2 {
+        return false;
+    }
+    let count = windows.len() as f64;
+    let grown = sum(windows, |w| w.due - w.answered);
+    let mean = grown / count;
+    let squares = sum(windows, |w| (w.due - w.answered - mean).powi(2));
+    let error = (squares / (count - 1.0) / count).sqrt();
+    let random = sum(windows, |w| w.due + w.answered).sqrt();
+    mean > two_sided_t(SATURATED_CONFIDENCE, count - 1.0) * error || grown > SATURATED_Z * random
+}
+
+/// The window from which on a smaller share of what was due was ever answered, to the end; `None` if the share did
+/// not fall. It is the one before which most more were answered than by the mean share.
+fn fading_from(windows: &[Window]) -> Option<usize> {
+    let share_of = |part: &[Window]| sum(part, |w| w.served) / sum(part, |w| w.due);
+    let share = share_of(windows);
+    let more = windows.iter().scan(0.0, |more, window| {
+        *more += window.served - share * window.due;
+        Some(*more)
+    });
+    let last = windows.len().checked_sub(1)?;
+    let (at, _) = more
+        .take(last)
+        .enumerate()
+        .max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let (early, late) = windows.split_at(at + 1);
+    let (before, after) = (share_of(early), share_of(late));
+    let inverse = 1.0 / sum(early, |w| w.due) + 1.0 / sum(late, |w| w.due);
+    let error = (share * (1.0 - share) * inverse).sqrt();
+    let end = share_of(&windows[windows.len() - windows.len().div_ceil(4)..]);
+    // Shares of nothing are no numbers, and compare as false.
+    (before - after > FADING_Z * error && end <= (before + after) / 2.0).then_some(at + 1)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fading {
+    /// Answers took longer until they were too late.
+    Slowly,
+    /// Then there were none.
+    AtOnce,
+}
+
+/// How the answers went missing from a window on; `None`: not because the target fell behind. Who is refused, or
+/// whose answer is lost by a target that is as fast as ever, waits for nothing.
+fn fading(windows: &[Window], from: usize, times: Times) -> Option<Fading> {
+    let mean_s = sum(windows, |w| w.served_s) / sum(windows, |w| w.served);
+    if times.waited_s < FADING_WAIT_SHARE_MIN * mean_s {
+        return None;
+    }
+    // The last window before has answers that just came in time.
+    let last = windows[from - 1..].iter();
+    let last = last.filter(|w| w.served >= FADING_ANSWERS_MIN);
+    let slowest_s = last.map(|w| w.served_s / w.served).fold(0.0, f64::max);
+    if slowest_s >= FADING_WAIT_SHARE_MIN * times.waited_s
+        && slowest_s >= FADING_TIMES_FASTEST * times.fastest_s
+    {
+        return Some(Fading::Slowly);
+    }
+    let is_silent = sum(&windows[from..], |w| w.answered) == 0.0;
+    is_silent.then_some(Fading::AtOnce)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,292 @@
+//! Queues whose capacity is known, and targets that lose requests without being slow.
+
+use std::collections::VecDeque;
+
+use super::*;
+
+/// A queue, first come, first served, worked out in steps of a hundredth of a second.
+#[derive(Clone, Copy)]
+struct Queue {
+    /// Answers a second.
+    capacity: f64,
+    /// Every answer takes that much longer.
+    delay_s: f64,
+    /// Who waits longer leaves. What it wanted is done nevertheless, for nobody, unless the queue notices.
+    limit_s: f64,
+    notices: bool,
+    /// Of a hundred requests so many are never answered.
+    leak: u64,
+    /// How long the run lets requests wait after its load.
+    drain_s: f64,
+}
+
+const FAST: Queue = Queue {
+    capacity: 480.0,
+    delay_s: 0.0,
+    limit_s: 1000.0,
+    notices: false,
+    leak: 0,
+    drain_s: 0.0,
+};
+
+const STEPS: usize = 100;
+
+/// Steps a second.
+const PER_S: f64 = STEPS as f64;
+
+impl Queue {
+    /// The backlog found of a run with so many requests due in each second.
+    fn found(self, seconds: usize, due: impl Fn(usize) -> f64) -> Option<Backlog> {
+        let mut stream = Stream {
+            windows: vec![Window::default(); seconds],
+            window_s: 1,
+            is_held: false,
+        };
+        let (mut times, mut waits) = (Vec::new(), Vec::new());
+        let mut count = 0;
+        let mut lose = |n: f64| n * ((count_up(&mut count) < self.leak) as u8 as f64);
+        let mut queue: VecDeque<(f64, f64)> = VecDeque::new();
+        let end_s = seconds as f64 + self.drain_s;
+        for step in 0..(end_s * PER_S) as usize {
+            let now_s = step as f64 / PER_S;
+            if step / STEPS < seconds {
+                let n = due(step / STEPS) / PER_S;
+                stream.windows[step / STEPS].due += n;
+                let lost = lose(n);
+                give_up(&mut stream, &mut waits, (now_s, lost), self.limit_s, end_s);
+                queue.push_back((now_s, n - lost));
+            }
+            let mut left = self.capacity / PER_S;
+            while let Some(front) = queue.front_mut().filter(|_| left > 0.0) {
+                let response_s = now_s - front.0 + self.delay_s + 0.002;
+                let is_late = response_s > self.limit_s;
+                let taken = if is_late && self.notices {
+                    front.1
+                } else {
+                    front.1.min(left)
+                };
+                left -= if is_late && self.notices { 0.0 } else { taken };
+                front.1 -= taken;
+                let due_s = front.0;
+                if front.1 <= 1e-9 {
+                    queue.pop_front();
+                }
+                if is_late || due_s + response_s > end_s {
+                    give_up(&mut stream, &mut waits, (due_s, taken), self.limit_s, end_s);
+                    continue;
+                }
+                let cohort = &mut stream.windows[due_s as usize];
+                cohort.served += taken;
+                cohort.served_s += taken * response_s;
+                times.push(response_s);
+                if let Some(window) = stream.windows.get_mut((due_s + response_s) as usize) {
+                    window.answered += taken;
+                    window.ended += taken;
+                    window.answered_s += taken * response_s;
+                }
+            }
+        }
+        for waiting in queue {
+            give_up(&mut stream, &mut waits, waiting, self.limit_s, end_s);
+        }
+        let of = |mut all: Vec<f64>, share: f64| {
+            all.sort_by(f64::total_cmp);
+            all.get((all.len() as f64 * share) as usize)
+                .copied()
+                .unwrap_or(0.0)
+        };
+        let times = Times {
+            fastest_s: of(times, 0.0),
+            waited_s: of(waits, 0.5),
+        };
+        super::of(&stream, || times)
+    }
+}
+
+/// 0 to 99, again and again.
+fn count_up(count: &mut u64) -> u64 {
+    *count = (*count + 37) % 100;
+    *count
+}
+
+/// Requests that wait until their time limit, or the end of the run.
+fn give_up(
+    stream: &mut Stream,
+    waits: &mut Vec<f64>,
+    (due_s, n): (f64, f64),
+    limit_s: f64,
+    end_s: f64,
+) {
+    if n > 0.0 {
+        waits.push(limit_s.min(end_s - due_s));
+    }
+    if due_s + limit_s < end_s
+        && let Some(window) = stream.windows.get_mut((due_s + limit_s) as usize)
+    {
+        window.ended += n;
+    }
+}
+
+#[test]
+fn a_server_below_its_capacity_is_not_saturated() {
+    assert_eq!(FAST.found(60, |_| 400.0), None);
+    assert_eq!(FAST.found(3, |_| 400.0), None);
+    assert_eq!(FAST.found(40, |at| 10.0 * at as f64), None);
+    // A ramp with long response times has a growing backlog by Little's law.
+    let slow = Queue {
+        delay_s: 3.0,
+        ..FAST
+    };
+    assert_eq!(slow.found(40, |at| 10.0 * at as f64), None);
+    // A run hardly longer than a response says nothing.
+    for seconds in [2, 3, 4, 5] {
+        assert_eq!(slow.found(seconds, |_| 100.0), None);
+    }
+    assert_eq!(FAST.found(60, |_| 0.0), None);
+}
+
+#[test]
+fn a_server_above_its_capacity_falls_behind_at_once() {
+    for (seconds, drain_s) in [(3, 0.0), (4, 0.0), (8, 0.0), (60, 0.0), (8, 30.0)] {
+        let slow = Queue {
+            capacity: 433.0,
+            drain_s,
+            ..FAST
+        };
+        let found = slow.found(seconds, |_| 1000.0).unwrap();
+        assert!(found.since_s <= seconds / 4 + 1, "{found:?}");
+        assert!((found.answered_per_s - 433.0).abs() < 6.0, "{found:?}");
+        let waiting = 567.0 * seconds as f64;
+        assert!((found.waiting as f64 - waiting).abs() < 6.0, "{found:?}");
+        assert_eq!((found.given_up, found.is_short), (0, false));
+    }
+}
+
+#[test]
+fn a_run_of_two_seconds_is_too_short() {
+    let found = FAST.found(2, |_| 1000.0).unwrap();
+    assert!(found.is_short, "{found:?}");
+    assert_eq!(FAST.found(1, |_| 400.0), None);
+}
+
+#[test]
+fn a_ramp_saturates_where_it_passes_the_capacity() {
+    let found = FAST.found(100, |at| 10.0 * at as f64).unwrap();
+    assert!((48..75).contains(&found.since_s), "{found:?}");
+}
+
+/// A server that works on for clients that have given up answers nobody in the end; one that notices answers as many as
+/// ever.
+#[test]
+fn answers_that_come_too_late_are_a_backlog() {
+    for limit_s in [0.5, 1.0, 2.0, 6.0] {
+        for rate in [600.0, 1000.0, 2000.0, 5000.0] {
+            for notices in [false, true] {
+                let impatient = Queue {
+                    limit_s,
+                    notices,
+                    drain_s: 1.0,
+                    ..FAST
+                };
+                let found = impatient.found(60, |_| rate);
+                let found = found.unwrap_or_else(|| panic!("{limit_s} s, {rate}/s, {notices}"));
+                let fell_s = limit_s * 480.0 / (rate - 480.0);
+                assert!(found.since_s as f64 <= fell_s + 6.0, "{found:?}, {rate}/s");
+                assert!(found.too_late_s.is_some(), "{found:?}, {rate}/s");
+                assert!(found.given_up > 1000, "{found:?}");
+            }
+        }
+    }
+    let short = Queue {
+        limit_s: 1.0,
+        ..FAST
+    };
+    for seconds in [3, 4] {
+        let found = short.found(seconds, |_| 1000.0).unwrap();
+        assert!(!found.is_short && found.too_late_s.is_some(), "{found:?}");
+    }
+    // In a ramp from where it passes the capacity.
+    let found = short.found(100, |at| 10.0 * at as f64).unwrap();
+    assert!((48..75).contains(&found.since_s), "{found:?}");
+}
+
+#[test]
+fn a_share_that_is_lost_is_no_backlog() {
+    for (leak, limit_s) in [(2, 1.0), (5, 1.0), (46, 1.0), (10, 30.0), (46, 5.0)] {
+        for delay_s in [0.0, 0.4] {
+            let leaking = Queue {
+                leak,
+                limit_s,
+                delay_s,
+                drain_s: 1.0,
+                ..FAST
+            };
+            let found = leaking.found(20, |_| 200.0);
+            assert_eq!(found, None, "{leak} % lost, {limit_s} s, {delay_s} s");
+        }
+    }
+}
+
+/// Windows of 100 requests a second at a server that answers at once, until it freezes or loses all.
+fn until(at: usize, seconds: usize, ends: bool) -> Stream {
+    let window = |second: usize| {
+        let served = if second < at { 100.0 } else { 0.0 };
+        Window {
+            due: 100.0,
+            served,
+            served_s: served / 100.0,
+            ended: if ends { 100.0 } else { served },
+            answered: served,
+            answered_s: served / 100.0,
+        }
+    };
+    Stream {
+        windows: (0..seconds).map(window).collect(),
+        window_s: 1,
+        is_held: false,
+    }
+}
+
+#[test]
+fn a_server_that_freezes_falls_behind() {
+    let times = Times {
+        fastest_s: 0.001,
+        waited_s: 10.0,
+    };
+    let found = of(&until(30, 50, false), || times).unwrap();
+    assert!((30..36).contains(&found.since_s), "{found:?}");
+    assert_eq!((found.waiting, found.answered_per_s), (2000, 0.0));
+    assert_eq!(found.too_late_s, None);
+}
+
+#[test]
+fn a_server_that_refuses_all_does_not_fall_behind() {
+    let times = Times {
+        fastest_s: 0.001,
+        waited_s: 0.0001,
+    };
+    assert_eq!(of(&until(30, 50, true), || times), None);
+}
+
+#[test]
+fn a_stall_that_is_made_up_for_is_no_saturation() {
+    let mut stream = until(60, 60, true);
+    for window in &mut stream.windows[30..33] {
+        (window.answered, window.ended) = (0.0, 0.0);
+    }
+    stream.windows[33].ended += 300.0;
+    stream.windows[33].answered += 300.0;
+    assert_eq!(of(&stream, Times::default), None);
+}
+
+#[test]
+fn windows_may_be_longer_than_a_second() {
+    let mut stream = until(60, 60, false);
+    stream.window_s = 10;
+    for window in &mut stream.windows[40..] {
+        (window.answered, window.ended) = (50.0, 50.0);
+    }
+    let found = of(&stream, Times::default).unwrap();
+    assert!((400..450).contains(&found.since_s), "{found:?}");
+    assert_eq!((found.due_per_s, found.answered_per_s), (10.0, 5.0));
+}
