@@ -220,7 +220,10 @@ fn times(figures: &Figures, measures: &[usize]) -> Times {
     let cell = figures.merged(None, measures);
     let answered = [&cell.response, &cell.failed_response].into_iter();
     let answered = answered.filter(|times| !times.is_empty());
-    let fastest_ns = answered.map(|times| times.min()).min().unwrap_or(0);
+    let fastest_ns = answered
+        .map(stats::hist::LogHistogram::min)
+        .min()
+        .unwrap_or(0);
     Times {
         fastest_s: fastest_ns as f64 / 1e9,
         waited_s: cell.unanswered.quantile(0.5) as f64 / 1e9,

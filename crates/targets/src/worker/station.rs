@@ -241,6 +241,6 @@ impl Station {
 async fn changed(changes: &mut watch::Receiver<Switches>) {
     // The sender lives as long as the station.
     if changes.changed().await.is_err() {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
