@@ -26,6 +26,11 @@ impl Interpreter<'_> {
             if self.recorder.trace.is_some() && !self.trace_step(key) {
                 return self.finish_endless(now_ns, key);
             }
+            // Polls are due one after the other, and counted as they begin.
+            let due = op.filter(|op| !matches!(op, Op::Poll(_)));
+            if let Some(measure) = due.and_then(Op::measure) {
+                self.recorder.due(measure);
+            }
             match op.map_or(Flow::End, |op| self.step(now_ns, key, op)) {
                 Flow::Next => self.users[key].pc += 1,
                 Flow::Jump(pc) => self.users[key].pc = pc,
@@ -41,10 +46,6 @@ impl Interpreter<'_> {
     }
 
     fn step(&mut self, now_ns: u64, key: UserKey, op: &Op) -> Flow {
-        // Polls are due one after the other, and counted as they begin.
-        if let (Some(measure), false) = (op.measure(), matches!(op, Op::Poll(_))) {
-            self.recorder.due(measure);
-        }
         match op {
             Op::Http(http) => self.request(now_ns, key, http),
             Op::WsOpen(open) => self.open_websocket(now_ns, key, open),
