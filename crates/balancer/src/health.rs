@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_start_bears_a_time_before_its_begin() {
+    fn a_slow_start_accepts_a_time_before_its_beginning() {
         let (mut fleet, mut health) = four(HealthOptions {
             slow_start: Duration::from_secs(10),
             ..HealthOptions::default()

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn who_fails_gets_less_and_who_always_fails_next_to_nothing() {
+    fn failing_backends_get_less_weight() {
         let good = Model(0.04, 10, 0);
         // Utilization 0.2, half of it for half of the requests, beside a share of failures of 0.5.
         let models = [good, Model(0.04, 5, 5), Model(0.04, 0, 1000), good];

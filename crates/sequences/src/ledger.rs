@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_got_is_demanded_of_who_was_subscribed() {
+    fn a_message_that_one_subscriber_got_is_expected_by_all() {
         // One number in each second, from 11 in the second second.
         let heads: Vec<Head> = (0..10)
             .map(|n| head(20 + 10 * n, 11 + u64::from(n), 11 + u64::from(n)))

@@ -184,7 +184,7 @@ proptest! {
 }
 
 #[test]
-fn who_leaves_while_a_number_is_under_way_has_not_lost_it() {
+fn a_number_under_way_when_a_user_leaves_is_not_lost() {
     let got = |numbers: &[u64]| numbers.iter().map(|&n| (n * S, n)).collect::<Vec<_>>();
     let users = |closed_ns| {
         [

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_stay_for_ever_is_taken_to() {
+    fn a_user_without_an_end_is_counted_until_the_end() {
         assert_eq!(users_max("{ forever: [ { think: 5s } ] }"), 10_000);
         let within = "{ markov: { states: { a: { steps: [ { forever: [ { think: 5s } ] } ], next: { exit: \
                       1 } } } } }";

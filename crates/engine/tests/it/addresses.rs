@@ -77,7 +77,7 @@ fn users_are_served_again_once_the_answer_has_changed_unless_they_ignore_its_tim
 }
 
 #[test]
-fn who_ignores_the_time_does_not_depend_on_the_number_of_loops() {
+fn users_that_ignore_ttls_are_the_same_for_any_number_of_loops() {
     let plan = plan(&scenario("30%"));
     let kept = |shards_count| {
         let mut keeping = Vec::new();

@@ -146,7 +146,7 @@ fn own_numbers_are_not_compared_with_those_of_others() {
 
 /// One user each half second for ten seconds: who comes later has lost nothing of before.
 #[test]
-fn who_joins_late_is_owed_what_follows_alone() {
+fn a_late_subscriber_expects_later_messages_only() {
     let arrivals = "{ constant: 2/s, for: 10s, session: main }, { hold: 25s }";
     let ran = play(&scenario("", arrivals), 2, ten(|_, _| false));
     assert_eq!(counted(&ran), [0; 5]);
@@ -260,7 +260,7 @@ fn streams_of_another_step_are_set_apart() {
 /// Who joined a topic is owed its numbers until it leaves, also if it never got any. Each push brings
 /// the number of the second; users leave the topic long before they leave.
 #[test]
-fn who_joined_a_topic_is_owed_its_numbers_until_it_leaves_it() {
+fn a_member_of_a_topic_expects_its_numbers_until_it_leaves() {
     let scenario = "
 name: topics
 target: http://target.test/

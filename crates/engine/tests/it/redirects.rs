@@ -214,7 +214,7 @@ fn redirects_to_unknown_places_are_errors() {
 }
 
 #[test]
-fn who_wants_the_redirect_gets_it() {
+fn a_request_that_names_a_redirect_gets_it() {
     for step in [
         "    - { get: /, redirects: 0, as: page }",
         "    - { get: /, status: 302, as: page }",

@@ -82,7 +82,7 @@ arrivals: [ {{ constant: 1/s, for: 1s }} ]
 }
 
 #[test]
-fn what_cannot_be_served_is_said() {
+fn settings_that_cannot_be_served_are_errors() {
     for (args, code, problem) in [
         (
             &["--store", "mysql://127.0.0.1/queue"][..],

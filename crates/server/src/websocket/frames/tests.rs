@@ -116,7 +116,7 @@ fn fragments_are_put_together_around_control_frames() {
 }
 
 #[test]
-fn what_is_unacceptable() {
+fn frames_that_break_the_protocol_are_refused() {
     use FrameError::{NotUtf8, Protocol, TooLong};
     let joined = |a: Vec<u8>, b: Vec<u8>| [a, b].concat();
     let cases = [

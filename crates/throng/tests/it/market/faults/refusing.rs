@@ -42,7 +42,7 @@ fn a_redis_that_cannot_write_delays_publications_and_loses_none() {
     let client = Mutex::new(client.get_connection().unwrap());
     let client = || client.lock().unwrap();
     set(&mut client(), "save", "3600 1");
-    let disk = Disk::of(&with_disk);
+    let disk = Disk::new(&with_disk);
     let witness = Witness::new(redis);
     let market = Market::start(&database.url, [redis; 2], &[]);
     let errors = || market.metric("market_bus_errors_total");
