@@ -299,7 +299,7 @@ impl<'p> Messages<'p> {
             first_late_ns: self.read_late_ns,
             last_late_ns: self.read_late_ns,
         });
-        recorder.counts.broadcasts_untold += u64::from(!kept);
+        recorder.counts.broadcasts_unreported += u64::from(!kept);
     }
 
     /// The user's connection is ready to bring messages.

@@ -12,7 +12,7 @@ const WORDS: &[(&str, &str)] = &[
         "Other(OtherError(CaUsedAsEndEntity))",
         "it is that of an authority, not of a server",
     ),
-    ("UnknownIssuer", "signed by nobody that is trusted"),
+    ("UnknownIssuer", "not signed by a trusted authority"),
     ("NotValidForName", "not valid for this name"),
     ("NotValidYet", "not valid yet"),
     ("BadSignature", "bad signature"),
@@ -46,7 +46,7 @@ mod tests {
             (other, "it is that of an authority, not of a server"),
             (
                 CertificateError::UnknownIssuer,
-                "signed by nobody that is trusted",
+                "not signed by a trusted authority",
             ),
         ] {
             let error = Error::InvalidCertificate(reason).to_string();

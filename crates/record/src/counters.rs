@@ -158,7 +158,7 @@ counters! {
         /// Messages that came before their sender's clock was known, which should correct their stamps.
         stamps_uncorrected: "1", Sum, Note("messages came before any reply with a stamp by which theirs could be corrected; they are counted without their age");
         /// Numbered messages that were too many in an interval to report the receivers of each.
-        broadcasts_untold: "1", Sum, Note("receipts of numbered messages came too many at once, and are not among the times to the first and the last receiver");
+        broadcasts_unreported: "1", Sum, Note("receipts of numbered messages came too many at once, and are not among the times to the first and the last receiver");
         /// Numbered messages of more sequences than are tracked for one user, or so far ahead that the
         /// messages between do not count as lost.
         numbers_unaccounted: "1", Sum, Note("numbered messages could not be tracked: their user had too many sequences, or they were too far ahead of the previous one");
@@ -177,7 +177,7 @@ counters! {
         connections: "1", Sum, Column(connections);
         /// Operations in flight.
         in_flight: "1", Sum, Column(in_flight);
-        /// How long after its end the interval was closed: a loop did not run for so long.
+        /// How long after its end the interval was closed: a loop did not run for this time.
         closed_late_ns: "ns", Max, Column(closed_late_ns);
     }
 

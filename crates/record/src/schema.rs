@@ -275,7 +275,7 @@ pub struct SeriesRow {
     pub connections: u64,
     /// Gauge: operations in flight.
     pub in_flight: u64,
-    /// How long after its end the last loop closed the interval: it did not run for so long.
+    /// How long after its end the last loop closed the interval: it did not run for this time.
     pub closed_late_ns: u64,
     /// Users the plan wanted to start; of random arrivals the expected number.
     pub users_due: u64,

@@ -3,7 +3,7 @@
 use record::schema::Latency;
 use stats::censored::Quantile;
 
-/// `≥ 10.0 s` for a duration that is only known to be at least so long.
+/// `≥ 10.0 s` for a duration that is only known to be at least that long.
 pub(crate) fn at_least(ns: f64, is_bound: bool) -> String {
     let sign = if is_bound { "≥ " } else { "" };
     format!("{sign}{}", units::duration(ns))

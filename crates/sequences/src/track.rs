@@ -23,7 +23,7 @@ pub(super) struct Track {
     /// True if a number below the window is lost, so that what comes from there may be late or a
     /// duplicate.
     has_lost: bool,
-    /// True if the first number came so long after the subscription began that others may have got
+    /// True if the first number came a time after the subscription began that others may have got
     /// numbers before it.
     pub(super) began_late: bool,
 }

@@ -212,7 +212,7 @@ fn describe_certificate(reason: &CertificateError, setting: &str) -> String {
     let text = match reason {
         CertificateError::UnknownIssuer => {
             return format!(
-                "signed by nobody that is trusted; `{setting}` adds authorities, or the \
+                "not signed by a trusted authority; `{setting}` adds authorities, or the \
                  certificate itself"
             );
         }
@@ -377,7 +377,7 @@ mod tests {
             ),
             (
                 certificate(CertificateError::UnknownIssuer),
-                "invalid certificate: signed by nobody that is trusted; `options.tls.ca` adds authorities, or the \
+                "invalid certificate: not signed by a trusted authority; `options.tls.ca` adds authorities, or the \
                  certificate itself",
             ),
             (

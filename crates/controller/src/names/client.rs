@@ -205,7 +205,7 @@ mod tests {
         }
         assert!(
             !System::parse("", "").is_served("api.test"),
-            "nobody to ask"
+            "no server to query"
         );
         assert_eq!(
             system.whole_names("api"),

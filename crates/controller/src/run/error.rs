@@ -43,7 +43,7 @@ pub enum ConductError {
     Probe(#[from] ProbeError),
     #[error("cannot write the run's record")]
     Record(#[from] RecordError),
-    #[error("not the whole record was written: {}", counted(*rows))]
+    #[error("the record is not complete: {}", counted(*rows))]
     RowsLost {
         rows: RowCounts,
         #[source]

@@ -115,7 +115,7 @@ struct ShownBehaviour<'a> {
     transitions_left_out: usize,
     thinks: Vec<ShownDurations<'a>>,
     thinks_left_out: usize,
-    /// Requests, and how many sessions had so many; the last stands for all that had more.
+    /// Requests, and how many sessions had that number; the last stands for all that had more.
     lengths: Vec<(u64, u64)>,
 }
 

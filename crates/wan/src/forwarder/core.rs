@@ -225,7 +225,7 @@ impl Core {
         }
     }
 
-    /// Reads what a host sent, so long ago. Nobody has looked at the device since `unseen_ns`.
+    /// Reads what a host sent, and how long ago. Nobody has looked at the device since `unseen_ns`.
     fn receive(&mut self, number: u32, since_ns: u64, unseen_ns: u64) {
         for _ in 0..BATCH {
             // A task of this turn may have removed it.

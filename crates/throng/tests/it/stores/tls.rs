@@ -3,7 +3,7 @@
 use mysql::prelude::Queryable;
 use rcgen::{CertificateParams, KeyPair};
 
-use super::{Database, PASSWORD, ad, ask, events, metric, small};
+use super::{Database, PASSWORD, ad, events, fetch, metric, small};
 use crate::support::{Ended, Served, Services, Space, skip, throng};
 
 /// How a database's URL requires TLS by this authority.
@@ -61,7 +61,7 @@ fn stores_and_caches_are_reached_by_tls() {
         more.extend(cache.iter().flat_map(|cache| ["--cache", cache]));
         let server = Served::start(&small(&store, &more));
         let [(_, impression), ..] = events(&ad(&server.url).unwrap());
-        assert_eq!(ask(&server.url, "GET", &impression).0, 200, "{what}");
+        assert_eq!(fetch(&server.url, "GET", &impression).0, 200, "{what}");
         assert!(by_tls(&database) > before, "{what}: nothing came by TLS");
         assert_eq!(metric(&server.url, "ads_impressions_total"), 1.0, "{what}");
         server.stop();
@@ -83,7 +83,7 @@ fn certificates_of_databases_are_verified() {
         let is_mysql = database.kind == "mysql";
         let setting = if is_mysql { "ssl_ca" } else { "sslrootcert" };
         let untrusted = format!(
-            "invalid certificate: signed by nobody that is trusted; `{setting}` adds authorities"
+            "invalid certificate: not signed by a trusted authority; `{setting}` adds authorities"
         );
         refused(&encrypted(&database, &other), 69, &untrusted);
         // By the roots of the system alone.
@@ -121,7 +121,7 @@ fn certificates_of_databases_are_verified() {
     );
     let ended = Ended::of(command.args(["--listen", "127.0.0.1:0"])).with(69);
     ended.stderr_contains("cannot use the cache rediss://:***@");
-    ended.stderr_contains("signed by nobody that is trusted");
+    ended.stderr_contains("not signed by a trusted authority");
 }
 
 #[test]

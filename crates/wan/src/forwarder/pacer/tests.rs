@@ -2,7 +2,7 @@ use super::*;
 
 const US: u64 = 1000;
 
-/// A pacer whose wake-ups took so long.
+/// A pacer whose wake-ups took this time.
 fn learned(late_ns: u64) -> Pacer {
     let mut pacer = Pacer::new();
     for turn in 0..100 {
