@@ -102,7 +102,7 @@ impl LivePage {
 /// What viewers can do to the run.
 fn actions(interrupt: &Arc<Interrupt>, pause: &Arc<Pause>) -> Vec<Action> {
     let interrupt = Arc::clone(interrupt);
-    let ask = |paused| {
+    let request = |paused| {
         let pause = Arc::clone(pause);
         Box::new(move || pause.request(paused))
     };
@@ -120,12 +120,12 @@ fn actions(interrupt: &Arc<Interrupt>, pause: &Arc<Pause>) -> Vec<Action> {
         Action {
             path: "/pause",
             reply: "pausing arrivals\n",
-            run: ask(true),
+            run: request(true),
         },
         Action {
             path: "/resume",
             reply: "resuming arrivals\n",
-            run: ask(false),
+            run: request(false),
         },
     ]
 }

@@ -29,7 +29,7 @@ pub(crate) fn check(system: &str, settings: &[(String, String)]) -> Vec<SystemPr
     let mut problems: Vec<SystemProblem> = each
         .filter_map(|(number, (key, value))| setting(command, (system, number), key, value))
         .collect();
-    // One that is wrong by itself would be told again.
+    // One that is wrong by itself would be reported again.
     if problems.is_empty() {
         let listen = [("listen".to_owned(), "127.0.0.1:0".to_owned())];
         let error = parse(system, listen.iter().chain(settings));
@@ -42,8 +42,8 @@ pub(crate) fn check(system: &str, settings: &[(String, String)]) -> Vec<SystemPr
     problems
 }
 
-/// Files that the system of this name would look for in vain. All that it would read are asked for, so
-/// that who asks knows of them.
+/// Files that the system of this name would not find. All that it would read are requested, so
+/// that the caller knows them.
 pub(crate) fn unreadable(
     system: &str,
     settings: &[(String, String)],
@@ -131,7 +131,10 @@ fn parse<'a>(
 mod tests {
     use super::*;
 
-    fn told(system: &str, settings: &[(&str, &str)]) -> Vec<(SystemPart, String, Option<String>)> {
+    fn problems_of(
+        system: &str,
+        settings: &[(&str, &str)],
+    ) -> Vec<(SystemPart, String, Option<String>)> {
         let owned = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
         let settings: Vec<(String, String)> = settings.iter().map(owned).collect();
         let problems = check(system, &settings).into_iter();
@@ -141,40 +144,46 @@ mod tests {
     }
 
     #[test]
-    fn what_serve_takes_is_right() {
+    fn settings_that_serve_accepts_are_right() {
         let market = [("batch", "3s"), ("delay", "5ms"), ("delay-share", "10%")];
-        assert_eq!(told("market", &market), []);
-        assert_eq!(told("market", &[("broadcast-size", "200B")]), []);
-        assert_eq!(told("chat", &[("rooms", "5"), ("files", "1024")]), []);
-        assert_eq!(told("ads", &[("writes", "async"), ("seed", "3")]), []);
+        assert_eq!(problems_of("market", &market), []);
+        assert_eq!(problems_of("market", &[("broadcast-size", "200B")]), []);
+        assert_eq!(
+            problems_of("chat", &[("rooms", "5"), ("files", "1024")]),
+            []
+        );
+        assert_eq!(
+            problems_of("ads", &[("writes", "async"), ("seed", "3")]),
+            []
+        );
     }
 
     #[test]
     fn files_that_are_read_must_be_there() {
-        let asked = std::cell::RefCell::new(Vec::new());
+        let requested = std::cell::RefCell::new(Vec::new());
         let files = |name: &str| {
-            asked.borrow_mut().push(name.to_owned());
+            requested.borrow_mut().push(name.to_owned());
             match name {
                 "there.csv" => Ok(String::new()),
                 _ => Err("gone".to_owned()),
             }
         };
-        let told = |system: &str, name: &str| {
+        let problems_of = |system: &str, name: &str| {
             let written = ("access-log".to_owned(), "access.log".to_owned());
             let read = ("publishers".to_owned(), name.to_owned());
             unreadable(system, &[written, read], &files)
         };
-        assert_eq!(told("ads", "there.csv"), []);
-        assert_eq!(told("market", "away.csv"), []);
-        let problems = told("ads", "away.csv");
+        assert_eq!(problems_of("ads", "there.csv"), []);
+        assert_eq!(problems_of("market", "away.csv"), []);
+        let problems = problems_of("ads", "away.csv");
         assert_eq!(problems.len(), 1);
         assert_eq!(problems[0].about, SystemPart::Value(1));
         assert_eq!(problems[0].message, "`away.csv` cannot be read: gone");
-        assert_eq!(asked.into_inner(), ["there.csv", "away.csv"]);
+        assert_eq!(requested.into_inner(), ["there.csv", "away.csv"]);
     }
 
     #[test]
-    fn names_and_values_are_told() {
+    fn problems_name_the_setting_and_its_value() {
         let some = |text: &str| Some(text.to_owned());
         let wrong = [
             ("batch", "3"),
@@ -182,9 +191,9 @@ mod tests {
             ("seed", "x"),
             ("listen", "127.0.0.1:1"),
         ];
-        let told_of = told("market", &wrong);
+        let found = problems_of("market", &wrong);
         assert_eq!(
-            told_of[1..3],
+            found[1..3],
             [
                 (
                     SystemPart::Key(1),
@@ -198,26 +207,29 @@ mod tests {
                 ),
             ]
         );
-        assert_eq!(told_of[0].0, SystemPart::Value(0));
-        assert_eq!(told_of[3].2, some("leave it out"));
+        assert_eq!(found[0].0, SystemPart::Value(0));
+        assert_eq!(found[3].2, some("leave it out"));
         assert_eq!(
-            told("chat", &[("rooms_max", "5")])[0].2,
+            problems_of("chat", &[("rooms_max", "5")])[0].2,
             some("did you mean `rooms`?")
         );
         assert_eq!(
-            told("ads", &[("writes", "late")])[0].1,
+            problems_of("ads", &[("writes", "late")])[0].1,
             "invalid value 'late' for `writes` [possible values: sync, async]"
         );
         // What no run may say is no setting either.
-        assert_eq!(told("ads", &[("process-of", "a@127.0.0.1:1")]).len(), 1);
+        assert_eq!(
+            problems_of("ads", &[("process-of", "a@127.0.0.1:1")]).len(),
+            1
+        );
     }
 
     #[test]
-    fn what_does_not_go_together_is_told_of_the_whole() {
-        let alone = told("market", &[("delay-share", "10%")]);
+    fn settings_that_exclude_each_other_are_a_problem_of_all() {
+        let alone = problems_of("market", &[("delay-share", "10%")]);
         assert_eq!(alone[0].0, SystemPart::Together);
         assert!(alone[0].1.ends_with("--delay <DURATION>"), "{alone:?}");
-        let both = told("chat", &[("files", "100"), ("connections", "5")]);
+        let both = problems_of("chat", &[("files", "100"), ("connections", "5")]);
         assert_eq!(both[0].0, SystemPart::Together, "{both:?}");
     }
 }

@@ -242,7 +242,7 @@ pub(crate) struct RunFleetArgs {
     /// What an agent's loss means for the verdict
     #[arg(long, value_enum, default_value_t = OnLossArg::Fail, requires = "fleet")]
     pub(crate) on_loss: OnLossArg,
-    /// An agent that was not heard of for this long is lost
+    /// An agent that was silent for this time is lost
     #[arg(long, value_name = "DURATION", default_value = "30s", requires = "fleet", value_parser = parse_duration)]
     pub(crate) lost_after: Duration,
     /// Sign the run by this key, and seal the scenario so that only its agents can read it

@@ -1,4 +1,4 @@
-//! `throng experiment FILE`: run by a design, and tell what the factors do.
+//! `throng experiment FILE`: run by a design, and show what the factors do.
 
 mod open;
 mod progress;
@@ -156,7 +156,7 @@ fn conduct(
         &request,
         state,
         &|overrides| opened.compile(overrides),
-        &mut |progress| watcher.tell(&progress),
+        &mut |progress| watcher.report(&progress),
     );
     conducted.map_err(|error| match error {
         ExperimentError::Record(error) => refused(error),

@@ -1,4 +1,4 @@
-//! `throng serve SYSTEM`: one of the built-in systems, until it is told to stop.
+//! `throng serve SYSTEM`: one of the built-in systems, until it is stopped.
 
 mod ads;
 mod balancer;

@@ -29,7 +29,7 @@ fn all_are_right(scheme: &str, cases: &[Case]) {
     let played = Played::new(scheme, cases);
     let mut wrong = Vec::new();
     for case in cases {
-        let found = played.of(case);
+        let found = played.check(case);
         let known = KNOWN.iter().find(|(name, _)| *name == case.name);
         match (known, found) {
             (None, Err(difference)) => wrong.push(format!("{}: {difference}", case.name)),

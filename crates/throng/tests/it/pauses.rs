@@ -31,7 +31,7 @@ struct Live {
 
 impl Live {
     /// Of a run that was started with `--ui`.
-    fn of(running: &mut Running) -> Live {
+    fn connect(running: &mut Running) -> Live {
         let line = running.stderr_line();
         let url = line.trim().rsplit(' ').next().unwrap().to_owned();
         let address = url.trim_start_matches("http://").trim_end_matches('/');
@@ -95,7 +95,7 @@ fn paused_by_page(workers: &str) {
     let space = Space::new();
     let args = ["--ui", "--quiet", "--workers", workers];
     let mut running = Running::start(&mut space.run_text(VISITORS, &args));
-    let mut live = Live::of(&mut running);
+    let mut live = Live::connect(&mut running);
     let first = live.until(|document| document["users"]["started"].as_u64() > Some(0));
     assert_eq!(verdict(&first), "running");
     assert_eq!(first["thresholds"][0]["text"], "error_rate < 1%");

@@ -171,7 +171,7 @@ fn a_model_makes_logs_like_its_own_and_a_wrong_one_does_not() {
     );
 }
 
-/// What Tsung's import makes of a file, and what its users then ask for: how many began, and how often
+/// What Tsung's import makes of a file, and what its users then request: how many began, and how often
 /// another request followed one.
 fn simulated_from_tsung(text: &str) -> (u64, u64) {
     let none = |_: &str| Err("there are no files".to_owned());

@@ -49,7 +49,7 @@ fn small<'a>(store: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Status and text of an answer, on a connection of its own.
-pub(crate) fn ask(url: &str, method: &str, path: &str) -> (u16, String) {
+pub(crate) fn fetch(url: &str, method: &str, path: &str) -> (u16, String) {
     let address: SocketAddr = url.trim_start_matches("http://").parse().unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
     stream
@@ -67,7 +67,7 @@ pub(crate) fn ask(url: &str, method: &str, path: &str) -> (u16, String) {
 }
 
 pub(crate) fn ad(url: &str) -> Option<Value> {
-    let (status, text) = ask(url, "GET", "/publishers/p1/api/?user_id=u1");
+    let (status, text) = fetch(url, "GET", "/publishers/p1/api/?user_id=u1");
     (status == 200).then(|| serde_json::from_str(text.split("\r\n\r\n").nth(1).unwrap()).unwrap())
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn events(ad: &Value) -> [(&'static str, String); 4] {
 }
 
 pub(crate) fn metric(url: &str, name: &str) -> f64 {
-    let (_, text) = ask(url, "GET", "/metrics");
+    let (_, text) = fetch(url, "GET", "/metrics");
     let mut lines = text.lines();
     let found = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     found
@@ -138,15 +138,15 @@ fn databases_keep_sessions_and_counts() {
             let offer = ad(&server.url).unwrap();
             let steps = events(&offer);
             // What comes too early is refused and not recorded.
-            assert_eq!(ask(&server.url, "POST", &steps[1].1).0, 409, "{what}");
+            assert_eq!(fetch(&server.url, "POST", &steps[1].1).0, 409, "{what}");
             for ((method, path), status) in steps.iter().zip([200, 302, 302, 200]) {
-                assert_eq!(ask(&server.url, method, path).0, status, "{what} {path}");
+                assert_eq!(fetch(&server.url, method, path).0, status, "{what} {path}");
                 // The same once more is answered and counts once.
-                assert_eq!(ask(&server.url, method, path).0, status, "{what} {path}");
+                assert_eq!(fetch(&server.url, method, path).0, status, "{what} {path}");
             }
             let second = ad(&server.url).unwrap();
             let [impression, redeem, ..] = events(&second);
-            assert_eq!(ask(&server.url, "GET", &impression.1).0, 200, "{what}");
+            assert_eq!(fetch(&server.url, "GET", &impression.1).0, 200, "{what}");
             assert_eq!(metric(&server.url, "ads_repeated_total"), 4.0, "{what}");
             server.stop();
             let count = |table: &str| database.number(&format!("SELECT count(*) FROM {table}"));
@@ -157,7 +157,7 @@ fn databases_keep_sessions_and_counts() {
 
             // A server that starts again goes on: offers, counts and numbers.
             let server = Served::start(&args);
-            assert_eq!(ask(&server.url, "POST", &redeem.1).0, 302, "{what}");
+            assert_eq!(fetch(&server.url, "POST", &redeem.1).0, 302, "{what}");
             let third = ad(&server.url).unwrap();
             let ids: HashSet<_> = [&offer, &second, &third].map(|ad| &ad["offer_id"]).into();
             assert_eq!(ids.len(), 3, "{what}");
@@ -174,7 +174,7 @@ fn databases_keep_sessions_and_counts() {
                 let server = Served::start(&args);
                 assert_eq!(ad(&server.url), None, "{what}");
                 assert_eq!(
-                    ask(&server.url, "GET", &events(&third)[0].1).0,
+                    fetch(&server.url, "GET", &events(&third)[0].1).0,
                     200,
                     "{what}"
                 );
@@ -291,19 +291,23 @@ fn requests_fail_while_a_store_is_away_and_then_succeed() {
             let offer = ad(&server.url).unwrap();
             let [(_, impression), ..] = events(&offer);
             relay.cut();
-            let (status, text) = ask(&server.url, "GET", &impression);
+            let (status, text) = fetch(&server.url, "GET", &impression);
             assert_eq!(status, 503, "{what} {code}: {text}");
             assert!(
                 text.contains(&format!(r#""code":"{code}""#)),
                 "{what}: {text}"
             );
             assert_eq!(ad(&server.url), None, "{what} {code}");
-            until(&503, || ask(&server.url, "GET", "/healthz").0);
+            until(&503, || fetch(&server.url, "GET", "/healthz").0);
             assert!(metric(&server.url, &format!("{name}_lost_total")) >= 1.0);
             relay.restore();
-            until(&200, || ask(&server.url, "GET", "/healthz").0);
+            until(&200, || fetch(&server.url, "GET", "/healthz").0);
             // What was refused did not happen, and happens now.
-            assert_eq!(ask(&server.url, "GET", &impression).0, 200, "{what} {code}");
+            assert_eq!(
+                fetch(&server.url, "GET", &impression).0,
+                200,
+                "{what} {code}"
+            );
             assert!(ad(&server.url).is_some(), "{what} {code}");
             assert!(metric(&server.url, &format!("{name}_renewed_total")) >= 1.0);
         }
@@ -357,7 +361,7 @@ fn processes_share_campaigns_and_a_log() {
         let is_over = AtomicBool::new(false);
         // Each on a connection of its own, which the kernel gives to any of the processes.
         let served: usize = std::thread::scope(|scope| {
-            let asking: Vec<_> = (0..4)
+            let requests: Vec<_> = (0..4)
                 .map(|_| scope.spawn(|| (0..50).filter(|_| ad(&url).is_some()).count()))
                 .collect();
             // Whichever process is queried meanwhile, no figure falls.
@@ -369,7 +373,7 @@ fn processes_share_campaigns_and_a_log() {
                     last = now;
                 }
             });
-            let served: Vec<_> = asking
+            let served: Vec<_> = requests
                 .into_iter()
                 .map(std::thread::ScopedJoinHandle::join)
                 .collect();
@@ -465,7 +469,7 @@ fn three_databases_are_in_one_report() {
     let ended = Ended::of(&mut run).with(0);
     let record = space.only();
     let probes = record.probes().unwrap();
-    // Before the load nothing happens but what the probes themselves ask.
+    // Before the load nothing happens but what the probes themselves do.
     for (role, metric) in [
         ("mariadb", "Queries"),
         ("mariadb", "Com_insert"),

@@ -84,7 +84,7 @@ pub(super) fn plan(opened: &Opened, directory: &Path, begun: Option<&ExperimentS
     text
 }
 
-/// What a fraction cannot tell apart.
+/// What a fraction cannot distinguish.
 fn confounding(experiment: &Experiment) -> String {
     let Design::Fraction(generators) = &experiment.design else {
         return String::new();
@@ -171,7 +171,7 @@ impl<'a> Watcher<'a> {
         watcher
     }
 
-    pub(super) fn tell(&mut self, progress: &Progress<'_>) {
+    pub(super) fn report(&mut self, progress: &Progress<'_>) {
         match progress {
             Progress::WarmUp { number, of } => {
                 self.print_error(&format!("warm-up {number} of {of}"));
@@ -248,15 +248,15 @@ impl<'a> Watcher<'a> {
         };
         let values = run_values(&run, &self.figures).unwrap_or_default();
         let units = figure_units(&run, &self.figures);
-        let told = self.figures.iter().zip(units).zip(values);
-        let told = told.map(|((figure, unit), value)| match value {
+        let texts = self.figures.iter().zip(units).zip(values);
+        let texts = texts.map(|((figure, unit), value)| match value {
             Some(found) => {
                 let at_least = if found.is_bound { "≥ " } else { "" };
                 format!("{figure} {at_least}{}", unit.format(found.value, DIGITS))
             }
             None => format!("{figure} not measured"),
         });
-        told.collect::<Vec<_>>().join(", ")
+        texts.collect::<Vec<_>>().join(", ")
     }
 
     fn print_error(&self, line: &str) {

@@ -29,14 +29,14 @@ pub(super) fn check(args: &ModelCheckArgs) -> Result<Exit, Failure> {
         let text = source::read(&args.dir.join(SCENARIO).display().to_string())?;
         source::compile(&text, &sets(&scale, args))?.plan
     };
-    let asked = simulate(&plan).map_err(|error| Failure::new(Exit::Data, error))?;
+    let simulated = simulate(&plan).map_err(|error| Failure::new(Exit::Data, error))?;
     let sessions: Vec<&str> = plan
         .sessions
         .iter()
         .map(|session| session.name.as_str())
         .collect();
     let log = args.dir.join(LOG);
-    record::write_whole(&log, lines(&first, &asked, &sessions).as_bytes())
+    record::write_whole(&log, lines(&first, &simulated, &sessions).as_bytes())
         .map_err(|error| Failure::new(Exit::Io, error))?;
     let settings = Settings {
         seed: plan.seed.wrapping_add(1),
@@ -123,10 +123,10 @@ fn sets(scale: &SimulatedSpan, args: &ModelCheckArgs) -> Vec<(String, String)> {
 
 /// JSON lines, times cut to the steps that the first log's clock had. They are those of the clock on the wall
 /// there, for hours of the day are compared.
-fn lines(model: &Model, asked: &[SeenRequest], sessions: &[&str]) -> String {
+fn lines(model: &Model, simulated: &[SeenRequest], sessions: &[&str]) -> String {
     let step_ns = ((model.log.step_s * 1e9) as u64).max(1);
     let mut text = String::new();
-    for one in asked {
+    for one in simulated {
         let at_ns = one.at_ns / step_ns * step_ns;
         let seconds = model.arrivals.local_s + (at_ns / 1_000_000_000) as i64;
         let line = serde_json::json!({

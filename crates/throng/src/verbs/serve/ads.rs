@@ -60,7 +60,7 @@ pub(super) fn ads(args: &AdsArgs) -> Result<Exit, Failure> {
         if connections_lost > 0 {
             line += &format!(", {connections_lost} connections to store and cache lost");
         }
-        tell(&line);
+        report(&line);
     }
     Ok(Exit::Passed)
 }
@@ -133,12 +133,12 @@ fn publishers(path: &Path, above_one: AboveOneArg) -> Result<Vec<Publisher>, Fai
         )
     })?;
     for repair in &found.repairs {
-        tell(&format!("{name}, {repair}"));
+        report(&format!("{name}, {repair}"));
     }
     Ok(found.list)
 }
 
 /// A line for people, which may find nobody.
-fn tell(line: &str) {
+fn report(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -16,14 +16,14 @@ use server::{Port, Stop};
 
 use crate::exit::{Exit, Failure};
 
-/// What a process prints before its figures when it has ended well.
+/// What a process prints before its figures when it has succeeded.
 pub(super) const ENDED: &str = "ended ";
 
 /// One more than there may be, and the rule.
 pub(super) const OVER: u16 = 257;
 pub(super) const RULE: &str = "processes must be 1 to 256";
 
-/// How long a process may be silent after it was told to stop, before it is killed; by itself each stops
+/// How long a process may be silent after the request to stop, before it is killed; by itself each stops
 /// sooner.
 const STOP_MAX: Duration = Duration::from_secs(60);
 
@@ -36,7 +36,7 @@ struct Process {
     /// It lives while this is open.
     leash: Option<ChildStdin>,
     figures: Vec<u64>,
-    ended_well: bool,
+    succeeded: bool,
 }
 
 /// What is done when a process ends by itself.
@@ -60,7 +60,7 @@ enum News {
 
 /// A name that no other processes have.
 pub(super) fn group() -> String {
-    // Keys of hashes are drawn anew for each.
+    // Each process draws its own keys of hashes.
     format!("{:016x}", RandomState::new().build_hasher().finish())
 }
 
@@ -160,7 +160,7 @@ fn stop_all(processes: &mut [Process], news: &Receiver<News>, crashed: Option<us
         match news.recv_timeout(STOP_MAX) {
             Ok(News::Stop) => {}
             Ok(News::Silent(_)) => open -= 1,
-            Ok(News::Said(number, line)) => hear(&mut processes[number], &line),
+            Ok(News::Said(number, line)) => read_line(&mut processes[number], &line),
             Err(_) => {
                 for process in &mut *processes {
                     // Those that have ended by themselves cannot be killed.
@@ -182,7 +182,7 @@ fn sum_figures(processes: &mut [Process], crashed: Option<usize>) -> Result<Vec<
     for (number, process) in processes.iter_mut().enumerate() {
         let pid = process.child.id();
         let how = match process.child.wait() {
-            Ok(status) if status.success() && process.ended_well && crashed != Some(number) => None,
+            Ok(status) if status.success() && process.succeeded && crashed != Some(number) => None,
             Ok(status) => Some(status.to_string()),
             Err(error) => Some(error.to_string()),
         };
@@ -205,9 +205,9 @@ fn next(news: &Receiver<News>) -> News {
     news.recv().unwrap_or(News::Stop)
 }
 
-fn hear(process: &mut Process, line: &str) {
+fn read_line(process: &mut Process, line: &str) {
     if let Some(figures) = line.strip_prefix(ENDED) {
-        process.ended_well = true;
+        process.succeeded = true;
         process.figures = figures
             .split(' ')
             .filter_map(|figure| figure.parse().ok())
@@ -225,7 +225,7 @@ fn start(
         .args(std::env::args_os().skip(1))
         .arg(format!("--process-of={group}@{address}"))
         .arg(format!("--process-number={number}"))
-        // Ctrl-C is told to this one alone, which ends the others in good order.
+        // Ctrl-C reaches this one alone, which ends the others in good order.
         .process_group(0)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -238,7 +238,7 @@ fn start(
         child,
         leash,
         figures: Vec::new(),
-        ended_well: false,
+        succeeded: false,
     })
 }
 
@@ -253,21 +253,21 @@ fn listen(number: usize, out: ChildStdout, news: Sender<News>) {
     });
 }
 
-/// Tells when it is time to stop: at a signal, and where that is wished at the end of standard input.
+/// Reports when it is time to stop: at a signal, and if that is wanted at the end of standard input.
 fn watch(stop: Stop, news: &Sender<News>) -> std::io::Result<()> {
-    let told = news.clone();
-    ctrlc::set_handler(move || drop(told.send(News::Stop))).map_err(std::io::Error::other)?;
+    let sender = news.clone();
+    ctrlc::set_handler(move || drop(sender.send(News::Stop))).map_err(std::io::Error::other)?;
     if stop == Stop::SignalOrStdin {
-        let told = news.clone();
+        let sender = news.clone();
         std::thread::spawn(move || {
             let ended = std::io::stdin().lock().read_to_end(&mut Vec::new());
-            drop((ended, told.send(News::Stop)));
+            drop((ended, sender.send(News::Stop)));
         });
     }
     Ok(())
 }
 
-/// One of several tells how it ended.
+/// One of several reports how it ended.
 pub(super) fn report_end(figures: &[u64]) {
     let figures: Vec<String> = figures.iter().map(u64::to_string).collect();
     let _ = writeln!(std::io::stdout(), "{ENDED}{}", figures.join(" "));

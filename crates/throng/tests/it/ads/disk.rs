@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
-use crate::stores::{ad, ask, events, metric, until};
+use crate::stores::{ad, events, fetch, metric, until};
 use crate::support::{Running, Space, plain, throng};
 
 /// A server whose disk can be made to refuse.
@@ -44,7 +44,7 @@ impl Server {
     }
 
     fn health(&self) -> u16 {
-        ask(&self.url, "GET", "/healthz").0
+        fetch(&self.url, "GET", "/healthz").0
     }
 
     fn stop(mut self) {
@@ -61,10 +61,10 @@ fn an_event_refused_by_a_full_disk_succeeds_on_retry() {
     server.disk_refuses(true);
     for [impression, redeem, ..] in &offers {
         std::thread::scope(|scope| {
-            scope.spawn(|| assert_eq!(ask(url, "GET", &impression.1).0, 503));
+            scope.spawn(|| assert_eq!(fetch(url, "GET", &impression.1).0, 503));
             scope.spawn(|| {
                 // It waits for what becomes of the impression, where that came first.
-                let (status, text) = ask(url, "POST", &redeem.1);
+                let (status, text) = fetch(url, "POST", &redeem.1);
                 assert_eq!(status, 409, "{text}");
             });
         });
@@ -74,8 +74,8 @@ fn an_event_refused_by_a_full_disk_succeeds_on_retry() {
     // Nothing needs to be recorded for that.
     until(&200, || server.health());
     for [impression, redeem, ..] in &offers {
-        assert_eq!(ask(url, "GET", &impression.1).0, 200);
-        assert_eq!(ask(url, "POST", &redeem.1).0, 302);
+        assert_eq!(fetch(url, "GET", &impression.1).0, 200);
+        assert_eq!(fetch(url, "POST", &redeem.1).0, 302);
     }
     for (name, wanted) in [
         ("ads_impressions_total", 20.0),
@@ -106,7 +106,7 @@ fn offer_numbers_are_never_reused() {
     until(&200, || server.health());
     // Their offers are lost, and so are they.
     for offer in &gone {
-        assert_eq!(ask(url, "GET", &events(offer)[0].1).0, 200);
+        assert_eq!(fetch(url, "GET", &events(offer)[0].1).0, 200);
     }
     until(&10.0, lost);
     server.stop();
@@ -114,7 +114,7 @@ fn offer_numbers_are_never_reused() {
     let server = Server::start(&store, "sync");
     let url = &server.url;
     for offer in &gone {
-        assert_eq!(ask(url, "GET", &events(offer)[0].1).0, 404);
+        assert_eq!(fetch(url, "GET", &events(offer)[0].1).0, 404);
     }
     let more: Vec<_> = (0..5).map(|_| ad(url).unwrap()).collect();
     let all = kept.iter().chain(&gone).chain(&more);
@@ -122,8 +122,8 @@ fn offer_numbers_are_never_reused() {
     assert_eq!(ids.len(), 15);
     for offer in &more {
         let [impression, redeem, ..] = events(offer);
-        assert_eq!(ask(url, "POST", &redeem.1).0, 409);
-        assert_eq!(ask(url, "GET", &impression.1).0, 200);
+        assert_eq!(fetch(url, "POST", &redeem.1).0, 409);
+        assert_eq!(fetch(url, "GET", &impression.1).0, 200);
     }
     assert_eq!(server.health(), 200);
     server.stop();

@@ -69,7 +69,7 @@ impl Played {
     }
 
     /// Whether a case is right; the error says what was seen instead.
-    pub(super) fn of(&self, case: &Case) -> Result<(), String> {
+    pub(super) fn check(&self, case: &Case) -> Result<(), String> {
         let nothing = Rows::default();
         let rows = self.sessions.get(case.name).unwrap_or(&nothing);
         let seen = self.server.seen(case.name);

@@ -58,8 +58,8 @@ fn lab(name: &'static str, alarms: bool) -> Option<Lab> {
 
 /// How many workers answer, and how many processes of workers there are.
 fn answering(lab: &Lab) -> (usize, usize) {
-    let ask = "for n in 1 2 3; do curl -s -m 1 -o /dev/null -w '%{http_code} ' http://web-$n.lab/work; done";
-    let codes = lab.exec("control", ask).out;
+    let fetch = "for n in 1 2 3; do curl -s -m 1 -o /dev/null -w '%{http_code} ' http://web-$n.lab/work; done";
+    let codes = lab.exec("control", fetch).out;
     let count = "cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -o '[s]erve worker' | wc -l";
     let processes = lab.exec("control", count).out.trim().parse().unwrap();
     (codes.matches("200").count(), processes)

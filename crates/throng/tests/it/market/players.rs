@@ -192,7 +192,7 @@ struct Player {
     left: Arc<AtomicU64>,
     pause: Duration,
     random: u64,
-    /// By game: the pool that was open when last heard of.
+    /// By game: the pool that was open in the last message.
     pools: HashMap<u64, i64>,
     played: Played,
     seen: Arc<Seen>,
@@ -235,11 +235,11 @@ impl Player {
         match (self.draw(20), self.pools.get(&game)) {
             (0, _) => {
                 let join = json!({"op": "join", "game": format!("g{game}")});
-                self.ask(socket, &join).map(drop)
+                self.query(socket, &join).map(drop)
             }
             (1 | 2, _) | (_, None) => {
                 let pools = json!({"op": "pools", "game": format!("g{game}")});
-                let reply = self.ask(socket, &pools)?;
+                let reply = self.query(socket, &pools)?;
                 if let Some(pool) = pool_of(&reply["pools"][0]["id"]) {
                     self.pools.insert(game, pool);
                 }
@@ -259,7 +259,7 @@ impl Player {
         let predict = json!({
             "op": "predict", "pool": format!("p{pool}"), "option": OPTIONS[outcome as usize], "amount": amount,
         });
-        let reply = self.ask(socket, &predict);
+        let reply = self.query(socket, &predict);
         match reply.as_ref().map(|reply| &reply["accepted"]) {
             Some(Value::Bool(true)) => {
                 self.played.accepted.entry(stake).or_default().push(amount);
@@ -279,9 +279,9 @@ impl Player {
         Some(())
     }
 
-    fn ask(&self, socket: &mut WebSocket<TcpStream>, request: &Value) -> Option<Value> {
+    fn query(&self, socket: &mut WebSocket<TcpStream>, request: &Value) -> Option<Value> {
         let start = Instant::now();
-        let reply = ask(socket, request);
+        let reply = query(socket, request);
         self.seen.add(reply.as_ref(), start.elapsed());
         reply
     }
@@ -300,7 +300,7 @@ fn pool_of(value: &Value) -> Option<i64> {
 }
 
 /// Sends a request and returns the reply to it; `None` if the connection is lost.
-fn ask(socket: &mut WebSocket<TcpStream>, request: &Value) -> Option<Value> {
+fn query(socket: &mut WebSocket<TcpStream>, request: &Value) -> Option<Value> {
     socket.send(Message::text(request.to_string())).ok()?;
     loop {
         let Message::Text(text) = socket.read().ok()? else {

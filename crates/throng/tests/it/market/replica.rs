@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use serde_json::{Value, json};
 use tungstenite::{Message, WebSocket};
 
-use crate::stores::{ask, metric, until};
+use crate::stores::{fetch, metric, until};
 use crate::support::{Database, Served, Services};
 
 /// How far the replica is behind: so long that this test does not take longer to look.
@@ -25,7 +25,7 @@ impl Player {
     }
 
     /// The reply to a request; pushed messages come between.
-    fn ask(&mut self, request: &Value) -> Value {
+    fn request(&mut self, request: &Value) -> Value {
         let request = Message::text(request.to_string());
         self.0.send(request).unwrap();
         loop {
@@ -41,7 +41,7 @@ impl Player {
 
 /// What an HTTP resource says.
 fn read(url: &str, path: &str) -> Value {
-    let (status, text) = ask(url, "GET", path);
+    let (status, text) = fetch(url, "GET", path);
     assert_eq!(status, 200, "{path}: {text}");
     serde_json::from_str(text.split_once("\r\n\r\n").unwrap().1).unwrap()
 }
@@ -99,14 +99,15 @@ fn is_behind(kind: &'static str) {
 /// Plays, and finds at once what it did, though the replica knows nothing of it.
 fn sees_its_own_writes(url: &str, database: &Database) {
     let mut player = Player::connect(url);
-    let joined = player.ask(&json!({"op": "join", "game": "g1"}));
+    let joined = player.request(&json!({"op": "join", "game": "g1"}));
     assert_eq!(joined["balance"], STARTING);
     for amount in [3, 4] {
         let predict = json!({"op": "predict", "pool": "p1", "option": "home", "amount": amount});
-        assert_eq!(player.ask(&predict)["accepted"], true);
+        assert_eq!(player.request(&predict)["accepted"], true);
     }
-    let open =
-        |player: &mut Player| player.ask(&json!({"op": "pools", "game": "g1"}))["pools"][0].clone();
+    let open = |player: &mut Player| {
+        player.request(&json!({"op": "pools", "game": "g1"}))["pools"][0].clone()
+    };
     let pool = open(&mut player);
     assert_eq!((&pool["id"], &pool["total"]), (&"p1".into(), &7.into()));
     // The list of pools is read at the replica, which is behind.
@@ -119,10 +120,10 @@ fn sees_its_own_writes(url: &str, database: &Database) {
         database.number("SELECT count(*) FROM market_events WHERE announced = 0")
     });
     assert_eq!(open(&mut player)["id"], "p5");
-    let again = Player::connect(url).ask(&json!({"op": "join", "game": "g1"}));
+    let again = Player::connect(url).request(&json!({"op": "join", "game": "g1"}));
     assert_eq!(again["balance"], STARTING);
     let late = json!({"op": "predict", "pool": "p1", "option": "home", "amount": 1});
-    let refused = player.ask(&late);
+    let refused = player.request(&late);
     assert_eq!(
         (&refused["reason"], &refused["pool"]),
         (&"closed".into(), &"p5".into())

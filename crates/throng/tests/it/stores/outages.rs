@@ -55,7 +55,7 @@ fn serves_more(url: &str, wanted: usize, what: &str) {
         served
     });
     std::thread::park_timeout(Duration::from_millis(1500));
-    assert_eq!(ask(url, "GET", "/publishers/p1/api/").0, 204, "{what}");
+    assert_eq!(fetch(url, "GET", "/publishers/p1/api/").0, 204, "{what}");
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_client_that_leaves_keeps_its_record() {
             let what = database.kind;
             until(&1.0, || metric(&server.url, "ads_impressions_total"));
             for ((method, path), status) in steps.iter().zip([200, 302, 302, 200]) {
-                assert_eq!(ask(&server.url, method, path).0, status, "{what} {path}");
+                assert_eq!(fetch(&server.url, method, path).0, status, "{what} {path}");
             }
             assert_eq!(metric(&server.url, "ads_repeated_total"), 1.0, "{what}");
             server.stop();
@@ -114,19 +114,19 @@ fn an_event_is_answered_after_it_is_recorded() {
             let lock = database.lock("ads_events");
             std::thread::scope(|scope| {
                 let (url, [impression, redeem, ..]) = (&server.url, &steps);
-                scope.spawn(move || assert_eq!(ask(url, "GET", &impression.1).0, 503));
+                scope.spawn(move || assert_eq!(fetch(url, "GET", &impression.1).0, 503));
                 database.is_waited_for();
-                scope.spawn(move || assert_eq!(ask(url, "GET", &impression.1).0, 503));
+                scope.spawn(move || assert_eq!(fetch(url, "GET", &impression.1).0, 503));
                 scope.spawn(move || {
-                    let status = ask(url, "POST", &redeem.1).0;
+                    let status = fetch(url, "POST", &redeem.1).0;
                     assert!([409, 503].contains(&status), "{what}: {status}");
                 });
             });
             drop(lock);
             // What was refused did not happen, and happens now.
-            until(&200, || ask(&server.url, "GET", &steps[0].1).0);
+            until(&200, || fetch(&server.url, "GET", &steps[0].1).0);
             for ((method, path), status) in steps.iter().zip([200, 302, 302, 200]).skip(1) {
-                assert_eq!(ask(&server.url, method, path).0, status, "{what} {path}");
+                assert_eq!(fetch(&server.url, method, path).0, status, "{what} {path}");
             }
             server.stop();
             assert_eq!(database.events(), 5, "{what}");
@@ -157,8 +157,8 @@ fn an_event_is_recorded_though_its_client_left() {
         drop(victim);
         drop(lock);
         // Whether it was recorded or not is found in the database.
-        until(&200, || ask(&survivor.url, "GET", &steps[0].1).0);
-        assert_eq!(ask(&survivor.url, "POST", &steps[1].1).0, 302, "{what}");
+        until(&200, || fetch(&survivor.url, "GET", &steps[0].1).0);
+        assert_eq!(fetch(&survivor.url, "POST", &steps[1].1).0, 302, "{what}");
         survivor.stop();
         assert_eq!(database.events(), 3, "{what}");
     }
@@ -176,9 +176,9 @@ fn a_recovered_database_is_detected_without_traffic() {
         };
         rename("ads_performance", "elsewhere");
         assert_eq!(ad(&server.url), None, "{}", database.kind);
-        assert_eq!(ask(&server.url, "GET", "/healthz").0, 503);
+        assert_eq!(fetch(&server.url, "GET", "/healthz").0, 503);
         rename("elsewhere", "ads_performance");
-        until(&200, || ask(&server.url, "GET", "/healthz").0);
+        until(&200, || fetch(&server.url, "GET", "/healthz").0);
         assert!(ad(&server.url).is_some(), "{}", database.kind);
     }
 }
@@ -207,7 +207,7 @@ fn a_frozen_database_uses_up_no_campaign() {
             let what = database.kind;
             serves_more(&server.url, 2, what);
             let [(method, impression), ..] = events(&offer);
-            assert_eq!(ask(&server.url, method, &impression).0, 200, "{what}");
+            assert_eq!(fetch(&server.url, method, &impression).0, 200, "{what}");
         }
     }
 }
@@ -228,15 +228,15 @@ fn an_event_refused_by_a_frozen_cache_has_no_effect() {
         let steps = events(&ad(&server.url).unwrap());
         let frozen = services.freeze("redis");
         std::thread::scope(|scope| {
-            scope.spawn(|| assert_eq!(ask(&server.url, "GET", &steps[0].1).0, 503));
+            scope.spawn(|| assert_eq!(fetch(&server.url, "GET", &steps[0].1).0, 503));
             for _ in 0..4 {
                 scope.spawn(|| assert_eq!(ad(&server.url), None));
             }
         });
         drop(frozen);
-        until(&200, || ask(&server.url, "GET", "/healthz").0);
+        until(&200, || fetch(&server.url, "GET", "/healthz").0);
         for ((method, path), status) in steps.iter().zip([200, 302, 302, 200]) {
-            assert_eq!(ask(&server.url, method, path).0, status, "{what} {path}");
+            assert_eq!(fetch(&server.url, method, path).0, status, "{what} {path}");
         }
         assert_eq!(metric(&server.url, "ads_repeated_total"), 0.0, "{what}");
         serves_more(&server.url, 4, what);
@@ -293,13 +293,13 @@ fn stale_counts_of_a_returning_cache_are_rejected() {
         redis::cmd("SAVE").exec(&mut client).unwrap();
         // Of all this the snapshot does not know.
         let [(_, impression), ..] = events(&offer);
-        assert_eq!(ask(&server.url, "GET", &impression).0, 200, "{what}");
+        assert_eq!(fetch(&server.url, "GET", &impression).0, 200, "{what}");
         assert_eq!((0..9).filter_map(|_| ad(&server.url)).count(), 9, "{what}");
         drop(cache);
         assert_eq!(ad(&server.url), None, "{what}");
         let _cache = Keeping::start(&folder, port).unwrap();
-        until(&200, || ask(&server.url, "GET", "/healthz").0);
-        assert_eq!(ask(&server.url, "GET", &impression).0, 200, "{what}");
+        until(&200, || fetch(&server.url, "GET", "/healthz").0);
+        assert_eq!(fetch(&server.url, "GET", &impression).0, 200, "{what}");
         assert_eq!(metric(&server.url, "ads_impressions_total"), 1.0, "{what}");
         assert_eq!(metric(&server.url, "ads_repeated_total"), 1.0, "{what}");
         serves_more(&server.url, 10, what);

@@ -11,7 +11,7 @@ use crate::support::Services;
 pub(super) struct Disk(PathBuf);
 
 impl Disk {
-    pub(super) fn of(services: &Services) -> Disk {
+    pub(super) fn new(services: &Services) -> Disk {
         Disk(services.disk().join("fill"))
     }
 
@@ -43,7 +43,7 @@ fn disk_fills_up(kind: &'static str, size: &str) {
     ) else {
         return;
     };
-    let disk = Disk::of(&with_disk);
+    let disk = Disk::new(&with_disk);
     let witness = Witness::new(redis);
     let market = Market::start(&database.url, [redis; 2], &[]);
     let fill = || {
