@@ -1,6 +1,9 @@
 //! `throng try` and `throng new`: one user, seen from the command line.
 
+use std::net::TcpListener;
+
 use serde_json::Value;
+use tungstenite::Message;
 
 use crate::support::{Ended, Space, plain, root, throng};
 
@@ -40,7 +43,7 @@ fn events(ended: &Ended) -> Vec<Value> {
         .collect()
 }
 
-fn of<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
+fn of_kind<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
     events.iter().filter(|e| e["event"] == kind).collect()
 }
 
@@ -97,15 +100,15 @@ fn events_are_printed_as_json_lines() {
     let space = Space::new();
     let ended = attempt(&space, &chat(LOGIN), &["--json"]).with(0);
     let events = events(&ended);
-    let steps: Vec<_> = of(&events, "step")
+    let steps: Vec<_> = of_kind(&events, "step")
         .iter()
         .map(|e| e["name"].clone())
         .collect();
     assert_eq!(steps, ["login", "news"]);
-    assert_eq!(of(&events, "set")[0]["variable"], "token");
-    assert_eq!(of(&events, "set")[0]["value"], 1);
-    assert_eq!(of(&events, "response").len(), 2);
-    let outcomes: Vec<_> = of(&events, "operation")
+    assert_eq!(of_kind(&events, "set")[0]["variable"], "token");
+    assert_eq!(of_kind(&events, "set")[0]["value"], 1);
+    assert_eq!(of_kind(&events, "response").len(), 2);
+    let outcomes: Vec<_> = of_kind(&events, "operation")
         .iter()
         .map(|e| (e["name"].clone(), e["outcome"].clone()))
         .collect();
@@ -123,7 +126,7 @@ fn a_user_stops_after_the_steps_that_were_requested() {
     let text = chat("    - forever:\n        - get: /chat/poll?after=0\n        - think: 10ms\n");
     let ended = attempt(&space, &text, &["--json", "--steps", "3"]).with(0);
     let events = events(&ended);
-    let requests = of(&events, "operation");
+    let requests = of_kind(&events, "operation");
     assert_eq!(
         requests.iter().filter(|e| e["name"] != "connect").count(),
         3
@@ -165,8 +168,11 @@ arrivals: [{ constant: 1/s, for: 1s }]
 ";
     let ended = attempt(&space, text, &["--json"]).with(0);
     let events = events(&ended);
-    assert_eq!(of(&events, "sent_message")[0]["text"], r#"{"op":"games"}"#);
-    let reply = of(&events, "message")[0]["text"].as_str().unwrap();
+    assert_eq!(
+        of_kind(&events, "sent_message")[0]["text"],
+        r#"{"op":"games"}"#
+    );
+    let reply = of_kind(&events, "message")[0]["text"].as_str().unwrap();
     assert!(reply.contains(r#""re":"games""#), "{reply}");
 }
 
@@ -184,7 +190,7 @@ arrivals: [{ constant: 1/s, for: 1s }]
     let ended = attempt(&space, text, &["--json"]).with(0);
     let events = events(&ended);
     let texts = |kind: &str| -> String {
-        let all = of(&events, kind);
+        let all = of_kind(&events, kind);
         all.iter().filter_map(|e| e["text"].as_str()).collect()
     };
     assert!(texts("sent_message").contains("phx_join"), "{}", ended.out);
@@ -224,17 +230,63 @@ fn new_scenarios_run_as_they_are() {
         let mut command = plain(throng(["try", name, "--time-limit", "3s", "--json"]));
         let ended = Ended::of(&mut command).with(0);
         let done = events(&ended);
-        let done = of(&done, "operation").len();
+        let done = of_kind(&done, "operation").len();
         assert!(done > user / 2, "{what}: {}", ended.out);
         Ended::of(&mut plain(throng(["new", what, "-o", name])))
             .with(73)
             .stderr_contains("exists already");
     }
+}
+
+/// A server of Socket.IO 4 with one namespace, for one client: it acknowledges each event.
+fn socketio() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        let mut socket = tungstenite::accept(stream).unwrap();
+        let opened = r#"0{"sid":"s","pingInterval":25000,"pingTimeout":20000}"#;
+        socket.send(Message::text(opened)).unwrap();
+        while let Ok(message) = socket.read() {
+            let Message::Text(text) = message else {
+                continue;
+            };
+            let answer = match text
+                .strip_prefix("42")
+                .and_then(|event| event.split_once('['))
+            {
+                Some((number, _)) => format!(r#"43{number}[{{"id":7}}]"#),
+                None if text.starts_with("40") => r#"40{"sid":"t"}"#.to_owned(),
+                None => continue,
+            };
+            socket.send(Message::text(answer)).unwrap();
+        }
+    });
+    url
+}
+
+#[test]
+fn the_new_scenario_of_socketio_runs_as_it_is() {
     let printed = Ended::of(&mut plain(throng(["new", "socketio", "-o", "-"]))).with(0);
-    let space = Space::new();
-    let file = space.file("socketio.yaml", &printed.out);
-    let mut command = plain(throng(["check"]));
-    Ended::of(command.arg(file)).with(0);
+    let target = format!("target={}", socketio());
+    let args = [
+        "--json",
+        "--set",
+        &target,
+        "--set",
+        "sessions.member.steps.2.steps.0.think=10ms",
+    ];
+    let ended = attempt(&Space::new(), &printed.out, &args).with(0);
+    let events = events(&ended);
+    let acknowledged = of_kind(&events, "operation")
+        .into_iter()
+        .filter(|event| event["name"] == "speak" && event["outcome"] == "ok");
+    assert_eq!(acknowledged.count(), 5, "{}", ended.out);
+    assert!(
+        of_kind(&events, "set")
+            .iter()
+            .all(|event| event["value"] == 7)
+    );
 }
 
 /// The page's example, as it is printed.

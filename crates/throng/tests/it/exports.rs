@@ -241,3 +241,58 @@ fn probes_are_printed_served_and_recorded() {
     Ended::of(command.arg(&csv)).with(0);
     assert!(csv.join("probes.csv").exists() && !csv.join("measures.csv").exists());
 }
+
+#[test]
+fn a_run_writes_the_results_that_are_requested() {
+    let (space, hello) = (Space::new(), Served::start(&["hello"]));
+    let [junit, markdown, page] = ["junit.xml", "run.md", "run.html"].map(|name| space.path(name));
+    let mut command = space.load(&hello.url, "50/s", "1s");
+    command.args(["--json", "--set", "thresholds=[ 'errors == 0' ]"]);
+    command.arg("--junit").arg(&junit);
+    command.arg("--markdown").arg(&markdown);
+    command.arg("--html").arg(&page);
+    let ended = Ended::of(&mut command).with(0);
+    let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
+    assert!(read(&junit).contains("name=\"errors == 0\""));
+    let text = read(&markdown);
+    assert!(
+        text.contains("PASSED") && text.contains("errors == 0"),
+        "{text}"
+    );
+    let text = read(&page);
+    assert!(text.contains("id=\"document\">"), "{} bytes", text.len());
+    // `--json` says where the run is.
+    let printed: Value = serde_json::from_str(&ended.out).unwrap();
+    let run = space.only().path().to_owned();
+    assert_eq!(printed["directory"].as_str(), run.to_str());
+    // A directory that is not there is reported before the run.
+    let mut late = space.load(&hello.url, "50/s", "1s");
+    late.arg("--junit").arg(space.path("nowhere/junit.xml"));
+    Ended::of(&mut late)
+        .with(73)
+        .stderr_contains("its directory does not exist");
+    assert_eq!(space.directories().len(), 1);
+}
+
+#[test]
+fn last_is_the_newest_run_for_every_command_that_reads_runs() {
+    let (space, hello) = (Space::new(), Served::start(&["hello"]));
+    for _ in 0..2 {
+        Ended::of(&mut space.load(&hello.url, "20/s", "1s")).with(0);
+    }
+    let newest = space.directories().pop().unwrap();
+    let name = newest.file_name().and_then(|name| name.to_str()).unwrap();
+    let here = |args: &[&str]| {
+        let mut command = throng(args);
+        command.current_dir(space.path("."));
+        Ended::of(&mut command)
+    };
+    let shown: Value =
+        serde_json::from_str(&here(&["show", "last", "--json"]).with(0).out).unwrap();
+    assert_eq!(shown["directory"], format!("runs/{name}"));
+    let exported = here(&["export", "last", "--json", "-"]).with(0).out;
+    let exported: Value = serde_json::from_str(&exported).unwrap();
+    assert_eq!(exported["ended_ns"], shown["ended_ns"]);
+    // Run and baseline are the same one, which is refused by its name.
+    here(&["compare", "last", "--baseline", "last"]).stderr_contains(name);
+}
