@@ -29,7 +29,7 @@ skip() {
 need node nodejs || skip "there is no node"
 need npm npm || skip "there is no npm"
 # With the tests, as these are built: alone its dependencies would have other features, and be
-# built anew.
+# built again.
 cargo build --quiet --locked --workspace --bin throng --test it
 install=(npm ci --prefix tests/clients --no-audit --no-fund --silent)
 if ! "${install[@]}"; then

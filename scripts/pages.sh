@@ -15,7 +15,7 @@ if ! command -v "${CHROMIUM:-chromium}" >/dev/null; then
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null
 fi
 # With the tests, as these are built: alone its dependencies would have other features, and be
-# built anew.
+# built again.
 cargo build --quiet --locked --workspace --bin throng --test it
 cd web
 exec npm run --silent test:page -- --no-color

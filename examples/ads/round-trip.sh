@@ -24,7 +24,7 @@ product() { awk "BEGIN { printf \"%.6f\", $1 }"; }
 
 mkdir -p "$out"
 rm -f "$out/access.log"
-# One probability of the table is above 1. The server and the check are told to take it as 1, and say so each time.
+# One probability of the table is above 1. The server and the check take it as 1, and report it each time.
 "$throng" serve ads --listen "$address" --publishers "$table" --above-one take-as-one --long-list 200 \
     --access-log "$out/access.log" --log-format json > "$out/server.txt" &
 server=$!

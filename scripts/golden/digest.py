@@ -25,10 +25,10 @@ def case(algorithm, name, userhash):
     cnonces = ["00c0ffee00c0ffee", "0123456789abcdef"]
     if algorithm.endswith("-sess"):
         key = digest(name, f"{key}:{NONCE}:{cnonces[0]}")
-    asked = digest(name, f"{METHOD}:{URI}")
+    request_digest = digest(name, f"{METHOD}:{URI}")
     answers = []
     for count, cnonce in enumerate(cnonces, 1):
-        response = digest(name, f"{key}:{NONCE}:{count:08x}:{cnonce}:auth:{asked}")
+        response = digest(name, f"{key}:{NONCE}:{count:08x}:{cnonce}:auth:{request_digest}")
         answers.append({"cnonce": cnonce, "response": response, "username": f'username="{user}"'})
     return {"challenge": challenge, "answers": answers}
 

@@ -54,12 +54,12 @@ def two_level(name, levels, values, terms):
     has_error = model.df_resid > 0
     interval = model.conf_int(alpha=1.0 - CONFIDENCE)
     drift = trend(frame, "y ~ " + " + ".join(names)) if has_error else None
-    told = {}
+    results = {}
     for term, column in zip(terms, names):
         others = [n for n in names if n != column]
         without = smf.ols("y ~ " + (" + ".join(others) or "1"), frame).fit()
         ss = float(without.ssr - model.ssr)
-        told["".join(map(str, term))] = {
+        results["".join(map(str, term))] = {
             "effect": float(model.params[column]),
             "interval": [float(x) for x in interval.loc[column]] if has_error else None,
             "ss": ss,
@@ -76,7 +76,7 @@ def two_level(name, levels, values, terms):
         "error_ss": float(model.ssr) if has_error else None,
         "error_df": int(model.df_resid),
         "trend": drift,
-        "terms": told,
+        "terms": results,
     }
 
 
@@ -88,10 +88,10 @@ def several_levels(name, levels_count, levels, values):
     wrapped = [f"C(f{f}, Sum)" for f in range(levels.shape[1])]
     model = smf.ols("y ~ " + " * ".join(wrapped), frame).fit()
     table = anova_lm(model, typ=3)
-    told = {}
+    results = {}
     for term in subsets(levels.shape[1]):
         row = table.loc[":".join(wrapped[f] for f in term)]
-        told["".join(map(str, term))] = {
+        results["".join(map(str, term))] = {
             "ss": float(row["sum_sq"]),
             "df": int(row["df"]),
             "f": float(row["F"]),
@@ -117,7 +117,7 @@ def several_levels(name, levels_count, levels, values):
         "error_ss": float(model.ssr),
         "error_df": int(model.df_resid),
         "trend": trend(frame, "y ~ " + " * ".join(wrapped)),
-        "terms": told,
+        "terms": results,
         "level_effects": effects,
         "level_intervals": [[float(x) for x in row] for row in intervals],
     }
@@ -152,7 +152,7 @@ def designs():
     levels = repeated(cells(3), 3)
     truth = [50 + 3 * (2 * a - 1) - 7 * (2 * b - 1) + 2 * (2 * a - 1) * (2 * c - 1) for a, b, c in levels]
     yield two_level("three factors", levels, [t + e for t, e in zip(truth, noise(24))], full(3))
-    # A whole cell is missing, so that the interaction of all three cannot be told.
+    # A whole cell is missing, so that the interaction of all three cannot be estimated.
     left = [i for i, row in enumerate(levels) if row != [1, 1, 0]]
     pairs = [t for t in full(3) if len(t) < 3]
     values = [t + e for t, e in zip(truth, noise(24))]
@@ -206,8 +206,8 @@ def tests():
         exact = stats.permutation_test((x,), rho, permutation_type="pairings", n_resamples=10**6)
         # Its p-value is twice the smaller tail; ours is of all that is as far from 0.
         far = abs(exact.null_distribution) >= abs(exact.statistic) - 1e-9
-        told = {"statistic": float(exact.statistic), "p": float(far.mean())}
-        trends.append({"x": x.tolist(), "y": y.tolist(), **told})
+        results = {"statistic": float(exact.statistic), "p": float(far.mean())}
+        trends.append({"x": x.tolist(), "y": y.tolist(), **results})
     return {"shapiro_wilk": normality, "brown_forsythe": variances, "spearman": trends}
 
 

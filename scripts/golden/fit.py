@@ -70,7 +70,7 @@ class Hyper:
 
 
 class Pareto:
-    """The distribution function alone, as the integrals ask for it often."""
+    """The distribution function alone, as the integrals need it often."""
 
     def __init__(self, p):
         self.scale, self.shape = p

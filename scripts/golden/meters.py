@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes testdata/golden/meters.json: what crates/stats is asked about polygons and pooled groups, by
+"""Writes testdata/golden/meters.json: what crates/stats computes of polygons and pooled groups, by
 other means than the crate's: areas by the shoelace formula over all orders, deviations and quantiles
 from all values, the geometric mean by SciPy.
 
@@ -51,10 +51,10 @@ def lattice(n, step, modulo, shift=0):
 
 
 def pooled(groups):
-    told = []
+    results = []
     for group in groups:
         values = np.array(group, dtype=float)
-        told.append(
+        results.append(
             {
                 "count": len(group),
                 "mean": float(values.mean()),
@@ -67,7 +67,7 @@ def pooled(groups):
     every = np.concatenate([np.array(group, dtype=float) for group in groups])
     centred = np.concatenate([np.array(g, dtype=float) - np.mean(g) for g in groups])
     return {
-        "groups": told,
+        "groups": results,
         "mean": float(every.mean()),
         "within": float(np.sqrt(np.sum(centred**2) / (len(every) - len(groups)))),
         "total": float(every.std(ddof=1)),

@@ -2,7 +2,7 @@
 """Golden values of crates/stats/src/permute.rs and student.rs, from SciPy and NumPy.
 
 Permutation p-values are scipy.stats.permutation_test's; the step-down max-T procedure and the
-pseudo-F have no counterpart there and are written out by their definitions, dealing by dealing.
+pseudo-F have no counterpart there and are written out by their definitions, permutation by permutation.
 """
 import itertools
 import json
@@ -19,13 +19,13 @@ def pooled_t(a, b):
     return stats.ttest_ind(b, a).statistic
 
 
-def dealings(n, second):
+def permutations(n, second):
     for chosen in itertools.combinations(range(n), second):
         yield np.isin(np.arange(n), chosen)
 
 
 def step_down(rows, seen):
-    """Westfall and Young (1993), algorithm 4.1, over all dealings."""
+    """Westfall and Young (1993), algorithm 4.1, over all permutations."""
     order = np.argsort(-seen, kind="stable")
     adjusted, greatest = np.zeros(len(seen)), 0.0
     for rank, place in enumerate(order):
@@ -44,7 +44,7 @@ def grouped(first, second, statistics, shift):
     seen = np.arange(first + second) >= first
     rows = np.array([
         [abs(pooled_t(x[~d, c], x[d, c])) for c in range(statistics)]
-        for d in dealings(first + second, second)
+        for d in permutations(first + second, second)
     ])
     seen_t = np.array([abs(pooled_t(x[~seen, c], x[seen, c])) for c in range(statistics)])
     alone = []

@@ -45,9 +45,9 @@ describe('a window of an axis', () => {
 });
 
 describe('figures of one axis', () => {
-  test('share its window, and hear of changes', () => {
-    const heard: string[] = [];
-    onZoom((axis) => heard.push(axis));
+  test('share its window, and get changes', () => {
+    const received: string[] = [];
+    onZoom((axis) => received.push(axis));
     show(time, [10, 20]);
     expect(windowOf({ ...time, whole: [0, 70] })).toEqual([10, 20]);
     expect(windowOf(latency)).toBeUndefined();
@@ -55,7 +55,7 @@ describe('figures of one axis', () => {
     show(latency, [1e4, 1e5]);
     showAll();
     expect([windowOf(time), windowOf(latency), isZoomed()]).toEqual([undefined, undefined, false]);
-    expect(heard).toEqual(['time', 'ns', 'time', 'ns']);
+    expect(received).toEqual(['time', 'ns', 'time', 'ns']);
   });
 });
 

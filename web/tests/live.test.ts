@@ -196,7 +196,7 @@ describe('the live page', { timeout: 300_000 }, () => {
     await close();
   });
 
-  test('has a sound layout in every form, and refuses foreign pages', async () => {
+  test('has a sound layout in every form, and refuses pages of other sites', async () => {
     const { url } = await start('forms', '--set', 'arrivals.2.hold=60s');
     const opened = await Promise.all(
       Object.entries(FORMS).map(async ([form, look]) => ({
@@ -216,10 +216,10 @@ describe('the live page', { timeout: 300_000 }, () => {
     }
     running?.kill('SIGCONT');
     const { page } = opened[0] as (typeof opened)[number];
-    const foreign = await page.request.post(new URL('stop', url).href, {
+    const otherSite = await page.request.post(new URL('stop', url).href, {
       headers: { origin: 'http://evil.test' },
     });
-    expect(foreign.status()).toBe(403);
+    expect(otherSite.status()).toBe(403);
     expect((await page.request.get(url, { headers: { host: 'evil.test' } })).status()).toBe(421);
     for (const { close } of opened) await close();
   });

@@ -223,7 +223,7 @@ describe('the list of results', () => {
     await close();
   });
 
-  test('refuses malformed ids and foreign pages', async () => {
+  test('refuses malformed ids and pages of other sites', async () => {
     const { page, close } = await visit();
     for (const path of [
       'report/..%2f..%2fetc%2fpasswd',
@@ -234,8 +234,8 @@ describe('the list of results', () => {
     ]) {
       expect((await page.request.get(new URL(path, url).href)).status(), path).toBe(404);
     }
-    const foreign = { headers: { origin: 'http://evil.test' } };
-    const reply = await page.request.post(new URL('compare?runs=', url).href, foreign);
+    const otherSite = { headers: { origin: 'http://evil.test' } };
+    const reply = await page.request.post(new URL('compare?runs=', url).href, otherSite);
     expect(reply.status()).toBe(403);
     const elsewhere = { headers: { host: 'evil.test' } };
     expect((await page.request.get(url, elsewhere)).status()).toBe(421);
@@ -429,8 +429,8 @@ describe('notes', () => {
     const { page, close } = await visit();
     const id = await row(page, 'bare').locator('th a').getAttribute('href');
     const path = `note/${id?.replace('report/', '')}?text=theirs`;
-    const foreign = { headers: { origin: 'http://evil.test' } };
-    const reply = await page.request.post(new URL(path, url).href, foreign);
+    const otherSite = { headers: { origin: 'http://evil.test' } };
+    const reply = await page.request.post(new URL(path, url).href, otherSite);
     expect(reply.status()).toBe(403);
     // A report is in a sandbox with an origin of its own.
     await row(page, 'bare').locator('th a').click();

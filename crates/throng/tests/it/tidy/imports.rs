@@ -22,6 +22,13 @@ fn module_of(source: &Source) -> Option<Module> {
     )
 }
 
+fn tokens_of(source: &Source) -> TokenStream {
+    source
+        .code
+        .parse()
+        .unwrap_or_else(|error| panic!("{}: {error}", source.path))
+}
+
 fn is_joint(punct: &Punct) -> bool {
     punct.spacing() == Spacing::Joint
 }
@@ -76,26 +83,94 @@ fn paths(tokens: TokenStream, prefix: &[String], is_use: bool, found: &mut Vec<V
     found.push(path);
 }
 
-/// The module that a path within `from` names, as far as there is such a module.
-fn target(from: &Module, path: &[String], modules: &BTreeSet<Module>) -> Option<Module> {
-    let mut target = match path.first()?.as_str() {
+/// The paths of the `use` items of a file.
+fn uses(tokens: TokenStream) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    let mut item: Option<Vec<TokenTree>> = None;
+    for token in tokens {
+        match &mut item {
+            None if matches!(&token, TokenTree::Ident(ident) if ident == "use") => {
+                item = Some(vec![token]);
+            }
+            None => {}
+            Some(_) if matches!(&token, TokenTree::Punct(punct) if punct.as_char() == ';') => {
+                let tokens = item.take().unwrap_or_default();
+                paths(tokens.into_iter().collect(), &[], true, &mut found);
+            }
+            Some(tokens) => tokens.push(token),
+        }
+    }
+    found
+}
+
+/// A path within `from` as one from the crate's root; `None` if it leads to another crate.
+fn absolute(from: &Module, path: &[String], modules: &BTreeSet<Module>) -> Option<Vec<String>> {
+    let first = path.first()?.as_str();
+    let mut absolute = match first {
         "crate" => Vec::new(),
         "super" | "self" => from.clone(),
-        _ => return None,
+        child => {
+            let below = [&from[..], &[child.to_owned()]].concat();
+            return modules.contains(&below).then(|| [&from[..], path].concat());
+        }
     };
     for part in path {
         match part.as_str() {
             "crate" | "self" => {}
             "super" => {
-                target.pop();
+                absolute.pop();
             }
-            name => target.push(name.to_owned()),
+            name => absolute.push(name.to_owned()),
         }
     }
-    while !modules.contains(&target) {
-        target.pop()?;
+    Some(absolute)
+}
+
+/// Where modules have the names that they import from elsewhere in the crate: (module, name) to path.
+type Imported = BTreeMap<(Module, String), Vec<String>>;
+
+/// How often one import may lead to another.
+const IMPORTS_IN_A_ROW_MAX: usize = 8;
+
+/// The module in which the last name of a path is, imports followed.
+fn target(path: Vec<String>, modules: &BTreeSet<Module>, imported: &Imported) -> Option<Module> {
+    let mut path = path;
+    for _ in 0..IMPORTS_IN_A_ROW_MAX {
+        let mut module = path.clone();
+        while !modules.contains(&module) {
+            module.pop()?;
+        }
+        let Some(name) = path.get(module.len()) else {
+            return Some(module);
+        };
+        match imported.get(&(module.clone(), name.clone())) {
+            Some(elsewhere) => {
+                path = [&elsewhere[..], &path[module.len() + 1..]].concat();
+            }
+            None => return Some(module),
+        }
     }
-    Some(target)
+    None
+}
+
+/// The imports of all files of a crate.
+fn imported(files: &[(Module, TokenStream)], modules: &BTreeSet<Module>) -> Imported {
+    let mut imported = Imported::new();
+    for (module, tokens) in files {
+        for mut path in uses(tokens.clone()) {
+            if path.last().is_some_and(|name| name == "self") {
+                path.pop();
+            }
+            let (Some(name), Some(elsewhere)) = (path.last(), absolute(module, &path, modules))
+            else {
+                continue;
+            };
+            if elsewhere != [&module[..], &[name.clone()]].concat() {
+                imported.insert((module.clone(), name.clone()), elsewhere);
+            }
+        }
+    }
+    imported
 }
 
 /// Which children of one module import which others, by name.
@@ -115,18 +190,18 @@ fn reachable<'g>(graph: &'g Graph, from: &'g str) -> BTreeSet<&'g str> {
 }
 
 /// By parent: the imports among its children, each with everything below it.
-fn graphs(sources: &[(&Source, Module)]) -> BTreeMap<Module, Graph> {
-    let modules: BTreeSet<Module> = sources.iter().map(|(_, module)| module.clone()).collect();
+fn graphs(files: &[(Module, TokenStream)]) -> BTreeMap<Module, Graph> {
+    let modules: BTreeSet<Module> = files.iter().map(|(module, _)| module.clone()).collect();
+    let imported = imported(files, &modules);
     let mut graphs: BTreeMap<Module, Graph> = BTreeMap::new();
-    for (source, module) in sources {
-        let tokens: TokenStream = source
-            .code
-            .parse()
-            .unwrap_or_else(|error| panic!("{}: {error}", source.path));
+    for (module, tokens) in files {
         let mut found = Vec::new();
-        paths(tokens, &[], false, &mut found);
+        paths(tokens.clone(), &[], false, &mut found);
         for path in found {
-            let Some(target) = target(module, &path, &modules) else {
+            let Some(path) = absolute(module, &path, &modules) else {
+                continue;
+            };
+            let Some(target) = target(path, &modules, &imported) else {
                 continue;
             };
             let shared = module
@@ -150,10 +225,12 @@ fn folders_do_not_import_each_other_in_a_circle() {
     let crates: BTreeSet<&str> = SOURCES.iter().map(|source| source.krate.as_str()).collect();
     for krate in crates {
         let sources = SOURCES.iter().filter(|s| s.krate == krate && !s.is_test);
-        let sources: Vec<_> = sources.filter_map(|s| Some((s, module_of(s)?))).collect();
-        for (parent, graph) in graphs(&sources) {
+        let files: Vec<_> = sources
+            .filter_map(|source| Some((module_of(source)?, tokens_of(source))))
+            .collect();
+        for (parent, graph) in graphs(&files) {
             let is_folder = |child: &str| {
-                sources.iter().any(|(_, module)| {
+                files.iter().any(|(module, _)| {
                     module.len() > parent.len() + 1
                         && module.starts_with(&parent)
                         && module[parent.len()] == child
@@ -196,4 +273,28 @@ fn paths_are_found_in_imports_and_in_code() {
             "{path} is not in {found:?}"
         );
     }
+}
+
+#[test]
+fn imports_are_followed_through_other_modules() {
+    let files = [
+        (
+            "",
+            "mod dir; mod rows; pub use dir::Dir; pub use rows::file::{Rows, self};",
+        ),
+        ("dir", "use crate::Rows;"),
+        ("rows", "pub mod file; use super::dir;"),
+        ("rows::file", "use crate::Dir;"),
+    ];
+    let files = files.map(|(module, text)| {
+        let parts = module.split("::").filter(|part| !part.is_empty());
+        (
+            parts.map(str::to_owned).collect::<Module>(),
+            text.parse().unwrap(),
+        )
+    });
+    let graph = &graphs(&files)[&Module::new()];
+    assert!(graph["dir"].contains("rows"), "{graph:?}");
+    assert!(graph["rows"].contains("dir"), "{graph:?}");
+    assert!(reachable(graph, "dir").contains("dir"), "{graph:?}");
 }

@@ -1,6 +1,6 @@
 //! What the sources themselves must hold to: absences, and lengths.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::{ROOT, files_below, none, read, relative};
@@ -61,38 +61,144 @@ pub(super) struct Source {
 pub(super) static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| {
     let mut files = Vec::new();
     files_below(&ROOT.join("crates"), "rs", &mut files);
-    let texts: Vec<_> = files.iter().map(|file| (file, read(file))).collect();
-    // Whole files that are compiled for tests only, by the name of their module, and the files in its folder.
-    let test_modules: BTreeSet<&str> = texts
+    let texts: Vec<_> = files
         .iter()
-        .flat_map(|(_, text)| text.split("#[cfg(test)]\nmod ").skip(1))
-        .filter_map(|rest| rest.split_once(';').map(|(name, _)| name))
-        .filter(|name| !name.contains(char::is_whitespace))
+        .map(|file| (relative(file), read(file)))
         .collect();
-    let sources = texts.iter().map(|(file, text)| {
-        let path = relative(file);
-        let stem = file
-            .file_stem()
-            .and_then(|stem| stem.to_str())
-            .unwrap_or_default();
-        Source {
-            krate: path.split('/').nth(1).unwrap_or_default().to_owned(),
-            is_test: ["/tests/", "/examples/"]
-                .iter()
-                .any(|part| path.contains(part))
-                || test_modules.contains(stem)
-                || path.split('/').any(|folder| test_modules.contains(folder)),
-            code: text
-                .split("#[cfg(test)]\nmod tests {")
-                .next()
-                .unwrap_or_default()
-                .to_owned(),
-            whole: text.clone(),
-            path,
-        }
+    let test_modules: Vec<String> = texts
+        .iter()
+        .flat_map(|(path, text)| test_modules(path, text))
+        .collect();
+    let sources = texts.iter().map(|(path, text)| Source {
+        krate: path.split('/').nth(1).unwrap_or_default().to_owned(),
+        is_test: is_beside_src(path) || test_modules.iter().any(|module| is_part_of(path, module)),
+        code: text
+            .split("#[cfg(test)]\nmod tests {")
+            .next()
+            .unwrap_or_default()
+            .to_owned(),
+        whole: text.clone(),
+        path: path.clone(),
     });
     sources.collect()
 });
+
+/// The modules with files of their own that this file declares for tests only, as paths without `.rs`.
+fn test_modules(path: &str, text: &str) -> Vec<String> {
+    let (folder, name) = path.rsplit_once('/').unwrap_or_default();
+    let folder = match name {
+        "lib.rs" | "main.rs" => folder,
+        _ => path.trim_end_matches(".rs"),
+    };
+    let declared = text.split("#[cfg(test)]\n").skip(1).filter_map(|rest| {
+        let line = rest.lines().next()?;
+        let (visibility, name) = line.strip_suffix(';')?.rsplit_once("mod ")?;
+        ["", "pub ", "pub(crate) ", "pub(super) "]
+            .contains(&visibility)
+            .then(|| format!("{folder}/{name}"))
+    });
+    declared.collect()
+}
+
+/// Whether a file holds this module or one below it.
+fn is_part_of(path: &str, module: &str) -> bool {
+    path.strip_prefix(module)
+        .is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+}
+
+/// Whether a file is compiled for tests, examples or benchmarks only.
+fn is_beside_src(path: &str) -> bool {
+    ["tests", "examples", "benches"].contains(&path.split('/').nth(2).unwrap_or_default())
+}
+
+#[test]
+fn files_of_tests_are_known_by_their_whole_path() {
+    let text = "#[cfg(test)]\nmod sample;\nmod other;\n#[cfg(test)]\npub(crate) mod made;\n\
+                #[cfg(test)]\nmod tests {}\n";
+    assert_eq!(
+        test_modules("crates/judge/src/lib.rs", text),
+        ["crates/judge/src/sample", "crates/judge/src/made"]
+    );
+    assert_eq!(
+        test_modules("crates/bus/src/redis.rs", text)[0],
+        "crates/bus/src/redis/sample"
+    );
+    let module = "crates/judge/src/sample";
+    assert!(is_part_of("crates/judge/src/sample.rs", module));
+    assert!(is_part_of("crates/judge/src/sample/runs.rs", module));
+    assert!(!is_part_of("crates/judge/src/samples.rs", module));
+    assert!(!is_part_of("crates/stats/src/sample.rs", module));
+    let by_path = |path: &str| SOURCES.iter().find(|source| source.path == path).unwrap();
+    assert!(by_path("crates/judge/src/sample.rs").is_test);
+    assert!(!by_path("crates/stats/src/sample.rs").is_test);
+}
+
+/// Names that say nothing, and how many definitions have them. The numbers only shrink.
+const VAGUE: &[(&str, usize)] = &[
+    ("enum Place", 0),
+    ("fn of", 26),
+    ("fn told", 3),
+    ("struct Place", 2),
+    ("struct Told", 1),
+];
+
+/// The definitions of [`VAGUE`] in a text.
+fn vague(text: &str) -> impl Iterator<Item = &'static str> {
+    text.lines().filter_map(|line| {
+        let line = line.trim_start();
+        let is_code = !line.starts_with("//");
+        let defined = VAGUE.iter().map(|(name, _)| *name).find(|name| {
+            let mut rest = line.split(name).skip(1);
+            rest.any(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+        });
+        defined.filter(|_| is_code)
+    })
+}
+
+#[test]
+fn vague_names_only_shrink() {
+    let mut totals: BTreeMap<&str, usize> = BTreeMap::new();
+    let in_src = |source: &&Source| source.path.split('/').nth(2) == Some("src");
+    for source in SOURCES.iter().filter(in_src) {
+        for name in vague(&source.whole) {
+            *totals.entry(name).or_default() += 1;
+        }
+    }
+    let changed = VAGUE.iter().filter_map(|(name, known)| {
+        let now = totals.get(name).copied().unwrap_or(0);
+        (now != *known).then(|| format!("(\"{name}\", {now}), // was {known}"))
+    });
+    none(
+        "functions and types whose names say nothing",
+        "Name what it holds or does (`parse`, `from_url`, `measure`). VAGUE has the numbers, which only shrink.",
+        &changed.collect::<Vec<_>>(),
+    );
+    let text =
+        "    pub(crate) fn of(a: u8) {}\n// fn of(\nfn of_kind<'a>(\nfn of<T>(\nstruct Places;";
+    assert_eq!(vague(text).collect::<Vec<_>>(), ["fn of", "fn of"]);
+}
+
+/// Words with which no test's name begins: what follows is a riddle, not a rule.
+const RIDDLES: &[&str] = &["fn who_", "fn whoever_", "fn whose_"];
+/// Tests that begin so, which are to be renamed.
+const RIDDLES_KNOWN: &[&str] = &["who_was_cut_off_is_reported_with_the_step"];
+
+#[test]
+fn names_of_tests_say_the_rule() {
+    let mut found = Vec::new();
+    for source in SOURCES.iter() {
+        for line in source.whole.lines().map(str::trim_start) {
+            let line = line.strip_prefix("async ").unwrap_or(line);
+            let is_riddle = RIDDLES.iter().any(|riddle| line.starts_with(riddle));
+            let is_known = RIDDLES_KNOWN.iter().any(|known| line.contains(known));
+            if is_riddle && !is_known && line.contains("()") {
+                found.push(format!("{}: {line}", source.path));
+            }
+        }
+    }
+    let instead = "Begin with the subject: `a_client_that_leaves_takes_no_message`.";
+    none("names of tests that are riddles", instead, &found);
+}
 
 fn shipped() -> impl Iterator<Item = &'static Source> {
     SOURCES.iter().filter(|source| !source.is_test)
@@ -268,10 +374,7 @@ fn functions(source: &Source) -> Vec<(usize, String)> {
 }
 
 #[test]
-#[expect(
-    clippy::print_stdout,
-    reason = "for those who ask: cargo test -- --nocapture"
-)]
+#[expect(clippy::print_stdout, reason = "shown by cargo test -- --nocapture")]
 fn files_stay_short() {
     let count = |source: &Source| source.code.lines().count();
     let mut files: Vec<_> = shipped().map(|s| (count(s), s.path.clone())).collect();

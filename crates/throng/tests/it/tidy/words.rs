@@ -10,32 +10,40 @@ use super::{ROOT, files_below, none, read, relative};
 /// Banned words and phrases, lower-case, and how often code that no user reads (names, comments and
 /// tests) still has them. Users' texts have none. The numbers only shrink.
 const BANNED: &[(&str, usize)] = &[
-    ("anew", 7),
-    ("asked", 60),
-    ("asks", 18),
-    ("audience", 40),
-    ("broken off", 1),
+    ("anew", 1),
+    ("ask", 98),
+    ("asked", 10),
+    ("asking", 7),
+    ("asks", 4),
+    ("audience", 0),
+    ("broken off", 0),
     ("crew", 1),
     ("cured", 0),
     ("dealing", 7),
     ("dealings", 7),
+    ("door", 0),
     ("employee", 0),
     ("ended ill", 0),
-    ("ended well", 8),
+    ("ended well", 3),
     ("farewell", 0),
-    ("foreign", 16),
+    ("foreign", 4),
+    ("gate", 3),
+    ("gear", 0),
     ("go on with", 0),
     ("goes on with", 2),
     ("going on with", 0),
     ("gone on with", 0),
     ("guest", 0),
     ("hall", 0),
+    ("hear", 4),
+    ("heard", 39),
+    ("hears", 3),
     ("heed", 0),
     ("heeds", 0),
     ("hire", 0),
     ("hired", 0),
     ("house", 0),
-    ("in vain", 1),
+    ("in vain", 0),
     ("knob", 0),
     ("knobs", 0),
     ("knock", 0),
@@ -50,13 +58,15 @@ const BANNED: &[(&str, usize)] = &[
     ("passed over", 0),
     ("patience", 0),
     ("seat", 0),
-    ("seats", 3),
+    ("seats", 1),
+    ("seldom", 2),
     ("shelf", 0),
-    ("so many", 14),
-    ("tell", 54),
+    ("so long", 6),
+    ("so many", 5),
+    ("tell", 24),
     ("telling", 3),
-    ("tells", 26),
-    ("told", 357),
+    ("tells", 11),
+    ("told", 211),
     ("unasked", 0),
 ];
 
@@ -166,17 +176,52 @@ fn texts_of(source: &Source) -> Vec<(usize, String)> {
     texts
 }
 
+/// Files of users' texts beside the Rust sources: folders, and how names in them end.
+const DOCUMENTS: &[(&str, &[&str])] = &[
+    (".github", &["yml"]),
+    ("ci", &["py", "sh", "yml"]),
+    ("crates/report/src", &["md"]),
+    ("crates/targets/src/chat/page", &["css", "html", "js"]),
+    (
+        "deploy",
+        &[
+            "conf", "nft", "service", "sh", "tf", "tpl", "txt", "yaml", "yml",
+        ],
+    ),
+    ("docs", &["md"]),
+    ("examples", &["py", "sh", "yaml", "yml"]),
+    ("scripts", &["py", "sh"]),
+    ("web/src", &["css", "ts"]),
+    ("web/tests", &["ts"]),
+];
+
+/// More of them.
+const DOCUMENT_FILES: &[&str] = &[
+    ".ci/run",
+    "CONTRIBUTING.md",
+    "Makefile",
+    "README.md",
+    "SECURITY.md",
+    "action.yml",
+    "bench/benchmarks.md.in",
+    "bench/notes.json",
+    "deny.toml",
+    "examples/market/down",
+    "examples/market/up",
+    "examples/queue/down",
+    "examples/queue/up",
+];
+
 /// Files of users' texts beside the Rust sources: path and text.
 fn documents() -> Vec<(String, String)> {
     let mut files = Vec::new();
-    for (folder, extension) in [("docs", "md"), ("web/src", "ts"), ("examples", "yaml")] {
-        files_below(&ROOT.join(folder), extension, &mut files);
+    for (folder, extensions) in DOCUMENTS {
+        for extension in *extensions {
+            files_below(&ROOT.join(folder), extension, &mut files);
+        }
     }
-    for name in ["README.md", "CONTRIBUTING.md", "SECURITY.md"] {
-        files.push(ROOT.join(name));
-    }
-    let texts = files.iter().filter(|file| file.exists());
-    let texts = texts.map(|file| (relative(file), read(file)));
+    files.extend(DOCUMENT_FILES.iter().map(|name| ROOT.join(name)));
+    let texts = files.iter().map(|file| (relative(file), read(file)));
     texts
         .filter(|(path, _)| !QUOTING.contains(&path.as_str()))
         .collect()
