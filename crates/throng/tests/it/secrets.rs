@@ -153,7 +153,8 @@ arrivals: [ {{ constant: 20/s, for: 500ms }} ]
     );
 }
 
-/// The address of a store has a password, in the text or by an override: nobody can use that store, which is said without.
+/// The address of a store has a password, in the text or by an override: nobody can use that store, and the error
+/// does not quote the password.
 #[test]
 fn passwords_of_stores_are_nowhere() {
     let rest = "sessions: { a: [ { get: / } ] }\narrivals: [ { constant: 1/s, for: 1s } ]\n";

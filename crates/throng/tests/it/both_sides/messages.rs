@@ -26,7 +26,8 @@ pub(super) fn serve(name: &'static str, way: Way, ledger: &Ledger) -> SocketAddr
             (_, Way::Compressed) => Wire::Deflated(Deflated::accept(stream)?),
             _ => {
                 let socket = tungstenite::accept(stream);
-                Wire::Frames(socket.map_err(|error| io::Error::other(error.to_string()))?)
+                let socket = socket.map_err(|error| io::Error::other(error.to_string()))?;
+                Wire::Frames(Box::new(socket))
             }
         };
         converse(&Talk::new(name), &mut wire, place, &ledger)
@@ -79,7 +80,7 @@ fn converse(talk: &Talk, wire: &mut Wire<'_>, place: u64, ledger: &Ledger) -> io
 
 /// Texts over a connection.
 enum Wire<'a> {
-    Frames(WebSocket<&'a mut dyn Conn>),
+    Frames(Box<WebSocket<&'a mut dyn Conn>>),
     Deflated(Deflated<'a>),
     Lines(BufReader<&'a mut dyn Conn>),
 }
