@@ -319,7 +319,11 @@ fn main() -> Result<(), String> {
             let begin = Instant::now();
             let outcomes = replicate(&args, situation, kind);
             let took = begin.elapsed();
-            let requests = args.replications as f64 * args.requests as f64 * (1.0 + WARM_UP);
+            let each = match &situation.users {
+                Some(users) => (users.count * users.requests) as f64,
+                None => args.requests as f64 * (1.0 + WARM_UP),
+            };
+            let requests = args.replications as f64 * each;
             let rate = requests / took.as_secs_f64() / 1e6;
             eprintln!(
                 "{}, {}: {took:.1?}, {rate:.2} M requests/s",
