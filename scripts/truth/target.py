@@ -154,6 +154,18 @@ class Connection(asyncio.Protocol):
         self.transport.abort()
 
 
+async def accept_slowly(listener: socket.socket, server: Server) -> None:
+    """One connection in each interval."""
+    loop = asyncio.get_running_loop()
+    listener.setblocking(False)
+    at = loop.time()
+    while True:
+        connection, _ = await loop.sock_accept(listener)
+        await loop.connect_accepted_socket(lambda: Connection(server), connection)
+        at = max(at + server.options.accept_every, loop.time() - 1.0)
+        await asyncio.sleep(max(0.0, at - loop.time()))
+
+
 async def serve(options: argparse.Namespace) -> None:
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -165,7 +177,9 @@ async def serve(options: argparse.Namespace) -> None:
     server = Server(options)
     loop = asyncio.get_running_loop()
     closed = loop.run_in_executor(None, sys.stdin.buffer.read)
-    if not options.accept_nobody:
+    if options.accept_every:
+        server.accepting = loop.create_task(accept_slowly(listener, server))
+    elif not options.accept_nobody:
         await loop.create_server(lambda: Connection(server), sock=listener, backlog=options.backlog)
     await closed
     counts = {
@@ -191,6 +205,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--backlog", type=int, default=1024)
     parser.add_argument("--accept-nobody", action="store_true")
+    parser.add_argument("--accept-every", type=float, default=0.0, help="seconds from one accepted connection to the next")
     parser.add_argument("--servers", type=int, default=1, help="of the queue")
     parser.add_argument("--service", type=float, default=0.0, help="mean service time in seconds; no work")
     parser.add_argument("--queue-path", help="only requests of this path go through it")

@@ -79,7 +79,16 @@ fn target(
         name,
         side: Side::Target,
         complaints,
+        beside: &[],
         bed,
+    }
+}
+
+/// A target that keeps users waiting for connections, so that they start late.
+fn target_that_holds_users(name: &'static str, bed: fn(u64) -> Bed) -> Situation {
+    Situation {
+        beside: &["connecting-limit"],
+        ..target(name, &["target-saturated"], bed)
     }
 }
 
@@ -95,9 +104,18 @@ fn generator(
 }
 
 fn nobody(name: &'static str, bed: fn(u64) -> Bed) -> Situation {
+    nobody_but(name, &[], bed)
+}
+
+/// Nobody is to blame, and this may be said.
+fn nobody_but(
+    name: &'static str,
+    complaints: &'static [&'static str],
+    bed: fn(u64) -> Bed,
+) -> Situation {
     Situation {
         side: Side::Nobody,
-        ..target(name, &[], bed)
+        ..target(name, complaints, bed)
     }
 }
 
@@ -113,20 +131,48 @@ pub(super) static SITUATIONS: std::sync::LazyLock<Vec<Situation>> =
         all
     });
 
+/// Twice what the target can do.
+pub(super) fn overload(seed: u64) -> Bed {
+    at_target(seed, 1000, 8, "", queue(1, true))
+}
+
 /// Targets that can do less than is due.
 fn overloaded() -> Vec<Situation> {
     vec![
         target("cpu_bound", &["target-saturated"], |seed| {
             at_target(seed, 700, 8, "", queue(1, false))
         }),
-        target("single_threaded", &["target-saturated"], |seed| {
-            at_target(seed, 1000, 8, "", queue(1, true))
-        }),
+        target("single_threaded", &["target-saturated"], overload),
         target("far_overloaded", &["target-saturated"], |seed| {
             at_target(seed, 2000, 8, "", queue(1, false))
         }),
         target("many_threads", &["target-saturated"], |seed| {
             at_target(seed, 2500, 8, "", queue(4, true))
+        }),
+        target("short_overload", &["target-saturated"], |seed| {
+            at_target(seed, 1000, 4, "", queue(1, true))
+        }),
+        // The target works on for users that have given up: after two seconds all answers are too late.
+        target("overload_timeouts", &["target-saturated"], |seed| {
+            at_target(seed, 1000, 8, ", timeout: 1s", queue(1, true))
+        }),
+        target("far_overload_timeouts", &["target-saturated"], |seed| {
+            at_target(seed, 2000, 8, ", timeout: 1s", queue(1, true))
+        }),
+        target("short_overload_timeouts", &["target-saturated"], |seed| {
+            at_target(seed, 1000, 4, ", timeout: 1s", queue(1, true))
+        }),
+        target("ramp_timeouts", &["target-saturated"], |seed| {
+            let bed = run(
+                seed,
+                GET,
+                "{ ramp: 1/s..1000/s, for: 20s }",
+                ", timeout: 1s",
+            );
+            Bed {
+                faults: queue(1, true),
+                ..bed
+            }
         }),
     ]
 }
@@ -150,6 +196,10 @@ fn failing() -> Vec<Situation> {
     vec![
         target("leaking", &["errors"], |seed| {
             flawed(seed, 200, 8, ", timeout: 1s", |target| target.leak = 0.05)
+        }),
+        // They wait to the end of the run.
+        target("leaking_long", &["errors", "sessions-cut-off"], |seed| {
+            flawed(seed, 200, 8, ", timeout: 30s", |target| target.leak = 0.1)
         }),
         target("late", &["errors"], |seed| {
             at_target(
@@ -235,23 +285,41 @@ fn partly_slow() -> Vec<Situation> {
             },
         ),
         target("one_slow_step", &["target-saturated"], |seed| {
-            let service_ns = 20 * MS;
-            let queue_path = Some("/slow");
-            let faults = Faults {
-                service_ns,
-                queue_path,
-                ..queue(1, true)
-            };
-            let steps = "{ get: /a }, { get: /slow }, { get: /b }";
-            let bed = run(
-                seed,
-                steps,
-                "{ poisson: 100/s, for: 10s }",
-                ", timeout: 30s",
-            );
-            Bed { faults, ..bed }
+            slow_step(seed, "30s")
+        }),
+        target("slow_step_timeouts", &["target-saturated"], |seed| {
+            slow_step(seed, "1s")
+        }),
+        target_that_holds_users("slow_to_accept", |seed| {
+            // A hundred connections a second, from the first one on.
+            let bed = held(seed, 50);
+            with_rule(bed, |_, packet| match packet {
+                Packet::Connect => Verdict::Delay(500 * MS),
+                _ => Verdict::Pass,
+            })
         }),
     ]
+}
+
+/// Three steps, of which the second has a server of its own that does 50 a second.
+fn slow_step(seed: u64, timeout: &str) -> Bed {
+    let faults = Faults {
+        service_ns: 20 * MS,
+        queue_path: Some("/slow"),
+        ..queue(1, true)
+    };
+    let steps = "{ get: /a }, { get: /slow }, { get: /b }";
+    let arrivals = "{ poisson: 100/s, for: 10s }";
+    let bed = run(seed, steps, arrivals, &format!(", timeout: {timeout}"));
+    Bed { faults, ..bed }
+}
+
+/// 200 users a second of whom so many may be connecting at the same time.
+fn held(seed: u64, connecting_max: u32) -> Bed {
+    let mut bed = at_target(seed, 200, 8, "", queue(1, true));
+    let other = format!("connecting_max: {connecting_max}");
+    bed.text = bed.text.replace("connecting_max: 4096", &other);
+    bed
 }
 
 fn of_network() -> Vec<Situation> {
@@ -369,6 +437,12 @@ fn of_generator() -> Vec<Situation> {
             bed.link.frozen = vec![(3 * S, 6 * S)];
             bed
         }),
+        generator("connecting_setting", &["connecting-limit"], |seed| {
+            // Any connection takes the 300 ms of the way.
+            let mut bed = held(seed, 30);
+            bed.link.latency_ns = 150 * MS;
+            bed
+        }),
         generator("both", &["generator-limited"], |seed| {
             // With both at once only the generator's limit is known.
             let mut bed = at_target(seed, 1000, 6, "", queue(1, true));
@@ -391,7 +465,8 @@ fn of_nobody() -> Vec<Situation> {
         nobody("nearly_full", |seed| {
             at_target(seed, 380, 20, "", queue(1, true))
         }),
-        nobody("ramp_of_slow_responses", |seed| {
+        // Who is due at the end has no answer yet.
+        nobody_but("ramp_of_slow_responses", &["sessions-cut-off"], |seed| {
             // By Little's law three seconds of a growing rate wait.
             let faults = Faults {
                 delay_ns: 3 * S,
