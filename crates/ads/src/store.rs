@@ -524,7 +524,7 @@ mod tests {
         let (sender, lost) = std::sync::mpsc::channel();
         let (writer, thread) = store
             .start(Arc::clone(&failing), move |count| {
-                sender.send(count).unwrap()
+                sender.send(count).unwrap();
             })
             .unwrap();
         assert_eq!(

@@ -97,7 +97,7 @@ async fn a_head_that_stops_is_closed() {
 #[tokio::test]
 async fn a_late_body_is_answered_and_half_a_frame_of_it_closed() {
     let head = [begin(b""), frame(HEADERS, END_HEADERS, POST)].concat();
-    let (seen, _) = played(&[head.clone()]).await;
+    let (seen, _) = played(std::slice::from_ref(&head)).await;
     assert!(seen.contains("the body did not come in time"), "{seen:?}");
     let half = frame(0, END_STREAM, b"a body")[..12].to_vec();
     let (_, served) = played(&[[head, half].concat()]).await;
