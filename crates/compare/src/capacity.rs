@@ -1,9 +1,9 @@
 //! What runs at growing load say together: the highest load that keeps the thresholds, the
 //! scalability law of the target, and what bent first.
 //!
-//! A *trial* is one run at one *load*; a *level* is all trials of one load. Which loads are tried is
-//! the controller's choice; everything here is a function of trials and their run directories, so that
-//! a search can be judged again years later. `docs/capacity.md` is the reference for people.
+//! A *trial* is one run at one *load*; a *level* is all trials of one load. [`search`] chooses
+//! the next load; everything here is a function of trials and their run directories, so that a search can be
+//! judged again years later. `docs/capacity.md` is the reference for people.
 
 mod bend;
 mod conclude;
@@ -12,6 +12,7 @@ mod crossing;
 mod down;
 mod findings;
 mod level;
+pub mod search;
 mod trial;
 
 use serde::{Deserialize, Serialize};

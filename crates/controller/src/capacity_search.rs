@@ -7,7 +7,6 @@
 //! resumes with the next one. An interrupted run does not count.
 
 mod backlog;
-mod search;
 mod state;
 mod sweep;
 
@@ -15,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use compare::capacity::search::{self, Next};
 use compare::capacity::{Conclusion, Ending, Outcome, Trial, conclude, judge_trial, while_up};
 use compare::sweep::{SweepConclusion, conclude_sweep};
 use judge::JudgeError;
@@ -30,7 +30,6 @@ use crate::run::tick::Tick;
 use crate::run::{ConductError, RunRequest, conduct};
 use crate::surroundings::Surroundings;
 use backlog::backlog_ns;
-use search::Next;
 pub use state::{Course, Search, SearchError};
 
 /// The runs of a search, in its directory.

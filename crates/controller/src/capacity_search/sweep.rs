@@ -4,11 +4,10 @@
 //! meets all values alike. A run that could not be trusted is repeated once. After a run that got nothing, the value
 //! that was last answered is tried again, which shows whether the target is down.
 
+use compare::capacity::search::Next;
 use compare::capacity::{Ending, Outcome, Trial};
 use compare::sweep::{Sweep, answered, got_nothing};
 use stats::rng::{Purpose, Rng};
-
-use super::search::Next;
 
 /// Runs of a value in each block, the repetition of an untrusted one included.
 const TRIES: usize = 2;

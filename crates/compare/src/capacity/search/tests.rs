@@ -1,4 +1,4 @@
-use compare::capacity::{Outcome, TrialFigures};
+use crate::capacity::TrialFigures;
 
 use super::*;
 

@@ -12,9 +12,7 @@
 //! after a run in which nothing succeeded: one at a load that held, which shows whether the target is down
 //! ```
 
-use compare::capacity::{
-    Bounds, Ending, Level, Outcome, Trial, Verdict, is_silent, is_unclear, while_up,
-};
+use super::{Bounds, Ending, Level, Outcome, Trial, Verdict, is_silent, is_unclear, while_up};
 
 /// How far below its first load a search goes down.
 const DOWN_MAX: f64 = 1024.0;
@@ -26,13 +24,15 @@ const UNTRUSTED_MAX: usize = 2;
 
 /// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Next {
+pub enum Next {
+    /// A run at this load.
     Try(f64),
+    /// No run more.
     End(Ending),
 }
 
 /// Decides from the trials so far.
-pub(super) fn next(bounds: &Bounds, trials: &[Trial]) -> Next {
+pub fn next(bounds: &Bounds, trials: &[Trial]) -> Next {
     if while_up(trials).len() < trials.len() {
         return Next::End(Ending::Down);
     }

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use compare::capacity::crossing;
+use crate::capacity::crossing;
 use stats::rng::{Purpose, Rng};
 
 use super::*;
