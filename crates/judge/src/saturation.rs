@@ -12,7 +12,6 @@ use crate::health::{Cause, FELL_BEHIND, LAG};
 use crate::limits::{
     SLOW_CONNECTS_S_MIN, SLOW_CONNECTS_TIMES, SLOW_STEP_SHARE_MIN, SLOW_STEP_TIMES_OTHERS,
 };
-use crate::names;
 use crate::silence::{self, Silence};
 use backlog::{Backlog, Stream, Times};
 
@@ -149,7 +148,7 @@ pub(crate) fn verdict(figures: &Figures, findings: &[Finding], verdict: Verdict)
 
 /// What the target did not keep up with: one step where one stands out, else all requests.
 fn saturation(figures: &Figures) -> Option<Saturation> {
-    let all: Vec<usize> = figures.requests().collect();
+    let all: Vec<usize> = requests(figures).collect();
     let mut stream = stream(figures, &all);
     let held = figures.series.iter().any(|row| row.users_held > 0);
     if held && waits_for_connects(figures) {
@@ -199,13 +198,20 @@ fn slow_step(figures: &Figures, whole: &[Window]) -> Option<(Saturation, bool)> 
 fn steps(figures: &Figures) -> Vec<(String, Vec<usize>)> {
     let over_regions = figures.over_regions();
     if over_regions.is_empty() {
-        let own = figures.requests();
         let name = |m: usize| figures.info.measures[m].name.clone();
-        return own.map(|m| (name(m), vec![m])).collect();
+        return requests(figures).map(|m| (name(m), vec![m])).collect();
     }
+    let all: Vec<usize> = requests(figures).collect();
     let over_regions = over_regions.into_iter();
-    let requests = over_regions.filter(|over| names::is_request(&over.kind));
+    let requests = over_regions.filter(|over| over.measures.iter().any(|m| all.contains(m)));
     requests.map(|over| (over.name, over.measures)).collect()
+}
+
+/// The requests that a target is to answer at once: polls, and whatever else waits for it to send something by itself,
+/// may take as long as they do.
+fn requests(figures: &Figures) -> impl Iterator<Item = usize> {
+    let requests = figures.requests();
+    requests.filter(|&measure| !figures.info.measures[measure].waits)
 }
 
 fn stream(figures: &Figures, measures: &[usize]) -> Stream {

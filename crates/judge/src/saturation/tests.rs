@@ -143,6 +143,14 @@ fn the_step_that_is_too_slow_is_named() {
     assert_eq!(text(&[well, well]), None);
 }
 
+#[test]
+fn polls_may_wait_for_as_long_as_they_do() {
+    let mut figures = steps(&[("poll", 100.0, 50.0), ("GET /a", 100.0, 100.0)]);
+    assert!(saturation(&figures).is_some());
+    figures.info.measures[REQUEST].waits = true;
+    assert_eq!(saturation(&figures), None);
+}
+
 /// The sample with a target that answers half of what is due.
 fn overloaded() -> Figures {
     let mut figures = sample::figures();

@@ -6,7 +6,7 @@ use record::schema::{
     ThresholdResult, Verdict,
 };
 
-use crate::figures::{Figures, Flow};
+use crate::figures::{Figures, Flow, Window};
 use crate::names::RunNames;
 use crate::sample::{self, MS, fail, succeed};
 
@@ -237,8 +237,15 @@ fn a_run_that_failed_names_what_failed() {
         vec![second; 30]
     };
     let mut overloaded = sample::figures();
-    overloaded.flow = flow(50);
-    overloaded.flow.resize(60, overloaded.flow[0]);
+    let half = Window {
+        due: 100.0,
+        served: 100.0,
+        ended: 50.0,
+        answered: 50.0,
+        answered_s: 5.0,
+        ..Window::default()
+    };
+    overloaded.windows = vec![Vec::new(), vec![half; 60]];
     let behind = (Verdict::Failed, "target-saturated".to_owned());
     assert_eq!(judged(&overloaded, holds), behind);
     let mut stopped = sample::figures();
