@@ -231,25 +231,9 @@ impl Job<'_> {
         let (stream, client_inbox) = client;
         let mut kept = pool.take(address);
         loop {
-            let left = self
-                .deadline
-                .map(|until| until.duration_since(Instant::now()));
-            let within = left.map_or(options.timeouts.connect, |left| {
-                left.min(options.timeouts.connect)
-            });
-            let connected = match kept.take() {
-                Some(upstream) => Ok(upstream),
-                None => pool.connect(address, within).await,
-            };
-            let mut upstream = match connected {
-                Ok(upstream) => upstream,
-                Err(_) if self.is_over() => return Err(Failure::Deadline),
-                // It says nothing of the backend, which must not be ejected for it.
-                Err(error) if is_local(&error) => return Err(Failure::Local),
-                Err(_) => {
-                    flight.ended(Sign::Bad, router.now_ns());
-                    return Err(Failure::Connect);
-                }
+            let mut upstream = match kept.take() {
+                Some(upstream) => upstream,
+                None => self.connect(flight).await?,
             };
             let mut inbox = pool.buffer();
             let exchanged = exchange(
@@ -258,12 +242,7 @@ impl Job<'_> {
                 (&mut upstream, &mut inbox),
                 progress,
             );
-            let result = match self.deadline {
-                Some(until) => timeout_at(until, exchanged)
-                    .await
-                    .unwrap_or(Err(Failure::Deadline)),
-                None => exchanged.await,
-            };
+            let result = self.in_time(exchanged).await;
             if result == Err(Failure::Stale) && self.is_repeatable() {
                 // The backend closed the idle connection as the request came (RFC 9112, section 9.3.1): it gets the
                 // request on a new one.
@@ -287,9 +266,34 @@ impl Job<'_> {
         }
     }
 
-    /// Whether the request has taken longer than it may.
-    fn is_over(&self) -> bool {
-        self.deadline.is_some_and(|until| until <= Instant::now())
+    /// A new connection to the backend.
+    async fn connect(&self, flight: &mut Flight) -> Result<Upstream, Failure> {
+        let router = &self.local.router;
+        let address = flight.backend().address;
+        let within = router.options.timeouts.connect;
+        let connecting = self.local.pool.connect(address, within);
+        let connected = self.in_time(async { Ok(connecting.await) }).await?;
+        connected.map_err(|error| {
+            // It says nothing of the backend, which must not be ejected for it.
+            if is_local(&error) {
+                return Failure::Local;
+            }
+            flight.ended(Sign::Bad, router.now_ns());
+            Failure::Connect
+        })
+    }
+
+    /// What this results in before the request has taken longer than it may.
+    async fn in_time<T>(
+        &self,
+        what: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        match self.deadline {
+            Some(until) => timeout_at(until, what)
+                .await
+                .unwrap_or(Err(Failure::Deadline)),
+            None => what.await,
+        }
     }
 
     async fn tunnel(

@@ -138,18 +138,7 @@ pub fn read_request(
     if upgrade && framing != Framing::None {
         return Err(bad("a request for an upgrade must not have a body"));
     }
-    let expects_continue = is_1_1
-        && framing != Framing::None
-        && single(headers, "expect")
-            .ok()
-            .flatten()
-            .is_some_and(|what| what.eq_ignore_ascii_case(b"100-continue"));
-    let mut line = format!("{method} {target} HTTP/1.1\r\n");
-    if host.is_none() {
-        // Backends are sent HTTP/1.1, which must have the field, with an empty value if there is no authority (RFC 9112,
-        // section 3.2).
-        line += &format!("Host: {authority}\r\n");
-    }
+    let line = request_line(method, authority, target, host.is_some());
     let forwarded = rewritten(
         line,
         headers,
@@ -164,7 +153,7 @@ pub fn read_request(
         framing,
         keep_alive: !connection.close && (is_1_1 || connection.keep_alive),
         upgrade,
-        expects_continue,
+        expects_continue: is_1_1 && framing != Framing::None && expects_continue(headers),
         referer: fields::text(headers, "referer"),
         agent: fields::text(headers, "user-agent"),
         key: wanted
@@ -177,6 +166,21 @@ pub fn read_request(
             target: target.to_owned(),
         },
     }))
+}
+
+/// The first lines of the head for a backend. It is sent HTTP/1.1, which must have `Host`, with an empty value if there is no
+/// authority (RFC 9112, section 3.2).
+fn request_line(method: &str, authority: &str, target: &str, has_host: bool) -> String {
+    match has_host {
+        true => format!("{method} {target} HTTP/1.1\r\n"),
+        false => format!("{method} {target} HTTP/1.1\r\nHost: {authority}\r\n"),
+    }
+}
+
+/// Whether the client may wait for 100.
+fn expects_continue(headers: &[Header<'_>]) -> bool {
+    let expected = single(headers, "expect").ok().flatten();
+    expected.is_some_and(|what| what.eq_ignore_ascii_case(b"100-continue"))
 }
 
 /// Method, target, minor version and fields of a complete head.
