@@ -11,7 +11,6 @@
 
 mod accounts;
 mod addresses;
-pub mod analyze;
 mod channels;
 pub mod clients;
 mod clocks;

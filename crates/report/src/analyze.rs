@@ -1,6 +1,6 @@
 //! The analysis of a run as text: findings, figures after the warm-up, trends, outages.
 
-use judge::analyze::{Analysis, Drift, MeasureParts, Outage};
+use analyze::{Analysis, Drift, MeasureParts, Outage};
 
 use crate::live::chart::sparkline;
 use crate::style::{Line, Style, Tone};
@@ -80,7 +80,7 @@ fn cells(measure: &MeasureParts) -> Vec<(Option<Tone>, String)> {
         true => units::duration(ns),
         false => "–".to_owned(),
     };
-    let bound = |of: fn(&judge::analyze::Known) -> f64| match &measure.response {
+    let bound = |of: fn(&analyze::Known) -> f64| match &measure.response {
         Some(known) => units::duration(of(known).max(0.0)),
         None => "–".to_owned(),
     };
@@ -113,7 +113,7 @@ fn windows(analysis: &Analysis, style: Style) -> Vec<String> {
     let title = format!("windows of {}", units::span(analysis.window_ns));
     let mut table = Table::new(&[&title, "", "min", "mean", "max", "variation"]);
     let mut row = |name: &str, values: &[f64], show: fn(f64) -> String, even: &_| {
-        let Some(even): &Option<judge::analyze::Evenness> = even else {
+        let Some(even): &Option<analyze::Evenness> = even else {
             return;
         };
         table.row(vec![

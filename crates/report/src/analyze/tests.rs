@@ -1,8 +1,8 @@
-use expect_test::expect;
-use judge::analyze::{
+use analyze::{
     Availability, Drift, Evenness, Interval, Known, Laws, MeasureParts, Part, Settled,
     ThroughputParts, WarmUp,
 };
+use expect_test::expect;
 use record::schema::{Finding, Severity};
 
 use super::*;

@@ -25,7 +25,7 @@ const FLOORS: &[&[&str]] = &[
         "probe",
         "sequences",
     ],
-    &["compare", "engine", "expression", "lab"],
+    &["analyze", "compare", "engine", "expression", "lab"],
     &["scenario"],
     &["controller", "convert", "export", "live", "model"],
     &["fleet", "report"],

@@ -16,6 +16,7 @@ const PURE: &[&str] = &[
     "scenario",
     "judge",
     "compare",
+    "analyze",
     "channels",
     "identity",
     "sequences",

@@ -7,7 +7,7 @@ use super::drift::Drift;
 use super::laws::{LawTest, Laws, Little, ResponseLaw, Utilisation};
 use super::windows::{Evenness, Known};
 use super::{Analysis, CONFIDENCE};
-use crate::finding::{Draft, finding};
+use judge::{Draft, finding};
 
 /// Seconds that are more alike than this are reported: about half of them would know as much.
 const CORRELATION_MIN: f64 = 0.33;

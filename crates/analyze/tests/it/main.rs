@@ -1,12 +1,16 @@
 //! Analysing runs that were made by hand, so that what is in them is known.
+#![expect(clippy::unwrap_used, reason = "the helpers of tests fail their test")]
+
+#[path = "../../../../tests/made.rs"]
+mod made;
 
 use std::path::Path;
 
-use judge::analyze::{Analysis, AnalyzeError, Question, analyze};
+use analyze::{Analysis, AnalyzeError, Question, analyze};
 use record::schema::Severity;
 use record::{Measurement, Outcome};
 
-use crate::made::{MS, Made, SECOND, operation};
+use made::{MS, Made, SECOND, operation};
 
 impl Made {
     fn analysed(&self) -> Analysis {

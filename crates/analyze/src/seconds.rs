@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::names::is_request;
+use judge::is_request;
 use record::schema::{RunInfo, SeriesRow};
 use record::{Measurement, Outcome, RecordError, Run};
 
