@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whose_look_fails_wakes_the_next() {
+    async fn a_pop_whose_look_fails_wakes_the_next() {
         let waiters = Waiters::default();
         let (first, second) = (waiters.join(1, None), waiters.join(1, None));
         waiters.wake(1, None);

@@ -8,9 +8,11 @@ use std::time::Duration;
 use balancer::fleet::Locality;
 use balancer::policy::Kind;
 use balancer::{LearnOptions, Source};
+use futures_util::StreamExt as _;
 use stats::dist::Dist;
 use targets::echo::{self, EchoOptions};
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 use tokio_tungstenite::client_async;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
@@ -259,11 +261,25 @@ async fn websockets_find_their_backend_after_its_restart() {
     for _ in 0..USERS {
         let (socket, response) = connect(None).await;
         let set = response.headers()["set-cookie"].to_str().unwrap();
-        users.push((socket, pair(set).to_owned()));
+        users.push((Some(socket), pair(set).to_owned()));
     }
-    // Half of them lose their connection.
+    // Half of them lose their connection, and close it.
     stop.send(()).unwrap();
     soon(served).await.unwrap().unwrap();
+    soon(async {
+        let mut lost = 0;
+        while lost < USERS / 2 {
+            for (socket, _) in &mut users {
+                let Some(open) = socket else { continue };
+                let ended = timeout(Duration::from_millis(20), open.next()).await;
+                if ended.is_ok() {
+                    *socket = None;
+                    lost += 1;
+                }
+            }
+        }
+    })
+    .await;
     balancer.until_metric("in_flight", USERS as f64 / 2.0).await;
     let (back, _stop, _served) = serve(first).await;
     assert_eq!(back, first);

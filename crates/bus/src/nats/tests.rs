@@ -23,7 +23,7 @@ fn open(server: &Server) -> NatsBus {
 }
 
 #[tokio::test]
-async fn whoever_was_away_gets_the_last_of_each_kind_and_reports_the_rest() {
+async fn a_subscriber_that_was_away_gets_the_last_of_each_kind_and_reports_the_rest() {
     let Some(server) = Server::start("nats") else {
         return;
     };

@@ -274,7 +274,7 @@ fn the_new_scenario_of_socketio_runs_as_it_is() {
         "--set",
         &target,
         "--set",
-        "sessions.member.steps.2.steps.0.think=10ms",
+        "sessions.member.2.steps.0.think=10ms",
     ];
     let ended = attempt(&Space::new(), &printed.out, &args).with(0);
     let events = events(&ended);

@@ -42,7 +42,7 @@ const POINTS: [(Whom, &str, usize, Outcome); 9] = [
 ];
 
 #[test]
-fn whoever_is_killed_at_whichever_message_the_run_is_whole_or_its_loss_is_said() {
+fn a_kill_at_any_message_leaves_a_complete_run_or_a_reported_loss() {
     if !has_nats() {
         return;
     }
