@@ -269,7 +269,7 @@ def slow_names(bed):
 
 @situation("nobody", light=True)
 def slow_names_again(bed):
-    """The name is good for a second, and is resolved again all the time. The run goes on with the known address."""
+    """The name is good for a second, and is resolved again all the time. The run uses the known address."""
     with name_server(1) as inside:
         return named(bed, inside, 10)
 

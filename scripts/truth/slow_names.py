@@ -1,4 +1,4 @@
-"""A name server on 127.0.0.1:53 that answers after three seconds: every name is 127.0.0.1, for so many seconds.
+"""A name server on 127.0.0.1:53 that answers after three seconds: every name is 127.0.0.1, for as many seconds.
 
     slow_names.py [TTL]
 """

@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn who_fails_now_and_then_is_ejected_for_longer_each_time() {
+    fn a_backend_that_fails_now_and_then_is_ejected_for_longer_each_time() {
         let (mut fleet, mut health) = four(HealthOptions {
             eject_share: 0.25,
             ..HealthOptions::default()

@@ -169,8 +169,8 @@ impl Cell {
     /// Operations that succeeded. The log and the tally of a killed run may be a few seconds
     /// apart; the one that knows more is right.
     pub fn succeeded(&self) -> u64 {
-        let told = self.outcomes.get(Outcome::Ok.name()).copied().unwrap_or(0);
-        told.max(self.response.count())
+        let known = self.outcomes.get(Outcome::Ok.name()).copied().unwrap_or(0);
+        known.max(self.response.count())
     }
 
     /// Failed operations with their kinds.

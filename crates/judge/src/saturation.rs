@@ -154,7 +154,7 @@ fn saturation(figures: &Figures) -> Option<Saturation> {
     if held && waits_for_connects(figures) {
         add_unstarted(figures, &mut stream);
     }
-    let backlog = backlog::of(&stream, || times(figures, &all));
+    let backlog = backlog::find(&stream, || times(figures, &all));
     let whole = backlog.map(|backlog| Saturation {
         step: None,
         backlog,
@@ -180,7 +180,7 @@ fn slow_step(figures: &Figures, whole: &[Window]) -> Option<(Saturation, bool)> 
     let due = |windows: &[Window]| backlog::sum(windows, |w| w.due);
     let slow = steps.iter().filter_map(|(name, measures)| {
         let stream = stream(figures, measures);
-        let backlog = backlog::of(&stream, || times(figures, measures))?;
+        let backlog = backlog::find(&stream, || times(figures, measures))?;
         (!backlog.is_short).then_some((name, backlog, stream.windows))
     });
     let (name, backlog, windows) =

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn who_fails_much_more_than_the_others_is_found() {
+    fn a_backend_that_fails_much_more_than_the_others_is_found() {
         // Mean 0.06, standard deviation 0.12: above 0.288.
         assert_eq!(outliers(&counts(&[0, 0, 60, 0, 0], 200), 1.0), [2]);
         // One alone is beyond 1.9 deviations, but by 0.8 percentage points.
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn who_fails_its_share_is_found_whatever_the_others_do() {
+    fn a_backend_that_fails_its_share_is_found_whatever_the_others_do() {
         assert_eq!(outliers(&counts(&[25, 40, 24], 50), 0.5), [1, 0]);
         assert!(outliers(&counts(&[40], 49), 0.5).is_empty());
         assert!(outliers(&counts(&[0], 0), 0.5).is_empty());

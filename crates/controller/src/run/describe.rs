@@ -213,7 +213,7 @@ mod tests {
 sessions:
   s:
     - ws: /chat
-    - expect: { when: { /n: 1 }, as: heard }
+    - expect: { when: { /n: 1 }, as: reply_of_n }
     - send: a
       reply: { when: { /n: 2 }, as: answered }
     - get: /
@@ -226,6 +226,6 @@ arrivals: [ { hold: 1s } ]
             .filter(|measure| measure.waits)
             .map(|measure| measure.name.as_str())
             .collect();
-        assert_eq!(waiting, ["heard"]);
+        assert_eq!(waiting, ["reply_of_n"]);
     }
 }

@@ -36,7 +36,7 @@ fn connect_cells(figures: &Figures) -> impl Iterator<Item = Cell> {
     connects.map(|measure| figures.cell(None, measure))
 }
 
-/// The run's connection attempts that took so long that their SYNs may have been repeated.
+/// The run's connection attempts long enough for a repeated SYN.
 #[derive(Debug, Clone, Copy, Default)]
 struct Repeated {
     answered: u64,
@@ -45,7 +45,7 @@ struct Repeated {
 
 impl Repeated {
     /// `None` if the record has no times of connection attempts.
-    fn of(figures: &Figures) -> Option<Repeated> {
+    fn count(figures: &Figures) -> Option<Repeated> {
         let late = |times: &LogHistogram| times.count() - times.count_at_most(SYN_REPEATED_NS);
         let mut found = None;
         for cell in connect_cells(figures) {
@@ -89,7 +89,7 @@ impl Repeated {
 fn connects(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
     let host = health.host_syn_retransmits;
     let drops = health.host_listen_drops;
-    let own = Repeated::of(figures);
+    let own = Repeated::count(figures);
     let again = own.map_or(host, |own| host.min(own.answered + own.unanswered));
     let ended = connect_cells(figures).map(|cell| cell.ended()).sum();
     // Where nothing of the run's was repeated, the queues were full for others.

@@ -31,9 +31,9 @@ pub(super) struct Stream {
 /// What is known of single requests.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Times {
-    /// The fastest answer took so long, in seconds.
+    /// What the fastest answer took, in seconds.
     pub(super) fastest_s: f64,
-    /// Half of those never answered were waited for at least so long.
+    /// Half of those never answered were waited for at least as long as this.
     pub(super) waited_s: f64,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Backlog {
 }
 
 /// The backlog of a stream, if it has one that grows. `times` is called where it matters.
-pub(super) fn of(stream: &Stream, times: impl FnOnce() -> Times) -> Option<Backlog> {
+pub(super) fn find(stream: &Stream, times: impl FnOnce() -> Times) -> Option<Backlog> {
     let windows = &stream.windows;
     let behind: Vec<f64> = windows
         .iter()

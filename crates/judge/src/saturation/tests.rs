@@ -100,7 +100,7 @@ fn a_target_that_is_slow_to_accept_from_the_first_second_is_not_the_generators_l
     assert!(!codes(&starved.findings).contains(&CODE));
 }
 
-/// Steps with so many requests due and answered in each second.
+/// Steps with these numbers of requests due and answered in each second.
 fn steps(rates: &[(&str, f64, f64)]) -> Figures {
     let mut sample = sample::figures();
     sample.info.measures.truncate(1);

@@ -111,6 +111,27 @@ fn batches_through_a_balancer() {
 }
 
 #[test]
+fn a_steady_rate_through_a_balancer_with_workers_of_each_file() {
+    let sets = ["rate=50/s", "begin=1s", "window=1s"];
+    for workers in ["equal", "speeds"] {
+        let workers = format!("target.balancer.workers={workers}.workers");
+        let space = Space::new();
+        let mut command = space.run(&[]);
+        command.arg(root().join("examples/balancer/steady.yaml"));
+        for set in sets.iter().copied().chain([workers.as_str()]) {
+            command.args(["--set", set]);
+        }
+        Ended::of(&mut command).with(0);
+        let measures = space.summary().measures;
+        let work = measures.iter().find(|measure| measure.name == "work");
+        assert!(
+            work.is_some_and(|work| work.count > 50 && work.errors == 0),
+            "{measures:?}"
+        );
+    }
+}
+
+#[test]
 fn market_probes() {
     let sets = ["arrivals.0.constant=40/s", "arrivals.0.for=2s", "hold=1s"];
     let space = passes("market-probes.yaml", &[&sets, &HURRY[..]].concat(), 80);

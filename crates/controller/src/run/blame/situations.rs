@@ -314,7 +314,7 @@ fn slow_step(seed: u64, timeout: &str) -> Bed {
     Bed { faults, ..bed }
 }
 
-/// 200 users a second of whom so many may be connecting at the same time.
+/// 200 users a second, of whom no more than this may be connecting at the same time.
 fn held(seed: u64, connecting_max: u32) -> Bed {
     let mut bed = at_target(seed, 200, 8, "", queue(1, true));
     let other = format!("connecting_max: {connecting_max}");

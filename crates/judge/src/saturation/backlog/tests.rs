@@ -14,7 +14,7 @@ struct Queue {
     /// Who waits longer leaves. What it wanted is done nevertheless, for nobody, unless the queue notices.
     limit_s: f64,
     notices: bool,
-    /// Of a hundred requests so many are never answered.
+    /// Of a hundred requests, how many are never answered.
     leak: u64,
     /// How long the run lets requests wait after its load.
     drain_s: f64,
@@ -35,7 +35,7 @@ const STEPS: usize = 100;
 const PER_S: f64 = STEPS as f64;
 
 impl Queue {
-    /// The backlog found of a run with so many requests due in each second.
+    /// The backlog found of a run with this number of requests due in each second.
     fn found(self, seconds: usize, due: impl Fn(usize) -> f64) -> Option<Backlog> {
         let mut stream = Stream {
             windows: vec![Window::default(); seconds],
@@ -99,7 +99,7 @@ impl Queue {
             fastest_s: of(times, 0.0),
             waited_s: of(waits, 0.5),
         };
-        super::of(&stream, || times)
+        find(&stream, || times)
     }
 }
 
@@ -253,7 +253,7 @@ fn a_server_that_freezes_falls_behind() {
         fastest_s: 0.001,
         waited_s: 10.0,
     };
-    let found = of(&until(30, 50, false), || times).unwrap();
+    let found = find(&until(30, 50, false), || times).unwrap();
     assert!((30..36).contains(&found.since_s), "{found:?}");
     assert_eq!((found.waiting, found.answered_per_s), (2000, 0.0));
     assert_eq!(found.too_late_s, None);
@@ -265,7 +265,7 @@ fn a_server_that_refuses_all_does_not_fall_behind() {
         fastest_s: 0.001,
         waited_s: 0.0001,
     };
-    assert_eq!(of(&until(30, 50, true), || times), None);
+    assert_eq!(find(&until(30, 50, true), || times), None);
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn a_stall_that_is_made_up_for_is_no_saturation() {
     }
     stream.windows[33].ended += 300.0;
     stream.windows[33].answered += 300.0;
-    assert_eq!(of(&stream, Times::default), None);
+    assert_eq!(find(&stream, Times::default), None);
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn windows_may_be_longer_than_a_second() {
     for window in &mut stream.windows[40..] {
         (window.answered, window.ended) = (50.0, 50.0);
     }
-    let found = of(&stream, Times::default).unwrap();
+    let found = find(&stream, Times::default).unwrap();
     assert!((400..450).contains(&found.since_s), "{found:?}");
     assert_eq!((found.due_per_s, found.answered_per_s), (10.0, 5.0));
 }
