@@ -291,7 +291,8 @@ mod tests {
             ("gzip, zstd", zstd(&gzip(&text))),
         ] {
             assert_eq!(decode_start(codings, &body, MAX), Ok((text.clone(), true)));
-            let (start, is_all) = decode_start(codings, &body[..body.len() - 3], MAX).unwrap();
+            let begun = &body[..body.len() * 3 / 4];
+            let (start, is_all) = decode_start(codings, begun, MAX).unwrap();
             assert!(!is_all && text.starts_with(&start), "{codings}");
             assert!(!start.is_empty() && start.len() < text.len(), "{codings}");
             let (start, is_all) = decode_start(codings, &body, 1_000).unwrap();

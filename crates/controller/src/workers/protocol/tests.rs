@@ -190,11 +190,12 @@ fn messages_keep_their_form() {
             // each of 42 outcomes.
             "01010601000001042a03",
             "0000000000000000000000000000000000000000000000000000000000000000000000000000000000",
-            // Sum, least, greatest, and the bucket 1000 with its count; the same; nothing; the same; nothing.
+            // Sum, least, greatest, and the bucket 1000 with its count; the same; nothing; the same; twice nothing.
             "b817e807e80701e80703",
             "b817e807e80701e80703",
             "00000000",
             "b817e807e80701e80703",
+            "00000000",
             "00000000",
             // The lag, an example.
             "b817e807e80701e80703",
