@@ -73,6 +73,7 @@ describe('the report of a run', () => {
       'Verdict',
       'Users',
       'Offered',
+      'Begun',
       'Completed',
       'Errors',
       'p50',

@@ -1,5 +1,4 @@
-//! What happened within a run: where it settles, what drifts, how even it is, when the target was
-//! down, and whether the record agrees with the laws that hold for every queue.
+//! What happened within a run: where it settles, what drifts, when the target was down, which laws hold.
 //!
 //! ```text
 //! run directory ─seconds→ Seconds ─┬─steady──→ warm-up to cut
