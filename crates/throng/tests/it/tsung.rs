@@ -212,7 +212,7 @@ fn websockets_that_are_all_refused_fail_the_run() {
   </sessions>
 </tsung>
 "#;
-    let file = PathBuf::from(space.file("refused.xml", text));
+    let file = space.file("refused.xml", text);
     ran(&space, &file, &target, &[]).with(1);
     let summary = space.summary();
     assert_eq!(summary.verdict, record::schema::Verdict::Failed);

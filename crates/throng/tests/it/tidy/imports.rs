@@ -165,7 +165,7 @@ fn imported(files: &[(Module, TokenStream)], modules: &BTreeSet<Module>) -> Impo
             else {
                 continue;
             };
-            if elsewhere != [&module[..], &[name.clone()]].concat() {
+            if elsewhere != [&module[..], std::slice::from_ref(name)].concat() {
                 imported.insert((module.clone(), name.clone()), elsewhere);
             }
         }
