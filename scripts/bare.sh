@@ -10,8 +10,8 @@ library=$(rustc --print target-libdir --target "$TARGET")
 if ! ls "$library"/libcore-*.rlib >/dev/null 2>&1; then
     if ! command -v rustup >/dev/null || ! rustup target add "$TARGET"; then
         echo "proto not built for $TARGET: its core library cannot be downloaded" >&2
-        # In CI the proof must not be missing.
-        [ -z "${CI:-}" ] || exit 1
+        # In the workflow the proof must not be missing.
+        [ "${PROOFS:-}" != all ] || exit 1
         exit 0
     fi
 fi
