@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use balancer::fleet::Locality;
+use balancer::policy::Kind;
 use balancer::{
     BackendsError, BalancerError, BalancerOptions, Event, HealthOptions, LearnOptions, LogFormat,
     Source, Timeouts,
@@ -62,7 +63,8 @@ fn options(args: &BalancerArgs) -> Result<BalancerOptions, Failure> {
     };
     let mut options = BalancerOptions::new(source);
     options.server = server_options(options.server, &args.listen, args.threads);
-    options.policy = args.policy;
+    // The command line takes no other names than those of policies.
+    options.policy = Kind::from_name(&args.policy).unwrap_or(options.policy);
     options.learn = (args.weights == WeightsArg::Learned).then(LearnOptions::default);
     options.locality = args.region.clone().map(|region| Locality {
         region,
