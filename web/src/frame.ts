@@ -43,6 +43,34 @@ export function eachBound<T>(
   return { ...each(all, name, unit, cell), bounds: all.map((one) => isBound(one) ?? false) };
 }
 
+/** Two percentiles of response times, each perhaps only a lower bound. */
+interface Percentiles {
+  readonly p50_ns: number | null;
+  readonly p50_is_bound?: boolean;
+  readonly p99_ns: number | null;
+  readonly p99_is_bound?: boolean;
+}
+
+/** A column for each of the two percentiles. */
+export function percentiles(all: readonly Percentiles[]): readonly Column[] {
+  return [
+    eachBound(
+      all,
+      'p50',
+      'ns',
+      (one) => one.p50_ns,
+      (one) => one.p50_is_bound,
+    ),
+    eachBound(
+      all,
+      'p99',
+      'ns',
+      (one) => one.p99_ns,
+      (one) => one.p99_is_bound,
+    ),
+  ];
+}
+
 export function rows(frame: Frame): number {
   return Math.max(0, ...frame.map((one) => one.values.length));
 }

@@ -6,7 +6,7 @@ import { el } from '../dom';
 import { figure } from '../figure';
 import { findings } from '../findings';
 import { counted, duration, share, significant } from '../format';
-import { column, each, eachBound } from '../frame';
+import { column, each, eachBound, percentiles } from '../frame';
 import { page, terms } from '../shell';
 import { table } from '../table';
 import { type Tile, tiles } from '../tiles';
@@ -141,20 +141,7 @@ function latency(doc: CapacityDocument): HTMLElement {
       each(all, 'load', '', (level) => load(doc, level.load)),
       each(all, 'throughput', '1/s', (level) => level.per_s),
       each(all, 'in flight', '', (level) => level.in_flight),
-      eachBound(
-        all,
-        'p50',
-        'ns',
-        (level) => level.p50_ns,
-        (level) => level.p50_is_bound,
-      ),
-      eachBound(
-        all,
-        'p99',
-        'ns',
-        (level) => level.p99_ns,
-        (level) => level.p99_is_bound,
-      ),
+      ...percentiles(all),
     ],
     option: (theme, hidden) =>
       lines(
@@ -312,20 +299,7 @@ function levels(doc: CapacityDocument): HTMLElement {
       column('held', '', all.map(held)),
       each(all, 'completed', '1/s', (level) => level.per_s),
       each(all, 'in flight', '', (level) => level.in_flight),
-      eachBound(
-        all,
-        'p50',
-        'ns',
-        (level) => level.p50_ns,
-        (level) => level.p50_is_bound,
-      ),
-      eachBound(
-        all,
-        'p99',
-        'ns',
-        (level) => level.p99_ns,
-        (level) => level.p99_is_bound,
-      ),
+      ...percentiles(all),
       each(all, 'errors', 'share', (level) => level.error_share),
     ],
     rowClass: (row) => (all[row]?.held === false ? 'bad' : ''),

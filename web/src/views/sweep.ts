@@ -6,7 +6,7 @@ import { el } from '../dom';
 import { figure } from '../figure';
 import { findings } from '../findings';
 import { counted, share, significant } from '../format';
-import { column, each, eachBound } from '../frame';
+import { column, each, eachBound, percentiles } from '../frame';
 import { page } from '../shell';
 import { table } from '../table';
 import { type Tile, tiles } from '../tiles';
@@ -148,20 +148,7 @@ function latency(doc: SweepDocument): HTMLElement {
     legend: drawn.map(({ name, style = 0 }) => ({ name, style })),
     frame: () => [
       each(doc.values, 'value', '', (one) => value(doc, one.value)),
-      eachBound(
-        doc.values,
-        'p50',
-        'ns',
-        (one) => one.p50_ns,
-        (one) => one.p50_is_bound,
-      ),
-      eachBound(
-        doc.values,
-        'p99',
-        'ns',
-        (one) => one.p99_ns,
-        (one) => one.p99_is_bound,
-      ),
+      ...percentiles(doc.values),
     ],
     option: (theme, hidden) =>
       lines(
@@ -200,20 +187,7 @@ function values(doc: SweepDocument): HTMLElement {
       each(all, 'low', '1/s', (one) => one.bounds?.[0] ?? null),
       each(all, 'high', '1/s', (one) => one.bounds?.[1] ?? null),
       each(all, 'in flight', '', (one) => one.in_flight),
-      eachBound(
-        all,
-        'p50',
-        'ns',
-        (one) => one.p50_ns,
-        (one) => one.p50_is_bound,
-      ),
-      eachBound(
-        all,
-        'p99',
-        'ns',
-        (one) => one.p99_ns,
-        (one) => one.p99_is_bound,
-      ),
+      ...percentiles(all),
       each(all, 'errors', 'share', (one) => one.error_share),
     ],
     rowClass: (row) => (all[row]?.held === false ? 'bad' : ''),
