@@ -75,8 +75,11 @@ proptest! {
     ) {
         let at = at.index(wire.len());
         wire[at] = byte;
+        // Folded lines, which user agents read as one (RFC 9112 §5.2), it refuses.
+        let is_folded = wire.windows(2).any(|pair| matches!(pair, b"\n " | b"\n\t"));
         if let Some(reading) = ours(&wire)
             && matches!(wire[7], b'0' | b'1')
+            && !is_folded
         {
             prop_assert_eq!(Some(reading), theirs(&wire));
         }
