@@ -10,7 +10,7 @@ mod http2;
 mod rewind;
 
 use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
@@ -90,15 +90,28 @@ async fn serve_within(
     });
     let mut builder = http1::Builder::new();
     let builder = builder.max_buf_size(BUFFER_BYTES_MAX);
-    let mut connection = pin!(builder.serve_connection(io, service));
-    let mut stopping = pin!(stopped(&mut stop));
+    let connection = builder.serve_connection(io, service);
+    let shut_down = |connection: Pin<&mut _>| http1::Connection::graceful_shutdown(connection);
+    serve_out(connection, shut_down, &mut stop, &progress).await
+}
+
+/// Serves a connection until it ends or one of its deadlines has passed. If the system stops, it ends after the answers
+/// that it owes.
+async fn serve_out<C: Future>(
+    connection: C,
+    shut_down: impl Fn(Pin<&mut C>),
+    stop: &mut watch::Receiver<bool>,
+    progress: &Progress,
+) -> Served {
+    let mut connection = pin!(connection);
+    let mut stopping = pin!(stopped(stop));
     let mut is_stopping = false;
     poll_fn(|cx| {
         if !is_stopping && stopping.as_mut().poll(cx).is_ready() {
             is_stopping = true;
-            connection.as_mut().graceful_shutdown();
+            shut_down(connection.as_mut());
         }
-        // How a peer's connection ended is its own affair: a broken one is simply over.
+        // A connection that breaks is its client's to notice.
         if connection.as_mut().poll(cx).is_ready() {
             return Poll::Ready(Served::Closed);
         }

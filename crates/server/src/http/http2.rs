@@ -1,8 +1,7 @@
 //! A connection of HTTP/2 by hyper, with the deadlines and the budget of HTTP/1.1.
 
 use std::convert::Infallible;
-use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
@@ -21,8 +20,7 @@ use tokio::time::Instant;
 
 use super::deadlines::{Deadlines, Progress};
 use super::rewind::Rewind;
-use super::{Served, gathered, unless_failed};
-use crate::stopped;
+use super::{Served, gathered, serve_out, unless_failed};
 
 /// Bytes of bodies that a client may send before somebody reads them, for each stream and for the connection: it is what
 /// HTTP/2 begins with (RFC 9113 §6.9.2).
@@ -66,21 +64,9 @@ pub(super) async fn serve_http2_within(
     builder
         .initial_stream_window_size(WINDOW_BYTES)
         .initial_connection_window_size(WINDOW_BYTES);
-    let mut connection = pin!(builder.serve_connection(io, service));
-    let mut stopping = pin!(stopped(&mut stop));
-    let mut is_stopping = false;
-    poll_fn(|cx| {
-        if !is_stopping && stopping.as_mut().poll(cx).is_ready() {
-            is_stopping = true;
-            connection.as_mut().graceful_shutdown();
-        }
-        // A connection that breaks is its client's to notice.
-        if connection.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(Served::Closed);
-        }
-        progress.poll_overdue(cx).map(|()| Served::TimedOut)
-    })
-    .await
+    let connection = builder.serve_connection(io, service);
+    let shut_down = |connection: Pin<&mut _>| http2::Connection::graceful_shutdown(connection);
+    serve_out(connection, shut_down, &mut stop, &progress).await
 }
 
 /// The body of an answer. Pieces are taken from it when its client has room for them, and it is dropped after the last.
