@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """An HTTP server whose faults are known, to hold what Throng says of a target against.
 
-    target.py [--servers N --service S --distribution D] [--spin S | --block S] [--leak SHARE] [--fail SHARE] …
+    target.py [--servers N --service S --distribution D] [--spin S | --block S] [--delay S] [--leak SHARE] …
 
 Prints its port, serves until its standard input closes, then prints what it counted as one line of JSON: by
 path, and in all. One thread: what it spins for one request, all others wait.
@@ -83,7 +83,7 @@ class Server:
             return
         status = 500 if options.fail and self.random.random() < options.fail else 200
         queued = self.queue and options.queue_path in (None, path)
-        done = self.queue.done(now) if queued else now
+        done = (self.queue.done(now) if queued else now) + options.delay
         self.at(done, connection, path, status, close)
 
     def at(self, done: float, connection: "Connection", path: str, status: int, close: bool) -> None:
@@ -212,6 +212,7 @@ def main() -> None:
     parser.add_argument("--distribution", choices=["exponential", "deterministic"], default="exponential")
     parser.add_argument("--spin", type=float, default=0.0, help="CPU time of a request, in seconds")
     parser.add_argument("--block", type=float, default=0.0, help="time the thread sleeps for a request")
+    parser.add_argument("--delay", type=float, default=0.0, help="of every answer, in seconds: a target that is far away")
     parser.add_argument("--freeze-at", type=float, default=float("inf"), help="seconds after the first request")
     parser.add_argument("--freeze-for", type=float, default=float("inf"))
     parser.add_argument("--die-above", type=int, default=0, help="requests in a second")
