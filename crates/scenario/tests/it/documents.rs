@@ -19,7 +19,13 @@ const REFERENCE: &str = "docs/scenario-reference.md";
 const COOKBOOK: &str = "docs/cookbook.md";
 
 /// Documents whose code blocks are compiled.
-const WITH_EXAMPLES: &[&str] = &[GUIDE, REFERENCE, "docs/coming-from.md", "docs/faq.md"];
+const WITH_EXAMPLES: &[&str] = &[
+    GUIDE,
+    REFERENCE,
+    "docs/arrivals.md",
+    "docs/coming-from.md",
+    "docs/faq.md",
+];
 
 /// Every table of keys stands in the reference between `<!-- keys: NAME -->` and `<!-- end -->`;
 /// `UPDATE=1` writes them there.
