@@ -167,7 +167,7 @@ pub(crate) fn for_url(url: &str, args: &LoadArgs) -> Result<Text, Failure> {
             format!("a {scheme}:// URL needs a scenario that defines the messages to send"),
             &format!(
                 "write one with `target: {origin}` and a session that starts with `- ws: {path}` \
-                 (docs/scenario.md#websocket)"
+                 (docs/realtime.md#websocket)"
             ),
         ));
     }

@@ -48,7 +48,7 @@ pub(super) const OPENING: &[Key] = &[
         "reconnect",
         RECONNECTS,
         Text("false"),
-        "A lost WebSocket [reconnects](scenario.md#lost-connections). With a `protocol`: \
+        "A lost WebSocket [reconnects](realtime.md#reconnecting). With a `protocol`: \
          at the times of its own client, and joins its channels again. Each attempt is an \
          operation of the measure `reconnect`, each join of `rejoin`",
     ),

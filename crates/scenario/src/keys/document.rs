@@ -432,7 +432,7 @@ pub(crate) static MESSAGE: Table = Table {
             name: "stamps",
             kind: Kind::Mapping(&STAMPS),
             default: Absent,
-            doc: "What is done about [clocks that differ](scenario.md#clocks-that-differ)",
+            doc: "What is done about [clocks that differ](realtime.md#clocks-that-differ)",
         },
         Key {
             name: "seq",
@@ -440,7 +440,7 @@ pub(crate) static MESSAGE: Table = Table {
             default: Absent,
             doc: "Where the message's sequence number is: a JSON pointer, or a binary \
                   field (`u32be@4`). It must grow by one with each message. [Lost and \
-                  repeated messages](scenario.md#numbered-messages) are then reported",
+                  repeated messages](realtime.md#numbered-messages) are then reported",
         },
         Key {
             name: "key",
@@ -465,7 +465,7 @@ pub(crate) static MESSAGE: Table = Table {
             default: Text("shared"),
             doc: "`shared`: all who are subscribed to a sequence get the same numbers, \
                   so that [what one got another must get, too]\
-                  (scenario.md#numbered-messages). `own`: each connection's messages \
+                  (realtime.md#numbered-messages). `own`: each connection's messages \
                   are numbered for it alone; only gaps are lost then",
         },
         Key {

@@ -25,6 +25,7 @@ const WITH_EXAMPLES: &[&str] = &[
     "docs/arrivals.md",
     "docs/coming-from.md",
     "docs/faq.md",
+    "docs/realtime.md",
 ];
 
 /// Every table of keys stands in the reference between `<!-- keys: NAME -->` and `<!-- end -->`;
