@@ -357,7 +357,7 @@ pub(crate) static OPTIONS: Table = Table {
             default: Text("1.1"),
             doc: "Which HTTP requests, event streams and polls speak. `2`: HTTP/2, which a \
                   server without TLS has to expect; `auto`: what the server chooses while \
-                  TLS is set up (ALPN), and HTTP/1.1 without TLS. See [HTTP](http.md)",
+                  TLS is set up (ALPN), and HTTP/1.1 without TLS. See [HTTP/2](http.md#http2)",
         },
         Key {
             name: "http_connections",
