@@ -3,7 +3,7 @@
 //! Games are played by a seeded event feed. Each always has one open pool, on which users put
 //! money over a WebSocket; the pool's distribution is batched and broadcast to the game's
 //! subscribers. The resolver settles the pool that an event decides: the winners share all of it,
-//! and not a cent is made or lost. `docs/market.md` describes the protocol.
+//! and not a cent is made or lost. `docs/market-reference.md` describes the protocol.
 //!
 //! ```text
 //!   feed ──► store ◄──► resolver         connection ──► store

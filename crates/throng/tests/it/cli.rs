@@ -116,14 +116,18 @@ fn settings_of_a_built_in_system_are_checked_before_it_starts() {
 #[test]
 fn the_flags_of_served_systems_are_in_their_documents() {
     let own = ["--help", "--until-stdin-closes"];
-    for system in ["market", "chat", "ads"] {
+    for (system, page) in [
+        ("market", "market-reference"),
+        ("chat", "chat"),
+        ("ads", "ads"),
+    ] {
         let help = at_root(&["serve", system, "--help"]).with(0).out;
         let starts = help.lines().map(str::trim_start);
         let flags = starts
             .filter_map(|line| line.strip_prefix("-h, ").unwrap_or(line).split(' ').next())
             .filter(|flag| flag.starts_with("--") && !own.contains(flag));
         let mut flags: Vec<&str> = flags.collect();
-        let document = std::fs::read_to_string(root().join(format!("docs/{system}.md"))).unwrap();
+        let document = std::fs::read_to_string(root().join(format!("docs/{page}.md"))).unwrap();
         let rows = document.lines().filter(|line| line.starts_with("| `--"));
         let columns = rows.map(|row| row.split(" | ").next().unwrap_or_default());
         let mut listed: Vec<&str> = columns

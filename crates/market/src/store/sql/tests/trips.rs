@@ -1,4 +1,4 @@
-//! Round trips of calls, as docs/market.md lists them.
+//! Round trips of calls, as docs/market-reference.md lists them.
 
 use super::*;
 
