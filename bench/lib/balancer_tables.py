@@ -1,4 +1,4 @@
-"""The tables of the balancer's benches, in docs/balancing.md."""
+"""The tables of the balancer's benches, in docs/balancing-reference.md."""
 
 import statistics
 from collections.abc import Iterable
