@@ -1,4 +1,4 @@
-//! A client of the queue that blocks, written from `docs/queue.md` alone.
+//! A client of the queue that blocks, written from `docs/queue-reference.md` alone.
 //!
 //! Crates include this file by its path.
 

@@ -1,7 +1,7 @@
 //! A message queue in front of PostgreSQL: frames in, stored functions out.
 //!
 //! A middleware as a course on systems performance would build one, with every pool of a size that can be set and
-//! every request's time in four parts. `docs/queue.md` describes the wire format.
+//! every request's time in four parts. `docs/queue-reference.md` describes the wire format.
 //!
 //! ```text
 //!   client ⇄ connection ──► jobs (bounded) ──► worker ⇄ its database connection

@@ -1,5 +1,5 @@
-//! The wire format: frames, requests, answers and errors, as bytes alone. `docs/queue.md` describes it for those who
-//! write clients.
+//! The wire format: frames, requests, answers and errors, as bytes alone. `docs/queue-reference.md` describes it for those
+//! who write clients.
 
 mod answer;
 mod request;
