@@ -44,7 +44,7 @@ help:
 	@echo "make kill       kills a run at each thing that it does to its files, five minutes"
 	@echo "make blame-truth    who is to blame in 37 situations, REPEAT times each (1), six minutes a time; needs root"
 	@echo "make capacity-truth 100 searches for the capacity of queues whose capacity is known, an hour and a half"
-	@echo "make percentile-truth  how often intervals of percentiles hold the truth: the table of docs/judging.md,"
+	@echo "make percentile-truth  how often intervals of percentiles hold the truth: the table of docs/judging-reference.md,"
 	@echo "                    two minutes of CPU"
 	@echo "make dist       what a release consists of, into dist/: static binaries, packages, image; an hour of CPU."
 	@echo "                    REBUILD=1 builds the binaries twice and compares them"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the table of docs/judging.md on how often the interval of a percentile holds the true one.
+"""Writes the table of docs/judging-reference.md on how often the interval of a percentile holds the true one.
 
     scripts/percentile-truth.py
 """
@@ -10,4 +10,4 @@ from docs_table import example, write
 RUNS = 400
 
 if __name__ == "__main__":
-    write("docs/judging.md", "percentiles", [example("percentile_truth"), RUNS])
+    write("docs/judging-reference.md", "percentiles", [example("percentile_truth"), RUNS])

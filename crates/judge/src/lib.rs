@@ -7,7 +7,7 @@
 //!                                        └─findings──→ errors, losses, throughput
 //! ```
 //! Everything after [`Figures`] is a pure function of it. The rules' numbers stand in
-//! [`limits`]; `docs/judging.md` is their reference for people. Nothing here runs anything.
+//! [`limits`]; `docs/judging-reference.md` is their reference for people. Nothing here runs anything.
 
 mod accounts;
 mod addresses;

@@ -1,6 +1,6 @@
 //! The numbers behind the verdict, in one place. Shares are in 0..=1.
 //!
-//! `docs/judging.md` gives the reason for each. The limit on lag itself is the scenario's
+//! `docs/judging-reference.md` gives the reason for each. The limit on lag itself is the scenario's
 //! (`GeneratorInfo::lag_max_ns`).
 
 /// Below this share of the planned starts a run is not the one that was requested.

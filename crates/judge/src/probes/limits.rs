@@ -1,4 +1,4 @@
-//! When the server's side is at its limit: one row a rule. `docs/judging.md` lists them.
+//! When the server's side is at its limit: one row a rule. `docs/judging-reference.md` lists them.
 
 /// A gauge that is at its limit from a value on.
 #[derive(Debug)]

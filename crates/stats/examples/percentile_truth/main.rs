@@ -1,5 +1,5 @@
 //! How often the interval of a percentile holds the true one, in recordings whose percentiles are known: the
-//! table of docs/judging.md, which `make percentile-truth` writes there. `percentile_truth [RUNS]` prints it as
+//! table of docs/judging-reference.md, which `make percentile-truth` writes there. `percentile_truth [RUNS]` prints it as
 //! Markdown; what it prints follows from RUNS alone, whatever the number of cores.
 
 mod recordings;
