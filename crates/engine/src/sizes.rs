@@ -1,5 +1,5 @@
 //! What a user costs in memory, state by state. Millions of them exist: what one costs is a
-//! decision, not an accident. `docs/architecture.md` lists these figures.
+//! decision, not an accident. `docs/architecture-reference.md` lists these figures.
 
 use plan::expr::Value;
 use proto::ws::{self, Deflater, InflatingDecoder};

@@ -383,12 +383,12 @@ fn every_feature_is_documented() {
 
 #[test]
 fn the_architecture_names_every_crate() {
-    let text = read(&ROOT.join("docs/architecture.md"));
+    let text = read(&ROOT.join("docs/architecture-reference.md"));
     for package in PACKAGES.iter() {
         let heading = format!("\n### `{}`", package.name);
         assert!(
             text.contains(&heading),
-            "docs/architecture.md has no heading {:?}: say what the crate is and must never do",
+            "docs/architecture-reference.md has no heading {:?}: say what the crate is and must never do",
             heading.trim()
         );
     }
