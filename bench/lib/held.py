@@ -76,10 +76,10 @@ def prepare(users: int, apply: bool) -> None:
         return
     if apply and os.geteuid() == 0:
         subprocess.run([*command, "--apply"], check=False)
-    told = subprocess.run(command, capture_output=True, text=True, check=False)
-    if told.returncode != 0:
-        raise BenchError(f"this machine cannot hold {users:,} users as it is:\n\n{told.stdout}"
-                         f"{told.stderr}\n--apply changes its settings (needs root)")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise BenchError(f"this machine cannot hold {users:,} users as it is:\n\n{done.stdout}"
+                         f"{done.stderr}\n--apply changes its settings (needs root)")
 
 
 def free_port() -> int:
@@ -155,15 +155,15 @@ def columns(samples: list[Sample]) -> dict[str, list]:
 
 def follow(process: subprocess.Popen, watch: Watch, planned_s: float, period_s: float,
            users: int) -> None:
-    """Looks closely until all are there, then once a second until the end; tells who waits."""
-    told = 0.0
+    """Looks closely until all are there, then once a second until the end; prints who waits."""
+    printed_at = 0.0
     while process.poll() is None:
         sample = watch.look()
         if sample.at_s > planned_s + SLACK_SECONDS:
             raise BenchError(f"the run was to take {planned_s:.0f} s and took {sample.at_s:.0f} s")
-        if sample.at_s >= told:
+        if sample.at_s >= printed_at:
             print(f"  {sample.at_s:4.0f} of {planned_s:.0f} s: {line(sample)}", flush=True)
-            told = sample.at_s + LINE_SECONDS
+            printed_at = sample.at_s + LINE_SECONDS
         time.sleep(period_s if sample.pairs < users else SAMPLE_SECONDS)
 
 

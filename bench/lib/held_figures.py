@@ -2,7 +2,7 @@
 
 import itertools
 
-# A user counts as there when so many of all are: the last few tell of stragglers, not of speed.
+# A user counts as there when so many of all are: the last few are stragglers, not of speed.
 ALL = 0.999
 FIRST_MILLION = 1_000_000
 

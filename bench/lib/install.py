@@ -167,7 +167,7 @@ def install(name: str) -> Tool:
 
 
 def install_all(names: list[str]) -> dict[str, Tool]:
-    """All peers, one after the other, each told as it comes."""
+    """All peers, one after the other, each printed as it comes."""
     tools = {}
     for name in names:
         print(f"  {name:<11}", end=" ", flush=True)

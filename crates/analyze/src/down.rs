@@ -60,7 +60,7 @@ pub struct Availability {
     pub up_ns: u64,
     /// Time down.
     pub down_ns: u64,
-    /// Time in which there was nothing to tell by.
+    /// Time of which nothing is known.
     pub idle_ns: u64,
     /// How often it went down.
     pub failures: u64,
@@ -106,19 +106,19 @@ pub(super) fn availability(seconds: &Seconds, down_share: f64) -> Option<Availab
     if seconds.rows == Rows::Missing {
         return None;
     }
-    // Time without anything to tell by neither ends an outage nor begins one.
-    let told: Vec<(&Slot, State)> = seconds
+    // Time of which nothing is known neither ends an outage nor begins one.
+    let known: Vec<(&Slot, State)> = seconds
         .slots
         .iter()
         .map(|slot| (slot, state(slot, down_share)))
         .filter(|(_, state)| *state != State::Idle)
         .collect();
     let time = |wanted: State| -> u64 {
-        let of = told.iter().filter(|(_, state)| *state == wanted);
+        let of = known.iter().filter(|(_, state)| *state == wanted);
         of.map(|(slot, _)| slot.end_ns - slot.start_ns).sum()
     };
     let (up_ns, down_ns) = (time(State::Up), time(State::Down));
-    let outages: Vec<Outage> = told
+    let outages: Vec<Outage> = known
         .chunk_by(|a, b| a.1 == b.1)
         .filter(|part| part[0].1 == State::Down)
         .map(|part| Outage {
@@ -130,8 +130,8 @@ pub(super) fn availability(seconds: &Seconds, down_share: f64) -> Option<Availab
         .collect();
     let is_down =
         |end: Option<&(&Slot, State)>| end.is_some_and(|(_, state)| *state == State::Down);
-    let begins_down = u64::from(is_down(told.first()));
-    let ends_down = u64::from(is_down(told.last()));
+    let begins_down = u64::from(is_down(known.first()));
+    let ends_down = u64::from(is_down(known.last()));
     let count = outages.len() as u64;
     // One that was there from the start ended no time up; one that lasts to the end was not repaired.
     let (failures, repairs) = (count - begins_down, count - ends_down);
@@ -158,7 +158,7 @@ pub(super) fn availability(seconds: &Seconds, down_share: f64) -> Option<Availab
         observed,
         nines: (observed < 1.0).then(|| nines(observed)),
         long_run: long_run.map(Interval::of),
-        down_max: (count == 0).then(|| unseen_share_max(told.len() as u64, CONFIDENCE)),
+        down_max: (count == 0).then(|| unseen_share_max(known.len() as u64, CONFIDENCE)),
         outages: outages.into_iter().take(OUTAGES_MAX).collect(),
     })
 }

@@ -38,7 +38,7 @@ pub struct Drift {
     /// The correlation of neighbouring points that was allowed for.
     pub correlation: f64,
     /// Sure enough, and large enough to matter.
-    pub is_told: bool,
+    pub is_shown: bool,
 }
 
 /// Tests all series for a trend in these slots.
@@ -52,7 +52,7 @@ pub(super) fn trends(seconds: &Seconds, kept: Range<usize>) -> Vec<Drift> {
     for (drift, p) in drifts.iter_mut().zip(holm(&p)) {
         drift.p_adjusted = p;
         let large = drift.change.abs() >= CHANGE_MIN * drift.level.abs() && drift.change != 0.0;
-        drift.is_told = p < 1.0 - CONFIDENCE && large;
+        drift.is_shown = p < 1.0 - CONFIDENCE && large;
     }
     drifts
 }
@@ -148,6 +148,6 @@ fn drift(
         p: found.p,
         p_adjusted: found.p,
         correlation: found.correlation,
-        is_told: false,
+        is_shown: false,
     })
 }

@@ -31,7 +31,7 @@ pub(super) fn findings(analysis: &Analysis, untrusted: Option<String>) -> Vec<Fi
         analysis
             .trends
             .iter()
-            .filter(|t| t.is_told)
+            .filter(|t| t.is_shown)
             .map(|t| drift(analysis, t)),
     );
     findings.extend(
@@ -57,7 +57,7 @@ fn steady(analysis: &Analysis) -> Finding {
         .iter()
         .filter(|s| s.is_late || s.cut_ns > warm_up.cut_ns);
     let mut unsettled: Vec<String> = late.map(|series| series.name.clone()).collect();
-    for drift in analysis.trends.iter().filter(|drift| drift.is_told) {
+    for drift in analysis.trends.iter().filter(|drift| drift.is_shown) {
         let name = drift
             .name
             .strip_prefix("response of ")
@@ -118,7 +118,10 @@ fn shown(drift: &Drift, value: f64) -> String {
 /// True if operations in flight grow by at least half as many as users: these are present because they wait.
 fn users_wait(analysis: &Analysis) -> bool {
     let change = |name: &str| {
-        let found = analysis.trends.iter().find(|d| d.name == name && d.is_told);
+        let found = analysis
+            .trends
+            .iter()
+            .find(|d| d.name == name && d.is_shown);
         found.map_or(0.0, |drift| drift.change)
     };
     let users = change("users");
@@ -126,7 +129,7 @@ fn users_wait(analysis: &Analysis) -> bool {
 }
 
 fn drift(analysis: &Analysis, drift: &Drift) -> Finding {
-    let changes = |name: &str| analysis.trends.iter().any(|d| d.name == name && d.is_told);
+    let changes = |name: &str| analysis.trends.iter().any(|d| d.name == name && d.is_shown);
     let held = matches!(&*drift.name, "in flight" | "connections");
     let is_leak = held
         && drift.change > 0.0

@@ -302,7 +302,7 @@ fn throughput(seconds: &Seconds, windows: &[Range<usize>], kept: Range<usize>) -
 /// A value for each second, such that their mean is that of all responses, and their scatter that of
 /// the estimate: seconds in which more ended weigh more. Cochran, "Sampling Techniques" (1977), section
 /// 6.3, on ratio estimates. Empty where something ended in less than half of them: what happened once
-/// has no scatter that could be told.
+/// has no scatter that could be known.
 fn weighed(cells: &[Cell]) -> Vec<f64> {
     let count: u64 = cells.iter().map(|cell| cell.count).sum();
     let filled = cells.iter().filter(|cell| cell.count > 0).count();

@@ -6,7 +6,7 @@ use record::schema::{PhaseInfo, RunInfo};
 
 use super::Options;
 
-/// Names told in one difference.
+/// Names listed in one difference.
 const NAMES_MAX: usize = 5;
 
 /// How a run differs from the first.
@@ -27,7 +27,7 @@ pub(crate) fn unlike(runs: &[&RunInfo], options: &Options) -> Vec<Unlike> {
     let mut found: Vec<Unlike> = Vec::new();
     for other in others {
         for unlike in pair(first, other, options) {
-            // One sentence tells it; ten runs need not say the same.
+            // One sentence says it; ten runs need not say the same.
             if !found.contains(&unlike) {
                 found.push(unlike);
             }
@@ -38,21 +38,21 @@ pub(crate) fn unlike(runs: &[&RunInfo], options: &Options) -> Vec<Unlike> {
 
 fn pair(a: &RunInfo, b: &RunInfo, options: &Options) -> Vec<Unlike> {
     let mut found = Vec::new();
-    let mut tell = |grave, text: String| found.push(Unlike { text, grave });
+    let mut report = |grave, text: String| found.push(Unlike { text, grave });
     if a.name != b.name {
-        tell(
+        report(
             true,
             format!("the scenarios are {:?} and {:?}", a.name, b.name),
         );
     } else if a.scenario_hash != b.scenario_hash {
         // Its target may be all that was changed, which is what people compare.
-        tell(false, format!("the text of scenario {:?} differs", a.name));
+        report(false, format!("the text of scenario {:?} differs", a.name));
     }
     if let Some(text) = measures(a, b) {
-        tell(true, text);
+        report(true, text);
     }
     if let Some(text) = phases(a, b, options) {
-        tell(true, text);
+        report(true, text);
     }
     let overrides = |info: &RunInfo| {
         let kept = info.overrides.iter();
@@ -60,7 +60,7 @@ fn pair(a: &RunInfo, b: &RunInfo, options: &Options) -> Vec<Unlike> {
         kept.cloned().collect::<BTreeSet<String>>()
     };
     if overrides(a) != overrides(b) {
-        let told = |info: &RunInfo| {
+        let shown = |info: &RunInfo| {
             let all: Vec<String> = overrides(info).into_iter().collect();
             if all.is_empty() {
                 "nothing".to_owned()
@@ -68,22 +68,22 @@ fn pair(a: &RunInfo, b: &RunInfo, options: &Options) -> Vec<Unlike> {
                 all.join(", ")
             }
         };
-        tell(false, format!("--set was {} and {}", told(a), told(b)));
+        report(false, format!("--set was {} and {}", shown(a), shown(b)));
     }
     if a.throng != b.throng {
-        tell(
+        report(
             false,
             format!("they were made with versions {} and {}", a.throng, b.throng),
         );
     }
     let (ga, gb) = (&a.generator, &b.generator);
     if (&ga.mode, ga.loops) != (&gb.mode, gb.loops) {
-        let told = |g: &record::schema::GeneratorInfo| {
+        let shown = |g: &record::schema::GeneratorInfo| {
             format!("{} {}", g.mode, units::counted(u64::from(g.loops), "loop"))
         };
-        tell(
+        report(
             false,
-            format!("the generators had {} and {}", told(ga), told(gb)),
+            format!("the generators had {} and {}", shown(ga), shown(gb)),
         );
     }
     let facts: BTreeSet<&String> = a.host.keys().chain(b.host.keys()).collect();
@@ -93,7 +93,7 @@ fn pair(a: &RunInfo, b: &RunInfo, options: &Options) -> Vec<Unlike> {
         .map(String::as_str)
         .collect();
     if !differing.is_empty() {
-        tell(
+        report(
             false,
             format!("the machines differ in {}", some(&differing)),
         );

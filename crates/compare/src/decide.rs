@@ -62,7 +62,7 @@ pub(crate) fn components(sides: &Sides, rule: Rule, options: &Options) -> Vec<Co
     let mut all: Vec<Component> = figures
         .into_iter()
         .map(|figure| Component {
-            change: told(figure, sides, rule, options),
+            change: change(figure, sides, rule, options),
             values: sides
                 .units()
                 .map(|unit| transformed(figure, unit))
@@ -222,7 +222,7 @@ fn shape(sides: &Sides) -> Change {
     untested(Figure::Shape, apart, Some(greatest_change(sides)))
 }
 
-fn told(figure: Figure, sides: &Sides, rule: Rule, options: &Options) -> Change {
+fn change(figure: Figure, sides: &Sides, rule: Rule, options: &Options) -> Change {
     let confidence = 1.0 - options.alpha;
     let of = |units: &[Unit]| -> Vec<f64> {
         let values = units.iter().map(|unit| plain(figure, unit));

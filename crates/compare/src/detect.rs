@@ -8,7 +8,7 @@ use super::{ComparedMeasure, Detect, Options};
 
 /// The chance of seeing the difference.
 const POWER: f64 = 0.8;
-/// More runs a side are not told.
+/// More runs a side are not listed.
 const RUNS_MAX: u64 = 10_000;
 
 /// How runs of one side scatter, figure by figure; nothing where no side has two.

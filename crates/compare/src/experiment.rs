@@ -1,7 +1,7 @@
 //! Experiments: what factors do to responses.
 //!
 //! [`analyze`] takes rows of levels and values, from the runs of an experiment ([`judge::responses::run_values`]) or
-//! from a table of results that were measured elsewhere, and tells effects with intervals, the
+//! from a table of results that were measured elsewhere, and estimates effects with intervals, the
 //! allocation of variation, and whether what is left over looks like errors: Jain, "The Art of
 //! Computer Systems Performance Analysis" (1991), chapters 17 to 23. The mathematics is
 //! [`stats::factorial`]'s. Nothing is made up for what is missing.
@@ -123,7 +123,7 @@ fn word(factors: &[usize]) -> String {
         .collect()
 }
 
-/// The words that mean I, of which all other confounding follows; each response tells the same
+/// The words that mean I, of which all other confounding follows; each response says the same
 /// unless values of one are missing.
 fn confounded(responses: &[ResponseAnalysis]) -> Vec<String> {
     let fits = responses

@@ -29,7 +29,7 @@ pub(crate) fn in_order(mut findings: Vec<Finding>) -> Vec<Finding> {
     findings
 }
 
-/// True where nothing can be told at all.
+/// True where nothing can be said at all.
 pub(crate) fn is_untold(findings: &[Finding]) -> bool {
     findings
         .iter()
@@ -341,7 +341,7 @@ fn of_serial(
 ) -> Option<Finding> {
     let share = |s: &Serial| s.effective / s.count.max(1) as f64;
     let mut evidence = BTreeMap::new();
-    let mut told = Vec::new();
+    let mut listed = Vec::new();
     for measure in measures {
         let serial = measure.serial.iter().zip(runs);
         let dependent = serial
@@ -351,7 +351,7 @@ fn of_serial(
             continue;
         };
         evidence.insert(format!("{}_effective", measure.name), serial.effective);
-        told.push(format!(
+        listed.push(format!(
             "{}: the {} operations of {} carry as much information as {} independent ones",
             measure.name,
             units::count(serial.count),
@@ -359,7 +359,7 @@ fn of_serial(
             units::about(serial.effective)
         ));
     }
-    if told.is_empty() {
+    if listed.is_empty() {
         return None;
     }
     let (severity, rests) = match rule {
@@ -369,11 +369,11 @@ fn of_serial(
             "the tests of pairs use these smaller numbers",
         ),
     };
-    let told: Vec<&str> = told.iter().map(String::as_str).collect();
+    let listed: Vec<&str> = listed.iter().map(String::as_str).collect();
     let text = format!(
         "operations are serially correlated: {}; tests that assume independence find too many \
          differences: {rests}",
-        some(&told)
+        some(&listed)
     );
     Some(Finding {
         evidence,

@@ -8,7 +8,7 @@
 //!                                                           └─pairs───→ graph, cliques: modes
 //!                                          verdict by measure and in all ←─┘
 //! ```
-//! `docs/comparing.md` tells people what each figure means and what the decision rests on.
+//! `docs/comparing.md` explains what each figure means and what the decision rests on.
 
 mod alike;
 pub mod capacity;
@@ -454,7 +454,7 @@ fn measure(
         measure.runs.push(figures(measured, unit.as_ref(), options));
         units.extend(unit);
     }
-    // A run without any operation of it leaves nothing to compare; the counts tell which.
+    // A run without any operation of it leaves nothing to compare; the counts say which.
     if units.len() < runs.len() {
         return (measure, Vec::new());
     }

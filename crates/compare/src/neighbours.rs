@@ -30,7 +30,7 @@ pub(crate) fn finding(measures: &[ComparedMeasure], rule: Option<Rule>) -> Optio
         return None;
     }
     let mut evidence = BTreeMap::new();
-    let mut told = Vec::new();
+    let mut listed = Vec::new();
     for measure in measures {
         let counting = measure.changes.iter().filter(|change| change.counts);
         let most = counting
@@ -41,15 +41,15 @@ pub(crate) fn finding(measures: &[ComparedMeasure], rule: Option<Rule>) -> Optio
         };
         evidence.insert(format!("{}_neighbours", measure.name), correlation);
         let shown = units::significant(correlation, 2);
-        told.push(format!("{} ({}, {shown})", measure.name, figure.name()));
+        listed.push(format!("{} ({}, {shown})", measure.name, figure.name()));
     }
-    if told.is_empty() {
+    if listed.is_empty() {
         return None;
     }
     let text = format!(
         "neighbouring windows are correlated, and the test, which assumes independence, finds too \
          many differences: {}; several runs per side avoid this",
-        told.join(", ")
+        listed.join(", ")
     );
     Some(Finding {
         severity: Severity::Warning,
@@ -68,7 +68,7 @@ mod tests {
 
     /// How often neighbours are reported to be alike among ten windows of which each keeps `kept` of the one
     /// before.
-    fn told(kept: f64) -> usize {
+    fn found(kept: f64) -> usize {
         let mut rng = Rng::new(7, 0, Purpose::Value);
         let mut last = 0.0;
         let mut series = || -> Vec<f64> {
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn independent_windows_are_rarely_reported_and_dependent_ones_often() {
-        let (independent, dependent) = (told(0.0), told(0.8));
+        let (independent, dependent) = (found(0.0), found(0.8));
         assert!(independent < 60, "{independent}");
         assert!(dependent > 350, "{dependent}");
     }

@@ -135,8 +135,8 @@ pub(crate) fn counts(run: &Run, places: &[usize]) -> Result<Option<Vec<u64>>, Ju
     for measure in tally.phases.iter().flat_map(|phase| &phase.measures) {
         let wanted = |&place: &usize| place == usize::from(measure.measure);
         if let Some(number) = places.iter().position(wanted) {
-            let told: u64 = measure.outcomes.values().sum();
-            counts[number] += told;
+            let all: u64 = measure.outcomes.values().sum();
+            counts[number] += all;
         }
     }
     Ok(Some(counts))

@@ -31,16 +31,16 @@ pub fn pool(
     keep: impl Fn(&ClientReport) -> bool,
 ) -> Option<PooledMeasure> {
     let reports: Vec<&ReportedMeasure> = reports(import, measure, keep).collect();
-    let pooled = pooled::pool(reports.iter().map(|told| Group {
-        count: told.count,
-        mean: told.mean_ns,
-        deviation: told.deviation_ns,
+    let pooled = pooled::pool(reports.iter().map(|report| Group {
+        count: report.count,
+        mean: report.mean_ns,
+        deviation: report.deviation_ns,
     }))?;
-    let quantiles: Vec<Quantiles> = reports.iter().map(|told| quantiles(told)).collect();
+    let quantiles: Vec<Quantiles> = reports.iter().map(|report| quantiles(report)).collect();
     Some(PooledMeasure {
         pooled,
-        min_ns: reports.iter().map(|told| told.min_ns).min()?,
-        max_ns: reports.iter().map(|told| told.max_ns).max()?,
+        min_ns: reports.iter().map(|report| report.min_ns).min()?,
+        max_ns: reports.iter().map(|report| report.max_ns).max()?,
         bounds_ns: SHARES.map(|share| quantile_bounds(&quantiles, share)),
     })
 }
@@ -51,11 +51,12 @@ pub fn percentile_bounds(import: &Import, measure: u16, share: f64) -> Option<(f
     quantile_bounds(&reports.map(quantiles).collect::<Vec<_>>(), share)
 }
 
-/// The greatest percentile that any client told under this label: the first of that name in its
+/// The greatest percentile that any client reported under this label: the first of that name in its
 /// report.
 pub fn worst_percentile(import: &Import, measure: u16, label: &str) -> Option<u64> {
     let reports = reports(import, measure, |_| true);
-    let labelled = reports.filter_map(|told| told.percentiles.iter().find(|p| p.label == label));
+    let labelled =
+        reports.filter_map(|report| report.percentiles.iter().find(|p| p.label == label));
     labelled.map(|p| p.value_ns).max()
 }
 
@@ -77,21 +78,21 @@ fn reports(
         let measures = client.measures.iter();
         measures
             .into_iter()
-            .position(|told| told.measure == measure && told.count > 0)
+            .position(|report| report.measure == measure && report.count > 0)
     };
     clients.filter_map(move |client| of(client).map(|at| &client.measures[at]))
 }
 
 /// What is known of a client's distribution: its ends, and the percentiles that can be what their
 /// labels say.
-fn quantiles(told: &ReportedMeasure) -> Quantiles {
-    let known = told.percentiles.iter();
+fn quantiles(report: &ReportedMeasure) -> Quantiles {
+    let known = report.percentiles.iter();
     let known = known.filter_map(|p| Some((p.share?, p.value_ns as f64)));
-    let ends = [(0.0, told.min_ns as f64), (1.0, told.max_ns as f64)];
+    let ends = [(0.0, report.min_ns as f64), (1.0, report.max_ns as f64)];
     let mut points: Vec<(f64, f64)> = ends.into_iter().chain(known).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     Quantiles {
-        count: told.count,
+        count: report.count,
         points,
     }
 }

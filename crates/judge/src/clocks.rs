@@ -105,11 +105,11 @@ pub(crate) fn unknown(figures: &Figures, measure: usize) -> Option<String> {
 /// What there is to say of each clock.
 pub(crate) fn findings(figures: &Figures) -> Vec<Finding> {
     let clocks = summarise(figures);
-    let findings = clocks.iter().filter_map(|clock| of(figures, clock));
+    let findings = clocks.iter().filter_map(|clock| skew(figures, clock));
     findings.collect()
 }
 
-fn of(figures: &Figures, clock: &ClockSummary) -> Option<Finding> {
+fn skew(figures: &Figures, clock: &ClockSummary) -> Option<Finding> {
     let misleads = misleads(figures, clock);
     if !misleads && clock.ahead == 0 {
         return None;

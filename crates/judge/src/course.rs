@@ -44,11 +44,11 @@ pub struct Course {
     pub seconds: Vec<Track>,
     /// Those of most operations, in the order of the run's list.
     pub measures: Vec<MeasureCourse>,
-    /// How many further measures have a course that is not told here.
+    /// How many further measures have a course that is left out here.
     pub measures_left_out: usize,
     /// Failed operations a second by kind, the most frequent first.
     pub errors: Vec<ErrorTrack>,
-    /// What the server's side told.
+    /// What the probes read.
     pub probes: ProbeLines,
 }
 

@@ -26,11 +26,11 @@ pub(crate) const CODE: &str = "threshold-by-lag";
 pub(crate) fn findings(figures: &Figures, thresholds: &[Threshold]) -> Vec<Finding> {
     thresholds
         .iter()
-        .filter_map(|threshold| of(figures, threshold))
+        .filter_map(|threshold| finding_of(figures, threshold))
         .collect()
 }
 
-fn of(figures: &Figures, threshold: &Threshold) -> Option<Finding> {
+fn finding_of(figures: &Figures, threshold: &Threshold) -> Option<Finding> {
     let Part {
         stat: stat @ (Stat::Quantile(_) | Stat::Mean | Stat::Max),
         ref measures,

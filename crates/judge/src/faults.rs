@@ -25,7 +25,7 @@ pub struct Fault<'e> {
 }
 
 /// All faults of these events, in the order of their beginnings.
-pub fn of(events: &[Event]) -> Vec<Fault<'_>> {
+pub fn from_events(events: &[Event]) -> Vec<Fault<'_>> {
     let mut faults: Vec<Fault<'_>> = Vec::new();
     for event in events {
         match &event.what {
@@ -62,7 +62,7 @@ struct Effect {
 
 /// A finding for each fault: what its effect was.
 pub(crate) fn found(figures: &Figures) -> Vec<Finding> {
-    let faults = of(&figures.events);
+    let faults = from_events(&figures.events);
     let Some(first_ns) = faults.iter().map(|fault| fault.from_ns).min() else {
         return Vec::new();
     };

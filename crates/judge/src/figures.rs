@@ -35,7 +35,7 @@ pub struct Figures {
     pub series: Vec<SeriesRow>,
     /// What happened, in order.
     pub events: Vec<Event>,
-    /// What the server's side told.
+    /// What the probes read.
     pub probes: Probes,
     /// Requests and handshakes by second of the run; empty if the record does not say.
     pub flow: Vec<Flow>,

@@ -174,11 +174,11 @@ fn first_text(events: &[Event], measure: &str, kind: &str) -> Option<String> {
     })?;
     let text = detail.strip_prefix(kind).unwrap_or(detail).trim();
     let mut chars = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    let mut told: String = chars.by_ref().take(ERROR_TEXT_CHARS_MAX).collect();
+    let mut shown: String = chars.by_ref().take(ERROR_TEXT_CHARS_MAX).collect();
     if chars.next().is_some() {
-        told.push('…');
+        shown.push('…');
     }
-    (!told.is_empty()).then_some(told)
+    (!shown.is_empty()).then_some(shown)
 }
 
 fn retried(figures: &Figures) -> Option<Finding> {
@@ -257,13 +257,13 @@ fn unmatched(figures: &Figures) -> Option<Finding> {
 
 /// What the run itself noted, such as clocks that made ages negative; each once.
 fn notes(figures: &Figures) -> Vec<Finding> {
-    let mut told = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let texts = figures.events.iter().filter_map(|event| match &event.what {
         EventKind::Note { text } => Some(text),
         _ => None,
     });
     texts
-        .filter(|text| told.insert(text.as_str()))
+        .filter(|text| seen.insert(text.as_str()))
         .take(NOTES_MAX)
         .map(|text| finding(Severity::Note, "note", text.clone()).done())
         .collect()
@@ -304,12 +304,12 @@ fn throughput(figures: &Figures) -> Finding {
 
 /// What the connections took on the wire.
 fn traffic(figures: &Figures) -> Option<Finding> {
-    let told = crate::summary::traffic(figures)?;
-    let (total, each) = (told.total, told.per_connection);
+    let traffic = crate::summary::traffic(figures)?;
+    let (total, each) = (traffic.total, traffic.per_connection);
     let text = format!(
         "{} over TCP: {} segments out and {} in, {} retransmitted; about {} of IP packets out and \
          {} in, {} and {} per connection",
-        units::counted(told.connections, "connection"),
+        units::counted(traffic.connections, "connection"),
         units::count(total.segments_out as u64),
         units::count(total.segments_in as u64),
         units::count(total.retransmits as u64),
@@ -318,8 +318,8 @@ fn traffic(figures: &Figures) -> Option<Finding> {
         units::bytes(each.ip_bytes_out as u64),
         units::bytes(each.ip_bytes_in as u64),
     );
-    let told = finding(Severity::Note, "traffic", text)
-        .with("connections", told.connections as f64)
+    let draft = finding(Severity::Note, "traffic", text)
+        .with("connections", traffic.connections as f64)
         .with("segments_out", total.segments_out)
         .with("segments_in", total.segments_in)
         .with("payload_out", total.payload_out)
@@ -327,7 +327,7 @@ fn traffic(figures: &Figures) -> Option<Finding> {
         .with("retransmits", total.retransmits)
         .with("ip_bytes_out", total.ip_bytes_out)
         .with("ip_bytes_in", total.ip_bytes_in);
-    Some(told.done())
+    Some(draft.done())
 }
 
 #[cfg(test)]
@@ -413,11 +413,11 @@ mod tests {
             error(Outcome::Status, "status 500"),
             error(Outcome::Check, &format!("received\n{}", "x".repeat(200))),
         ];
-        let told = judged(&figures).findings;
-        let told = told.iter().find(|f| f.code == "errors").unwrap();
+        let finding = judged(&figures).findings;
+        let finding = finding.iter().find(|f| f.code == "errors").unwrap();
         let rest = format!("3 × check (first: received {}…)", "x".repeat(71));
         let text = format!("210 × status (first: 404), {rest}");
-        assert!(told.text.ends_with(&text), "{}", told.text);
+        assert!(finding.text.ends_with(&text), "{}", finding.text);
     }
 
     #[test]
@@ -447,10 +447,10 @@ mod tests {
         }
         fail(&mut figures, REQUEST, Outcome::Save, 1);
         let findings = judged(&figures).findings;
-        let told: Vec<_> = findings.iter().filter(|f| f.code == "errors").collect();
-        assert_eq!(told.len(), ERROR_FINDINGS_MAX + 1);
+        let errors: Vec<_> = findings.iter().filter(|f| f.code == "errors").collect();
+        assert_eq!(errors.len(), ERROR_FINDINGS_MAX + 1);
         assert_eq!(
-            told[ERROR_FINDINGS_MAX].text,
+            errors[ERROR_FINDINGS_MAX].text,
             "6 errors more in 2 other measures"
         );
     }

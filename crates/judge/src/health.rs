@@ -33,7 +33,7 @@ const HEALTHY: &str = "generator-healthy";
 
 /// The generator's state over the whole run.
 pub(crate) fn summarise(figures: &Figures) -> HealthSummary {
-    let lag = lag::of(figures);
+    let lag = lag::summary(figures);
     let rows = &figures.series;
     HealthSummary {
         lag_p50_ns: lag.p50_ns,
@@ -75,14 +75,14 @@ pub(crate) fn findings(
     findings.extend(short);
     findings.extend(incomplete(figures));
     let at_fault = findings.iter().any(|f| f.code != INCOMPLETE);
-    let (fatal, told): (Vec<_>, Vec<_>) = pauses::found(figures)
+    let (fatal, others): (Vec<_>, Vec<_>) = pauses::found(figures)
         .into_iter()
         .partition(|pause| pause.severity == Severity::Fatal);
     findings.extend(fatal);
     if !at_fault {
         findings.push(lag_warning(measures).unwrap_or_else(|| healthy(figures, health)));
     }
-    findings.extend(told);
+    findings.extend(others);
     findings.extend(faults::found(figures));
     findings.extend(addresses::found(figures));
     findings.extend(surroundings(figures, health));

@@ -73,10 +73,10 @@ pub const STEPS_NAMED_MAX: usize = 5;
 pub const NOTES_MAX: usize = 5;
 
 /// How many pauses of arrivals are reported with their times.
-pub const PAUSES_TOLD_MAX: usize = 5;
+pub const PAUSES_SHOWN_MAX: usize = 5;
 
 /// How many lost workers get a finding of their own.
-pub const LOSSES_TOLD_MAX: usize = 5;
+pub const LOSSES_SHOWN_MAX: usize = 5;
 
 /// A probe at its limit is reported where it was so for this share of its readings while load was planned …
 pub const PROBE_LIMIT_SHARE_MIN: f64 = 0.20;
@@ -104,9 +104,9 @@ pub const EXPERIMENT_SPREAD_REPETITIONS: usize = 3;
 /// See [`EXPERIMENT_SPREAD_REPETITIONS`].
 pub const EXPERIMENT_SPREAD_CELLS: usize = 5;
 /// Share of the variation from which a second and third term are reported beside the largest.
-pub const EXPERIMENT_SHARE_TOLD: f64 = 0.01;
+pub const EXPERIMENT_SHARE_SHOWN: f64 = 0.01;
 /// Combinations that are reported one by one where runs are missing.
-pub const EXPERIMENT_CELLS_TOLD: usize = 5;
+pub const EXPERIMENT_CELLS_SHOWN: usize = 5;
 /// Bins wider than this share of a median hide what differs: most of a run's times stand in a few.
 pub const EXPERIMENT_BIN_OF_MEDIAN_MAX: f64 = 0.1;
 

@@ -4,7 +4,7 @@ use record::schema::{Event, EventKind, Finding, Severity};
 
 use crate::figures::Figures;
 use crate::finding::finding;
-use crate::limits::{PAUSES_TOLD_MAX, STARTS_SHARE_MIN};
+use crate::limits::{PAUSES_SHOWN_MAX, STARTS_SHARE_MIN};
 
 /// A time without arrivals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,8 +15,8 @@ pub struct Pause {
     pub until_ns: Option<u64>,
 }
 
-/// All pauses that these events tell of, in order.
-pub fn of(events: &[Event]) -> Vec<Pause> {
+/// All pauses of these events, in order.
+pub fn from_events(events: &[Event]) -> Vec<Pause> {
     let mut pauses: Vec<Pause> = Vec::new();
     for event in events {
         let open = pauses.last_mut().filter(|pause| pause.until_ns.is_none());
@@ -35,7 +35,7 @@ pub fn of(events: &[Event]) -> Vec<Pause> {
 /// What the pauses did to the load. Where as many users were kept away as must not be missing, the run
 /// is not the one that was planned.
 pub(crate) fn found(figures: &Figures) -> Option<Finding> {
-    let pauses = of(&figures.events);
+    let pauses = from_events(&figures.events);
     if pauses.is_empty() {
         return None;
     }
@@ -59,7 +59,7 @@ pub(crate) fn found(figures: &Figures) -> Option<Finding> {
     let text = format!(
         "arrivals were paused for {} ({}): {load}",
         units::span(paused_ns),
-        told(&pauses)
+        listed(&pauses)
     );
     let severity = match kept_away {
         0 => Severity::Note,
@@ -75,9 +75,9 @@ pub(crate) fn found(figures: &Figures) -> Option<Finding> {
 }
 
 /// `from 10 s to 25 s, from 40 s on`.
-fn told(pauses: &[Pause]) -> String {
-    let first = pauses.iter().take(PAUSES_TOLD_MAX);
-    let mut told: Vec<String> = first
+fn listed(pauses: &[Pause]) -> String {
+    let first = pauses.iter().take(PAUSES_SHOWN_MAX);
+    let mut listed: Vec<String> = first
         .map(|pause| {
             let from = units::span(pause.from_ns);
             match pause.until_ns {
@@ -86,10 +86,14 @@ fn told(pauses: &[Pause]) -> String {
             }
         })
         .collect();
-    if let Some(more) = pauses.len().checked_sub(PAUSES_TOLD_MAX).filter(|n| *n > 0) {
-        told.push(format!("and {more} more"));
+    if let Some(more) = pauses
+        .len()
+        .checked_sub(PAUSES_SHOWN_MAX)
+        .filter(|n| *n > 0)
+    {
+        listed.push(format!("and {more} more"));
     }
-    told.join(", ")
+    listed.join(", ")
 }
 
 #[cfg(test)]
@@ -213,7 +217,7 @@ mod tests {
             from_ns: 10 * n * SECOND,
             until_ns: Some((10 * n + 1) * SECOND),
         });
-        let text = told(&many.collect::<Vec<_>>());
+        let text = listed(&many.collect::<Vec<_>>());
         assert!(text.ends_with("from 40 s to 41 s, and 2 more"), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! What the server's side told: figures of each probe, and what they say of the target's limits.
+//! What the probes read: figures of each probe, and what they say of the target's limits.
 
 mod limits;
 #[cfg(test)]
@@ -28,12 +28,12 @@ pub struct ProbeFigures {
     pub max: f64,
 }
 
-/// Figures of all probes that told something from `start_ns` up to `end_ns`, in the order of the
+/// Figures of all probes that have values from `start_ns` up to `end_ns`, in the order of the
 /// record.
 pub fn figures(probes: &Probes, start_ns: i64, end_ns: i64) -> Vec<ProbeFigures> {
     let values = by_probe(probes, start_ns, end_ns);
-    let told = probes.list.iter().zip(values);
-    told.filter(|(_, values)| !values.is_empty())
+    let read = probes.list.iter().zip(values);
+    read.filter(|(_, values)| !values.is_empty())
         .map(|(info, values)| {
             let numbers = || values.iter().map(|&(_, value)| value);
             ProbeFigures {
@@ -63,7 +63,7 @@ fn by_probe(probes: &Probes, start_ns: i64, end_ns: i64) -> Vec<Vec<(i64, f64)>>
 /// sources that were lost, and what asking cost.
 pub(crate) fn findings(run: &Figures) -> Vec<Finding> {
     let end_ns = i64::try_from(run.planned_end_ns()).unwrap_or(i64::MAX);
-    let told = Told {
+    let read = Read {
         run,
         values: by_probe(&run.probes, 0, end_ns),
     };
@@ -72,12 +72,12 @@ pub(crate) fn findings(run: &Figures) -> Vec<Finding> {
         met.extend(
             LIMITS
                 .iter()
-                .filter_map(|limit| told.at_limit(place, limit)),
+                .filter_map(|limit| read.at_limit(place, limit)),
         );
         met.extend(
             COUNTED
                 .iter()
-                .filter_map(|counted| told.counted(place, counted)),
+                .filter_map(|counted| read.counted(place, counted)),
         );
     }
     met.sort_by(|(one, _), (other, _)| other.total_cmp(one));
@@ -89,12 +89,12 @@ pub(crate) fn findings(run: &Figures) -> Vec<Finding> {
 }
 
 /// The probes with their values while load was planned.
-struct Told<'a> {
+struct Read<'a> {
     run: &'a Figures,
     values: Vec<Vec<(i64, f64)>>,
 }
 
-impl Told<'_> {
+impl Read<'_> {
     /// A gauge at its limit for a share of its readings, with that share.
     fn at_limit(&self, place: usize, limit: &Limit) -> Option<(f64, Finding)> {
         let info = &self.run.probes.list[place];
@@ -145,9 +145,10 @@ impl Told<'_> {
     /// Something that should not happen at all, by how often it did.
     fn counted(&self, place: usize, counted: &Counted) -> Option<(f64, Finding)> {
         let info = &self.run.probes.list[place];
-        // Of its own host the generator tells by itself.
-        let is_told = counted.code == "server-listen-overflows" && self.is_generators_host(info);
-        if info.via != counted.via || info.metric != counted.metric || is_told {
+        // The generator reports this of its own host.
+        let is_reported =
+            counted.code == "server-listen-overflows" && self.is_generators_host(info);
+        if info.via != counted.via || info.metric != counted.metric || is_reported {
             return None;
         }
         let values = &self.values[place];

@@ -202,7 +202,7 @@ fn exact(figures: &Figures, figure: &Figure) -> Option<f64> {
         Figure::Cost => used::cost(figures),
         Figure::CostPerUserHour => used::cost_per_user_hour(figures),
         Figure::Behind(limit_ns) => figures.behind_ns(*limit_ns),
-        Figure::Wire(wire) => traffic(figures).map(|told| of_wire(*wire, &told.total)),
+        Figure::Wire(wire) => traffic(figures).map(|traffic| of_wire(*wire, &traffic.total)),
         Figure::Measure { .. } | Figure::Measures { .. } => {
             of_part(figures, &Part::of(figures, figure)?)
         }
@@ -307,15 +307,15 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-fn of_wire(wire: Wire, told: &WireFigures) -> f64 {
+fn of_wire(wire: Wire, figures: &WireFigures) -> f64 {
     match wire {
-        Wire::SegmentsOut => told.segments_out,
-        Wire::SegmentsIn => told.segments_in,
-        Wire::PayloadOut => told.payload_out,
-        Wire::PayloadIn => told.payload_in,
-        Wire::Retransmits => told.retransmits,
-        Wire::IpBytesOut => told.ip_bytes_out,
-        Wire::IpBytesIn => told.ip_bytes_in,
+        Wire::SegmentsOut => figures.segments_out,
+        Wire::SegmentsIn => figures.segments_in,
+        Wire::PayloadOut => figures.payload_out,
+        Wire::PayloadIn => figures.payload_in,
+        Wire::Retransmits => figures.retransmits,
+        Wire::IpBytesOut => figures.ip_bytes_out,
+        Wire::IpBytesIn => figures.ip_bytes_in,
     }
 }
 

@@ -162,7 +162,7 @@ fn trends(analysis: &Analysis, style: Style) -> Vec<String> {
         "adjusted p",
     ]);
     for drift in &analysis.trends {
-        let tone = drift.is_told.then_some(Tone::Warning);
+        let tone = drift.is_shown.then_some(Tone::Warning);
         let sign = |value: f64| if value > 0.0 { "+" } else { "" };
         let change = |value: f64| (tone, format!("{}{}", sign(value), shown(drift, value)));
         let p = |p: f64| match p < 0.001 {

@@ -17,7 +17,7 @@ pub(crate) use rustix::event::epoll::Event;
 /// Most events taken from the kernel at a time.
 const EVENTS_MAX: usize = 64;
 
-/// Watches sockets, edge-triggered: each change is told once.
+/// Watches sockets, edge-triggered: each change is reported once.
 #[derive(Debug)]
 pub(crate) struct Poller {
     epoll: AsyncFd<OwnedFd>,
@@ -30,7 +30,7 @@ impl Poller {
     /// When the kernel has no room for it.
     #[expect(
         unsafe_code,
-        reason = "tokio must be told that a descriptor stays what it is"
+        reason = "tokio must know that a descriptor stays what it is"
     )]
     pub(crate) fn new() -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
@@ -43,7 +43,7 @@ impl Poller {
         Ok(Self { epoll })
     }
 
-    /// Watches `socket` for what can be read, and tells of it under the name `key`. Closing the
+    /// Watches `socket` for what can be read, and reports it under the name `key`. Closing the
     /// socket ends that.
     ///
     /// # Errors
@@ -58,7 +58,7 @@ impl Poller {
         )?)
     }
 
-    /// From now on also watches for room to write. Room that is there already is told.
+    /// From now on also watches for room to write. Room that is there already is reported.
     ///
     /// # Errors
     /// When `socket` is not watched.

@@ -83,9 +83,9 @@ pub struct Reactor<S: Service> {
     encryption: Option<Encryption>,
     /// For each channel.
     channels: Vec<Subscribers>,
-    /// Connections to be processed although the kernel will not tell of them.
+    /// Connections to be processed although the kernel will not report them.
     scheduled: VecDeque<Key>,
-    /// What the kernel told and was not looked at yet.
+    /// What the kernel reported and was not looked at yet.
     events: Vec<Event>,
     /// The task that looks after all this, when it waits.
     waker: Option<Waker>,
@@ -201,7 +201,7 @@ impl<S: Service> Reactor<S> {
         }
     }
 
-    /// The kernel told something of a connection.
+    /// The kernel reported something of a connection.
     fn on_event(&mut self, key: Key, flags: EventFlags) {
         let Some(row) = self.rows.get_mut(key) else {
             return;

@@ -104,7 +104,7 @@ fn a_target_that_grows_slower_is_reported_with_how_much() {
         .iter()
         .find(|drift| drift.name == "response of request")
         .unwrap();
-    assert!(drift.is_told && drift.change_low > 0.0);
+    assert!(drift.is_shown && drift.change_low > 0.0);
     assert!(finding(&analysis, "not-steady").text.contains("request"));
     // The slope is 10 ms in 120 s, over what was left of them.
     let length_s = (analysis.end_ns - analysis.warm_up.cut_ns) as f64 / 1e9;

@@ -207,7 +207,7 @@ fn bent(setting: &LoadSetting, good: Option<&Level>, bend: &Bend) -> Finding {
             .with("load", bend.load)
             .done();
     };
-    let told = |signs: &[(Sign, u64)]| {
+    let listed = |signs: &[(Sign, u64)]| {
         let names: Vec<_> = signs.iter().map(|&(sign, _)| name(sign)).collect();
         names.join(" and ")
     };
@@ -215,7 +215,7 @@ fn bent(setting: &LoadSetting, good: Option<&Level>, bend: &Bend) -> Finding {
     let (first, later) = bend.signs.split_at(split);
     let mut text = format!(
         "first to degrade at {load}{against}: {}, from {} on",
-        told(first),
+        listed(first),
         units::span(first_ns)
     );
     for &(sign, at_ns) in later {

@@ -138,7 +138,7 @@ fn is_none(count: &usize) -> bool {
 pub struct FitFigures {
     /// Jain's q₀.
     pub mean: EstimateFigures,
-    /// Terms that cannot be told from it.
+    /// Terms that it cannot be separated from.
     pub mean_aliases: Vec<String>,
     /// Those of fewer factors first.
     pub terms: Vec<TermFigures>,
@@ -178,7 +178,7 @@ pub struct TermFigures {
     pub name: String,
     /// Its factors' numbers, from 0.
     pub factors: Vec<usize>,
-    /// Terms that cannot be told from it; with a sign where theirs is the other.
+    /// Terms that it cannot be separated from; with a sign where theirs is the other.
     pub aliases: Vec<String>,
     /// Jain's q: half of the way from low to high; of factors with two levels.
     pub effect: Option<EstimateFigures>,

@@ -134,13 +134,13 @@ pub fn ensemble(
     runs: &[(usize, Run)],
     options: &EnsembleOptions<'_>,
 ) -> Ensemble {
-    let told = runs.iter().map(|(number, run)| EnsembleRun {
+    let listed = runs.iter().map(|(number, run)| EnsembleRun {
         number: *number,
         id: run.info().id.clone(),
     });
     let mut found = Ensemble {
         levels,
-        runs: told.collect(),
+        runs: listed.collect(),
         why: None,
         measures: Vec::new(),
     };

@@ -9,8 +9,9 @@ use super::values::{deviation, mean};
 use super::{Data, ResponseData, Row};
 use judge::finding as draft;
 use judge::limits::{
-    EXPERIMENT_CELLS_TOLD, EXPERIMENT_SHARE_TOLD, EXPERIMENT_SIGNIFICANCE, EXPERIMENT_SPAN_FOR_LOG,
-    EXPERIMENT_SPAN_FOR_LOG_BY_SPREAD, EXPERIMENT_SPREAD_CELLS, EXPERIMENT_SPREAD_REPETITIONS,
+    EXPERIMENT_CELLS_SHOWN, EXPERIMENT_SHARE_SHOWN, EXPERIMENT_SIGNIFICANCE,
+    EXPERIMENT_SPAN_FOR_LOG, EXPERIMENT_SPAN_FOR_LOG_BY_SPREAD, EXPERIMENT_SPREAD_CELLS,
+    EXPERIMENT_SPREAD_REPETITIONS,
 };
 
 /// Significant digits of a bound.
@@ -44,10 +45,10 @@ pub(super) fn finding(
     evidence: &[(&str, f64)],
 ) -> Finding {
     let draft = draft(severity, code, text);
-    let told = evidence
+    let draft = evidence
         .iter()
         .fold(draft, |draft, (name, value)| draft.with(name, *value));
-    told.done()
+    draft.done()
 }
 
 /// Combinations that were measured too rarely.
@@ -59,7 +60,7 @@ pub(super) fn missing(data: &Data, cells: &[MissingCell]) -> Option<Finding> {
     let whole = cells.iter().filter(|cell| cell.found == 0).count();
     let names: Vec<String> = cells
         .iter()
-        .take(EXPERIMENT_CELLS_TOLD)
+        .take(EXPERIMENT_CELLS_SHOWN)
         .map(|cell| {
             let levels = cell.levels.iter().enumerate();
             let levels: Vec<String> = levels
@@ -68,7 +69,7 @@ pub(super) fn missing(data: &Data, cells: &[MissingCell]) -> Option<Finding> {
             format!("{} ({} of {})", levels.join(" "), cell.found, cell.planned)
         })
         .collect();
-    let more = cells.len().saturating_sub(EXPERIMENT_CELLS_TOLD);
+    let more = cells.len().saturating_sub(EXPERIMENT_CELLS_SHOWN);
     let more = if more > 0 {
         format!(", and {more} more")
     } else {
@@ -152,14 +153,14 @@ fn bounds(seen: &Seen<'_>) -> Option<Finding> {
     if count == 0 {
         return None;
     }
-    let named = seen.bounded.iter().take(EXPERIMENT_CELLS_TOLD);
+    let named = seen.bounded.iter().take(EXPERIMENT_CELLS_SHOWN);
     let named: Vec<String> = named
         .map(|(row, bound)| {
             let value = seen.response.unit.format(*bound, BOUND_DIGITS);
             format!("{} ≥ {value}", row.run)
         })
         .collect();
-    let more = match count.saturating_sub(EXPERIMENT_CELLS_TOLD) {
+    let more = match count.saturating_sub(EXPERIMENT_CELLS_SHOWN) {
         0 => String::new(),
         more => format!(", and {more} more"),
     };
@@ -213,16 +214,16 @@ fn largest(seen: &Seen<'_>, fit: &FitFigures) -> Option<Finding> {
         names.join(" × ")
     };
     let first = terms.first()?;
-    let mut told = vec![format!(
+    let mut parts = vec![format!(
         "{} ({}) explains {} of the variation",
         first.name,
         name(&first.factors),
         units::share(first.share)
     )];
     let others = terms[1..].iter().take(2);
-    told.extend(
+    parts.extend(
         others
-            .filter(|term| term.share >= EXPERIMENT_SHARE_TOLD)
+            .filter(|term| term.share >= EXPERIMENT_SHARE_SHOWN)
             .map(|term| {
                 format!(
                     "{} ({}) {}",
@@ -232,12 +233,12 @@ fn largest(seen: &Seen<'_>, fit: &FitFigures) -> Option<Finding> {
                 )
             }),
     );
-    told.extend(
+    parts.extend(
         fit.error
             .filter(|error| error.ss > 0.0)
             .map(|error| format!("errors {}", units::share(error.share))),
     );
-    let text = told.join(", ");
+    let text = parts.join(", ");
     let mut evidence = vec![("largest_share", first.share)];
     evidence.extend(fit.error.map(|error| ("error_share", error.share)));
     Some(finding(Severity::Note, "variation", text, &evidence))

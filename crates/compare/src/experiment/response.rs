@@ -79,7 +79,7 @@ pub(super) fn analyze(data: &Data, number: usize) -> ResponseAnalysis {
 }
 
 /// The observations with numbers for levels and factors that were seen at all; a factor that was
-/// seen at one level only cannot be told anything of.
+/// seen at one level only shows nothing.
 fn reduce(data: &Data, measured: &[(&[usize], f64)], multiplicative: bool) -> Reduced {
     let seen = |factor: usize| -> Vec<usize> {
         let count = data.factors[factor].1.len();

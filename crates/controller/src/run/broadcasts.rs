@@ -77,7 +77,7 @@ impl Broadcasts {
                 return true;
             }
             excess = excess.saturating_sub(1);
-            if let Some(times) = of(all, broadcast.message) {
+            if let Some(times) = measures_of(all, broadcast.message) {
                 add(times, broadcast, measures);
             }
             false
@@ -93,7 +93,7 @@ impl Broadcasts {
     ) {
         self.ledger.settle(settlements);
         for (message, found) in self.ledger.take_found() {
-            let Some(of) = of(&self.measures, message) else {
+            let Some(of) = measures_of(&self.measures, message) else {
                 continue;
             };
             count(of.lost, found.lost, measures);
@@ -105,14 +105,14 @@ impl Broadcasts {
     /// step.
     pub(crate) fn set_apart(&mut self, measures: &mut BTreeMap<MeasureId, MeasureDelta>) {
         for (message, subscriptions) in self.ledger.take_silent() {
-            if let Some(of) = of(&self.measures, message) {
+            if let Some(of) = measures_of(&self.measures, message) {
                 count(of.silent, subscriptions, measures);
             }
         }
     }
 }
 
-fn of(measures: &[Option<Measures>], message: MessageId) -> Option<Measures> {
+fn measures_of(measures: &[Option<Measures>], message: MessageId) -> Option<Measures> {
     measures.get(message.index()).copied().flatten()
 }
 

@@ -276,7 +276,7 @@ impl EventLoop<'_> {
             };
             let now_ns = self.look_at_clock();
             self.woken_ns = now_ns;
-            self.shard.set_read_late(self.lateness.of(now_ns));
+            self.shard.set_read_late(self.lateness.at(now_ns));
             let more = match news {
                 News::Connected => {
                     self.shard.handle_connected(now_ns, id);

@@ -1,4 +1,4 @@
-//! Failed operations by kind over time. Only rows tell this, so they are read where something failed.
+//! Failed operations by kind over time. Only rows have this, so they are read where something failed.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub struct ErrorTrack {
     pub per_s: Vec<Number>,
 }
 
-/// Errors by kind, the most frequent first; nothing where the run tells of none.
+/// Errors by kind, the most frequent first; nothing where the run has none.
 pub(super) fn read(run: &Run, cut: Cut) -> Result<Vec<ErrorTrack>, RecordError> {
     let fine = [Outcome::Ok.name(), Outcome::Unfinished.name()];
     let failed = run.tally()?.is_none_or(|tally| {

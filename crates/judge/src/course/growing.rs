@@ -11,7 +11,7 @@ use super::seconds::Seconds;
 use super::{Course, Cut, SECOND_NS, SLOTS_MAX, probes};
 use crate::figures::Figures;
 
-/// Values of probes that are kept: 24 MiB, as many as 200 probes tell in an hour and a half.
+/// Values of probes that are kept: 24 MiB, as many as 200 probes read in an hour and a half.
 const PROBE_ROWS_MAX: usize = 1 << 20;
 
 /// What a measure did in one second.
@@ -57,7 +57,7 @@ pub struct Growing {
 /// What came of a probe.
 #[derive(Debug)]
 struct Probed {
-    /// When it told its newest value.
+    /// When it read its newest value.
     newest_ns: i64,
     /// Values so far.
     count: u64,
@@ -254,7 +254,7 @@ mod tests {
                 done: 100,
                 ..SeriesRow::default()
             };
-            let told = SecondOf {
+            let second = SecondOf {
                 measure: 0,
                 begun: 130,
                 outcomes: &outcomes,
@@ -264,7 +264,7 @@ mod tests {
                 service: &none,
                 lag: &none,
             };
-            growing.add(&row, [told].into_iter());
+            growing.add(&row, [second].into_iter());
         }
         growing
     }
@@ -328,7 +328,7 @@ mod tests {
             let mut row = sample::row(second);
             row.phase = second as u32;
             (row.users_due, row.users_started) = (100 * (1 - second), 100 * (1 - second));
-            let told = SecondOf {
+            let second = SecondOf {
                 measure: sample::REQUEST,
                 begun: 10,
                 outcomes: &outcomes,
@@ -338,7 +338,7 @@ mod tests {
                 service: &none,
                 lag: &none,
             };
-            growing.add(&row, [told].into_iter());
+            growing.add(&row, [second].into_iter());
         }
         let names = Names {
             measures: &["connect", "request"],
@@ -378,11 +378,11 @@ mod tests {
             .into_iter(),
         );
         let lines = growing.course().probes.lines;
-        let told: Vec<(&str, usize)> = lines
+        let points: Vec<(&str, usize)> = lines
             .iter()
             .map(|line| (line.info.metric.as_str(), line.mean.len()))
             .collect();
-        assert_eq!(told, [("a", 1), ("b", 1)]);
+        assert_eq!(points, [("a", 1), ("b", 1)]);
         assert_eq!(growing.figures.probes.rows.len(), 3);
     }
 

@@ -330,10 +330,10 @@ pub fn shares_of(count: u64, quantile: impl Fn(f64) -> f64) -> Vec<Share> {
         decade /= 10.0;
     }
     longer.push(0.0);
-    let told = longer
+    longer
         .into_iter()
-        .map(|longer| (Number(longer), Number(quantile(1.0 - longer))));
-    told.collect()
+        .map(|longer| (Number(longer), Number(quantile(1.0 - longer))))
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What the server's side told, thinned.
+//! What the probes read, thinned.
 
 use record::Probes;
 use record::probes::ProbeInfo;
@@ -16,11 +16,11 @@ const POINTS_MAX: usize = 60_000;
 pub struct ProbeLines {
     /// In the order of the record.
     pub lines: Vec<ProbeLine>,
-    /// How many further probes told something that is not told here.
+    /// How many further probes with values are left out here.
     pub left_out: usize,
 }
 
-/// What one probe told.
+/// What one probe read.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ProbeLine {
     /// What it is.
@@ -39,14 +39,14 @@ pub struct ProbeLine {
 }
 
 pub(super) fn lines(probes: &Probes, cut: Cut) -> ProbeLines {
-    let mut told: Vec<Vec<(i64, f64)>> = vec![Vec::new(); probes.list.len()];
+    let mut values: Vec<Vec<(i64, f64)>> = vec![Vec::new(); probes.list.len()];
     for row in probes.rows.iter().filter(|row| row.value.is_finite()) {
-        told[row.probe as usize].push((row.at_ns, row.value));
+        values[row.probe as usize].push((row.at_ns, row.value));
     }
     let some: Vec<_> = probes
         .list
         .iter()
-        .zip(told)
+        .zip(values)
         .filter(|(_, values)| !values.is_empty())
         .collect();
     let left_out = some.len().saturating_sub(LINES_MAX);
@@ -120,13 +120,13 @@ mod tests {
             probe: 0,
             value: if s == 1234 { 99.0 } else { 5.0 },
         });
-        let told = lines(&probes(2, rows), Cut::of(3_600_000_000_000));
+        let drawn = lines(&probes(2, rows), Cut::of(3_600_000_000_000));
         assert_eq!(
-            (told.lines.len(), told.left_out),
+            (drawn.lines.len(), drawn.left_out),
             (1, 0),
-            "one told nothing"
+            "one read nothing"
         );
-        let line = &told.lines[0];
+        let line = &drawn.lines[0];
         assert!(line.at_s.len() <= 602, "{}", line.at_s.len());
         assert_eq!(line.at_s[0], Number(-10.0));
         assert!(line.max.contains(&Number(99.0)));
@@ -139,9 +139,9 @@ mod tests {
             probe: n % 400,
             value: f64::from(n),
         });
-        let told = lines(&probes(400, rows), Cut::of(3_600_000_000_000));
-        assert_eq!((told.lines.len(), told.left_out), (LINES_MAX, 160));
-        let points: usize = told.lines.iter().map(|line| line.at_s.len()).sum();
+        let drawn = lines(&probes(400, rows), Cut::of(3_600_000_000_000));
+        assert_eq!((drawn.lines.len(), drawn.left_out), (LINES_MAX, 160));
+        let points: usize = drawn.lines.iter().map(|line| line.at_s.len()).sum();
         assert!(points <= POINTS_MAX + LINES_MAX, "{points}");
     }
 }

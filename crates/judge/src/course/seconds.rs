@@ -83,7 +83,7 @@ const COLUMNS: &[(&str, Kind, Get)] = &[
 pub(super) struct Seconds {
     slots: Vec<[Slot; COLUMNS.len()]>,
     /// Which columns were not 0 throughout.
-    told: [bool; COLUMNS.len()],
+    is_used: [bool; COLUMNS.len()],
 }
 
 /// What a slot has seen so far.
@@ -108,7 +108,7 @@ impl Default for Seconds {
     fn default() -> Seconds {
         Seconds {
             slots: Vec::new(),
-            told: [false; COLUMNS.len()],
+            is_used: [false; COLUMNS.len()],
         }
     }
 }
@@ -116,8 +116,8 @@ impl Default for Seconds {
 impl Seconds {
     pub(super) fn add(&mut self, row: &SeriesRow, cut: Cut) {
         let seconds = row.end_ns.saturating_sub(row.start_ns) as f64 / SECOND_NS as f64;
-        for (told, (_, _, get)) in self.told.iter_mut().zip(COLUMNS) {
-            *told |= get(row) != 0.0;
+        for (is_used, (_, _, get)) in self.is_used.iter_mut().zip(COLUMNS) {
+            *is_used |= get(row) != 0.0;
         }
         if seconds <= 0.0 {
             return;
@@ -142,8 +142,10 @@ impl Seconds {
 
     /// All columns that were not 0 throughout.
     pub(super) fn tracks(&self, cut: Cut) -> Vec<Track> {
-        let told = (0..COLUMNS.len()).filter(|&column| self.told[column]);
-        told.map(|column| self.track(column, cut)).collect()
+        (0..COLUMNS.len())
+            .filter(|&column| self.is_used[column])
+            .map(|column| self.track(column, cut))
+            .collect()
     }
 
     fn track(&self, column: usize, cut: Cut) -> Track {
@@ -157,7 +159,7 @@ impl Seconds {
 }
 
 fn thinned(name: &'static str, kind: Kind, slots: &[Slot], cut: Cut) -> Track {
-    let told = |of: fn(&Slot) -> f64| -> Vec<Option<Number>> {
+    let points = |of: fn(&Slot) -> f64| -> Vec<Option<Number>> {
         let values = slots.iter().map(|slot| {
             let covered = match kind {
                 Gauge => slot.seconds > 0.0,
@@ -171,14 +173,14 @@ fn thinned(name: &'static str, kind: Kind, slots: &[Slot], cut: Cut) -> Track {
     let is_thinned = cut.slot_s > 1;
     Track {
         name,
-        mean: told(|slot| slot.sum / slot.seconds),
+        mean: points(|slot| slot.sum / slot.seconds),
         min: if is_thinned {
-            told(|slot| slot.min)
+            points(|slot| slot.min)
         } else {
             Vec::new()
         },
         max: if is_thinned {
-            told(|slot| slot.max)
+            points(|slot| slot.max)
         } else {
             Vec::new()
         },

@@ -22,7 +22,7 @@ pub(super) fn is_timed(kind: &str) -> bool {
 }
 
 /// From the histograms where they hold nearly all operations, else from the series.
-pub(super) fn of(figures: &Figures) -> Lag {
+pub(super) fn summary(figures: &Figures) -> Lag {
     let mut hist = LogHistogram::new();
     let mut ended = 0;
     for (number, measure) in figures.info.measures.iter().enumerate() {

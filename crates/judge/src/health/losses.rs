@@ -4,7 +4,7 @@ use record::schema::{EventKind, Finding, Severity};
 
 use crate::figures::Figures;
 use crate::finding::finding;
-use crate::limits::LOSSES_TOLD_MAX;
+use crate::limits::LOSSES_SHOWN_MAX;
 
 /// A finding for each lost worker, and one for those that are too many to list. `allow_lost_workers`: the
 /// others are to be judged nevertheless.
@@ -15,11 +15,15 @@ pub(super) fn found(figures: &Figures, allow_lost_workers: bool) -> Vec<Finding>
         Severity::Fatal
     };
     let losses: Vec<&EventKind> = figures.losses().collect();
-    let told = losses.iter().take(LOSSES_TOLD_MAX);
-    let mut findings: Vec<Finding> = told
+    let listed = losses.iter().take(LOSSES_SHOWN_MAX);
+    let mut findings: Vec<Finding> = listed
         .filter_map(|loss| one(figures, loss, severity))
         .collect();
-    if let Some(further) = losses.len().checked_sub(LOSSES_TOLD_MAX).filter(|n| *n > 0) {
+    if let Some(further) = losses
+        .len()
+        .checked_sub(LOSSES_SHOWN_MAX)
+        .filter(|n| *n > 0)
+    {
         let text = format!(
             "{} lost; `events.jsonl` lists each",
             units::counted(further as u64, "further worker"),
@@ -219,8 +223,8 @@ mod tests {
         figures.info.workers = (0..9).map(worker).collect();
         figures.events = (0..8).map(lost).collect();
         let found = found(&figures, false);
-        assert_eq!(found.len(), LOSSES_TOLD_MAX + 1);
-        let text = &found[LOSSES_TOLD_MAX].text;
+        assert_eq!(found.len(), LOSSES_SHOWN_MAX + 1);
+        let text = &found[LOSSES_SHOWN_MAX].text;
         assert!(text.starts_with("3 further workers lost"), "{text}");
     }
 }

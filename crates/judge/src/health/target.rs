@@ -7,8 +7,7 @@ use crate::finding::finding;
 
 /// Where the target ended by itself, or somebody else ended it.
 pub(super) fn ended(figures: &Figures) -> Option<Finding> {
-    let mut told = figures.events.iter();
-    told.find_map(|event| {
+    figures.events.iter().find_map(|event| {
         let EventKind::TargetEnded { target, why, .. } = &event.what else {
             return None;
         };

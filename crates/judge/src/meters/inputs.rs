@@ -289,8 +289,10 @@ fn summed(
         }
     }
     // A moment counts where every source reported.
-    let whole = moments.into_iter().filter(|(_, told)| told.0 == sources);
-    Ok((whole.map(|(at, told)| (at, told.1)).collect(), unit))
+    let whole = moments
+        .into_iter()
+        .filter(|(_, moment)| moment.0 == sources);
+    Ok((whole.map(|(at, moment)| (at, moment.1)).collect(), unit))
 }
 
 /// By probe its factor, where it belongs to the input; and the unit of the first.

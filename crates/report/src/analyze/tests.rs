@@ -120,7 +120,7 @@ fn sample() -> Analysis {
                 p: 0.0002,
                 p_adjusted: 0.001,
                 correlation: 0.3,
-                is_told: true,
+                is_shown: true,
             },
             Drift {
                 name: "response of request".to_owned(),
@@ -132,7 +132,7 @@ fn sample() -> Analysis {
                 p: 0.4,
                 p_adjusted: 0.8,
                 correlation: 0.2,
-                is_told: false,
+                is_shown: false,
             },
         ],
         availability: Some(Availability {

@@ -211,14 +211,14 @@ impl<'a> RunDocument<'a> {
 }
 
 fn highlights(events: &[Event]) -> Vec<Highlight> {
-    let pauses = judge::pauses::of(events)
+    let pauses = judge::pauses::from_events(events)
         .into_iter()
         .map(|pause| Highlight {
             name: "paused".to_owned(),
             from_s: seconds(pause.from_ns),
             to_s: pause.until_ns.map(seconds),
         });
-    let faults = judge::faults::of(events)
+    let faults = judge::faults::from_events(events)
         .into_iter()
         .map(|fault| Highlight {
             name: fault.text.to_owned(),

@@ -40,13 +40,13 @@ pub(crate) struct Row<G> {
     pub(crate) stage: Stage,
     /// What it is, and what its silence means.
     pub(crate) keep_alive: KeepAlive,
-    /// There may be something to read of which the kernel will not tell again.
+    /// There may be something to read that the kernel will not report again.
     pub(crate) readable: bool,
     /// The peer will send nothing more; it must be read to its end.
     pub(crate) hung_up: bool,
     /// It is processed without a notification.
     pub(crate) scheduled: bool,
-    /// The kernel tells of room to write.
+    /// The kernel reports room to write.
     pub(crate) room_watched: bool,
 }
 

@@ -166,7 +166,7 @@ impl<S: Service> Reactor<S> {
             return;
         };
         row.outbox = Some(Box::new(outbox));
-        // Watched from the first time on: it does no harm later, and is told once.
+        // Watched from the first time on: it does no harm later, and is reported once.
         if !std::mem::replace(&mut row.room_watched, true)
             && self.poller.watch_room(&row.socket, key.to_bits()).is_err()
         {

@@ -95,7 +95,7 @@ impl Lateness {
     }
 
     /// How long what is read at `now_ns` may have been there.
-    pub(super) fn of(&self, now_ns: u64) -> u64 {
+    pub(super) fn at(&self, now_ns: u64) -> u64 {
         now_ns.saturating_sub(self.since_ns)
     }
 
@@ -124,7 +124,7 @@ mod tests {
         lateness.look(MS);
         lateness.wait(began * 1_000, sleep * 1_000);
         lateness.look(woke * 1_000);
-        lateness.of(read * 1_000) / 1_000
+        lateness.at(read * 1_000) / 1_000
     }
 
     #[test]
@@ -160,7 +160,7 @@ mod tests {
         lateness.look(500 * MS);
         lateness.wait(501 * MS, 0);
         lateness.look(501 * MS);
-        assert_eq!(lateness.of(501 * MS), 500 * MS);
+        assert_eq!(lateness.at(501 * MS), 500 * MS);
     }
 
     #[test]
