@@ -134,7 +134,7 @@ def stalling(bed):
     return at_target(bed, *FAR, "--freeze-at", 3, "--freeze-for", 3, time="10s")
 
 
-@situation("target", "target-stopped", at_once=MANY)
+@situation("target", "target-stopped", at_once=TWO)
 def frozen(bed):
     return at_target(bed, *FAR, "--freeze-at", 3, time="10s")
 
