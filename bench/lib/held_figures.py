@@ -2,7 +2,7 @@
 
 import itertools
 
-# A user counts as there when so many of all are: the last few are stragglers, not of speed.
+# All count as there once this share of them is: the last few would measure stragglers, not speed.
 ALL = 0.999
 FIRST_MILLION = 1_000_000
 

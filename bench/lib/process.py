@@ -105,10 +105,17 @@ def throng(runs: pathlib.Path, what: str, *options: str, seconds_max: float,
     command = [str(program), "run", what, "--runs", str(runs), "--json", *options]
     printed, cost = gauged(command, seconds_max, core, **variables or {})
     # 1: a threshold did not hold, 2: not to be trusted. Both are for the bench to judge.
-    start = printed.find("{\n")
-    if cost["code"] not in (0, 1, 2) or start < 0:
+    if cost["code"] not in (0, 1, 2):
         raise BenchError(f"{' '.join(command)} ended with {cost['code']}: {printed[-300:]}")
-    return json.loads(printed[start:]), cost
+    return printed_summary(printed), cost
+
+
+def printed_summary(printed: str) -> dict:
+    """The summary in what `run --json` printed: it stands after the progress."""
+    start = printed.find("{\n")
+    if start < 0:
+        raise BenchError(f"no summary was printed: {printed[-300:]}")
+    return json.loads(printed[start:])
 
 
 def sends(echo: str, seconds: int) -> tuple[str, list[str]]:

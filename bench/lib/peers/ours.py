@@ -1,9 +1,8 @@
 """Throng, measured like its peers: the complete process, every operation recorded."""
 
-import json
 import pathlib
 
-from lib.process import THRONG, BenchError, errors, measure
+from lib.process import THRONG, BenchError, errors, measure, printed_summary
 from lib.install import Tool
 from lib.peers.base import MESSAGE_BYTES, Load, Outcome, Peer
 
@@ -45,7 +44,7 @@ class Throng(Peer):
                               arrivals="\n  ".join(f"- {phase}" for phase in arrivals))
 
     def read(self, load: Load, printed: str) -> Outcome:
-        summary = json.loads(printed[printed.index("{\n"):])
+        summary = printed_summary(printed)
         if summary["health"]["rows_kept"] != 1.0:
             raise BenchError("not every operation was recorded")
         done = measure(summary, "send" if load.kind == "echo" else "request")

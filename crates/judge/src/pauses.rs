@@ -77,7 +77,7 @@ pub(crate) fn found(figures: &Figures) -> Option<Finding> {
 /// `from 10 s to 25 s, from 40 s on`.
 fn listed(pauses: &[Pause]) -> String {
     let first = pauses.iter().take(PAUSES_SHOWN_MAX);
-    let mut listed: Vec<String> = first
+    let mut parts: Vec<String> = first
         .map(|pause| {
             let from = units::span(pause.from_ns);
             match pause.until_ns {
@@ -91,9 +91,9 @@ fn listed(pauses: &[Pause]) -> String {
         .checked_sub(PAUSES_SHOWN_MAX)
         .filter(|n| *n > 0)
     {
-        listed.push(format!("and {more} more"));
+        parts.push(format!("and {more} more"));
     }
-    listed.join(", ")
+    parts.join(", ")
 }
 
 #[cfg(test)]

@@ -254,7 +254,7 @@ mod tests {
                 done: 100,
                 ..SeriesRow::default()
             };
-            let second = SecondOf {
+            let values = SecondOf {
                 measure: 0,
                 begun: 130,
                 outcomes: &outcomes,
@@ -264,7 +264,7 @@ mod tests {
                 service: &none,
                 lag: &none,
             };
-            growing.add(&row, [second].into_iter());
+            growing.add(&row, [values].into_iter());
         }
         growing
     }
@@ -328,7 +328,7 @@ mod tests {
             let mut row = sample::row(second);
             row.phase = second as u32;
             (row.users_due, row.users_started) = (100 * (1 - second), 100 * (1 - second));
-            let second = SecondOf {
+            let values = SecondOf {
                 measure: sample::REQUEST,
                 begun: 10,
                 outcomes: &outcomes,
@@ -338,7 +338,7 @@ mod tests {
                 service: &none,
                 lag: &none,
             };
-            growing.add(&row, [second].into_iter());
+            growing.add(&row, [values].into_iter());
         }
         let names = Names {
             measures: &["connect", "request"],
