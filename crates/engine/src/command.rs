@@ -14,11 +14,13 @@ pub struct ConnId {
 
 impl ConnId {
     /// Both parts in one word, for the kernel to hand back.
+    #[inline]
     pub fn to_bits(self) -> u64 {
         u64::from(self.generation) << 32 | u64::from(self.slot)
     }
 
     /// The inverse of [`ConnId::to_bits`].
+    #[inline]
     pub fn from_bits(bits: u64) -> ConnId {
         ConnId {
             slot: bits as u32,
@@ -56,6 +58,8 @@ pub struct Commands {
 }
 
 impl Commands {
+    /// Everything is done; the buffers stay.
+    #[inline]
     pub fn clear(&mut self) {
         self.list.clear();
         self.bytes.clear();

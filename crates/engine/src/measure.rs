@@ -406,6 +406,7 @@ impl Recorder {
     }
 
     /// Rows to hand over: once enough have gathered, or any if `all`.
+    #[inline]
     pub(crate) fn take_rows(&mut self, all: bool) -> Option<Vec<Measurement>> {
         let ready = self.rows.len() >= self.rows_max || (all && !self.rows.is_empty());
         ready.then(|| std::mem::take(&mut self.rows))
@@ -427,6 +428,7 @@ impl Recorder {
     }
 
     /// When the current interval ends.
+    #[inline]
     pub(crate) fn cut_ns(&self) -> u64 {
         self.cut_end_ns
     }
@@ -450,6 +452,7 @@ impl Recorder {
     }
 
     /// The intervals that were closed since the last call.
+    #[inline]
     pub(crate) fn take_deltas(&mut self) -> Vec<Delta> {
         std::mem::take(&mut self.deltas)
     }

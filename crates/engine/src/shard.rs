@@ -134,17 +134,20 @@ impl<'p> Shard<'p> {
     }
 
     /// What is to be done now. The driver clears it once it is done.
+    #[inline]
     pub fn commands(&mut self) -> &mut Commands {
         &mut self.interpreter.conns.commands
     }
 
     /// True once the shard has nothing more to do; [`Shard::finish`] is then due.
+    #[inline]
     pub fn is_over(&self) -> bool {
         self.state == State::Over
     }
 
     /// Nothing happens of itself before this time. It can be in the past: then call
     /// [`Shard::advance`] at once.
+    #[inline]
     pub fn next_ns(&self) -> u64 {
         let users = &self.interpreter.users;
         let next = users
@@ -269,6 +272,7 @@ impl<'p> Shard<'p> {
     }
 
     /// True if the plan ends with its last user, and there will be none any more.
+    #[inline]
     fn is_done(&self) -> bool {
         let is_empty = self.admission.is_over() && self.interpreter.users.len() == 0;
         self.done_from_ns < u64::MAX && is_empty
@@ -305,12 +309,14 @@ impl<'p> Shard<'p> {
 
     /// What is received from now on may have been there for this long before it was read: the loop was
     /// busy, or not running. That part of a latency is not the peer's.
+    #[inline]
     pub fn set_read_late(&mut self, late_ns: u64) {
         self.interpreter.messages.read_late_ns = late_ns;
     }
 
     /// All news that came before this time were handled. No operation is given up before the driver
     /// has looked for what came within its time.
+    #[inline]
     pub fn set_seen(&mut self, seen_ns: u64) {
         self.interpreter.seen_ns = seen_ns;
     }
@@ -343,11 +349,13 @@ impl<'p> Shard<'p> {
     }
 
     /// The intervals that were closed since the last call.
+    #[inline]
     pub fn take_deltas(&mut self) -> Vec<Delta> {
         self.interpreter.recorder.take_deltas()
     }
 
     /// Measured rows, once enough have gathered, or any if `all`.
+    #[inline]
     pub fn take_rows(&mut self, all: bool) -> Option<Vec<Measurement>> {
         self.interpreter.recorder.take_rows(all)
     }

@@ -67,6 +67,7 @@ impl<K: Key, T> Slots<K, T> {
         }
     }
 
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         self.count
     }

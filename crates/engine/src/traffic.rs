@@ -22,6 +22,7 @@ pub struct Traffic {
 
 impl Traffic {
     /// Adds that of other connections.
+    #[inline]
     pub fn add(&mut self, other: &Traffic) {
         self.each(other, u64::saturating_add);
     }

@@ -207,6 +207,7 @@ impl<'p> Users<'p> {
         }
     }
 
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         self.table.len()
     }

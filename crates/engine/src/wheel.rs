@@ -89,6 +89,7 @@ impl Wheel {
 
     /// No timer fires before this time; `u64::MAX` if none is armed. It can be early by up to a
     /// slot's width, never late.
+    #[inline]
     pub(crate) fn next_ns(&self) -> u64 {
         self.next_ns
     }

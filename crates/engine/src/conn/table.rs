@@ -94,6 +94,7 @@ impl Connections {
         self.table.len() - self.http2.carried_count
     }
 
+    #[inline]
     pub(crate) fn setting_up(&self) -> u64 {
         self.setting_up
     }

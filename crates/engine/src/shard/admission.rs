@@ -102,11 +102,13 @@ impl<'p> Admission<'p> {
     }
 
     /// True if no more users start.
+    #[inline]
     pub(super) fn is_over(&self) -> bool {
         self.upcoming.is_none() && self.waiting.is_empty()
     }
 
     /// When the next user starts or is refused, while this many connections are being set up.
+    #[inline]
     pub(super) fn next_ns(&self, setting_up: u64) -> u64 {
         let upcoming_ns = self.upcoming.map_or(u64::MAX, |arrival| arrival.due_ns);
         if self.skips() {
@@ -156,11 +158,13 @@ impl<'p> Admission<'p> {
     }
 
     /// True while users that are due have to wait.
+    #[inline]
     fn is_full(&self, setting_up: u64) -> bool {
         self.admits && setting_up >= self.setting_up_max
     }
 
     /// True while users that are due are skipped. A pause does not hide that memory ran short.
+    #[inline]
     fn skips(&self) -> bool {
         self.paused && self.admits
     }
