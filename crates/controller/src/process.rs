@@ -3,7 +3,7 @@
 use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
-use engine::driver::real::{is_group_left, kill_group, terminate_group};
+use driver::real::{is_group_left, kill_group, terminate_group};
 
 /// How often a process that is to end is polled.
 const POLL: Duration = Duration::from_millis(20);

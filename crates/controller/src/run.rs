@@ -43,7 +43,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::driver::real::{StopFlag, Zero};
+use driver::real::{StopFlag, Zero};
 use machine::clock::{monotonic_ns, unix_ns};
 use machine::loops::{cores, open_files_max};
 use machine::thread::Namespace;

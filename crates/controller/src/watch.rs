@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use engine::driver::real::Zero;
+use driver::real::Zero;
 use machine::clock::{monotonic_ns, unix_ns};
 use machine::host;
 use machine::loops::cores;

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) const CHARGED_BYTES_MIN: usize = 16 << 10;
 /// What counts is rounded up to a multiple of this, bytes.
 const STEP_BYTES: u64 = 64 << 10;
-/// Why something is not kept.
-pub(crate) const EXHAUSTED: &str = "the generator's memory for saved values and buffers is used up";
+/// Why something is not kept: the text of errors.
+pub const EXHAUSTED: &str = "the generator's memory for saved values and buffers is used up";
 
 /// A number of bytes that loops share.
 #[derive(Debug)]
@@ -51,16 +51,17 @@ impl Budget {
     }
 }
 
-/// What users, connections or sockets hold of a budget, by their slots.
+/// What users, connections or sockets hold of a budget, by their slots. It is given back when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Charges {
+pub struct Charges {
     budget: Arc<Budget>,
     /// Those with something large; bytes as they count.
     held: HashMap<u32, u64>,
 }
 
 impl Charges {
-    pub(crate) fn new(budget: &Arc<Budget>) -> Charges {
+    /// Nothing is held of this budget yet.
+    pub fn new(budget: &Arc<Budget>) -> Charges {
         Charges {
             budget: Arc::clone(budget),
             held: HashMap::new(),
@@ -69,7 +70,7 @@ impl Charges {
 
     /// `slot` now holds this number of bytes. False: there is no memory for that, and what it held counts as before.
     #[inline]
-    pub(crate) fn set(&mut self, slot: u32, bytes: usize) -> bool {
+    pub fn set(&mut self, slot: u32, bytes: usize) -> bool {
         if bytes < CHARGED_BYTES_MIN {
             self.clear(slot);
             return true;
@@ -113,7 +114,7 @@ impl Charges {
 
     /// `slot` holds nothing large any more.
     #[inline]
-    pub(crate) fn clear(&mut self, slot: u32) {
+    pub fn clear(&mut self, slot: u32) {
         if !self.held.is_empty() {
             self.clear_large(slot);
         }

@@ -1,12 +1,13 @@
-//! Runs one slice of a plan: arrivals, session machine, timers, connections, two drivers.
+//! Runs one slice of a plan: arrivals, session machine, timers, connections.
+//!
+//! What drives a [`Shard`] is in the crate `driver`: real sockets, or a simulated network.
 
 pub mod addresses;
 pub mod arrivals;
-mod budget;
+pub mod budget;
 pub mod clocks;
 pub mod command;
 mod conn;
-pub mod driver;
 #[doc(hidden)]
 pub mod fuzzing;
 mod interpreter;

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use engine::driver::real::{kill_group, terminate_group};
+use driver::real::{kill_group, terminate_group};
 
 use crate::FleetError;
 

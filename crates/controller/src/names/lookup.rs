@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use engine::addresses::{AddressBook, Answers};
+use driver::addresses::AddressBook;
+use engine::addresses::Answers;
 use plan::Endpoint;
 use record::schema::EventKind;
 

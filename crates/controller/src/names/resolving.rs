@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use engine::driver::real::Zero;
+use driver::real::Zero;
 use machine::clock::{Dilation, monotonic_ns};
 use record::schema::EventKind;
 

@@ -7,7 +7,7 @@ use std::path::{Component, Path};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::driver::real::{StopFlag, Zero};
+use driver::real::{StopFlag, Zero};
 use machine::clock::{monotonic_ns, unix_ns};
 use plan::Plan;
 use record::Durability;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use engine::driver::real::{StopFlag, Waiting};
+use driver::real::{StopFlag, Waiting};
 use engine::trace::{TraceEvent, TraceRequest, Traced};
 use machine::loops::cores;
 use plan::{Phase, PhaseKind, Plan, SessionId};

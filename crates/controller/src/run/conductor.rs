@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use engine::driver::real::{LoopNews, StopFlag, Zero};
+use driver::real::{LoopNews, StopFlag, Zero};
 use machine::clock::monotonic_ns;
 use machine::host::{self, NetworkCounters, Totals};
 use plan::Plan;

@@ -1,6 +1,6 @@
 //! What `run.json` says from the start.
 
-use engine::driver::real::Waiting;
+use driver::real::Waiting;
 use engine::share::region_loops;
 use machine::host;
 use machine::loops::open_files_max;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use engine::driver::real::StopFlag;
+use driver::real::StopFlag;
 use machine::Memory;
 use record::schema::EventKind;
 

@@ -1,6 +1,6 @@
 //! Arrivals that are paused and resumed during a run.
 
-use engine::driver::real::StopFlag;
+use driver::real::StopFlag;
 use record::schema::EventKind;
 
 use crate::control::Pause;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use engine::driver::real::Zero;
+use driver::real::Zero;
 use machine::clock::monotonic_ns;
 use plan::Plan;
 use probe::{Clock, Newest, News, Pool, ProbeError, Probed, TargetLocation};

@@ -1,8 +1,8 @@
 //! Checks what a worker reports. Its figures are added up and used as indices, so impossible values are
 //! refused before.
 
+use driver::real::LoopNews;
 use engine::clocks::ClockReading;
-use engine::driver::real::LoopNews;
 use engine::measure::Delta;
 use plan::MessageId;
 use plan::Plan;

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use engine::driver::real::LoopNews;
+use driver::real::LoopNews;
 use machine::clock::{monotonic_ns, unix_ns};
 use record::Measurement;
 

@@ -1,6 +1,6 @@
 //! How many loops a run gets, and how they wait.
 
-use engine::driver::real::Waiting;
+use driver::real::Waiting;
 use machine::loops::{LOOPS_MAX, connections_per_loop};
 use plan::Plan;
 use plan::expr::{Expr, Value};

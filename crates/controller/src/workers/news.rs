@@ -1,6 +1,6 @@
 //! What loops and worker processes report.
 
-use engine::driver::real::LoopNews;
+use driver::real::LoopNews;
 
 use super::clock::Exchange;
 use super::protocol::Usage;

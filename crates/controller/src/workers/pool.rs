@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel};
 use std::time::Duration;
 
-use engine::driver::real::{LoopNews, StopFlag, Zero};
+use driver::real::{LoopNews, StopFlag, Zero};
 use engine::share::region_loops;
 use plan::Plan;
 use record::Measurement;

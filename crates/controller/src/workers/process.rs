@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, SyncSender};
 use std::time::Duration;
 
-use engine::driver::real::Zero;
+use driver::real::Zero;
 use machine::clock::monotonic_ns;
 use record::Measurement;
 use record::schema::WorkerInfo;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, SyncSender};
 use std::time::Duration;
 
-use engine::addresses::{AddressBook, Answers};
-use engine::driver::real::{StopFlag, Zero};
+use driver::addresses::AddressBook;
+use driver::real::{StopFlag, Zero};
+use engine::addresses::Answers;
 use machine::clock::monotonic_ns;
 use plan::Plan;
 use record::Measurement;

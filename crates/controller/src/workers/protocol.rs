@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use driver::real::LoopNews;
 use engine::addresses::Answers;
-use engine::driver::real::LoopNews;
 use plan::Plan;
 use record::Measurement;
 use serde::{Deserialize, Serialize};
@@ -55,7 +55,7 @@ pub(crate) enum ToWorker {
     Ping { number: u32 },
     /// The run's zero: on the worker's clock, and on the controller's wall clock.
     Start { clock_ns: u64, unix_ns: u64 },
-    /// The level of [`engine::driver::real::StopFlag`].
+    /// The level of [`driver::real::StopFlag`].
     Stop { level: u8 },
     /// The worker may send this number of further frames of rows.
     RowsTaken { frames: u32 },

@@ -7,8 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use engine::addresses::AddressBook;
-use engine::driver::real::{LoopNews, StopFlag, Waiting, Zero};
+use driver::addresses::AddressBook;
+use driver::real::{LoopNews, StopFlag, Waiting, Zero};
 use machine::clock::monotonic_ns;
 use machine::host;
 use machine::loops::open_files_max;

@@ -3,8 +3,8 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use engine::addresses::AddressBook;
-use engine::driver::real::Waiting;
+use driver::addresses::AddressBook;
+use driver::real::Waiting;
 use engine::trace::TraceRequest;
 use machine::thread::Namespace;
 

@@ -6,8 +6,8 @@ use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use engine::addresses::AddressBook;
-use engine::driver::real::{
+use driver::addresses::AddressBook;
+use driver::real::{
     LoopError, LoopNews, LoopSetup, StartBarrier, StopFlag, Waiting, Zero, run_loop,
 };
 use engine::share::Share;

@@ -3,8 +3,27 @@
 use engine::arrivals::{Arrival, Arrivals};
 use engine::share::Share;
 use plan::{Plan, SessionId};
+use scenario::{Settings, Source, compile, render};
 
-use crate::support::plan;
+/// The plan of a scenario that has no errors.
+fn plan(text: &str) -> Plan {
+    let source = Source {
+        name: "test.yaml",
+        text,
+    };
+    let file = |name: &str| match name {
+        "counts.txt" => Ok("40 0 100 7 0 12.5 ".repeat(20)),
+        "times.txt" => Ok((0..500).map(|n| format!("{}\n", n * n % 997)).collect()),
+        _ => Err(format!("no file {name}")),
+    };
+    let settings = Settings {
+        overrides: &[],
+        env: &|_| None,
+        files: &file,
+    };
+    let (plan, diagnostics) = compile(source, &settings);
+    plan.unwrap_or_else(|| panic!("{}", render(&diagnostics, source)))
+}
 
 fn with_arrivals(phases: &str) -> Plan {
     plan(&format!(

@@ -19,7 +19,7 @@ const CONNECTION_QUEUE: (u64, u64) = (1_024, 65_535);
 const PACKET_QUEUE: (u64, u64) = (1_000, 100_000);
 /// The widest range of local ports that leaves out the ports on which servers usually listen.
 const PORTS_WIDE: (u64, u64) = (10_000, 65_535);
-/// Own loopback addresses of a loop (`engine`, source addresses).
+/// Own loopback addresses of a loop (`driver`, source addresses).
 const ADDRESSES_PER_LOOP: u64 = 64;
 /// Threads of this machine that belong to neither the loops nor the target.
 const THREADS_OTHERS: u64 = 1_000;

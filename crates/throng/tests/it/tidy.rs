@@ -26,7 +26,7 @@ const FLOORS: &[&[&str]] = &[
         "sequences",
     ],
     &["analyze", "compare", "engine", "expression", "lab"],
-    &["scenario"],
+    &["driver", "scenario"],
     &["controller", "convert", "export", "live", "model"],
     &["fleet", "report"],
     &["thesis"],
@@ -127,9 +127,9 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
     (
         &["libc", "mio", "nix", "rustix"],
         &[
-            "balancer", "engine", "lab", "machine", "market", "probe", "server", "targets", "wan",
+            "balancer", "driver", "lab", "machine", "market", "probe", "server", "targets", "wan",
         ],
-        "call `machine` or `engine`",
+        "call `machine` or `driver`",
     ),
     (
         &["simple-dns"],

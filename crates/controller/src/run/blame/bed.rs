@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::mpsc::SyncSender;
 
-use engine::driver::sim::{self, Link};
+use driver::sim::{self, Link};
 use engine::measure::Delta;
 use engine::traffic::Traffic;
 use machine::loops::open_files_max;

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, sync_channel};
 
-use engine::driver::real::Waiting;
+use driver::real::Waiting;
 use trust::Identity;
 
 use super::super::carrier::Carrier;

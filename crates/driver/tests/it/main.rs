@@ -1,0 +1,46 @@
+//! The engine's rules, tested on the simulated network: virtual time, scripted peers, faults; and on
+//! loopback, what only real sockets do.
+
+mod accounts;
+mod addresses;
+mod binary;
+mod channel_ends;
+mod channels;
+mod closing;
+mod contents;
+mod deflate;
+mod deliveries;
+mod depth;
+mod events;
+mod faults;
+mod feeds;
+mod http;
+mod http2;
+mod http2_ends;
+mod http2_peer;
+mod identity;
+mod latency;
+mod lists;
+mod locations;
+mod memory;
+mod missed;
+mod pauses;
+mod peers;
+mod polls;
+mod ramps;
+mod reconnects;
+mod redirects;
+mod reproducible;
+mod resent;
+mod retries;
+mod sequences;
+mod sockets;
+mod stamps;
+mod steps;
+mod storms;
+mod support;
+mod tcp;
+mod tls;
+mod tracing;
+mod websocket;
+mod ws_reconnects;
