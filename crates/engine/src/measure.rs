@@ -302,6 +302,7 @@ impl Recorder {
         self.row(row);
     }
 
+    #[inline]
     fn row(&mut self, row: Measurement) {
         self.skipped += 1;
         if self.skipped < self.keep_one_in {

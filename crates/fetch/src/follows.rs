@@ -26,6 +26,7 @@ impl<K> Default for Follows<K> {
 
 impl<K: Copy + Eq + Hash> Follows<K> {
     /// The user is at no redirect: it begins an operation, or it is gone.
+    #[inline]
     pub fn forget(&mut self, user: K) {
         if !self.hops.is_empty() {
             self.hops.remove(&user);

@@ -13,20 +13,34 @@ static ALLOCATIONS: AllocProfiler = AllocProfiler::system();
 
 const LIMITS: Limits = Limits::DEFAULT;
 
+const RESPONSE: &[u8] =
+    b"HTTP/1.1 200 OK\r\ndate: Sun, 22 Nov 2026 21:00:00 GMT\r\nserver: throng\r\n\
+    content-type: application/json\r\ncontent-length: 13\r\n\r\n{\"hello\": 1}\n";
+
 fn main() {
     divan::main();
 }
 
 #[divan::bench]
-fn http1_response(bencher: Bencher<'_, '_>) {
-    let wire = b"HTTP/1.1 200 OK\r\ndate: Sun, 22 Nov 2026 21:00:00 GMT\r\nserver: throng\r\n\
-        content-type: application/json\r\ncontent-length: 13\r\n\r\n{\"hello\": 1}\n";
-    let bencher = bencher.counter(BytesCount::of_slice(wire));
+fn http1_response_of_known_head(bencher: Bencher<'_, '_>) {
+    let bencher = bencher.counter(BytesCount::of_slice(RESPONSE));
+    let mut heads = http1::Heads::new(LIMITS);
     bencher.bench_local(|| {
         let mut decoder = http1::Decoder::new();
         decoder.begin(false);
-        let whole = decoder.decode_whole(black_box(wire), &LIMITS);
+        let whole = decoder.decode_whole(black_box(RESPONSE), &mut heads);
         assert!(whole.is_ok_and(|whole| whole.is_some()));
+    });
+}
+
+#[divan::bench]
+fn http1_head(bencher: Bencher<'_, '_>) {
+    let bencher = bencher.counter(BytesCount::of_slice(RESPONSE));
+    bencher.bench_local(|| {
+        let mut decoder = http1::Decoder::new();
+        decoder.begin(false);
+        let head = decoder.decode(black_box(RESPONSE), &LIMITS);
+        assert!(head.is_ok_and(|(_, head)| head.is_some()));
     });
 }
 

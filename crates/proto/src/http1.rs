@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `request` | writing a request; checks for text that goes into one |
 //! | `head` | status line and headers, in one pass |
+//! | `heads` | heads that were read a moment ago |
 //! | `body` | which rule ends the body |
 //! | `transfer` | the coding of a body; lists of values |
 //! | `chunk` | the lines of a chunked body |
@@ -18,6 +19,7 @@ mod chunk;
 mod decoder;
 mod error;
 mod head;
+mod heads;
 mod request;
 mod transfer;
 
@@ -25,6 +27,7 @@ pub use decoder::{Decoder, Event, INTERIM_COUNT_MAX, Whole};
 pub use error::Error;
 pub use head::Head;
 pub(crate) use head::{decimal, is_token_byte, next_line};
+pub use heads::Heads;
 pub(crate) use request::{encode_field, encode_start};
 pub use request::{encode_request, is_field_value, is_target, is_token};
 pub(crate) use transfer::list;

@@ -313,17 +313,25 @@ impl Connections {
 
     /// Turns a request that was appended to the command bytes since `start` into frames, if it goes over
     /// a carrier. Returns the connection that sends.
+    #[inline]
     pub(crate) fn frame_request(&mut self, slot: ConnSlot, start: usize) -> ConnSlot {
-        let Some(stream) = self.table[slot].stream() else {
-            return slot;
-        };
+        match self.table[slot].stream() {
+            None => slot,
+            Some(stream) => {
+                let carrier = stream.carrier;
+                self.frame_for(carrier, slot, start)
+            }
+        }
+    }
+
+    fn frame_for(&mut self, carrier: ConnId, slot: ConnSlot, start: usize) -> ConnSlot {
         let (mut text, mut block) = (
             std::mem::take(&mut self.http2.text),
             std::mem::take(&mut self.http2.block),
         );
         text.extend_from_slice(&self.commands.bytes[start..]);
         self.commands.bytes.truncate(start);
-        let carrier = self.live(stream.carrier);
+        let carrier = self.live(carrier);
         let scheme = match carrier.is_some_and(|at| self.table[at].tls.is_some()) {
             true => "https",
             false => "http",

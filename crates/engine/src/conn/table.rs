@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use plan::Plan;
 use plan::{EndpointId, HttpConnections};
-use proto::Limits;
 use proto::ws::{self, Deflater, MessageKind};
+use proto::{Limits, http1};
 use stats::rng::Rng;
 
 use super::connection::{Conn, Protocol, Reuse, Stage};
@@ -29,6 +29,8 @@ pub(crate) struct Connections {
     pub(crate) limits: Limits,
     /// The same for bodies that never end.
     pub(crate) stream_limits: Limits,
+    /// What reads the heads of responses, under `limits`.
+    pub(crate) heads: http1::Heads,
     pub(crate) http2: Http2,
     tls: TlsClients,
     /// Mask keys and nonces.
@@ -69,6 +71,7 @@ impl Connections {
         Connections {
             table: Slots::with_capacity(capacity),
             commands: Commands::default(),
+            heads: http1::Heads::new(limits),
             limits,
             stream_limits: Limits {
                 body_bytes_max: u64::MAX,
@@ -414,6 +417,7 @@ impl Connections {
     }
 
     /// Counts what a connection has buffered. False: there is no memory for that.
+    #[inline]
     pub(crate) fn has_room(&mut self, slot: ConnSlot) -> bool {
         let bytes = self.table[slot].buffered_bytes();
         self.charges.set(slot.place(), bytes)

@@ -51,6 +51,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The endpoint of a request before any redirect.
+    #[inline]
     pub(super) fn first_endpoint(
         &mut self,
         key: UserKey,
@@ -144,6 +145,7 @@ impl<'p> Interpreter<'p> {
 
     /// Sends what was appended to the command bytes since `start`, as bytes of the operation in
     /// flight. Returns the connection that sends.
+    #[inline]
     pub(super) fn send_for_user(&mut self, slot: ConnSlot, start: usize) -> ConnSlot {
         self.trace_sent(slot, start);
         let sender = self.conns.frame_request(slot, start);
@@ -168,7 +170,7 @@ impl<'p> Interpreter<'p> {
         if conn.pending.is_some() {
             return None;
         }
-        match decoder.decode_whole(bytes, &self.conns.limits) {
+        match decoder.decode_whole(bytes, &mut self.conns.heads) {
             Ok(Some((taken, whole))) => {
                 let user = &mut self.users[conn.user];
                 user.bytes_in = user.bytes_in.saturating_add(taken as u32);
@@ -310,6 +312,7 @@ impl<'p> Interpreter<'p> {
 
     /// Whether an HTTP connection may serve again after its response. Bytes that follow a response
     /// would be taken for the next one (RFC 9112 §9.2).
+    #[inline]
     pub(super) fn may_keep(&mut self, slot: ConnSlot, surplus: bool) -> bool {
         self.recorder.counts.unsolicited += u64::from(surplus);
         let decoder = self.conns[slot].http();

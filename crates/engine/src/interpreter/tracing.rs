@@ -23,7 +23,15 @@ impl Interpreter<'_> {
     }
 
     /// What was appended to the command bytes since `start` is about to be sent.
+    #[inline]
     pub(super) fn trace_sent(&mut self, slot: ConnSlot, start: usize) {
+        if self.recorder.trace.is_some() {
+            self.add_sent(slot, start);
+        }
+    }
+
+    #[cold]
+    fn add_sent(&mut self, slot: ConnSlot, start: usize) {
         let (Some(trace), Some(payload)) = (&self.recorder.trace, &mut self.conns.payload) else {
             return;
         };
@@ -44,6 +52,7 @@ impl Interpreter<'_> {
         }
     }
 
+    #[inline]
     pub(super) fn trace_response(&self, head: &Head<'_>, body: &[u8]) {
         if let Some(trace) = &self.recorder.trace {
             trace.response(head.raw, body);

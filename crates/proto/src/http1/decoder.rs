@@ -4,6 +4,7 @@ use super::body::Framing;
 use super::chunk;
 use super::error::Error;
 use super::head::{self, Head, Parsed};
+use super::heads::Heads;
 use crate::limits::Limits;
 
 /// Interim (1xx) responses that may precede a final one.
@@ -139,19 +140,19 @@ impl Decoder {
     /// Decodes a response at once if all of it is at the front of `input` and its length was
     /// given in its head: the bytes consumed and the response, which has then ended.
     ///
-    /// `None` changes nothing and means that [`decode`](Self::decode) has to be used.
+    /// `None` changes nothing and means that [`decode`](Self::decode) has to be used, under the limits of `heads`.
     ///
     /// # Errors
     /// Those of [`decode`](Self::decode).
     pub fn decode_whole<'a>(
         &mut self,
         input: &'a [u8],
-        limits: &Limits,
+        heads: &mut Heads,
     ) -> Result<Option<(usize, Whole<'a>)>, Error> {
         if self.phase != Phase::Head || self.scanned > 0 {
             return Ok(None);
         }
-        let Some(parsed) = head::parse(input, limits)? else {
+        let Some(parsed) = heads.parse(input)? else {
             return Ok(None);
         };
         if parsed.is_interim() {
@@ -160,7 +161,7 @@ impl Decoder {
         let Framing::Length(length) = Framing::new(&parsed, self.head_request) else {
             return Ok(None);
         };
-        check_body(length, limits)?;
+        check_body(length, heads.limits())?;
         let (_, behind) = input.split_at(parsed.len);
         let Some(body) = usize::try_from(length)
             .ok()

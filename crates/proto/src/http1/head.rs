@@ -85,7 +85,7 @@ fn unfolded(value: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// What one pass over a complete head found.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Parsed {
     /// Bytes of the head.
     pub(super) len: usize,

@@ -2,7 +2,7 @@
 
 use crate::http1_pieces::{Outcome, read};
 use proto::Limits;
-use proto::http1::{Decoder, Error, Event, INTERIM_COUNT_MAX};
+use proto::http1::{Decoder, Error, Event, Heads, INTERIM_COUNT_MAX};
 
 /// Reads one response to a GET, all at once, and the close of the connection after it.
 fn get(wire: &str) -> Outcome {
@@ -119,13 +119,10 @@ fn an_upgrade_leaves_the_bytes_that_follow_it() {
 fn pipelined_responses_come_one_by_one() {
     let mut input = &b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nab\
         HTTP/1.1 201 Created\r\ncontent-length: 1\r\n\r\nc"[..];
-    let mut decoder = Decoder::new();
+    let (mut decoder, mut heads) = (Decoder::new(), Heads::new(Limits::DEFAULT));
     for (status, body) in [(200, &b"ab"[..]), (201, b"c")] {
         decoder.begin(false);
-        let (len, whole) = decoder
-            .decode_whole(input, &Limits::DEFAULT)
-            .unwrap()
-            .unwrap();
+        let (len, whole) = decoder.decode_whole(input, &mut heads).unwrap().unwrap();
         assert_eq!((whole.head.status, whole.body), (status, body));
         assert!(decoder.is_idle() && decoder.keep_alive());
         input = &input[len..];
@@ -136,28 +133,19 @@ fn pipelined_responses_come_one_by_one() {
 #[test]
 fn decode_whole_changes_nothing_unless_all_is_there() {
     let wire = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nab";
-    let mut decoder = Decoder::new();
+    let (mut decoder, mut heads) = (Decoder::new(), Heads::new(Limits::DEFAULT));
     decoder.begin(false);
     for len in 0..wire.len() {
-        assert_eq!(
-            decoder.decode_whole(&wire[..len], &Limits::DEFAULT),
-            Ok(None)
-        );
+        assert_eq!(decoder.decode_whole(&wire[..len], &mut heads), Ok(None));
     }
-    let (len, whole) = decoder
-        .decode_whole(wire, &Limits::DEFAULT)
-        .unwrap()
-        .unwrap();
+    let (len, whole) = decoder.decode_whole(wire, &mut heads).unwrap().unwrap();
     assert_eq!((len, whole.body), (wire.len(), &b"ab"[..]));
     for other in [
         "HTTP/1.1 200\r\n\r\n",
         "HTTP/1.1 200\r\ntransfer-encoding: chunked\r\n\r\n0",
     ] {
         decoder.begin(false);
-        assert_eq!(
-            decoder.decode_whole(other.as_bytes(), &Limits::DEFAULT),
-            Ok(None)
-        );
+        assert_eq!(decoder.decode_whole(other.as_bytes(), &mut heads), Ok(None));
         let decoded = decoder.decode(other.as_bytes(), &Limits::DEFAULT);
         assert!(matches!(decoded, Ok((_, Some(Event::Head(_))))));
         decoder = Decoder::new();
