@@ -9,7 +9,7 @@ use crate::{Durability, RecordError};
 
 /// Row groups with fewer rows are encoded again, together: each costs a kilobyte beside its rows, and its readers
 /// the time to begin it.
-const COPIED_ROWS_MIN: usize = SEGMENT_ROWS / 4;
+const COPIED_ROWS_MIN: usize = SEGMENT_ROWS / 16;
 
 /// Puts the rows of the tables, in this order, into one table at `path`. Large row groups are copied as they are.
 pub(super) fn join(
