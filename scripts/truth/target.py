@@ -16,6 +16,7 @@ import random
 import select
 import selectors
 import socket
+import statistics
 import struct
 import sys
 import time
@@ -52,6 +53,8 @@ class Server:
             }
             self.queue = Queue(options.servers, draws[options.distribution])
         self.seconds = collections.Counter()
+        # How late answers were written after the time at which they were due, in seconds.
+        self.late = []
 
     def elapsed(self) -> float:
         """Since the first request."""
@@ -98,7 +101,11 @@ class Server:
         if done <= time.monotonic():
             connection.answer(path, status, close)
         else:
-            loop.call_at(loop.time() + done - time.monotonic(), connection.answer, path, status, close)
+            loop.call_at(loop.time() + done - time.monotonic(), self.answer_due, done, connection, path, status, close)
+
+    def answer_due(self, done: float, connection: "Connection", path: str, status: int, close: bool) -> None:
+        self.late.append(time.monotonic() - done)
+        connection.answer(path, status, close)
 
 
 class Connection(asyncio.Protocol):
@@ -187,6 +194,7 @@ async def serve(options: argparse.Namespace) -> None:
         "answered": server.answered,
         "answered_by_second": [server.answered_by_second[s] for s in range(int(server.elapsed()) + 1)],
         "by_path": dict(server.received),
+        "late_mean_s": statistics.mean(server.late) if server.late else 0.0,
     }
     print(json.dumps(counts), flush=True)
 
