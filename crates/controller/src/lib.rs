@@ -19,7 +19,6 @@ mod causes;
 mod control;
 pub mod experiment;
 mod inputs;
-mod names;
 mod process;
 mod run;
 mod secrets;

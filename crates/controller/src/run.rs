@@ -47,13 +47,13 @@ use engine::driver::real::{StopFlag, Zero};
 use machine::clock::{monotonic_ns, unix_ns};
 use machine::loops::{cores, open_files_max};
 use machine::thread::Namespace;
+use names::Resolving;
 use plan::{Plan, Target};
 use record::Durability;
 use record::schema::{RunInfo, Summary};
 
 use crate::control::{Interrupt, Pause};
 use crate::inputs::ScenarioText;
-use crate::names::Resolving;
 use crate::secrets::Secrets;
 use crate::surroundings::Surroundings;
 use crate::workers::fleet::Fleet;

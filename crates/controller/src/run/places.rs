@@ -10,11 +10,11 @@ use machine::clock::monotonic_ns;
 use machine::host::NetworkCounters;
 use machine::procfs::{self, FileError};
 use machine::thread::{Namespace, NamespaceError};
+use names::{Client, Lookup, System};
 use plan::{Plan, Target};
 
 use super::error::ConductError;
 use super::prepare::resolve;
-use crate::names::{Client, Lookup, System};
 use crate::surroundings::Surroundings;
 use crate::workers::setup::Place;
 

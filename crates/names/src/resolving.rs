@@ -18,7 +18,7 @@ type Timed = (u64, EventKind);
 
 /// Names that are resolved again.
 #[derive(Debug)]
-pub(crate) struct Resolving {
+pub struct Resolving {
     stop: Option<Sender<()>>,
     events: Receiver<Timed>,
     thread: Option<JoinHandle<()>>,
@@ -26,7 +26,7 @@ pub(crate) struct Resolving {
 
 impl Resolving {
     /// Begins; `None`: no name's address can change.
-    pub(crate) fn start(lookups: Vec<Lookup>, zero: Zero) -> Option<Resolving> {
+    pub fn start(lookups: Vec<Lookup>, zero: Zero) -> Option<Resolving> {
         lookups.iter().find_map(Lookup::due_ns)?;
         let (stop, stopped) = channel();
         let (sender, events) = channel();
@@ -39,12 +39,12 @@ impl Resolving {
     }
 
     /// What happened since the last call.
-    pub(crate) fn events(&mut self) -> Vec<Timed> {
+    pub fn events(&mut self) -> Vec<Timed> {
         self.events.try_iter().collect()
     }
 
     /// Ends, and returns the remaining events.
-    pub(crate) fn finish(mut self) -> Vec<Timed> {
+    pub fn finish(mut self) -> Vec<Timed> {
         drop(self.stop.take());
         if let Some(Err(panic)) = self.thread.take().map(JoinHandle::join) {
             // It has met a broken invariant; the panic continues here.

@@ -20,7 +20,7 @@ const REPORTED_NS: u64 = 5_000_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// The names of one network.
-pub(crate) struct Lookup {
+pub struct Lookup {
     /// Whose users connect from there; empty: all.
     region: String,
     names: Vec<Name>,
@@ -52,7 +52,7 @@ struct Kept {
 impl Lookup {
     /// Looks for the addresses of all endpoints at this time, with this number of resolvers. `first` are their first
     /// addresses as the system resolves them, which hold for names that no server knows.
-    pub(crate) fn begin(
+    pub fn begin(
         endpoints: &[Endpoint],
         first: &[SocketAddr],
         system: &System,
@@ -83,13 +83,13 @@ impl Lookup {
     }
 
     /// Says in events whose users these are.
-    pub(crate) fn of_region(mut self, region: String) -> Lookup {
+    pub fn of_region(mut self, region: String) -> Lookup {
         self.region = region;
         self
     }
 
     /// What the loops read.
-    pub(crate) fn book(&self) -> &Arc<AddressBook> {
+    pub fn book(&self) -> &Arc<AddressBook> {
         &self.book
     }
 
@@ -275,7 +275,7 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
-    use crate::names::question::Answer;
+    use crate::question::Answer;
 
     const S: u64 = SECOND_NS;
 

@@ -19,6 +19,6 @@ mod resolving;
 #[cfg(test)]
 mod testing;
 
-pub(crate) use client::{Client, System};
-pub(crate) use lookup::Lookup;
-pub(crate) use resolving::Resolving;
+pub use client::{Client, System};
+pub use lookup::Lookup;
+pub use resolving::Resolving;

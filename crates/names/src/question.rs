@@ -10,7 +10,7 @@ const ADDRESSES_MAX: usize = 64;
 
 /// Of which version addresses are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Family {
+pub enum Family {
     V4,
     V6,
 }
@@ -33,16 +33,16 @@ impl Family {
 
 /// What a name stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub struct Answer {
     /// In ascending order, each once; at least one. Servers give them in a different order each time.
-    pub(crate) addresses: Vec<IpAddr>,
+    pub addresses: Vec<IpAddr>,
     /// How long it may be kept.
-    pub(crate) ttl_s: u32,
+    pub ttl_s: u32,
 }
 
 /// Why a name has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum AskError {
+pub enum AskError {
     #[error("there is no such name")]
     NoName,
     #[error("it has no address")]
@@ -112,7 +112,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::names::testing::reply;
+    use crate::testing::reply;
 
     #[test]
     fn a_reply_has_addresses_in_order_and_the_shortest_time() {

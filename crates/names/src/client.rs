@@ -25,7 +25,7 @@ const REPLY_BYTES: usize = 4096;
 
 /// What the system's files say of names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct System {
+pub struct System {
     servers: Vec<IpAddr>,
     /// Where short names are looked for.
     domains: Vec<String>,
@@ -37,7 +37,7 @@ pub(crate) struct System {
 
 impl System {
     /// What the files of this machine say; those that cannot be read say nothing.
-    pub(crate) fn read() -> System {
+    pub fn read() -> System {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         System::parse(&read(SERVERS), &read(HOSTS))
     }
@@ -100,21 +100,21 @@ impl System {
 }
 
 /// Whoever answers questions.
-pub(crate) trait Ask: Send {
+pub trait Ask: Send {
     /// The addresses of a whole name.
     fn ask(&mut self, name: &str, family: Family) -> Result<Answer, AskError>;
 }
 
 /// Queries over sockets of one network.
 #[derive(Debug)]
-pub(crate) struct Client {
+pub struct Client {
     servers: Vec<UdpSocket>,
     wait: Duration,
 }
 
 impl Client {
     /// A client in the network that the calling thread is in. Servers that cannot be reached are left out.
-    pub(crate) fn open(system: &System) -> Client {
+    pub fn open(system: &System) -> Client {
         let servers = system
             .servers
             .iter()
@@ -181,7 +181,7 @@ fn ask(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::names::testing::reply;
+    use crate::testing::reply;
 
     const SERVERS: &str = "# by hand\nnameserver 10.0.0.53\nnameserver fe80::1\nsearch shop.test test\n\
                            options timeout:2 ndots:2\nnameserver nonsense\n";
