@@ -51,17 +51,11 @@ use names::Resolving;
 use plan::{Plan, Target};
 use record::Durability;
 use record::schema::{RunInfo, Summary};
+use workers::{Fleet, Layout, Loops, Pool, ScenarioText, SpawnRequest, layout, rows_channel};
 
 use crate::control::{Interrupt, Pause};
-use crate::inputs::ScenarioText;
 use crate::secrets::Secrets;
 use crate::surroundings::Surroundings;
-use crate::workers::fleet::Fleet;
-use crate::workers::layout::{Layout, layout};
-use crate::workers::pool::Pool;
-use crate::workers::process::SpawnRequest;
-use crate::workers::protocol::Loops;
-use crate::workers::rows::rows_channel;
 use broadcasts::Broadcasts;
 use by_worker::ByWorker;
 use conductor::{Conductor, Progress};

@@ -4,8 +4,7 @@
 use plan::Plan;
 use plan::secret::{HIDDEN, SECRET_BYTES_MIN, hide};
 use record::schema::{EventKind, RunInfo};
-
-use crate::inputs::{Inputs, ScenarioText};
+use workers::{Inputs, ScenarioText};
 
 /// What stands for a password in an address.
 const MASKED: &str = ":***@";

@@ -24,10 +24,10 @@ use std::time::Duration;
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::Stream;
 use bytes::Bytes;
-use controller::Carrier;
 use futures_util::StreamExt;
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
+use workers::Carrier;
 
 use crate::lease::Lease;
 use crate::log::{Log, Messages};

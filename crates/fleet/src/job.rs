@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use controller::{Carrier, Given, WorkError};
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
+use workers::{Carrier, Given, WorkError};
 
 use crate::access::Access;
 use crate::cards::parse;
@@ -82,7 +82,7 @@ pub fn work(job: &str, throng: &str) -> Result<(), JobError> {
         material: Some(&plan),
         allow: &job.allow,
     };
-    let worked = controller::work_over(&way, &nats.server, &job.offer.token, throng, given);
+    let worked = workers::serve_over(&way, &nats.server, &job.offer.token, throng, given);
     carrier.close();
     carrier.flush(END_TIME_MAX);
     carrier.forget();

@@ -12,11 +12,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use controller::{Agent, Carrier, Fleet, Tolerances};
 use machine::clock::unix_ns;
 use nkeys::XKey;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
+use workers::{Agent, Carrier, Fleet, Tolerances};
 
 use crate::access::Access;
 use crate::cards::{AgentCard, RunCard, json, parse};
@@ -272,7 +272,7 @@ impl Fleet for Session {
         let offer = Offer {
             run: self.run().to_owned(),
             throng: self.throng.clone(),
-            protocol: controller::PROTOCOL_VERSION,
+            protocol: workers::PROTOCOL_VERSION,
             token: token.to_owned(),
             plan,
             alone_s: self.alone.as_secs(),

@@ -13,6 +13,7 @@ use plan::Plan;
 use record::Durability;
 use record::schema::{EventKind, RunInfo};
 use serde::{Deserialize, Serialize};
+use workers::{Agent, Fleet, Loops, Material, Offset, Pool, compile, plan_digest, rows_channel};
 
 use super::by_worker::ByWorker;
 use super::conductor::{Conductor, Progress};
@@ -23,13 +24,6 @@ use super::tick::Tick;
 use super::{Conducted, merger};
 use crate::control::{Interrupt, Pause};
 use crate::secrets::Secrets;
-use crate::workers::clock::Offset;
-use crate::workers::fleet::{Agent, Fleet};
-use crate::workers::material::Material;
-use crate::workers::pool::Pool;
-use crate::workers::protocol::{Loops, plan_digest};
-use crate::workers::rows::rows_channel;
-use crate::workers::serve::compile;
 
 /// A run has no more loops: their numbers have 16 bits.
 const LOOPS_MAX: u32 = 1 << 16;

@@ -12,6 +12,7 @@ use plan::Plan;
 use record::counters::Counts;
 use record::schema::{EventKind, RunStatus, SeriesRow, Verdict};
 use record::{RecordError, Run};
+use workers::{Fleet, LostWorker, Pool, PoolEvent, Usage, with_causes};
 
 use super::by_worker::ByWorker;
 use super::error::ConductError;
@@ -21,14 +22,9 @@ use super::merge::{Interval, Merger};
 use super::probing::Probing;
 use super::tick::{self, Tick};
 use super::{Conducted, pause, starts};
-use crate::causes::with_causes;
 use crate::control::{Interrupt, Pause};
 use crate::surroundings::Surroundings;
 use crate::target::TargetProcess;
-use crate::workers::fleet::Fleet;
-use crate::workers::pool::{Pool, PoolEvent};
-use crate::workers::process::LostWorker;
-use crate::workers::protocol::Usage;
 
 /// How long the conductor waits for news of its loops before it looks at everything else.
 const POLL: Duration = Duration::from_millis(50);

@@ -3,8 +3,7 @@
 use engine::arrivals::Arrivals;
 use engine::share::Share;
 use plan::Plan;
-
-use crate::workers::protocol::Loops;
+use workers::Loops;
 
 /// Users that the plan starts by `at_ns`, restarts aside.
 pub(crate) fn due_by(plan: &Plan, at_ns: u64) -> f64 {

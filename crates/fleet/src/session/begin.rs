@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_nats::jetstream::stream::Stream;
-use controller::Agent;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use machine::clock::unix_ns;
 use nkeys::XKey;
 use tokio::time::{sleep, timeout};
+use workers::Agent;
 
 use super::end::fail_all;
 use super::handover::Handover;

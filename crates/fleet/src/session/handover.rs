@@ -4,8 +4,8 @@
 //! it, if there is one.
 
 use bytes::Bytes;
-use controller::{Agent, Tolerances};
 use serde::{Deserialize, Serialize};
+use workers::{Agent, Tolerances};
 
 use crate::cards::json;
 use crate::keys::{KeyError, Purpose, Sealed, Signature, UserKey, is_signed};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use controller::{Agent, Carrier, Fleet, Tolerances};
 use machine::clock::unix_ns;
+use workers::{Agent, Carrier, Fleet, Tolerances};
 
 use super::handover::Handover;
 use super::{Attached, Session};

@@ -27,9 +27,9 @@ const FLOORS: &[&[&str]] = &[
     ],
     &["analyze", "compare", "engine", "expression", "lab"],
     &["scenario"],
-    &["convert", "export", "live", "model", "names"],
-    &["controller", "report"],
-    &["fleet", "thesis"],
+    &["convert", "export", "live", "model", "names", "workers"],
+    &["controller", "fleet", "report"],
+    &["thesis"],
     &["throng"],
 ];
 /// The systems under test, by floor of their own: they import none of the other crates but those of

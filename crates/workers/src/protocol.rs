@@ -93,11 +93,11 @@ pub(crate) enum ToController {
 
 /// What a process has used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct Usage {
+pub struct Usage {
     /// CPU time since it began.
-    pub(crate) cpu_ns: u64,
+    pub cpu_ns: u64,
     /// Resident memory now.
-    pub(crate) resident_bytes: u64,
+    pub resident_bytes: u64,
 }
 
 /// One worker's part of a run.
@@ -123,25 +123,30 @@ pub(crate) struct Slice {
 
 /// Which certificates are trusted, and the users' own.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct Trust {
-    pub(crate) verify: bool,
+pub struct Trust {
+    /// Whether servers' certificates are checked at all.
+    pub verify: bool,
     /// Names and contents of PEM files with further roots.
-    pub(crate) pems: Vec<(String, Vec<u8>)>,
-    pub(crate) identity: Option<Identity>,
+    pub pems: Vec<(String, Vec<u8>)>,
+    /// What users present.
+    pub identity: Option<Identity>,
 }
 
 /// Loops `first` up to `first + count` of all `of` of the run. Theirs are the users whose number
 /// leaves one of these when it is divided by `of`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Loops {
-    pub(crate) first: u32,
-    pub(crate) count: u32,
-    pub(crate) of: u32,
+pub struct Loops {
+    /// The number of the first.
+    pub first: u32,
+    /// How many they are.
+    pub count: u32,
+    /// All loops of the run.
+    pub of: u32,
 }
 
 impl Loops {
     /// All loops of a run.
-    pub(crate) fn all(of: u32) -> Loops {
+    pub fn all(of: u32) -> Loops {
         Loops {
             first: 0,
             count: of,
@@ -150,7 +155,7 @@ impl Loops {
     }
 
     /// The share of worker `index` of `workers_count`: as many as the others have, or one more.
-    pub(crate) fn share(self, index: u32, workers_count: u32) -> Loops {
+    pub fn share(self, index: u32, workers_count: u32) -> Loops {
         let end = |index: u32| {
             self.first
                 + (u64::from(self.count) * u64::from(index) / u64::from(workers_count)) as u32
@@ -162,14 +167,15 @@ impl Loops {
         }
     }
 
-    pub(crate) fn numbers(self) -> std::ops::Range<u32> {
+    /// The numbers of the loops.
+    pub fn numbers(self) -> std::ops::Range<u32> {
         self.first..self.first + self.count
     }
 }
 
 /// Hexadecimal SHA-1 of a plan's serialised form. Two processes of one version that compile the same
 /// scenario with the same inputs have the same one.
-pub(crate) fn plan_digest(plan: &Plan) -> String {
+pub fn plan_digest(plan: &Plan) -> String {
     let bytes = postcard::to_stdvec(plan).expect("a plan's types all have a serialised form");
     hex_digest(&bytes)
 }

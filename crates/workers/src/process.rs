@@ -21,8 +21,8 @@ use super::connection::{Connection, Link, NotReady};
 use super::fleet::{Fleet, FleetError};
 use super::news::News;
 use super::protocol::{Introduction, Loops, Slice, ToWorker, Usage};
+use crate::children;
 use crate::inputs::ScenarioText;
-use crate::process;
 
 /// A worker that sends nothing for this long is lost: ten seconds beyond the second in which it should
 /// have reported.
@@ -39,20 +39,22 @@ pub(crate) type Shared = (Rc<dyn Fleet>, Vec<Loops>);
 
 /// The workers to start.
 #[derive(Debug, Clone)]
-pub(crate) struct SpawnRequest<'a> {
-    pub(crate) workers_count: u32,
+pub struct SpawnRequest<'a> {
+    /// Processes that share the loops.
+    pub workers_count: u32,
     /// Whose agents start them, and how they share the loops; `None`: they are processes that we start.
-    pub(crate) fleet: Option<Shared>,
+    pub fleet: Option<Shared>,
     /// The program that is started as `PROGRAM worker`.
-    pub(crate) program: &'a Path,
+    pub program: &'a Path,
     /// Throng's version.
-    pub(crate) throng: &'a str,
-    pub(crate) scenario: &'a ScenarioText,
+    pub throng: &'a str,
+    /// What each of them compiles.
+    pub scenario: &'a ScenarioText,
 }
 
 impl<'a> SpawnRequest<'a> {
     /// `None`: the loops are threads of this process.
-    pub(crate) fn new(
+    pub fn new(
         (workers_count, fleet): (u32, Option<Shared>),
         program: &'a Path,
         throng: &'a str,
@@ -105,11 +107,15 @@ pub enum WorkersError {
 
 /// A worker that was lost during the run.
 #[derive(Debug)]
-pub(crate) struct LostWorker {
-    pub(crate) worker: usize,
-    pub(crate) pid: u32,
-    pub(crate) loops: Loops,
-    pub(crate) why: String,
+pub struct LostWorker {
+    /// Its number, from 0.
+    pub worker: usize,
+    /// Its process id, on its own machine.
+    pub pid: u32,
+    /// Those that are lost with it.
+    pub loops: Loops,
+    /// What happened, for people.
+    pub why: String,
 }
 
 /// A worker of a run. It ends when this is dropped.
@@ -224,12 +230,12 @@ impl WorkerProcess {
     /// The exit status, if the process ends within `timeout`.
     pub(super) fn wait(&mut self, timeout: Duration) -> Option<String> {
         let child = self.child.as_mut()?;
-        process::wait_for_end(child, timeout).map(|status| status.to_string())
+        children::wait_for_end(child, timeout).map(|status| status.to_string())
     }
 
     pub(super) fn kill(&mut self) {
         if let Some(child) = &mut self.child {
-            process::end(child, Duration::ZERO);
+            children::end(child, Duration::ZERO);
         }
     }
 
@@ -447,7 +453,7 @@ impl WorkerProcess {
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
         match &mut self.child {
-            Some(child) => process::end(child, END_MAX),
+            Some(child) => children::end(child, END_MAX),
             None => self.close(),
         }
     }

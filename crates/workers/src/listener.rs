@@ -260,7 +260,7 @@ mod tests {
         let mut dripping = TcpStream::connect(listener.address().unwrap()).unwrap();
         dripping.set_nonblocking(true).unwrap();
         // The longest hello there may be.
-        let length = (super::super::frame::HELLO_BYTES_MAX as u32).to_le_bytes();
+        let length = (crate::frame::HELLO_BYTES_MAX as u32).to_le_bytes();
         dripping.write_all(&length).unwrap();
         let is_open = |stream: &mut TcpStream| {
             let closed = matches!(stream.read(&mut [0; 9]), Ok(0));

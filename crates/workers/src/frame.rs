@@ -169,7 +169,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::workers::protocol::{ToController, ToWorker};
+    use crate::protocol::{ToController, ToWorker};
 
     /// Gives its bytes in pieces of these lengths, in turn, and a timeout between two of them.
     struct Pieces<'a> {

@@ -22,10 +22,11 @@ pub(crate) struct Exchange {
 
 /// The worker's clock minus ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Offset {
-    pub(crate) offset_ns: i64,
+pub struct Offset {
+    /// What is to be added to our time.
+    pub offset_ns: i64,
     /// The largest possible error of the offset.
-    pub(crate) bound_ns: u64,
+    pub bound_ns: u64,
 }
 
 impl Offset {
@@ -47,7 +48,7 @@ impl Offset {
     }
 
     /// A moment of our clock on the worker's.
-    pub(crate) fn theirs(self, ours_ns: u64) -> u64 {
+    pub fn theirs(self, ours_ns: u64) -> u64 {
         ours_ns.saturating_add_signed(self.offset_ns)
     }
 }
@@ -63,12 +64,12 @@ pub(crate) struct Course {
 
 /// How a clock has moved.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Drift {
+pub struct Drift {
     /// Nanoseconds a second, which are thousandths of parts per million: the slope of the line through the offsets by
     /// least squares, each weighed by the square of its bound.
-    pub(crate) rate: f64,
+    pub rate: f64,
     /// At the last comparison.
-    pub(crate) last: Offset,
+    pub last: Offset,
 }
 
 impl Course {

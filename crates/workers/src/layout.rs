@@ -11,17 +11,19 @@ const EXCHANGE_S: f64 = 0.05;
 
 /// The loops of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Layout {
-    pub(crate) waiting: Waiting,
-    pub(crate) loops_count: u32,
+pub struct Layout {
+    /// How loops wait for what is due next.
+    pub waiting: Waiting,
+    /// Loops of the run, those of all workers.
+    pub loops_count: u32,
     /// How many users are expected at once.
-    pub(crate) users_max: u64,
+    pub users_max: u64,
 }
 
 /// Chooses the loops for `plan` on a machine with `cores`, if a loop may have
 /// `files_max` open files. Each of `workers_count` processes gets one at least (0: the loops run in
 /// this one), and so does each region.
-pub(crate) fn layout(plan: &Plan, cores: u32, files_max: u64, workers_count: u32) -> Layout {
+pub fn layout(plan: &Plan, cores: u32, files_max: u64, workers_count: u32) -> Layout {
     let users_max = users_at_once(plan).ceil() as u64;
     let wanted = users_max
         .div_ceil(connections_per_loop(files_max))

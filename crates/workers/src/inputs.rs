@@ -49,7 +49,7 @@ fn digest(value: &impl Serialize) -> String {
 }
 
 /// Hexadecimal SHA-1.
-pub(crate) fn hex_digest(bytes: &(impl AsRef<[u8]> + ?Sized)) -> String {
+pub fn hex_digest(bytes: &(impl AsRef<[u8]> + ?Sized)) -> String {
     let digest = Sha1::digest(bytes);
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,3 +1,3 @@
 //! Fuzzing the messages between controller and workers.
 
-pub(crate) use controller::worker_frames;
+pub(crate) use workers::worker_frames;

@@ -1,7 +1,7 @@
 //! The fuzzers' way to the frames of workers. Not part of the crate's interface.
 
 #[cfg(test)]
-#[path = "../../../../fuzz/replay.rs"]
+#[path = "../../../fuzz/replay.rs"]
 mod replay;
 
 use serde::de::DeserializeOwned;

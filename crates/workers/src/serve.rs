@@ -389,7 +389,7 @@ fn usage() -> Usage {
 }
 
 /// The plan, which must be the controller's. The error is for people.
-pub(crate) fn compile(
+pub fn compile(
     scenario: &ScenarioText,
     target: Option<SocketAddr>,
     digest: &str,

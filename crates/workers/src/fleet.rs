@@ -11,6 +11,7 @@ use super::protocol::Loops;
 /// A machine's agent that was chosen for a run. It runs one worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agent {
+    /// By which people know it.
     pub name: String,
     /// Cores that its worker may use.
     pub cores: u32,
@@ -119,7 +120,7 @@ fn holds(agent: &Agent, target_here: bool, pairs: Option<u64>) -> u64 {
 
 /// How the agents share `all` loops of a run with `users` at once; an error if one cannot hold its share. `target_here`:
 /// the target is on the agents' machine; `pairs`: of an own address and one of the target, `None` on loopback.
-pub(crate) fn shares(
+pub fn shares(
     agents: &[Agent],
     all: Loops,
     users: u64,

@@ -13,29 +13,30 @@ use super::protocol::Trust;
 
 /// Where users of a region connect from, and to.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub struct Place {
     /// `None`: the generator's own.
-    pub(crate) netns: Option<Namespace>,
+    pub netns: Option<Namespace>,
     /// What the names of endpoints stand for.
-    pub(crate) addresses: Arc<AddressBook>,
+    pub addresses: Arc<AddressBook>,
 }
 
 /// What all loops of a run need besides the plan, wherever they run.
 #[derive(Debug)]
-pub(crate) struct LoopsSetup {
+pub struct LoopsSetup {
     /// Where the built-in target listens.
-    pub(crate) target: Option<SocketAddr>,
+    pub target: Option<SocketAddr>,
     /// By region; without regions there is one. Worker processes have no namespaces and all the same addresses.
-    pub(crate) places: Vec<Place>,
+    pub places: Vec<Place>,
     /// Local addresses to connect from; empty: the loops choose.
-    pub(crate) sources: Vec<IpAddr>,
+    pub sources: Vec<IpAddr>,
     /// Set if an endpoint uses TLS.
-    pub(crate) trust: Option<Trust>,
-    pub(crate) layout: Layout,
+    pub trust: Option<Trust>,
+    /// How many loops, and how they wait.
+    pub layout: Layout,
     /// Cores that the generator may use.
-    pub(crate) cores: u32,
+    pub cores: u32,
     /// A user that is run instead of the plan's, in a thread of this process.
-    pub(crate) trace: Option<TraceRequest>,
+    pub trace: Option<TraceRequest>,
 }
 
 impl LoopsSetup {

@@ -9,12 +9,12 @@ use engine::driver::real::{is_group_left, kill_group, terminate_group};
 const POLL: Duration = Duration::from_millis(20);
 
 /// Waits for the end of a process, at most for `timeout`; `None`: it still runs.
-pub(crate) fn wait_for_end(child: &mut Child, timeout: Duration) -> Option<ExitStatus> {
+pub fn wait_for_end(child: &mut Child, timeout: Duration) -> Option<ExitStatus> {
     wait_unless(child, timeout, &|| false)
 }
 
 /// The same, and no longer than until `is_enough` is true.
-pub(crate) fn wait_unless(
+pub fn wait_unless(
     child: &mut Child,
     timeout: Duration,
     is_enough: &dyn Fn() -> bool,
@@ -38,7 +38,7 @@ fn rest() {
 }
 
 /// Waits as long, then kills it.
-pub(crate) fn end(child: &mut Child, timeout: Duration) {
+pub fn end(child: &mut Child, timeout: Duration) {
     if wait_for_end(child, timeout).is_none() {
         // An error means that it has ended by itself.
         let _ = child.kill();
@@ -48,7 +48,7 @@ pub(crate) fn end(child: &mut Child, timeout: Duration) {
 
 /// Ends a process that leads a group, and all that it started: terminates them, and kills those left
 /// after `timeout`.
-pub(crate) fn end_group(leader: &mut Child, timeout: Duration) {
+pub fn end_group(leader: &mut Child, timeout: Duration) {
     terminate_group(leader);
     let mut left = timeout;
     loop {

@@ -11,19 +11,29 @@ use std::sync::mpsc::{channel, sync_channel};
 use engine::driver::real::Waiting;
 use trust::Identity;
 
-use super::super::carrier::Carrier;
-use super::super::clock::EXCHANGES;
-use super::super::fleet::{Agent, Tolerances};
-use super::super::frame::{FrameReader, send};
-use super::super::layout::Layout;
-use super::super::protocol::{Hello, Introduction, MAGIC, PROTOCOL_VERSION, ToController, Trust};
 use super::*;
+use crate::carrier::Carrier;
+use crate::clock::EXCHANGES;
+use crate::fleet::{Agent, Tolerances};
+use crate::frame::{FrameReader, send};
 use crate::inputs::Inputs;
+use crate::layout::Layout;
+use crate::protocol::{Hello, Introduction, MAGIC, PROTOCOL_VERSION, ToController, Trust};
 
 fn plan() -> Plan {
     let text = "target: http://127.0.0.1:1\nsessions: { one: [ { get: / } ] }\n\
                 arrivals: [ { constant: 1/s, for: 1s } ]\n";
-    crate::testing::plan(text)
+    let source = scenario::Source {
+        name: "test.yaml",
+        text,
+    };
+    let settings = scenario::Settings {
+        overrides: &[],
+        env: &|_| None,
+        files: &|_| Err("there are none".to_owned()),
+    };
+    let (plan, diagnostics) = scenario::compile(source, &settings);
+    plan.unwrap_or_else(|| panic!("{diagnostics:?}"))
 }
 
 /// Why this program cannot be a worker.

@@ -7,10 +7,11 @@ use crate::inputs::ScenarioText;
 
 /// What is sealed of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Material {
-    pub(crate) scenario: ScenarioText,
+pub struct Material {
+    /// What the workers compile.
+    pub scenario: ScenarioText,
     /// With the users' own certificate and its private key.
-    pub(crate) trust: Option<Trust>,
+    pub trust: Option<Trust>,
 }
 
 impl Material {
@@ -20,7 +21,7 @@ impl Material {
     }
 
     /// What [`Material::to_bytes`] made.
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Material, postcard::Error> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<Material, postcard::Error> {
         postcard::from_bytes(bytes)
     }
 }

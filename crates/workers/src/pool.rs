@@ -35,7 +35,7 @@ pub enum PoolError {
 
 /// What happened in the pool.
 #[derive(Debug)]
-pub(crate) enum PoolEvent {
+pub enum PoolEvent {
     Loop(LoopNews),
     Lost(LostWorker),
     /// What the user is to learn of agents.
@@ -48,7 +48,7 @@ pub(crate) enum PoolEvent {
 
 /// All loops of a run.
 #[derive(Debug)]
-pub(crate) struct Pool {
+pub struct Pool {
     loops: Backend,
     news: Receiver<News>,
 }
@@ -62,7 +62,7 @@ enum Backend {
 impl Pool {
     /// Gets the loops of a run ready: in worker processes if `workers` says so, else in threads. They
     /// begin with [`Pool::start`].
-    pub(crate) fn prepare(
+    pub fn prepare(
         plan: &Arc<Plan>,
         setup: &LoopsSetup,
         workers: Option<SpawnRequest<'_>>,
@@ -89,7 +89,7 @@ impl Pool {
     }
 
     /// The loops of another controller's agents: theirs, the offsets of their clocks to its own, and its zero.
-    pub(crate) fn resume(
+    pub fn resume(
         plan: &Plan,
         agents: (&Rc<dyn Fleet>, &[(Loops, Offset)]),
         first_zero: Zero,
@@ -106,7 +106,7 @@ impl Pool {
     }
 
     /// Lets the loops begin at `zero`.
-    pub(crate) fn start(&mut self, zero: Zero) {
+    pub fn start(&mut self, zero: Zero) {
         match &mut self.loops {
             Backend::Threads(threads) => threads.start(zero),
             Backend::Processes(processes) => processes.start(zero),
@@ -114,7 +114,7 @@ impl Pool {
     }
 
     /// The next event, or [`PoolEvent::None`] after `timeout`.
-    pub(crate) fn receive(&mut self, timeout: Duration) -> PoolEvent {
+    pub fn receive(&mut self, timeout: Duration) -> PoolEvent {
         if let Backend::Processes(processes) = &mut self.loops {
             let notices = processes.supervise();
             if !notices.is_empty() {
@@ -149,14 +149,14 @@ impl Pool {
     }
 
     /// All intervals until `until_ns` are in the record.
-    pub(crate) fn mark_stored(&self, until_ns: u64) {
+    pub fn mark_stored(&self, until_ns: u64) {
         if let Backend::Processes(processes) = &self.loops {
             processes.mark_stored(until_ns);
         }
     }
 
     /// What all workers have used so far; zero if the loops are threads of this process.
-    pub(crate) fn usage(&self) -> Usage {
+    pub fn usage(&self) -> Usage {
         match &self.loops {
             Backend::Threads(_) => Usage::default(),
             Backend::Processes(processes) => processes.usage(),
@@ -164,7 +164,7 @@ impl Pool {
     }
 
     /// How the clock of each worker has moved.
-    pub(crate) fn drifts(&self) -> Vec<Option<Drift>> {
+    pub fn drifts(&self) -> Vec<Option<Drift>> {
         match &self.loops {
             Backend::Threads(_) => Vec::new(),
             Backend::Processes(processes) => processes.drifts(),
@@ -172,7 +172,7 @@ impl Pool {
     }
 
     /// The workers, for the record.
-    pub(crate) fn workers(&self) -> Vec<WorkerInfo> {
+    pub fn workers(&self) -> Vec<WorkerInfo> {
         match &self.loops {
             Backend::Threads(_) => Vec::new(),
             Backend::Processes(processes) => processes.infos(),
@@ -180,7 +180,7 @@ impl Pool {
     }
 
     /// Waits until all loops have ended.
-    pub(crate) fn join(&mut self) -> Result<(), PoolError> {
+    pub fn join(&mut self) -> Result<(), PoolError> {
         match &mut self.loops {
             Backend::Threads(threads) => Ok(threads.join().map_err(ThreadsError::Loop)?),
             // Workers that failed were reported as lost.

@@ -11,6 +11,6 @@ const BATCHES_WAITING_MAX: usize = (512 << 10) / ROWS_MAX;
 
 /// A channel for batches of rows. It exists before the journal, which is created when the loops are
 /// ready.
-pub(crate) fn rows_channel() -> (SyncSender<Vec<Measurement>>, Receiver<Vec<Measurement>>) {
+pub fn rows_channel() -> (SyncSender<Vec<Measurement>>, Receiver<Vec<Measurement>>) {
     sync_channel(BATCHES_WAITING_MAX)
 }

@@ -1,4 +1,4 @@
-//! The loops of a run: threads of this process or of worker processes, here or on another machine.
+//! The loops of a run, in threads of this process or of worker processes, here or on another machine.
 //!
 //! `docs/worker-protocol.md` describes the wire between controller and worker.
 //!
@@ -21,26 +21,48 @@
 //! | `fuzzing` | the fuzzers' way to the frames |
 //! | `serve`, `credits` | the worker's side |
 //! | `news`, `rows` | what loops report, and the channel of their rows |
+//! | `inputs` | what a scenario is compiled from, as a worker gets it |
+//! | `children` | processes that we started |
+//! | `causes` | an error with its causes |
 
 mod agent;
 mod allowed;
-pub(crate) mod carrier;
+mod carrier;
+mod causes;
 mod check;
-pub(crate) mod clock;
+pub mod children;
+mod clock;
 mod connection;
 mod credits;
-pub(crate) mod fleet;
+mod fleet;
 mod frame;
-pub(crate) mod fuzzing;
-pub(crate) mod layout;
+mod fuzzing;
+mod inputs;
+mod layout;
 mod listener;
-pub(crate) mod material;
+mod material;
 mod news;
-pub(crate) mod pool;
-pub(crate) mod process;
+mod pool;
+mod process;
 mod processes;
-pub(crate) mod protocol;
-pub(crate) mod rows;
-pub(crate) mod serve;
-pub(crate) mod setup;
+mod protocol;
+mod rows;
+mod serve;
+mod setup;
 mod threads;
+
+pub use carrier::Carrier;
+pub use causes::with_causes;
+pub use clock::{Drift, Offset};
+pub use fleet::{Agent, Fleet, FleetError, Tolerances, shares};
+#[doc(hidden)]
+pub use fuzzing::worker_frames;
+pub use inputs::{Inputs, ScenarioText, hex_digest};
+pub use layout::{Layout, layout};
+pub use material::Material;
+pub use pool::{Pool, PoolError, PoolEvent};
+pub use process::{LostWorker, SpawnRequest, WorkersError};
+pub use protocol::{Loops, PROTOCOL_VERSION, Trust, Usage, plan_digest};
+pub use rows::rows_channel;
+pub use serve::{Given, WorkError, compile, serve, serve_over};
+pub use setup::{LoopsSetup, Place};
