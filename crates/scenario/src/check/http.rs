@@ -1,5 +1,6 @@
 //! HTTP steps.
 
+use keys::HTTP_REQUEST;
 use plan::expr::template::Builder;
 use plan::expr::{Escape, Part, Template};
 use plan::{Digest, HttpOp, MeasureKind, Op, StatusRule};
@@ -12,7 +13,6 @@ use super::headers::add_absent;
 use super::location::Location;
 use super::matching::Of;
 use super::program::Program;
-use crate::keys::HTTP_REQUEST;
 use document::node::{Node, Place};
 
 /// What stands before a request's other keys.

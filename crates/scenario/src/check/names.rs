@@ -2,11 +2,11 @@
 
 use std::cell::{Cell, RefCell};
 
+use keys::DOCUMENT;
 use plan::Slot;
 use plan::expr::{Expr, Value};
 
 use super::{Checker, Settings};
-use crate::keys::DOCUMENT;
 use document::node::{Node, Place};
 use document::suggest;
 use expression::{Scope, is_name, reserved_as};

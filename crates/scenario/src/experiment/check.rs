@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use keys::{COMPARE, DESIGNS, EXPERIMENT, FACTOR, RESPONSE};
 use units::parse::{self, UnitError};
 
 use super::{
@@ -9,7 +10,6 @@ use super::{
     REPETITIONS_MAX, RUN_VARIABLE, RUNS_MAX, Response,
 };
 use crate::check::{Checker, Fields, stem};
-use crate::keys::{COMPARE, DESIGNS, EXPERIMENT, FACTOR, RESPONSE};
 use document::node::{Entry, Node, Place};
 
 /// Longest name of a factor, in bytes.

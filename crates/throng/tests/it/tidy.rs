@@ -22,6 +22,7 @@ const FLOORS: &[&[&str]] = &[
         "fetch",
         "identity",
         "judge",
+        "keys",
         "probe",
         "sequences",
     ],

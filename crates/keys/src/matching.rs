@@ -28,7 +28,8 @@ pub(super) const AS: Key = key(
     "Name of the measure",
 );
 
-pub(crate) static EXPECT: Table = Table {
+/// The keys of `reply`.
+pub static EXPECT: Table = Table {
     name: "reply",
     groups: &[&[
         key(
@@ -68,7 +69,7 @@ pub(crate) static EXPECT: Table = Table {
 };
 
 /// Besides these, any key that is a JSON pointer, or a number at a place.
-pub(crate) static WHEN: Table = Table {
+pub static WHEN: Table = Table {
     name: "when",
     groups: &[&[
         key(
@@ -116,12 +117,13 @@ pub(crate) static WHEN: Table = Table {
 };
 
 /// The words that stand for a part of a response or message.
-pub(crate) const SAVE_WORDS: &[&str] = &["status", "body", "event", "id", "topic", "time"];
+pub const SAVE_WORDS: &[&str] = &["status", "body", "event", "id", "topic", "time"];
 
 /// Where a regex is sought.
-pub(crate) const REGEX_PARTS: &[&str] = &["body", "response"];
+pub const REGEX_PARTS: &[&str] = &["body", "response"];
 
-pub(crate) static SAVE: Table = Table {
+/// The keys of `save`.
+pub static SAVE: Table = Table {
     name: "save",
     groups: &[&[
         key(

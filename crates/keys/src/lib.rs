@@ -1,7 +1,9 @@
-//! What can be written: every mapping of the language as a table of keys.
+//! What can be written in scenarios and experiments: every mapping of the language as a table of keys.
 //!
 //! The tables are the only place where a key's name, type, default and meaning stand. The check
-//! for unknown keys, the JSON Schema and the reference in `docs/scenario-reference.md` follow from them.
+//! for unknown keys, the JSON Schema ([`schema()`]) and the reference in `docs/scenario-reference.md`
+//! ([`reference()`]) follow from them. [`other_tools`] knows the words of other load generators, and what to write
+//! instead of them.
 
 mod arrivals;
 mod auth;
@@ -12,51 +14,56 @@ mod document;
 mod experiment;
 mod markov;
 mod matching;
+pub mod other_tools;
 mod phase;
 mod probes;
 mod recorded;
 mod requests;
+mod schema;
 mod steps;
 mod tags;
 mod tcp;
 
-pub(crate) use self::document::{
+pub use self::document::{
     CODINGS, CONNECT_RETRIES, DNS, DOCUMENT, HTTP_VERSIONS, MESSAGE, OPTIONS, SERVER, SESSION,
     STAMPS, TARGET_URL, TLS,
 };
-pub(crate) use arrivals::{PHASES, SINGLE, STEP_RANGE};
-pub(crate) use auth::{AUTH, CREDENTIALS};
-pub(crate) use channels::{
-    COMPRESS, EMITTED, JITTERS, PERFORMED, PROTOCOLS, PUSHED, RECONNECT, VSNS,
-};
-pub(crate) use data::DATA;
-pub(crate) use dist::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, UNIFORM, WEIBULL};
-pub(crate) use experiment::{COMPARE, EXPERIMENT, FACTOR, RESPONSE};
-pub(crate) use markov::{MARKOV, STATE, TRANSITION};
-pub(crate) use matching::{EXPECT, REGEX_PARTS, SAVE, SAVE_WORDS, WHEN};
-pub(crate) use probes::{PROBES, PROCESS};
-pub(crate) use recorded::SOURCES;
-pub(crate) use requests::{HTTP_REQUEST, PART, WEBSOCKET};
-pub(crate) use steps::{CHOICE, STEPS};
-pub(crate) use tcp::{COUNTS, FRAMING, WIDTHS};
+pub use arrivals::{PHASES, SINGLE, STEP_RANGE};
+pub use auth::{AUTH, CREDENTIALS};
+pub use channels::{COMPRESS, EMITTED, JITTERS, PERFORMED, PROTOCOLS, PUSHED, RECONNECT, VSNS};
+pub use data::DATA;
+pub use dist::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, UNIFORM, WEIBULL};
+pub use experiment::{COMPARE, EXPERIMENT, FACTOR, RESPONSE};
+pub use markov::{MARKOV, STATE, TRANSITION};
+pub use matching::{EXPECT, REGEX_PARTS, SAVE, SAVE_WORDS, WHEN};
+pub use probes::{PROBES, PROCESS};
+pub use recorded::SOURCES;
+pub use requests::{HTTP_REQUEST, PART, WEBSOCKET};
+pub use schema::{experiment_schema, schema};
+pub use steps::{CHOICE, STEPS};
+pub use tcp::{COUNTS, FRAMING, WIDTHS};
 
-/// Units of times that are numbers, and their length in nanoseconds.
-pub(crate) const TIME_UNITS: &[&str] = &["s", "ms", "us", "ns"];
-pub(crate) const TIME_UNITS_NS: [f64; 4] = [1e9, 1e6, 1e3, 1.0];
+/// Units of times that are numbers.
+pub const TIME_UNITS: &[&str] = &["s", "ms", "us", "ns"];
+/// Their lengths in nanoseconds.
+pub const TIME_UNITS_NS: [f64; 4] = [1e9, 1e6, 1e3, 1.0];
 
 /// One key of a mapping.
 #[derive(Debug)]
-pub(crate) struct Key {
-    pub(crate) name: &'static str,
-    pub(crate) kind: Kind,
-    pub(crate) default: Default,
+pub struct Key {
+    /// As it is written.
+    pub name: &'static str,
+    /// What stands behind it.
+    pub kind: Kind,
+    /// What holds where it is not written.
+    pub default: Default,
     /// One sentence or two, Markdown, without a full stop at the end.
-    pub(crate) doc: &'static str,
+    pub doc: &'static str,
 }
 
 /// What holds where a key is not written.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Default {
+pub enum Default {
     /// It must be written.
     Required,
     /// Nothing, or what its doc says.
@@ -69,34 +76,38 @@ pub(crate) enum Default {
 
 /// The keys of one mapping.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub struct Table {
     /// Names it in messages, in the schema and in the documentation.
-    pub(crate) name: &'static str,
-    pub(crate) groups: &'static [&'static [Key]],
+    pub name: &'static str,
+    /// The keys, in groups that several tables may share.
+    pub groups: &'static [&'static [Key]],
 }
 
 impl Table {
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &'static Key> + Clone {
+    /// All keys, in the order of the documentation.
+    pub fn keys(&self) -> impl Iterator<Item = &'static Key> + Clone {
         self.groups.iter().flat_map(|group| group.iter())
     }
 
-    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> + Clone {
+    /// Their names.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + Clone {
         self.keys().map(|key| key.name)
     }
 
-    pub(crate) fn key(&self, name: &str) -> Option<&'static Key> {
+    /// The key of this name.
+    pub fn key(&self, name: &str) -> Option<&'static Key> {
         self.keys().find(|key| key.name == name)
     }
 
     /// The first key: the one that a step, phase or distribution is called by.
-    pub(crate) fn verb(&self) -> &'static str {
+    pub fn verb(&self) -> &'static str {
         self.names().next().unwrap_or(self.name)
     }
 }
 
 /// What stands behind a key.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// Text without variables.
     Text,
     /// A URL, or the name of a built-in system.
@@ -150,7 +161,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// The kind in the words of the documentation.
-    pub(crate) fn described(&self) -> String {
+    pub fn described(&self) -> String {
         match self {
             Kind::Text => "text".to_owned(),
             Kind::Target => "URL, or name of a built-in system".to_owned(),
@@ -195,7 +206,7 @@ impl Kind {
 
 impl Kind {
     /// How such a value is written, for hints.
-    pub(crate) fn example(&self) -> &'static str {
+    pub fn example(&self) -> &'static str {
         match self {
             Kind::Text | Kind::Word(_) => "…",
             Kind::Target => "http://127.0.0.1:8080/",
@@ -239,7 +250,7 @@ pub fn reference() -> Vec<(&'static str, String)> {
 }
 
 /// The designs of experiments.
-pub(crate) const DESIGNS: &[&str] = &["full", "2^k", "2^(k-r)", "sweep"];
+pub const DESIGNS: &[&str] = &["full", "2^k", "2^(k-r)", "sweep"];
 
 /// The tables that the documentation of experiments shows, as [`reference()`] does.
 pub fn experiment_reference() -> Vec<(&'static str, String)> {

@@ -3,7 +3,8 @@
 use super::Default::{Absent, Required, Said};
 use super::{Key, Kind, Table};
 
-pub(crate) static MARKOV: Table = Table {
+/// The keys of `chain`.
+pub static MARKOV: Table = Table {
     name: "chain",
     groups: &[&[
         Key {
@@ -21,7 +22,8 @@ pub(crate) static MARKOV: Table = Table {
     ]],
 };
 
-pub(crate) static STATE: Table = Table {
+/// The keys of `state`.
+pub static STATE: Table = Table {
     name: "state",
     groups: &[&[
         Key {
@@ -46,7 +48,8 @@ pub(crate) static STATE: Table = Table {
     ]],
 };
 
-pub(crate) static TRANSITION: Table = Table {
+/// The keys of `transition`.
+pub static TRANSITION: Table = Table {
     name: "transition",
     groups: &[&[
         Key {

@@ -161,7 +161,8 @@ pub(super) const ON_OFF: Table = Table {
     ],
 };
 
-pub(crate) static SOURCES: Table = Table {
+/// The keys of `sources`.
+pub static SOURCES: Table = Table {
     name: "sources",
     groups: &[&[
         key(

@@ -90,7 +90,8 @@ const PARTS: Kind = Kind::Map(&Kind::OneOrMore(&Kind::Any(&[
     Kind::Mapping(&PART),
 ])));
 
-pub(crate) static PART: Table = Table {
+/// The keys of `part`.
+pub static PART: Table = Table {
     name: "part",
     groups: &[&[
         key(
@@ -115,7 +116,8 @@ pub(crate) static PART: Table = Table {
     ]],
 };
 
-pub(crate) static HTTP_REQUEST: Table = Table {
+/// The keys of `http request`.
+pub static HTTP_REQUEST: Table = Table {
     name: "http request",
     groups: &[
         &[
@@ -153,7 +155,8 @@ pub(super) const WS: &[Key] = &[
     ),
 ];
 
-pub(crate) static WEBSOCKET: Table = Table {
+/// The keys of `websocket`.
+pub static WEBSOCKET: Table = Table {
     name: "websocket",
     groups: &[
         &[key("path", Kind::Template, Required, URL)],

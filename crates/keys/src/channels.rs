@@ -14,12 +14,13 @@ const fn key(name: &'static str, kind: Kind, default: Default, doc: &'static str
     }
 }
 
-/// The protocols, and the versions of Phoenix' serializer.
-pub(crate) const PROTOCOLS: &[&str] = &["phoenix", "actioncable", "socket.io"];
-pub(crate) const VSNS: &[&str] = &["2.0.0", "1.0.0"];
+/// The protocols.
+pub const PROTOCOLS: &[&str] = &["phoenix", "actioncable", "socket.io"];
+/// Versions of Phoenix' serializer, the newest first.
+pub const VSNS: &[&str] = &["2.0.0", "1.0.0"];
 
 /// How messages may be compressed.
-pub(crate) const COMPRESS: &[&str] = &["none", "shared", "separate"];
+pub const COMPRESS: &[&str] = &["none", "shared", "separate"];
 
 const RECONNECTS: Kind = Kind::Any(&[Kind::Bool, Kind::Mapping(&RECONNECT)]);
 
@@ -69,9 +70,10 @@ pub(super) const OPENING: &[Key] = &[
 ];
 
 /// How pauses are drawn.
-pub(crate) const JITTERS: &[&str] = &["full", "equal", "none"];
+pub const JITTERS: &[&str] = &["full", "equal", "none"];
 
-pub(crate) static RECONNECT: Table = Table {
+/// The keys of `reconnect`.
+pub static RECONNECT: Table = Table {
     name: "reconnect",
     groups: &[&[
         key(
@@ -176,7 +178,8 @@ pub(crate) const PUSH: Table = Table {
     ]],
 };
 
-pub(crate) static PUSHED: Table = Table {
+/// The keys of `pushed`.
+pub static PUSHED: Table = Table {
     name: "pushed",
     groups: &[&[
         key("event", Kind::Template, Required, "The event's name"),
@@ -205,7 +208,8 @@ pub(crate) const PERFORM: Table = Table {
     ]],
 };
 
-pub(crate) static PERFORMED: Table = Table {
+/// The keys of `performed`.
+pub static PERFORMED: Table = Table {
     name: "performed",
     groups: &[&[
         key("action", Kind::Template, Required, "The action's name"),
@@ -240,7 +244,8 @@ pub(crate) const EMIT: Table = Table {
     ]],
 };
 
-pub(crate) static EMITTED: Table = Table {
+/// The keys of `emitted`.
+pub static EMITTED: Table = Table {
     name: "emitted",
     groups: &[&[
         key("event", Kind::Template, Required, "The event's name"),

@@ -36,11 +36,12 @@ pub(crate) const TCP: Table = Table {
 };
 
 /// Bytes of a length field.
-pub(crate) const WIDTHS: &[&str] = &["1", "2", "4", "8"];
+pub const WIDTHS: &[&str] = &["1", "2", "4", "8"];
 /// What a length field counts.
-pub(crate) const COUNTS: &[&str] = &["rest", "payload", "frame"];
+pub const COUNTS: &[&str] = &["rest", "payload", "frame"];
 
-pub(crate) static FRAMING: Table = Table {
+/// The keys of `framing`.
+pub static FRAMING: Table = Table {
     name: "framing",
     groups: &[&[
         Key {

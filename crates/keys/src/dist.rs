@@ -4,7 +4,7 @@ use super::Default::{Absent, Required, Said, Text};
 use super::{Key, Kind, Table};
 
 /// A mapping has exactly one of these besides `min` and `max`.
-pub(crate) static DIST: Table = Table {
+pub static DIST: Table = Table {
     name: "distribution",
     groups: &[&[
         choice(
@@ -86,7 +86,8 @@ const fn either(name: &'static str, other: &'static str, doc: &'static str) -> K
     }
 }
 
-pub(crate) static UNIFORM: Table = Table {
+/// The keys of `uniform`.
+pub static UNIFORM: Table = Table {
     name: "uniform",
     groups: &[&[
         duration("min", "Smallest value"),
@@ -94,7 +95,8 @@ pub(crate) static UNIFORM: Table = Table {
     ]],
 };
 
-pub(crate) static NORMAL: Table = Table {
+/// The keys of `normal`.
+pub static NORMAL: Table = Table {
     name: "normal",
     groups: &[&[
         duration("mean", "Mean"),
@@ -102,7 +104,8 @@ pub(crate) static NORMAL: Table = Table {
     ]],
 };
 
-pub(crate) static LOGNORMAL: Table = Table {
+/// The keys of `lognormal`.
+pub static LOGNORMAL: Table = Table {
     name: "lognormal",
     groups: &[&[
         either(
@@ -122,7 +125,8 @@ pub(crate) static LOGNORMAL: Table = Table {
     ]],
 };
 
-pub(crate) static WEIBULL: Table = Table {
+/// The keys of `weibull`.
+pub static WEIBULL: Table = Table {
     name: "weibull",
     groups: &[&[
         duration("scale", "About 63 % of values are below it; above 0"),
@@ -133,7 +137,8 @@ pub(crate) static WEIBULL: Table = Table {
     ]],
 };
 
-pub(crate) static PARETO: Table = Table {
+/// The keys of `pareto`.
+pub static PARETO: Table = Table {
     name: "pareto",
     groups: &[&[
         duration("scale", "Smallest value, above 0"),
@@ -144,7 +149,8 @@ pub(crate) static PARETO: Table = Table {
     ]],
 };
 
-pub(crate) static GAMMA: Table = Table {
+/// The keys of `gamma`.
+pub static GAMMA: Table = Table {
     name: "gamma",
     groups: &[&[
         number("shape", "Above 0"),
@@ -161,7 +167,8 @@ pub(crate) static GAMMA: Table = Table {
     ]],
 };
 
-pub(crate) static MIXTURE_PART: Table = Table {
+/// The keys of `part of a mixture`.
+pub static MIXTURE_PART: Table = Table {
     name: "part of a mixture",
     groups: &[&[
         Key {

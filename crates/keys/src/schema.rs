@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::keys::{
+use crate::{
     DIST, DOCUMENT, Default, EXPERIMENT, Kind, PHASES, PROBES, STEPS, Table, WHEN, all_tables,
     experiment_tables,
 };

@@ -3,7 +3,8 @@
 use super::Default::{Required, Said, Text};
 use super::{Key, Kind, Table};
 
-pub(crate) static DATA: Table = Table {
+/// The keys of `data`.
+pub static DATA: Table = Table {
     name: "data",
     groups: &[&[
         Key {

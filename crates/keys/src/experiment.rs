@@ -3,7 +3,8 @@
 use super::Default::{Absent, Required, Said, Text};
 use super::{Key, Kind, Table};
 
-pub(crate) static EXPERIMENT: Table = Table {
+/// The keys of `experiment`.
+pub static EXPERIMENT: Table = Table {
     name: "experiment",
     groups: &[&[
         Key {
@@ -128,7 +129,8 @@ pub(crate) static EXPERIMENT: Table = Table {
     ]],
 };
 
-pub(crate) static COMPARE: Table = Table {
+/// The keys of `compare`.
+pub static COMPARE: Table = Table {
     name: "compare",
     groups: &[&[
         Key {
@@ -152,7 +154,8 @@ pub(crate) static COMPARE: Table = Table {
     ]],
 };
 
-pub(crate) static FACTOR: Table = Table {
+/// The keys of `factor`.
+pub static FACTOR: Table = Table {
     name: "factor",
     groups: &[&[
         Key {
@@ -175,7 +178,8 @@ pub(crate) static FACTOR: Table = Table {
     ]],
 };
 
-pub(crate) static RESPONSE: Table = Table {
+/// The keys of `response`.
+pub static RESPONSE: Table = Table {
     name: "response",
     groups: &[&[
         Key {

@@ -19,7 +19,8 @@ const NAME: &[Key] = &[Key {
     doc: "Name of the phase in figures and thresholds",
 }];
 
-pub(crate) static PHASES: &[Table] = &[
+/// The kinds of phases.
+pub static PHASES: &[Table] = &[
     Table {
         name: "constant",
         groups: &[
@@ -140,7 +141,8 @@ pub(crate) static PHASES: &[Table] = &[
     },
 ];
 
-pub(crate) static STEP_RANGE: Table = Table {
+/// The keys of `range of rates`.
+pub static STEP_RANGE: Table = Table {
     name: "range of rates",
     groups: &[&[
         Key {
@@ -165,7 +167,7 @@ pub(crate) static STEP_RANGE: Table = Table {
 };
 
 /// An item of the arrivals that is no phase.
-pub(crate) static SINGLE: Table = Table {
+pub static SINGLE: Table = Table {
     name: "single user",
     groups: &[&[
         Key {

@@ -7,7 +7,8 @@ use super::requests::{HTTP, HTTP_REQUEST, STREAM_AUTH, URL, WEBSOCKET, WS};
 use super::tags::TAGS;
 use super::{Kind, TIME_UNITS, Table, markov};
 
-pub(crate) static STEPS: &[Table] = &[
+/// The kinds of steps.
+pub static STEPS: &[Table] = &[
     Table {
         name: "http",
         groups: &[
@@ -446,7 +447,8 @@ pub(crate) static STEPS: &[Table] = &[
     },
 ];
 
-pub(crate) static CHOICE: Table = Table {
+/// The keys of `branch`.
+pub static CHOICE: Table = Table {
     name: "branch",
     groups: &[&[
         key("weight", Kind::Number, Text("1"), "The branch's share"),

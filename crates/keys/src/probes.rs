@@ -41,7 +41,8 @@ const PAGE: &[Key] = &[key(
     "Headers of the request; take secrets from `${env('NAME')}`",
 )];
 
-pub(crate) static PROCESS: Table = Table {
+/// The keys of `process`.
+pub static PROCESS: Table = Table {
     name: "process",
     groups: &[&[
         key("pid", Kind::Count, Absent, "The process with this id"),
@@ -60,7 +61,8 @@ pub(crate) static PROCESS: Table = Table {
     ]],
 };
 
-pub(crate) static PROBES: &[Table] = &[
+/// The kinds of probes that have keys.
+pub static PROBES: &[Table] = &[
     Table {
         name: "host probe",
         groups: &[

@@ -6,7 +6,8 @@ use super::data::DATA;
 use super::matching::WHEN;
 use super::{Key, Kind, TIME_UNITS, Table};
 
-pub(crate) static DOCUMENT: Table = Table {
+/// The keys of `scenario`.
+pub static DOCUMENT: Table = Table {
     name: "scenario",
     groups: &[&[
         Key {
@@ -109,7 +110,8 @@ pub(crate) static DOCUMENT: Table = Table {
     ]],
 };
 
-pub(crate) static TARGET_URL: Table = Table {
+/// The keys of `target`.
+pub static TARGET_URL: Table = Table {
     name: "target",
     groups: &[&[
         Key {
@@ -142,9 +144,10 @@ pub(crate) static TARGET_URL: Table = Table {
 };
 
 /// The words of `http`, in the order of their meanings.
-pub(crate) const HTTP_VERSIONS: &[&str] = &["1.1", "2", "auto"];
+pub const HTTP_VERSIONS: &[&str] = &["1.1", "2", "auto"];
 
-pub(crate) static SERVER: Table = Table {
+/// The keys of `server`.
+pub static SERVER: Table = Table {
     name: "server",
     groups: &[&[
         Key {
@@ -162,7 +165,8 @@ pub(crate) static SERVER: Table = Table {
     ]],
 };
 
-pub(crate) static TLS: Table = Table {
+/// The keys of `tls`.
+pub static TLS: Table = Table {
     name: "tls",
     groups: &[&[
         Key {
@@ -201,7 +205,8 @@ pub(crate) static TLS: Table = Table {
     ]],
 };
 
-pub(crate) static CONNECT_RETRIES: Table = Table {
+/// The keys of `connect_retries`.
+pub static CONNECT_RETRIES: Table = Table {
     name: "connect_retries",
     groups: &[&[
         Key {
@@ -221,7 +226,8 @@ pub(crate) static CONNECT_RETRIES: Table = Table {
     ]],
 };
 
-pub(crate) static DNS: Table = Table {
+/// The keys of `dns`.
+pub static DNS: Table = Table {
     name: "dns",
     groups: &[&[
         Key {
@@ -242,9 +248,10 @@ pub(crate) static DNS: Table = Table {
 };
 
 /// Content codings, as `accept-encoding` names them.
-pub(crate) const CODINGS: &[&str] = &["gzip", "deflate", "br", "zstd"];
+pub const CODINGS: &[&str] = &["gzip", "deflate", "br", "zstd"];
 
-pub(crate) static OPTIONS: Table = Table {
+/// The keys of `options`.
+pub static OPTIONS: Table = Table {
     name: "options",
     groups: &[&[
         Key {
@@ -405,7 +412,8 @@ pub(crate) static OPTIONS: Table = Table {
     ]],
 };
 
-pub(crate) static MESSAGE: Table = Table {
+/// The keys of `message`.
+pub static MESSAGE: Table = Table {
     name: "message",
     groups: &[&[
         Key {
@@ -477,7 +485,8 @@ pub(crate) static MESSAGE: Table = Table {
     ]],
 };
 
-pub(crate) static STAMPS: Table = Table {
+/// The keys of `stamps of messages`.
+pub static STAMPS: Table = Table {
     name: "stamps of messages",
     groups: &[&[Key {
         name: "correct",
@@ -488,7 +497,8 @@ pub(crate) static STAMPS: Table = Table {
     }]],
 };
 
-pub(crate) static SESSION: Table = Table {
+/// The keys of `session`.
+pub static SESSION: Table = Table {
     name: "session",
     groups: &[&[
         Key {

@@ -3,7 +3,8 @@
 use super::Default::{Absent, Required};
 use super::{Key, Kind, Table};
 
-pub(crate) static AUTH: Table = Table {
+/// The keys of `auth`.
+pub static AUTH: Table = Table {
     name: "auth",
     groups: &[&[
         Key {
@@ -27,7 +28,8 @@ pub(crate) static AUTH: Table = Table {
     ]],
 };
 
-pub(crate) static CREDENTIALS: Table = Table {
+/// The keys of `credentials`.
+pub static CREDENTIALS: Table = Table {
     name: "credentials",
     groups: &[&[
         Key {

@@ -4,7 +4,7 @@
 
 mod words;
 
-use crate::keys::{DOCUMENT, OPTIONS, PHASES, STEPS, Table};
+use crate::{DOCUMENT, OPTIONS, PHASES, STEPS, Table};
 
 /// Words that mean one thing here.
 struct Words {
@@ -70,7 +70,7 @@ fn lists_of(table: &'static Table) -> Vec<&'static [Words]> {
 }
 
 /// What to write instead of an unknown key of this mapping.
-pub(crate) fn hint_for_key(table: &'static Table, written: &str) -> Option<String> {
+pub fn hint_for_key(table: &'static Table, written: &str) -> Option<String> {
     let sound = |words: &&Words| words.key.is_none_or(|key| table.key(key).is_some());
     if let Some(words) = find(&lists_of(table), written).filter(sound) {
         return Some(words.hint.to_owned());
@@ -100,24 +100,24 @@ pub(crate) fn hint_for_key(table: &'static Table, written: &str) -> Option<Strin
 }
 
 /// The key of this mapping that a word of another tool stands for.
-pub(crate) fn key_meant(table: &'static Table, written: &str) -> Option<&'static str> {
+pub fn key_meant(table: &'static Table, written: &str) -> Option<&'static str> {
     find(&lists_of(table), written)?.key
 }
 
 /// What to write instead of an unknown step.
-pub(crate) fn hint_for_step(written: &str) -> Option<&'static str> {
+pub fn hint_for_step(written: &str) -> Option<&'static str> {
     find(&[words::WAITS, words::STEP], written).map(|words| words.hint)
 }
 
 /// What to write instead of an unknown kind of phase.
-pub(crate) fn hint_for_phase(written: &str) -> Option<&'static str> {
+pub fn hint_for_phase(written: &str) -> Option<&'static str> {
     find(&[words::PHASE], written).map(|words| words.hint)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keys::all_tables;
+    use crate::all_tables;
 
     #[test]
     fn no_word_is_a_key_where_it_is_explained() {
