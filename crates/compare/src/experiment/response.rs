@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use stats::factorial::{Alias, Estimate, Factorial, Observation, Term, factorial};
+use factorial::{Alias, Estimate, Factorial, Observation, Term, factorial};
 
 use super::analysis::{
     CellFigures, ErrorFigures, EstimateFigures, FitFigures, InteractionTable, LevelFigures,

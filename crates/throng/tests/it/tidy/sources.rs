@@ -13,6 +13,7 @@ const PURE: &[&str] = &[
     "stats",
     "document",
     "expression",
+    "factorial",
     "fetch",
     "scenario",
     "judge",

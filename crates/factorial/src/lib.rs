@@ -6,7 +6,10 @@
 //! so that the effects of a factor's levels add up to 0. Where the design is balanced this is the
 //! sign table; where repetitions are missing it still is the best unbiased estimate.
 
+#![deny(missing_docs)]
+
 mod checks;
+pub mod regression;
 mod terms;
 
 pub use checks::{Test, brown_forsythe, shapiro_wilk, spearman};

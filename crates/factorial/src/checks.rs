@@ -1,8 +1,7 @@
 //! Whether what a model leaves over looks like errors.
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor, Normal, StudentsT};
-
-use crate::order::{median, ranks};
+use stats::order::{median, ranks};
 
 /// A test's statistic and the probability of one as extreme by chance.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -3,11 +3,11 @@
 
 use serde_json::Value;
 use statrs::distribution::Normal;
+use stats::rng::{Purpose, Rng};
 
 use super::*;
-use crate::rng::{Purpose, Rng};
 
-const GOLDEN: &str = include_str!("../../../../testdata/golden/factorial.json");
+const GOLDEN: &str = include_str!("../../../testdata/golden/factorial.json");
 
 fn golden() -> Value {
     serde_json::from_str(GOLDEN).unwrap()
