@@ -17,6 +17,7 @@ const PURE: &[&str] = &[
     "fetch",
     "scenario",
     "judge",
+    "course",
     "compare",
     "analyze",
     "channels",

@@ -1,5 +1,6 @@
 //! A run that still continues, second by second: its course, and what it comes to so far.
 
+use judge::Figures;
 use plan::Threshold;
 use record::schema::{Event, EventKind, RunInfo, RunStatus, SeriesRow, Summary};
 use record::{Outcome, ProbeInfo, ProbeRow};
@@ -9,7 +10,6 @@ use super::errors::Errors;
 use super::latency::{Building, Part, most};
 use super::seconds::Seconds;
 use super::{Course, Cut, SECOND_NS, SLOTS_MAX, probes};
-use crate::figures::Figures;
 
 /// Values of probes that are kept: 24 MiB, as many as 200 probes read in an hour and a half.
 const PROBE_ROWS_MAX: usize = 1 << 20;
@@ -194,7 +194,7 @@ impl Growing {
 
     /// What the run comes to if it ended as it is.
     pub fn judge(&self, thresholds: &[Threshold]) -> Summary {
-        crate::judge_so_far(&self.figures, thresholds)
+        judge::judge_so_far(&self.figures, thresholds)
     }
 
     /// Its course, up to the last second.
@@ -223,12 +223,11 @@ impl Growing {
 
 #[cfg(test)]
 mod tests {
+    use judge::totals::Totals;
     use plan::thresholds::Names;
 
     use super::*;
-    use crate::course::Number;
-    use crate::sample;
-    use crate::totals::Totals;
+    use crate::{Number, sample};
 
     /// A run of an hour as planned, of which two seconds passed; the second had failures, too.
     fn two_seconds() -> Growing {

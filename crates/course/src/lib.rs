@@ -1,5 +1,4 @@
-//! The course of a run, thinned to what a screen shows: its seconds, latency over time and as a
-//! distribution, errors by kind, probes.
+//! The course of a run, thinned to what a screen shows: seconds, latency, errors by kind, probes.
 //!
 //! Time is cut into *slots* of whole seconds, at most [`SLOTS_MAX`] of them. Of what is thinned the
 //! mean, the least and the greatest are kept, so that no peak is lost. Percentiles are those of all
@@ -10,15 +9,17 @@ mod errors;
 mod growing;
 mod latency;
 mod probes;
+#[cfg(test)]
+mod sample;
 mod seconds;
 
 use record::schema::SeriesRow;
 use record::{RecordError, Run};
 use serde::Serialize;
 
-pub use crate::number::Number;
 pub use errors::ErrorTrack;
 pub use growing::{Growing, SecondOf};
+pub use judge::Number;
 pub use latency::{Bin, MeasureCourse, Share, shares_of};
 pub use probes::{ProbeLine, ProbeLines};
 use seconds::Seconds;
