@@ -14,7 +14,9 @@ use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 
 /// The crates by floor. A crate imports from floors below its own only.
 const FLOORS: &[&[&str]] = &[
-    &["httpd", "json", "proto", "stats", "trust", "units"],
+    &[
+        "httpd", "json", "proto", "signing", "stats", "trust", "units",
+    ],
     &["plan", "record", "machine", "wan"],
     &[
         "channels",
@@ -88,6 +90,12 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
         ],
         &["throng"],
         "take a plain argument",
+    ),
+    (&["fake"], &["plan"], "call `fake` of the expressions"),
+    (
+        &["ring"],
+        &["signing"],
+        "keys are `signing`'s, hashes those of `sha2`",
     ),
     (
         &["roxmltree"],
