@@ -66,6 +66,10 @@ impl Scope for Names<'_> {
         (self.settings.env)(name)
     }
 
+    fn file(&self, name: &str) -> Result<String, String> {
+        (self.settings.files)(name)
+    }
+
     fn unknown_hint(&self, name: &str) -> Option<String> {
         if self.slots.is_some() || suggest::nearest(name, self.names()).is_some() {
             return None;
