@@ -42,6 +42,11 @@ impl Inputs {
     }
 }
 
+/// True for a text with a private key in PEM (RFC 7468 §10): it is secret.
+pub fn is_private_key(text: &str) -> bool {
+    text.contains("PRIVATE KEY-----")
+}
+
 /// That of a value's serialised form.
 fn digest(value: &impl Serialize) -> String {
     let bytes = postcard::to_stdvec(value).expect("texts have a serialised form");

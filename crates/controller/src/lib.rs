@@ -37,7 +37,7 @@ pub use capacity_search::{
 };
 pub use control::{Interrupt, PAUSED, Pause, RESUMED};
 pub use engine::trace::{TraceEvent, Traced};
-pub use inputs::{Inputs, ScenarioText};
+pub use inputs::{Inputs, ScenarioText, is_private_key};
 pub use probe::{ProbeError, Probed};
 pub use run::probing::target_location;
 pub use run::tick::{Second, Tick, TickMeasure};
