@@ -32,6 +32,7 @@ mod regions;
 mod secrets;
 mod servers;
 mod sessions;
+mod sign;
 mod sse;
 mod tags;
 mod tcp;
@@ -60,7 +61,7 @@ use data::Declared;
 use names::Param;
 use plan::expr::Template;
 use plan::probes::Probe;
-use plan::{Endpoint, EndpointId, Measure, MeasureId, MeasureKind, Plan, Region, Tags};
+use plan::{Aws, Endpoint, EndpointId, Measure, MeasureId, MeasureKind, Plan, Region, Tags};
 use secrets::Secrets;
 use stats::dist::Dist;
 
@@ -186,6 +187,8 @@ pub(crate) struct Checker<'a> {
     data: Vec<Declared>,
     /// `options.auth`.
     auth: Option<Auth>,
+    /// `options.sign`.
+    sign: Option<Box<Aws>>,
     /// `options.cookies`.
     cookies: bool,
     /// Files of bodies so far, by name.
@@ -229,6 +232,7 @@ impl<'a> Checker<'a> {
             seed: 1,
             data: Vec::new(),
             auth: None,
+            sign: None,
             cookies: false,
             uploads: Vec::new(),
             secrets: Secrets::default(),

@@ -25,7 +25,7 @@ pub(crate) use self::document::{
     STAMPS, TARGET_URL, TLS,
 };
 pub(crate) use arrivals::{PHASES, SINGLE, STEP_RANGE};
-pub(crate) use auth::{AUTH, CREDENTIALS};
+pub(crate) use auth::{AUTH, AWS, CREDENTIALS, SIGN};
 pub(crate) use channels::{
     COMPRESS, EMITTED, JITTERS, PERFORMED, PROTOCOLS, PUSHED, RECONNECT, VSNS,
 };
@@ -264,6 +264,8 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
         &DNS,
         &AUTH,
         &CREDENTIALS,
+        &SIGN,
+        &AWS,
         &DATA,
         &MESSAGE,
         &STAMPS,

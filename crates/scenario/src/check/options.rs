@@ -40,6 +40,9 @@ impl Checker<'_> {
         self.auth = fields
             .get("auth")
             .and_then(|node| self.auth(node, &Program::default()));
+        self.sign = fields
+            .get("sign")
+            .and_then(|node| self.sign(node, &Program::default()));
         if let Some(node) = fields.get_or_default("cookies") {
             self.cookies = self.bool(&node).unwrap_or(false);
         }

@@ -1,7 +1,7 @@
 //! The top level, target, options, messages and sessions.
 
 use super::Default::{Absent, Required, Said, Text};
-use super::auth::AUTH;
+use super::auth::{AUTH, SIGN};
 use super::data::DATA;
 use super::matching::WHEN;
 use super::{Key, Kind, TIME_UNITS, Table};
@@ -316,6 +316,13 @@ pub(crate) static OPTIONS: Table = Table {
             default: Absent,
             doc: "Credentials for steps without their own `auth`. The same expressions \
                   are allowed as in `headers`",
+        },
+        Key {
+            name: "sign",
+            kind: Kind::Mapping(&SIGN),
+            default: Absent,
+            doc: "Signs requests without their own `sign` or `auth`, instead of `auth`. The same \
+                  expressions are allowed as in `headers`",
         },
         Key {
             name: "cookies",

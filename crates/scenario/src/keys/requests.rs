@@ -1,7 +1,7 @@
 //! What opens a connection or is sent over HTTP: requests, their parts, WebSockets.
 
 use super::Default::{Absent, Required, Said, Text};
-use super::auth::STEP_AUTH;
+use super::auth::{STEP_AUTH, STEP_SIGN};
 use super::matching::{CHECKS, SAVES, TEMPLATES, key};
 use super::{Key, Kind, Table};
 
@@ -44,6 +44,12 @@ pub(super) const HTTP: &[Key] = &[
         STEP_AUTH,
         Said("`options.auth`"),
         "The user's credentials; `none` sends none",
+    ),
+    key(
+        "sign",
+        STEP_SIGN,
+        Said("`options.sign`, unless the step has `auth`"),
+        "Signs the request; `none` does not",
     ),
     key(
         "status",

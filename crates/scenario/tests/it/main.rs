@@ -21,6 +21,7 @@ mod programs;
 mod properties;
 mod recorded;
 mod regions;
+mod signed;
 mod tags;
 mod tcp;
 mod thresholds;
