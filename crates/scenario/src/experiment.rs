@@ -1,15 +1,14 @@
 //! Experiments: many runs of one scenario by a design.
 //!
 //! [`experiment`] reads an experiment's file as [`compile`](crate::compile) reads a scenario's:
-//! all problems are reported at once, with their places. [`Table`] is the other way in: factors and
-//! responses that were measured elsewhere.
+//! all problems are reported at once, with their places. [`Table`], from `document`, is the other way in:
+//! factors and responses that were measured elsewhere.
 
 mod check;
 mod full;
 mod generators;
-mod table;
 
-pub use table::{Table, TableError, TableFactor, TableRow};
+pub use document::results::{FACTORS_MAX, Table, TableError, TableFactor, TableRow};
 
 use std::ops::Range;
 
@@ -18,8 +17,6 @@ use crate::check::experiment_checker;
 use document::diagnostic::Diagnostic;
 use document::{Source, yaml};
 
-/// Most factors: each has a letter, and interactions of all of them are looked at.
-pub const FACTORS_MAX: usize = 12;
 /// Most levels of one factor.
 pub const LEVELS_MAX: usize = 1000;
 /// Most runs of one experiment.

@@ -4,9 +4,10 @@
 //! numbered as they first appear, so that of two the first counts as low. Lines that begin with
 //! `#` are skipped.
 
-use super::FACTORS_MAX;
-use document::csv::{Fault, Row, Rows};
+use crate::csv::{Fault, Row, Rows};
 
+/// Most factors: each has a letter, and interactions of all of them are looked at.
+pub const FACTORS_MAX: usize = 12;
 /// Most lines of a table.
 const ROWS_MAX: usize = 100_000;
 
