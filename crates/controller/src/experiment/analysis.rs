@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use compare::experiment::{
-    Analysis, Data, Ensemble, EnsembleOptions, LeftOut, ResponseData, Row, analyze, ensemble,
-    wide_bins,
+    Analysis, Data, Ensemble, EnsembleOptions, LeftOut, Published, ResponseData, Row, analyze,
+    ensemble, wide_bins,
 };
 use judge::responses::{RunValue, figure_units, run_values};
 use record::Run;
@@ -42,7 +42,7 @@ pub fn analyze_table(
         name,
         unit: Unit::Plain,
         multiplicative,
-        published: Vec::new(),
+        published: Published::default(),
     };
     let row = |row: TableRow| Row {
         levels: row.levels,
@@ -120,7 +120,10 @@ fn data(experiment: &Experiment, state: &ExperimentState, directory: &Path) -> D
             name: response.figure.clone(),
             unit: units.get(number).copied().unwrap_or(Unit::Plain),
             multiplicative: response.multiplicative,
-            published: response.published.clone(),
+            published: Published {
+                values: response.published.iter().copied().map(Some).collect(),
+                ..Published::default()
+            },
         })
         .collect();
     data
