@@ -47,6 +47,7 @@ pub(crate) use self::document::stem;
 pub(crate) use fields::Fields;
 pub use http::is_token_byte;
 pub use multipart::BINARY;
+pub(crate) use words::Word;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -292,7 +293,7 @@ impl Checker<'_> {
     }
 
     /// Reports a name that is not among the known ones.
-    fn unknown<'n>(
+    pub(crate) fn unknown<'n>(
         &mut self,
         code: &'static str,
         place: &Place,

@@ -31,7 +31,9 @@ pub(crate) use channels::{
 };
 pub(crate) use data::DATA;
 pub(crate) use dist::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, UNIFORM, WEIBULL};
-pub(crate) use experiment::{COMPARE, EXPERIMENT, FACTOR, RESPONSE};
+pub(crate) use experiment::{
+    CLAIM, COMPARE, EXPERIMENT, FACTOR, PUBLISHED, PUBLISHED_VALUE, RESPONSE,
+};
 pub(crate) use markov::{MARKOV, STATE, TRANSITION};
 pub(crate) use matching::{EXPECT, REGEX_PARTS, SAVE, SAVE_WORDS, WHEN};
 pub(crate) use probes::{PROBES, PROCESS};
@@ -248,8 +250,16 @@ pub fn experiment_reference() -> Vec<(&'static str, String)> {
 }
 
 /// Every table of experiments.
-pub(crate) fn experiment_tables() -> [&'static Table; 4] {
-    [&EXPERIMENT, &FACTOR, &RESPONSE, &COMPARE]
+pub(crate) fn experiment_tables() -> [&'static Table; 7] {
+    [
+        &EXPERIMENT,
+        &FACTOR,
+        &RESPONSE,
+        &PUBLISHED,
+        &PUBLISHED_VALUE,
+        &CLAIM,
+        &COMPARE,
+    ]
 }
 
 /// Every table of the language.

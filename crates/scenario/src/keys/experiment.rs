@@ -192,10 +192,94 @@ pub(crate) static RESPONSE: Table = Table {
         },
         Key {
             name: "published",
-            kind: Kind::List(&Kind::Any(&[Kind::Number, Kind::Duration])),
+            kind: Kind::Any(&[
+                Kind::List(&Kind::Any(&[Kind::Number, Kind::Duration])),
+                Kind::Mapping(&PUBLISHED),
+            ]),
             default: Absent,
-            doc: "Values that others measured, one for each combination, the first factor changing \
-                  fastest: their effects are shown beside those of the runs",
+            doc: "What others measured or claimed, to be shown beside. A list alone is short for \
+                  `values`",
+        },
+    ]],
+};
+
+pub(crate) static PUBLISHED: Table = Table {
+    name: "published",
+    groups: &[&[
+        Key {
+            name: "source",
+            kind: Kind::Text,
+            default: Absent,
+            doc: "Where it was published",
+        },
+        Key {
+            name: "values",
+            kind: Kind::List(&Kind::Any(&[
+                Kind::Number,
+                Kind::Duration,
+                Kind::Rate,
+                Kind::Share,
+                Kind::Mapping(&PUBLISHED_VALUE),
+            ])),
+            default: Absent,
+            doc: "One value for each combination, the first factor changing fastest; or some, each \
+                  with its levels, up to 1,000",
+        },
+        Key {
+            name: "claims",
+            kind: Kind::List(&Kind::Mapping(&CLAIM)),
+            default: Absent,
+            doc: "Orderings of levels, up to 50",
+        },
+    ]],
+};
+
+pub(crate) static PUBLISHED_VALUE: Table = Table {
+    name: "published value",
+    groups: &[&[
+        Key {
+            name: "at",
+            kind: Kind::Map(&Kind::Scalar),
+            default: Required,
+            doc: "The level of each factor; if a factor is left out, the value is of all its \
+                  levels",
+        },
+        Key {
+            name: "value",
+            kind: Kind::Any(&[Kind::Number, Kind::Duration, Kind::Rate, Kind::Share]),
+            default: Required,
+            doc: "The value",
+        },
+    ]],
+};
+
+pub(crate) static CLAIM: Table = Table {
+    name: "claim",
+    groups: &[&[
+        Key {
+            name: "claim",
+            kind: Kind::Text,
+            default: Said("the order"),
+            doc: "What was claimed, in words",
+        },
+        Key {
+            name: "order",
+            kind: Kind::List(&Kind::OneOrMore(&Kind::Scalar)),
+            default: Required,
+            doc: "Levels of one factor, that of the greatest response first. Levels in a list of \
+                  their own are not ordered among each other",
+        },
+        Key {
+            name: "of",
+            kind: Kind::Text,
+            default: Said("the factor that has these levels"),
+            doc: "The factor whose levels are ordered",
+        },
+        Key {
+            name: "at",
+            kind: Kind::Map(&Kind::Scalar),
+            default: Said("all combinations"),
+            doc: "Levels of other factors at which it was claimed",
         },
     ]],
 };
