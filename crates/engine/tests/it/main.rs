@@ -3,6 +3,7 @@
 
 mod accounts;
 mod addresses;
+mod adopted;
 mod binary;
 mod channel_ends;
 mod channels;
@@ -35,6 +36,7 @@ mod reproducible;
 mod resent;
 mod retries;
 mod sequences;
+mod shares;
 mod sockets;
 mod stamps;
 mod steps;
