@@ -91,6 +91,7 @@ impl Secrets {
             | EventKind::Interrupted
             | EventKind::ArrivalsPaused
             | EventKind::ArrivalsResumed
+            | EventKind::ShareDealt { .. }
             | EventKind::MemoryPressure { .. }
             | EventKind::TargetEnded { .. }
             | EventKind::ClockCompared { .. }
