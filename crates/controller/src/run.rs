@@ -11,6 +11,7 @@
 //! | `describe` | what `run.json` contains from the start |
 //! | `merge`, `broadcasts` | the intervals of all loops added up |
 //! | `by_worker` | errors and lag of each worker |
+//! | `deals` | who starts the users of lost workers, and from when |
 //! | `journal` | everything that is written during the run |
 //! | `regions` | which loop is of which region, and what its measures are in the record |
 //! | `starts` | how many users the plan starts, and when |
@@ -25,6 +26,7 @@ mod blame;
 mod broadcasts;
 mod by_worker;
 mod conductor;
+mod deals;
 mod describe;
 mod error;
 mod guard;
@@ -65,6 +67,7 @@ use crate::workers::rows::rows_channel;
 use broadcasts::Broadcasts;
 use by_worker::ByWorker;
 use conductor::{Conductor, Progress};
+use deals::Deals;
 use describe::RunStart;
 use journal::Journal;
 use merge::Merger;
@@ -167,7 +170,7 @@ pub fn conduct(
     journal.note(generator.warning)?;
     let known = (generator.shares, setup.target, journal.info());
     let fleet = request.fleet.as_deref();
-    attach::keep(fleet, &plan, known, (zero, request.allow_lost_workers))?;
+    let kept = attach::keep(fleet, &plan, known, (zero, request.allow_lost_workers))?;
     pool.start(zero);
     let mut run = Conductor {
         plan: &plan,
@@ -179,6 +182,7 @@ pub fn conduct(
         zero,
         progress: Progress::new(count, &networks),
         by_worker: ByWorker::new(&plan, &journal.info().workers),
+        deals: Deals::of_run(fleet, setup.layout.loops_count, kept),
         networks,
         probing: probes.map(|probes| Probing::start(probes, journal.probes())),
         names: Resolving::start(lookups, zero),

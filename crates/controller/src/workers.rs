@@ -12,6 +12,7 @@
 //! | `process` | one worker, from its start to its end |
 //! | `fleet`, `agent` | workers on machines of a fleet: what is required of it, and the first words with an agent |
 //! | `allowed` | what a worker may connect to |
+//! | `adoption` | users of lost loops that other loops start |
 //! | `carrier` | what carries frames: TCP, or what a fleet has instead |
 //! | `listener` | accepts the workers that were started for this run |
 //! | `connection` | the controller's side of one worker's connection |
@@ -22,6 +23,7 @@
 //! | `serve`, `credits` | the worker's side |
 //! | `news`, `rows` | what loops report, and the channel of their rows |
 
+pub(crate) mod adoption;
 mod agent;
 mod allowed;
 pub(crate) mod carrier;

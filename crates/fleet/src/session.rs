@@ -149,6 +149,8 @@ pub struct Session {
     agents: Vec<Agent>,
     tolerances: Tolerances,
     alone: Duration,
+    /// When the run was begun, seconds since the Unix epoch.
+    begun_unix_s: u64,
     term: Term,
     key: Option<UserKey>,
     /// What the scenario is sealed by, if there is a user's key.
@@ -305,7 +307,7 @@ impl Fleet for Session {
             scenario: self.card.scenario.clone(),
             agents: self.agents.clone(),
             tolerances: self.tolerances,
-            begun_unix_s: unix_ns() / 1_000_000_000,
+            begun_unix_s: self.begun_unix_s,
             kept_s: self.kept.age().as_secs(),
             state: state.to_owned(),
             signature: None,

@@ -31,6 +31,14 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     fn is_full(&self) -> bool {
         false
     }
+    /// When, on the monotonic clock, something was last sent that arrived; `None`: that is not known.
+    fn contact_ns(&self) -> Option<u64> {
+        None
+    }
+    /// Whether the peer is known to run no more.
+    fn is_peer_gone(&self) -> bool {
+        false
+    }
     /// The worker has begun: from now on it goes on without its controller for a while.
     fn note_start(&self) {}
 }

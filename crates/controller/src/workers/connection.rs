@@ -103,6 +103,11 @@ impl Link {
         self.carrier.keeps()
     }
 
+    /// Whether the worker is known to run no more.
+    pub(super) fn is_peer_gone(&self) -> bool {
+        self.carrier.is_peer_gone()
+    }
+
     /// Whether our own side is cut off.
     pub(super) fn is_cut_off(&self) -> bool {
         self.carrier.is_cut_off()

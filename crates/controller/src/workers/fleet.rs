@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::carrier::Carrier;
 use super::protocol::Loops;
 
+/// An agent that returns just before it is lost has missed nothing: reports are a second apart, and take time.
+const LEAVE_NS: u64 = 3_000_000_000;
+
 /// A machine's agent that was chosen for a run. It runs one worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agent {
@@ -33,6 +36,22 @@ pub struct Tolerances {
     pub clock_bound_ns: u64,
     /// An agent that has been silent for this long is lost.
     pub silence_ns: u64,
+    /// Whether the share of a lost agent is dealt to the others.
+    #[serde(default)]
+    pub rebalances: bool,
+}
+
+impl Tolerances {
+    /// How long after its last contact an agent may start users, if others take them over when it is lost.
+    pub(super) fn contact_ns_max(self) -> Option<u64> {
+        let max_ns = contact_ns_max(self.silence_ns);
+        self.rebalances.then_some(max_ns)
+    }
+}
+
+/// How long after its last contact an agent starts users, if it is lost after this silence.
+pub(super) fn contact_ns_max(silence_ns: u64) -> u64 {
+    silence_ns.saturating_add(LEAVE_NS)
 }
 
 /// The agents of one run, and the ways to them.

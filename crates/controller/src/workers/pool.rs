@@ -13,6 +13,7 @@ use record::Measurement;
 use record::schema::WorkerInfo;
 use trust::{TrustError, Verify, client_config};
 
+use super::adoption::Adoption;
 use super::clock::{Drift, Offset};
 use super::fleet::Fleet;
 use super::news::News;
@@ -145,6 +146,13 @@ impl Pool {
             }
             // Threads of this process are no workers.
             (_, Backend::Threads(_)) => PoolEvent::None,
+        }
+    }
+
+    /// Lets loops start users of lost ones.
+    pub(crate) fn adopt(&self, adoptions: &[Adoption]) {
+        if let Backend::Processes(processes) = &self.loops {
+            processes.adopt(adoptions);
         }
     }
 

@@ -18,7 +18,7 @@ use record::schema::WorkerInfo;
 use super::check::Check;
 use super::clock::{Course, Drift, Exchange, Offset};
 use super::connection::{Connection, Link, NotReady};
-use super::fleet::{Fleet, FleetError};
+use super::fleet::{Fleet, FleetError, contact_ns_max};
 use super::news::News;
 use super::protocol::{Introduction, Loops, Slice, ToWorker, Usage};
 use crate::inputs::ScenarioText;
@@ -110,6 +110,8 @@ pub(crate) struct LostWorker {
     pub(crate) pid: u32,
     pub(crate) loops: Loops,
     pub(crate) why: String,
+    /// On our monotonic clock: from then on it starts nobody; 0: it runs no more.
+    pub(crate) silent_ns: u64,
 }
 
 /// A worker of a run. It ends when this is dropped.
@@ -359,6 +361,14 @@ impl WorkerProcess {
 
     /// Worker number `worker` is lost; its process is ended if it still runs.
     pub(super) fn mark_lost(&mut self, worker: usize, why: String) -> LostWorker {
+        let link = self.link.as_ref().filter(|_| self.agent.is_some());
+        let silent_ns = match (&self.closed_because, link) {
+            (None, Some(link)) if link.is_peer_gone() => 0,
+            (_, link) => link.map_or(0, |link| {
+                let max_ns = contact_ns_max(self.silence_max_ns);
+                link.received_ns().saturating_add(max_ns)
+            }),
+        };
         let why = match (self.closed_because.take(), self.wait(EXIT_MAX)) {
             (Some(closed_because), _) => closed_because,
             (None, Some(status)) => format!("its process ended, {status}"),
@@ -374,6 +384,7 @@ impl WorkerProcess {
                 Some(agent) => format!("agent {agent}: {why}"),
                 None => why,
             },
+            silent_ns,
         }
     }
 

@@ -12,6 +12,7 @@ use plan::Plan;
 use record::Measurement;
 use record::schema::WorkerInfo;
 
+use super::adoption::Adoption;
 use super::agent::{accept, resume};
 use super::check::Check;
 use super::clock::{Drift, Exchange, Offset};
@@ -217,6 +218,18 @@ impl Processes {
             }
         }
         is_new.then(|| "NATS is out of reach; agents continue with their plan".to_owned())
+    }
+
+    /// Lets loops start users of lost ones.
+    pub(super) fn adopt(&self, adoptions: &[Adoption]) {
+        for worker in self.workers.iter().filter(|worker| worker.is_running()) {
+            let numbers = worker.loops().numbers();
+            let theirs = adoptions.iter().filter(|a| numbers.contains(&a.by));
+            let theirs: Vec<Adoption> = theirs.cloned().collect();
+            if !theirs.is_empty() {
+                worker.send(&ToWorker::Adopt(theirs));
+            }
+        }
     }
 
     /// All intervals until `until_ns` are in the record.
@@ -435,6 +448,10 @@ fn slice(setup: &LoopsSetup, request: &SpawnRequest<'_>, plan_digest: &str, loop
         wide: setup.is_wide(),
         sources: setup.sources.clone(),
         users_max: setup.layout.users_max,
+        contact_ns_max: request
+            .fleet
+            .as_ref()
+            .and_then(|(fleet, _)| fleet.tolerances().contact_ns_max()),
     }
 }
 

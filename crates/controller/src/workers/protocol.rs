@@ -9,10 +9,11 @@ use record::Measurement;
 use serde::{Deserialize, Serialize};
 use trust::Identity;
 
+use super::adoption::Adoption;
 use crate::inputs::{ScenarioText, hex_digest};
 
 /// Raised when a message changes its form or its meaning.
-pub const PROTOCOL_VERSION: u32 = 11;
+pub const PROTOCOL_VERSION: u32 = 12;
 /// How a worker's first message begins.
 pub(crate) const MAGIC: [u8; 6] = *b"throng";
 /// Frames of rows that a worker may send before the first of them was taken.
@@ -63,6 +64,8 @@ pub(crate) enum ToWorker {
     Pause { paused: bool },
     /// New connections go to these addresses, which are of the endpoints of the slice.
     Addresses(Answers),
+    /// The worker's loops start these users, of lost loops, besides their own.
+    Adopt(Vec<Adoption>),
 }
 
 /// From a worker.
@@ -119,6 +122,8 @@ pub(crate) struct Slice {
     pub(crate) sources: Vec<IpAddr>,
     /// The maximum number of users of the run at once.
     pub(crate) users_max: u64,
+    /// Users who are due this long after the worker's last contact wait for the next one; `None`: they do not.
+    pub(crate) contact_ns_max: Option<u64>,
 }
 
 /// Which certificates are trusted, and the users' own.

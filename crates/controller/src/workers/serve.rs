@@ -18,6 +18,7 @@ use scenario::{Settings, Source};
 use serde::Serialize;
 use trust::{Verify, client_config};
 
+use super::adoption::Adoption;
 use super::allowed::Allowed;
 use super::carrier::{Bytes, Carrier};
 use super::credits::Credits;
@@ -101,6 +102,8 @@ pub fn serve_over(
         loops_ended: AtomicBool::new(false),
         stop: Arc::new(StopFlag::default()),
         addresses: OnceLock::new(),
+        part: OnceLock::new(),
+        zero_ns: OnceLock::new(),
         allowed: Allowed::resolve(given.allow),
     };
     let mut slice = match reader.next().map_err(gone)? {
@@ -121,6 +124,8 @@ pub fn serve_over(
     controller.send(&ToController::Ready);
     let zero = await_start(&mut reader, &controller).map_err(gone)?;
     carrier.note_start();
+    let _ = controller.zero_ns.set(zero.monotonic_ns);
+    controller.renew_leave();
     running.threads.start(zero);
     running.run(reader, &controller).map_err(WorkError::Unable)
 }
@@ -187,8 +192,19 @@ struct Controller {
     stop: Arc<StopFlag>,
     /// What names stand for, from the slice on.
     addresses: OnceLock<Arc<AddressBook>>,
+    /// From the slice on.
+    part: OnceLock<Part>,
+    /// The run's zero on our clock, from the start on.
+    zero_ns: OnceLock<u64>,
     /// `None`: anything is.
     allowed: Option<Allowed>,
+}
+
+/// What is known of the part of the run from its slice.
+struct Part {
+    plan: Arc<Plan>,
+    loops_count: u32,
+    contact_ns_max: Option<u64>,
 }
 
 impl Controller {
@@ -218,6 +234,30 @@ impl Controller {
         !is_lost()
     }
 
+    /// Users of lost loops are ours. What is impossible is of no run that we are in.
+    fn adopt(&self, adoptions: &[Adoption]) {
+        let Some(part) = self.part.get() else {
+            return;
+        };
+        for adoption in adoptions {
+            let regions = &part.plan.regions;
+            if let Some(adopted) = adoption.adopted(part.loops_count, regions) {
+                self.stop.deals.adopt(adopted);
+            }
+        }
+    }
+
+    /// Users who are due long after our last contact wait: others may have been given them.
+    fn renew_leave(&self) {
+        let max_ns = self.part.get().and_then(|part| part.contact_ns_max);
+        let known = (max_ns, self.carrier.contact_ns(), self.zero_ns.get());
+        if let (Some(max_ns), Some(contact_ns), Some(zero_ns)) = known {
+            let until_ns = contact_ns.saturating_add(max_ns);
+            let until_ns = until_ns.saturating_sub(*zero_ns);
+            self.stop.deals.hold_from(until_ns);
+        }
+    }
+
     /// The controller is gone, and the run with it.
     fn lose(&self) {
         self.lost.store(true, Ordering::Relaxed);
@@ -230,6 +270,7 @@ impl Controller {
             ToWorker::Stop { level } => self.stop.raise(*level),
             ToWorker::RowsTaken { frames } => self.credits.add(*frames),
             ToWorker::Pause { paused } => self.stop.pause_arrivals(*paused),
+            ToWorker::Adopt(adoptions) => self.adopt(adoptions),
             ToWorker::Addresses(answers) => {
                 let allowed = self.allowed.as_ref();
                 let is_allowed = allowed.is_none_or(|a| a.check(&[], answers).is_ok());
@@ -274,6 +315,11 @@ impl SliceRun {
         let book = Arc::new(AddressBook::new(slice.addresses.clone()));
         // The slice comes once.
         let _ = controller.addresses.set(Arc::clone(&book));
+        let _ = controller.part.set(Part {
+            plan: Arc::clone(&plan),
+            loops_count: slice.loops.of,
+            contact_ns_max: slice.contact_ns_max,
+        });
         let config = LoopConfig {
             loops: slice.loops,
             waiting: if slice.wide {
@@ -369,6 +415,7 @@ fn send_news(news: &Receiver<LoopNews>, controller: &Controller) {
         if is_due {
             controller.send(&ToController::Usage(usage()));
         }
+        controller.renew_leave();
     }
 }
 

@@ -117,6 +117,7 @@ mod tests {
             tolerances: Tolerances {
                 clock_bound_ns: 1,
                 silence_ns: 2,
+                rebalances: false,
             },
             begun_unix_s: 3,
             kept_s: 4,

@@ -42,6 +42,7 @@ fn begin(nats: &Nats) {
         tolerances: Tolerances {
             clock_bound_ns: 1,
             silence_ns: 1,
+            rebalances: false,
         },
         begun_unix_s: unix_ns() / 1_000_000_000,
         kept_s: 0,

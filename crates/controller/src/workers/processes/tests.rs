@@ -150,6 +150,7 @@ impl Fleet for OneAgent {
         Tolerances {
             clock_bound_ns: u64::MAX,
             silence_ns: u64::MAX,
+            rebalances: false,
         }
     }
 

@@ -8,6 +8,7 @@ use record::schema::{Ending, SessionEnd, UserState};
 use sequences::{Broadcast, Claim, Head, Settlement};
 use stats::hist::LogHistogram;
 
+use super::super::adoption::Lot;
 use super::*;
 
 fn delta() -> Delta {
@@ -141,7 +142,7 @@ fn hex(message: &impl Serialize) -> String {
 /// two must never change.
 #[test]
 fn messages_keep_their_form() {
-    assert_eq!(PROTOCOL_VERSION, 11);
+    assert_eq!(PROTOCOL_VERSION, 12);
     let hello = Hello {
         magic: MAGIC,
         protocol: 1,
@@ -173,6 +174,13 @@ fn messages_keep_their_form() {
     let addresses = vec![vec![vec!["10.0.0.1:80".parse().unwrap()]]];
     // One endpoint, one resolver, one address of version 4.
     assert_eq!(hex(&ToWorker::Addresses(addresses)), "06010101000a00000150");
+    let adoption = Adoption {
+        by: 1,
+        lot: Lot::of_loop(2).part(3, 4),
+        from_ns: 128,
+    };
+    // Of one: by whom, the loop, one division, from when.
+    assert_eq!(hex(&ToWorker::Adopt(vec![adoption])), "070101020103048001");
     let pong = ToController::Pong {
         number: 9,
         clock_ns: 128,
