@@ -1,6 +1,6 @@
 #![no_main]
 
-#[path = "../bodies/controller.rs"]
+#[path = "../bodies/workers.rs"]
 mod bodies;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| bodies::worker_frames(data));

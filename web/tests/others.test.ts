@@ -60,6 +60,7 @@ beforeAll(async () => {
   const [published] = readdirSync(at('imported'));
   await throng(['show', join(at('imported'), published ?? ''), ...page('imported')]);
   cpSync(made.ensemblesPage, at('ensembles.html'));
+  cpSync(made.claimsPage, at('claims.html'));
   cpSync(made.capacityPage, at('capacity.html'));
   cpSync(made.sweepPage, at('sweep.html'));
 });
@@ -71,9 +72,10 @@ afterAll(async () => {
 const PAGES: [string, string[]][] = [
   ['sides', ['distributions-0', 'tails-0', 'differences-0', 'similarity-0']],
   ['all', ['distributions-0', 'tails-0', 'similarity-0']],
-  ['experiment', ['main-0', 'variation-0']],
+  ['experiment', ['main-0', 'variation-0', 'means-0']],
   ['fraction', ['effects-0', 'main-0', 'interaction-0-0']],
   ['ensembles', ['main-0', 'modes-0-0', 'modes-0-1', 'modes-1-0']],
+  ['claims', ['means-0', 'means-1']],
   ['capacity', ['latency', 'law', 'trials']],
   ['sweep', ['throughput', 'latency']],
   ['meters', ['normalised', 'published-0', 'normalised-0']],
@@ -232,5 +234,49 @@ test('the modes of each combination follow the selected test, as in analysis.jso
       expect(await figure.locator('.numbers tbody tr').count()).toBe(40);
     }
   }
+  await close();
+});
+
+test('means and claims are those of analysis.json, and a series can be hidden', async () => {
+  interface Analysis {
+    responses: {
+      bars: { groups: { bars: { mean: number; published?: number }[] }[] };
+      published: { claims: { text: string; places: { verdict: string; why: string }[] }[] };
+    }[];
+  }
+  const text = readFileSync(join(made.claims, 'analysis.json'), 'utf8');
+  const { responses } = JSON.parse(text) as Analysis;
+  const { page, close } = await open(chrome, at('claims.html'));
+  const [first] = responses;
+  const bars = first?.bars.groups.flatMap((group) => group.bars) ?? [];
+  expect(bars.map(({ published }) => published)).toEqual([
+    undefined,
+    12e6,
+    70e6,
+    undefined,
+    undefined,
+    70e6,
+  ]);
+  const figure = page.locator('#means-0');
+  await figure.locator('.numbers > summary').press('Enter');
+  await figure.locator('tbody tr').first().waitFor();
+  const heads = await figure.locator('thead th').allInnerTexts();
+  expect(heads).toEqual(['delay', 'rate', 'runs', 'mean', 'low', 'high', 'published']);
+  expect(await figure.locator('tbody tr').count()).toBe(bars.length);
+  expect(await figure.locator('tbody tr').nth(2).innerText()).toMatch(/^60ms\s.*70\.0 ms$/);
+  const claims = page.getByRole('region', { name: 'Published claims on mean(games)' });
+  const places = first?.published.claims.flatMap((claim) => claim.places) ?? [];
+  expect(places.length).toBe(3);
+  for (const [n, { verdict, why }] of places.entries()) {
+    const row = await claims.locator('tbody tr').nth(n).innerText();
+    expect(row).toContain(verdict.replaceAll('-', ' '));
+    expect(row).toContain(why);
+  }
+  // Bars of one colour go, and their room with them.
+  const shapes = () => figure.locator('.plot svg path[fill]').count();
+  await drawAll(page);
+  const before = await shapes();
+  await figure.getByRole('button', { name: 'rate=40/s' }).click();
+  expect(await shapes()).toBeLessThan(before);
   await close();
 });

@@ -7,9 +7,11 @@ import { crowd, scratch, throng } from './support';
 export interface Made {
   /** Four runs of the crowd with different seeds. */
   runs: string[];
-  /** The directory of an experiment, and the pages of it, of a search and of a sweep. */
+  /** The directories of two experiments, and the pages of them, of a search and of a sweep. */
   ensembles: string;
   ensemblesPage: string;
+  claims: string;
+  claimsPage: string;
   capacityPage: string;
   sweepPage: string;
 }
@@ -24,6 +26,7 @@ export default async function setup(project: TestProject): Promise<() => void> {
   const dir = scratch();
   const at = (name: string) => `${dir.path}/${name}`;
   const experiment = ['experiment', 'web/tests/ensembles.yaml', '--dir', at('ensembles')];
+  const claims = ['experiment', 'web/tests/claims.yaml', '--dir', at('claims')];
   const search = ['--of', 'rate', '--at-most', '60/s', '--repeat', '1', '--steps', '3'];
   const capacity = ['capacity', 'web/tests/crowd.yaml', ...search, '--runs', at('search')];
   const values = ['--over', 'users=2,4,8,16', '--repeat', '2', '--pause', '100ms'];
@@ -31,6 +34,7 @@ export default async function setup(project: TestProject): Promise<() => void> {
   const [runs] = await Promise.all([
     Promise.all([1, 2, 3, 4].map((seed) => crowd(at(`runs-${seed}`), '--set', `seed=${seed}`))),
     throng([...experiment, '--html', at('ensembles.html')], [0, 2]),
+    throng([...claims, '--html', at('claims.html')], [0, 2]),
     throng([...capacity, '--html', at('capacity.html')], [0, 1, 2]),
     throng([...sweep, '--html', at('sweep.html')], [0, 1, 2]),
   ]);
@@ -38,6 +42,8 @@ export default async function setup(project: TestProject): Promise<() => void> {
     runs,
     ensembles: at('ensembles'),
     ensemblesPage: at('ensembles.html'),
+    claims: at('claims'),
+    claimsPage: at('claims.html'),
     capacityPage: at('capacity.html'),
     sweepPage: at('sweep.html'),
   });

@@ -5,7 +5,7 @@ use stats::sample::Sample;
 
 use super::unit::Unit;
 use super::{Curves, Options, Side, evidence};
-use judge::course::shares_of;
+use course::shares_of;
 
 /// Runs that have a curve of their own at most; of more only the sides have one.
 const RUNS_MAX: usize = 24;

@@ -4,9 +4,11 @@
 //! from a table of results that were measured elsewhere, and estimates effects with intervals, the
 //! allocation of variation, and whether what is left over looks like errors: Jain, "The Art of
 //! Computer Systems Performance Analysis" (1991), chapters 17 to 23. The mathematics is
-//! [`stats::factorial`]'s. Nothing is made up for what is missing.
+//! [`factorial`]'s. Nothing is made up for what is missing.
 
 mod analysis;
+mod bars;
+mod claims;
 mod ensembles;
 mod findings;
 mod published;
@@ -19,6 +21,8 @@ pub use analysis::{
     InteractionTable, LeftOut, LevelFigures, MissingCell, PublishedFigures, PublishedTerm,
     ResponseAnalysis, TermFigures,
 };
+pub use bars::{Bar, BarGroup, Bars};
+pub use claims::{Claim, ClaimFigures, ClaimPlace, ClaimVerdict};
 pub use ensembles::{
     Ensemble, EnsembleMeasure, EnsembleOptions, EnsembleRun, Histogram, Mode, TestedModes,
     ensemble, wide_bins,
@@ -26,7 +30,7 @@ pub use ensembles::{
 
 pub use scaling::Scaling;
 
-use stats::factorial::factor_letter;
+use factorial::factor_letter;
 
 use findings::{left_out, missing};
 use units::Unit;
@@ -61,8 +65,19 @@ pub struct ResponseData {
     pub unit: Unit,
     /// Whether effects are factors instead of sums.
     pub multiplicative: bool,
-    /// Values that others measured, one for each of [`Data::planned`]; or none.
-    pub published: Vec<f64>,
+    /// What others published.
+    pub published: Published,
+}
+
+/// What others published of a response.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Published {
+    /// Where; empty: unknown.
+    pub source: String,
+    /// What they measured, one for each of [`Data::planned`], `None` where nothing was published; or empty.
+    pub values: Vec<Option<f64>>,
+    /// Orderings of levels.
+    pub claims: Vec<Claim>,
 }
 
 /// An observation.

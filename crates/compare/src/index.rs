@@ -18,7 +18,7 @@ use record::index::{Found, Scan, Stamp, scan};
 use serde::Serialize;
 pub use trend::{Trend, TrendFigure, TrendPart, TrendRun, trend};
 
-use judge::course::Number;
+use course::Number;
 
 /// Most entries of a list.
 const ENTRIES_MAX: usize = 5_000;

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::change::{Change, Rule};
 use super::options::Options;
-use judge::course::Share;
+use course::Share;
 
 /// Version of the JSON.
 pub const COMPARISON_FORMAT: u32 = 1;

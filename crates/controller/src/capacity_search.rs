@@ -22,10 +22,9 @@ use machine::clock::{Dilation, monotonic_ns};
 use plan::{Plan, Target};
 use record::schema::{RunStatus, Summary};
 use record::{Durability, RecordError, Run};
+use workers::{ScenarioText, with_causes};
 
-use crate::causes::with_causes;
 use crate::control::Interrupt;
-use crate::inputs::ScenarioText;
 use crate::run::tick::Tick;
 use crate::run::{ConductError, RunRequest, conduct};
 use crate::surroundings::Surroundings;

@@ -26,10 +26,9 @@ use plan::Plan;
 use record::schema::{RunStatus, Summary};
 use record::{Durability, RecordError};
 use scenario::Experiment;
+use workers::{ScenarioText, hex_digest, with_causes};
 
-use crate::causes::with_causes;
 use crate::control::Interrupt;
-use crate::inputs::{ScenarioText, hex_digest};
 use crate::run::tick::Tick;
 use crate::run::{ConductError, Conducted, RunRequest, conduct};
 use crate::surroundings::Surroundings;

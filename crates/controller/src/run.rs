@@ -11,6 +11,7 @@
 //! | `describe` | what `run.json` contains from the start |
 //! | `merge`, `broadcasts` | the intervals of all loops added up |
 //! | `by_worker` | errors and lag of each worker |
+//! | `deals` | who starts the users of lost workers, and from when |
 //! | `journal` | everything that is written during the run |
 //! | `regions` | which loop is of which region, and what its measures are in the record |
 //! | `starts` | how many users the plan starts, and when |
@@ -25,6 +26,7 @@ mod blame;
 mod broadcasts;
 mod by_worker;
 mod conductor;
+mod deals;
 mod describe;
 mod error;
 mod guard;
@@ -47,24 +49,19 @@ use driver::real::{StopFlag, Zero};
 use machine::clock::{monotonic_ns, unix_ns};
 use machine::loops::{cores, open_files_max};
 use machine::thread::Namespace;
+use names::Resolving;
 use plan::{Plan, Target};
 use record::Durability;
 use record::schema::{RunInfo, Summary};
+use workers::{Fleet, Layout, Loops, Pool, ScenarioText, SpawnRequest, layout, rows_channel};
 
 use crate::control::{Interrupt, Pause};
-use crate::inputs::ScenarioText;
-use crate::names::Resolving;
 use crate::secrets::Secrets;
 use crate::surroundings::Surroundings;
-use crate::workers::fleet::Fleet;
-use crate::workers::layout::{Layout, layout};
-use crate::workers::pool::Pool;
-use crate::workers::process::SpawnRequest;
-use crate::workers::protocol::Loops;
-use crate::workers::rows::rows_channel;
 use broadcasts::Broadcasts;
 use by_worker::ByWorker;
 use conductor::{Conductor, Progress};
+use deals::Deals;
 use describe::RunStart;
 use journal::Journal;
 use merge::Merger;
@@ -167,7 +164,7 @@ pub fn conduct(
     journal.note(generator.warning)?;
     let known = (generator.shares, setup.target, journal.info());
     let fleet = request.fleet.as_deref();
-    attach::keep(fleet, &plan, known, (zero, request.allow_lost_workers))?;
+    let kept = attach::keep(fleet, &plan, known, (zero, request.allow_lost_workers))?;
     pool.start(zero);
     let mut run = Conductor {
         plan: &plan,
@@ -179,6 +176,7 @@ pub fn conduct(
         zero,
         progress: Progress::new(count, &networks),
         by_worker: ByWorker::new(&plan, &journal.info().workers),
+        deals: Deals::of_run(fleet, setup.layout.loops_count, kept),
         networks,
         probing: probes.map(|probes| Probing::start(probes, journal.probes())),
         names: Resolving::start(lookups, zero),

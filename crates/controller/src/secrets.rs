@@ -1,11 +1,10 @@
-//! What must not be recorded: values of environment variables that the scenario reads, which all texts show as
-//! the scenario does, `${env('NAME')}`, and of overrides that hold secrets.
+//! What must not be recorded: values of environment variables and private keys that the scenario reads, which all texts
+//! show as the scenario does, `${env('NAME')}` and `${file('NAME')}`, and of overrides that hold secrets.
 
 use plan::Plan;
 use plan::secret::{HIDDEN, SECRET_BYTES_MIN, hide};
 use record::schema::{EventKind, RunInfo};
-
-use crate::inputs::{Inputs, ScenarioText};
+use workers::{Inputs, ScenarioText, is_private_key};
 
 /// What stands for a password in an address.
 const MASKED: &str = ":***@";
@@ -15,12 +14,17 @@ const MASKED: &str = ":***@";
 pub(crate) struct Secrets(Vec<(String, String)>);
 
 impl Secrets {
-    /// Those of the environment.
+    /// Those of the environment, and private keys in files.
     pub(crate) fn new(inputs: &Inputs) -> Secrets {
-        Secrets::from_values(inputs.env.iter().filter_map(|(name, value)| {
+        let env = inputs.env.iter().filter_map(|(name, value)| {
             let value = value.clone()?;
             Some((value, format!("${{env('{name}')}}")))
-        }))
+        });
+        let keys = inputs.files.iter().filter_map(|(name, text)| {
+            let key = text.as_ref().ok().filter(|text| is_private_key(text))?;
+            Some((key.trim_end().to_owned(), format!("${{file('{name}')}}")))
+        });
+        Secrets::from_values(env.chain(keys))
     }
 
     /// Those of the environment, of the plan's secret overrides, and the passwords that its target is given.
@@ -91,6 +95,7 @@ impl Secrets {
             | EventKind::Interrupted
             | EventKind::ArrivalsPaused
             | EventKind::ArrivalsResumed
+            | EventKind::ShareDealt { .. }
             | EventKind::MemoryPressure { .. }
             | EventKind::TargetEnded { .. }
             | EventKind::ClockCompared { .. }
@@ -145,6 +150,8 @@ mod tests {
         assert_eq!(secrets.recorded(&text), expected);
     }
 
+    const KEY: &str = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2Vw\n-----END PRIVATE KEY-----";
+
     #[test]
     fn values_are_replaced_by_their_names() {
         let value = |name: &str, value: &str| (name.to_owned(), Some(value.to_owned()));
@@ -155,8 +162,14 @@ mod tests {
                 value("N", "2"),
                 ("UNSET".to_owned(), None),
             ],
-            files: Vec::new(),
+            files: vec![
+                ("key.pem".to_owned(), Ok(format!("{KEY}\n"))),
+                ("rows.csv".to_owned(), Ok("2 times".to_owned())),
+            ],
         });
+        let mut text = format!("it sent {KEY}");
+        secrets.hide(&mut text);
+        assert_eq!(text, "it sent ${file('key.pem')}");
         let mut text = "GET http://hunter2@host/ with hunter2: 2 times".to_owned();
         secrets.hide(&mut text);
         assert_eq!(text, "GET ${env('URL')} with ${env('TOKEN')}: 2 times");

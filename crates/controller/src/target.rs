@@ -9,8 +9,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use plan::secret::password_of;
-
-use crate::process;
+use workers::children;
 
 /// What a served target prints before its address.
 pub const LISTENING: &str = "listening on ";
@@ -141,7 +140,7 @@ fn give(command: &mut Command, args: &[(String, String)]) {
 impl Drop for TargetProcess {
     fn drop(&mut self) {
         drop(self.leash.take());
-        process::end(&mut self.child, STOP_MAX);
+        children::end(&mut self.child, STOP_MAX);
     }
 }
 

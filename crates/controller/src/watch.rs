@@ -14,10 +14,9 @@ use record::schema::{
     Event, EventKind, FORMAT_VERSION, GeneratorInfo, PROBE_MODE, PhaseInfo, RunInfo, RunStatus,
 };
 use record::{EventsWriter, RecordError, RunDir, run_id};
+use workers::{Inputs, hex_digest, with_causes};
 
-use crate::causes::with_causes;
 use crate::control::Interrupt;
-use crate::inputs::{Inputs, hex_digest};
 use crate::run::probing::Probing;
 use crate::secrets::Secrets;
 

@@ -2,7 +2,7 @@
 //!
 //! [`yaml`] makes a tree ([`node`]) of a text, each value with its place; [`diagnostic`] says what is wrong where, and
 //! [`suggest`] what was probably meant. [`csv`] reads rows of data in the same way. [`mod@meters`] and [`mod@prices`]
-//! are documents that need no more than [`reader`]; scenarios and experiments are read by `scenario`, labs by `lab`. The
+//! are documents that need no more than [`reader`], and [`results`] is a table of factors and responses; scenarios and experiments are read by `scenario`, labs by `lab`. The
 //! crate does no I/O.
 
 pub mod csv;
@@ -11,6 +11,7 @@ pub mod meters;
 pub mod node;
 pub mod prices;
 pub mod reader;
+pub mod results;
 pub mod suggest;
 pub mod yaml;
 

@@ -7,6 +7,7 @@
 
 mod barrier;
 mod cpu;
+mod deals;
 mod groups;
 mod lateness;
 mod setup;
@@ -30,6 +31,7 @@ use lateness::Lateness;
 use sockets::{News, Sockets};
 
 pub use barrier::{StartBarrier, Zero};
+pub use deals::{Adopted, Deals};
 pub use groups::{is_group_left, kill_group, terminate_group};
 pub use setup::{LoopError, LoopNews, LoopSetup, Waiting};
 pub use stop::StopFlag;
@@ -149,7 +151,7 @@ impl EventLoop<'_> {
     fn run(&mut self, setup: &LoopSetup) {
         let mut buffer = vec![0; RECEIVE_BYTES];
         let mut events = Vec::with_capacity(EVENTS_MAX);
-        let (mut stopped, mut paused) = (0, false);
+        let (mut stopped, mut paused, mut adopted) = (0, false, 0);
         while !self.shard.is_over() {
             let now_ns = self.look_at_clock();
             let level = setup.stop.level();
@@ -170,6 +172,10 @@ impl EventLoop<'_> {
                     false => self.shard.resume_arrivals(now_ns),
                 }
             }
+            setup
+                .stop
+                .deals
+                .apply(&mut self.shard, self.number, &mut adopted);
             let late_ns = now_ns.saturating_sub(self.shard.next_ns());
             self.connects_left = match setup.waiting {
                 Waiting::Wide if late_ns <= LATE_NS => DUE_MAX,

@@ -78,6 +78,10 @@ impl<'p> Arrivals<'p> {
         }
     }
 
+    pub(crate) fn share(&self) -> Share {
+        self.share
+    }
+
     /// This shard's next single user.
     fn next_single(&mut self) -> Option<Arrival> {
         while !self.share.takes(self.single as u64) {

@@ -266,6 +266,16 @@ impl<'p> Shard<'p> {
         self.admission.resume(now_ns);
     }
 
+    /// Users of another shard's share, or of a part of it, that are due from `from_ns` on are started by this one.
+    pub fn adopt(&mut self, share: Share, from_ns: u64) {
+        self.admission.adopt(self.plan, share, from_ns);
+    }
+
+    /// Users that are due from then on wait until this is raised.
+    pub fn hold_starts_from(&mut self, until_ns: u64) {
+        self.admission.hold_from(until_ns);
+    }
+
     /// Ends the run early: as if the last phase ended now.
     pub fn stop(&mut self, now_ns: u64) {
         self.interpreter.end_ns = self.interpreter.end_ns.min(now_ns);

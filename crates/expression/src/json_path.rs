@@ -1,4 +1,6 @@
-//! JSONPath (RFC 9535) as far as it names one place, which is what a JSON pointer can do.
+//! JSONPath (RFC 9535): as far as it names one place it is what a JSON pointer can do; else it makes a list.
+
+use serde_json_path::JsonPath;
 
 /// Longest path, in bytes.
 const PATH_BYTES_MAX: usize = 1_000;
@@ -24,7 +26,7 @@ pub fn is_path(text: &str) -> bool {
 }
 
 /// What is too much in a path; `None`: it may be parsed. It may be no JSONPath otherwise.
-pub fn excess(path: &str) -> Option<String> {
+fn excess(path: &str) -> Option<String> {
     if path.len() > PATH_BYTES_MAX {
         return Some(format!("is longer than {PATH_BYTES_MAX} bytes"));
     }
@@ -47,6 +49,29 @@ pub fn excess(path: &str) -> Option<String> {
         }
     }
     (filters > FILTERS_MAX).then(|| format!("has more than {FILTERS_MAX} filters (`?`)"))
+}
+
+/// The path of a text that may name several places; `None`: it names one, or is no JSONPath. The error says what is wrong
+/// with it.
+pub fn places(text: &str) -> Result<Option<JsonPath>, String> {
+    // One place is not a list of one, and a pointer cannot count from a list's end.
+    let is_one = !is_path(text)
+        || match tokens(text) {
+            Ok(_) => true,
+            Err(refused) => refused.message.contains("counts from the end"),
+        };
+    if is_one {
+        return Ok(None);
+    }
+    if let Some(excess) = excess(text) {
+        return Err(excess);
+    }
+    // Each one multiplies the places that are looked at.
+    if text.matches("..").count() > 1 && JsonPath::parse(text).is_ok() {
+        return Err("searches all levels (`..`) more than once".to_owned());
+    }
+    let path = JsonPath::parse(text).map_err(|error| format!("is not JSONPath: {error}"))?;
+    Ok(Some(path))
 }
 
 /// The tokens of the pointer that leads to the same place.

@@ -8,10 +8,12 @@ use plan::expr::eval;
 use plan::expr::template::Builder;
 use plan::expr::{Binary, Escape, Expr, Func, Template, Unary, Value};
 use plan::pointer_text;
+use serde_json_path::JsonPath;
 
 use crate::functions::FUNCTIONS;
 use crate::json_path;
 use crate::lex::{ExprError, Spanned, Token, is_name_char, tokens};
+use crate::special::{self, SPECIAL, Texts};
 use document::suggest;
 
 /// What names mean where an expression stands.
@@ -22,12 +24,17 @@ pub trait Scope {
     fn names(&self) -> Vec<&str>;
     /// An environment variable.
     fn env(&self, name: &str) -> Option<String>;
+    /// The text of a file. The error says why it cannot be read.
+    fn file(&self, name: &str) -> Result<String, String>;
     /// A hint for a name that is not there; `None`: the nearest known one.
     fn unknown_hint(&self, name: &str) -> Option<String>;
 }
 
 /// Deepest nesting of brackets, calls and signs in front: the parser recurses.
 const DEPTH_MAX: usize = 64;
+
+/// Characters of a path that a message shows.
+const SHOWN_CHARS_MAX: usize = 60;
 
 /// Words that cannot be variables.
 const RESERVED: &[&str] = &[
@@ -169,6 +176,7 @@ fn expression_at(text: &str, at: usize, scope: &dyn Scope) -> Result<(Expr, usiz
         next: 0,
         depth: 0,
         scope,
+        texts: Texts::default(),
     };
     let expr = parser.binary(0)?;
     let end = parser.peek();
@@ -188,6 +196,7 @@ struct Parser<'s> {
     /// Operands that are being parsed inside of each other.
     depth: usize,
     scope: &'s dyn Scope,
+    texts: Texts,
 }
 
 impl Parser<'_> {
@@ -299,7 +308,7 @@ impl Parser<'_> {
         }
         let error = ExprError::new(span, format!("`{name}` is not defined"));
         let error = error.code("undefined-variable");
-        if FUNCTIONS.iter().any(|f| f.name == name) {
+        if FUNCTIONS.iter().any(|f| f.name == name) || SPECIAL.contains(&name) {
             return Err(error.hint(format!("`{name}` is a function: write {name}(…)")));
         }
         let hint = self
@@ -327,17 +336,20 @@ impl Parser<'_> {
     }
 
     fn function(
-        &self,
+        &mut self,
         name: &str,
         mut arguments: Vec<Expr>,
         whole: Range<usize>,
         span: &Range<usize>,
     ) -> Result<Expr, ExprError> {
-        if name == "env" {
-            return self.env(&arguments, whole);
+        match name {
+            "env" => return special::env(self.scope, &arguments, whole, &mut self.texts),
+            "file" => return special::file(self.scope, &arguments, whole, &mut self.texts),
+            "fake" => return special::fake(arguments, whole),
+            _ => {}
         }
         let Some(function) = FUNCTIONS.iter().find(|f| f.name == name) else {
-            let names = FUNCTIONS.iter().map(|f| f.name).chain(["env"]);
+            let names = FUNCTIONS.iter().map(|f| f.name).chain(SPECIAL);
             let error = ExprError::new(span.clone(), format!("there is no function `{name}`"));
             let hint = suggest::hint(name, "the functions are", names);
             return Err(error
@@ -352,8 +364,16 @@ impl Parser<'_> {
             };
             return Err(ExprError::new(whole, message).hint(format!("write {}", function.form)));
         }
-        if let (Func::Json, Some(Expr::Const(path))) = (function.func, arguments.get_mut(1)) {
+        if let (Func::Json, [text, Expr::Const(path)]) = (function.func, &mut arguments[..]) {
+            if let Some(path) = places(&path.to_text(), &whole)? {
+                return Ok(Expr::Places(Box::new(path), Box::new(text.clone())));
+            }
             *path = Value::text(&pointer(&path.to_text(), &whole)?);
+        }
+        if name == "jwt"
+            && let Some(token) = special::token(&arguments, &whole, &self.texts)?
+        {
+            return Ok(token);
         }
         let constants: Option<Vec<Value>> = arguments
             .iter()
@@ -371,21 +391,15 @@ impl Parser<'_> {
             None => Ok(Expr::Call(function.func, arguments)),
         }
     }
+}
 
-    fn env(&self, arguments: &[Expr], whole: Range<usize>) -> Result<Expr, ExprError> {
-        let [Expr::Const(Value::Text(name))] = arguments else {
-            return Err(
-                ExprError::new(whole, "`env` takes one name in quotes").hint("write env('HOST')")
-            );
-        };
-        match self.scope.env(name) {
-            Some(value) => Ok(Expr::Const(Value::text(&value))),
-            None => {
-                let message = format!("the environment variable `{name}` is not set");
-                Err(ExprError::new(whole, message).code("missing-env"))
-            }
-        }
-    }
+/// Constant JSONPath that may name several places.
+fn places(text: &str, span: &Range<usize>) -> Result<Option<JsonPath>, ExprError> {
+    json_path::places(text).map_err(|refused| {
+        let shown: String = text.chars().take(SHOWN_CHARS_MAX).collect();
+        ExprError::new(span.clone(), format!("`{shown}` {refused}"))
+            .hint("write $.items[0].id for one place, $.items[*].id for a list")
+    })
 }
 
 /// A constant pointer, also from JSONPath that names one place.

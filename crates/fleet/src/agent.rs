@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use controller::PROTOCOL_VERSION;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use nkeys::XKey;
 use tokio::time::timeout;
+use workers::PROTOCOL_VERSION;
 
 use crate::access::Access;
 use crate::cards::{self, AgentCard, RENEW, json, parse};

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
-use controller::PROTOCOL_VERSION;
 use futures_util::TryStreamExt;
 use machine::limits::{Demand, Sources, USERS_MAX};
 use machine::{Facts, MachineLimits, Memory};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
+use workers::PROTOCOL_VERSION;
 
 use crate::names;
 use crate::nats::{Nats, NatsError};

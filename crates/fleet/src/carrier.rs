@@ -17,17 +17,17 @@ mod tests;
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::Stream;
 use bytes::Bytes;
-use controller::Carrier;
 use futures_util::StreamExt;
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
+use workers::Carrier;
 
 use crate::lease::Lease;
 use crate::log::{Log, Messages};
@@ -121,6 +121,8 @@ struct Shared {
     has_begun: AtomicBool,
     /// The stream has what another controller has sent.
     is_taken_over: AtomicBool,
+    /// When the last piece was sent that the stream has taken, on the monotonic clock; 0: none was.
+    contact_ns: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -135,6 +137,8 @@ struct State {
     closed: bool,
     /// The peer has.
     ended: bool,
+    /// The peer's agent has: the peer itself is gone.
+    aborted: bool,
     /// Why nothing more will be received or sent.
     failed: Option<String>,
     /// All that was to be sent is in the stream.
@@ -151,6 +155,7 @@ impl State {
             return true;
         };
         if position == ABORT {
+            self.aborted |= !self.is_over();
             let reason = &bytes[..bytes.len().min(REASON_BYTES_MAX)];
             self.fail(&String::from_utf8_lossy(reason));
             return true;
@@ -191,6 +196,7 @@ impl Shared {
             wake: Notify::new(),
             has_begun: AtomicBool::new(false),
             is_taken_over: AtomicBool::new(false),
+            contact_ns: AtomicU64::new(0),
         })
     }
 
@@ -416,6 +422,15 @@ impl Carrier for NatsCarrier {
         self.shared.log().is_full()
     }
 
+    fn contact_ns(&self) -> Option<u64> {
+        let contact_ns = self.shared.contact_ns.load(Ordering::Relaxed);
+        (contact_ns > 0).then_some(contact_ns)
+    }
+
+    fn is_peer_gone(&self) -> bool {
+        self.shared.state().aborted
+    }
+
     fn note_start(&self) {
         self.shared.has_begun.store(true, Ordering::Relaxed);
     }
@@ -447,9 +462,8 @@ async fn receive_acknowledgements(link: Link) {
 
 /// The term in which something was last sent by these ways; 0 if nothing was. The error is for people.
 pub(crate) async fn last_term(stream: &Stream, ways: &Ways) -> Result<Term, String> {
-    Ok(Term::at_position(
-        sending::last(stream, ways).await?.position,
-    ))
+    let last = sending::last(stream, &ways.out).await?;
+    Ok(Term::at_position(last.position))
 }
 
 /// Ends an agent's connection to the controller at once, and says why.

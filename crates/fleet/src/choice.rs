@@ -67,7 +67,7 @@ impl Choice {
                 agents: list(others.into_iter().copied(), |card| {
                     format!("Throng {}, protocol {}", card.throng, card.protocol)
                 }),
-                own: format!("Throng {throng}, protocol {}", controller::PROTOCOL_VERSION),
+                own: format!("Throng {throng}, protocol {}", workers::PROTOCOL_VERSION),
             });
         }
         let free = matching
@@ -121,7 +121,7 @@ mod tests {
         AgentCard {
             name: name.to_owned(),
             throng: "1.2.3".to_owned(),
-            protocol: controller::PROTOCOL_VERSION,
+            protocol: workers::PROTOCOL_VERSION,
             holds,
             labels: [("region".to_owned(), region.to_owned())].into(),
             ..AgentCard::default()

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use controller::{Carrier, Given, WorkError};
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
+use workers::{Carrier, Given, WorkError};
 
 use crate::access::Access;
 use crate::cards::parse;
@@ -22,6 +22,8 @@ use crate::{names, plans};
 /// A controller that has said nothing for this number of seconds, while NATS was there, is gone: before the start, when
 /// a run cannot be continued.
 const BEATS_MISSED_MAX: u64 = 30;
+/// What another controller needs changes when an agent is lost: it is learned once in this number of beats.
+const STATE_LOOKS: u64 = 30;
 /// How long what is still to be sent may take at the end.
 const END_TIME_MAX: Duration = Duration::from_secs(30);
 
@@ -82,7 +84,7 @@ pub fn work(job: &str, throng: &str) -> Result<(), JobError> {
         material: Some(&plan),
         allow: &job.allow,
     };
-    let worked = controller::work_over(&way, &nats.server, &job.offer.token, throng, given);
+    let worked = workers::serve_over(&way, &nats.server, &job.offer.token, throng, given);
     carrier.close();
     carrier.flush(END_TIME_MAX);
     carrier.forget();
@@ -132,7 +134,7 @@ fn watch_controller(nats: &Arc<Nats>, offer: &Offer, carrier: &NatsCarrier, kept
         let Ok(mut beats) = client.subscribe(beat).await else {
             return fail("NATS cannot be listened to");
         };
-        let mut missed = 0;
+        let (mut missed, mut looks) = (0, 0_u64);
         loop {
             let beat = timeout(Duration::from_secs(1), beats.next()).await;
             if matches!(beat, Ok(None)) {
@@ -149,7 +151,9 @@ fn watch_controller(nats: &Arc<Nats>, offer: &Offer, carrier: &NatsCarrier, kept
             if missed > missed_max {
                 return fail("the controller is gone");
             }
-            if has_begun() && kept.state().is_none() {
+            looks += 1;
+            let is_due = kept.state().is_none() || looks.is_multiple_of(STATE_LOOKS);
+            if has_begun() && is_due {
                 learn_state(&jet, &run, &kept).await;
             }
         }

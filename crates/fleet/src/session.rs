@@ -12,11 +12,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use controller::{Agent, Carrier, Fleet, Tolerances};
 use machine::clock::unix_ns;
 use nkeys::XKey;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
+use workers::{Agent, Carrier, Fleet, Tolerances};
 
 use crate::access::Access;
 use crate::cards::{AgentCard, RunCard, json, parse};
@@ -149,6 +149,8 @@ pub struct Session {
     agents: Vec<Agent>,
     tolerances: Tolerances,
     alone: Duration,
+    /// When the run was begun, seconds since the Unix epoch.
+    begun_unix_s: u64,
     term: Term,
     key: Option<UserKey>,
     /// What the scenario is sealed by, if there is a user's key.
@@ -272,7 +274,7 @@ impl Fleet for Session {
         let offer = Offer {
             run: self.run().to_owned(),
             throng: self.throng.clone(),
-            protocol: controller::PROTOCOL_VERSION,
+            protocol: workers::PROTOCOL_VERSION,
             token: token.to_owned(),
             plan,
             alone_s: self.alone.as_secs(),
@@ -305,7 +307,7 @@ impl Fleet for Session {
             scenario: self.card.scenario.clone(),
             agents: self.agents.clone(),
             tolerances: self.tolerances,
-            begun_unix_s: unix_ns() / 1_000_000_000,
+            begun_unix_s: self.begun_unix_s,
             kept_s: self.kept.age().as_secs(),
             state: state.to_owned(),
             signature: None,

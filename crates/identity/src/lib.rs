@@ -1,12 +1,13 @@
-//! Who a user is to servers: its cookies, and the challenge that it answers.
+//! Who a user is to servers: its cookies, the challenge that it answers, and what it signs.
 //!
-//! Only users of sessions that want the one or the other have an identity, beside the table of
+//! Only users of sessions that want cookies or challenges have an identity, beside the table of
 //! users: to all others it costs nothing.
 
 mod challenge;
 mod cookies;
 mod date;
 mod digest;
+mod sign;
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -14,6 +15,7 @@ use std::hash::Hash;
 use plan::expr::Template;
 use plan::{Endpoint, EndpointId};
 use proto::http1::Head;
+use signing::aws::Keys;
 use stats::rng::Rng;
 
 use cookies::{Jar, Origin};
@@ -90,29 +92,36 @@ pub struct Exchange<'a, K> {
 
 /// The identities of a shard's users.
 #[derive(Debug)]
-pub struct Identities<K>(HashMap<K, Identity>);
+pub struct Identities<K> {
+    users: HashMap<K, Identity>,
+    /// What requests to AWS services are signed with.
+    keys: Keys,
+}
 
 impl<K> Default for Identities<K> {
     fn default() -> Identities<K> {
-        Identities(HashMap::new())
+        Identities {
+            users: HashMap::new(),
+            keys: Keys::default(),
+        }
     }
 }
 
 impl<K: Copy + Eq + Hash> Identities<K> {
     fn identity(&mut self, user: K) -> &mut Identity {
-        self.0.entry(user).or_default()
+        self.users.entry(user).or_default()
     }
 
     /// The user is gone.
     pub fn remove(&mut self, user: K) {
-        if !self.0.is_empty() {
-            self.0.remove(&user);
+        if !self.users.is_empty() {
+            self.users.remove(&user);
         }
     }
 
     /// The user restarts its session: no server knows it.
     pub fn forget(&mut self, user: K) {
-        if let Some(identity) = self.0.get_mut(&user) {
+        if let Some(identity) = self.users.get_mut(&user) {
             *identity = Identity::default();
         }
     }
@@ -148,7 +157,7 @@ impl<K: Copy + Eq + Hash> Identities<K> {
             path,
             background_path,
             ..
-        }) = self.0.get_mut(&exchange.user)
+        }) = self.users.get_mut(&exchange.user)
         else {
             return;
         };

@@ -126,8 +126,20 @@ pub struct LostUsers {
     pub begun: u64,
     /// Connected before.
     pub connected: u64,
-    /// Still to start then.
+    /// Still to start then, and started by nobody.
     pub never_came: u64,
+    /// Still to start then, and dealt to others.
+    pub dealt: u64,
+}
+
+/// Users of a lost worker who are due from a moment on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Deal {
+    pub(crate) from_ns: u64,
+    /// Those whom others start.
+    pub(crate) users: u64,
+    /// Those whom nobody starts.
+    pub(crate) untaken: u64,
 }
 
 /// Users that were started or refused in these seconds, each once. Whoever is refused and tries again
@@ -357,6 +369,24 @@ impl Figures {
         kinds.filter(|what| matches!(what, EventKind::WorkerLost { .. }))
     }
 
+    /// How the share of this lost worker was dealt to others; `None`: it was not.
+    pub(crate) fn deal_of(&self, lost: u32) -> Option<Deal> {
+        self.events.iter().find_map(|event| match event.what {
+            EventKind::ShareDealt {
+                worker,
+                from_ns,
+                users,
+                users_untaken: untaken,
+                ..
+            } if worker == lost => Some(Deal {
+                from_ns,
+                users,
+                untaken,
+            }),
+            _ => None,
+        })
+    }
+
     /// The users of lost workers.
     pub fn lost_users(&self) -> LostUsers {
         let mut sum = LostUsers::default();
@@ -373,6 +403,11 @@ impl Figures {
                 sum.begun += users_begun;
                 sum.connected += users_connected;
                 sum.never_came += users_due_after;
+            }
+        }
+        for event in &self.events {
+            if let EventKind::ShareDealt { users, .. } = event.what {
+                sum.dealt += users;
             }
         }
         sum

@@ -15,7 +15,6 @@ mod channels;
 pub mod clients;
 mod clocks;
 pub mod cost;
-pub mod course;
 mod decided;
 pub mod faults;
 mod figures;
@@ -48,6 +47,7 @@ pub use findings::errors as error_findings;
 pub use imported::{generator_unknown, judge_samples};
 pub use names::{RunNames, is_request};
 pub use network::UNLIMITED_HOSTS;
+pub use number::Number;
 pub use saturation::fails_to_keep_up;
 pub use summary::measures;
 

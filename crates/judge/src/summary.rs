@@ -33,6 +33,7 @@ pub(crate) fn users(figures: &Figures) -> UsersSummary {
         peak: figures.peak(|row| row.users_peak.max(row.users)),
         lost: lost.present,
         never_came: lost.never_came,
+        dealt: lost.dealt,
     }
 }
 

@@ -28,8 +28,12 @@ pub(crate) fn meant_to_fail<'a>(figures: &'a Figures, thresholds: &[Threshold]) 
         let is_of_all = matches!(threshold.figure, Figure::Measure { measure: None, .. });
         let part = Part::of(figures, &threshold.figure).filter(|_| !is_of_all);
         let part = part.filter(|part| {
-            let is_of_failures = matches!(part.stat, Stat::Errors | Stat::ErrorRate);
-            is_of_failures && !threshold.comparison.holds(0.0, threshold.limit)
+            let without_failures = match part.stat {
+                Stat::Errors | Stat::ErrorRate => Some(0.0),
+                Stat::SuccessRate => Some(1.0),
+                _ => None,
+            };
+            without_failures.is_some_and(|v| !threshold.comparison.holds(v, threshold.limit))
         });
         let measures = part.map_or(Vec::new(), |part| part.measures);
         let infos = measures.into_iter();
@@ -123,9 +127,13 @@ fn unknown(figures: &Figures, figure: &Figure) -> Option<String> {
     }
     part.measures.iter().find_map(|&measure| match part.stat {
         Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_) => clocks::unknown(figures, measure),
-        Stat::Count | Stat::Rate | Stat::Offered | Stat::Begun | Stat::Errors | Stat::ErrorRate => {
-            Numbered::of_part(figures, measure)?.unknown()
-        }
+        Stat::Count
+        | Stat::Rate
+        | Stat::Offered
+        | Stat::Begun
+        | Stat::Errors
+        | Stat::ErrorRate
+        | Stat::SuccessRate => Numbered::of_part(figures, measure)?.unknown(),
     })
 }
 
@@ -285,6 +293,10 @@ fn of_counts(stat: Stat, seen: &Seen) -> Option<f64> {
         }
         Stat::Errors => (seen.ended > 0 || seen.may_be_none).then_some(seen.failed as f64),
         Stat::ErrorRate => ratio(seen.failed, seen.ended).or(seen.may_be_none.then_some(0.0)),
+        Stat::SuccessRate => {
+            let succeeded = seen.ended.saturating_sub(seen.failed);
+            ratio(succeeded, seen.ended).or(seen.may_be_none.then_some(1.0))
+        }
         _ => None,
     }
 }
@@ -329,7 +341,7 @@ pub(crate) fn unit(figure: &Figure) -> Unit {
         Figure::Measure { stat, .. } | Figure::Measures { stat, .. } => match stat {
             Stat::Count | Stat::Errors => Unit::Count,
             Stat::Rate | Stat::Offered | Stat::Begun => Unit::PerSecond,
-            Stat::ErrorRate => Unit::Share,
+            Stat::ErrorRate | Stat::SuccessRate => Unit::Share,
             Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_) => Unit::Nanoseconds,
         },
     }

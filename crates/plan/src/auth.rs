@@ -1,4 +1,4 @@
-//! Authentication that needs a server's challenge. What does not, basic and bearer, is a header.
+//! Authentication that needs a server's challenge, or the whole request. What does not, basic and bearer, is a header.
 
 use serde::Serialize;
 
@@ -9,4 +9,18 @@ use crate::expr::Template;
 pub struct Digest {
     pub user: Template,
     pub password: Template,
+}
+
+/// Who signs requests by AWS Signature Version 4.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Aws {
+    /// As in the service's endpoint. What is signed depends on it.
+    pub service: String,
+    pub region: Template,
+    pub access_key: Template,
+    pub secret_key: Template,
+    /// Of temporary credentials.
+    pub session_token: Option<Template>,
+    /// The body is part of what is signed.
+    pub signs_body: bool,
 }

@@ -1,23 +1,28 @@
 //! Values, expressions and templates: what stands between `${` and `}`, and in `if` and `check`.
 //!
-//! This file holds the types; [`Condition`] says why an expression is false; [`binary`] writes numbers as bytes, [`eval`] runs expressions, `functions` has those of values alone, [`value`] says how values convert and
-//! compare, [`template`] writes text.
+//! This file holds the types; [`Condition`] says why an expression is false; [`binary`] writes numbers as bytes, [`eval`]
+//! runs expressions, `functions` has those of values alone, `invented` those of names, addresses and words, [`value`] says
+//! how values convert and compare, [`template`] writes text.
 
 pub mod binary;
 mod condition;
 pub mod eval;
 mod functions;
+mod invented;
 mod numbers;
 pub mod template;
 pub mod value;
 
 pub use condition::{Condition, shown};
 pub use functions::Pure;
+pub use invented::{Invention, Language};
 pub use numbers::EvalError;
 
 use std::sync::Arc;
 
 use serde::Serialize;
+use serde_json_path::JsonPath;
+use signing::Signer;
 use stats::rng::Rng;
 
 use crate::ids::Slot;
@@ -45,6 +50,10 @@ pub enum Expr {
     /// How many times this user has started its session before (closed populations), from 0.
     Iteration,
     Call(Func, Vec<Expr>),
+    /// A token with these claims and, unless all have the same, this header, signed with a key that was read before.
+    Token(Arc<Signer>, Vec<Expr>),
+    /// All places of a JSON text that JSONPath names, as a list in JSON text.
+    Places(Box<JsonPath>, Box<Expr>),
     Unary(Unary, Box<Expr>),
     Binary(Binary, Box<Expr>, Box<Expr>),
 }
@@ -54,12 +63,16 @@ pub enum Expr {
 pub enum Func {
     /// `random(a, b)`: an integer in `a..=b`.
     Random,
+    /// `random_float(a, b)`: a real number from a up to b.
+    RandomFloat,
     /// `random_string(n)`: n characters of `[a-z0-9]`.
     RandomString,
     /// `pick(x, y, …)`: one of its arguments.
     Pick,
     /// `uuid()`: version 4, from the user's own generator.
     Uuid,
+    /// `fake(kind, n, language)`: made-up data, from the user's own generator.
+    Fake(Invention, Language),
     /// `now()`: milliseconds since the Unix epoch, an integer.
     Now,
     /// `str(x)`: its text.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::auth::Digest;
+use crate::auth::{Aws, Digest};
 use crate::expr::{Condition, Template};
 use crate::ids::{EndpointId, MeasureId, Slot};
 use crate::matching::Save;
@@ -31,6 +31,8 @@ pub struct HttpOp {
     pub decodes: bool,
     /// Who answers digest challenges.
     pub digest: Option<Box<Digest>>,
+    /// Who signs the request.
+    pub sign: Option<Box<Aws>>,
     /// Response latency goes here.
     pub measure: MeasureId,
     /// Which statuses are no error.

@@ -32,7 +32,7 @@ mod tcp;
 pub mod thresholds;
 mod wire;
 
-pub use auth::Digest;
+pub use auth::{Aws, Digest};
 pub use channels::{ChannelOp, ChannelVerb, Protocol};
 pub use data::{Data, End, Feed, Found, Order, Table};
 pub use http::{HttpOp, StatusRule, is_secret_header};

@@ -102,6 +102,8 @@ pub enum Stat {
     Errors,
     /// Failed operations as a share of all: `error_rate(x)`.
     ErrorRate,
+    /// Operations that succeeded, as a share of those that ended: `success_rate(x)`.
+    SuccessRate,
     Mean,
     Min,
     Max,

@@ -69,6 +69,7 @@ const KNOWN: &[&str] = &[
     "fault_ended",
     "arrivals_resumed",
     "worker_lost",
+    "share_dealt",
     "clock_compared",
     "memory_pressure",
     "target_ended",
@@ -179,6 +180,13 @@ mod tests {
                 users_connected: 25_000,
                 users_due_after: u64::MAX,
                 why: text(),
+            },
+            EventKind::ShareDealt {
+                worker: 1,
+                from_ns: 45_000_000_000,
+                users: 12_345,
+                users_untaken: 0,
+                loops: vec![0, 52],
             },
             EventKind::ClockCompared {
                 measure: text(),

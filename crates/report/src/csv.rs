@@ -151,7 +151,7 @@ pub fn probes_csv(probes: &Probes) -> String {
 }
 
 /// The text that is written.
-fn table(write: impl FnOnce(&mut Writer<Vec<u8>>) -> csv::Result<()>) -> String {
+pub(crate) fn table(write: impl FnOnce(&mut Writer<Vec<u8>>) -> csv::Result<()>) -> String {
     let mut writer = Writer::from_writer(Vec::new());
     write(&mut writer).expect("memory takes all, and the rows of a table are of one length");
     let bytes = writer.into_inner().expect("memory takes all");

@@ -3,7 +3,11 @@
 
 mod ensembles;
 mod numbers;
+mod published;
 mod tables;
+mod values;
+
+pub use values::{experiment_claims_csv, experiment_means_csv};
 
 use compare::experiment::{Analysis, FactorFigures, ResponseAnalysis, TermFigures};
 
@@ -122,6 +126,7 @@ fn response_lines(analysis: &Analysis, response: &ResponseAnalysis, style: Style
             lines.push(String::new());
             lines.extend(tables::bounded(analysis, response).render(COLUMNS, style));
         }
+        lines.extend(published::lines(analysis, response, style));
         return lines;
     };
     let tables = [
@@ -134,6 +139,7 @@ fn response_lines(analysis: &Analysis, response: &ResponseAnalysis, style: Style
         lines.push(String::new());
         lines.extend(table.render(COLUMNS, style));
     }
+    lines.extend(published::lines(analysis, response, style));
     lines
 }
 
@@ -159,3 +165,6 @@ fn term_name(factors: &[FactorFigures], term: &TermFigures) -> String {
     };
     format!("{}{aliases}{more}{name}", term.name)
 }
+
+#[cfg(test)]
+mod tests;

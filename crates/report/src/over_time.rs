@@ -1,6 +1,6 @@
 //! A run over time in a few lines: users, operations, p99 of the steps with the most operations.
 
-use judge::course::{Course, MeasureCourse, Number};
+use course::{Course, MeasureCourse, Number};
 
 use crate::live::chart::sparkline;
 use crate::style::{Line, Style, Tone, shorten};
@@ -75,8 +75,8 @@ fn peak(values: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use course::{ProbeLines, Track};
     use expect_test::expect;
-    use judge::course::{ProbeLines, Track};
 
     use super::*;
 

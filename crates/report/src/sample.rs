@@ -271,6 +271,7 @@ pub(crate) fn summary() -> Summary {
             peak: 23_999,
             lost: 0,
             never_came: 0,
+            dealt: 0,
         },
         health: HealthSummary {
             lag_p50_ns: 4_000,

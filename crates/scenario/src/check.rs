@@ -32,6 +32,7 @@ mod regions;
 mod secrets;
 mod servers;
 mod sessions;
+mod sign;
 mod sse;
 mod tags;
 mod tcp;
@@ -47,6 +48,7 @@ pub(crate) use self::document::stem;
 pub(crate) use fields::Fields;
 pub use http::is_token_byte;
 pub use multipart::BINARY;
+pub(crate) use words::Word;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -60,7 +62,7 @@ use data::Declared;
 use names::Param;
 use plan::expr::Template;
 use plan::probes::Probe;
-use plan::{Endpoint, EndpointId, Measure, MeasureId, MeasureKind, Plan, Region, Tags};
+use plan::{Aws, Endpoint, EndpointId, Measure, MeasureId, MeasureKind, Plan, Region, Tags};
 use secrets::Secrets;
 use stats::dist::Dist;
 
@@ -186,6 +188,8 @@ pub(crate) struct Checker<'a> {
     data: Vec<Declared>,
     /// `options.auth`.
     auth: Option<Auth>,
+    /// `options.sign`.
+    sign: Option<Box<Aws>>,
     /// `options.cookies`.
     cookies: bool,
     /// Files of bodies so far, by name.
@@ -229,6 +233,7 @@ impl<'a> Checker<'a> {
             seed: 1,
             data: Vec::new(),
             auth: None,
+            sign: None,
             cookies: false,
             uploads: Vec::new(),
             secrets: Secrets::default(),
@@ -292,7 +297,7 @@ impl Checker<'_> {
     }
 
     /// Reports a name that is not among the known ones.
-    fn unknown<'n>(
+    pub(crate) fn unknown<'n>(
         &mut self,
         code: &'static str,
         place: &Place,

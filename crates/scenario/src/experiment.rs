@@ -1,15 +1,15 @@
 //! Experiments: many runs of one scenario by a design.
 //!
 //! [`experiment`] reads an experiment's file as [`compile`](crate::compile) reads a scenario's:
-//! all problems are reported at once, with their places. [`Table`] is the other way in: factors and
-//! responses that were measured elsewhere.
+//! all problems are reported at once, with their places. [`Table`], from `document`, is the other way in:
+//! factors and responses that were measured elsewhere.
 
 mod check;
 mod full;
 mod generators;
-mod table;
+mod published;
 
-pub use table::{Table, TableError, TableFactor, TableRow};
+pub use document::results::{FACTORS_MAX, Table, TableError, TableFactor, TableRow};
 
 use std::ops::Range;
 
@@ -18,8 +18,6 @@ use crate::check::experiment_checker;
 use document::diagnostic::Diagnostic;
 use document::{Source, yaml};
 
-/// Most factors: each has a letter, and interactions of all of them are looked at.
-pub const FACTORS_MAX: usize = 12;
 /// Most levels of one factor.
 pub const LEVELS_MAX: usize = 1000;
 /// Most runs of one experiment.
@@ -117,9 +115,40 @@ pub struct Response {
     /// As thresholds write it.
     pub figure: String,
     pub multiplicative: bool,
-    /// What others measured, for each of [`Experiment::cells`]; durations in nanoseconds. Empty: nothing to show.
-    pub published: Vec<f64>,
+    pub published: Published,
     pub place: Range<usize>,
+}
+
+/// What others published of a response; durations in nanoseconds, shares of 1.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Published {
+    /// Where; empty: unknown.
+    pub source: String,
+    /// A value for each of [`Experiment::cells`]; or none.
+    pub values: Vec<f64>,
+    /// Values of some of them.
+    pub values_at: Vec<PublishedValue>,
+    pub claims: Vec<Claim>,
+}
+
+/// A value, and the combinations that it was measured at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PublishedValue {
+    /// By factor; `None`: at each of its levels.
+    pub at: Vec<Option<usize>>,
+    pub value: f64,
+}
+
+/// An ordering of the levels of a factor by the response.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// In words; empty: the ordering is all.
+    pub text: String,
+    pub factor: usize,
+    /// The greatest first; levels in one list are not ordered among each other.
+    pub order: Vec<Vec<usize>>,
+    /// By factor: the level that it was made at; `None`: all.
+    pub at: Vec<Option<usize>>,
 }
 
 /// Checks an experiment, with what its key `full` replaces where it is wanted `in_full`. There is
@@ -175,6 +204,23 @@ impl Experiment {
         let levels = self.factors.iter().zip(cell);
         let levels = levels.flat_map(|(factor, &level)| &factor.levels[level].sets);
         self.sets.iter().chain(levels).cloned().collect()
+    }
+}
+
+impl Published {
+    /// The value of each of an experiment's combinations, where there is one; empty if none was published.
+    pub fn of_cells(&self, cells: &[Vec<usize>]) -> Vec<Option<f64>> {
+        if self.values_at.is_empty() {
+            return self.values.iter().copied().map(Some).collect();
+        }
+        let found = cells.iter().map(|cell| {
+            let is_at = |one: &&PublishedValue| {
+                let mut levels = one.at.iter().zip(cell);
+                levels.all(|(at, level)| at.is_none_or(|at| at == *level))
+            };
+            self.values_at.iter().find(is_at).map(|one| one.value)
+        });
+        found.collect()
     }
 }
 

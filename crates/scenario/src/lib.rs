@@ -2,16 +2,13 @@
 //!
 //! [`compile`] reads a scenario's text: [`document::yaml`] makes a tree of it that remembers places
 //! ([`document::node`]), `overrides` changes the tree, `check` turns it into a [`plan::Plan`]. What keys there are
-//! is said once, in `keys`; unknown-key checks, [`schema`] and the tables of `docs/scenario-reference.md`
+//! is said once, in the crate `keys`; unknown-key checks, [`schema`] and the tables of `docs/scenario-reference.md`
 //! follow from it. [`mod@experiment`] reads experiments by the same means. The crate does no I/O: texts of files and of the environment are handed in.
 
 mod check;
 pub mod experiment;
-mod keys;
 mod load_setting;
-mod other_tools;
 mod overrides;
-mod schema;
 mod url;
 
 use document::yaml;
@@ -24,9 +21,8 @@ pub use check::{
 pub use document::{Diagnostic, Severity, Source, render};
 pub use experiment::{Experiment, experiment};
 pub use expression::is_name;
-pub use keys::{experiment_reference, reference};
+pub use keys::{experiment_reference, experiment_schema, reference, schema};
 pub use load_setting::{LoadSettingError, load_setting};
-pub use schema::{experiment_schema, schema};
 pub use url::{Load, UrlRun, UrlScenario, split_url, url_scenario};
 
 /// The text that an override's value stands for, without quotes and escapes; `None` if it is none.

@@ -5,10 +5,10 @@
 //! and its mappings; the last key may be new, and whether it is a known one is checked with all
 //! others.
 
-use crate::keys::DOCUMENT;
 use document::diagnostic::Collector;
 use document::node::{Entry, Node, NodeKind, Place};
 use document::{suggest, yaml};
+use keys::DOCUMENT;
 
 /// Changes the tree as the overrides say, in their order.
 pub(crate) fn apply(

@@ -1,7 +1,7 @@
 //! Numbers in order: their ranks, and the one in the middle.
 
 /// The rank of each number, from 1; equal numbers share the mean of theirs.
-pub(crate) fn ranks(numbers: &[f64]) -> Vec<f64> {
+pub fn ranks(numbers: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..numbers.len()).collect();
     order.sort_by(|&a, &b| numbers[a].total_cmp(&numbers[b]));
     let mut ranks = vec![0.0; numbers.len()];

@@ -225,6 +225,9 @@ pub(crate) struct ExperimentArgs {
     /// Write the report to this file as self-contained HTML [default: report.html in its directory]
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+    /// Write the means with intervals and published claims to this directory: means.csv, claims.csv
+    #[arg(long, value_name = "DIR")]
+    pub(crate) csv: Option<PathBuf>,
     /// Print errors only; see analysis.json and the exit code for the result
     #[arg(short, long, conflicts_with = "json")]
     pub(crate) quiet: bool,

@@ -22,6 +22,28 @@ export interface Term {
   p: number | null;
 }
 
+/** The mean of one combination, of a multiplicative model the geometric one. */
+export interface Bar {
+  level: number;
+  runs: number;
+  mean: number;
+  low: number | null;
+  high: number | null;
+  is_bound?: boolean;
+  /** What others measured. */
+  published?: number;
+}
+
+export type ClaimVerdict = 'holds' | 'not-measured' | 'not-separable' | 'does-not-hold';
+
+export interface Claim {
+  text: string;
+  order: string;
+  verdict: ClaimVerdict;
+  places: { levels: (number | null)[]; verdict: ClaimVerdict; why: string }[];
+  places_left_out: number;
+}
+
 export interface Response {
   name: string;
   /** `ns`, `1/s`, `share`, `count`, or nothing. */
@@ -35,6 +57,12 @@ export interface Response {
     deviation: number | null;
   }[];
   cells_left_out: number;
+  /** By the levels of one factor, for each combination of the others. */
+  bars: {
+    factor: number;
+    groups: { levels: (number | null)[]; pooled: boolean; bars: Bar[] }[];
+    groups_left_out: number;
+  };
   findings: Finding[];
   fit: {
     mean: Estimate;
@@ -48,11 +76,12 @@ export interface Response {
     observations_left_out: number;
     interactions: { factors: [number, number]; means: (number | null)[][] }[];
   } | null;
-  /** The same model of values that others measured. */
+  /** The same model of values that others measured, and what they claimed. */
   published?: {
-    mean: number;
+    source: string;
+    mean: number | null;
     terms: { name: string; effect: number | null; share: number }[];
-    cells: [number[], number][];
+    claims: Claim[];
   };
 }
 

@@ -10,6 +10,7 @@ import { page, type Section } from '../shell';
 import { table } from '../table';
 import { interactions, mainEffects } from './experiment/effects';
 import { ensembles } from './experiment/ensembles';
+import { claims, means } from './experiment/means';
 import { effects, residuals, variation } from './experiment/terms';
 
 export function experiment(doc: ExperimentDocument): void {
@@ -80,6 +81,8 @@ function section(doc: ExperimentDocument, response: Response, place: number): Se
     id: `response-${place}`,
     content: [
       el('p', { class: 'note' }, fit ? model : 'No model was fitted; the findings say why.'),
+      means(doc, response, place),
+      ...claims(doc, response),
       ...(fit ? [effects(doc, response, place), variation(response, place)] : []),
       fit && mainEffects(doc, response, place),
       ...(fit ? interactions(doc, response, place) : []),

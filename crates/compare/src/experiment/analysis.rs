@@ -86,20 +86,28 @@ pub struct ResponseAnalysis {
     /// The scalability law by factors that count something.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scaling: Vec<super::Scaling>,
-    /// What others measured, where the experiment lists it.
+    /// The means of the levels of one factor, for each combination of the others.
+    pub bars: super::Bars,
+    /// What others published, where the experiment lists it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<PublishedFigures>,
 }
 
-/// The same model, fitted to values that others measured.
+/// What others published: the same model, fitted to their values, and what they claimed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PublishedFigures {
-    /// Their mean.
-    pub mean: f64,
-    /// Main effects and interactions.
+    /// Where; empty: unknown.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub source: String,
+    /// The mean of the values; `None` unless there is one for each combination that suits the model.
+    pub mean: Option<f64>,
+    /// Main effects and interactions; empty without a mean.
     pub terms: Vec<PublishedTerm>,
     /// The values: levels by factor, and what was measured.
     pub cells: Vec<(Vec<usize>, f64)>,
+    /// What was claimed, and whether it holds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<super::ClaimFigures>,
 }
 
 /// A main effect or an interaction of values that others measured.

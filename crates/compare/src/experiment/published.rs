@@ -1,29 +1,58 @@
-//! What others measured, beside what the runs did.
+//! What others published, beside what the runs did.
 
 use super::analysis::{PublishedFigures, PublishedTerm};
-use super::{Data, ResponseData, Row, response};
+use super::claims::ClaimFigures;
+use super::{Data, Published, ResponseData, Row, response};
 
-/// The model of response `number`, multiplicative or not as that of the runs, fitted to the values that were published
-/// for it; `None` if there are none or it does not suit them.
+/// What was published of response `number`: the values, the model of the response, multiplicative or not as that of the
+/// runs, fitted to them, and what came of its claims. `None` if nothing was published.
 pub(super) fn figures(
     data: &Data,
     number: usize,
     multiplicative: bool,
+    claims: Vec<ClaimFigures>,
 ) -> Option<PublishedFigures> {
     let own = &data.responses[number];
-    if own.published.is_empty() || own.published.len() != data.planned.len() {
+    let cells = cells(data, own);
+    if cells.is_empty() && claims.is_empty() {
+        return None;
+    }
+    let (mean, terms) = fit(data, own, &cells, multiplicative)
+        .map_or((None, Vec::new()), |(mean, terms)| (Some(mean), terms));
+    Some(PublishedFigures {
+        source: own.published.source.clone(),
+        mean,
+        terms,
+        cells,
+        claims,
+    })
+}
+
+/// The combinations whose value was published, with it.
+pub(super) fn cells(data: &Data, own: &ResponseData) -> Vec<(Vec<usize>, f64)> {
+    let values = &own.published.values;
+    if values.len() != data.planned.len() {
+        return Vec::new();
+    }
+    let cells = data.planned.iter().zip(values);
+    let known = cells.filter_map(|(levels, value)| Some((levels.clone(), (*value)?)));
+    known.collect()
+}
+
+/// The mean and the terms of the values; `None` if some are missing or do not suit the model.
+fn fit(
+    data: &Data,
+    own: &ResponseData,
+    cells: &[(Vec<usize>, f64)],
+    multiplicative: bool,
+) -> Option<(f64, Vec<PublishedTerm>)> {
+    if cells.len() < data.planned.len() {
         return None;
     }
     // Without logarithms they would be fitted by another model.
-    if multiplicative && own.published.iter().any(|value| *value <= 0.0) {
+    if multiplicative && cells.iter().any(|(_, value)| *value <= 0.0) {
         return None;
     }
-    let cells: Vec<(Vec<usize>, f64)> = data
-        .planned
-        .iter()
-        .cloned()
-        .zip(own.published.iter().copied())
-        .collect();
     let row = |(levels, value): &(Vec<usize>, f64)| Row {
         levels: levels.clone(),
         values: vec![Some(*value)],
@@ -35,7 +64,7 @@ pub(super) fn figures(
         factors: data.factors.clone(),
         responses: vec![ResponseData {
             multiplicative,
-            published: Vec::new(),
+            published: Published::default(),
             ..own.clone()
         }],
         rows: cells.iter().map(row).collect(),
@@ -50,9 +79,5 @@ pub(super) fn figures(
         effect: term.effect.map(|effect| effect.value),
         share: term.share,
     });
-    Some(PublishedFigures {
-        mean: fit.mean.value,
-        terms: terms.collect(),
-        cells,
-    })
+    Some((fit.mean.value, terms.collect()))
 }

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use stats::factorial::{Alias, Estimate, Factorial, Observation, Term, factorial};
+use factorial::{Alias, Estimate, Factorial, Observation, Term, factorial};
 
 use super::analysis::{
     CellFigures, ErrorFigures, EstimateFigures, FitFigures, InteractionTable, LevelFigures,
     ResponseAnalysis, TermFigures,
 };
+use super::bars::{self, Scale};
+use super::claims;
 use super::findings::{self, Seen};
 use super::published;
 use super::scaling;
@@ -62,6 +64,16 @@ pub(super) fn analyze(data: &Data, number: usize) -> ResponseAnalysis {
     });
     let scaling = scaling::laws(data, number);
     findings.extend(scaling.iter().map(|law| scaling::in_words(data, law)));
+    let scale = Scale {
+        unit: response.unit,
+        multiplicative,
+        confidence: data.confidence,
+    };
+    let theirs = published::cells(data, response);
+    let bars_of = |factor| bars::bars(&cells, &theirs, factor, &scale);
+    let claims = claims::figures(data, response, bars_of);
+    findings.extend(claims::in_words(&claims));
+    let bars = bars_of(bars::factor(response, &data.factors));
     ResponseAnalysis {
         name: response.name.clone(),
         unit: response.unit,
@@ -71,10 +83,11 @@ pub(super) fn analyze(data: &Data, number: usize) -> ResponseAnalysis {
             "additive"
         },
         cells,
+        bars,
         findings,
         fit,
         scaling,
-        published: published::figures(data, number, multiplicative),
+        published: published::figures(data, number, multiplicative, claims),
     }
 }
 

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 
 use super::{Entry, State};
 use crate::capacity::Ending;
-use judge::course::Number;
+use course::Number;
 use judge::totals::Totals;
 
 /// Larger files are not read for a list.

@@ -5,7 +5,7 @@ use stats::change_points::{Options, change_points};
 use stats::order::median;
 
 use super::{Entry, Kind, State};
-use judge::course::Number;
+use course::Number;
 
 /// Most runs of a trend: the newest ones.
 const RUNS_MAX: usize = 200;

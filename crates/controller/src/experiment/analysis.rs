@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use compare::experiment::{
-    Analysis, Data, Ensemble, EnsembleOptions, LeftOut, ResponseData, Row, analyze, ensemble,
-    wide_bins,
+    Analysis, Claim, Data, Ensemble, EnsembleOptions, LeftOut, Published, ResponseData, Row,
+    analyze, ensemble, wide_bins,
 };
 use judge::responses::{RunValue, figure_units, run_values};
 use record::Run;
@@ -42,7 +42,7 @@ pub fn analyze_table(
         name,
         unit: Unit::Plain,
         multiplicative,
-        published: Vec::new(),
+        published: Published::default(),
     };
     let row = |row: TableRow| Row {
         levels: row.levels,
@@ -120,10 +120,25 @@ fn data(experiment: &Experiment, state: &ExperimentState, directory: &Path) -> D
             name: response.figure.clone(),
             unit: units.get(number).copied().unwrap_or(Unit::Plain),
             multiplicative: response.multiplicative,
-            published: response.published.clone(),
+            published: published(&response.published, &data.planned),
         })
         .collect();
     data
+}
+
+/// What the experiment's file says of it.
+fn published(written: &scenario::experiment::Published, cells: &[Vec<usize>]) -> Published {
+    let claims = written.claims.iter().map(|claim| Claim {
+        text: claim.text.clone(),
+        factor: claim.factor,
+        order: claim.order.clone(),
+        at: claim.at.clone(),
+    });
+    Published {
+        source: written.source.clone(),
+        values: written.of_cells(cells),
+        claims: claims.collect(),
+    }
 }
 
 /// What a run is called where it is named.

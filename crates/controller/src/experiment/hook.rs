@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use scenario::Experiment;
 use scenario::experiment::RUN_VARIABLE;
+use workers::children;
 
 use super::state::RunRecord;
 use crate::control::Interrupt;
-use crate::process;
 
 /// How long a command may take.
 const TIME_MAX: Duration = Duration::from_secs(600);
@@ -67,14 +67,14 @@ pub(super) fn run(
     let was_requested = interrupt.is_requested();
     let is_requested = || !was_requested && interrupt.is_requested();
     let mut child = shell.spawn().map_err(start)?;
-    match process::wait_unless(&mut child, TIME_MAX, &is_requested) {
+    match children::wait_unless(&mut child, TIME_MAX, &is_requested) {
         Some(status) if status.success() => Ok(()),
         Some(status) => Err(HookError::Status {
             command: command.to_owned(),
             status,
         }),
         None => {
-            process::end_group(&mut child, END_MAX);
+            children::end_group(&mut child, END_MAX);
             let command = command.to_owned();
             Err(match is_requested() {
                 true => HookError::Interrupted { command },

@@ -7,9 +7,9 @@ use record::whole::{read_json, write_json};
 use record::{RecordError, Run};
 use scenario::Experiment;
 use serde::{Deserialize, Serialize};
+use workers::hex_digest;
 
 use super::order::PlannedRun;
-use crate::inputs::hex_digest;
 
 /// The file in the experiment's directory.
 pub const STATE_FILE: &str = "experiment.json";

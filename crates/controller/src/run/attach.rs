@@ -13,9 +13,13 @@ use plan::Plan;
 use record::Durability;
 use record::schema::{EventKind, RunInfo};
 use serde::{Deserialize, Serialize};
+use workers::{
+    Adoption, Agent, Fleet, Loops, Material, Offset, Pool, compile, plan_digest, rows_channel,
+};
 
 use super::by_worker::ByWorker;
 use super::conductor::{Conductor, Progress};
+use super::deals::{Deal, Deals};
 use super::error::ConductError;
 use super::journal::Journal;
 use super::regions::Numbering;
@@ -23,13 +27,6 @@ use super::tick::Tick;
 use super::{Conducted, merger};
 use crate::control::{Interrupt, Pause};
 use crate::secrets::Secrets;
-use crate::workers::clock::Offset;
-use crate::workers::fleet::{Agent, Fleet};
-use crate::workers::material::Material;
-use crate::workers::pool::Pool;
-use crate::workers::protocol::{Loops, plan_digest};
-use crate::workers::rows::rows_channel;
-use crate::workers::serve::compile;
 
 /// A run has no more loops: their numbers have 16 bits.
 const LOOPS_MAX: u32 = 1 << 16;
@@ -38,7 +35,7 @@ const DIRECTORIES_MAX: u32 = 100;
 
 /// What a controller needs besides the scenario to continue a run.
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
+pub(super) struct Kept {
     info: RunInfo,
     /// The loops of each agent.
     shares: Vec<Loops>,
@@ -48,6 +45,26 @@ struct Kept {
     /// The zero on the monotonic clock of the first controller, to which the offsets of agents' clocks are.
     zero_ns: u64,
     allow_lost_workers: bool,
+    /// Shares of lost agents that were dealt.
+    #[serde(default)]
+    deals: Vec<Deal>,
+}
+
+impl Kept {
+    /// What the controller before has dealt.
+    pub(super) fn deals(&self) -> Vec<Deal> {
+        self.deals.clone()
+    }
+
+    /// Keeps it with these deals.
+    pub(super) fn keep_deals(&mut self, fleet: &dyn Fleet, deals: &[Deal]) -> Result<(), String> {
+        self.deals = deals.to_vec();
+        self.keep(fleet)
+    }
+
+    fn keep(&self, fleet: &dyn Fleet) -> Result<(), String> {
+        fleet.keep(&serde_json::to_string(self).map_err(|error| error.to_string())?)
+    }
 }
 
 /// A run to continue.
@@ -76,9 +93,9 @@ pub(super) fn keep(
     plan: &Plan,
     (shares, target, info): (Vec<Loops>, Option<SocketAddr>, &RunInfo),
     (zero, allow_lost_workers): (Zero, bool),
-) -> Result<(), ConductError> {
+) -> Result<Option<Kept>, ConductError> {
     let Some(fleet) = fleet else {
-        return Ok(());
+        return Ok(None);
     };
     let kept = Kept {
         info: info.clone(),
@@ -87,9 +104,10 @@ pub(super) fn keep(
         plan_digest: plan_digest(plan),
         zero_ns: zero.monotonic_ns,
         allow_lost_workers,
+        deals: Vec::new(),
     };
-    let text = serde_json::to_string(&kept).map_err(|e| ConductError::Keep(e.to_string()))?;
-    fleet.keep(&text).map_err(ConductError::Keep)
+    kept.keep(fleet).map_err(ConductError::Keep)?;
+    Ok(Some(kept))
 }
 
 /// Continues a run to its end. The record is a new one with all that agents have measured since its start.
@@ -109,13 +127,13 @@ pub fn attach(
     let scenario = material.scenario;
     let plan = compile(&scenario, kept.target, &kept.plan_digest).map_err(ConductError::Attach)?;
     let plan = Arc::new(plan);
-    let mut info = kept.info;
+    let mut info = kept.info.clone();
     info.id = free_id(request.runs, &info.id);
     let offsets = info.workers.iter().map(|worker| Offset {
         offset_ns: worker.clock_offset_ns,
         bound_ns: worker.clock_bound_ns,
     });
-    let known: Vec<(Loops, Offset)> = kept.shares.into_iter().zip(offsets).collect();
+    let known: Vec<(Loops, Offset)> = kept.shares.iter().copied().zip(offsets).collect();
     let stop = Arc::new(StopFlag::default());
     let (rows_in, rows) = rows_channel();
     let agents = (&request.fleet, known.as_slice());
@@ -147,6 +165,7 @@ pub fn attach(
         zero,
         progress: Progress::new(known.len() as u32, &[]),
         by_worker: ByWorker::new(&plan, &journal.info().workers),
+        deals: Deals::of_run(Some(request.fleet.as_ref()), loops_count, Some(kept)),
         networks: Vec::new(),
         probing: None,
         names: None,
@@ -190,6 +209,11 @@ fn check(kept: &Kept, agents: &[Agent]) -> Result<(), String> {
     }
     if loops_count > LOOPS_MAX {
         return Err(format!("it has {loops_count} loops"));
+    }
+    let adoptions = kept.deals.iter().flat_map(|deal| &deal.adoptions);
+    let is_possible = |a: &Adoption| a.by < loops_count && a.adopted(loops_count, &[]).is_some();
+    if !adoptions.clone().all(is_possible) {
+        return Err("users of a lost agent were dealt to nobody".to_owned());
     }
     let mut parts = Path::new(&kept.info.id).components();
     match (parts.next(), parts.next()) {

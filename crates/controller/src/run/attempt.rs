@@ -8,17 +8,14 @@ use driver::real::{StopFlag, Waiting};
 use engine::trace::{TraceEvent, TraceRequest, Traced};
 use machine::loops::cores;
 use plan::{Phase, PhaseKind, Plan, SessionId};
+use workers::{Layout, Pool, PoolEvent, ScenarioText, rows_channel};
 
 use super::error::ConductError;
 use super::places::places;
 use super::prepare::{folder_of, prepare, start_target};
 use super::zero;
 use crate::control::Interrupt;
-use crate::inputs::ScenarioText;
 use crate::secrets::Secrets;
-use crate::workers::layout::Layout;
-use crate::workers::pool::{Pool, PoolEvent};
-use crate::workers::rows::rows_channel;
 
 /// How long the loop is waited for before everything else is looked at.
 const POLL: Duration = Duration::from_millis(20);

@@ -1,5 +1,6 @@
 //! A run while it goes on, and its end.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
@@ -7,12 +8,15 @@ use std::time::Duration;
 use driver::real::{LoopNews, StopFlag, Zero};
 use machine::clock::monotonic_ns;
 use machine::host::{self, NetworkCounters, Totals};
+use names::Resolving;
 use plan::Plan;
 use record::counters::Counts;
 use record::schema::{EventKind, RunStatus, SeriesRow, Verdict};
 use record::{RecordError, Run};
+use workers::{Fleet, LostWorker, Pool, PoolEvent, Usage, with_causes};
 
 use super::by_worker::ByWorker;
+use super::deals::{self, Deals, Settled};
 use super::error::ConductError;
 use super::guard::Guard;
 use super::journal::Journal;
@@ -20,15 +24,9 @@ use super::merge::{Interval, Merger};
 use super::probing::Probing;
 use super::tick::{self, Tick};
 use super::{Conducted, pause, starts};
-use crate::causes::with_causes;
 use crate::control::{Interrupt, Pause};
-use crate::names::Resolving;
 use crate::surroundings::Surroundings;
 use crate::target::TargetProcess;
-use crate::workers::fleet::Fleet;
-use crate::workers::pool::{Pool, PoolEvent};
-use crate::workers::process::LostWorker;
-use crate::workers::protocol::Usage;
 
 /// How long the conductor waits for news of its loops before it looks at everything else.
 const POLL: Duration = Duration::from_millis(50);
@@ -43,6 +41,7 @@ pub(super) struct Conductor<'a> {
     pub(super) journal: Journal,
     pub(super) merger: Merger,
     pub(super) by_worker: ByWorker,
+    pub(super) deals: Deals,
     pub(super) stop: Arc<StopFlag>,
     pub(super) zero: Zero,
     pub(super) allow_lost_workers: bool,
@@ -131,7 +130,7 @@ impl Conductor<'_> {
                     self.journal
                         .event(at_ns, EventKind::Sampling { rate, reason })?;
                 }
-                PoolEvent::Lost(lost) => self.record_lost_worker(lost)?,
+                PoolEvent::Lost(lost) => self.record_lost_worker(lost, pool)?,
                 PoolEvent::Notices(notices) => {
                     for text in notices {
                         self.journal
@@ -170,11 +169,17 @@ impl Conductor<'_> {
         }
     }
 
-    /// A worker is lost: the others continue without its users.
-    fn record_lost_worker(&mut self, lost: LostWorker) -> Result<(), RecordError> {
+    /// A worker is lost: the others continue without its users, or with those that are dealt to them.
+    fn record_lost_worker(&mut self, lost: LostWorker, pool: &Pool) -> Result<(), RecordError> {
         let at_ns = self.now_ns();
         let left = self.merger.mark_lost(lost.loops.numbers());
-        let planned = starts::planned(self.plan, lost.loops);
+        let takers = match self.stop.is_closed() {
+            true => Vec::new(),
+            false => self.merger.running(),
+        };
+        let silent_ns = lost.silent_ns.saturating_sub(self.zero.monotonic_ns);
+        let to = (deals::moment(at_ns, silent_ns), takers.as_slice());
+        let settled = self.deals.lose(self.plan, (lost.worker, lost.loops), to);
         self.progress.workers_left = self.progress.workers_left.saturating_sub(1);
         self.journal.lose_worker(lost.worker, at_ns)?;
         self.journal.event(
@@ -188,10 +193,42 @@ impl Conductor<'_> {
                 users: left.users,
                 users_begun: left.begun,
                 users_connected: left.connected,
-                users_due_after: planned.saturating_sub(left.begun),
+                users_due_after: settled.its.saturating_sub(left.begun),
                 why: lost.why,
             },
-        )
+        )?;
+        self.deal(at_ns, settled, pool)
+    }
+
+    /// Lets the others start the users of a lost worker. First another controller is to know it, who would deal them once more.
+    fn deal(&mut self, at_ns: u64, settled: Settled, pool: &Pool) -> Result<(), RecordError> {
+        let Some(deal) = settled.deal else {
+            return Ok(());
+        };
+        if let Some(fleet) = self.fleet
+            && let Err(why) = self.deals.keep(fleet)
+        {
+            let text = format!("another controller would not know who starts whom: {why}");
+            self.journal.event(at_ns, EventKind::Note { text })?;
+        }
+        pool.adopt(&deal.adoptions);
+        let by: BTreeSet<u32> = deal.adoptions.iter().map(|a| a.by).collect();
+        let what = EventKind::ShareDealt {
+            worker: deal.worker as u32,
+            from_ns: deal.from_ns,
+            users: settled.dealt,
+            users_untaken: settled.untaken,
+            loops: by.into_iter().collect(),
+        };
+        if let Some(fleet) = self.fleet {
+            fleet.notify(&format!(
+                "{} of worker {} are started by the others from {} on",
+                units::counted(settled.dealt, "user"),
+                deal.worker + 1,
+                units::duration(deal.from_ns as f64)
+            ));
+        }
+        self.journal.event(at_ns, what)
     }
 
     /// Records what happened in the lab.

@@ -11,10 +11,9 @@ use record::schema::{
     FORMAT_VERSION, GeneratorInfo, MeasureInfo, PhaseInfo, RegionInfo, RunInfo, RunStatus,
     WorkerInfo,
 };
+use workers::{LoopsSetup, ScenarioText, hex_digest};
 
-use crate::inputs::{ScenarioText, hex_digest};
 use crate::secrets::Secrets;
-use crate::workers::setup::LoopsSetup;
 
 /// A run that is about to start.
 #[derive(Debug)]

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use machine::limits::about;
 use probe::ProbeError;
 use record::{RecordError, RowCounts};
+use workers::PoolError;
 
 use super::places::NetnsError;
 use crate::target::TargetError;
-use crate::workers::pool::PoolError;
 
 /// Why a run could not be made, or was not recorded or judged.
 #[derive(Debug, thiserror::Error)]

@@ -13,15 +13,14 @@ use record::{
     Durability, EventsWriter, LatencyWriter, Measurement, Outcome, ProbesWriter, RecordError,
     RunDir, SeriesWriter,
 };
+use workers::{Drift, with_causes};
 
 use super::by_worker::ByWorker;
 use super::error::{ConductError, counted};
 use super::merge::{Interval, Outcomes};
 use super::regions::Numbering;
 use super::tick::example_event;
-use crate::causes::with_causes;
 use crate::secrets::Secrets;
-use crate::workers::clock::Drift;
 use rows::{RowsThread, rest};
 
 /// Errors of one kind and measure that are recorded with their text.

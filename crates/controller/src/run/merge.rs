@@ -171,6 +171,13 @@ impl Merger {
         }
     }
 
+    /// Loops that go on, as far as is known.
+    pub(crate) fn running(&self) -> Vec<u32> {
+        let loops = (0..).zip(&self.loops);
+        let running = loops.filter(|(_, known)| known.state == State::Running);
+        running.map(|(number, _)| number).collect()
+    }
+
     /// The next interval that all loops have reported, in order.
     pub(crate) fn next(&mut self) -> Option<Interval> {
         let (&start_ns, _) = self.open.first_key_value()?;

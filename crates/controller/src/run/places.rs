@@ -10,13 +10,13 @@ use machine::clock::monotonic_ns;
 use machine::host::NetworkCounters;
 use machine::procfs::{self, FileError};
 use machine::thread::{Namespace, NamespaceError};
+use names::{Client, Lookup, System};
 use plan::{Plan, Target};
+use workers::Place;
 
 use super::error::ConductError;
 use super::prepare::resolve;
-use crate::names::{Client, Lookup, System};
 use crate::surroundings::Surroundings;
-use crate::workers::setup::Place;
 
 /// Why users cannot connect from the network namespaces that were given.
 #[derive(Debug, thiserror::Error)]
@@ -273,7 +273,7 @@ mod tests {
         let given = [("south".to_owned(), PathBuf::from("/nonexistent/netns"))];
         let found = namespaces(&given, None, &plan, 0).unwrap();
         let error = places(&plan, &found).err().unwrap();
-        let text = crate::causes::with_causes(&error);
+        let text = workers::with_causes(&error);
         assert!(text.contains("region south"), "{text}");
         assert!(text.contains("/nonexistent/netns"), "{text}");
     }

@@ -9,15 +9,10 @@ use machine::limits::{Demand, Sources, about};
 use machine::thread::Namespace;
 use machine::{Facts, MachineLimits};
 use plan::{Plan, Target};
+use workers::{Agent, FleetError, Layout, Loops, Place, PoolError, WorkersError, shares};
 
 use super::error::{ConductError, TooSmall};
 use super::places::NetnsError;
-use crate::workers::fleet::{Agent, FleetError, shares};
-use crate::workers::layout::Layout;
-use crate::workers::pool::PoolError;
-use crate::workers::process::WorkersError;
-use crate::workers::protocol::Loops;
-use crate::workers::setup::Place;
 
 /// Compares the `users` of `plan` with the limits of this machine, and of the network namespaces of its regions. A run
 /// that is too large is an error, or with `force` a sentence for the record. A built-in target has no places yet, but it

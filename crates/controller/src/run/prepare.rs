@@ -6,12 +6,10 @@ use std::path::Path;
 use plan::Plan;
 use plan::{Endpoint, Target};
 use trust::Identity;
+use workers::{Layout, LoopsSetup, Place, Trust};
 
 use super::error::ConductError;
 use crate::target::TargetProcess;
-use crate::workers::layout::Layout;
-use crate::workers::protocol::Trust;
-use crate::workers::setup::{LoopsSetup, Place};
 
 /// Prepares a run of `plan`, whose target was started, at `places` by region, by a generator with that many
 /// cores. Files are relative to `folder`.

@@ -1,10 +1,6 @@
 //! How many users the plan starts, and when.
 
-use engine::arrivals::Arrivals;
-use engine::share::Share;
 use plan::Plan;
-
-use crate::workers::protocol::Loops;
 
 /// Users that the plan starts by `at_ns`, restarts aside.
 pub(crate) fn due_by(plan: &Plan, at_ns: u64) -> f64 {
@@ -17,16 +13,6 @@ pub(crate) fn due_by(plan: &Plan, at_ns: u64) -> f64 {
 pub(crate) fn due_between(plan: &Plan, from_ns: u64, until_ns: u64) -> u64 {
     let due = |at_ns| due_by(plan, at_ns).round() as u64;
     due(until_ns) - due(from_ns)
-}
-
-/// Users of the plan that these loops start, restarts aside.
-pub(crate) fn planned(plan: &Plan, loops: Loops) -> u64 {
-    let numbers = loops.numbers();
-    let shares = numbers.map(|index| Share::of_loop(index, loops.of.max(1), &plan.regions));
-    let shares: Vec<Share> = shares.collect();
-    let is_theirs = |user: u64| shares.iter().any(|share| share.takes(user));
-    let all = Arrivals::new(plan, Share::new(0, 1));
-    all.filter(|arrival| is_theirs(arrival.user)).count() as u64
 }
 
 #[cfg(test)]
@@ -64,29 +50,5 @@ mod tests {
         });
         assert_eq!(due_by(&plan, 2_500_000_000), 27.0);
         assert_eq!(due_by(&plan, 3_000_000_000), 32.0);
-    }
-
-    #[test]
-    fn each_loop_has_its_share() {
-        let plan = plan();
-        // Users 2, 6, 10, 14, 18 and 3, 7, 11, 15, 19.
-        let loops = Loops {
-            first: 2,
-            count: 2,
-            of: 4,
-        };
-        assert_eq!(planned(&plan, loops), 10);
-        assert_eq!(
-            planned(
-                &plan,
-                Loops {
-                    of: 3,
-                    first: 0,
-                    count: 1
-                }
-            ),
-            7
-        );
-        assert_eq!(planned(&plan, Loops::all(7)), 20);
     }
 }

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use course::{Growing, SecondOf};
 use engine::clocks::ClockReading;
 use engine::measure::{Example, MeasureDelta};
-use judge::course::{Growing, SecondOf};
 use plan::Plan;
 use probe::Probed;
 use record::Outcome;

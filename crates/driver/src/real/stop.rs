@@ -2,12 +2,16 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
+use super::deals::Deals;
+
 /// What stops loops from outside, or their arrivals. Shared by all of them; its levels only rise, a
 /// pause comes and goes.
 #[derive(Debug, Default)]
 pub struct StopFlag {
     level: AtomicU8,
     paused: AtomicBool,
+    /// Which users start here, and until when.
+    pub deals: Deals,
 }
 
 /// No more users start.

@@ -264,3 +264,77 @@ fn basic_authentication_uses_the_users_values() {
         ["Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="]
     );
 }
+
+const SIGN: &str = "cookies: true, sign: { aws: { service: s3, region: eu-west-1, access_key: \"id${user}\", \
+                    secret_key: secret } }";
+
+fn of_s3(request: &str) -> Vec<PeerAction> {
+    match request.split(' ').nth(1) {
+        Some("/in") => response("200 OK", "set-cookie: id=7; Path=/\r\n", "ok"),
+        Some("/put") => response("307 Temporary Redirect", "location: /again\r\n", ""),
+        Some("/away") => response("302 Found", "location: http://elsewhere.test/x\r\n", ""),
+        _ => ok("ok"),
+    }
+}
+
+#[test]
+fn every_request_to_its_host_is_signed_as_it_is_sent() {
+    let steps = "
+    - { get: /in, as: in }
+    - think: 1s
+    - { put: /put, body: \"text ${user}\", as: put }
+    - { get: /away, as: away }
+    - { get: \"http://elsewhere.test/y\", sign: none, as: other }";
+    let mut peer = HttpPeer::new(|_| MS, of_s3);
+    let ran = run(&text(SIGN, steps), &mut peer);
+    for measure in ["in", "put", "away", "other"] {
+        assert_eq!(ran.outcomes(measure), [Outcome::Ok], "{:?}", ran.details());
+    }
+    let paths: Vec<_> = peer.requests.iter().map(|r| r.split(' ').nth(1)).collect();
+    let expected = ["/in", "/put", "/again", "/away", "/x", "/y"].map(Some);
+    assert_eq!(paths, expected);
+    let signatures = sent(&peer.requests, "authorization");
+    let starts = |cookie: &str, date: &str| {
+        format!(
+            "AWS4-HMAC-SHA256 Credential=id0/{}/eu-west-1/s3/aws4_request, \
+             SignedHeaders={cookie}host;x-amz-content-sha256;x-amz-date, Signature=",
+            &date[..8]
+        )
+    };
+    let dates = sent(&peer.requests, "x-amz-date");
+    assert!(
+        signatures[0].starts_with(&starts("", &dates[0])),
+        "{signatures:?}"
+    );
+    for at in 1..4 {
+        let start = starts("cookie;", &dates[at]);
+        assert!(signatures[at].starts_with(&start), "{signatures:?}");
+        assert_ne!(signatures[at], signatures[at - 1]);
+    }
+    assert_ne!(dates[0], dates[1]);
+    assert_eq!(signatures[4..], ["-", "-"]);
+    assert!(
+        peer.requests[2].ends_with("\r\n\r\ntext 0"),
+        "{}",
+        peer.requests[2]
+    );
+    // Of the text that was sent.
+    assert_eq!(
+        sent(&peer.requests, "x-amz-content-sha256")[1],
+        "822beb0d1729878ad343b6c35b1d5e45e62f8e36b6543c2312b6f1cb6d00cdef"
+    );
+}
+
+#[test]
+fn what_cannot_be_signed_is_an_error_of_the_step() {
+    let options = SIGN.replace("id${user}", "id ${user}");
+    let mut peer = HttpPeer::new(|_| MS, |_| ok("ok"));
+    let ran = run(&text(&options, "    - { get: /a, as: a }"), &mut peer);
+    assert_eq!(ran.outcomes("a"), [Outcome::Step]);
+    assert_eq!(peer.requests.len(), 0);
+    assert!(
+        ran.details()[0].contains("the access key has characters"),
+        "{:?}",
+        ran.details()
+    );
+}

@@ -71,6 +71,25 @@ fn loops_over_lists_nest() {
 }
 
 #[test]
+fn lists_of_the_scenario_and_of_functions_are_visited_as_well() {
+    let steps = "    - set: { own: [ a, { id: \"${user}\" } ], words: \"x y\" }
+    - { get: /list, save: { rows: body } }
+    - foreach: own
+      as: item
+      steps: [ { get: \"/own/${json(item, '/id')}\", as: own } ]
+    - foreach: split(words, ' ')
+      as: item
+      steps: [ { get: \"/split/${item}\", as: split } ]
+    - foreach: json(rows, '$[?(@.open)].id')
+      as: item
+      steps: [ { get: \"/open/${item}\", as: open } ]";
+    let rows = r#"[{"id": 1}, {"id": 2, "open": true}, {"id": 3, "open": 1}]"#;
+    let (_, paths) = play(steps, rows);
+    let expected = "/list /own/ /own/0 /split/x /split/y /open/2 /open/3";
+    assert_eq!(paths, expected.split(' ').collect::<Vec<_>>());
+}
+
+#[test]
 fn a_file_is_sent_with_a_users_own_fields() {
     let text = "
 name: upload

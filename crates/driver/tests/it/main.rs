@@ -3,6 +3,7 @@
 
 mod accounts;
 mod addresses;
+mod adopted;
 mod binary;
 mod channel_ends;
 mod channels;

@@ -131,6 +131,11 @@ impl<'p> Interpreter<'p> {
         }
         let (headers, own_cookies) = self.own_headers(key, http);
         self.carry_cookies(now_ns, slot, headers, own_cookies, start);
+        if let Some(aws) = http.sign.as_ref().filter(|_| !self.follows.left_host(key)) {
+            let scope = &mut self.users.scope(now_ns, key);
+            let bytes = &mut self.conns.commands.bytes;
+            return self.identities.sign(aws, scope, bytes, start);
+        }
         match &http.digest {
             Some(digest) if !self.follows.left_host(key) => {
                 self.answer_challenge(now_ns, slot, digest, start)

@@ -113,6 +113,7 @@ impl Interpreter<'_> {
         let is_plain = matches!(self.conns[slot].protocol, Protocol::Stream(_))
             && !self.users.session(key).cookies
             && http.digest.is_none()
+            && http.sign.is_none()
             && self.follows.hop(key).is_none()
             && self.recorder.trace.is_none();
         if !is_plain {

@@ -17,18 +17,52 @@ use crate::share::Share;
 pub(super) enum Admitted {
     /// No user is due, or the user that is due has to wait.
     Nobody,
-    /// It does not start, or starts when the pause is over.
+    /// It does not start, starts when the pause is over, or was another shard's.
     Skipped,
     /// Arrivals were closed for want of memory.
     Refused(Arrival),
     Start(Arrival),
 }
 
+/// Users of the plan, of all shares, that are skipped at a time.
+const SKIPPED_MAX: u64 = 256;
+
+/// The users of one share, from a moment on.
+#[derive(Debug)]
+struct Stream<'p> {
+    arrivals: Arrivals<'p>,
+    next: Option<Arrival>,
+    from_ns: u64,
+}
+
+impl<'p> Stream<'p> {
+    fn new(plan: &'p Plan, share: Share, from_ns: u64) -> Stream<'p> {
+        let mut arrivals = Arrivals::new(plan, share);
+        let next = arrivals.next();
+        Stream {
+            arrivals,
+            next,
+            from_ns,
+        }
+    }
+
+    /// Whether users are still to be skipped that were due before.
+    fn is_behind(&self) -> bool {
+        self.next.is_some_and(|next| next.due_ns < self.from_ns)
+    }
+}
+
 /// The users that are still to come.
 #[derive(Debug)]
 pub(super) struct Admission<'p> {
-    arrivals: Arrivals<'p>,
+    /// The shard's own users, and those that it starts for others.
+    streams: Vec<Stream<'p>>,
+    /// The next of all of them.
     upcoming: Option<Arrival>,
+    /// Whether users of adopted shares are still to be skipped.
+    is_behind: bool,
+    /// Users that are due from then on wait.
+    until_ns: u64,
     singles_count: u64,
     /// False once users that fall due are refused.
     admits: bool,
@@ -46,12 +80,14 @@ pub(super) struct Admission<'p> {
 
 impl<'p> Admission<'p> {
     pub(super) fn new(plan: &'p Plan, share: Share) -> Admission<'p> {
-        let mut arrivals = Arrivals::new(plan, share);
-        let upcoming = arrivals.next();
+        let own = Stream::new(plan, share, 0);
+        let upcoming = own.next;
         let connecting_max = plan.options.connecting_max;
         Admission {
-            arrivals,
+            streams: vec![own],
             upcoming,
+            is_behind: false,
+            until_ns: u64::MAX,
             singles_count: plan.singles.len() as u64,
             admits: true,
             paused: false,
@@ -65,6 +101,40 @@ impl<'p> Admission<'p> {
     /// This user is the next one.
     pub(super) fn put_first(&mut self, arrival: Arrival) {
         self.upcoming = Some(arrival);
+    }
+
+    /// Users of this share that are due from `from_ns` on are the shard's.
+    pub(super) fn adopt(&mut self, plan: &'p Plan, share: Share, from_ns: u64) {
+        self.streams.push(Stream::new(plan, share, from_ns));
+        self.look_ahead();
+    }
+
+    /// Users that are due from then on wait until this is raised.
+    pub(super) fn hold_from(&mut self, until_ns: u64) {
+        self.until_ns = until_ns;
+    }
+
+    fn look_ahead(&mut self) {
+        self.is_behind = self.streams.iter().any(Stream::is_behind);
+        let streams = self.streams.iter().filter(|stream| !stream.is_behind());
+        let next = streams.filter_map(|stream| stream.next);
+        self.upcoming = next.min_by_key(|next| next.due_ns);
+    }
+
+    /// Skips some users of adopted shares that were due before; false: there are none.
+    fn catch_up(&mut self) -> bool {
+        let mut streams = self.streams.iter_mut();
+        let Some(stream) = streams.find(|stream| stream.is_behind()) else {
+            return false;
+        };
+        for _ in 0..stream.arrivals.share().portion(SKIPPED_MAX) {
+            if !stream.is_behind() {
+                break;
+            }
+            stream.next = stream.arrivals.next();
+        }
+        self.look_ahead();
+        true
     }
 
     /// No user starts while this many connections are being set up.
@@ -89,8 +159,13 @@ impl<'p> Admission<'p> {
     /// No more users start. Counts who was due before `end_ns` and has not started, those of a pause aside.
     pub(super) fn end(&mut self, end_ns: u64, counts: &mut Counts) {
         self.waiting.clear();
-        let rest = self.upcoming.take().into_iter().chain(&mut self.arrivals);
-        let unstarted = rest.take_while(|arrival| arrival.due_ns < end_ns).count() as u64;
+        self.upcoming = None;
+        let mut unstarted = 0;
+        for stream in self.streams.drain(..) {
+            let rest = stream.next.into_iter().chain(stream.arrivals);
+            let rest = rest.skip_while(|arrival| arrival.due_ns < stream.from_ns);
+            unstarted += rest.take_while(|arrival| arrival.due_ns < end_ns).count() as u64;
+        }
         counts.users_fell_due += unstarted;
         counts.users_unstarted += unstarted;
     }
@@ -98,18 +173,25 @@ impl<'p> Admission<'p> {
     /// The upcoming user has fallen due: what comes of it is counted apart.
     fn advance(&mut self, counts: &mut Counts) {
         counts.users_fell_due += 1;
-        self.upcoming = self.arrivals.next();
+        let is_taken = |stream: &&mut Stream<'p>| stream.next == self.upcoming;
+        if let Some(stream) = self.streams.iter_mut().find(is_taken) {
+            stream.next = stream.arrivals.next();
+        }
+        self.look_ahead();
     }
 
     /// True if no more users start.
     #[inline]
     pub(super) fn is_over(&self) -> bool {
-        self.upcoming.is_none() && self.waiting.is_empty()
+        self.upcoming.is_none() && self.waiting.is_empty() && !self.is_behind
     }
 
     /// When the next user starts or is refused, while this many connections are being set up.
     #[inline]
     pub(super) fn next_ns(&self, setting_up: u64) -> u64 {
+        if self.is_behind {
+            return 0;
+        }
         let upcoming_ns = self.upcoming.map_or(u64::MAX, |arrival| arrival.due_ns);
         if self.skips() {
             return upcoming_ns;
@@ -118,14 +200,21 @@ impl<'p> Admission<'p> {
         if self.held && self.is_full(setting_up) {
             return u64::MAX;
         }
-        match self.waiting.is_empty() {
+        let next_ns = match self.waiting.is_empty() {
             true => upcoming_ns,
             false => upcoming_ns.min(self.resumed_ns),
+        };
+        match next_ns < self.until_ns {
+            true => next_ns,
+            false => u64::MAX,
         }
     }
 
     /// Takes out the next user, if it is due and does not have to wait.
     pub(super) fn next(&mut self, now_ns: u64, setting_up: u64, counts: &mut Counts) -> Admitted {
+        if self.is_behind && self.catch_up() {
+            return Admitted::Skipped;
+        }
         if self.skips() {
             return self.skip(now_ns, counts);
         }
@@ -133,7 +222,8 @@ impl<'p> Admission<'p> {
             due_ns: self.resumed_ns,
             ..arrival
         });
-        let Some(arrival) = waited.or(self.upcoming).filter(|a| a.due_ns <= now_ns) else {
+        let may_start = |a: &Arrival| a.due_ns <= now_ns && a.due_ns < self.until_ns;
+        let Some(arrival) = waited.or(self.upcoming).filter(may_start) else {
             return Admitted::Nobody;
         };
         if self.is_full(setting_up) {

@@ -1,11 +1,14 @@
 //! What is sent, until the stream has it.
 
+use std::sync::atomic::Ordering;
+
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{LastRawMessageErrorKind, Stream};
 use bytes::Bytes;
+use machine::clock::monotonic_ns;
 use tokio::time::{sleep, timeout};
 
-use super::{ABORT, AGAIN, Link, RUN_OVER, Ways, piece, split};
+use super::{ABORT, AGAIN, Link, RUN_OVER, piece, split};
 use crate::cards::RENEW;
 use crate::names;
 use crate::nats::ANSWER_TIME_MAX;
@@ -157,6 +160,7 @@ async fn publish_end(link: &Link, at: StreamEnd) -> Option<StreamEnd> {
 /// Sends a piece behind `at`. `None`: it is not known where the stream is.
 async fn publish(link: &Link, at: StreamEnd, position: u64, bytes: &[u8]) -> Option<StreamEnd> {
     let payload = piece(position, bytes);
+    let sent_ns = monotonic_ns();
     let message = PublishMessage::build()
         .payload(Bytes::clone(&payload))
         .expected_stream(names::stream(&link.ways.run))
@@ -168,7 +172,10 @@ async fn publish(link: &Link, at: StreamEnd, position: u64, bytes: &[u8]) -> Opt
             .await
     };
     match timeout(ANSWER_TIME_MAX, sent).await {
-        Ok(Ok(ack)) => StreamEnd::behind(&payload, ack.sequence),
+        Ok(Ok(ack)) => {
+            link.shared.contact_ns.store(sent_ns, Ordering::Relaxed);
+            StreamEnd::behind(&payload, ack.sequence)
+        }
         _ => {
             sleep(AGAIN).await;
             None
@@ -186,7 +193,13 @@ async fn locate(link: &Link) -> Option<StreamEnd> {
             return None;
         }
     };
-    let place = last(&stream, &link.ways).await.ok()?;
+    // A worker that was away may have been given up: before it sends anything it looks whether it was.
+    let is_worker = link.shared.state().has_terms;
+    if is_worker && last(&stream, &link.ways.incoming).await.ok()?.is_end {
+        link.shared.fail("the controller has ended the connection");
+        return None;
+    }
+    let place = last(&stream, &link.ways.out).await.ok()?;
     let (start, end) = {
         let log = link.shared.log();
         (log.start(), log.end())
@@ -202,9 +215,9 @@ async fn locate(link: &Link) -> Option<StreamEnd> {
     })
 }
 
-/// Behind the last message of our subject. The error is for people.
-pub(super) async fn last<I: Sync>(stream: &Stream<I>, ways: &Ways) -> Result<StreamEnd, String> {
-    let look = stream.get_last_raw_message_by_subject(&ways.out);
+/// Behind the last message of a subject. The error is for people.
+pub(super) async fn last<I: Sync>(stream: &Stream<I>, subject: &str) -> Result<StreamEnd, String> {
+    let look = stream.get_last_raw_message_by_subject(subject);
     match timeout(ANSWER_TIME_MAX, look).await {
         Ok(Ok(message)) => StreamEnd::behind(&message.payload, message.sequence)
             .ok_or_else(|| "a message has no position".to_owned()),

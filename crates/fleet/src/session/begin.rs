@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_nats::jetstream::stream::Stream;
-use controller::Agent;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use machine::clock::unix_ns;
 use nkeys::XKey;
 use tokio::time::{sleep, timeout};
+use workers::Agent;
 
 use super::end::fail_all;
 use super::handover::Handover;
@@ -70,6 +70,7 @@ impl Session {
             agents: agents.collect(),
             tolerances: options.tolerances,
             alone: options.alone,
+            begun_unix_s: unix_ns() / 1_000_000_000,
             term: Term(0),
             key: options.key,
             seal: XKey::new(),
@@ -132,6 +133,7 @@ impl Session {
             agents: handover.agents,
             tolerances: handover.tolerances,
             alone: Duration::ZERO,
+            begun_unix_s: handover.begun_unix_s,
             term: term.map_err(unable)?,
             key,
             seal,

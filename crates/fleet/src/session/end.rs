@@ -4,9 +4,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use controller::Carrier;
 use machine::clock::monotonic_ns;
 use tokio::time::timeout;
+use workers::Carrier;
 
 use super::{Failer, Session};
 use crate::cards::{RunCard, json};

@@ -4,8 +4,8 @@
 //! it, if there is one.
 
 use bytes::Bytes;
-use controller::{Agent, Tolerances};
 use serde::{Deserialize, Serialize};
+use workers::{Agent, Tolerances};
 
 use crate::cards::json;
 use crate::keys::{KeyError, Purpose, Sealed, Signature, UserKey, is_signed};
@@ -117,6 +117,7 @@ mod tests {
             tolerances: Tolerances {
                 clock_bound_ns: 1,
                 silence_ns: 2,
+                rebalances: false,
             },
             begun_unix_s: 3,
             kept_s: 4,

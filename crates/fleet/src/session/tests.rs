@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use controller::{Agent, Carrier, Fleet, Tolerances};
 use machine::clock::unix_ns;
+use workers::{Agent, Carrier, Fleet, Tolerances};
 
 use super::handover::Handover;
 use super::{Attached, Session};
@@ -42,6 +42,7 @@ fn begin(nats: &Nats) {
         tolerances: Tolerances {
             clock_bound_ns: 1,
             silence_ns: 1,
+            rebalances: false,
         },
         begun_unix_s: unix_ns() / 1_000_000_000,
         kept_s: 0,

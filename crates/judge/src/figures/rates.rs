@@ -85,7 +85,7 @@ impl Figures {
     }
 
     /// Sets how many operations of a measure began in a phase, the drain being that after the last one.
-    pub(crate) fn add_begun(&mut self, phase: usize, measure: usize, begun: u64) {
+    pub fn add_begun(&mut self, phase: usize, measure: usize, begun: u64) {
         if self.begun_in.is_empty() {
             let row = vec![0; self.info.measures.len()];
             self.begun_in = vec![row; self.cells.len() + 1];

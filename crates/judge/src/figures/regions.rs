@@ -37,7 +37,7 @@ impl Figures {
 
     /// The share of the users that loops had to start which were lost by this interval.
     pub(super) fn share_lost(&self, row: &SeriesRow) -> f64 {
-        let lost = f64::from(row.loops_lost);
+        let lost = (f64::from(row.loops_lost) - self.loops_dealt(row)).max(0.0);
         if self.info.regions.is_empty() || lost == 0.0 {
             return lost / f64::from(self.info.generator.loops.max(1));
         }
@@ -51,6 +51,21 @@ impl Figures {
         let share: f64 = loops.iter().map(|&number| self.share_of_loop(number)).sum();
         // Of several workers, some may have been lost later.
         share * lost / (loops.len() as f64).max(lost)
+    }
+
+    /// Lost loops whose users others start in this interval.
+    fn loops_dealt(&self, row: &SeriesRow) -> f64 {
+        let losses = self.losses().filter_map(|loss| match loss {
+            EventKind::WorkerLost { worker, loops, .. } => Some((*worker, *loops)),
+            _ => None,
+        });
+        let dealt = losses.filter_map(|(lost, loops)| {
+            let deal = self.deal_of(lost)?;
+            // Those of a region that nobody is left of are not.
+            let taken = deal.users as f64 / (deal.users + deal.untaken).max(1) as f64;
+            (deal.from_ns <= row.start_ns).then_some(f64::from(loops) * taken)
+        });
+        dealt.sum()
     }
 
     fn share_of_loop(&self, number: u32) -> f64 {
@@ -191,5 +206,19 @@ mod tests {
         assert!((figures.share_lost(&row) - 0.6).abs() < 1e-9);
         row.loops_lost = 0;
         assert_eq!(figures.share_lost(&row), 0.0);
+        // From two seconds on the others start its users.
+        let what = EventKind::ShareDealt {
+            worker: 1,
+            from_ns: 2,
+            users: 5,
+            users_untaken: 0,
+            loops: vec![0],
+        };
+        figures.events.push(Event { at_ns, what });
+        row.loops_lost = 2;
+        for (start_ns, share) in [(0, 0.6), (2, 0.0), (3, 0.0)] {
+            row.start_ns = start_ns;
+            assert!((figures.share_lost(&row) - share).abs() < 1e-9);
+        }
     }
 }

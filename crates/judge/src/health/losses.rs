@@ -68,7 +68,8 @@ fn one(figures: &Figures, loss: &EventKind, severity: Severity) -> Option<Findin
     } else {
         format!("{first} to {last}")
     };
-    let text = format!(
+    let deal = figures.deal_of(worker);
+    let mut text = format!(
         "worker {} of {} was lost at {} ({why}): {} active users were lost, and {} more never \
          started (those with a user number mod {all} of {which})",
         u64::from(worker) + 1,
@@ -77,12 +78,24 @@ fn one(figures: &Figures, loss: &EventKind, severity: Severity) -> Option<Findin
         units::count(users),
         units::count(users_due_after),
     );
-    let draft = finding(severity, "worker-lost", text)
+    if let Some(deal) = deal {
+        text += &format!(
+            "; {} due from {} on were dealt to the others",
+            units::counted(deal.users, "user"),
+            units::duration(deal.from_ns as f64),
+        );
+    }
+    let mut draft = finding(severity, "worker-lost", text)
         .with("worker", f64::from(worker))
         .with("reported_ns", reported_ns as f64)
         .with("users", users as f64)
         .with("users_due_after", users_due_after as f64)
         .with("loops", f64::from(loops));
+    if let Some(deal) = deal {
+        draft = draft
+            .with("dealt_from_ns", deal.from_ns as f64)
+            .with("users_dealt", deal.users as f64);
+    }
     Some(draft.done())
 }
 
@@ -200,6 +213,52 @@ mod tests {
                     memory (precise mode, 8 loops)
             "#]],
         );
+    }
+
+    /// Of its 750 users 50 were due before the others started them.
+    #[test]
+    fn a_share_that_was_dealt_is_due_of_the_others() {
+        let mut figures = lossy();
+        let EventKind::WorkerLost {
+            users_due_after, ..
+        } = &mut figures.events[0].what
+        else {
+            panic!("it is the first");
+        };
+        *users_due_after = 50;
+        let what = EventKind::ShareDealt {
+            worker: 1,
+            from_ns: 32 * SECOND,
+            users: 700,
+            users_untaken: 0,
+            loops: vec![0, 1, 4, 5, 6, 7],
+        };
+        let at_ns = 31 * SECOND;
+        figures.events.push(Event { at_ns, what });
+        for row in &mut figures.series[32..] {
+            row.users_started = 100;
+            row.users_connected = 100;
+        }
+        let summary = judge_figures(&figures, &[], true);
+        expect![[r#"
+            Warning worker-lost
+                worker 2 of 4 was lost at 31.0 s (its process ended): 10 active users were lost,
+                and 50 more never started (those with a user number mod 8 of 2 to 3); 700 users
+                due from 32.0 s on were dealt to the others; as requested, the verdict is based
+                on the remaining workers
+            Good generator-healthy
+                the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
+                memory (precise mode, 8 loops)
+        "#]]
+        .assert_eq(&rendered(&summary.findings[..2]));
+        let users = &summary.users;
+        assert_eq!((users.lost, users.never_came, users.dealt), (10, 50, 700));
+        // Nobody starts them.
+        for row in &mut figures.series[32..] {
+            row.users_started = 75;
+        }
+        let summary = judge_figures(&figures, &[], true);
+        assert_eq!(summary.verdict, Verdict::Untrusted);
     }
 
     #[test]

@@ -200,7 +200,7 @@ fn figure(text: &str, run: &Subject) -> Result<(f64, String), InputError> {
         Figure::Measure { stat, .. } | Figure::Measures { stat, .. } => match stat {
             Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_) => "ns",
             Stat::Rate | Stat::Offered | Stat::Begun => "1/s",
-            Stat::Count | Stat::Errors | Stat::ErrorRate => "",
+            Stat::Count | Stat::Errors | Stat::ErrorRate | Stat::SuccessRate => "",
         },
         Figure::Behind(_) => "ns",
         Figure::Connected
@@ -235,9 +235,12 @@ fn imported(figure: &Figure, run: &Subject) -> Option<f64> {
         Stat::Quantile(share) => {
             clients::percentile_bounds(import, measure.0, *share).map(|bounds| bounds.1)
         }
-        Stat::Rate | Stat::Offered | Stat::Begun | Stat::Errors | Stat::ErrorRate => {
-            threshold::value(&run.figures, figure)
-        }
+        Stat::Rate
+        | Stat::Offered
+        | Stat::Begun
+        | Stat::Errors
+        | Stat::ErrorRate
+        | Stat::SuccessRate => threshold::value(&run.figures, figure),
     }
 }
 

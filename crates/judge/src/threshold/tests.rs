@@ -43,6 +43,7 @@ fn every_figure_has_its_value_and_unit() {
     check(&figures, request(Stat::Rate), 101.0, true, "100/s");
     check(&figures, request(Stat::Errors), 60.0, false, "60");
     check(&figures, request(Stat::ErrorRate), 0.01, true, "0.990 %");
+    check(&figures, request(Stat::SuccessRate), 0.99, false, "99.01 %");
     check(&figures, request(Stat::Mean), 10.1e6, true, "10.0 ms");
     check(&figures, request(Stat::Min), 9e6, false, "10.0 ms");
     check(&figures, request(Stat::Max), 11e6, true, "10.0 ms");
@@ -210,6 +211,7 @@ fn checks_that_never_failed_have_no_errors() {
     let figures = Figures::new(info, Vec::new(), Vec::new());
     check(&figures, request(Stat::Errors), 1.0, true, "0");
     check(&figures, request(Stat::ErrorRate), 0.01, true, "0 %");
+    check(&figures, request(Stat::SuccessRate), 1.01, true, "100 %");
 }
 
 #[test]

@@ -79,8 +79,10 @@ fn variables(expr: &Expr, out: &mut Vec<Slot>) {
     match expr {
         Expr::Var(slot) if !out.contains(slot) => out.push(*slot),
         Expr::Const(_) | Expr::Var(_) | Expr::User | Expr::Iteration => {}
-        Expr::Call(_, args) => args.iter().for_each(|arg| variables(arg, out)),
-        Expr::Unary(_, inner) => variables(inner, out),
+        Expr::Call(_, args) | Expr::Token(_, args) => {
+            args.iter().for_each(|arg| variables(arg, out));
+        }
+        Expr::Unary(_, inner) | Expr::Places(_, inner) => variables(inner, out),
         Expr::Binary(_, left, right) => {
             variables(left, out);
             variables(right, out);

@@ -5,15 +5,21 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use serde_json_path::JsonPath;
+use signing::Signer;
 use stats::rng::Rng;
 
-use super::functions::apply;
+use super::functions::{apply, signed};
+use super::invented::invented;
 use super::numbers::{EvalError, described, number, to_int};
 use super::value::Number;
 use super::{Binary, Context, Expr, Func, Unary, Value};
+use crate::matching::all_places;
 
 /// Longest text that `random_string` makes, in characters.
 pub const RANDOM_STRING_MAX: i64 = 65_536;
+/// Most memory of a document in which JSONPath looks for places, by the bound that follows from its text.
+const DOCUMENT_BYTES_MAX: usize = 16 << 20;
 
 impl Expr {
     /// The expression's value for this user. `and` and `or` look at their right side only where
@@ -25,6 +31,8 @@ impl Expr {
             Expr::User => int(context.user()),
             Expr::Iteration => int(context.iteration()),
             Expr::Call(func, args) => call(*func, args, context),
+            Expr::Token(signer, args) => token(signer, args, context),
+            Expr::Places(path, text) => places(path, &text.eval(context)?),
             Expr::Unary(op, inner) => unary(*op, &inner.eval(context)?),
             Expr::Binary(Binary::And, left, right) => {
                 let truth = left.eval_bool(context)? && right.eval_bool(context)?;
@@ -79,7 +87,13 @@ pub fn fold_call(func: Func, args: &[Value]) -> Option<Result<Value, EvalError>>
         Func::Pure(function) => Some(apply(function, args)),
         Func::Items => Some(Ok(items(first))),
         Func::Json => Some(Ok(json(first, args.get(1)?))),
-        Func::Random | Func::RandomString | Func::Pick | Func::Uuid | Func::Now => None,
+        Func::Random
+        | Func::RandomFloat
+        | Func::RandomString
+        | Func::Pick
+        | Func::Uuid
+        | Func::Fake(..)
+        | Func::Now => None,
     }
 }
 
@@ -101,6 +115,16 @@ fn json(text: &Value, pointer: &Value) -> Value {
         Some(found) => Value::from_json(&String::from_utf8_lossy(found)),
         None => Value::Nothing,
     }
+}
+
+/// Of what is no JSON there is nothing, as for pointers.
+fn places(path: &JsonPath, text: &Value) -> Result<Value, EvalError> {
+    let text = text.to_text();
+    if json::document_bytes(text.as_bytes()) > DOCUMENT_BYTES_MAX {
+        let error = "json: the text is too long for JSONPath; `save` parts of a response instead";
+        return Err(EvalError::Argument(error.to_owned()));
+    }
+    Ok(all_places(path, text.as_bytes()).unwrap_or(Value::Nothing))
 }
 
 /// One token of a JSON pointer (RFC 6901 §4).
@@ -221,6 +245,11 @@ fn call<C: Context>(func: Func, args: &[Expr], context: &mut C) -> Result<Value,
             let high = to_int(&argument(args, 1, context)?)?;
             random(low, high, context.rng())
         }
+        Func::RandomFloat => {
+            let low = number(&argument(args, 0, context)?)?.as_f64();
+            let high = number(&argument(args, 1, context)?)?.as_f64();
+            random_float(low, high, context.rng())
+        }
         Func::RandomString => {
             let length = to_int(&argument(args, 0, context)?)?;
             random_string(length, context.rng())
@@ -231,6 +260,13 @@ fn call<C: Context>(func: Func, args: &[Expr], context: &mut C) -> Result<Value,
             args[index].eval(context)
         }
         Func::Uuid => Ok(uuid(context.rng())),
+        Func::Fake(what, language) => {
+            let count = match args.first() {
+                Some(count) => Some(to_int(&count.eval(context)?)?),
+                None => None,
+            };
+            invented(what, language, count, context.rng())
+        }
         Func::Now => Ok(Value::Int(context.now_ms())),
         Func::Str => Ok(Value::Text(argument(args, 0, context)?.to_text())),
         Func::Int => to_int(&argument(args, 0, context)?).map(Value::Int),
@@ -254,6 +290,15 @@ fn call<C: Context>(func: Func, args: &[Expr], context: &mut C) -> Result<Value,
     }
 }
 
+fn token<C: Context>(signer: &Signer, args: &[Expr], context: &mut C) -> Result<Value, EvalError> {
+    let claims = argument(args, 0, context)?.to_text();
+    let header = match args.get(1) {
+        Some(header) => Some(header.eval(context)?.to_text()),
+        None => None,
+    };
+    signed(signer.token(header.as_deref(), &claims))
+}
+
 /// The n-th argument; the parser checked that it is there.
 fn argument<C: Context>(args: &[Expr], n: usize, context: &mut C) -> Result<Value, EvalError> {
     args.get(n)
@@ -272,6 +317,15 @@ fn random(low: i64, high: i64, rng: &mut Rng) -> Result<Value, EvalError> {
         None => rng.next_u64(),
     };
     Ok(Value::Int(low.wrapping_add(draw as i64)))
+}
+
+fn random_float(low: f64, high: f64, rng: &mut Rng) -> Result<Value, EvalError> {
+    let drawn = low + (high - low) * rng.unit();
+    if low > high || !drawn.is_finite() {
+        let text = format!("random_float({low}, {high}): the range is empty or too wide");
+        return Err(EvalError::Argument(text));
+    }
+    Ok(Value::Float(drawn))
 }
 
 fn random_string(length: i64, rng: &mut Rng) -> Result<Value, EvalError> {

@@ -3,7 +3,10 @@
 
 mod dates;
 mod digests;
+mod rounding;
 mod texts;
+
+pub(super) use digests::signed;
 
 use serde::Serialize;
 
@@ -43,19 +46,45 @@ pub enum Pure {
     Hex,
     /// `url(x)`: percent-encoded.
     Url,
+    /// `index_of(text, part)`: where it occurs first, in characters; -1: nowhere.
+    IndexOf,
+    /// `pad(text, width, fill)`: filled in front.
+    Pad,
+    /// `url_decode(x)`: what percent-encoding stands for.
+    UrlDecode,
+    /// `hex_decode(x)`: the text in hexadecimal digits.
+    HexDecode,
+    /// `round(x, digits)`.
+    Round,
+    /// `floor(x)`.
+    Floor,
+    /// `ceil(x)`.
+    Ceil,
+    /// `abs(x)`.
+    Abs,
+    /// `min(x, y, …)`.
+    Min,
+    /// `max(x, y, …)`.
+    Max,
+    /// `md5(x)`.
+    Md5,
     /// `sha1(x)`, in hexadecimal digits or as a second argument says, as all hashes.
     Sha1,
     /// `sha256(x)`.
     Sha256,
+    /// `sha384(x)`.
+    Sha384,
     /// `sha512(x)`.
     Sha512,
-    /// `hmac_sha1(key, x)`.
+    /// `hmac_sha1(key, x)`, in the form of a third argument; a fourth says which form the key has.
     HmacSha1,
     /// `hmac_sha256(key, x)`.
     HmacSha256,
+    /// `hmac_sha384(key, x)`.
+    HmacSha384,
     /// `hmac_sha512(key, x)`.
     HmacSha512,
-    /// `jwt(claims, key)`: a token signed with HS256 (RFC 7519).
+    /// `jwt(claims, key, algorithm, header)`: a signed token (RFC 7519); HS256 without an algorithm.
     Jwt,
     /// The number of items of a list in JSON text, or a limit if there are more: the rounds of a `foreach`.
     Rounds,
@@ -88,15 +117,23 @@ pub(super) fn apply(function: Pure, args: &[Value]) -> Result<Value, EvalError> 
         Pure::Base64Decode => return texts::base64_decode(&first),
         Pure::Hex => Value::text(&digests::hex(first.as_bytes())),
         Pure::Url => texts::url(&first),
-        Pure::Sha1 | Pure::Sha256 | Pure::Sha512 => {
+        Pure::IndexOf => texts::index_of(&first, &second),
+        Pure::Pad => return texts::pad(&first, &args[1..]),
+        Pure::UrlDecode => return texts::url_decode(&first),
+        Pure::HexDecode => return digests::hex_decode(&first),
+        Pure::Round | Pure::Floor | Pure::Ceil | Pure::Abs | Pure::Min | Pure::Max => {
+            return rounding::apply(function, args);
+        }
+        Pure::Md5 | Pure::Sha1 | Pure::Sha256 | Pure::Sha384 | Pure::Sha512 => {
             let hash = digests::hash(function, first.as_bytes());
             return digests::written(&hash, args.get(1));
         }
-        Pure::HmacSha1 | Pure::HmacSha256 | Pure::HmacSha512 => {
-            let mac = digests::hmac(function, first.as_bytes(), second.as_bytes());
+        Pure::HmacSha1 | Pure::HmacSha256 | Pure::HmacSha384 | Pure::HmacSha512 => {
+            let key = digests::key(&first, args.get(3))?;
+            let mac = digests::hmac(function, &key, second.as_bytes());
             return digests::written(&mac, args.get(2));
         }
-        Pure::Jwt => return digests::jwt(&first, second.as_bytes()),
+        Pure::Jwt => return digests::jwt(&first, &second, args.get(2), args.get(3)),
         Pure::Rounds => return texts::rounds(&first, args.get(1)),
         Pure::Item => texts::item(&first, &second),
         Pure::Date => return dates::date(&args[0], &second, args.get(2)),

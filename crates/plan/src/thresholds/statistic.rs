@@ -42,6 +42,7 @@ const STATS: &[&str] = &[
     "begun",
     "errors",
     "error_rate",
+    "success_rate",
 ];
 
 /// What stands before `.succeeded`, `.service` or `.lag`, and which of the durations these name.
@@ -76,6 +77,7 @@ pub(super) fn stat(name: &str, span: Range<usize>) -> Result<(Stat, Unit), Figur
         "begun" => (Stat::Begun, Unit::Rate),
         "errors" => (Stat::Errors, Unit::Count),
         "error_rate" => (Stat::ErrorRate, Unit::Share),
+        "success_rate" => (Stat::SuccessRate, Unit::Share),
         "mean" => (Stat::Mean, Unit::Duration),
         "min" => (Stat::Min, Unit::Duration),
         "max" => (Stat::Max, Unit::Duration),

@@ -79,6 +79,19 @@ pub enum EventKind {
         /// In words.
         why: String,
     },
+    /// The users of a lost worker that were still to start are started by loops of others.
+    ShareDealt {
+        /// The index of the lost worker.
+        worker: u32,
+        /// Users who are due from then on, since the run's start.
+        from_ns: u64,
+        /// How many there are.
+        users: u64,
+        /// Further users, due from then on, of regions that no loop is left of: nobody starts them.
+        users_untaken: u64,
+        /// The numbers of the loops that start them.
+        loops: Vec<u32>,
+    },
     /// At the end: what replies with a timestamp say of the clock that stamped a kind of messages.
     ClockCompared {
         /// The measure of these messages.

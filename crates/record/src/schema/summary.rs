@@ -262,6 +262,15 @@ pub struct UsersSummary {
     /// Users that never came since their worker was lost before they were due.
     #[serde(default)]
     pub never_came: u64,
+    /// Users that other workers had to start since theirs was lost before they were due.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub dealt: u64,
+}
+
+/// True of a count that is left out.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The generator's own state.

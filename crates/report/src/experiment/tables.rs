@@ -38,7 +38,8 @@ pub(super) fn effects(analysis: &Analysis, response: &ResponseAnalysis, fit: &Fi
         "F",
         "p",
     ];
-    if response.published.is_some() {
+    let published_mean = response.published.as_ref().and_then(|them| them.mean);
+    if published_mean.is_some() {
         header.extend(["published q", "variation"]);
     }
     let mut table = Table::new(&header);
@@ -47,9 +48,9 @@ pub(super) fn effects(analysis: &Analysis, response: &ResponseAnalysis, fit: &Fi
         plain(numbers.mean(fit.mean.value)),
         plain(numbers.interval(&fit.mean, Numbers::mean)),
     ];
-    if let Some(published) = &response.published {
+    if let Some(mean) = published_mean {
         row.extend(["", "", "", ""].map(plain));
-        row.push(plain(numbers.mean(published.mean)));
+        row.push(plain(numbers.mean(mean)));
     }
     table.row(row);
     let mut shown: Vec<&TermFigures> = fit.terms.iter().collect();
@@ -168,6 +169,7 @@ pub(super) fn signs(
     header.extend(fit.terms.iter().map(|term| term.name.as_str()));
     header.push("mean");
     let published = response.published.as_ref();
+    let published = published.filter(|them| !them.cells.is_empty());
     header.extend(published.map(|_| "published"));
     let mut table = Table::new(&header);
     for cell in &response.cells {
@@ -198,10 +200,10 @@ pub(super) fn signs(
         plain(effect_text(q, numbers))
     }));
     table.row(row);
-    if let Some(published) = published {
+    if let Some(mean) = published.and_then(|them| them.mean) {
         let mut row = vec![
             plain(format!("{INDENT}published q")),
-            plain(numbers.mean(published.mean)),
+            plain(numbers.mean(mean)),
         ];
         row.extend(fit.terms.iter().map(|term| {
             let q = published_term(response, term).and_then(|term| term.effect);

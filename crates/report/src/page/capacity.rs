@@ -2,7 +2,7 @@
 
 use compare::capacity::{Conclusion, Trial};
 use compare::sweep::SweepConclusion;
-use judge::course::Number;
+use course::Number;
 use plan::LoadSetting;
 use serde::Serialize;
 

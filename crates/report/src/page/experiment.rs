@@ -1,8 +1,9 @@
 //! The document of an experiment.
 
 use compare::experiment::{
-    Analysis, CellFigures, Ensemble, EnsembleMeasure, ErrorFigures, EstimateFigures, FactorFigures,
-    InteractionTable, LeftOut, MissingCell, Mode, ResponseAnalysis, TermFigures,
+    Analysis, BarGroup, Bars, CellFigures, ClaimFigures, ClaimPlace, ClaimVerdict, Ensemble,
+    EnsembleMeasure, ErrorFigures, EstimateFigures, FactorFigures, InteractionTable, LeftOut,
+    MissingCell, Mode, PublishedFigures, PublishedTerm, ResponseAnalysis, TermFigures,
 };
 use record::schema::Finding;
 use serde::Serialize;
@@ -17,6 +18,8 @@ const TERMS_MAX: usize = 500;
 const RESPONSES_MAX: usize = 24;
 const LEFT_OUT_MAX: usize = 200;
 const ENSEMBLES_MAX: usize = 48;
+/// Of a published claim.
+const PLACES_MAX: usize = 48;
 /// Of a combination.
 const MEASURES_MAX: usize = 6;
 /// Of a test; there can be more than anybody reads.
@@ -71,8 +74,35 @@ struct Response<'a> {
     model: &'a str,
     cells: &'a [CellFigures],
     cells_left_out: usize,
+    bars: ShownBars<'a>,
     findings: &'a [Finding],
     fit: Option<Fit<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    published: Option<ShownPublished<'a>>,
+}
+
+#[derive(Serialize)]
+struct ShownPublished<'a> {
+    source: &'a str,
+    mean: Option<f64>,
+    terms: &'a [PublishedTerm],
+    claims: Vec<ShownClaim<'a>>,
+}
+
+#[derive(Serialize)]
+struct ShownClaim<'a> {
+    text: &'a str,
+    order: &'a str,
+    verdict: ClaimVerdict,
+    places: &'a [ClaimPlace],
+    places_left_out: usize,
+}
+
+#[derive(Serialize)]
+struct ShownBars<'a> {
+    factor: usize,
+    groups: &'a [BarGroup],
+    groups_left_out: usize,
 }
 
 #[derive(Serialize)]
@@ -129,6 +159,7 @@ fn response(response: &ResponseAnalysis) -> Response<'_> {
         model: response.model,
         cells,
         cells_left_out: response.cells.len() - cells.len(),
+        bars: bars(&response.bars),
         findings: &response.findings,
         fit: response.fit.as_ref().map(|fit| Fit {
             mean: &fit.mean,
@@ -142,6 +173,42 @@ fn response(response: &ResponseAnalysis) -> Response<'_> {
             observations_left_out: fit.residuals.len().saturating_sub(OBSERVATIONS_MAX),
             interactions: first(&fit.interactions, TERMS_MAX),
         }),
+        published: response.published.as_ref().map(published),
+    }
+}
+
+fn published(published: &PublishedFigures) -> ShownPublished<'_> {
+    ShownPublished {
+        source: &published.source,
+        mean: published.mean,
+        terms: first(&published.terms, TERMS_MAX),
+        claims: published.claims.iter().map(claim).collect(),
+    }
+}
+
+fn claim(claim: &ClaimFigures) -> ShownClaim<'_> {
+    let places = first(&claim.places, PLACES_MAX);
+    ShownClaim {
+        text: &claim.text,
+        order: &claim.order,
+        verdict: claim.verdict,
+        places,
+        places_left_out: claim.places.len() - places.len(),
+    }
+}
+
+fn bars(bars: &Bars) -> ShownBars<'_> {
+    let sizes = bars.groups.iter().map(|group| group.bars.len());
+    let mut total = 0;
+    let sums = sizes.map(|size| {
+        total += size;
+        total
+    });
+    let groups = sums.take_while(|sum| *sum <= CELLS_MAX).count();
+    ShownBars {
+        factor: bars.factor,
+        groups: &bars.groups[..groups],
+        groups_left_out: bars.groups.len() - groups,
     }
 }
 

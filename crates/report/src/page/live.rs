@@ -1,6 +1,6 @@
 //! The document of a run in progress: that of a run, so far.
 
-use judge::course::Growing;
+use course::Growing;
 use judge::totals::Totals;
 use plan::Threshold;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use judge::course::Number;
+use course::Number;
 use model::{
     Arrivals, Behaviour, Check, CheckTest, Curves, Durations, Finding, Gap, Model, Outcome,
     Severity,

@@ -1,6 +1,6 @@
 //! The document of a run.
 
-use judge::course::{Course, Number};
+use course::{Course, Number};
 use judge::totals::Totals;
 use record::Import;
 use record::schema::{

@@ -1,6 +1,6 @@
 //! Whatever a scenario or a server calls itself, a page stays a page.
 
-use judge::course::{Bin, Course, ErrorTrack, MeasureCourse, Number, ProbeLine, ProbeLines, Track};
+use course::{Bin, Course, ErrorTrack, MeasureCourse, Number, ProbeLine, ProbeLines, Track};
 use record::ProbeInfo;
 use record::schema::{Event, EventKind, IntervalMissing};
 use serde::Serialize;

@@ -8,6 +8,7 @@ mod together;
 
 use std::collections::HashMap;
 
+use keys::{PHASES, SINGLE, STEP_RANGE, Table, other_tools};
 use plan::{Phase, PhaseKind, Session, SessionId, Single, Spacing};
 use units::parse::UnitError;
 
@@ -15,8 +16,6 @@ use super::Checker;
 use super::fields::Fields;
 use super::program::wait_in;
 use super::words::{DURATION_MAX_S, rate_in_range};
-use crate::keys::{PHASES, SINGLE, STEP_RANGE, Table};
-use crate::other_tools;
 use document::node::{Node, Place};
 use document::suggest;
 

@@ -1,5 +1,6 @@
 //! Authentication: headers, or what answers a challenge.
 
+use keys::{AUTH, CREDENTIALS};
 use plan::Digest;
 use plan::expr::eval::fold_call;
 use plan::expr::template::Builder;
@@ -9,7 +10,6 @@ use super::Checker;
 use super::fields::Fields;
 use super::headers::add_absent;
 use super::program::Program;
-use crate::keys::{AUTH, CREDENTIALS};
 use document::node::Node;
 
 /// How a request says who the user is.

@@ -1,5 +1,6 @@
 //! Protocols of channels: what a WebSocket speaks, joining, pushing and leaving.
 
+use keys::{EMITTED, PERFORMED, PROTOCOLS, PUSHED, VSNS};
 use plan::expr::{Escape, Part, Template};
 use plan::{ChannelOp, ChannelVerb, MeasureId, MeasureKind, Op, Protocol};
 
@@ -7,7 +8,6 @@ use super::Checker;
 use super::fields::Fields;
 use super::headers::add_absent;
 use super::program::Program;
-use crate::keys::{EMITTED, PERFORMED, PROTOCOLS, PUSHED, VSNS};
 use document::node::{Entry, Node, NodeKind, Place, Scalar};
 
 /// What Rails' own client offers.

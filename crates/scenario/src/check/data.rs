@@ -2,6 +2,7 @@
 
 mod tables;
 
+use keys::DATA;
 use plan::{Data, DataId, End, Feed, Op, Order, Slot};
 use tables::{Read, read_csv, read_json_lines, read_plain};
 
@@ -9,7 +10,6 @@ use super::Checker;
 use super::fields::Fields;
 use super::files::{File, shortened};
 use super::program::Program;
-use crate::keys::DATA;
 use document::node::{Entry, Node, Place};
 use expression::{is_name, reserved_as};
 

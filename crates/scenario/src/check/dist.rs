@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use keys::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, Table, UNIFORM, WEIBULL};
 use plan::expr::value::Number;
 use stats::dist::Dist;
 use units::parse::{self, UnitError};
@@ -10,7 +11,6 @@ use super::Checker;
 use super::fields::Fields;
 use super::files::File;
 use super::words::DURATION_MAX_S;
-use crate::keys::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, Table, UNIFORM, WEIBULL};
 use document::node::Node;
 
 /// Most values of an empirical distribution.

@@ -1,5 +1,6 @@
 //! The top level, in the order in which its parts depend on each other.
 
+use keys::{DOCUMENT, TARGET_URL};
 use plan::probes::Probe;
 use plan::{
     Endpoint, Measure, MeasureId, MeasureKind, Phase, Plan, Session, Single, Tags, Target, builtin,
@@ -8,7 +9,6 @@ use plan::{
 use super::fields::Fields;
 use super::program::{may_fail_in, may_lose_in};
 use super::{Checker, SystemPart};
-use crate::keys::{DOCUMENT, TARGET_URL};
 use document::node::{Node, NodeKind, Place};
 use document::suggest;
 

@@ -1,8 +1,8 @@
 //! Mappings with known keys.
 
+use keys::{Default, Key, Table, other_tools};
+
 use super::Checker;
-use crate::keys::{Default, Key, Table};
-use crate::other_tools;
 use document::node::{Entry, Node, NodeKind, Place, Scalar};
 use document::suggest;
 

@@ -1,12 +1,12 @@
 //! Steps that decide what comes next, and variables.
 
+use keys::CHOICE;
 use plan::expr::{Binary, Escape, Expr, Func, Part, Pure, Template, Value};
 use plan::{MeasureId, MeasureKind, Op, Transaction};
 
 use super::Checker;
 use super::fields::Fields;
 use super::program::Program;
-use crate::keys::CHOICE;
 use document::node::{Node, Place};
 
 /// A loop of up to this number of constant rounds needs no wait.

@@ -1,8 +1,9 @@
 //! HTTP steps.
 
+use keys::HTTP_REQUEST;
 use plan::expr::template::Builder;
 use plan::expr::{Escape, Part, Template};
-use plan::{Digest, HttpOp, MeasureKind, Op, StatusRule};
+use plan::{Aws, Digest, HttpOp, MeasureKind, Op, StatusRule};
 use units::parse::UnitError;
 
 use super::Checker;
@@ -12,7 +13,6 @@ use super::headers::add_absent;
 use super::location::Location;
 use super::matching::Of;
 use super::program::Program;
-use crate::keys::HTTP_REQUEST;
 use document::node::{Node, Place};
 
 /// What stands before a request's other keys.
@@ -29,6 +29,7 @@ struct Head {
     headers: Vec<(String, Template)>,
     own_cookies: Vec<String>,
     digest: Option<Box<Digest>>,
+    sign: Option<Box<Aws>>,
 }
 
 impl Checker<'_> {
@@ -160,7 +161,9 @@ impl Checker<'_> {
             headers,
             own_cookies,
             digest,
+            sign,
         } = self.request_head(fields, content_type, program);
+        self.only_signed(sign.is_some(), &headers, &line.url.place);
         let encoding = headers
             .iter()
             .find(|(name, _)| name.eq_ignore_ascii_case("accept-encoding"));
@@ -194,6 +197,7 @@ impl Checker<'_> {
             redirects,
             decodes,
             digest,
+            sign,
             measure,
             status,
             save,
@@ -216,7 +220,12 @@ impl Checker<'_> {
             add_absent(&mut headers, "content-type", &value);
         }
         let mut digest = None;
-        match self.auth_of(fields, program) {
+        let sign = self.sign_of(fields, program);
+        let auth = match &sign {
+            Some(_) => None,
+            None => self.auth_of(fields, program),
+        };
+        match auth {
             Some(Auth::Header(value)) => add_absent(&mut headers, "authorization", &value),
             Some(Auth::Challenge(who)) => digest = Some(Box::new(who)),
             None => {}
@@ -231,6 +240,7 @@ impl Checker<'_> {
             headers,
             own_cookies,
             digest,
+            sign,
         }
     }
 

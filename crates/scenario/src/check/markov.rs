@@ -5,12 +5,12 @@
 
 use std::ops::Range;
 
+use keys::{MARKOV, STATE, TRANSITION};
 use plan::{Op, Pc, Visits};
 use stats::dist::Dist;
 
 use super::Checker;
 use super::program::{Program, wait_in};
-use crate::keys::{MARKOV, STATE, TRANSITION};
 use document::node::{Entry, Node};
 
 /// The name of the chain's end.

@@ -1,5 +1,6 @@
 //! Which message is meant, and what is kept of it: `when`, `save`, JSON pointers, regexes.
 
+use keys::{REGEX_PARTS, SAVE, SAVE_WORDS, TIME_UNITS, TIME_UNITS_NS};
 use plan::expr::{Escape, Template};
 use plan::{Match, MatchTest, MeasureId, MeasureKind, Save, Slot, Source};
 
@@ -7,7 +8,6 @@ use super::Checker;
 use super::fields::Fields;
 use super::pointers::{is_place, pointer_meant};
 use super::program::Program;
-use crate::keys::{REGEX_PARTS, SAVE, SAVE_WORDS, TIME_UNITS, TIME_UNITS_NS};
 use document::node::{Entry, Node, Place};
 
 /// Longest regex program, in bytes.

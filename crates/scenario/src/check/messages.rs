@@ -1,5 +1,6 @@
 //! Messages that the server pushes.
 
+use keys::{MESSAGE, STAMPS};
 use plan::expr::Template;
 use plan::{Acknowledgement, MeasureId, MeasureKind, Numbered, Pushed, SentAt, Source};
 
@@ -8,7 +9,6 @@ use super::channels::list_of;
 use super::fields::Fields;
 use super::pointers::is_place;
 use super::program::Program;
-use crate::keys::{MESSAGE, STAMPS};
 use document::node::{Entry, Node, Place};
 
 impl Checker<'_> {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use keys::PART;
 use plan::expr::template::Builder;
 use plan::expr::{Escape, Part, Template};
 
 use super::Checker;
 use super::program::Program;
-use crate::keys::PART;
 use document::node::{Entry, Node};
 
 /// Before the name of a file whose bytes are wanted, not its text; they come in base64.

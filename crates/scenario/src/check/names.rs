@@ -2,11 +2,11 @@
 
 use std::cell::{Cell, RefCell};
 
+use keys::DOCUMENT;
 use plan::Slot;
 use plan::expr::{Expr, Value};
 
 use super::{Checker, Settings};
-use crate::keys::DOCUMENT;
 use document::node::{Node, Place};
 use document::suggest;
 use expression::{Scope, is_name, reserved_as};
@@ -64,6 +64,10 @@ impl Scope for Names<'_> {
 
     fn env(&self, name: &str) -> Option<String> {
         (self.settings.env)(name)
+    }
+
+    fn file(&self, name: &str) -> Result<String, String> {
+        (self.settings.files)(name)
     }
 
     fn unknown_hint(&self, name: &str) -> Option<String> {

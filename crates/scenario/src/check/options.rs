@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
+use keys::{CODINGS, CONNECT_RETRIES, DNS, HTTP_VERSIONS, OPTIONS, TLS, Table};
 use plan::expr::Template;
 use plan::{ConnectRetries, Dns, HttpConnections, HttpVersion, Mode, Options, Tls};
 use units::parse::{self, UnitError};
@@ -10,7 +11,6 @@ use units::parse::{self, UnitError};
 use super::Checker;
 use super::fields::Fields;
 use super::program::Program;
-use crate::keys::{CODINGS, CONNECT_RETRIES, DNS, HTTP_VERSIONS, OPTIONS, TLS, Table};
 use document::node::{Node, NodeKind, Place};
 
 /// Most source addresses.
@@ -40,6 +40,9 @@ impl Checker<'_> {
         self.auth = fields
             .get("auth")
             .and_then(|node| self.auth(node, &Program::default()));
+        self.sign = fields
+            .get("sign")
+            .and_then(|node| self.sign(node, &Program::default()));
         if let Some(node) = fields.get_or_default("cookies") {
             self.cookies = self.bool(&node).unwrap_or(false);
         }
@@ -124,7 +127,7 @@ impl Checker<'_> {
     /// Which of a key's words is written, or its default.
     pub(crate) fn option_choice(&mut self, table: &Table, fields: &Fields<'_>, key: &str) -> usize {
         let words = match table.key(key).map(|key| &key.kind) {
-            Some(crate::keys::Kind::Word(words)) => *words,
+            Some(keys::Kind::Word(words)) => *words,
             _ => &[],
         };
         fields

@@ -1,7 +1,6 @@
 //! Places in JSON: pointers, and JSONPath as far as it names one place.
 
 use plan::{Source, pointer_text};
-use serde_json_path::JsonPath;
 
 use super::Checker;
 use document::node::{Node, Place};
@@ -21,25 +20,13 @@ impl Checker<'_> {
     pub(super) fn place_or_places(&mut self, node: &Node) -> Option<Source> {
         let word = self.word(node, "a JSON pointer")?;
         let text = word.text.as_str();
-        // One place is not a list of one, and a pointer cannot count from a list's end.
-        let is_one = !json_path::is_path(text)
-            || match json_path::tokens(text) {
-                Ok(_) => true,
-                Err(refused) => refused.message.contains("counts from the end"),
-            };
-        if is_one {
-            let tokens = self.pointer_tokens(text, &word.place);
-            return tokens.map(Source::Pointer);
-        }
-        let parsed = json_path::excess(text).map_or_else(|| Ok(JsonPath::parse(text)), Err);
-        let refused = match parsed {
-            Err(excess) => excess,
-            // Each one multiplies the places that are looked at.
-            Ok(Ok(_)) if text.matches("..").count() > 1 => {
-                "searches all levels (`..`) more than once".to_owned()
+        let refused = match json_path::places(text) {
+            Ok(None) => {
+                let tokens = self.pointer_tokens(text, &word.place);
+                return tokens.map(Source::Pointer);
             }
-            Ok(Ok(path)) => return Some(Source::Path(path)),
-            Ok(Err(error)) => format!("is not JSONPath: {error}"),
+            Ok(Some(path)) => return Some(Source::Path(path)),
+            Err(refused) => refused,
         };
         let shown: String = text.chars().take(SHOWN_CHARS_MAX).collect();
         self.diagnostics

@@ -1,11 +1,11 @@
 //! What is queried on the server's side.
 
+use keys::{PROBES, PROCESS, Table};
 use plan::probes::{Page, Probe, ProbeKind, ProcessSpec, Secret};
 use units::parse::{self, UnitError};
 
 use super::Checker;
 use super::fields::Fields;
-use crate::keys::{PROBES, PROCESS, Table};
 use document::node::Node;
 use document::suggest;
 

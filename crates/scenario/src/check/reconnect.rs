@@ -1,11 +1,11 @@
 //! Lost WebSockets that reconnect.
 
+use keys::{JITTERS, RECONNECT};
 use plan::{Backoff, Jitter, MeasureKind, Pauses, Protocol, WsReconnect};
 
 use super::Checker;
 use super::fields::Fields;
 use super::program::Program;
-use crate::keys::{JITTERS, RECONNECT};
 use document::node::{Node, NodeKind};
 
 /// Most attempts after one loss that a scenario can set.

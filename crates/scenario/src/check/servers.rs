@@ -1,9 +1,9 @@
 //! A target of several servers.
 
+use keys::SERVER;
 use plan::Target;
 
 use super::Checker;
-use crate::keys::SERVER;
 use document::node::Node;
 
 impl Checker<'_> {

@@ -1,13 +1,12 @@
 //! Sessions, and which step is which.
 
+use keys::{Kind, SESSION, STEPS, Table, other_tools};
 use plan::{Op, Session};
 use stats::dist::Dist;
 
 use super::Checker;
 use super::fields::Fields;
 use super::program::Program;
-use crate::keys::{Kind, SESSION, STEPS, Table};
-use crate::other_tools;
 use document::node::{Entry, Node};
 use document::suggest;
 

@@ -1,5 +1,6 @@
 //! Plain TCP: the step, its framing, and payloads of bytes.
 
+use keys::FRAMING;
 use plan::expr::binary::{Bytes, BytesPart, NumberForm};
 use plan::expr::{Escape, Expr};
 use plan::{EndpointId, MeasureKind, Op, Source, TcpOpen};
@@ -9,7 +10,6 @@ use units::parse::UnitError;
 use super::Checker;
 use super::fields::Fields;
 use super::program::Program;
-use crate::keys::FRAMING;
 use document::node::{Entry, Node, Place};
 use document::suggest;
 
@@ -95,11 +95,11 @@ impl Checker<'_> {
     }
 
     fn length_field(&mut self, node: &Node, fields: &Fields<'_>) -> Option<LengthField> {
-        let width = self.choice(node, crate::keys::WIDTHS)?;
+        let width = self.choice(node, keys::WIDTHS)?;
         let endian = fields.get_or_default("endian");
         let endian = endian.and_then(|node| self.choice(&node, &["big", "little"]))?;
         let counts = fields.get_or_default("counts");
-        let counts = counts.and_then(|node| self.choice(&node, crate::keys::COUNTS))?;
+        let counts = counts.and_then(|node| self.choice(&node, keys::COUNTS))?;
         let at = self.small(fields, "at")?;
         Some(LengthField {
             width: [Width::One, Width::Two, Width::Four, Width::Eight][width],

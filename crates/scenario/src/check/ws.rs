@@ -1,5 +1,6 @@
 //! WebSocket steps, and messages over whatever carries them.
 
+use keys::{COMPRESS, EXPECT, WEBSOCKET};
 use plan::expr::{Escape, Template};
 use plan::{Expect, Match, MatchTest, MeasureId, MeasureKind, Op, Payload, SendOp, Source, WsOpen};
 use proto::ws::Offer;
@@ -9,7 +10,6 @@ use super::fields::Fields;
 use super::headers::add_absent;
 use super::matching::Of;
 use super::program::Program;
-use crate::keys::{COMPRESS, EXPECT, WEBSOCKET};
 use document::node::{Node, NodeKind, Place};
 
 impl Checker<'_> {

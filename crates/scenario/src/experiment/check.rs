@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
+use keys::{COMPARE, DESIGNS, EXPERIMENT, FACTOR, RESPONSE};
 use units::parse::{self, UnitError};
 
 use super::{
-    CONFIDENCE, Compare, Design, Experiment, FACTORS_MAX, Factor, LEVELS_MAX, Level,
+    CONFIDENCE, Compare, Design, Experiment, FACTORS_MAX, Factor, LEVELS_MAX, Level, Published,
     REPETITIONS_MAX, RUN_VARIABLE, RUNS_MAX, Response,
 };
 use crate::check::{Checker, Fields, stem};
-use crate::keys::{COMPARE, DESIGNS, EXPERIMENT, FACTOR, RESPONSE};
 use document::node::{Entry, Node, Place};
 
 /// Longest name of a factor, in bytes.
@@ -43,7 +43,7 @@ impl Checker<'_> {
             .map_or_else(Vec::new, |node| self.factors(node, &sets));
         let design = self.design(&fields, &factors);
         let responses = fields.get("responses").map_or_else(Vec::new, |node| {
-            self.responses(node, combinations(&design, &factors))
+            self.responses(node, &factors, combinations(&design, &factors))
         });
         let found = Experiment {
             name: name.map_or_else(|| stem(source_name).to_owned(), |word| word.text),
@@ -305,7 +305,7 @@ impl Checker<'_> {
         }
     }
 
-    fn responses(&mut self, node: &Node, cells: usize) -> Vec<Response> {
+    fn responses(&mut self, node: &Node, factors: &[Factor], cells: usize) -> Vec<Response> {
         let items = self.one_or_more(node);
         if items.is_empty() {
             self.diagnostics
@@ -314,7 +314,7 @@ impl Checker<'_> {
         }
         let mut found: Vec<Response> = Vec::new();
         for item in items {
-            let Some(response) = self.response(item, cells) else {
+            let Some(response) = self.response(item, factors, cells) else {
                 continue;
             };
             if found.iter().any(|other| other.figure == response.figure) {
@@ -327,13 +327,13 @@ impl Checker<'_> {
         found
     }
 
-    fn response(&mut self, node: &Node, cells: usize) -> Option<Response> {
+    fn response(&mut self, node: &Node, factors: &[Factor], cells: usize) -> Option<Response> {
         if node.mapping().is_none() {
             let word = self.word(node, "a figure, such as `p99(request)`")?;
             return Some(Response {
                 figure: word.text,
                 multiplicative: false,
-                published: Vec::new(),
+                published: Published::default(),
                 place: word.place.span,
             });
         }
@@ -342,34 +342,12 @@ impl Checker<'_> {
         Some(Response {
             figure: word.text,
             multiplicative: self.option_choice(&RESPONSE, &fields, "model") == 1,
-            published: self.published(fields.get("published"), cells),
+            published: match fields.get("published") {
+                Some(node) => self.published(node, factors, cells),
+                None => Published::default(),
+            },
             place: word.place.span,
         })
-    }
-
-    /// Values that others measured, one for each of `cells` combinations.
-    fn published(&mut self, node: Option<&Node>, cells: usize) -> Vec<f64> {
-        let Some(node) = node else {
-            return Vec::new();
-        };
-        let items = self.one_or_more(node);
-        if items.len() != cells {
-            let message = format!(
-                "{} values were published for {cells} combinations",
-                items.len()
-            );
-            self.diagnostics
-                .error("published-values", &node.place, message)
-                .hint("list one for each combination of levels, the first factor changing fastest");
-            return Vec::new();
-        }
-        let values = items.iter().filter_map(|item| {
-            let what = ("bad-value", "a number or a duration");
-            self.unit(item, what, |text| {
-                parse::number(text).or_else(|_| parse::duration(text).map(|seconds| 1e9 * seconds))
-            })
-        });
-        values.collect()
     }
 
     fn compare(&mut self, node: &Node) -> Option<Compare> {

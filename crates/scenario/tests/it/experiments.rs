@@ -179,6 +179,40 @@ fn generators_choose_a_part_of_the_design() {
     assert_eq!(other.cells(), [[0, 0, 0], [1, 0, 1], [0, 1, 1], [1, 1, 0]]);
 }
 
+#[test]
+fn what_was_published_has_levels_of_factors() {
+    let text = "scenario: s\nfactors: { policy: [random, hash, least], users: [250, 500] }\nresponses:\n  \
+        - { figure: errors, published: [1, 2ms, 3/s, 40%, 5, 6] }\n  \
+        - figure: p50\n    published:\n      source: Olaru (2015)\n      \
+        values: [{ at: { policy: hash, users: 500 }, value: 7ms }, { at: { users: 250 }, value: 8ms }]\n      \
+        claims:\n        - { claim: it is slow, order: [hash, [least, random]], at: { users: 500 } }\n        \
+        - { of: users, order: [500, 250] }\n";
+    let found = right(text);
+    let cells = found.cells();
+    let [first, second] = &found.responses[..] else {
+        panic!("two responses");
+    };
+    let values = [1.0, 2e6, 3.0, 0.4, 5.0, 6.0];
+    assert_eq!(first.published.of_cells(&cells), values.map(Some));
+    let published = &second.published;
+    assert_eq!(published.source, "Olaru (2015)");
+    let low = Some(8e6);
+    assert_eq!(
+        published.of_cells(&cells),
+        [low, low, low, None, Some(7e6), None]
+    );
+    let claims = published.claims.iter().map(|claim| {
+        let order: Vec<&[usize]> = claim.order.iter().map(Vec::as_slice).collect();
+        (claim.text.as_str(), claim.factor, order, claim.at.clone())
+    });
+    let claims: Vec<_> = claims.collect();
+    let expected: [(&str, usize, Vec<&[usize]>, Vec<Option<usize>>); 2] = [
+        ("it is slow", 0, vec![&[1], &[2, 0]], vec![None, Some(1)]),
+        ("", 1, vec![&[1], &[0]], vec![None, None]),
+    ];
+    assert_eq!(claims, expected);
+}
+
 /// As for scenarios: `testdata/experiments/bad/*.yaml`, and beside each what is said of it.
 #[test]
 fn wrong_experiments_are_reported_as_expected() {

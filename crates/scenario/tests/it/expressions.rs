@@ -55,7 +55,7 @@ fn text_of(expression: &str) -> String {
 }
 
 #[track_caller]
-fn template(expression: &str) -> Template {
+pub(crate) fn template(expression: &str) -> Template {
     let mut plan = plan(&text_of(expression));
     match plan.sessions[0].ops.pop() {
         Some(Op::Set { value, .. }) => value,

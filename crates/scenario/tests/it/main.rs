@@ -21,6 +21,7 @@ mod programs;
 mod properties;
 mod recorded;
 mod regions;
+mod signed;
 mod tags;
 mod tcp;
 mod thresholds;
@@ -37,6 +38,19 @@ fn overrides(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 const FILES: &[(&str, &str)] = &[
+    ("key.pem", include_str!("../../../../testdata/keys/rsa.pem")),
+    (
+        "curve.pem",
+        include_str!("../../../../testdata/keys/p256.pem"),
+    ),
+    (
+        "public.pem",
+        include_str!("../../../../testdata/keys/rsa-public.pem"),
+    ),
+    (
+        "encrypted.pem",
+        include_str!("../../../../testdata/keys/encrypted.pem"),
+    ),
     ("base64:photo.jpg", "/9j/AA=="),
     ("base64:broken.jpg", "?"),
     ("gaps.txt", "# seconds\n0.5\n250ms\n\n1\n"),
@@ -77,10 +91,16 @@ fn compile_with(text: &str, sets: &[(&str, &str)]) -> (Option<Plan>, Vec<Diagnos
         overrides: &overrides(sets),
         env: &|name| match name {
             "THRONG_HOST" => Some("example.org".to_owned()),
+            "AWS_ACCESS_KEY_ID" | "AWS_SECRET_ACCESS_KEY" | "AWS_SESSION_TOKEN" => {
+                Some("sesame".to_owned())
+            }
             "PASSWORD" | "TOKEN" => Some("open sesame".to_owned()),
             _ => None,
         },
         files: &|name| {
+            if name == "large.txt" {
+                return Ok("x".repeat((1 << 20) + 1));
+            }
             if name == "requests-per-second.txt" {
                 return Ok("2 ".repeat(24 * 3600));
             }

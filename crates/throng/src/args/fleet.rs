@@ -219,6 +219,8 @@ pub(crate) enum OnLossArg {
     Fail,
     /// The others go on and are judged, as with --allow-lost-workers
     Continue,
+    /// The others also start the users whom it had still to start, from a stated moment on; the run is judged
+    Rebalance,
 }
 
 /// Options of a run by a fleet.
@@ -239,7 +241,7 @@ pub(crate) struct RunFleetArgs {
     /// Do not start with fewer [default: the number of --agents, or 1]
     #[arg(long, value_name = "N", requires = "fleet", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) min_agents: Option<u32>,
-    /// What an agent's loss means for the verdict
+    /// What happens if an agent is lost
     #[arg(long, value_enum, default_value_t = OnLossArg::Fail, requires = "fleet")]
     pub(crate) on_loss: OnLossArg,
     /// An agent that was silent for this time is lost

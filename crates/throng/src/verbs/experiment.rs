@@ -6,7 +6,7 @@ mod progress;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use compare::experiment::Analysis;
+use compare::experiment::{Analysis, ResponseAnalysis};
 use controller::experiment::{
     ExperimentError, ExperimentRequest, ExperimentState, Lock, LockError, RunStage, STATE_FILE,
     analyze_runs, conduct_experiment,
@@ -17,6 +17,7 @@ use scenario::experiment::Table;
 
 use crate::args::ExperimentArgs;
 use crate::exit::{Exit, Failure, written};
+use crate::verbs::export::{cannot_create, write};
 use crate::verbs::run::interrupt;
 use crate::{page, source, terminal};
 use open::Opened;
@@ -180,6 +181,7 @@ fn finish(
     record::whole::write(&directory.join(ANALYSIS_FILE), text.as_bytes()).map_err(refused)?;
     let page = Page::experiment(&analysis, page::VERSION);
     let page = page::beside(&page, directory, args.html.as_deref())?;
+    tables(args, &analysis)?;
     print(args, &analysis, page.as_deref())?;
     let pending = state.count(RunStage::Pending);
     if pending > 0 && !args.quiet {
@@ -206,6 +208,25 @@ pub(crate) fn page_of(directory: &Path) -> Result<Page, Failure> {
     let (experiment, state) = stored(directory)?;
     let analysis = analyze_runs(&experiment, &state, directory);
     Ok(Page::experiment(&analysis, page::VERSION))
+}
+
+/// Writes the tables of `--csv`.
+fn tables(args: &ExperimentArgs, analysis: &Analysis) -> Result<(), Failure> {
+    let Some(folder) = &args.csv else {
+        return Ok(());
+    };
+    std::fs::create_dir_all(folder).map_err(|error| cannot_create(folder, &error))?;
+    let means = report::experiment_means_csv(analysis);
+    write(&folder.join("means.csv"), &means)?;
+    let has_claims = |one: &ResponseAnalysis| {
+        let published = one.published.as_ref();
+        published.is_some_and(|published| !published.claims.is_empty())
+    };
+    if analysis.responses.iter().any(has_claims) {
+        let claims = report::experiment_claims_csv(analysis);
+        write(&folder.join("claims.csv"), &claims)?;
+    }
+    Ok(())
 }
 
 fn print(args: &ExperimentArgs, analysis: &Analysis, page: Option<&Path>) -> Result<Exit, Failure> {
@@ -262,6 +283,7 @@ fn analyze_table(args: &ExperimentArgs, path: &Path) -> Result<Exit, Failure> {
     if let Some(path) = &args.html {
         page::write(&Page::experiment(&analysis, page::VERSION), path)?;
     }
+    tables(args, &analysis)?;
     print(args, &analysis, args.html.as_deref())
 }
 

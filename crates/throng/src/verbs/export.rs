@@ -46,11 +46,7 @@ pub(crate) fn export(args: &ExportRunArgs) -> Result<Exit, Failure> {
     let Some(folder) = &args.csv else {
         return Ok(Exit::Passed);
     };
-    let cannot = |error: std::io::Error| {
-        let message = format!("cannot create {}: {error}", folder.display());
-        Failure::hinted(Exit::CannotCreate, message, "give another directory")
-    };
-    std::fs::create_dir_all(folder).map_err(cannot)?;
+    std::fs::create_dir_all(folder).map_err(|error| cannot_create(folder, &error))?;
     if let Some(summary) = &summary {
         let measures = report::measures_csv(summary, run.info());
         write(&folder.join("measures.csv"), &measures)?;
@@ -62,6 +58,12 @@ pub(crate) fn export(args: &ExportRunArgs) -> Result<Exit, Failure> {
         write(&folder.join("probes.csv"), &report::probes_csv(&probes))?;
     }
     Ok(Exit::Passed)
+}
+
+/// A directory for tables cannot be made.
+pub(crate) fn cannot_create(folder: &Path, error: &std::io::Error) -> Failure {
+    let message = format!("cannot create {}: {error}", folder.display());
+    Failure::hinted(Exit::CannotCreate, message, "give another directory")
 }
 
 /// Writes a complete file; `-` is standard output.

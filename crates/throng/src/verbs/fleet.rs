@@ -22,8 +22,8 @@ use machine::clock;
 use plan::Plan;
 
 use crate::args::fleet::{
-    AccessArgs, AgentArgs, DrainArgs, FleetArgs, FleetVerb, KeyArgs, NatsArgs, RunFleetArgs,
-    StopArgs, UpArgs, WaitArgs,
+    AccessArgs, AgentArgs, DrainArgs, FleetArgs, FleetVerb, KeyArgs, NatsArgs, OnLossArg,
+    RunFleetArgs, StopArgs, UpArgs, WaitArgs,
 };
 use crate::exit::{Exit, Failure, written};
 use crate::terminal::View;
@@ -280,6 +280,7 @@ pub(crate) fn of_run(
         tolerances: Tolerances {
             clock_bound_ns: args.clock_bound.as_nanos() as u64,
             silence_ns: args.lost_after.as_nanos() as u64,
+            rebalances: args.on_loss == OnLossArg::Rebalance,
         },
         length: Duration::from_nanos(plan_ns),
         alone,

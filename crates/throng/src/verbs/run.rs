@@ -42,7 +42,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let style = terminal::style();
     let view = Rc::new(RefCell::new(View::new(args.quiet || args.json)));
     let fleet = verbs::fleet::of_run(&args.fleet, (&text.name, &plan), &interrupt, &view)?;
-    let continues = args.fleet.on_loss == OnLossArg::Continue;
+    let continues = args.fleet.on_loss != OnLossArg::Fail;
     let request = RunRequest {
         plan,
         scenario: ScenarioText {

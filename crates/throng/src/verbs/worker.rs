@@ -2,7 +2,7 @@
 
 use std::io::BufRead;
 
-use controller::WorkError;
+use workers::WorkError;
 
 use crate::args::WorkerArgs;
 use crate::exit::{Exit, Failure};
@@ -14,7 +14,7 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<Exit, Failure> {
     let mut token = String::new();
     let read = std::io::Read::take(std::io::stdin().lock(), TOKEN_BYTES_MAX).read_line(&mut token);
     read.map_err(|error| Failure::new(Exit::NoInput, error))?;
-    match controller::work(args.connect, token.trim_end(), env!("CARGO_PKG_VERSION")) {
+    match workers::serve(args.connect, token.trim_end(), env!("CARGO_PKG_VERSION")) {
         Ok(()) => Ok(Exit::Passed),
         // The controller received the error and prints it.
         Err(WorkError::Unable(_)) => Ok(Exit::System),

@@ -70,12 +70,36 @@ fn stages(space: &Space) -> (Vec<String>, Vec<String>) {
     )
 }
 
+/// Terminal, JSON and CSV say the same of what was published of the first response.
+fn published_is_shown(ended: &Ended, response: &Value, tables: &Path) {
+    ended.stdout_contains("of 2 published claims: ");
+    assert_eq!(response["bars"]["groups"][1]["bars"][0]["published"], 4e6);
+    let table = |name: &str| std::fs::read_to_string(tables.join(name)).unwrap();
+    let means = table("means.csv");
+    // Two responses in four combinations.
+    assert_eq!(means.lines().count(), 1 + 8);
+    let slow = means.lines();
+    let slow = slow.filter(|line| line.starts_with("min(request),ns,30ms,40/s,2,"));
+    let ends: Vec<bool> = slow.map(|line| line.ends_with(",false,34000000")).collect();
+    assert_eq!(ends, [true], "{means}");
+    let place = &response["published"]["claims"][0]["places"][1];
+    let verdict = place["verdict"].as_str().unwrap().replace('-', " ");
+    ended.stdout_contains(&format!("rate=40/s: {verdict}: 30ms "));
+    let row = format!("min(request),30ms > 1ms,30ms > 1ms,elsewhere,,40/s,{verdict},");
+    let claims = table("claims.csv");
+    assert!(claims.contains(&row), "{claims}");
+    assert_eq!(claims.lines().count(), 1 + 2 + 1);
+}
+
 #[test]
 fn an_experiment_runs_and_is_analysed() {
     let space = Space::new();
-    let response = "{ figure: min(request), published: [2ms, 32ms, 4ms, 34ms] }";
+    let response = "{ figure: min(request), published: { source: elsewhere, \
+        values: [2ms, 32ms, 4ms, 34ms], claims: [{ order: [30ms, 1ms] }, { order: [1ms, 30ms], at: { rate: 40/s } }] } }";
     let file = written(&space, |text| text.replace("min(request)", response));
-    let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
+    let tables = space.path("tables");
+    let csv = ["--csv", tables.to_str().unwrap()];
+    let ended = Ended::of(&mut experiment(&space, &file, &csv)).with(0);
     ended.stdout_contains("run 8 of 8");
     ended.stdout_contains("A (delay) explains");
     // Half of the way from 2 and 4 ms to 32 and 34 ms; 15² of 15² + 1² is explained by it.
@@ -89,6 +113,7 @@ fn an_experiment_runs_and_is_analysed() {
     assert_eq!(stages, ["done"; 8]);
     let analysis = json(&space.path("out/analysis.json"));
     let response = &analysis["responses"][0];
+    published_is_shown(&ended, response, &tables);
     assert_eq!(
         (&response["name"], &response["unit"]),
         (&"min(request)".into(), &"ns".into())

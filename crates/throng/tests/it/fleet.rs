@@ -2,6 +2,7 @@
 
 mod attach;
 mod points;
+mod rebalance;
 mod secure;
 mod spool;
 

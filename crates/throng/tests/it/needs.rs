@@ -1,6 +1,8 @@
 //! The scenarios of docs/needs.md against an application that insists on what they need: it refuses a request without
 //! its token, cookie, signature or part, and counts what it answered.
 
+mod signed;
+
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -111,6 +113,10 @@ fn answer(request: &Request) -> Answer {
         ("GET", "/private") if request.header("authorization") == "Bearer at-1" => json(200, "{}"),
         ("GET", "/signed-in") => signed_in(request),
         ("POST", "/graphql") => graphql(request),
+        ("GET", token) if token.starts_with("/token/") => signed::token(request),
+        ("PUT" | "GET", bucket) if bucket.starts_with("/bucket") => signed::object(request),
+        ("GET", "/health") if request.header("authorization").is_empty() => json(200, "{}"),
+        ("POST", "/customers") => customer(request),
         _ => refused("nothing here"),
     }
 }
@@ -272,6 +278,25 @@ fn graphql(request: &Request) -> Answer {
     }
 }
 
+/// A customer whose data has the form that it should have.
+fn customer(request: &Request) -> Answer {
+    let text = request.text();
+    let field = |name: &str| {
+        let value = text.split(&format!("\"{name}\":\"")).nth(1)?;
+        Some(value.split('"').next()?.to_owned())
+    };
+    let (name, email) = (field("name"), field("email"));
+    let is_right = name.is_some_and(|name| name.contains(' '))
+        && email.is_some_and(|email| email.contains("@example."))
+        && field("phone").is_some_and(|phone| phone.starts_with("+1"))
+        && field("address").is_some_and(|address| address.matches(", ").count() == 2)
+        && field("about").is_some_and(|about| about.split(' ').count() == 12);
+    match is_right {
+        true => json(201, "{}"),
+        false => refused("no customer"),
+    }
+}
+
 fn serve(mut stream: TcpStream, answered: &Answered) -> io::Result<()> {
     loop {
         let request = Request::read(&mut stream)?;
@@ -298,7 +323,10 @@ fn play(name: &str) -> (BTreeMap<String, u64>, u64) {
     let target = format!("target=http://{address}/");
     let hold = "arrivals=[{ constant: 10/s, for: 1s }, { hold: 1s }]";
     let args = [file, "--set", &target, "--set", hold];
-    Ended::of(&mut space.run(&args)).with(0);
+    let mut run = space.run(&args);
+    run.env("AWS_ACCESS_KEY_ID", signed::ACCESS_KEY)
+        .env("AWS_SECRET_ACCESS_KEY", signed::SECRET_KEY);
+    Ended::of(&mut run).with(0);
     let measures = space.summary().measures;
     let requests = measures
         .iter()
@@ -328,6 +356,16 @@ fn each_need_is_met_and_both_sides_count_the_same() {
         ),
         ("jwt", &[("GET /signed-in 200", 10)]),
         ("graphql", &[("POST /graphql 200", 10)]),
+        ("tokens", &[("GET /token 200", 30)]),
+        (
+            "aws",
+            &[
+                ("PUT /bucket 200", 10),
+                ("GET /bucket 200", 10),
+                ("GET /health 200", 10),
+            ],
+        ),
+        ("made-up", &[("POST /customers 201", 10)]),
     ] {
         let (answered, requests) = play(name);
         let expected = expected

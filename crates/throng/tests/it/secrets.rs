@@ -238,3 +238,48 @@ fn secrets_of_the_environment_are_nowhere() {
     let experiment = space.file("experiment.yaml", experiment);
     leaves_nothing(here("experiment").arg(experiment), &space, &[0, 1, 2]);
 }
+
+/// A service of AWS quotes the access key and more in its errors.
+#[test]
+fn keys_of_signatures_are_nowhere() {
+    let address = server(|mut stream| {
+        loop {
+            let mut head = Vec::new();
+            let mut byte = [0];
+            while !head.ends_with(b"\r\n\r\n") {
+                stream.read_exact(&mut byte)?;
+                head.push(byte[0]);
+            }
+            let head = String::from_utf8_lossy(&head).into_owned();
+            let quoted: Vec<&str> = head
+                .lines()
+                .filter(|line| line.starts_with("authorization") || line.starts_with("x-amz"))
+                .collect();
+            assert!(quoted.len() >= 3, "{head}");
+            let body = format!("{}{SECRET}", quoted.join(" "));
+            let length = body.len();
+            let answer = format!("HTTP/1.1 403 X\r\ncontent-length: {length}\r\n\r\n{body}");
+            stream.write_all(answer.as_bytes())?;
+        }
+    });
+    let key = format!(
+        "\"${{env('TOK')}}-key\", secret_key: \"${{env('TOK')}}\", session_token: \"${{token}}\""
+    );
+    let text = format!(
+        "
+target: http://{address}
+params: {{ token: none }}
+options: {{ sign: {{ aws: {{ service: s3, region: eu-west-1, access_key: {key} }} }} }}
+sessions:
+  visitor: [ {{ get: /page, as: page, save: {{ body: body }}, check: [ 'body == \"\"' ] }} ]
+arrivals: [ {{ constant: 20/s, for: 500ms }} ]
+"
+    );
+    let space = Space::new();
+    let mut run = space.run_text(&text, &["--set", &set("token")]);
+    leaves_nothing(run.env("TOK", SECRET), &space, &[1]);
+    let mut attempt = throng(["try", "--set", &set("token")]);
+    attempt.arg(space.path("scenario.yaml")).env("TOK", SECRET);
+    let ended = leaves_nothing(&mut attempt, &space, &[0, 1]);
+    assert!(ended.out.contains("403"), "{}", ended.out);
+}

@@ -14,21 +14,24 @@ use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 
 /// The crates by floor. A crate imports from floors below its own only.
 const FLOORS: &[&[&str]] = &[
-    &["httpd", "json", "proto", "stats", "trust", "units"],
-    &["plan", "record", "machine", "wan"],
+    &[
+        "httpd", "json", "proto", "signing", "stats", "trust", "units",
+    ],
+    &["factorial", "plan", "record", "machine", "wan"],
     &[
         "channels",
         "document",
         "fetch",
         "identity",
         "judge",
+        "keys",
         "probe",
         "sequences",
     ],
-    &["analyze", "compare", "engine", "expression", "lab"],
-    &["driver", "scenario"],
-    &["controller", "convert", "export", "live", "model"],
-    &["fleet", "report"],
+    &["analyze", "course", "engine", "expression", "lab"],
+    &["compare", "driver", "scenario"],
+    &["convert", "export", "live", "model", "names", "workers"],
+    &["controller", "fleet", "report"],
     &["thesis"],
     &["throng"],
 ];
@@ -89,6 +92,12 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
         &["throng"],
         "take a plain argument",
     ),
+    (&["fake"], &["plan"], "call `fake` of the expressions"),
+    (
+        &["ring"],
+        &["signing"],
+        "keys are `signing`'s, hashes those of `sha2`",
+    ),
     (
         &["roxmltree"],
         &["convert"],
@@ -133,8 +142,8 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
     ),
     (
         &["simple-dns"],
-        &["controller", "lab"],
-        "a run's names are `controller`'s, the lab's name server is `lab`'s",
+        &["lab", "names"],
+        "a run's names are resolved by `names`, the lab's name server is `lab`'s",
     ),
     (
         &["rusqlite"],

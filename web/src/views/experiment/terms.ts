@@ -30,6 +30,7 @@ export function effects(doc: ExperimentDocument, response: Response, place: numb
   // An effect of the model is half of the change.
   const change = (half: number | null | undefined) =>
     half === null || half === undefined ? null : asChange(response, 2 * half);
+  const hasPublished = (response.published?.terms.length ?? 0) > 0;
   const published = (term: Term) => change(theirs(response, term)?.effect);
   const ends = drawn.flatMap((term) => [
     ...[term.effect?.value, term.effect?.low, term.effect?.high].map(change),
@@ -46,7 +47,7 @@ export function effects(doc: ExperimentDocument, response: Response, place: numb
       each(all, 'from', unit, (term) => change(term.effect?.low)),
       each(all, 'to', unit, (term) => change(term.effect?.high)),
       each(all, 'aliases', '', (term) => term.aliases.join(', ')),
-      ...(response.published ? [each(all, 'published', unit, published)] : []),
+      ...(hasPublished ? [each(all, 'published', unit, published)] : []),
     ],
     option: (theme) =>
       lines(
@@ -68,7 +69,7 @@ export function effects(doc: ExperimentDocument, response: Response, place: numb
                 change(term.effect?.high),
               ]),
             },
-            ...(response.published
+            ...(hasPublished
               ? [
                   {
                     name: 'published',
@@ -110,7 +111,7 @@ export function variation(response: Response, place: number): Child {
       column('degrees of freedom', 'count', freedom),
       column('F', '', [...fit.terms.map((term) => term.f)]),
       column('p', 'p', [...fit.terms.map((term) => term.p)]),
-      ...(response.published
+      ...(response.published?.terms.length
         ? [
             column(
               'published share',

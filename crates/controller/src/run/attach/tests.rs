@@ -3,6 +3,7 @@
 use record::schema::WorkerInfo;
 
 use super::*;
+use workers::Lot;
 
 #[test]
 fn a_second_directory_of_a_run_has_a_number() {
@@ -46,6 +47,7 @@ fn kept() -> Kept {
         plan_digest: String::new(),
         zero_ns: 0,
         allow_lost_workers: false,
+        deals: Vec::new(),
     }
 }
 
@@ -67,6 +69,20 @@ fn a_run_is_continued_whose_agents_have_all_of_its_loops() {
     refused(|kept| kept.shares[0].count = 0);
     refused(|kept| kept.shares[0].of = 4);
     refused(|kept| kept.info.generator.loops = 4);
+    for (by, lot) in [(3, Lot::of_loop(0)), (0, Lot::of_loop(3))] {
+        let mut changed = kept();
+        let adoption = Adoption {
+            by,
+            lot,
+            from_ns: 1,
+        };
+        changed.deals = vec![Deal {
+            worker: 0,
+            from_ns: 1,
+            adoptions: vec![adoption],
+        }];
+        check(&changed, &agents).expect_err("it is impossible");
+    }
     refused(|kept| {
         // All of it is consistent, and more than any run has.
         kept.info.generator.loops = u32::MAX;

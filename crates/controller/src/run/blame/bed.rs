@@ -11,9 +11,9 @@ use plan::Plan;
 use record::schema::{EventKind, RunInfo, RunStatus, Summary};
 use record::{Durability, Measurement};
 use tempfile::TempDir;
+use workers::{Inputs, ScenarioText, layout, rows_channel};
 
 use super::target::{Faults, S, Target};
-use crate::inputs::{Inputs, ScenarioText};
 use crate::run::broadcasts::Broadcasts;
 use crate::run::by_worker::ByWorker;
 use crate::run::describe::RunStart;
@@ -26,8 +26,6 @@ use crate::run::starts;
 use crate::run::tick::clock_events;
 use crate::secrets::Secrets;
 use crate::testing;
-use crate::workers::layout::layout;
-use crate::workers::rows::rows_channel;
 
 /// What the kernel says of times in which the generator has no CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

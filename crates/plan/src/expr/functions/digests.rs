@@ -1,21 +1,24 @@
 //! Hashes, keyed hashes and signed tokens.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use hmac::{Hmac, Mac};
+use md5::Md5;
 use sha1::{Digest, Sha1};
-use sha2::{Sha256, Sha512};
+use sha2::{Sha256, Sha384, Sha512};
+use signing::{Algorithm, Key, TokenError};
 
 use super::{Pure, wrong};
 use crate::expr::{EvalError, Value};
 
-/// What a token's header says.
-const JWT_HEADER: &str = r#"{"alg":"HS256","typ":"JWT"}"#;
-
-/// FIPS 180-4.
+/// FIPS 180-4, RFC 1321.
 pub(super) fn hash(function: Pure, bytes: &[u8]) -> Vec<u8> {
     match function {
         Pure::Sha1 => Sha1::digest(bytes).to_vec(),
+        Pure::Md5 => Md5::digest(bytes).to_vec(),
+        Pure::Sha384 => Sha384::digest(bytes).to_vec(),
         Pure::Sha512 => Sha512::digest(bytes).to_vec(),
         _ => Sha256::digest(bytes).to_vec(),
     }
@@ -25,6 +28,7 @@ pub(super) fn hash(function: Pure, bytes: &[u8]) -> Vec<u8> {
 pub(super) fn hmac(function: Pure, key: &[u8], bytes: &[u8]) -> Vec<u8> {
     match function {
         Pure::HmacSha1 => mac::<Hmac<Sha1>>(key, bytes),
+        Pure::HmacSha384 => mac::<Hmac<Sha384>>(key, bytes),
         Pure::HmacSha512 => mac::<Hmac<Sha512>>(key, bytes),
         _ => mac::<Hmac<Sha256>>(key, bytes),
     }
@@ -55,33 +59,78 @@ pub(super) fn written(bytes: &[u8], form: Option<&Value>) -> Result<Value, EvalE
     }))
 }
 
-/// A token with these claims, a JSON object (RFC 7515 §3.1).
-pub(super) fn jwt(claims: &str, key: &[u8]) -> Result<Value, EvalError> {
-    if serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(claims).is_err() {
-        return Err(wrong("jwt: the claims are not a JSON object"));
-    }
-    Ok(Value::text(&token(JWT_HEADER, claims, key)))
+/// A key of this form; `None`: it is the text itself.
+pub(super) fn key<'k>(text: &'k str, form: Option<&Value>) -> Result<Cow<'k, [u8]>, EvalError> {
+    let form = form.map_or_else(|| "text".into(), Value::to_text);
+    let decoded = match &*form {
+        "text" => return Ok(Cow::Borrowed(text.as_bytes())),
+        "hex" => from_hex(text),
+        "base64" => STANDARD.decode(text).ok(),
+        "base64url" => URL_SAFE_NO_PAD.decode(text).ok(),
+        other => {
+            return Err(wrong(format!(
+                "`{other}` is no form of a key; write 'text', 'hex', 'base64' or 'base64url'"
+            )));
+        }
+    };
+    decoded
+        .map(Cow::Owned)
+        .ok_or_else(|| wrong(format!("the key is not {form}")))
 }
 
-fn token(header: &str, claims: &str, key: &[u8]) -> String {
-    let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
-    let signed = format!(
-        "{}.{}",
-        encode(header.as_bytes()),
-        encode(claims.as_bytes())
-    );
-    let signature = hmac(Pure::HmacSha256, key, signed.as_bytes());
-    format!("{signed}.{}", encode(&signature))
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u8>> = text.chars().map(|c| Some(c.to_digit(16)? as u8)).collect();
+    let digits = digits.filter(|digits| digits.len() % 2 == 0)?;
+    Some(
+        digits
+            .chunks(2)
+            .map(|pair| pair[0] << 4 | pair[1])
+            .collect(),
+    )
+}
+
+pub(super) fn hex_decode(text: &str) -> Result<Value, EvalError> {
+    let bytes = from_hex(text).ok_or_else(|| wrong("hex_decode: the text is not hexadecimal"))?;
+    let text = String::from_utf8(bytes);
+    let text = text.map_err(|_| wrong("hex_decode: the bytes are not UTF-8"))?;
+    Ok(Value::text(&text))
+}
+
+/// A token with a key that is read for it alone.
+pub(super) fn jwt(
+    claims: &str,
+    key: &str,
+    algorithm: Option<&Value>,
+    header: Option<&Value>,
+) -> Result<Value, EvalError> {
+    let name = algorithm.map_or_else(|| "HS256".into(), Value::to_text);
+    let header = header.filter(|header| **header != Value::Nothing);
+    let header = header.map(Value::to_text);
+    let key = Algorithm::parse(&name).and_then(|algorithm| Ok(Key::new(algorithm, key)?));
+    signed(key.and_then(|key| key.token(header.as_deref(), claims)))
+}
+
+/// A token as a value.
+pub(in crate::expr) fn signed(token: Result<String, TokenError>) -> Result<Value, EvalError> {
+    token
+        .map(|token| Value::text(&token))
+        .map_err(|error| wrong(format!("jwt: {error}")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// FIPS 180-4, examples of NIST for `abc`.
+    /// FIPS 180-4, examples of NIST for `abc`; RFC 1321 §A.5.
     #[test]
     fn hashes_are_those_of_the_standard() {
         for (function, expected) in [
+            (Pure::Md5, "900150983cd24fb0d6963f7d28e17f72"),
+            (
+                Pure::Sha384,
+                "cb00753f45a35e8bb5a03d699ac65007272c32ab0eded1631a8b605a43ff5bed\
+                 8086072ba1e7cc2358baeca134c825a7",
+            ),
             (Pure::Sha1, "a9993e364706816aba3e25717850c26c9cd0d89d"),
             (
                 Pure::Sha256,
@@ -116,6 +165,13 @@ mod tests {
                 "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
             ),
             (
+                Pure::HmacSha384,
+                b"Jefe",
+                b"what do ya want for nothing?",
+                "af45d2e376484031617f78d2b58a6b1b9c7ef464f5a01b47e42ec3736322445e\
+                 8e2240ca5e69e2c78b3239ecfab21649",
+            ),
+            (
                 Pure::HmacSha512,
                 b"Jefe",
                 b"what do ya want for nothing?",
@@ -137,21 +193,5 @@ mod tests {
         ] {
             assert_eq!(hex(&hmac(function, key, data)), expected);
         }
-    }
-
-    /// RFC 7515 appendix A.1.
-    #[test]
-    fn a_token_is_that_of_the_rfc() {
-        let header = "{\"typ\":\"JWT\",\r\n \"alg\":\"HS256\"}";
-        let claims =
-            "{\"iss\":\"joe\",\r\n \"exp\":1300819380,\r\n \"http://example.com/is_root\":true}";
-        let key = "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow";
-        let key = URL_SAFE_NO_PAD.decode(key).unwrap();
-        assert_eq!(
-            token(header, claims, &key),
-            "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9\
-             .eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ\
-             .dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
-        );
     }
 }

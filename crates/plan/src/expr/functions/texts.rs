@@ -127,3 +127,43 @@ pub(super) fn url(text: &str) -> Value {
     Value::text(text).write_escaped(Escape::Url, &mut out);
     Value::text(&String::from_utf8_lossy(&out))
 }
+
+/// In characters, as `substring` counts them.
+pub(super) fn index_of(text: &str, part: &str) -> Value {
+    let found = text.find(part);
+    Value::Int(found.map_or(-1, |at| text[..at].chars().count() as i64))
+}
+
+/// `how`: the width in characters, and what fills it; a blank without that.
+pub(super) fn pad(text: &str, how: &[Value]) -> Result<Value, EvalError> {
+    let width = usize::try_from(to_int(how.first().unwrap_or(&Value::Nothing))?).unwrap_or(0);
+    let fill = how.get(1).map_or_else(|| " ".into(), Value::to_text);
+    let missing = width.saturating_sub(text.chars().count());
+    if fill.is_empty() || missing.saturating_mul(4) > TEXT_BYTES_MAX {
+        return Err(wrong("pad: nothing fills it, or it is too wide"));
+    }
+    let front: String = fill.chars().cycle().take(missing).collect();
+    bounded(&(front + text))
+}
+
+/// RFC 3986 §2.1; a `%` without two digits stays.
+pub(super) fn url_decode(text: &str) -> Result<Value, EvalError> {
+    let mut rest = text.as_bytes();
+    let mut bytes = Vec::with_capacity(rest.len());
+    while let [first, after @ ..] = rest {
+        let digit = |at: usize| char::from(*after.get(at)?).to_digit(16);
+        rest = match (first, digit(0), digit(1)) {
+            (b'%', Some(high), Some(low)) => {
+                bytes.push((high << 4 | low) as u8);
+                &after[2..]
+            }
+            _ => {
+                bytes.push(*first);
+                after
+            }
+        };
+    }
+    let text =
+        String::from_utf8(bytes).map_err(|_| wrong("url_decode: the bytes are not UTF-8"))?;
+    Ok(Value::text(&text))
+}

@@ -9,13 +9,13 @@
 //! period is the rest of one that began before. So the mean rate is the same from the first second
 //! on, which a start at the beginning of a period would not give.
 
+use keys::{PARETO, SOURCES};
 use plan::{PhaseKind, Series};
 use stats::rng::{Purpose, Rng};
 
 use super::Piece;
 use crate::check::Checker;
 use crate::check::fields::Fields;
-use crate::keys::{PARETO, SOURCES};
 use document::node::Node;
 
 /// Most sources of a phase.

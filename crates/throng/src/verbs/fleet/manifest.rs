@@ -84,6 +84,9 @@ fn files(files: Vec<(String, Result<String, String>)>) -> Result<Vec<(String, St
                 "its name is no key of a ConfigMap: letters, digits, -, _ and . only, without directories"
             }
             () if name.ends_with(".gz") => "it is compressed, and a ConfigMap holds texts",
+            () if controller::is_private_key(&text) => {
+                "it holds a private key, and whoever reads a ConfigMap reads it; use env('NAME') instead of file(…)"
+            }
             () if name == "scenario.yaml" => "this is the name of the scenario itself there",
             () => {
                 keys.push((name, text));

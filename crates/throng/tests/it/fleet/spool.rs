@@ -58,6 +58,34 @@ pub(super) fn is_unbroken(run: &Run) {
     assert!(found == *expected, "their rows");
 }
 
+/// For how long an agent is cut off, seconds; 60 takes a minute and a half.
+const CUT: &str = "THRONG_FLEET_CUT_S";
+
+/// It makes its part of the plan alone, and what it has measured is counted to the last operation.
+#[test]
+fn an_agent_without_nats_measures_what_the_plan_says_to_the_last_operation() {
+    if !has_nats() {
+        return;
+    }
+    let space = Space::new();
+    let server = Server::start(&space, None);
+    let target = Served::start(&["market"]);
+    let _agents = agents(&space, &server, 2);
+    let relay = Relay::to(([127, 0, 0, 1], server.port).into());
+    let _third = agent(&space, &format!("nats://{}", relay.address), 3);
+    let seconds = std::env::var(CUT).map_or(5, |seconds| seconds.parse().expect(CUT));
+    let lost_after = format!("{}s", seconds + 30);
+    let args = ["--lost-after", &lost_after];
+    let mut running = Running::start(&mut visitors(&space, &server, &target, &args));
+    running.line();
+    relay.cut();
+    pass(Duration::from_secs(seconds));
+    relay.restore();
+    let ended = running.end().with(0);
+    ended.stderr_contains("agent a3 reports again");
+    is_unbroken(&space.only());
+}
+
 /// Files of spools that are there.
 fn spool_files(space: &Space) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(spools(space));

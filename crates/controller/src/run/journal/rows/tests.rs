@@ -6,10 +6,10 @@ use std::sync::mpsc::SyncSender;
 use record::schema::{FORMAT_VERSION, MeasureInfo, RunInfo};
 use record::{Durability, Outcome, Run, RunDir};
 use serde_json::json;
+use workers::rows_channel;
 
 use super::*;
 use crate::testing;
-use crate::workers::rows::rows_channel;
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// Of the five seconds that are promised, loops may keep a row for one.

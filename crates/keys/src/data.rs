@@ -1,0 +1,70 @@
+//! Users' own data.
+
+use super::Default::{Required, Said, Text};
+use super::{Key, Kind, Table};
+
+/// The keys of `data`.
+pub static DATA: Table = Table {
+    name: "data",
+    groups: &[&[
+        Key {
+            name: "file",
+            kind: Kind::Text,
+            default: Required,
+            doc: "A CSV file with a header row, or JSON lines: one object per line, all \
+                  with the same keys",
+        },
+        Key {
+            name: "columns",
+            kind: Kind::List(&Kind::Text),
+            default: Said("the first row"),
+            doc: "Column names, if the file has no header row",
+        },
+        Key {
+            name: "order",
+            kind: Kind::Word(&["sequential", "random", "unique"]),
+            default: Text("sequential"),
+            doc: "`sequential`: user n starts with row n (from 0), and each further \
+                  `feed` takes the next row; `random`: each `feed` takes a random row; \
+                  `unique`: user n always has row n",
+        },
+        Key {
+            name: "end",
+            kind: Kind::Word(&["wrap", "stop", "error"]),
+            default: Said("`error` for `unique`, else `wrap`"),
+            doc: "After the last row: `wrap` continues with the first row, `stop` ends \
+                  the user, `error` counts an error and ends the user",
+        },
+        Key {
+            name: "format",
+            kind: Kind::Word(&["csv", "jsonl", "plain"]),
+            default: Said("by file name: `.jsonl` and `.ndjson` are JSON lines, others CSV"),
+            doc: "Format of the file. `plain`: cells are taken literally, including \
+                  quotes; cells beyond the columns are skipped",
+        },
+        Key {
+            name: "separator",
+            kind: Kind::Text,
+            default: Text(","),
+            doc: "Separator of the cells: one character, or `tab`",
+        },
+    ]],
+};
+
+pub(super) const FEED: Table = Table {
+    name: "feed",
+    groups: &[&[
+        Key {
+            name: "feed",
+            kind: Kind::Text,
+            default: Required,
+            doc: "Takes a row of this entry of [`data`](#data)",
+        },
+        Key {
+            name: "as",
+            kind: Kind::Map(&Kind::Text),
+            default: Said("each column into a variable of the same name"),
+            doc: "The variables to set, each with its column name",
+        },
+    ]],
+};

@@ -1,0 +1,348 @@
+//! What can be written in scenarios and experiments: every mapping of the language as a table of keys.
+//!
+//! The tables are the only place where a key's name, type, default and meaning stand. The check
+//! for unknown keys, the JSON Schema ([`schema()`]) and the reference in `docs/scenario-reference.md`
+//! ([`reference()`]) follow from them. [`other_tools`] knows the words of other load generators, and what to write
+//! instead of them.
+
+mod arrivals;
+mod auth;
+mod channels;
+mod data;
+mod dist;
+mod document;
+mod experiment;
+mod markov;
+mod matching;
+pub mod other_tools;
+mod phase;
+mod probes;
+mod recorded;
+mod requests;
+mod schema;
+mod steps;
+mod tags;
+mod tcp;
+
+pub use self::document::{
+    CODINGS, CONNECT_RETRIES, DNS, DOCUMENT, HTTP_VERSIONS, MESSAGE, OPTIONS, SERVER, SESSION,
+    STAMPS, TARGET_URL, TLS,
+};
+pub use arrivals::{PHASES, SINGLE, STEP_RANGE};
+pub use auth::{AUTH, AWS, CREDENTIALS, SIGN};
+pub use channels::{COMPRESS, EMITTED, JITTERS, PERFORMED, PROTOCOLS, PUSHED, RECONNECT, VSNS};
+pub use data::DATA;
+pub use dist::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, UNIFORM, WEIBULL};
+pub use experiment::{CLAIM, COMPARE, EXPERIMENT, FACTOR, PUBLISHED, PUBLISHED_VALUE, RESPONSE};
+pub use markov::{MARKOV, STATE, TRANSITION};
+pub use matching::{EXPECT, REGEX_PARTS, SAVE, SAVE_WORDS, WHEN};
+pub use probes::{PROBES, PROCESS};
+pub use recorded::SOURCES;
+pub use requests::{HTTP_REQUEST, PART, WEBSOCKET};
+pub use schema::{experiment_schema, schema};
+pub use steps::{CHOICE, STEPS};
+pub use tcp::{COUNTS, FRAMING, WIDTHS};
+
+/// Units of times that are numbers.
+pub const TIME_UNITS: &[&str] = &["s", "ms", "us", "ns"];
+/// Their lengths in nanoseconds.
+pub const TIME_UNITS_NS: [f64; 4] = [1e9, 1e6, 1e3, 1.0];
+
+/// One key of a mapping.
+#[derive(Debug)]
+pub struct Key {
+    /// As it is written.
+    pub name: &'static str,
+    /// What stands behind it.
+    pub kind: Kind,
+    /// What holds where it is not written.
+    pub default: Default,
+    /// One sentence or two, Markdown, without a full stop at the end.
+    pub doc: &'static str,
+}
+
+/// What holds where a key is not written.
+#[derive(Debug, Clone, Copy)]
+pub enum Default {
+    /// It must be written.
+    Required,
+    /// Nothing, or what its doc says.
+    Absent,
+    /// As if this text stood there.
+    Text(&'static str),
+    /// A sentence about it.
+    Said(&'static str),
+}
+
+/// The keys of one mapping.
+#[derive(Debug)]
+pub struct Table {
+    /// Names it in messages, in the schema and in the documentation.
+    pub name: &'static str,
+    /// The keys, in groups that several tables may share.
+    pub groups: &'static [&'static [Key]],
+}
+
+impl Table {
+    /// All keys, in the order of the documentation.
+    pub fn keys(&self) -> impl Iterator<Item = &'static Key> + Clone {
+        self.groups.iter().flat_map(|group| group.iter())
+    }
+
+    /// Their names.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + Clone {
+        self.keys().map(|key| key.name)
+    }
+
+    /// The key of this name.
+    pub fn key(&self, name: &str) -> Option<&'static Key> {
+        self.keys().find(|key| key.name == name)
+    }
+
+    /// The first key: the one that a step, phase or distribution is called by.
+    pub fn verb(&self) -> &'static str {
+        self.names().next().unwrap_or(self.name)
+    }
+}
+
+/// What stands behind a key.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind {
+    /// Text without variables.
+    Text,
+    /// A URL, or the name of a built-in system.
+    Target,
+    /// Text in which `${…}` is filled in for each user.
+    Template,
+    /// A value that becomes JSON, filled in for each user.
+    Json,
+    /// An expression.
+    Expression,
+    /// A duration: `250ms`, `3s`, `1h30m`.
+    Duration,
+    /// A duration or a distribution of durations.
+    Dist,
+    /// A rate: `120/s`.
+    Rate,
+    /// Two rates: `0/s..120/s`.
+    RateRange,
+    /// A size: `4KiB`.
+    Size,
+    /// A percentage: `20%`.
+    Share,
+    /// A whole number.
+    Count,
+    /// Two whole numbers: `0..500`.
+    CountRange,
+    /// A number without a unit.
+    Number,
+    Bool,
+    /// A number, a word or text.
+    Scalar,
+    /// Nothing stands behind it.
+    Nothing,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    List(&'static Kind),
+    /// One of them, or a list of them.
+    OneOrMore(&'static Kind),
+    /// Names chosen by the author, each with such a value.
+    Map(&'static Kind),
+    Mapping(&'static Table),
+    /// A list of steps.
+    Steps,
+    /// A phase of the arrivals.
+    Phase,
+    /// Something that is queried on the server's side.
+    Probe,
+    /// Any of these.
+    Any(&'static [Kind]),
+}
+
+impl Kind {
+    /// The kind in the words of the documentation.
+    pub fn described(&self) -> String {
+        match self {
+            Kind::Text => "text".to_owned(),
+            Kind::Target => "URL, or name of a built-in system".to_owned(),
+            Kind::Template => "template".to_owned(),
+            Kind::Json => "JSON template".to_owned(),
+            Kind::Expression => "expression".to_owned(),
+            Kind::Duration => "duration".to_owned(),
+            Kind::Dist => "duration or distribution".to_owned(),
+            Kind::Rate => "rate".to_owned(),
+            Kind::RateRange => "two rates".to_owned(),
+            Kind::Size => "size".to_owned(),
+            Kind::Share => "percentage".to_owned(),
+            Kind::Count => "whole number".to_owned(),
+            Kind::CountRange => "two of them".to_owned(),
+            Kind::Number => "number".to_owned(),
+            Kind::Bool => "`true` or `false`".to_owned(),
+            Kind::Scalar => "number, word or text".to_owned(),
+            Kind::Nothing => "nothing".to_owned(),
+            Kind::Word(words) => words
+                .iter()
+                .map(|w| format!("`{w}`"))
+                .collect::<Vec<_>>()
+                .join(" or "),
+            Kind::List(of) => format!("list: {}", of.described()),
+            Kind::OneOrMore(of) => format!("{}, or a list of them", of.described()),
+            Kind::Map(of) => format!("names, each with: {}", of.described()),
+            Kind::Mapping(table) => {
+                let anchor = table.name.replace(' ', "-");
+                format!("mapping: [{}](#keys-of-{anchor})", table.name)
+            }
+            Kind::Steps => "list of [steps](#steps)".to_owned(),
+            Kind::Phase => "[phase](#arrivals)".to_owned(),
+            Kind::Probe => "[probe](#probes)".to_owned(),
+            Kind::Any(kinds) => kinds
+                .iter()
+                .map(Kind::described)
+                .collect::<Vec<_>>()
+                .join("; or "),
+        }
+    }
+}
+
+impl Kind {
+    /// How such a value is written, for hints.
+    pub fn example(&self) -> &'static str {
+        match self {
+            Kind::Text | Kind::Word(_) => "…",
+            Kind::Target => "http://127.0.0.1:8080/",
+            Kind::Template => "/path",
+            Kind::Json => "{ op: hello }",
+            Kind::Expression => "n > 3",
+            Kind::Duration => "30s",
+            Kind::Dist => "1s..15s",
+            Kind::Rate => "10/s",
+            Kind::RateRange => "0/s..10/s",
+            Kind::Size => "16MiB",
+            Kind::Share => "20%",
+            Kind::Count => "10",
+            Kind::CountRange => "0..10",
+            Kind::Number | Kind::Scalar => "1",
+            Kind::Bool => "true",
+            Kind::Nothing => "",
+            Kind::List(Kind::Phase) => "[ { constant: 10/s, for: 30s } ]",
+            Kind::List(_) => "[ … ]",
+            Kind::OneOrMore(of) => of.example(),
+            Kind::Map(Kind::Any([Kind::Steps, ..])) => "{ visitor: [ { get: / } ] }",
+            Kind::Map(Kind::Rate) => "{ \"08:00\": 10/s }",
+            Kind::Map(_) => "{ name: … }",
+            Kind::Mapping(table) if std::ptr::eq(*table, &WHEN) => "{ /type: hello }",
+            Kind::Mapping(_) => "{ … }",
+            Kind::Steps => "[ { think: 1s } ]",
+            Kind::Phase => "{ hold: 30s }",
+            Kind::Probe => "host",
+            Kind::Any(kinds) => kinds.first().map_or("…", Kind::example),
+        }
+    }
+}
+
+/// Steps whose keys are those of `get`, so that the documentation shows them once.
+const LIKE_GET: &[&str] = &["head", "post", "put", "patch", "delete"];
+
+/// The tables that the documentation shows, in its order: a name and the rows in Markdown.
+pub fn reference() -> Vec<(&'static str, String)> {
+    let shown = all_tables().filter(|table| !LIKE_GET.contains(&table.name));
+    shown.map(|table| (table.name, markdown(table))).collect()
+}
+
+/// The designs of experiments.
+pub const DESIGNS: &[&str] = &["full", "2^k", "2^(k-r)", "sweep"];
+
+/// The tables that the documentation of experiments shows, as [`reference()`] does.
+pub fn experiment_reference() -> Vec<(&'static str, String)> {
+    let shown = experiment_tables().into_iter();
+    shown.map(|table| (table.name, markdown(table))).collect()
+}
+
+/// Every table of experiments.
+pub(crate) fn experiment_tables() -> [&'static Table; 7] {
+    [
+        &EXPERIMENT,
+        &FACTOR,
+        &RESPONSE,
+        &PUBLISHED,
+        &PUBLISHED_VALUE,
+        &CLAIM,
+        &COMPARE,
+    ]
+}
+
+/// Every table of the language.
+pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
+    let top = [
+        &DOCUMENT,
+        &TARGET_URL,
+        &SERVER,
+        &TLS,
+        &OPTIONS,
+        &CONNECT_RETRIES,
+        &DNS,
+        &AUTH,
+        &CREDENTIALS,
+        &SIGN,
+        &AWS,
+        &DATA,
+        &MESSAGE,
+        &STAMPS,
+        &SESSION,
+    ];
+    let in_steps = [
+        &HTTP_REQUEST,
+        &PART,
+        &WEBSOCKET,
+        &RECONNECT,
+        &FRAMING,
+        &PUSHED,
+        &PERFORMED,
+        &EMITTED,
+        &EXPECT,
+        &WHEN,
+        &SAVE,
+        &CHOICE,
+        &MARKOV,
+        &STATE,
+        &TRANSITION,
+    ];
+    let dists = [
+        &DIST,
+        &UNIFORM,
+        &NORMAL,
+        &LOGNORMAL,
+        &WEIBULL,
+        &PARETO,
+        &GAMMA,
+        &MIXTURE_PART,
+    ];
+    let steps = STEPS.iter().chain(in_steps);
+    top.into_iter()
+        .chain(steps)
+        .chain(dists)
+        .chain(PHASES.iter())
+        .chain([&STEP_RANGE, &SOURCES, &SINGLE])
+        .chain(PROBES.iter())
+        .chain([&PROCESS])
+}
+
+fn markdown(table: &Table) -> String {
+    let mut rows = String::from("| key | value | default | meaning |\n|---|---|---|---|\n");
+    for key in table.keys() {
+        let default = match key.default {
+            Default::Required => "required".to_owned(),
+            Default::Absent => "–".to_owned(),
+            Default::Text(text) => format!("`{text}`"),
+            Default::Said(said) => said.to_owned(),
+        };
+        let row = format!(
+            "| `{}` | {} | {default} | {} |\n",
+            key.name,
+            key.kind.described(),
+            key.doc
+        );
+        rows.push_str(&row);
+    }
+    rows
+}

@@ -1,0 +1,170 @@
+//! Keys of what is done with responses and messages: checking, matching, saving.
+
+use super::Default::{Absent, Said, Text};
+use super::{Default, Key, Kind, Table};
+
+pub(super) const fn key(
+    name: &'static str,
+    kind: Kind,
+    default: Default,
+    doc: &'static str,
+) -> Key {
+    Key {
+        name,
+        kind,
+        default,
+        doc,
+    }
+}
+
+pub(super) const TEMPLATES: Kind = Kind::Map(&Kind::Template);
+pub(super) const CHECKS: Kind = Kind::OneOrMore(&Kind::Expression);
+pub(super) const SAVES: Kind = Kind::Map(&Kind::Any(&[Kind::Text, Kind::Mapping(&SAVE)]));
+
+pub(super) const AS: Key = key(
+    "as",
+    Kind::Text,
+    Said("the event or action if it is the same for every user, else the step's name"),
+    "Name of the measure",
+);
+
+/// The keys of `reply`.
+pub static EXPECT: Table = Table {
+    name: "reply",
+    groups: &[&[
+        key(
+            "when",
+            Kind::Mapping(&WHEN),
+            Said("the next message that is not one of `messages`"),
+            "Which message to wait for: all conditions must hold",
+        ),
+        key(
+            "save",
+            SAVES,
+            Absent,
+            "Parts of the message to save in variables",
+        ),
+        key(
+            "check",
+            CHECKS,
+            Absent,
+            "Conditions, evaluated after `save`; a false one is an error of kind `check`",
+        ),
+        key(
+            "as",
+            Kind::Text,
+            Said(
+                "for `reply` that of the send; for `expect` its first condition, else \
+                  `expect`",
+            ),
+            "Name of the measure",
+        ),
+        key(
+            "within",
+            Kind::Duration,
+            Said("`options.timeout`"),
+            "Limit for the wait",
+        ),
+    ]],
+};
+
+/// Besides these, any key that is a JSON pointer, or a number at a place.
+pub static WHEN: Table = Table {
+    name: "when",
+    groups: &[&[
+        key(
+            "/pointer",
+            Kind::Any(&[Kind::Scalar, Kind::Template]),
+            Absent,
+            "The value at this JSON pointer must equal this; `{exists: true}`: the \
+             value must exist",
+        ),
+        key(
+            "u8@0",
+            Kind::Any(&[Kind::Scalar, Kind::Template]),
+            Absent,
+            "The binary number at this byte offset must equal this; other forms: \
+             `u16be@1`, `f64le@8`, `u32be@-4` from the end",
+        ),
+        key("regex", Kind::Text, Absent, "The message's text must match"),
+        key(
+            "body",
+            Kind::Template,
+            Absent,
+            "The complete text of the message",
+        ),
+        key(
+            "event",
+            Kind::Template,
+            Absent,
+            "The name of the server-sent event (`message` if it has none), or of the \
+             channel's event",
+        ),
+        key(
+            "topic",
+            Kind::Template,
+            Absent,
+            "The channel's topic (`phoenix`), identifier (`actioncable`) or namespace \
+             (`socket.io`)",
+        ),
+        key(
+            "id",
+            Kind::Template,
+            Absent,
+            "The last event id of the stream",
+        ),
+    ]],
+};
+
+/// The words that stand for a part of a response or message.
+pub const SAVE_WORDS: &[&str] = &["status", "body", "event", "id", "topic", "time"];
+
+/// Where a regex is sought.
+pub const REGEX_PARTS: &[&str] = &["body", "response"];
+
+/// The keys of `save`.
+pub static SAVE: Table = Table {
+    name: "save",
+    groups: &[&[
+        key(
+            "pointer",
+            Kind::Text,
+            Absent,
+            "JSON pointer. Short form: the pointer itself, `/games/0/id`; for a binary \
+             field of a message: `u32be@4`",
+        ),
+        key(
+            "regex",
+            Kind::Text,
+            Absent,
+            "The first match in the body or message",
+        ),
+        key(
+            "group",
+            Kind::Count,
+            Said("1 if the regex has a group, else 0"),
+            "Capture group; 0 is the complete match",
+        ),
+        key(
+            "in",
+            Kind::Word(REGEX_PARTS),
+            Text("body"),
+            "Where to search: in the body, or in the complete response with status line \
+             and headers",
+        ),
+        key("header", Kind::Text, Absent, "A response header"),
+        key(
+            "from",
+            Kind::Word(SAVE_WORDS),
+            Absent,
+            "The HTTP status, the complete body, the event's name, the server-sent \
+             event's id, the channel's topic or the response time in milliseconds. Short form: the word itself",
+        ),
+        key(
+            "default",
+            Kind::Template,
+            Said("an error of kind `save`"),
+            "Value if the part is missing",
+        ),
+    ]],
+};

@@ -1,0 +1,60 @@
+//! What a scenario is compiled from: its text, its overrides, and the environment and files that it
+//! reads.
+
+use serde::{Deserialize, Serialize};
+use sha1::{Digest, Sha1};
+
+/// A scenario with all that it is compiled from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScenarioText {
+    /// The file's name.
+    pub name: String,
+    /// Exactly as it was given.
+    pub text: String,
+    /// `--set key=value`, in order.
+    pub overrides: Vec<(String, String)>,
+    /// What it reads.
+    pub inputs: Inputs,
+}
+
+/// What a scenario reads besides its own text, with what it got, so that it compiles to the same plan
+/// on another machine.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Inputs {
+    /// Environment variables; `None`: not set.
+    pub env: Vec<(String, Option<String>)>,
+    /// Texts of files by name, or why they could not be read.
+    pub files: Vec<(String, Result<String, String>)>,
+}
+
+impl Inputs {
+    /// What was read, in words, each with a digest of its value.
+    pub fn digests(&self) -> Vec<(String, String)> {
+        let env = self.env.iter().map(|(name, answer)| {
+            let what = format!("the environment variable {name:?}");
+            (what, digest(answer))
+        });
+        let files = self.files.iter().map(|(name, answer)| {
+            let what = format!("the file {name:?}");
+            (what, digest(answer))
+        });
+        env.chain(files).collect()
+    }
+}
+
+/// True for a text with a private key in PEM (RFC 7468 §10): it is secret.
+pub fn is_private_key(text: &str) -> bool {
+    text.contains("PRIVATE KEY-----")
+}
+
+/// That of a value's serialised form.
+fn digest(value: &impl Serialize) -> String {
+    let bytes = postcard::to_stdvec(value).expect("texts have a serialised form");
+    hex_digest(&bytes)
+}
+
+/// Hexadecimal SHA-1.
+pub fn hex_digest(bytes: &(impl AsRef<[u8]> + ?Sized)) -> String {
+    let digest = Sha1::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}

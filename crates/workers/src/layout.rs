@@ -1,0 +1,208 @@
+//! How many loops a run gets, and how they wait.
+
+use driver::real::Waiting;
+use machine::loops::{LOOPS_MAX, connections_per_loop};
+use plan::Plan;
+use plan::expr::{Expr, Value};
+use plan::{HttpConnections, Mode, Op, PhaseKind, Session, Visits};
+
+/// The assumed time of a request if nothing is known of the target.
+const EXCHANGE_S: f64 = 0.05;
+
+/// The loops of a run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Layout {
+    /// How loops wait for what is due next.
+    pub waiting: Waiting,
+    /// Loops of the run, those of all workers.
+    pub loops_count: u32,
+    /// How many users are expected at once.
+    pub users_max: u64,
+}
+
+/// Chooses the loops for `plan` on a machine with `cores`, if a loop may have
+/// `files_max` open files. Each of `workers_count` processes gets one at least (0: the loops run in
+/// this one), and so does each region.
+pub fn layout(plan: &Plan, cores: u32, files_max: u64, workers_count: u32) -> Layout {
+    let users_max = users_at_once(plan).ceil() as u64;
+    let wanted = users_max
+        .div_ceil(connections_per_loop(files_max))
+        .clamp(1, LOOPS_MAX) as u32;
+    let least = workers_count.max(plan.regions.len() as u32);
+    let wanted = wanted.max(least);
+    let requested = plan.options.loops_count;
+    let waiting = match plan.options.mode {
+        Mode::Precise => Waiting::Precise,
+        Mode::Wide => Waiting::Wide,
+        Mode::Auto if wanted <= cores => Waiting::Precise,
+        Mode::Auto => Waiting::Wide,
+    };
+    let loops_count = requested.unwrap_or(match waiting {
+        Waiting::Precise => cores,
+        Waiting::Wide => wanted.max(cores),
+    });
+    Layout {
+        waiting,
+        loops_count: loops_count.max(least).max(1),
+        users_max,
+    }
+}
+
+/// An estimate of how many connections are open at once: arrivals times how long a session lasts
+/// (Little 1961), at most all of them.
+fn users_at_once(plan: &Plan) -> f64 {
+    let stay_s = plan
+        .sessions
+        .iter()
+        .map(|s| stay(s, plan))
+        .fold(0.0, f64::max);
+    let mut total = 0.0;
+    let mut rate_max = 0.0_f64;
+    let mut closed = 0.0_f64;
+    for phase in &plan.phases {
+        if let PhaseKind::Closed(population) = phase.kind {
+            closed = closed.max(population.most() as f64);
+        }
+        if phase.is_open() {
+            total += phase.users_planned();
+            rate_max = rate_max.max(phase.rate_max_per_s());
+        }
+    }
+    closed + plan.singles.len() as f64 + total.min(rate_max * stay_s)
+}
+
+/// The assumed length of a session, in seconds; infinite if it has a loop whose
+/// rounds are not known.
+fn stay(session: &Session, plan: &Plan) -> f64 {
+    // How often the instruction at hand is done, and the same before each loop around it.
+    let mut rounds = 1.0;
+    let mut around = Vec::new();
+    let (mut idle_s, mut exchanges) = (0.0, 0.0);
+    for (pc, op) in session.ops.iter().enumerate() {
+        let chains = session.visits.iter();
+        let mut chains = chains.filter(|part| part.instructions.contains(&(pc as u32)));
+        let visits: f64 = chains.clone().map(|part| part.expected).product();
+        if visits == f64::INFINITY {
+            return f64::INFINITY;
+        }
+        match op {
+            Op::LoopStart {
+                times: Expr::Const(Value::Int(times)),
+                ..
+            } => {
+                around.push(rounds);
+                rounds *= *times as f64;
+            }
+            Op::LoopStart { .. } => return f64::INFINITY,
+            Op::LoopEnd { .. } => rounds = around.pop().unwrap_or(1.0),
+            // A jump back goes round for ever, but for those that end a chain's transition.
+            Op::Jump(to) if (*to as usize) <= pc && !chains.any(|part| ends_at(part, pc)) => {
+                return f64::INFINITY;
+            }
+            Op::Think(dist) | Op::Pace { every: dist, .. } => {
+                idle_s += rounds * visits * dist.mean().max(0.0);
+            }
+            Op::Http(_)
+            | Op::WsOpen(_)
+            | Op::SseOpen(_)
+            | Op::TcpOpen(_)
+            | Op::Send(_)
+            | Op::Channel(_)
+            | Op::Expect(_) => {
+                exchanges += rounds * visits;
+            }
+            // How long a restarted session or a wait by expression lasts is not known.
+            Op::Restart { .. } | Op::ThinkFor(_) => return f64::INFINITY,
+            _ => {}
+        }
+    }
+    let keeps = |op: &Op| {
+        matches!(
+            op,
+            Op::WsOpen(_) | Op::SseOpen(_) | Op::TcpOpen(_) | Op::Poll(_)
+        )
+    };
+    let holds = session.ops.iter().any(keeps);
+    let shared = plan.options.http_connections == HttpConnections::Shared && !holds;
+    // Users that share connections hold none while they think.
+    exchanges * EXCHANGE_S + if shared { 0.0 } else { idle_s }
+}
+
+/// Whether this instruction is the part's last.
+fn ends_at(part: &Visits, pc: usize) -> bool {
+    part.instructions.end as usize == pc + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use scenario::{Settings, Source, compile};
+
+    use super::*;
+
+    fn users_max(steps: &str) -> u64 {
+        layout(&plan(steps), 2, 20_000, 0).users_max
+    }
+
+    fn plan(steps: &str) -> Plan {
+        let text = format!(
+            "name: stay\ntarget: http://target.test/\nsessions: {{ main: [ {steps} ] }}\narrivals: [ \
+             {{ constant: 10/s, for: 1000s }} ]\n"
+        );
+        let settings = Settings {
+            overrides: &[],
+            env: &|_| None,
+            files: &|name| Err(name.to_owned()),
+        };
+        let source = Source {
+            name: "stay.yaml",
+            text: &text,
+        };
+        let (plan, diagnostics) = compile(source, &settings);
+        plan.unwrap_or_else(|| panic!("{diagnostics:?}"))
+    }
+
+    /// State a is visited twice on average (a geometric number), each time with two seconds in it;
+    /// b every second time, with four; leaving a for itself takes one second, once on average.
+    #[test]
+    fn states_of_a_chain_count_by_their_expected_visits() {
+        let chain = "{ markov: { states: { a: { steps: [ { think: 2s } ], next: { a: { p: 0.5, think: \
+                     1s }, b: 0.25, exit: 0.25 } }, b: { steps: [ { think: 4s } ], next: { exit: 1 } \
+                     } } } }";
+        assert_eq!(users_max(chain), 70);
+    }
+
+    #[test]
+    fn each_worker_has_a_loop_and_more_than_cores_do_not_spin() {
+        let plan = plan("{ think: 5s }");
+        let chosen = [0, 1, 2, 5].map(|workers| {
+            let Layout {
+                loops_count,
+                waiting,
+                ..
+            } = layout(&plan, 2, 20_000, workers);
+            (loops_count, waiting)
+        });
+        let precise = (2, Waiting::Precise);
+        assert_eq!(chosen, [precise, precise, precise, (5, Waiting::Wide)]);
+    }
+
+    #[test]
+    fn users_stay_as_long_as_their_steps_take() {
+        assert_eq!(users_max("{ think: 5s }"), 50);
+        assert_eq!(users_max("{ loop: 4, steps: [ { think: 5s } ] }"), 200);
+        let nested = "{ loop: 2, steps: [ { loop: 3, steps: [ { think: 5s } ] }, { think: 1s } ] }";
+        assert_eq!(users_max(&format!("{nested}, {{ think: 3s }}")), 350);
+    }
+
+    #[test]
+    fn a_user_without_an_end_is_counted_until_the_end() {
+        assert_eq!(users_max("{ forever: [ { think: 5s } ] }"), 10_000);
+        let within = "{ markov: { states: { a: { steps: [ { forever: [ { think: 5s } ] } ], next: { exit: \
+                      1 } } } } }";
+        assert_eq!(users_max(within), 10_000);
+        let chain = "{ markov: { states: { a: { think: 1s, next: { a: 1 } } } } }";
+        assert_eq!(users_max(chain), 10_000);
+        let drawn = "{ loop: \"random(1, 5)\", steps: [ { think: 5s } ] }";
+        assert_eq!(users_max(drawn), 10_000);
+    }
+}

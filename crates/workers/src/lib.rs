@@ -1,0 +1,71 @@
+//! The loops of a run, in threads of this process or of worker processes, here or on another machine.
+//!
+//! `docs/worker-protocol.md` describes the wire between controller and worker.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `pool` | all loops of a run behind one stream of events |
+//! | `layout` | how many loops, and how they wait |
+//! | `setup` | what loops need besides the plan |
+//! | `threads` | loops as threads of this process |
+//! | `processes` | the workers of a run |
+//! | `process` | one worker, from its start to its end |
+//! | `fleet`, `agent` | workers on machines of a fleet: what is required of it, and the first words with an agent |
+//! | `allowed` | what a worker may connect to |
+//! | `adoption` | users of lost loops that other loops start |
+//! | `carrier` | what carries frames: TCP, or what a fleet has instead |
+//! | `listener` | accepts the workers that were started for this run |
+//! | `connection` | the controller's side of one worker's connection |
+//! | `check` | refuses values that are impossible in this run |
+//! | `clock` | the offset between a worker's clock and ours |
+//! | `protocol`, `frame` | the messages, and their bytes |
+//! | `fuzzing` | the fuzzers' way to the frames |
+//! | `serve`, `credits` | the worker's side |
+//! | `news`, `rows` | what loops report, and the channel of their rows |
+//! | `inputs` | what a scenario is compiled from, as a worker gets it |
+//! | `children` | processes that we started |
+//! | `causes` | an error with its causes |
+
+mod adoption;
+mod agent;
+mod allowed;
+mod carrier;
+mod causes;
+mod check;
+pub mod children;
+mod clock;
+mod connection;
+mod credits;
+mod fleet;
+mod frame;
+mod fuzzing;
+mod inputs;
+mod layout;
+mod listener;
+mod material;
+mod news;
+mod pool;
+mod process;
+mod processes;
+mod protocol;
+mod rows;
+mod serve;
+mod setup;
+mod threads;
+
+pub use adoption::{Adoption, Lot};
+pub use carrier::Carrier;
+pub use causes::with_causes;
+pub use clock::{Drift, Offset};
+pub use fleet::{Agent, Fleet, FleetError, Tolerances, shares};
+#[doc(hidden)]
+pub use fuzzing::worker_frames;
+pub use inputs::{Inputs, ScenarioText, hex_digest, is_private_key};
+pub use layout::{Layout, layout};
+pub use material::Material;
+pub use pool::{Pool, PoolError, PoolEvent};
+pub use process::{LostWorker, SpawnRequest, WorkersError};
+pub use protocol::{Loops, PROTOCOL_VERSION, Trust, Usage, plan_digest};
+pub use rows::rows_channel;
+pub use serve::{Given, WorkError, compile, serve, serve_over};
+pub use setup::{LoopsSetup, Place};

@@ -1,0 +1,460 @@
+//! The workers of a run, which speak the protocol of `docs/worker-protocol.md`.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, SyncSender};
+use std::time::Duration;
+
+use driver::addresses::AddressBook;
+use driver::real::{StopFlag, Zero};
+use engine::addresses::Answers;
+use machine::clock::monotonic_ns;
+use plan::Plan;
+use record::Measurement;
+use record::schema::WorkerInfo;
+
+use super::adoption::Adoption;
+use super::agent::{accept, resume};
+use super::check::Check;
+use super::clock::{Drift, Exchange, Offset};
+use super::connection::NotReady;
+use super::fleet::Fleet;
+use super::listener::{Accepted, Listener};
+use super::material::Material;
+use super::news::News;
+use super::process::{LostWorker, SpawnRequest, WorkerProcess, WorkersError};
+use super::protocol::{Loops, Slice, ToWorker, Usage, plan_digest};
+use super::setup::LoopsSetup;
+use crate::inputs::ScenarioText;
+
+/// How long workers may take to connect.
+const CONNECT_NS_MAX: u64 = 30_000_000_000;
+/// A process that has ended may just have been refused: how long its reason is waited for.
+const REASON_NS_MAX: u64 = 500_000_000;
+/// How often clocks are compared. The best of ten seconds counts.
+const PING_NS: u64 = 2_000_000_000;
+/// Bytes of the token of an agent's worker.
+const TOKEN_BYTES: usize = 16;
+
+/// The workers of a run. Their processes end when this is dropped.
+#[derive(Debug)]
+pub(super) struct Processes {
+    workers: Vec<WorkerProcess>,
+    /// Where news and rows go; `None` after the start.
+    out: Option<(Sender<News>, SyncSender<Vec<Measurement>>)>,
+    stop: Arc<StopFlag>,
+    /// The level of `stop` that was sent to the workers.
+    sent_level: u8,
+    /// Whether the last message about it said that arrivals are paused; `None`: that is not known.
+    sent_paused: Option<bool>,
+    /// What names stand for, and which version of it was sent.
+    addresses: Option<Arc<AddressBook>>,
+    sent_version: u64,
+    fleet: Option<Rc<dyn Fleet>>,
+    /// When clocks were last compared.
+    pinged_ns: u64,
+    /// Since when our own side has been cut off from all workers.
+    cut_off_ns: Option<u64>,
+    /// The zero of another controller, which let their loops begin or was about to.
+    first_zero: Option<Zero>,
+}
+
+impl Processes {
+    /// Starts workers, and waits until all their loops are ready to begin.
+    pub(super) fn prepare(
+        plan: &Plan,
+        setup: &LoopsSetup,
+        request: &SpawnRequest<'_>,
+        stop: &Arc<StopFlag>,
+        out: (Sender<News>, SyncSender<Vec<Measurement>>),
+    ) -> Result<Processes, WorkersError> {
+        let of = request.workers_count as usize;
+        let fail = |index: usize, error: NotReady| match &request.fleet {
+            Some((fleet, _)) => WorkersError::Agent {
+                agent: fleet.agents()[index].name.clone(),
+                why: error.to_string(),
+            },
+            None => WorkersError::NotReady {
+                number: index + 1,
+                of,
+                why: error.to_string(),
+            },
+        };
+        let mut workers = match &request.fleet {
+            Some((fleet, shares)) => open((fleet.as_ref(), shares), setup, request, plan)?,
+            None => spawn(request, plan, Loops::all(setup.layout.loops_count))?,
+        };
+        let digest = plan_digest(plan);
+        for (index, worker) in workers.iter_mut().enumerate() {
+            let slice = slice(setup, request, &digest, worker.loops());
+            worker
+                .send_slice(slice)
+                .map_err(|error| fail(index, error))?;
+        }
+        // They compile and get ready side by side.
+        for (index, worker) in workers.iter_mut().enumerate() {
+            worker.await_ready().map_err(|error| fail(index, error))?;
+        }
+        if let Some((fleet, _)) = &request.fleet {
+            check_clocks(fleet.as_ref(), &workers)?;
+        }
+        Ok(Processes {
+            workers,
+            out: Some(out),
+            stop: Arc::clone(stop),
+            sent_level: 0,
+            sent_paused: Some(false),
+            addresses: setup.addresses().cloned(),
+            sent_version: 0,
+            fleet: request.fleet.as_ref().map(|(fleet, _)| Rc::clone(fleet)),
+            pinged_ns: monotonic_ns(),
+            cut_off_ns: None,
+            first_zero: None,
+        })
+    }
+
+    /// The workers of another controller, with their loops and the offsets of their clocks to its own, by which
+    /// `first_zero` is.
+    pub(super) fn resume(
+        plan: &Plan,
+        (fleet, known): (&Rc<dyn Fleet>, &[(Loops, Offset)]),
+        first_zero: Zero,
+        throng: &str,
+        stop: &Arc<StopFlag>,
+        out: (Sender<News>, SyncSender<Vec<Measurement>>),
+    ) -> Result<Processes, WorkersError> {
+        let silence_ns = fleet.tolerances().silence_ns;
+        let agents = fleet.agents().iter().zip(known).enumerate();
+        let workers = agents.map(|(index, (agent, &(loops, offset)))| {
+            let fail = |why: String| WorkersError::Agent {
+                agent: agent.name.clone(),
+                why,
+            };
+            let carrier = fleet.reopen(index).map_err(fail)?;
+            let connection =
+                resume(index, carrier, throng).map_err(|error| fail(error.to_string()))?;
+            let check = Check::new(plan, loops);
+            let (name, connection) = (&agent.name, Box::new(connection));
+            let mut worker = WorkerProcess::of_agent(name, silence_ns, connection, (loops, check));
+            worker.set_offset(offset);
+            Ok(worker)
+        });
+        Ok(Processes {
+            workers: workers.collect::<Result<_, WorkersError>>()?,
+            out: Some(out),
+            stop: Arc::clone(stop),
+            sent_level: 0,
+            // The other controller may have gone while arrivals were paused.
+            sent_paused: None,
+            addresses: None,
+            sent_version: 0,
+            fleet: Some(Rc::clone(fleet)),
+            pinged_ns: monotonic_ns(),
+            cut_off_ns: None,
+            first_zero: Some(first_zero),
+        })
+    }
+
+    /// Lets the loops begin at `zero`; those of another controller have begun, or begin late.
+    pub(super) fn start(&mut self, zero: Zero) {
+        let Some((news, rows)) = self.out.take() else {
+            return;
+        };
+        for (number, worker) in self.workers.iter_mut().enumerate() {
+            // Offsets of clocks are to that of whoever has measured them.
+            worker.start(number, self.first_zero.unwrap_or(zero), &news, &rows);
+        }
+    }
+
+    /// Passes on that the run is to stop, its arrivals are to pause or names stand for other addresses, and drops
+    /// workers that are silent. Returns what the user is to learn.
+    pub(super) fn supervise(&mut self) -> Vec<String> {
+        let (level, paused) = (self.stop.level(), self.stop.is_paused());
+        let now_ns = monotonic_ns();
+        let mut notices: Vec<String> = self.check_own_side(now_ns).into_iter().collect();
+        let addresses = self.changed_addresses();
+        let pings = now_ns.saturating_sub(self.pinged_ns) >= PING_NS;
+        if pings {
+            self.pinged_ns = now_ns;
+        }
+        for worker in self.workers.iter_mut().filter(|worker| worker.is_running()) {
+            if level > self.sent_level {
+                worker.send(&ToWorker::Stop { level });
+            }
+            if self.sent_paused != Some(paused) {
+                worker.send(&ToWorker::Pause { paused });
+            }
+            if let Some(addresses) = &addresses {
+                worker.send(&ToWorker::Addresses(addresses.to_vec()));
+            }
+            if pings && self.cut_off_ns.is_none() {
+                worker.ping();
+            }
+            notices.extend(worker.check_silence(now_ns));
+        }
+        (self.sent_level, self.sent_paused) = (level, Some(paused));
+        if let Some(fleet) = &self.fleet {
+            notices.iter().for_each(|what| fleet.notify(what));
+        }
+        notices
+    }
+
+    /// While we are cut off nothing is known of workers; they continue. Returns what the user is to learn.
+    fn check_own_side(&mut self, now_ns: u64) -> Option<String> {
+        let fleet = self.fleet.as_ref()?;
+        if !self.workers.iter().any(WorkerProcess::is_cut_off) {
+            let since_ns = self.cut_off_ns.take()?;
+            let away = units::duration(now_ns.saturating_sub(since_ns) as f64);
+            return Some(format!("NATS is back after {away}"));
+        }
+        let is_new = self.cut_off_ns.is_none();
+        let since_ns = *self.cut_off_ns.get_or_insert(now_ns);
+        let max_ns = fleet.tolerances().silence_ns;
+        let is_over = now_ns.saturating_sub(since_ns) > max_ns;
+        for worker in self.workers.iter_mut().filter(|worker| worker.is_running()) {
+            worker.excuse_silence();
+            if is_over {
+                let max = units::duration(max_ns as f64);
+                worker.give_up(&format!("NATS was out of reach for {max}"));
+            }
+        }
+        is_new.then(|| "NATS is out of reach; agents continue with their plan".to_owned())
+    }
+
+    /// Lets loops start users of lost ones.
+    pub(super) fn adopt(&self, adoptions: &[Adoption]) {
+        for worker in self.workers.iter().filter(|worker| worker.is_running()) {
+            let numbers = worker.loops().numbers();
+            let theirs = adoptions.iter().filter(|a| numbers.contains(&a.by));
+            let theirs: Vec<Adoption> = theirs.cloned().collect();
+            if !theirs.is_empty() {
+                worker.send(&ToWorker::Adopt(theirs));
+            }
+        }
+    }
+
+    /// All intervals until `until_ns` are in the record.
+    pub(super) fn mark_stored(&self, until_ns: u64) {
+        for worker in &self.workers {
+            worker.mark_stored(until_ns);
+        }
+    }
+
+    /// The newest addresses, if they were not sent yet.
+    fn changed_addresses(&mut self) -> Option<Arc<Answers>> {
+        let book = self.addresses.as_ref()?;
+        let version = book.version();
+        (version != self.sent_version).then(|| {
+            self.sent_version = version;
+            book.newest()
+        })
+    }
+
+    pub(super) fn mark_lost(&mut self, worker: usize, why: String) -> LostWorker {
+        let lost = self.workers[worker].mark_lost(worker, why);
+        if let Some(fleet) = &self.fleet {
+            fleet.notify(&format!("worker {} is lost: {}", worker + 1, lost.why));
+        }
+        lost
+    }
+
+    pub(super) fn mark_done(&mut self, worker: usize) {
+        self.workers[worker].mark_done();
+    }
+
+    pub(super) fn note_usage(&mut self, worker: usize, usage: Usage) {
+        self.workers[worker].note_usage(usage);
+    }
+
+    /// CPU time of all workers since they began, and memory of those that run.
+    pub(super) fn usage(&self) -> Usage {
+        let mut sum = Usage::default();
+        for usage in self.workers.iter().map(WorkerProcess::usage) {
+            sum.cpu_ns = sum.cpu_ns.saturating_add(usage.cpu_ns);
+            sum.resident_bytes = sum.resident_bytes.saturating_add(usage.resident_bytes);
+        }
+        sum
+    }
+
+    pub(super) fn note_clock(&mut self, worker: usize, exchange: Exchange) {
+        self.workers[worker].note_clock(exchange);
+    }
+
+    /// How the clock of each worker has moved.
+    pub(super) fn drifts(&self) -> Vec<Option<Drift>> {
+        self.workers.iter().map(WorkerProcess::drift).collect()
+    }
+
+    pub(super) fn infos(&self) -> Vec<WorkerInfo> {
+        self.workers.iter().map(WorkerProcess::info).collect()
+    }
+}
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        // All at once, before each is waited for.
+        self.workers.iter().for_each(WorkerProcess::close);
+    }
+}
+
+/// Lets the agents of a fleet start their workers, and waits until all have introduced themselves.
+fn open(
+    (fleet, shares): (&dyn Fleet, &[Loops]),
+    setup: &LoopsSetup,
+    request: &SpawnRequest<'_>,
+    plan: &Plan,
+) -> Result<Vec<WorkerProcess>, WorkersError> {
+    let fail = |index: usize, why: String| WorkersError::Agent {
+        agent: fleet.agents()[index].name.clone(),
+        why,
+    };
+    let material = Material {
+        scenario: request.scenario.clone(),
+        trust: setup.trust.clone(),
+    };
+    let material = material.to_bytes();
+    let mut opened = Vec::new();
+    for index in 0..fleet.agents().len() {
+        let token = machine::secret(TOKEN_BYTES).map_err(WorkersError::Listen)?;
+        let carrier = fleet
+            .open(index, &token, &material)
+            .map_err(|why| fail(index, why))?;
+        opened.push((token, carrier));
+    }
+    // They start side by side.
+    let silence_ns = fleet.tolerances().silence_ns;
+    let connected = opened
+        .into_iter()
+        .enumerate()
+        .map(|(index, (token, carrier))| {
+            let connection = accept(index, carrier, (&token, request.throng));
+            let connection = connection.map_err(|error| fail(index, error.to_string()))?;
+            let loops = shares[index];
+            let check = Check::new(plan, loops);
+            let name = &fleet.agents()[index].name;
+            Ok(WorkerProcess::of_agent(
+                name,
+                silence_ns,
+                Box::new(connection),
+                (loops, check),
+            ))
+        });
+    connected.collect()
+}
+
+fn check_clocks(fleet: &dyn Fleet, workers: &[WorkerProcess]) -> Result<(), WorkersError> {
+    let max_ns = fleet.tolerances().clock_bound_ns;
+    let bounds = workers.iter().map(|worker| worker.offset().bound_ns);
+    for (bound_ns, agent) in bounds.zip(fleet.agents()) {
+        if bound_ns > max_ns {
+            let agent = agent.name.clone();
+            return Err(WorkersError::Clock {
+                agent,
+                bound_ns,
+                max_ns,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Starts workers, each with a share of `all` loops of `plan`, and waits until all have connected.
+fn spawn(
+    request: &SpawnRequest<'_>,
+    plan: &Plan,
+    all: Loops,
+) -> Result<Vec<WorkerProcess>, WorkersError> {
+    let of = request.workers_count as usize;
+    let mut listener = Listener::bind(of, request.throng).map_err(WorkersError::Listen)?;
+    let address = listener.address().map_err(WorkersError::Listen)?;
+    let mut workers = Vec::new();
+    for index in 0..of {
+        let loops = all.share(index as u32, request.workers_count);
+        let token = listener.token(index);
+        match WorkerProcess::spawn(request.program, address, &token, loops) {
+            Ok(worker) => workers.push(worker),
+            Err(source) => {
+                workers.iter_mut().for_each(WorkerProcess::kill);
+                let number = index + 1;
+                return Err(WorkersError::Start { number, of, source });
+            }
+        }
+    }
+    let connected = await_connections(&mut listener, &mut workers, plan);
+    connected.map_err(|(index, why)| {
+        // The others are not waited for.
+        workers.iter_mut().for_each(WorkerProcess::kill);
+        WorkersError::NotReady {
+            number: index + 1,
+            of,
+            why,
+        }
+    })?;
+    Ok(workers)
+}
+
+/// Waits until all workers have connected. The error names one that does not, and why.
+fn await_connections(
+    listener: &mut Listener,
+    workers: &mut [WorkerProcess],
+    plan: &Plan,
+) -> Result<(), (usize, String)> {
+    let begun_ns = monotonic_ns();
+    let mut ended_ns = vec![None; workers.len()];
+    while let Some(missing) = workers.iter().position(|worker| !worker.is_connected()) {
+        match listener.accept() {
+            Some(Accepted::Worker(connection)) => {
+                let worker = &mut workers[connection.index];
+                let check = Check::new(plan, worker.loops());
+                worker.connect(connection, check);
+            }
+            Some(Accepted::Incompatible { index, why }) => return Err((index, why)),
+            None => {}
+        }
+        let now_ns = monotonic_ns();
+        for (index, worker) in workers.iter_mut().enumerate() {
+            if worker.is_connected() {
+                continue;
+            }
+            let Some(status) = worker.wait(Duration::ZERO) else {
+                continue;
+            };
+            if now_ns - *ended_ns[index].get_or_insert(now_ns) > REASON_NS_MAX {
+                return Err((index, format!("its process ended ({status})")));
+            }
+        }
+        if now_ns - begun_ns > CONNECT_NS_MAX {
+            let seconds = CONNECT_NS_MAX / 1_000_000_000;
+            return Err((missing, format!("it did not connect within {seconds} s")));
+        }
+    }
+    Ok(())
+}
+
+fn slice(setup: &LoopsSetup, request: &SpawnRequest<'_>, plan_digest: &str, loops: Loops) -> Slice {
+    let (scenario, trust) = match &request.fleet {
+        // Agents have it already, and NATS keeps what is sent to them.
+        Some(_) => (ScenarioText::default(), None),
+        None => (request.scenario.clone(), setup.trust.clone()),
+    };
+    Slice {
+        scenario,
+        plan_digest: plan_digest.to_owned(),
+        target: setup.target,
+        addresses: setup
+            .addresses()
+            .map_or_else(Answers::new, |book| book.first().to_vec()),
+        trust,
+        loops,
+        wide: setup.is_wide(),
+        sources: setup.sources.clone(),
+        users_max: setup.layout.users_max,
+        contact_ns_max: request
+            .fleet
+            .as_ref()
+            .and_then(|(fleet, _)| fleet.tolerances().contact_ns_max()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

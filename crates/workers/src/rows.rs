@@ -1,0 +1,16 @@
+//! The channel of rows from the loops to the journal.
+
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use record::Measurement;
+
+/// Rows that a loop collects before it sends them. Few, because writing them takes the core from a loop.
+pub(super) const ROWS_MAX: usize = 256;
+/// Batches of rows that may wait for the disk before sampling begins: half a million rows.
+const BATCHES_WAITING_MAX: usize = (512 << 10) / ROWS_MAX;
+
+/// A channel for batches of rows. It exists before the journal, which is created when the loops are
+/// ready.
+pub fn rows_channel() -> (SyncSender<Vec<Measurement>>, Receiver<Vec<Measurement>>) {
+    sync_channel(BATCHES_WAITING_MAX)
+}

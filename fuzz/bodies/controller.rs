@@ -1,3 +1,0 @@
-//! Fuzzing the messages between controller and workers.
-
-pub(crate) use controller::worker_frames;

@@ -1,0 +1,3 @@
+//! Fuzzing the messages between controller and workers.
+
+pub(crate) use workers::worker_frames;
