@@ -262,9 +262,7 @@ fn keys_of_signatures_are_nowhere() {
             stream.write_all(answer.as_bytes())?;
         }
     });
-    let key = format!(
-        "\"${{env('TOK')}}-key\", secret_key: \"${{env('TOK')}}\", session_token: \"${{token}}\""
-    );
+    let key = "\"${env('TOK')}-key\", secret_key: \"${env('TOK')}\", session_token: \"${token}\"";
     let text = format!(
         "
 target: http://{address}
