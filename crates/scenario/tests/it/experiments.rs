@@ -202,13 +202,18 @@ fn what_was_published_has_levels_of_factors() {
         [low, low, low, None, Some(7e6), None]
     );
     let claims = published.claims.iter().map(|claim| {
-        let order: Vec<&[usize]> = claim.order.iter().map(Vec::as_slice).collect();
-        (claim.text.as_str(), claim.factor, order, claim.at.clone())
+        let (order, at) = (claim.order.clone(), claim.at.clone());
+        (claim.text.as_str(), claim.factor, order, at)
     });
     let claims: Vec<_> = claims.collect();
-    let expected: [(&str, usize, Vec<&[usize]>, Vec<Option<usize>>); 2] = [
-        ("it is slow", 0, vec![&[1], &[2, 0]], vec![None, Some(1)]),
-        ("", 1, vec![&[1], &[0]], vec![None, None]),
+    let expected = [
+        (
+            "it is slow",
+            0,
+            vec![vec![1], vec![2, 0]],
+            vec![None, Some(1)],
+        ),
+        ("", 1, vec![vec![1], vec![0]], vec![None, None]),
     ];
     assert_eq!(claims, expected);
 }
