@@ -68,7 +68,7 @@ pub(crate) fn json_paths(data: &[u8]) {
     let ops = plan.sessions.iter().flat_map(|session| &session.ops);
     for save in ops.flat_map(plan::Op::saves) {
         if let Place::Path(path) = &save.from {
-            plan::all_places(path, answer);
+            plan::expr::all_places(path, answer);
         }
     }
 }

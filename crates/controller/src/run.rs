@@ -132,8 +132,8 @@ pub fn conduct(
     let target = start_target(&mut plan, request.program, folder)?;
     let plan = Arc::new(plan);
     let address = target.as_ref().map(|target| target.address);
-    let known = generator.known;
-    let (places, lookups) = known.map_or_else(|| places(&plan, &generator.namespaces), Ok)?;
+    let places = || places(&plan, &generator.namespaces);
+    let (places, lookups) = generator.known.map_or_else(places, Ok)?;
     let networks = counters(&plan, &places)?;
     let of_plan = (generator.layout, places);
     let setup = prepare(&plan, address, of_plan, (folder, generator.cores))?;
@@ -142,8 +142,7 @@ pub fn conduct(
     let fleet = request.fleet.clone();
     let fleet = fleet.map(|fleet| (fleet, generator.shares.clone()));
     let workers = SpawnRequest::new((count, fleet), program, throng, scenario);
-    let stop = Arc::new(StopFlag::default());
-    let (rows_in, rows) = rows_channel();
+    let (stop, (rows_in, rows)) = (Arc::new(StopFlag::default()), rows_channel());
     let mut pool = Pool::prepare(&plan, &setup, workers, &stop, rows_in)?;
     let zero = zero(request.fleet.is_some());
     let probes = probing::start_probes(&plan, target.as_ref(), zero)?;

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use json::{depth_note, document_bytes, json_number, number, pointer, unquoted};
-use plan::expr::{Template, Value};
-use plan::{Match, MatchTest, Source, all_places};
+use plan::expr::{Template, Value, all_places};
+use plan::{Match, MatchTest, Source};
 use proto::http1;
 
 use crate::users::Scope;

@@ -63,8 +63,11 @@ mod tests {
     #[test]
     fn the_next_file_gets_the_lowest_free_number() {
         let mut sleeper = Command::new("sh");
-        // 3 and 5 are open; 4 is free.
-        sleeper.args(["-c", "exec 3</dev/null 5</dev/null; echo; exec sleep 60"]);
+        // 3 and 5 are open; 4 is free, whatever we inherited.
+        sleeper.args([
+            "-c",
+            "exec 3</dev/null 4<&- 5</dev/null; echo; exec sleep 60",
+        ]);
         let mut sleeper = sleeper
             .stdout(std::process::Stdio::piped())
             .spawn()

@@ -1,8 +1,8 @@
 //! Values, expressions and templates: what stands between `${` and `}`, and in `if` and `check`.
 //!
 //! This file holds the types; [`Condition`] says why an expression is false; [`binary`] writes numbers as bytes, [`eval`]
-//! runs expressions, `functions` has those of values alone, `invented` those of names, addresses and words, [`value`] says
-//! how values convert and compare, [`template`] writes text.
+//! runs expressions, `functions` has those of values alone, `invented` those of names, addresses and words, `places` reads
+//! JSONPath, [`value`] says how values convert and compare, [`template`] writes text.
 
 pub mod binary;
 mod condition;
@@ -10,6 +10,7 @@ pub mod eval;
 mod functions;
 mod invented;
 mod numbers;
+mod places;
 pub mod template;
 pub mod value;
 
@@ -17,6 +18,7 @@ pub use condition::{Condition, shown};
 pub use functions::Pure;
 pub use invented::{Invention, Language};
 pub use numbers::EvalError;
+pub use places::all_places;
 
 use std::sync::Arc;
 

@@ -38,7 +38,7 @@ pub use data::{Data, End, Feed, Found, Order, Table};
 pub use http::{HttpOp, StatusRule, is_secret_header};
 pub use ids::{DataId, EndpointId, MeasureId, MessageId, Pc, Register, SessionId, Slot};
 pub use load_setting::LoadSetting;
-pub use matching::{Match, MatchTest, Save, Source, all_places, pointer_text};
+pub use matching::{Match, MatchTest, Save, Source, pointer_text};
 pub use measures::{
     GROUP, GROUP_SEPARATOR, Measure, MeasureKind, Tags, all_tags, builtin, difference, has_tag,
 };

@@ -3,8 +3,8 @@
 use serde::{Serialize, Serializer};
 use serde_json_path::JsonPath;
 
+use crate::expr::Template;
 use crate::expr::binary::NumberForm;
-use crate::expr::{Template, Value};
 use crate::ids::Slot;
 
 /// One condition on a message.
@@ -63,27 +63,6 @@ pub enum Source {
     EventId,
     /// A number at this byte offset in a message; a negative one counts from the message's end.
     Number { form: NumberForm, at: i32 },
-}
-
-/// Longest list that JSONPath makes of a response, in bytes: one place may contain others.
-const LIST_BYTES_MAX: usize = 16 << 20;
-
-/// What JSONPath finds in JSON text, as a list in JSON text, which may be empty; `None`: the text is no JSON, or the list
-/// would be too long.
-pub fn all_places(path: &JsonPath, json: &[u8]) -> Option<Value> {
-    let document: serde_json::Value = serde_json::from_slice(json).ok()?;
-    let mut list = String::from("[");
-    for found in path.query(&document) {
-        if list.len() > 1 {
-            list.push(',');
-        }
-        list.push_str(&found.to_string());
-        if list.len() > LIST_BYTES_MAX {
-            return None;
-        }
-    }
-    list.push(']');
-    Some(Value::text(&list))
 }
 
 /// A JSON pointer of these tokens (RFC 6901 §3).

@@ -12,9 +12,9 @@ use stats::rng::Rng;
 use super::functions::{apply, signed};
 use super::invented::invented;
 use super::numbers::{EvalError, described, number, to_int};
+use super::places::all_places;
 use super::value::Number;
 use super::{Binary, Context, Expr, Func, Unary, Value};
-use crate::matching::all_places;
 
 /// Longest text that `random_string` makes, in characters.
 pub const RANDOM_STRING_MAX: i64 = 65_536;
