@@ -20,7 +20,7 @@ impl Material {
         postcard::to_stdvec(self).expect("texts, bytes and lists of them have a serialised form")
     }
 
-    /// What [`Material::to_bytes`] made.
+    /// What `to_bytes` made.
     pub fn from_bytes(bytes: &[u8]) -> Result<Material, postcard::Error> {
         postcard::from_bytes(bytes)
     }
