@@ -10,6 +10,7 @@ mod growing;
 mod latency;
 mod probes;
 #[cfg(test)]
+#[path = "../../../tests/sample_run.rs"]
 mod sample;
 mod seconds;
 

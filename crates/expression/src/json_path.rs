@@ -55,12 +55,7 @@ fn excess(path: &str) -> Option<String> {
 /// with it.
 pub fn places(text: &str) -> Result<Option<JsonPath>, String> {
     // One place is not a list of one, and a pointer cannot count from a list's end.
-    let is_one = !is_path(text)
-        || match tokens(text) {
-            Ok(_) => true,
-            Err(refused) => refused.message.contains("counts from the end"),
-        };
-    if is_one {
+    if !is_path(text) || matches!(walk(text), Ok(_) | Err(FROM_END)) {
         return Ok(None);
     }
     if let Some(excess) = excess(text) {
@@ -76,16 +71,18 @@ pub fn places(text: &str) -> Result<Option<JsonPath>, String> {
 
 /// The tokens of the pointer that leads to the same place.
 pub fn tokens(path: &str) -> Result<Vec<String>, Refused> {
-    let refused = |what: &str| Refused {
+    walk(path).map_err(|what| Refused {
         message: format!("`{path}` {what}"),
         hint: "name one place, like $.items[0].id or /items/0/id".to_owned(),
-    };
-    let mut rest = path
-        .strip_prefix('$')
-        .ok_or_else(|| refused("is not JSONPath"))?;
+    })
+}
+
+/// The same. The error says what the path is instead.
+fn walk(path: &str) -> Result<Vec<String>, &'static str> {
+    let mut rest = path.strip_prefix('$').ok_or("is not JSONPath")?;
     let mut tokens = Vec::new();
     while !rest.is_empty() {
-        let (token, after) = segment(rest).map_err(&refused)?;
+        let (token, after) = segment(rest)?;
         tokens.push(token);
         rest = after;
     }
@@ -130,9 +127,7 @@ fn segment(text: &str) -> Result<(String, &str), &'static str> {
             Err("has a slice (`:`), and a JSON pointer names one place")
         }
         index if index.contains(',') => Err("names several places, and a JSON pointer names one"),
-        index if index.starts_with('-') => {
-            Err("counts from the end of a list, which a JSON pointer cannot")
-        }
+        index if index.starts_with('-') => Err(FROM_END),
         index if !index.is_empty() && index.bytes().all(|b| b.is_ascii_digit()) => {
             let plain = index.trim_start_matches('0');
             let plain = if plain.is_empty() { "0" } else { plain };
@@ -143,6 +138,7 @@ fn segment(text: &str) -> Result<(String, &str), &'static str> {
 }
 
 const WILDCARD: &str = "has a wildcard (`*`), and a JSON pointer names one place";
+const FROM_END: &str = "counts from the end of a list, which a JSON pointer cannot";
 
 /// A name up to its closing quote and bracket.
 fn quoted(text: &str, quote: char) -> Result<(String, &str), &'static str> {

@@ -1,92 +1,19 @@
-//! A run for tests: 60 s at 100 users/s, each making one request of 10 ms, all well. Tests spoil
-//! what they are about.
+//! The run of `tests/sample_run.rs`, all well. Tests spoil what they are about.
 
 use std::collections::BTreeMap;
 
 use record::Outcome;
-use record::schema::{
-    FORMAT_VERSION, Finding, GeneratorInfo, MeasureInfo, PhaseInfo, RunInfo, RunStatus, SeriesRow,
-    Summary,
-};
+use record::schema::{FORMAT_VERSION, Finding, MeasureInfo, SeriesRow, Summary};
 
 use crate::{Figures, judge_figures};
 
-pub(crate) const SECOND: u64 = 1_000_000_000;
-pub(crate) const MS: u64 = 1_000_000;
-pub(crate) const US: u64 = 1_000;
-/// Numbers of the measures.
-pub(crate) const REQUEST: usize = 1;
+#[path = "../../../tests/sample_run.rs"]
+mod run;
+
+pub(crate) use run::{MS, REQUEST, SECOND, US, info, phase, row};
+
+/// The number of updates among the measures.
 pub(crate) const UPDATE: usize = 2;
-
-pub(crate) fn phase(name: &str, kind: &str, seconds: (u64, u64), users: f64) -> PhaseInfo {
-    PhaseInfo {
-        name: name.to_owned(),
-        kind: kind.to_owned(),
-        start_ns: seconds.0 * SECOND,
-        end_ns: seconds.1 * SECOND,
-        users_planned: users,
-    }
-}
-
-pub(crate) fn info() -> RunInfo {
-    let measure = |name: &str, kind: &str| MeasureInfo::new(name, kind);
-    RunInfo {
-        format: FORMAT_VERSION,
-        id: "20261121T101500-sample-3f2a".to_owned(),
-        name: "sample".to_owned(),
-        throng: "0.0.0".to_owned(),
-        status: RunStatus::Complete,
-        seed: 1,
-        scenario_hash: String::new(),
-        overrides: Vec::new(),
-        target: "http://127.0.0.1:8080".to_owned(),
-        started_unix_ns: 0,
-        ended_ns: 60 * SECOND,
-        clock: "monotonic".to_owned(),
-        generator: GeneratorInfo {
-            mode: "precise".to_owned(),
-            loops: 1,
-            cores: 2,
-            files_per_loop: 20_000,
-            lag_max_ns: 100 * MS,
-        },
-        regions: Vec::new(),
-        host: BTreeMap::new(),
-        measures: vec![measure("connect", "connect"), measure("request", "request")],
-        steps: Vec::new(),
-        expects_overload: false,
-        sessions: vec!["visitor".to_owned()],
-        phases: vec![phase("constant", "rate", (0, 60), 6000.0)],
-        tls_unverified: false,
-        workers: Vec::new(),
-    }
-}
-
-pub(crate) fn row(second: u64) -> SeriesRow {
-    SeriesRow {
-        start_ns: second * SECOND,
-        end_ns: (second + 1) * SECOND,
-        users: 2,
-        connections: 2,
-        in_flight: 1,
-        users_due: 100,
-        users_started: 100,
-        users_finished: 100,
-        users_connected: 100,
-        sends: 100,
-        done: 100,
-        bytes_out: 10_000,
-        bytes_in: 40_000,
-        lag_p50_ns: 2 * US,
-        lag_p99_ns: 20 * US,
-        lag_max_ns: 90 * US,
-        cpu_loops_ns: SECOND / 10,
-        cpu_process_ns: SECOND / 8,
-        loop_busy_max: 0.1,
-        rss_bytes: 64 << 20,
-        ..SeriesRow::default()
-    }
-}
 
 /// The run of the module's head.
 pub(crate) fn figures() -> Figures {

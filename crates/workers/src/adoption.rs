@@ -11,6 +11,7 @@ const PARTS_MAX: u64 = 1 << 40;
 /// The users of a loop, or a part of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lot {
+    /// The loop, by its number in the run.
     pub loop_number: u32,
     /// Divisions, each by the number of a part and that of all parts: of its users this one, of these this one, and on.
     pub parts: Vec<(u32, u32)>,
@@ -63,13 +64,14 @@ impl Lot {
 pub struct Adoption {
     /// The loop.
     pub by: u32,
+    /// Its users.
     pub lot: Lot,
     /// Those that are due from then on.
     pub from_ns: u64,
 }
 
 impl Adoption {
-    /// For the loops; `None`: it is impossible.
+    /// For the loops of a run with this number of them and these regions; `None`: it is impossible there.
     pub fn adopted(&self, loops_count: u32, regions: &[Region]) -> Option<Adopted> {
         Some(Adopted {
             by: self.by,

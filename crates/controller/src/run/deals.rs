@@ -4,9 +4,9 @@ use engine::arrivals::Arrivals;
 use engine::share::{Share, region_loops};
 use plan::Plan;
 use serde::{Deserialize, Serialize};
+use workers::{Adoption, Fleet, Loops, Lot};
 
 use super::attach::Kept;
-use workers::{Adoption, Fleet, Loops, Lot};
 
 /// From the decision to its moment: it reaches the other agents, and they skip users who were due before.
 const LEAD_NS: u64 = 2_000_000_000;

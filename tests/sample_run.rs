@@ -1,4 +1,4 @@
-//! A run for tests: 60 s at 100 users/s, each making one request of 10 ms.
+//! A run for tests of several crates: 60 s at 100 users/s, each making one request of 10 ms.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use record::schema::{
     FORMAT_VERSION, GeneratorInfo, MeasureInfo, PhaseInfo, RunInfo, RunStatus, SeriesRow,
 };
 
-const SECOND: u64 = 1_000_000_000;
-const MS: u64 = 1_000_000;
-const US: u64 = 1_000;
-/// The place of the requests among the measures.
+pub(crate) const SECOND: u64 = 1_000_000_000;
+pub(crate) const MS: u64 = 1_000_000;
+pub(crate) const US: u64 = 1_000;
+/// The number of its requests among the measures.
 pub(crate) const REQUEST: usize = 1;
 
 pub(crate) fn phase(name: &str, kind: &str, seconds: (u64, u64), users: f64) -> PhaseInfo {
