@@ -54,7 +54,16 @@ impl Checker<'_> {
     }
 
     pub(super) fn loop_step(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
-        let times = self.expression(node, program);
+        let times = match node.text() {
+            Some("forever") => {
+                let message = "`forever` is not a number of iterations";
+                self.diagnostics
+                    .error("bad-count", &node.place, message)
+                    .hint("write `forever: [ … ]`, which repeats its steps until the run ends");
+                None
+            }
+            _ => self.expression(node, program),
+        };
         let rounds = match &times {
             Some(Expr::Const(value)) => self.rounds(node, value),
             _ => None,
