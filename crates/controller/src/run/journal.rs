@@ -61,7 +61,7 @@ impl Journal {
             latency: dir.latency(&info)?,
             events: dir.events()?,
             rows: RowsThread::start(dir.requests(&info)?, rows),
-            outcomes: Outcomes::new(info.phases.last().map_or(u64::MAX, |phase| phase.end_ns)),
+            outcomes: Outcomes::new(&info),
             examples: BTreeMap::new(),
             since_checkpoint: 0,
             secrets,

@@ -10,7 +10,7 @@ use plan::{MeasureId, MessageId};
 use record::Outcome;
 use record::counters::Counts;
 use record::schema::{
-    Ending, MeasureTally, NeverBegun, PhaseTally, RegionTally, SeriesRow, Tally, WhyNot,
+    Ending, MeasureTally, NeverBegun, PhaseTally, RegionTally, RunInfo, SeriesRow, Tally, WhyNot,
 };
 use sequences::Settlement;
 use stats::hist::LogHistogram;
@@ -325,9 +325,11 @@ pub(crate) struct Outcomes {
 }
 
 impl Outcomes {
-    pub(crate) fn new(planned_end_ns: u64) -> Outcomes {
+    pub(crate) fn new(info: &RunInfo) -> Outcomes {
         Outcomes {
-            planned_end_ns,
+            begun: vec![0; info.measures.len()],
+            due: vec![0; info.measures.len()],
+            planned_end_ns: info.phases.last().map_or(u64::MAX, |phase| phase.end_ns),
             ..Outcomes::default()
         }
     }
@@ -356,13 +358,8 @@ impl Outcomes {
         let is_drain = interval.row.start_ns >= self.planned_end_ns;
         let phase = interval.row.phase + u32::from(is_drain);
         for (&measure, delta) in &interval.measures {
-            let measure_index = measure.index();
-            if self.begun.len() <= measure_index {
-                self.begun.resize(measure_index + 1, 0);
-                self.due.resize(measure_index + 1, 0);
-            }
-            self.begun[measure_index] += delta.begun;
-            self.due[measure_index] += delta.due;
+            self.begun[measure.index()] += delta.begun;
+            self.due[measure.index()] += delta.due;
             for (&why, &n) in WhyNot::ALL
                 .iter()
                 .zip(&delta.missed)

@@ -11,6 +11,8 @@ use super::bed::Bed;
 use super::target::{Faults, S};
 
 const CASES: u64 = 60;
+/// Cases that once failed, beyond those.
+const FAILED_ONCE: [u64; 1] = [391];
 
 fn scenario(number: u64, rng: &mut Rng) -> String {
     let mut one_of = |choices: &[&'static str]| choices[rng.below(choices.len() as u64) as usize];
@@ -72,7 +74,7 @@ fn all_that_was_due_is_accounted_for_in_the_summary() {
     let cases: Option<u64> = cases.map(|n| n.parse().expect("a number of cases"));
     let cases = cases.map_or(CASES, |cases| (cases / 100).max(CASES));
     let (mut never_begun, mut paused, mut unstarted) = (0, 0, 0);
-    for number in 0..cases {
+    for number in (0..cases).chain(FAILED_ONCE) {
         let (text, summary) = judged(number);
         let broken = summary.findings.iter().find(|f| f.code == "sums-broken");
         assert_eq!(broken.map(|f| &f.text), None, "case {number}:\n{text}");
