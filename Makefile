@@ -52,9 +52,10 @@ help:
 	@echo "                    a quarter of an hour of CPU the first time"
 	@echo "make picture        draw the README's pictures of terminal and report from a real run"
 
-# The quick profile compiles in less than half the time: for a first look. Benches use the release profile.
+# For a first look: the quick profile compiles in less than half the time, and the example needs two features only.
+# Benches use the release profile.
 run: toolchain web
-	@cargo build --profile quick --locked --package throng
+	@cargo build --profile quick --locked --package throng --no-default-features --features systems,web
 	$(TARGET)/quick/throng run examples/football-quick.yaml
 
 # The documentation of examples and programs is named so that cargo chooses features of dependencies as for the lints;
