@@ -6,8 +6,10 @@ use plan::{MeasureId, MeasureKind, Op, Transaction};
 
 use super::Checker;
 use super::fields::Fields;
+use super::names::Names;
 use super::program::Program;
 use document::node::{Node, Place};
+use expression::Scope;
 
 /// A loop of up to this number of constant rounds needs no wait.
 const ROUNDS_WITHOUT_WAIT_MAX: i64 = 1000;
@@ -54,8 +56,11 @@ impl Checker<'_> {
     }
 
     pub(super) fn loop_step(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
+        let is_variable = Names::new(self, Some(&program.slot_names))
+            .names()
+            .contains(&"forever");
         let times = match node.text() {
-            Some("forever") => {
+            Some("forever") if !is_variable => {
                 let message = "`forever` is not a number of iterations";
                 self.diagnostics
                     .error("bad-count", &node.place, message)

@@ -496,6 +496,11 @@ fn loops_must_wait_somewhere() {
 }
 
 #[test]
+fn a_variable_named_forever_says_how_often_a_loop_runs() {
+    compiled("- set: { forever: 3 }\n- loop: forever\n  steps: [ { get: / } ]");
+}
+
+#[test]
 fn variables_are_defined_by_the_steps_before() {
     compiled("- if: user == 1\n  then: [ { set: { a: 1 } } ]\n- set: { b: \"${a}\" }");
     let said = rendered(&with_steps("- set: { b: \"${a}\" }\n- set: { a: 1 }"), &[]);
