@@ -40,7 +40,7 @@ help:
 	@echo "                their targets, eight minutes"
 	@echo "make hostile-truth  targets, kills and files that once hurt a run or its record, four minutes"
 	@echo "make accounts-truth  the sums of what was due, began and ended, and percentiles against an exact oracle, in CASES"
-	@echo "                    random runs (100000) in virtual time, a quarter of an hour of CPU"
+	@echo "                    random runs (100000) in virtual time, three minutes once built"
 	@echo "make kill       kills a run at each thing that it does to its files, five minutes"
 	@echo "make blame-truth    who is to blame in 37 situations, REPEAT times each (1), six minutes a time; needs root"
 	@echo "make capacity-truth 100 searches for the capacity of queues whose capacity is known, an hour and a half"

@@ -32,6 +32,7 @@ mod error;
 mod guard;
 mod journal;
 mod merge;
+mod outcomes;
 mod pause;
 mod places;
 mod preflight;

@@ -17,7 +17,8 @@ use workers::{Drift, with_causes};
 
 use super::by_worker::ByWorker;
 use super::error::{ConductError, counted};
-use super::merge::{Interval, Outcomes};
+use super::merge::Interval;
+use super::outcomes::Outcomes;
 use super::regions::Numbering;
 use super::tick::example_event;
 use crate::secrets::Secrets;

@@ -9,9 +9,7 @@ use engine::traffic::Traffic;
 use plan::{MeasureId, MessageId};
 use record::Outcome;
 use record::counters::Counts;
-use record::schema::{
-    Ending, MeasureTally, NeverBegun, PhaseTally, RegionTally, RunInfo, SeriesRow, Tally, WhyNot,
-};
+use record::schema::{Ending, SeriesRow};
 use sequences::Settlement;
 use stats::hist::LogHistogram;
 
@@ -300,135 +298,6 @@ impl Interval {
         let unanswered = by_outcome.filter(|(outcome, _)| !outcome.is_answered());
         let unanswered = unanswered.map(|(_, n)| n).sum();
         self.row.answered = self.row.done.saturating_sub(unanswered);
-    }
-}
-
-/// What began so far, and how it ended: operations by phase and measure, sessions by their endings.
-#[derive(Debug, Default)]
-pub(crate) struct Outcomes {
-    counts: BTreeMap<(u32, MeasureId), BTreeMap<Outcome, u64>>,
-    /// Operations begun, by phase and measure.
-    begun_in: BTreeMap<(u32, MeasureId), u64>,
-    /// Operations begun, by measure.
-    begun: Vec<u64>,
-    /// Operations that were due, by measure.
-    due: Vec<u64>,
-    /// Those of them that never began.
-    missed: BTreeMap<(MeasureId, WhyNot), u64>,
-    endings: Vec<Ending>,
-    /// By region.
-    regions: Vec<Counts>,
-    /// When the last phase ends.
-    planned_end_ns: u64,
-    /// End of the last interval.
-    until_ns: u64,
-}
-
-impl Outcomes {
-    pub(crate) fn new(info: &RunInfo) -> Outcomes {
-        Outcomes {
-            begun: vec![0; info.measures.len()],
-            due: vec![0; info.measures.len()],
-            planned_end_ns: info.phases.last().map_or(u64::MAX, |phase| phase.end_ns),
-            ..Outcomes::default()
-        }
-    }
-
-    pub(crate) fn add(&mut self, interval: &Interval) {
-        self.until_ns = self.until_ns.max(interval.row.end_ns);
-        let regions_count = self.regions.len().max(interval.regions.len());
-        self.regions.resize(regions_count, Counts::default());
-        for (sum, counts) in self.regions.iter_mut().zip(&interval.regions) {
-            sum.merge(counts);
-        }
-        for ending in &interval.endings {
-            let is_same = |kept: &&mut Ending| {
-                Ending { users: 0, ..**kept }
-                    == Ending {
-                        users: 0,
-                        ..*ending
-                    }
-            };
-            match self.endings.iter_mut().find(is_same) {
-                Some(kept) => kept.users += ending.users,
-                None => self.endings.push(*ending),
-            }
-        }
-        // What ends in the drain is counted as of a phase after the last.
-        let is_drain = interval.row.start_ns >= self.planned_end_ns;
-        let phase = interval.row.phase + u32::from(is_drain);
-        for (&measure, delta) in &interval.measures {
-            self.begun[measure.index()] += delta.begun;
-            self.due[measure.index()] += delta.due;
-            for (&why, &n) in WhyNot::ALL
-                .iter()
-                .zip(&delta.missed)
-                .filter(|(_, n)| **n > 0)
-            {
-                *self.missed.entry((measure, why)).or_default() += n;
-            }
-            *self.begun_in.entry((phase, measure)).or_default() += delta.begun;
-            let counts = self.counts.entry((phase, measure)).or_default();
-            for (&outcome, &n) in Outcome::ALL.iter().zip(&delta.outcomes) {
-                if n > 0 {
-                    *counts.entry(outcome).or_default() += n;
-                }
-            }
-        }
-    }
-
-    /// As the record keeps it.
-    pub(crate) fn tally(&self) -> Tally {
-        let never_begun = self
-            .missed
-            .iter()
-            .map(|(&(measure, why), &operations)| NeverBegun {
-                measure: measure.0,
-                why,
-                operations,
-            });
-        let mut tally = Tally {
-            until_ns: Some(self.until_ns),
-            begun: self.begun.clone(),
-            due: self.due.clone(),
-            never_begun: never_begun.collect(),
-            endings: self.endings.clone(),
-            regions: self.regions.iter().map(users).collect(),
-            ..Tally::default()
-        };
-        for (&(phase, measure), counts) in &self.counts {
-            let outcomes = counts
-                .iter()
-                .map(|(o, &n)| (o.name().to_owned(), n))
-                .collect();
-            let entry = MeasureTally {
-                begun: self.begun_in.get(&(phase, measure)).copied().unwrap_or(0),
-                measure: measure.0,
-                outcomes,
-            };
-            match tally.phases.last_mut() {
-                Some(last) if last.phase == phase => last.measures.push(entry),
-                _ => tally.phases.push(PhaseTally {
-                    phase,
-                    measures: vec![entry],
-                }),
-            }
-        }
-        tally
-    }
-}
-
-/// The users of a region.
-fn users(counts: &Counts) -> RegionTally {
-    RegionTally {
-        started: counts.users_started.saturating_sub(counts.users_repeated),
-        connected: counts.users_connected,
-        sessions: counts.users_started,
-        finished: counts.users_finished,
-        failed: counts.users_failed,
-        stopped: counts.users_stopped,
-        cut_off: counts.users_cut,
-        refused: counts.users_refused,
     }
 }
 
