@@ -11,6 +11,7 @@ const PURE: &[&str] = &[
     "json",
     "keys",
     "proto",
+    "protos",
     "stats",
     "document",
     "expression",

@@ -1,0 +1,113 @@
+//! Files that compile, and what is said of those that do not.
+
+use grpc::{Kind, Label};
+
+use super::*;
+
+fn compiled(files: &[(&str, &str)]) -> Result<Schema, String> {
+    let read = |name: &str| {
+        let found = files.iter().find(|(own, _)| *own == name);
+        found
+            .map(|(_, text)| (*text).to_owned())
+            .ok_or_else(|| "no such file".to_owned())
+    };
+    let folders = [String::new(), "lib/".to_owned()];
+    let sources = Sources {
+        folders: &folders,
+        read: &read,
+    };
+    compile(&[files[0].0.to_owned()], &sources).map_err(|problem| {
+        let place = problem.place;
+        let place = place.map_or(String::new(), |(line, column)| format!(":{line}:{column}"));
+        format!("{}{place}: {}", problem.file, problem.message)
+    })
+}
+
+const SHOP: &str = r#"syntax = "proto3";
+package shop;
+import "money.proto";
+import "google/protobuf/timestamp.proto";
+message Order {
+  repeated int32 item_ids = 1;
+  map<string, Money> prices = 2;
+  oneof way { string post = 3; bool fetch = 4; }
+  optional string note = 5;
+  google.protobuf.Timestamp at = 6;
+  State state = 7;
+  enum State { OPEN = 0; DONE = 1; }
+}
+message Receipt { string id = 1; }
+service Orders {
+  rpc Place(Order) returns (Receipt);
+  rpc Watch(Order) returns (stream Receipt);
+}
+"#;
+const MONEY: &str = "syntax = \"proto3\";\npackage shop;\nmessage Money { int64 units = 1; }\n";
+
+#[test]
+fn files_and_their_imports_become_a_schema() {
+    let schema = compiled(&[("shop.proto", SHOP), ("lib/money.proto", MONEY)]).unwrap();
+    let service = schema.service("shop.Orders").unwrap();
+    let place = &service.methods[0];
+    assert_eq!((place.client_streams, place.server_streams), (false, false));
+    assert!(service.methods[1].server_streams);
+    let order = schema.message(place.request);
+    assert_eq!(order.name, "shop.Order");
+    let of = |name: &str| {
+        let field = order.field(name).unwrap();
+        (
+            schema.kind_name(field.kind).to_owned(),
+            field.label,
+            field.has_presence,
+        )
+    };
+    assert_eq!(of("item_ids"), ("int32".to_owned(), Label::Repeated, false));
+    assert_eq!(of("itemIds"), of("item_ids"));
+    assert_eq!(of("prices").1, Label::Map);
+    assert_eq!(of("note"), ("string".to_owned(), Label::Single, true));
+    assert_eq!(of("at").0, "google.protobuf.Timestamp");
+    assert_eq!(of("state").0, "shop.Order.State");
+    let way = order.field("post").and_then(|field| field.oneof);
+    assert_eq!(order.oneofs[way.unwrap() as usize], "way");
+    assert_eq!(order.field("fetch").unwrap().oneof, way);
+    assert!(matches!(order.field("fetch").unwrap().kind, Kind::Bool));
+}
+
+#[test]
+fn problems_have_their_places() {
+    let importing = "syntax = \"proto3\";\n  import \"b.proto\";\n";
+    let back = "syntax = \"proto3\";\nimport \"a.proto\";\n";
+    let deep = "message A { ".repeat(70);
+    for (files, expected) in [
+        (
+            &[("a.proto", importing), ("b.proto", back)][..],
+            "b.proto:2:1: imports in a cycle: a.proto -> b.proto -> a.proto",
+        ),
+        (
+            &[("a.proto", importing)],
+            "a.proto:2:3: the import \"b.proto\" cannot be read: no such file",
+        ),
+        (
+            &[(
+                "a.proto",
+                "syntax = \"proto3\";\nmessage A { Nothing x = 1; }\n",
+            )],
+            "a.proto:2:13: name 'Nothing' is not defined",
+        ),
+        (
+            &[("a.proto", "syntax = \"proto3\";\nmessage A { string }\n")],
+            "a.proto:2:20: expected an identifier, but found '}'",
+        ),
+        (
+            &[("a.proto", "import \"../b.proto\";\n")],
+            "a.proto:1:1: the import \"../b.proto\" cannot be read: an import is a path below an import path, \
+             without `..`",
+        ),
+        (
+            &[("a.proto", deep.as_str())],
+            "a.proto:1:779: more than 64 braces, brackets or parentheses within each other",
+        ),
+    ] {
+        assert_eq!(compiled(files).unwrap_err(), expected);
+    }
+}

@@ -1,0 +1,3 @@
+//! The fuzzers' bodies on their kept corpus.
+
+mod corpus;
