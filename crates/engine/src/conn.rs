@@ -6,6 +6,7 @@
 //! | `connection` | one connection, its stage, the protocol it speaks |
 //! | `decoding` | the one loop that reads the peer's bytes, whatever the protocol |
 //! | `http` | requests as bytes |
+//! | `call` | the answer to a call of gRPC |
 //! | `http2` | connections that carry streams, and requests over them |
 //! | `websocket`, `deflate` | frames, upgrades, compressed messages |
 //! | `sse`, `poll` | event streams and polls, which run in the background |
@@ -15,6 +16,7 @@
 //! Nothing here knows what a user does next: what the peer sent comes out as events.
 
 mod background;
+mod call;
 pub(crate) mod channels;
 mod connection;
 mod decoding;
@@ -29,6 +31,7 @@ mod tls;
 pub(crate) mod websocket;
 
 pub(crate) use background::NEVER;
+pub(crate) use call::Answer;
 pub(crate) use connection::{Conn, Pending, Protocol, Reuse, Stage};
 pub(crate) use decoding::{Decoder, Event, Failure, http_outcome};
 pub(crate) use deflate::Deflated;

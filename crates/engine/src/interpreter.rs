@@ -10,6 +10,7 @@
 //! | `connections` | news of connections, and what each means to its user |
 //! | `incoming` | bytes received: decoded, and handed to their protocol |
 //! | `http`, `websocket`, `channels`, `sse`, `poll`, `tcp` | the steps of each protocol |
+//! | `calls` | calls of gRPC |
 //! | `http2` | what comes over a connection that carries many requests |
 //! | `topics` | channels that the server ends, and joining them again |
 //! | `reconnects` | WebSockets of channels that reconnect |
@@ -20,6 +21,7 @@
 //! | `tracing` | what a traced user does |
 
 mod background;
+mod calls;
 mod channels;
 mod connections;
 mod contents;

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::auth::{Aws, Digest};
+use crate::calls::Call;
 use crate::expr::{Condition, Template};
 use crate::ids::{EndpointId, MeasureId, Slot};
 use crate::matching::Save;
@@ -25,6 +26,8 @@ pub struct HttpOp {
     /// are put before them.
     pub own_cookies: Vec<String>,
     pub body: Option<Template>,
+    /// It is a call of gRPC, whose message is its body.
+    pub call: Option<Box<Call>>,
     /// How many redirects are followed; 0: a redirect is the answer.
     pub redirects: u8,
     /// It accepts content codings, which are undone if something is saved from the body.

@@ -6,6 +6,7 @@
 //! the smaller documents.
 
 mod auth;
+pub mod calls;
 mod channels;
 mod data;
 pub mod expr;
@@ -56,6 +57,9 @@ pub use tcp::{Payload, TcpOpen};
 pub use thresholds::{Basis, Comparison, Figure, Stat, Threshold};
 pub use wire::Wire;
 
+use std::sync::Arc;
+
+use grpc::Schema;
 use serde::Serialize;
 
 use probes::Probe;
@@ -91,6 +95,8 @@ pub struct Plan {
     pub redirects: MeasureId,
     /// Users' own data.
     pub data: Vec<Data>,
+    /// The messages and methods of gRPC calls; empty where there are none.
+    pub calls: Arc<Schema>,
     /// Messages that the server pushes, tried in order.
     pub messages: Vec<Pushed>,
     /// In order, gapless from 0.

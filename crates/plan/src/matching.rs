@@ -114,6 +114,23 @@ impl PartialEq for Source {
 }
 
 impl Source {
+    /// Where that is, in words.
+    pub fn place(&self) -> String {
+        match self {
+            Source::Pointer(tokens) => pointer_text(tokens),
+            Source::Path(path) => path.to_string(),
+            Source::Regex { regex, .. } => format!("`{}`", regex.as_str()),
+            Source::Header(name) => format!("header `{name}`"),
+            Source::Status => "status".to_owned(),
+            Source::Time => "time".to_owned(),
+            Source::Body => "body".to_owned(),
+            Source::Event => "event".to_owned(),
+            Source::Topic => "topic".to_owned(),
+            Source::EventId => "id".to_owned(),
+            Source::Number { form, at } => format!("{}@{at}", form.name()),
+        }
+    }
+
     /// That nothing is found there, in words.
     pub fn missing(&self) -> String {
         match self {

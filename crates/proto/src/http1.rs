@@ -29,5 +29,5 @@ pub use head::Head;
 pub(crate) use head::{decimal, is_token_byte, next_line};
 pub use heads::Heads;
 pub(crate) use request::{encode_field, encode_start};
-pub use request::{encode_request, is_field_value, is_target, is_token};
+pub use request::{encode_head, encode_request, is_field_value, is_target, is_token};
 pub(crate) use transfer::list;

@@ -158,8 +158,40 @@ outcomes! {
     Http2Http11Required = 39 "http2-http-1-1-required",
     /// A redirect that cannot be followed: one too many, or to where the scenario does not go.
     Redirect = 40 "redirect",
-    /// The body of a response cannot be decoded.
+    /// The body of a response, or the reply of a call, cannot be decoded.
     Decoding = 41 "decoding",
+    /// A call of gRPC ended with the status `CANCELLED`.
+    GrpcCancelled = 42 "grpc-cancelled",
+    /// The same with `UNKNOWN`.
+    GrpcUnknown = 43 "grpc-unknown",
+    /// The same with `INVALID_ARGUMENT`.
+    GrpcInvalidArgument = 44 "grpc-invalid-argument",
+    /// The same with `DEADLINE_EXCEEDED`.
+    GrpcDeadlineExceeded = 45 "grpc-deadline-exceeded",
+    /// The same with `NOT_FOUND`.
+    GrpcNotFound = 46 "grpc-not-found",
+    /// The same with `ALREADY_EXISTS`.
+    GrpcAlreadyExists = 47 "grpc-already-exists",
+    /// The same with `PERMISSION_DENIED`.
+    GrpcPermissionDenied = 48 "grpc-permission-denied",
+    /// The same with `RESOURCE_EXHAUSTED`.
+    GrpcResourceExhausted = 49 "grpc-resource-exhausted",
+    /// The same with `FAILED_PRECONDITION`.
+    GrpcFailedPrecondition = 50 "grpc-failed-precondition",
+    /// The same with `ABORTED`.
+    GrpcAborted = 51 "grpc-aborted",
+    /// The same with `OUT_OF_RANGE`.
+    GrpcOutOfRange = 52 "grpc-out-of-range",
+    /// The same with `UNIMPLEMENTED`.
+    GrpcUnimplemented = 53 "grpc-unimplemented",
+    /// The same with `INTERNAL`.
+    GrpcInternal = 54 "grpc-internal",
+    /// The same with `UNAVAILABLE`.
+    GrpcUnavailable = 55 "grpc-unavailable",
+    /// The same with `DATA_LOSS`.
+    GrpcDataLoss = 56 "grpc-data-loss",
+    /// The same with `UNAUTHENTICATED`.
+    GrpcUnauthenticated = 57 "grpc-unauthenticated",
 }
 
 impl From<Outcome> for u8 {
@@ -214,6 +246,12 @@ impl Outcome {
                 | Outcome::Redirect
                 | Outcome::Decoding
         ) || self.is_of_http2()
+            || self.is_of_grpc()
+    }
+
+    /// True if a call of gRPC ended with a status of its server's.
+    pub fn is_of_grpc(self) -> bool {
+        self >= Outcome::GrpcCancelled && self <= Outcome::GrpcUnauthenticated
     }
 
     /// True if a stream or connection of HTTP/2 ended with one of its codes.

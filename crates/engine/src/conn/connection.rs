@@ -4,6 +4,7 @@ use plan::{EndpointId, Pc};
 use proto::{frame, http1, ws};
 
 use super::background::Background;
+use super::call::Answer;
 use super::channels::Channels;
 use super::deflate::{Compression, Deflated};
 use super::http2::{Carrier, Stream};
@@ -345,6 +346,7 @@ impl Conn {
     pub(crate) fn buffered_bytes(&self) -> usize {
         let body = match self.pending.as_deref() {
             Some(Pending::Response { body, .. }) => body.capacity(),
+            Some(Pending::Answer(answer)) => answer.body.capacity(),
             Some(Pending::Upgrade(_)) | None => 0,
         };
         let gathered = match &self.protocol {
@@ -386,4 +388,6 @@ pub(crate) enum Pending {
         body: Vec<u8>,
         keep_body: bool,
     },
+    /// The answer to a call of gRPC.
+    Answer(Answer),
 }

@@ -1,6 +1,7 @@
 //! HTTP requests as bytes: prepared once for each shard if nothing in them varies, else rendered for the
 //! user.
 
+use grpc::Schema;
 use plan::Plan;
 use plan::expr::{Context, Template};
 use plan::{Endpoint, EndpointId, HttpOp, HttpVersion, Op, Session, SessionId, Slot};
@@ -32,7 +33,9 @@ impl Requests {
                 Op::Http(http) if http.endpoint == EndpointId(0) && !plan.servers.is_empty() => {
                     None
                 }
-                Op::Http(http) => constant_request(http, &authorities[http.endpoint.index()]),
+                Op::Http(http) => {
+                    constant_request(http, &authorities[http.endpoint.index()], &plan.calls)
+                }
                 _ => None,
             });
             ops.collect()
@@ -101,15 +104,18 @@ fn authority(endpoint: &Endpoint) -> String {
 }
 
 /// The request's bytes if none of its parts has an expression.
-fn constant_request(http: &HttpOp, authority: &str) -> Option<Box<[u8]>> {
+fn constant_request(http: &HttpOp, authority: &str, calls: &Schema) -> Option<Box<[u8]>> {
     let constant = |template: &Template| template.as_static().is_some();
     let headers_constant = http.headers.iter().all(|(_, value)| constant(value));
-    if !constant(&http.path) || !headers_constant || !http.body.as_ref().is_none_or(constant) {
+    let call = http.call.as_ref();
+    let body_constant = http.body.as_ref().is_none_or(constant)
+        && call.is_none_or(|call| call.message.is_constant());
+    if !constant(&http.path) || !headers_constant || !body_constant {
         return None;
     }
     let mut any = User::new(0, 0, SessionId(0), 0);
     let mut bytes = Vec::new();
-    encode_http(http, (authority, ""), &mut any.scope(0), &mut bytes).ok()?;
+    encode_http(http, (authority, "", calls), &mut any.scope(0), &mut bytes).ok()?;
     Some(bytes.into())
 }
 
@@ -133,11 +139,11 @@ fn prepared(plan: &Plan, constant: &[Vec<Option<Box<[u8]>>>]) -> Vec<Vec<Option<
         .collect()
 }
 
-/// Appends the request as it is for this user, to an endpoint with this authority and base path.
-/// The error says what cannot be sent.
+/// Appends the request as it is for this user, to an endpoint with this authority and base path; a call's messages are
+/// those of the schema. The error says what cannot be sent.
 pub(crate) fn encode_http(
     http: &HttpOp,
-    (authority, base_path): (&str, &str),
+    (authority, base_path, calls): (&str, &str, &Schema),
     scope: &mut Scope<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), String> {
@@ -146,6 +152,11 @@ pub(crate) fn encode_http(
         None => render_target(&http.path, scope)?,
     };
     let headers = Headers::render(&http.headers, scope)?;
+    if let Some(call) = &http.call {
+        let host = headers.host().unwrap_or(authority);
+        http1::encode_head(out, &http.method, &path, host, headers.iter());
+        return call.message.frame(calls, call.compress, scope, out);
+    }
     let mut body = Vec::new();
     if let Some(template) = &http.body {
         template

@@ -118,7 +118,7 @@ impl<'p> Interpreter<'p> {
         } else {
             let at = self.conns.table[slot].endpoint;
             let base_path = &*self.plan.endpoints[at.index()].base_path;
-            let place = (self.requests.authority(at), base_path);
+            let place = (self.requests.authority(at), base_path, &*self.plan.calls);
             let before = user.value;
             encode_http(http, place, &mut self.users.scope(now_ns, key), out)?;
             let conn = &self.conns.table[slot];

@@ -232,9 +232,9 @@ impl Interpreter<'_> {
                 let slot = self.count_received(token, consumed, false);
                 self.take_body(now_ns, slot, piece);
             }
-            Event::End { token, .. } => {
+            Event::End { token, trailers } => {
                 let slot = self.count_received(token, consumed, true);
-                self.end_carried(now_ns, slot);
+                self.end_carried(now_ns, slot, trailers);
             }
             Event::Reset { token, code } => {
                 let slot = self.count_received(token, consumed, true);
@@ -288,6 +288,9 @@ impl Interpreter<'_> {
         head: &Head<'_>,
     ) -> usize {
         match self.conns[slot].protocol {
+            Protocol::Stream(_) if self.call_on(slot).is_some() => {
+                self.end_call_at_head(now_ns, slot, head);
+            }
             Protocol::Stream(_) => self.end_response(now_ns, slot, head, &[], false),
             Protocol::Poll(_) => {
                 self.keep_head(slot, head);
@@ -297,7 +300,7 @@ impl Interpreter<'_> {
                 let id = self.conns.id(slot);
                 self.take_stream_head(now_ns, slot, len, head);
                 if self.conns.live(id).is_some() {
-                    self.end_carried(now_ns, slot);
+                    self.end_carried(now_ns, slot, &[]);
                 }
             }
         }
@@ -314,6 +317,9 @@ impl Interpreter<'_> {
     ) -> usize {
         self.conns[slot].reuse = Reuse::Answering;
         match self.conns[slot].protocol {
+            Protocol::Stream(_) if self.call_on(slot).is_some() => {
+                self.begin_answer(now_ns, slot, head);
+            }
             Protocol::Stream(_) => {
                 let limits = self.conns.limits;
                 let start = self.conns.commands.bytes.len();
@@ -340,6 +346,9 @@ impl Interpreter<'_> {
         let id = self.conns.id(slot);
         match self.conns[slot].protocol {
             Protocol::Sse(_) => self.take_stream_piece(now_ns, slot, piece),
+            Protocol::Stream(_) if self.call_on(slot).is_some() => {
+                self.take_answer_piece(now_ns, slot, piece);
+            }
             _ => self.keep_piece(slot, piece),
         }
         if self.conns.live(id).is_some() && !self.conns.has_room(slot) {
@@ -348,8 +357,11 @@ impl Interpreter<'_> {
     }
 
     /// All of a response has come.
-    fn end_carried(&mut self, now_ns: u64, slot: ConnSlot) {
+    fn end_carried(&mut self, now_ns: u64, slot: ConnSlot, trailers: &[u8]) {
         match self.conns[slot].protocol {
+            Protocol::Stream(_) if self.call_on(slot).is_some() => {
+                self.end_call(now_ns, slot, trailers);
+            }
             Protocol::Stream(_) => self.end_pieces(now_ns, slot, false),
             Protocol::Poll(_) => self.end_poll(now_ns, slot, false),
             _ => self.lost(now_ns, slot, Outcome::Closed, || {

@@ -117,7 +117,7 @@ impl<'p> Interpreter<'p> {
         }
         let at = self.first_endpoint(key, http)?;
         let base_path = &*self.plan.endpoints[at.index()].base_path;
-        let place = (self.requests.authority(at), base_path);
+        let place = (self.requests.authority(at), base_path, &*self.plan.calls);
         let mut bytes = Vec::new();
         encode_http(http, place, &mut self.users.scope(now_ns, key), &mut bytes)?;
         Ok(bytes)

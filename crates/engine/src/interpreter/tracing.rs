@@ -5,6 +5,7 @@ use plan::expr::{Condition, Value};
 use proto::http1::Head;
 use proto::ws::Event;
 
+use super::calls;
 use super::state::Interpreter;
 use crate::conn::{Protocol, Stage};
 use crate::received::Received;
@@ -47,7 +48,11 @@ impl Interpreter<'_> {
             let text = &self.conns.commands.bytes[start..];
             match conn.stream() {
                 None => trace.sent(conn.endpoint, text),
-                Some(_) => trace.sent(conn.endpoint, &as_http2(text)),
+                Some(_) => {
+                    let call = calls::call_at(self.users.op(conn.user));
+                    let text = calls::shown(&self.plan.calls, call, text);
+                    trace.sent(conn.endpoint, &as_http2(&text));
+                }
             }
         }
     }

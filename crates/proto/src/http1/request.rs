@@ -39,6 +39,22 @@ pub fn encode_request<'h>(
     out.extend_from_slice(body.unwrap_or_default());
 }
 
+/// Appends the head of a request that says nothing of a body, for protocols that frame bodies by themselves. What
+/// [`encode_request`] demands of the parts holds here, too.
+pub fn encode_head<'h>(
+    out: &mut Vec<u8>,
+    method: &str,
+    target: &str,
+    host: &str,
+    headers: impl IntoIterator<Item = (&'h str, &'h [u8])>,
+) {
+    encode_start(out, method, target, host);
+    for (name, value) in headers {
+        encode_field(out, name, value);
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
 /// Appends the request line and the `host` field.
 pub(crate) fn encode_start(out: &mut Vec<u8>, method: &str, target: &str, host: &str) {
     out.extend_from_slice(method.as_bytes());

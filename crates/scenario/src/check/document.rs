@@ -75,6 +75,7 @@ impl Checker<'_> {
             faults,
             redirects,
             data,
+            calls: std::sync::Arc::default(),
             messages,
             phases,
             singles,

@@ -194,6 +194,7 @@ impl Checker<'_> {
             headers,
             own_cookies,
             body,
+            call: None,
             redirects,
             decodes,
             digest,

@@ -1,0 +1,397 @@
+//! Calls of gRPC: requests over HTTP/2 whose answers are framed messages, and whose trailers say how they ended
+//! (grpc/grpc, doc/PROTOCOL-HTTP2.md).
+//!
+//! A reply is only framed and counted, unless a step reads it: then it becomes JSON.
+
+use grpc::{Frame, FrameError, OK, PREFIX_BYTES, Schema};
+use plan::Op;
+use plan::calls::Call;
+use proto::http1::Head;
+use record::Outcome;
+
+use super::http::head_again;
+use super::state::Interpreter;
+use crate::budget::EXHAUSTED;
+use crate::conn::{Answer, Pending};
+use crate::received::{Label, Received};
+use crate::slots::{ConnSlot, UserKey};
+
+/// Bytes that a message may take while it is read, for each of its own.
+const READING_FACTOR: usize = 16;
+
+/// How a call ended: its status and what its server says about it.
+struct Ending {
+    code: u8,
+    message: String,
+}
+
+/// What went wrong, in words.
+type Fault = (Outcome, String);
+
+impl<'p> Interpreter<'p> {
+    /// The call that is in flight over a row.
+    #[inline]
+    pub(super) fn call_on(&self, slot: ConnSlot) -> Option<&'p Call> {
+        call_at(self.users.op(self.conns[slot].user))
+    }
+
+    /// The head of an answer that messages follow.
+    pub(super) fn begin_answer(&mut self, now_ns: u64, slot: ConnSlot, head: &Head<'_>) {
+        let key = self.conns[slot].user;
+        let (http, Some(call)) = (self.http_op(key), self.call_on(slot)) else {
+            return;
+        };
+        if let Err(fault) = check_head(head) {
+            return self.fail_call(now_ns, slot, head.status, fault);
+        }
+        let is_traced = self.recorder.trace.is_some();
+        let is_looked_at = is_traced || !http.save.is_empty() || !call.expect.is_empty();
+        let is_read = is_traced || !call.expect.is_empty() || http.keeps_body();
+        let encoding = head.header("grpc-encoding");
+        let answer = Answer {
+            frames: grpc::Frames::default(),
+            messages_count: 0,
+            is_gzip: encoding.is_some_and(|coding| coding.eq_ignore_ascii_case(b"gzip")),
+            is_read,
+            head: if is_looked_at {
+                head.raw.to_vec()
+            } else {
+                Vec::new()
+            },
+            body: Vec::new(),
+        };
+        self.conns[slot].pending = Some(Box::new(Pending::Answer(answer)));
+    }
+
+    /// A piece of an answer's body.
+    pub(super) fn take_answer_piece(&mut self, now_ns: u64, slot: ConnSlot, piece: &[u8]) {
+        let bytes_max = self.message_bytes_max();
+        let Some(Pending::Answer(answer)) = self.conns[slot].pending.as_deref_mut() else {
+            return;
+        };
+        if let Err(fault) = take_frames(answer, piece, bytes_max) {
+            self.fail_call(now_ns, slot, HTTP_OK, fault);
+        }
+    }
+
+    /// An answer has ended, with these trailers.
+    pub(super) fn end_call(&mut self, now_ns: u64, slot: ConnSlot, trailers: &[u8]) {
+        let pending = self.conns[slot].pending.take().map(|pending| *pending);
+        let Some(Pending::Answer(answer)) = pending else {
+            return;
+        };
+        let ending = match ending_of(trailers) {
+            Ok(_) if !answer.frames.is_between_messages() => {
+                let detail = "the answer ends within a message".to_owned();
+                return self.fail_call(now_ns, slot, HTTP_OK, (Outcome::Protocol, detail));
+            }
+            Ok(ending) => ending,
+            Err(fault) => return self.fail_call(now_ns, slot, HTTP_OK, fault),
+        };
+        self.weigh_answer(now_ns, slot, (&ending, HTTP_OK), &answer, trailers);
+    }
+
+    /// An answer that consists of a head, which has what trailers have otherwise.
+    pub(super) fn end_call_at_head(&mut self, now_ns: u64, slot: ConnSlot, head: &Head<'_>) {
+        let fields = head.raw.split(|&byte| byte == b'\n').next();
+        let fields = &head.raw[fields.map_or(0, |line| line.len() + 1).min(head.raw.len())..];
+        let ending = match (ending_of(fields), check_head(head)) {
+            (Ok(ending), _) => ending,
+            (Err(_), Err(fault)) | (Err(fault), Ok(())) => {
+                return self.fail_call(now_ns, slot, head.status, fault);
+            }
+        };
+        let answer = Answer {
+            frames: grpc::Frames::default(),
+            messages_count: 0,
+            is_gzip: false,
+            is_read: false,
+            head: head.raw.to_vec(),
+            body: Vec::new(),
+        };
+        self.weigh_answer(now_ns, slot, (&ending, head.status), &answer, &[]);
+    }
+
+    /// The call fails before its answer has ended; its stream is reset, if it is still open.
+    fn fail_call(&mut self, now_ns: u64, slot: ConnSlot, status: u16, (outcome, detail): Fault) {
+        let key = self.conns[slot].user;
+        self.conns.close(&mut self.users, slot);
+        self.explain(now_ns, key, outcome, || detail);
+        self.complete(now_ns, key, outcome, status);
+    }
+
+    /// Looks into a whole answer and ends the call.
+    fn weigh_answer(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        (ending, status): (&Ending, u16),
+        answer: &Answer,
+        trailers: &[u8],
+    ) {
+        let key = self.conns[slot].user;
+        self.conns.close(&mut self.users, slot);
+        let text = head_text(ending, &answer.head, trailers);
+        let json = self.read_answer(key, ending, answer);
+        let shown = json.as_ref().map_or(&[][..], Vec::as_slice);
+        let head = head_again(&text);
+        self.trace_response(&head, shown);
+        let received = Received {
+            head: Some(&head),
+            body: shown,
+            is_decoded: true,
+            label: Label::Nothing,
+            took_ns: Some(now_ns.saturating_sub(self.users[key].due_ns)),
+        };
+        let verdict = self.judge_answer(now_ns, key, ending, answer, (&received, &json));
+        let outcome = match verdict {
+            Ok(outcome) => outcome,
+            Err((outcome, detail)) => {
+                self.explain(now_ns, key, outcome, || detail);
+                outcome
+            }
+        };
+        self.conclude(now_ns, key, outcome, status);
+    }
+
+    /// The reply as JSON; empty: nothing reads it.
+    fn read_answer(
+        &self,
+        key: UserKey,
+        ending: &Ending,
+        answer: &Answer,
+    ) -> Result<Vec<u8>, Fault> {
+        let Some(call) = call_at(self.users.op(key)) else {
+            return Ok(Vec::new());
+        };
+        if !answer.is_read || ending.code != OK || answer.messages_count != 1 {
+            return Ok(Vec::new());
+        }
+        let bytes_max = self.message_bytes_max();
+        let bytes = answer.body.len().saturating_mul(READING_FACTOR);
+        let read = || read_message(&self.plan.calls, call.reply, &answer.body, bytes_max);
+        let read = self.users.while_held(bytes, read);
+        read.unwrap_or_else(|| Err((Outcome::NoMemory, EXHAUSTED.to_owned())))
+    }
+
+    fn judge_answer(
+        &mut self,
+        now_ns: u64,
+        key: UserKey,
+        ending: &Ending,
+        answer: &Answer,
+        (received, json): (&Received<'_>, &Result<Vec<u8>, Fault>),
+    ) -> Result<Outcome, Fault> {
+        let http = self.http_op(key);
+        let Some(call) = &http.call else {
+            return Ok(Outcome::Ok);
+        };
+        if !call.statuses.contains(&ending.code) {
+            // What it lacks is not its fault: it is not the answer that was wanted.
+            let _ = self.keep(now_ns, key, &http.save, received);
+            let name = grpc::name_of(ending.code);
+            return Err((outcome_of(ending.code), format!("{name}{}", ending.message)));
+        }
+        if ending.code == OK && answer.messages_count != 1 {
+            let detail = "the server ended the call as OK without a reply".to_owned();
+            return Err((Outcome::Protocol, detail));
+        }
+        json.as_ref().map_err(Clone::clone)?;
+        let scope = &mut self.users.scope(now_ns, key);
+        let mut scratch = Vec::new();
+        for condition in &call.expect {
+            if !received.matches(std::slice::from_ref(condition), scope, &mut scratch) {
+                let place = condition.from.place();
+                let detail = format!(
+                    "not as expected at {place}; received {}",
+                    received.shown(true)
+                );
+                return Err((Outcome::Check, detail));
+            }
+        }
+        Ok(self.examine(now_ns, key, &http.save, &http.check, received))
+    }
+
+    fn message_bytes_max(&self) -> u32 {
+        u32::try_from(self.plan.options.message_bytes_max).unwrap_or(u32::MAX)
+    }
+}
+
+/// The status of a response that may be an answer.
+const HTTP_OK: u16 = 200;
+/// How the content type of an answer begins.
+const CONTENT_TYPE: &[u8] = b"application/grpc";
+
+/// The call of an instruction, if it is one.
+#[inline]
+pub(super) fn call_at(op: Option<&Op>) -> Option<&Call> {
+    match op {
+        Some(Op::Http(http)) => http.call.as_deref(),
+        _ => None,
+    }
+}
+
+/// Is a head that of an answer?
+fn check_head(head: &Head<'_>) -> Result<(), Fault> {
+    if head.status != HTTP_OK {
+        let code = grpc::of_http_status(head.status);
+        let name = grpc::name_of(code);
+        let detail = format!("HTTP status {} instead of an answer: {name}", head.status);
+        return Err((outcome_of(code), detail));
+    }
+    let found = head.header("content-type").unwrap_or_default();
+    let (is_grpc, rest) = match found.split_at_checked(CONTENT_TYPE.len()) {
+        Some((start, rest)) => (start.eq_ignore_ascii_case(CONTENT_TYPE), rest),
+        None => (false, &[][..]),
+    };
+    if is_grpc && matches!(rest.first(), None | Some(b'+' | b';' | b' ')) {
+        return Ok(());
+    }
+    let found = String::from_utf8_lossy(&found);
+    let detail = format!("content-type {found:?} instead of application/grpc");
+    Err((Outcome::Protocol, detail))
+}
+
+/// Reads the frames of a piece of an answer to a call that has one reply.
+fn take_frames(answer: &mut Answer, piece: &[u8], bytes_max: u32) -> Result<(), Fault> {
+    let mut rest = piece;
+    loop {
+        let (taken, frame) = answer.frames.next(rest, bytes_max).map_err(fault_of)?;
+        if answer.is_read {
+            answer.body.extend_from_slice(&rest[..taken]);
+        }
+        rest = &rest[taken..];
+        match frame {
+            Some(Frame::Begin { is_compressed, .. }) => {
+                answer.messages_count += 1;
+                if answer.messages_count > 1 {
+                    let detail = "more than one reply to a call that has one";
+                    return Err((Outcome::Protocol, detail.to_owned()));
+                }
+                if is_compressed && answer.is_read && !answer.is_gzip {
+                    let detail = "a compressed reply whose `grpc-encoding` is not gzip";
+                    return Err((Outcome::Protocol, detail.to_owned()));
+                }
+            }
+            Some(Frame::Piece(_) | Frame::End) => {}
+            None => return Ok(()),
+        }
+    }
+}
+
+/// A message in its frame as JSON.
+fn read_message(
+    schema: &Schema,
+    message: u32,
+    framed: &[u8],
+    bytes_max: u32,
+) -> Result<Vec<u8>, Fault> {
+    let plain = grpc::unframed(framed, bytes_max).map_err(fault_of)?;
+    grpc::to_json(schema, message, &plain).map_err(|error| {
+        let outcome = match error {
+            grpc::Unreadable::TooLarge => Outcome::TooLarge,
+            _ => Outcome::Decoding,
+        };
+        (outcome, format!("the reply cannot be read: {error}"))
+    })
+}
+
+fn fault_of(error: FrameError) -> Fault {
+    let outcome = match error {
+        FrameError::TooLarge { .. } => Outcome::TooLarge,
+        FrameError::Compressed(_) => Outcome::Decoding,
+        FrameError::Flag(_) | FrameError::Cut => Outcome::Protocol,
+    };
+    (outcome, error.to_string())
+}
+
+/// The status that trailers have, each field on a line.
+fn ending_of(trailers: &[u8]) -> Result<Ending, Fault> {
+    let Some(status) = field(trailers, b"grpc-status") else {
+        let detail = "the answer ends without a grpc-status".to_owned();
+        return Err((Outcome::Protocol, detail));
+    };
+    let code = std::str::from_utf8(status).ok();
+    let Some(code) = code.and_then(|code| code.parse::<u32>().ok()) else {
+        let status = String::from_utf8_lossy(status);
+        let detail = format!("the grpc-status {status:?} is no number");
+        return Err((Outcome::Protocol, detail));
+    };
+    let message = match field(trailers, b"grpc-message") {
+        Some(message) if !message.is_empty() => format!(": {}", grpc::readable(message)),
+        _ => String::new(),
+    };
+    Ok(Ending {
+        // What no code has counts as UNKNOWN.
+        code: u8::try_from(code)
+            .ok()
+            .filter(|code| usize::from(*code) < grpc::STATUSES.len())
+            .unwrap_or(UNKNOWN),
+        message,
+    })
+}
+
+/// The code of a status that is none.
+const UNKNOWN: u8 = 2;
+
+/// The value of the first field of this name among lines.
+fn field<'a>(lines: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    lines.split(|&byte| byte == b'\n').find_map(|line| {
+        let colon = line.iter().position(|&byte| byte == b':')?;
+        let (found, value) = line.split_at(colon);
+        found
+            .eq_ignore_ascii_case(name)
+            .then(|| value[1..].trim_ascii())
+    })
+}
+
+/// Head and trailers as one head, whose status is that of the call.
+fn head_text(ending: &Ending, head: &[u8], trailers: &[u8]) -> Vec<u8> {
+    let name = grpc::name_of(ending.code);
+    let mut text = format!("gRPC {} {name}\r\n", ending.code).into_bytes();
+    let fields = head.iter().position(|&byte| byte == b'\n');
+    let fields = fields.map_or(&[][..], |end| &head[end + 1..]);
+    text.extend_from_slice(fields.strip_suffix(b"\r\n").unwrap_or(fields));
+    text.extend_from_slice(trailers.strip_suffix(b"\r\n").unwrap_or(trailers));
+    text.extend_from_slice(b"\r\n");
+    text
+}
+
+/// A request as it is shown: the message of a call as JSON.
+pub(super) fn shown(schema: &Schema, call: Option<&Call>, text: &[u8]) -> Vec<u8> {
+    const END: &[u8] = b"\r\n\r\n";
+    let end = text.windows(END.len()).position(|here| here == END);
+    let (Some(call), Some(end)) = (call, end) else {
+        return text.to_vec();
+    };
+    let (head, framed) = text.split_at(end + END.len());
+    let json = grpc::unframed(framed, u32::MAX)
+        .ok()
+        .and_then(|plain| grpc::to_json(schema, call.request, &plain).ok());
+    let body = json.unwrap_or_else(|| framed.get(PREFIX_BYTES..).unwrap_or_default().to_vec());
+    [head, &body].concat()
+}
+
+/// What a code is counted as.
+fn outcome_of(code: u8) -> Outcome {
+    match code {
+        // Success where another status is expected.
+        0 => Outcome::Status,
+        1 => Outcome::GrpcCancelled,
+        3 => Outcome::GrpcInvalidArgument,
+        4 => Outcome::GrpcDeadlineExceeded,
+        5 => Outcome::GrpcNotFound,
+        6 => Outcome::GrpcAlreadyExists,
+        7 => Outcome::GrpcPermissionDenied,
+        8 => Outcome::GrpcResourceExhausted,
+        9 => Outcome::GrpcFailedPrecondition,
+        10 => Outcome::GrpcAborted,
+        11 => Outcome::GrpcOutOfRange,
+        12 => Outcome::GrpcUnimplemented,
+        13 => Outcome::GrpcInternal,
+        14 => Outcome::GrpcUnavailable,
+        15 => Outcome::GrpcDataLoss,
+        16 => Outcome::GrpcUnauthenticated,
+        _ => Outcome::GrpcUnknown,
+    }
+}
