@@ -3,6 +3,7 @@
 use super::Default::{Absent, Required, Said, Text};
 use super::auth::{AUTH, SIGN};
 use super::data::DATA;
+use super::grpc::GRPC_FILES;
 use super::matching::WHEN;
 use super::{Key, Kind, TIME_UNITS, Table};
 
@@ -60,6 +61,12 @@ pub static DOCUMENT: Table = Table {
             doc: "Messages that the server pushes (over WebSocket, TCP, server-sent \
                   events or polling). Tried in this order if no step waits for the \
                   received message",
+        },
+        Key {
+            name: "grpc",
+            kind: Kind::Mapping(&GRPC_FILES),
+            default: Absent,
+            doc: "The `.proto` files of [gRPC calls](grpc.md). With it, `http` is `2`",
         },
         Key {
             name: "data",

@@ -12,6 +12,7 @@ mod data;
 mod dist;
 mod document;
 mod experiment;
+mod grpc;
 mod markov;
 mod matching;
 pub mod other_tools;
@@ -28,6 +29,7 @@ pub use self::document::{
     CODINGS, CONNECT_RETRIES, DNS, DOCUMENT, HTTP_VERSIONS, MESSAGE, OPTIONS, SERVER, SESSION,
     STAMPS, TARGET_URL, TLS,
 };
+pub use self::grpc::GRPC_FILES;
 pub use arrivals::{PHASES, SINGLE, STEP_RANGE};
 pub use auth::{AUTH, AWS, CREDENTIALS, SIGN};
 pub use channels::{COMPRESS, EMITTED, JITTERS, PERFORMED, PROTOCOLS, PUSHED, RECONNECT, VSNS};
@@ -285,6 +287,7 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
         &CREDENTIALS,
         &SIGN,
         &AWS,
+        &GRPC_FILES,
         &DATA,
         &MESSAGE,
         &STAMPS,

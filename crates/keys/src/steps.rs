@@ -54,6 +54,7 @@ pub static STEPS: &[Table] = &[
             &[TAGS],
         ],
     },
+    super::grpc::CALL,
     Table {
         name: "ws",
         groups: &[

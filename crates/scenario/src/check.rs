@@ -13,6 +13,7 @@ mod document;
 mod fields;
 mod files;
 mod flow;
+mod grpc;
 mod headers;
 mod http;
 mod location;
@@ -52,6 +53,8 @@ pub(crate) use words::Word;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+use ::grpc::Schema;
 
 use crate::overrides;
 use ::document::diagnostic::{Collector, Diagnostic};
@@ -192,6 +195,10 @@ pub(crate) struct Checker<'a> {
     sign: Option<Box<Aws>>,
     /// `options.cookies`.
     cookies: bool,
+    /// What `grpc` defines.
+    schema: Option<Arc<Schema>>,
+    /// It defines nothing, because a file is wrong.
+    has_bad_protos: bool,
     /// Files of bodies so far, by name.
     uploads: Vec<(String, Arc<[u8]>)>,
     /// What reaches secret places.
@@ -235,6 +242,8 @@ impl<'a> Checker<'a> {
             auth: None,
             sign: None,
             cookies: false,
+            schema: None,
+            has_bad_protos: false,
             uploads: Vec::new(),
             secrets: Secrets::default(),
         }

@@ -34,7 +34,12 @@ impl Checker<'_> {
         self.seed = seed;
         let expects_overload = self.option_choice(&DOCUMENT, &fields, "expect") == 1;
         let target = fields.get("target").and_then(|node| self.target(node));
-        let options = self.options(fields.get("options"), fields.get("target"));
+        let mut options = self.options(fields.get("options"), fields.get("target"));
+        if let Some(node) = fields.get("grpc").filter(|node| !node.is_null()) {
+            let of = |key| fields.get(key).and_then(|node| node.get("http"));
+            self.require_http2(of("options").or_else(|| of("target")), &mut options);
+            self.grpc_files(node);
+        }
         let messages = match fields.get("messages").filter(|node| !node.is_null()) {
             Some(node) => self.messages(node),
             None => Vec::new(),
@@ -75,7 +80,7 @@ impl Checker<'_> {
             faults,
             redirects,
             data,
-            calls: std::sync::Arc::default(),
+            calls: self.schema.take().unwrap_or_default(),
             messages,
             phases,
             singles,

@@ -116,6 +116,7 @@ impl Checker<'_> {
             "http" | "get" | "head" | "post" | "put" | "patch" | "delete" => {
                 self.http(verb, value, fields, program);
             }
+            "grpc" => self.grpc(value, fields, program),
             "ws" => self.ws(value, fields, program),
             "sse" => self.sse(value, fields, program),
             "poll" => self.poll(value, fields, program),
