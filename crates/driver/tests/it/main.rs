@@ -15,6 +15,7 @@ mod depth;
 mod events;
 mod faults;
 mod feeds;
+mod grpc;
 mod http;
 mod http2;
 mod http2_ends;

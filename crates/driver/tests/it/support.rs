@@ -20,6 +20,7 @@ pub(crate) fn plan(text: &str) -> Plan {
     let nothing = |_: &str| None;
     let file = |name: &str| match name {
         "rows.csv" => Ok("name,word\nann,a\nbob,b\ncy,c\n".to_owned()),
+        "echo.proto" => Ok(include_str!("../../../../examples/grpc/echo.proto").to_owned()),
         "base64:hello.txt" => Ok("aGVsbG8=".to_owned()),
         _ => Err(format!("no file {name}")),
     };

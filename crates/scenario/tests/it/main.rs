@@ -51,6 +51,18 @@ const FILES: &[(&str, &str)] = &[
         "encrypted.pem",
         include_str!("../../../../testdata/keys/encrypted.pem"),
     ),
+    (
+        "echo.proto",
+        include_str!("../../../../examples/grpc/echo.proto"),
+    ),
+    (
+        "cycle.proto",
+        "syntax = \"proto3\";\nimport \"back.proto\";\n",
+    ),
+    (
+        "back.proto",
+        "syntax = \"proto3\";\n\n  import \"cycle.proto\";\n",
+    ),
     ("base64:photo.jpg", "/9j/AA=="),
     ("base64:broken.jpg", "?"),
     ("gaps.txt", "# seconds\n0.5\n250ms\n\n1\n"),
