@@ -8,10 +8,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
+use axum::extract::Request;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
 
 use crate::alarm::{Alarm, now};
-use server::http::{EitherTls, serve_either};
-use server::{ServerError, ServerOptions, Stop, ThreadContext, accept_all, check_rules, stopped};
+use crate::grpc;
+use crate::threads::work;
+use server::http::EitherTls;
+use server::{ServerError, ServerOptions, Stop, check_rules};
 
 /// How the server delays its answers. The default answers in 1 ms and stalls for the last second
 /// of every ten, on a free port of 127.0.0.1.
@@ -67,8 +72,8 @@ impl StallOptions {
     }
 }
 
-/// Serves HTTP/1.1 and HTTP/2 until `shutdown` resolves: any request is answered 200 with the body `ok`. `ready` is
-/// called with the address as soon as connections are accepted, which is when time starts.
+/// Serves HTTP/1.1 and HTTP/2 until `shutdown` resolves: any request is answered 200 with the body `ok`, any call of
+/// gRPC with a message without fields. `ready` is called with the address as soon as connections are accepted, which is when time starts.
 ///
 /// # Errors
 /// When the stall is not shorter than its period, the address cannot be listened at, or a thread
@@ -86,8 +91,16 @@ pub async fn serve(
     let alarm = Arc::new(Alarm::start().map_err(ServerError::Process)?);
     let (start, server) = (now(), options.server.clone());
     let options = Arc::new(options.stretched());
-    let router =
-        Router::new().fallback(move || answer(Arc::clone(&options), start, Arc::clone(&alarm)));
+    let router = Router::new().fallback(move |request: Request| {
+        let answer = answer(Arc::clone(&options), start, Arc::clone(&alarm));
+        async move {
+            answer.await;
+            match is_call(&request) {
+                true => grpc::reply(&[], false),
+                false => "ok\n".into_response(),
+            }
+        }
+    });
     let tls = server.tls.as_ref().map(EitherTls::load).transpose()?;
     let work = move |context| work(context, tls.clone(), router.clone());
     server::serve(&server, work, ready, shutdown, || {}).await
@@ -106,32 +119,17 @@ pub fn run(
     server::run(&server, stop, |shutdown| serve(options, ready, shutdown))
 }
 
-async fn answer(options: Arc<StallOptions>, start: Instant, alarm: Arc<Alarm>) -> &'static str {
+/// True for a call of gRPC.
+fn is_call(request: &Request) -> bool {
+    let kind = request.headers().get(CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"))
+}
+
+async fn answer(options: Arc<StallOptions>, start: Instant, alarm: Arc<Alarm>) {
     let came = now();
     alarm
         .wait_until(came + options.response_time(came - start))
         .await;
-    "ok\n"
-}
-
-async fn work(context: ThreadContext, tls: Option<EitherTls>, router: Router) {
-    let ThreadContext {
-        listener, mut stop, ..
-    } = context;
-    let stopping = stop.clone();
-    let open = |stream| {
-        tokio::task::spawn_local(serve_either(
-            stream,
-            tls.clone(),
-            router.clone(),
-            stopping.clone(),
-        ));
-    };
-    tokio::select! {
-        // A connection that cannot be accepted is the client's to notice.
-        () = accept_all(&listener, open, drop) => {}
-        () = stopped(&mut stop) => {}
-    }
 }
 
 #[cfg(test)]

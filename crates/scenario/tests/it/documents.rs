@@ -25,6 +25,7 @@ const WITH_EXAMPLES: &[&str] = &[
     "docs/arrivals.md",
     "docs/coming-from.md",
     "docs/faq.md",
+    "docs/grpc.md",
     "docs/http.md",
     "docs/realtime.md",
 ];

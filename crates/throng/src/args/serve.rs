@@ -29,7 +29,9 @@ pub(crate) enum System {
     Balancer(Box<balancer::BalancerArgs>),
     /// Worker with a service time, a queue and faults, for balancers to balance
     Worker(Box<worker::WorkerArgs>),
-    /// HTTP server that freezes on a schedule
+    /// gRPC server that echoes messages
+    Grpc(HelloArgs),
+    /// HTTP and gRPC server that freezes on a schedule
     Stall(StallArgs),
     /// Minimal WebSocket and HTTP echo server
     Echo(EchoArgs),

@@ -116,6 +116,7 @@ fn is_failure(event: &TraceEvent) -> bool {
 /// What an instruction is called in a scenario.
 fn word(op: &Op) -> &'static str {
     match op {
+        Op::Http(http) if http.call.is_some() => "grpc",
         Op::Http(_) => "request",
         Op::WsOpen(_) => "ws",
         Op::SseOpen(_) => "sse",

@@ -18,8 +18,8 @@ use machine::clock::Dilation;
 use server::{ServerError, ServerOptions, Stop, TlsError, TlsFiles};
 use targets::chat::{self, ChatError, ChatOptions};
 use targets::echo::{self, EchoOptions};
-use targets::hello;
 use targets::stall::{self, StallOptions};
+use targets::{grpc, hello};
 
 use crate::args::serve::{ChatArgs, EchoArgs, HelloArgs, ListenArgs, StallArgs, System, TlsArgs};
 use crate::exit::{Exit, Failure};
@@ -44,6 +44,7 @@ pub(crate) fn serve(system: System) -> Result<Exit, Failure> {
         System::Stall(args) => stall(&args),
         System::Echo(args) => echo(&args),
         System::Hello(args) => hello(&args),
+        System::Grpc(args) => grpc(&args),
     }
 }
 
@@ -110,6 +111,16 @@ fn hello(HelloArgs { small, tls }: &HelloArgs) -> Result<Exit, Failure> {
     let mut options = server_options(options, &small.listen, small.threads);
     options.tls = tls_files(tls);
     let ended = hello::run(&options, stop(&small.listen), |address| {
+        listening_as(scheme(tls), address);
+    });
+    ended.map(|()| Exit::Passed).map_err(failed)
+}
+
+fn grpc(HelloArgs { small, tls }: &HelloArgs) -> Result<Exit, Failure> {
+    let options = ServerOptions::single_threaded();
+    let mut options = server_options(options, &small.listen, small.threads);
+    options.tls = tls_files(tls);
+    let ended = grpc::run(&options, stop(&small.listen), |address| {
         listening_as(scheme(tls), address);
     });
     ended.map(|()| Exit::Passed).map_err(failed)

@@ -178,6 +178,21 @@ fn http_hello() {
 }
 
 #[test]
+fn grpc_echo() {
+    let server = Served::start(&["grpc"]);
+    let target = format!("target={}", server.url);
+    let arrivals = "arrivals=[{ constant: 40/s, for: 1s }, { hold: 500ms }]";
+    let sets = [
+        &target,
+        arrivals,
+        "sessions.caller.1.think=50ms",
+        "sessions.caller.0.deadline=10s",
+        "thresholds.1=p99(not found) < 10s",
+    ];
+    passes("grpc/echo.yaml", &sets, 40);
+}
+
+#[test]
 fn shop() {
     let stall = Served::start(&["stall", "--stall", "0"]);
     let target = format!("target={}", stall.url);

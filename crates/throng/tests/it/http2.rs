@@ -37,7 +37,7 @@ fn scenario(url: &str, http: &str, options: &str, steps: &str) -> String {
 const THREE: &str = "    - loop: 3\n      steps: [ { get: /hello, as: page } ]\n";
 
 /// Operations of a measure, by outcome.
-fn outcomes(run: &Run, measure: &str) -> BTreeMap<Outcome, u64> {
+pub(crate) fn outcomes(run: &Run, measure: &str) -> BTreeMap<Outcome, u64> {
     let measures = &run.info().measures;
     let id = measures.iter().position(|own| own.name == measure).unwrap() as u16;
     let mut counts = BTreeMap::new();
@@ -50,7 +50,7 @@ fn outcomes(run: &Run, measure: &str) -> BTreeMap<Outcome, u64> {
     counts
 }
 
-fn ok(count: u64) -> BTreeMap<Outcome, u64> {
+pub(crate) fn ok(count: u64) -> BTreeMap<Outcome, u64> {
     BTreeMap::from([(Outcome::Ok, count)])
 }
 

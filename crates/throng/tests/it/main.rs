@@ -20,6 +20,7 @@ mod experiments;
 mod exports;
 mod faults;
 mod fleet;
+mod grpc;
 mod hostile;
 mod http2;
 mod kill;

@@ -1,0 +1,102 @@
+//! The Python server of the gRPC project.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::support::{Space, skip};
+
+/// Answers calls with their own bytes, and reports what it counted once its standard input ends.
+const SCRIPT: &str = r#"
+import json, sys, threading, time
+from concurrent import futures
+import grpc
+
+counted = {'calls': 0, 'compressed': 0}
+lock = threading.Lock()
+
+def field(number, payload):
+    length = len(payload)
+    size = bytes([length]) if length < 128 else bytes([length & 127 | 128, length >> 7])
+    return bytes([number << 3 | 2]) + size + payload
+
+def say(request, context):
+    own = dict(context.invocation_metadata())
+    with lock:
+        counted['calls'] += 1
+        counted['compressed'] += own.get('x-own-bin') == b'\x00\x01\x02'
+    left = context.time_remaining()
+    context.send_initial_metadata((('x-own', own.get('x-own', '')),))
+    if left is not None and left < 1e6:
+        context.set_trailing_metadata((('x-left-ms', str(int(left * 1000))),))
+    if b'status 5' in request:
+        context.abort(grpc.StatusCode.NOT_FOUND, 'no such thing')
+    if b'late' in request:
+        time.sleep(0.5)
+    if b'large' in request:
+        return field(1, b'x' * 9000 + b'y')
+    return request
+
+class Any(grpc.GenericRpcHandler):
+    def service(self, details):
+        if details.method == '/throng.echo.Echo/Say':
+            return grpc.unary_unary_rpc_method_handler(say)
+
+server = grpc.server(futures.ThreadPoolExecutor(64), compression=grpc.Compression.Gzip)
+server.add_generic_rpc_handlers((Any(),))
+port = server.add_insecure_port('127.0.0.1:0')
+server.start()
+print(port, flush=True)
+sys.stdin.read()
+server.stop(0).wait()
+print(json.dumps(counted), flush=True)
+"#;
+
+pub(super) struct Grpcio {
+    process: Child,
+    out: BufReader<ChildStdout>,
+    pub(super) url: String,
+}
+
+impl Grpcio {
+    /// `None`, and the test is reported as skipped, where Python has no grpcio. `THRONG_PYTHON` names the interpreter,
+    /// for instance that of a virtual environment.
+    pub(super) fn start(space: &Space) -> Option<Grpcio> {
+        let python = std::env::var("THRONG_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+        let has_grpc = Command::new(&python)
+            .args(["-c", "import grpc"])
+            .stderr(Stdio::null())
+            .status();
+        if !has_grpc.is_ok_and(|status| status.success()) {
+            skip("python3 has no grpcio: gRPC is not tried against it");
+            return None;
+        }
+        let mut process = Command::new(&python)
+            .arg(space.file("server.py", SCRIPT))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut out = BufReader::new(process.stdout.take().unwrap());
+        let mut port = String::new();
+        out.read_line(&mut port).unwrap();
+        let url = format!("http://127.0.0.1:{}", port.trim());
+        Some(Grpcio { process, out, url })
+    }
+
+    /// Ends it and returns what it counted.
+    pub(super) fn stop(mut self) -> Value {
+        drop(self.process.stdin.take());
+        let mut text = String::new();
+        self.out.read_to_string(&mut text).unwrap();
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{text:?}: {error}"))
+    }
+}
+
+impl Drop for Grpcio {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
