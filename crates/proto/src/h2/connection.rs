@@ -139,6 +139,15 @@ impl Connection {
 
     /// Appends a request and returns the number of its stream; only if [`Connection::can_open`].
     pub fn request(&mut self, request: &Request<'_>, out: &mut Vec<u8>) -> u32 {
+        self.begin(request, false, out)
+    }
+
+    /// The same of a request whose body goes on: [`Connection::send`] sends the rest of it.
+    pub fn open(&mut self, request: &Request<'_>, out: &mut Vec<u8>) -> u32 {
+        self.begin(request, true, out)
+    }
+
+    fn begin(&mut self, request: &Request<'_>, is_open: bool, out: &mut Vec<u8>) -> u32 {
         debug_assert!(self.can_open(), "a stream is opened where one may be");
         let id = self.next_id;
         self.next_id += 2;
@@ -146,8 +155,10 @@ impl Connection {
         let mut own = Stream::new(id, request.token, send_window, self.stream_window_max);
         own.is_head = request.is_head;
         own.is_endless = request.is_endless;
+        own.is_open = is_open;
         self.streams.push(own);
-        self.put_block(id, request.block, request.body.is_empty(), out);
+        let ends_stream = request.body.is_empty() && !is_open;
+        self.put_block(id, request.block, ends_stream, out);
         self.send_body(id, request, out);
         id
     }

@@ -349,7 +349,7 @@ impl Connection {
     /// A response has ended. What is left of its request is not sent (§8.1).
     pub(super) fn end_stream(&mut self, id: u32, out: &mut Vec<u8>) {
         let stream = self.streams.remove(id);
-        if stream.is_some_and(|stream| stream.has_unsent()) {
+        if stream.is_some_and(|stream| stream.has_unsent() || stream.is_open) {
             frame::put_reset(out, id, Code::NoError);
             self.reset_id = self.reset_id.max(id);
         }

@@ -9,9 +9,9 @@ use super::frame::{self, BITS_31};
 use super::stream::Unsent;
 
 impl Connection {
-    /// Appends DATA frames with what the windows take of `body`, which ends its stream; returns how many
-    /// bytes that is.
-    fn put_body(&mut self, id: u32, body: &[u8], out: &mut Vec<u8>) -> usize {
+    /// Appends DATA frames with what the windows take of `body`; returns how many bytes that is. `ends`: the end of
+    /// the body is that of its stream.
+    fn put_body(&mut self, id: u32, body: &[u8], ends: bool, out: &mut Vec<u8>) -> usize {
         let payload_max = self.peer.payload_bytes_max as usize;
         let Some(stream) = self.streams.get_mut(id) else {
             return 0;
@@ -26,7 +26,7 @@ impl Connection {
             }
             let piece;
             (piece, rest) = rest.split_at(len);
-            let flags = if rest.is_empty() {
+            let flags = if rest.is_empty() && ends {
                 frame::END_STREAM
             } else {
                 0
@@ -40,14 +40,41 @@ impl Connection {
 
     /// Sends a body as far as the windows take it, and keeps the rest.
     pub(super) fn send_body(&mut self, id: u32, request: &Request<'_>, out: &mut Vec<u8>) {
-        let sent = self.put_body(id, request.body, out);
-        if sent < request.body.len() {
+        let ends = self.streams.get_mut(id).is_some_and(|own| !own.is_open);
+        self.send_or_keep(id, request.token, request.body, ends, out);
+    }
+
+    fn send_or_keep(&mut self, id: u32, token: u32, body: &[u8], ends: bool, out: &mut Vec<u8>) {
+        let sent = self.put_body(id, body, ends, out);
+        if sent < body.len() {
             let unsent = Unsent {
-                token: request.token,
-                body: request.body[sent..].into(),
+                token,
+                body: body[sent..].to_vec(),
                 sent: 0,
+                ends,
             };
             self.streams.keep_unsent(id, Box::new(unsent));
+        }
+    }
+
+    /// Sends more of the body of a request that was [opened](Connection::open), behind what waits of it. `ends`: it is
+    /// the last of it. Nothing is sent over a stream that has ended.
+    pub fn send(&mut self, id: u32, body: &[u8], ends: bool, out: &mut Vec<u8>) {
+        let Some(stream) = self.streams.get_mut(id).filter(|own| own.is_open) else {
+            return;
+        };
+        stream.is_open = !ends;
+        let token = stream.token;
+        match self.streams.take_unsent(id) {
+            Some(mut unsent) => {
+                unsent.body.extend_from_slice(body);
+                unsent.ends = ends;
+                self.streams.keep_unsent(id, unsent);
+            }
+            None if body.is_empty() && ends => {
+                frame::put(out, frame::DATA, frame::END_STREAM, id, &[]);
+            }
+            None => self.send_or_keep(id, token, body, ends, out),
         }
     }
 
@@ -63,7 +90,7 @@ impl Connection {
                 continue;
             };
             let start = out.len();
-            unsent.sent += self.put_body(id, &unsent.body[unsent.sent..], out);
+            unsent.sent += self.put_body(id, &unsent.body[unsent.sent..], unsent.ends, out);
             if out.len() > start {
                 self.late.push((unsent.token, (out.len() - start) as u32));
             }

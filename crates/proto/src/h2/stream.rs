@@ -21,6 +21,8 @@ pub(super) struct Stream {
     pub(super) is_head: bool,
     /// Its body may be of any length.
     pub(super) is_endless: bool,
+    /// More of its request's body may follow.
+    pub(super) is_open: bool,
     /// The final head has come.
     pub(super) has_head: bool,
     /// Bytes of the body so far.
@@ -36,9 +38,11 @@ pub(super) struct Stream {
 pub(super) struct Unsent {
     /// The caller's name for its stream.
     pub(super) token: u32,
-    pub(super) body: Box<[u8]>,
+    pub(super) body: Vec<u8>,
     /// How much of it was sent.
     pub(super) sent: usize,
+    /// Its end is that of its stream.
+    pub(super) ends: bool,
 }
 
 impl Stream {
@@ -52,6 +56,7 @@ impl Stream {
             interim_count: 0,
             is_head: false,
             is_endless: false,
+            is_open: false,
             has_head: false,
             body_bytes: 0,
             content_length: None,

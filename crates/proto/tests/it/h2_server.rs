@@ -98,6 +98,23 @@ impl Client {
         self.request(b"", false)
     }
 
+    /// A request whose body goes on.
+    pub(crate) fn open(&mut self) -> u32 {
+        let block = block(&[(":method", "POST"), (":path", "/")]);
+        let request = Request {
+            token: 1,
+            block: &block,
+            body: b"",
+            is_head: false,
+            is_endless: true,
+        };
+        self.connection.open(&request, &mut self.sent)
+    }
+
+    pub(crate) fn send(&mut self, id: u32, body: &[u8], ends: bool) {
+        self.connection.send(id, body, ends, &mut self.sent);
+    }
+
     pub(crate) fn request(&mut self, body: &[u8], is_head: bool) -> u32 {
         let block = block(&[(":method", "GET"), (":path", "/")]);
         let request = Request {

@@ -44,6 +44,60 @@ fn a_request_is_a_block_and_its_body() {
     );
 }
 
+/// Frames without their payloads.
+fn outlines(client: &Client) -> Vec<(u8, u8, usize)> {
+    let frames = client.frames().into_iter();
+    frames
+        .map(|(kind, flags, _, payload)| (kind, flags, payload.len()))
+        .collect()
+}
+
+#[test]
+fn the_body_of_an_open_request_goes_on_until_it_ends() {
+    let mut client = Client::greeted(0);
+    let id = client.open();
+    client.send(id, b"one", false);
+    client.send(id, b"", true);
+    client.send(id, b"late", false);
+    let expected = [(1, 0x4), (0, 0), (0, 0x1)];
+    let found: Vec<_> = outlines(&client)
+        .iter()
+        .map(|(kind, flags, _)| (*kind, *flags))
+        .collect();
+    assert_eq!(found, expected);
+    assert_eq!(client.frames()[1].3, b"one");
+}
+
+#[test]
+fn what_the_windows_do_not_take_is_sent_before_what_follows() {
+    let mut client = Client::new(Limits::DEFAULT);
+    // INITIAL_WINDOW_SIZE 4.
+    client.take(&settings(&[(4, 4)])).unwrap();
+    client.sent.clear();
+    let id = client.open();
+    client.send(id, b"abcdef", false);
+    client.send(id, b"gh", true);
+    assert_eq!(client.frames().last().unwrap().3, b"abcd");
+    assert_eq!(client.connection.take_late(), []);
+    client.sent.clear();
+    client.take(&window_update(id, 10)).unwrap();
+    assert_eq!(client.frames(), [(0, 0x1, id, b"efgh".to_vec())]);
+}
+
+#[test]
+fn an_open_request_whose_answer_has_ended_is_reset() {
+    let mut client = Client::greeted(0);
+    let id = client.open();
+    client.sent.clear();
+    client
+        .take(&headers(id, END_STREAM, &[(":status", "200")]))
+        .unwrap();
+    // NO_ERROR.
+    assert_eq!(client.frames(), [(3, 0, id, vec![0; 4])]);
+    client.send(id, b"late", true);
+    assert_eq!(client.frames().len(), 1);
+}
+
 #[test]
 fn responses_come_in_any_order() {
     let mut client = Client::greeted(3);
