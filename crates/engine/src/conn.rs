@@ -31,7 +31,7 @@ mod tls;
 pub(crate) mod websocket;
 
 pub(crate) use background::NEVER;
-pub(crate) use call::Answer;
+pub(crate) use call::{Answer, CallStream};
 pub(crate) use connection::{Conn, Pending, Protocol, Reuse, Stage};
 pub(crate) use decoding::{Decoder, Event, Failure, http_outcome};
 pub(crate) use deflate::Deflated;

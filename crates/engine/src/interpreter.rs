@@ -10,7 +10,7 @@
 //! | `connections` | news of connections, and what each means to its user |
 //! | `incoming` | bytes received: decoded, and handed to their protocol |
 //! | `http`, `websocket`, `channels`, `sse`, `poll`, `tcp` | the steps of each protocol |
-//! | `calls` | calls of gRPC |
+//! | `calls`, `call_streams` | calls of gRPC; those that stay open between steps |
 //! | `http2` | what comes over a connection that carries many requests |
 //! | `topics` | channels that the server ends, and joining them again |
 //! | `reconnects` | WebSockets of channels that reconnect |
@@ -21,6 +21,7 @@
 //! | `tracing` | what a traced user does |
 
 mod background;
+mod call_streams;
 mod calls;
 mod channels;
 mod connections;

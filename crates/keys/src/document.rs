@@ -398,7 +398,7 @@ pub static OPTIONS: Table = Table {
             name: "message_max",
             kind: Kind::Size,
             default: Text("16MiB"),
-            doc: "Largest message of a WebSocket or TCP connection, and largest \
+            doc: "Largest message of a WebSocket, TCP connection or gRPC call, and largest \
                   server-sent event; a larger one is an error",
         },
         Key {

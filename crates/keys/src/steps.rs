@@ -200,6 +200,12 @@ pub static STEPS: &[Table] = &[
                 "On a WebSocket: sends a binary frame instead of a text frame",
             ),
             key(
+                "last",
+                Kind::Bool,
+                Text("false"),
+                "Over a call: no further message follows, so that the server may reply",
+            ),
+            key(
                 "as",
                 Kind::Text,
                 Said("the first pair of the message (`op=games`), else `send`"),
@@ -222,13 +228,34 @@ pub static STEPS: &[Table] = &[
     },
     Table {
         name: "close",
-        groups: &[&[key(
-            "close",
-            Kind::Any(&[Kind::Nothing, Kind::Count]),
-            Said("1000"),
-            "Closes the WebSocket with this status and waits for the server to close; \
-             or closes the TCP connection or event stream, or stops polling",
-        )]],
+        groups: &[&[
+            key(
+                "close",
+                Kind::Any(&[Kind::Nothing, Kind::Count, Kind::Word(&["cancel"])]),
+                Said("1000"),
+                "Closes the WebSocket with this status and waits for the server to close; \
+                 or closes the TCP connection or event stream, or stops polling; or ends the \
+                 messages of the call and waits for its status, and with `cancel` gives it up",
+            ),
+            key(
+                "status",
+                Kind::OneOrMore(&Kind::Text),
+                Text("OK"),
+                "Of a call: statuses that are not an error",
+            ),
+            key(
+                "within",
+                Kind::Duration,
+                Said("`options.timeout`"),
+                "Of a call: limit for the wait",
+            ),
+            key(
+                "as",
+                Kind::Text,
+                Said("the method and `end`"),
+                "Of a call: name of the measure",
+            ),
+        ]],
     },
     Table {
         name: "think",

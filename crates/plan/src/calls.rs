@@ -6,6 +6,7 @@ use grpc::{Kind, Scalar, Schema, WireType, write_frame, write_scalar, write_vari
 use serde::Serialize;
 
 use crate::expr::{Context, Template, Value};
+use crate::ids::{EndpointId, MeasureId};
 use crate::matching::Match;
 
 /// A call: of an HTTP request, what makes it one.
@@ -23,6 +24,36 @@ pub struct Call {
     pub statuses: Vec<u8>,
     /// Conditions on the reply.
     pub expect: Vec<Match>,
+}
+
+/// A call whose messages are sent and expected by later steps.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CallOpen {
+    pub endpoint: EndpointId,
+    pub path: Template,
+    pub headers: Vec<(String, Template)>,
+    /// The only message of the client's; `None`: later steps send messages.
+    pub message: Option<Payload>,
+    /// Messages are compressed.
+    pub compress: bool,
+    /// The schema's number of the client's messages.
+    pub request: u32,
+    /// The schema's number of the server's messages.
+    pub reply: u32,
+    /// Setting up its connection, and sending its head.
+    pub measure: MeasureId,
+    pub timeout_ns: u64,
+}
+
+/// The end of such a call.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CallEnd {
+    /// The call is given up; otherwise the client sends no more, and waits for the call's status.
+    pub cancels: bool,
+    /// Codes that are no error.
+    pub statuses: Vec<u8>,
+    pub measure: MeasureId,
+    pub timeout_ns: u64,
 }
 
 /// A message as bytes, as far as it is the same for every user.

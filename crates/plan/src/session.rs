@@ -5,6 +5,7 @@ use std::ops::Range;
 use serde::Serialize;
 use stats::dist::Dist;
 
+use crate::calls::{CallEnd, CallOpen};
 use crate::channels::ChannelOp;
 use crate::data::Feed;
 use crate::expr::{Condition, Expr, Template};
@@ -92,6 +93,10 @@ pub enum Op {
     Poll(Box<Poll>),
     /// Open a plain TCP connection and wait for it. It takes the WebSocket's place, too.
     TcpOpen(Box<TcpOpen>),
+    /// Open a call of gRPC whose messages later steps send and expect. It takes the WebSocket's place, too.
+    CallOpen(Box<CallOpen>),
+    /// End it.
+    CallEnd(Box<CallEnd>),
     /// Send a message; wait for its reply if there is one.
     Send(Box<SendOp>),
     /// Join, push to or leave a channel over the WebSocket.
@@ -166,6 +171,8 @@ impl Op {
             Op::SseOpen(open) => Some(open.measure),
             Op::Poll(poll) => Some(poll.measure),
             Op::TcpOpen(open) => Some(open.measure),
+            Op::CallOpen(open) => Some(open.measure),
+            Op::CallEnd(end) => Some(end.measure),
             Op::Send(send) => Some(send.reply.as_ref().map_or(send.measure, |r| r.measure)),
             Op::Channel(op) => Some(op.measure),
             Op::Expect(expect) => Some(expect.measure),

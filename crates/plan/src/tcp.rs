@@ -23,6 +23,12 @@ pub struct TcpOpen {
 pub enum Payload {
     Text(Template),
     Bytes(Bytes),
+    /// Over a call of gRPC, which frames it.
+    Message {
+        message: crate::calls::Payload,
+        /// No further message follows.
+        is_last: bool,
+    },
 }
 
 impl Payload {
@@ -31,6 +37,10 @@ impl Payload {
         match self {
             Payload::Text(template) => template.render(context, out),
             Payload::Bytes(bytes) => bytes.render(context, out),
+            Payload::Message { .. } => {
+                let problem = "the message belongs to a call of gRPC".to_owned();
+                Err(EvalError::Argument(problem))
+            }
         }
     }
 }

@@ -106,6 +106,8 @@ fn stay(session: &Session, plan: &Plan) -> f64 {
             | Op::WsOpen(_)
             | Op::SseOpen(_)
             | Op::TcpOpen(_)
+            | Op::CallOpen(_)
+            | Op::CallEnd(_)
             | Op::Send(_)
             | Op::Channel(_)
             | Op::Expect(_) => {
@@ -119,7 +121,7 @@ fn stay(session: &Session, plan: &Plan) -> f64 {
     let keeps = |op: &Op| {
         matches!(
             op,
-            Op::WsOpen(_) | Op::SseOpen(_) | Op::TcpOpen(_) | Op::Poll(_)
+            Op::WsOpen(_) | Op::SseOpen(_) | Op::TcpOpen(_) | Op::CallOpen(_) | Op::Poll(_)
         )
     };
     let holds = session.ops.iter().any(keeps);

@@ -4,7 +4,7 @@ use plan::{EndpointId, Pc};
 use proto::{frame, http1, ws};
 
 use super::background::Background;
-use super::call::Answer;
+use super::call::{Answer, CallStream};
 use super::channels::Channels;
 use super::deflate::{Compression, Deflated};
 use super::http2::{Carrier, Stream};
@@ -76,6 +76,8 @@ pub(crate) enum Protocol {
     /// An event stream.
     Sse(Box<EventStream>),
     Poll(Box<Poller>),
+    /// A call of gRPC that stays open.
+    Call(Box<CallStream>),
     /// Messages in frames, straight on TCP or TLS. The framing is that of the instruction that
     /// opened it.
     Tcp {
@@ -110,7 +112,7 @@ impl Protocol {
     pub(crate) fn may_be_carried(&self) -> bool {
         matches!(
             self,
-            Protocol::Http(_) | Protocol::Sse(_) | Protocol::Poll(_)
+            Protocol::Http(_) | Protocol::Sse(_) | Protocol::Poll(_) | Protocol::Call(_)
         )
     }
 
@@ -126,13 +128,14 @@ impl Protocol {
             | Protocol::Stream(_)
             | Protocol::Sse(_)
             | Protocol::Poll(_)
+            | Protocol::Call(_)
             | Protocol::Tcp { .. } => false,
         }
     }
 
     /// True if steps send messages over it.
     pub(crate) fn carries_messages(&self) -> bool {
-        self.is_websocket() || matches!(self, Protocol::Tcp { .. })
+        self.is_websocket() || matches!(self, Protocol::Tcp { .. } | Protocol::Call(_))
     }
 }
 
@@ -198,6 +201,7 @@ impl Conn {
             Protocol::Stream(stream) => Some(*stream),
             Protocol::Sse(own) => own.link.stream(),
             Protocol::Poll(own) => own.link.stream(),
+            Protocol::Call(own) => own.stream,
             _ => None,
         }
     }
@@ -208,7 +212,20 @@ impl Conn {
             Protocol::Stream(stream) => stream.id = id,
             Protocol::Sse(own) => own.link.set_stream_id(id),
             Protocol::Poll(own) => own.link.set_stream_id(id),
+            Protocol::Call(own) => {
+                if let Some(stream) = &mut own.stream {
+                    stream.id = id;
+                }
+            }
             _ => {}
+        }
+    }
+
+    /// The state of a call that stays open.
+    pub(crate) fn call_stream(&mut self) -> Option<&mut CallStream> {
+        match &mut self.protocol {
+            Protocol::Call(own) => Some(own),
+            _ => None,
         }
     }
 
@@ -265,6 +282,7 @@ impl Conn {
             | Protocol::Stream(_)
             | Protocol::WebSocket(_)
             | Protocol::Deflated(_)
+            | Protocol::Call(_)
             | Protocol::Tcp { .. } => None,
         }
     }
@@ -361,6 +379,7 @@ impl Conn {
             Protocol::Channels(channels) => channels.reader.gathered_len(),
             Protocol::Sse(stream) => stream.held.capacity(),
             Protocol::Poll(poller) => poller.body.capacity(),
+            Protocol::Call(own) => own.message.capacity(),
         };
         let inbox = self.inbox.as_ref().map_or(0, |inbox| inbox.capacity());
         inbox + body + gathered

@@ -307,6 +307,10 @@ impl Connections {
                 self.begin_set_up();
             }
             Protocol::Poll(own) => own.link = Link::Carried(stream),
+            Protocol::Call(own) => {
+                own.stream = Some(stream);
+                conn.stage = Stage::Open;
+            }
             own => *own = Protocol::Stream(stream),
         }
     }
@@ -360,12 +364,41 @@ impl Connections {
             block,
             body,
             is_head,
-            is_endless: matches!(self.table[slot].protocol, Protocol::Sse(_)),
+            is_endless: matches!(
+                self.table[slot].protocol,
+                Protocol::Sse(_) | Protocol::Call(_)
+            ),
         };
+        let own = self.table[slot].call_stream();
+        let is_open = own.is_some_and(|own| own.sends);
         let carrier = self.table[at].carrier_mut()?;
-        let id = carrier.h2.request(&request, &mut self.commands.bytes);
+        let out = &mut self.commands.bytes;
+        let id = match is_open {
+            true => carrier.h2.open(&request, out),
+            false => carrier.h2.request(&request, out),
+        };
         self.table[slot].set_stream_id(id);
         Some(at)
+    }
+
+    /// Sends more of the body of a row's request. Returns the connection that sends, and how many bytes it sent;
+    /// `None`: it is gone.
+    pub(crate) fn send_more(
+        &mut self,
+        slot: ConnSlot,
+        body: &[u8],
+        ends: bool,
+    ) -> Option<(ConnSlot, u32)> {
+        let stream = self.table[slot].stream().filter(|own| own.id != 0)?;
+        let at = self.live(stream.carrier)?;
+        let start = self.commands.bytes.len();
+        let carrier = self.table[at].carrier_mut()?;
+        carrier
+            .h2
+            .send(stream.id, body, ends, &mut self.commands.bytes);
+        let sent = (self.commands.bytes.len() - start) as u32;
+        self.transmit(at, start);
+        Some((at, sent))
     }
 
     /// A row gives its request up. A carrier that was there for this request alone is closed.

@@ -20,13 +20,13 @@ use crate::slots::{ConnSlot, UserKey};
 const READING_FACTOR: usize = 16;
 
 /// How a call ended: its status and what its server says about it.
-struct Ending {
-    code: u8,
-    message: String,
+pub(super) struct Ending {
+    pub(super) code: u8,
+    pub(super) message: String,
 }
 
 /// What went wrong, in words.
-type Fault = (Outcome, String);
+pub(super) type Fault = (Outcome, String);
 
 impl<'p> Interpreter<'p> {
     /// The call that is in flight over a row.
@@ -212,7 +212,7 @@ impl<'p> Interpreter<'p> {
         Ok(self.examine(now_ns, key, &http.save, &http.check, received))
     }
 
-    fn message_bytes_max(&self) -> u32 {
+    pub(super) fn message_bytes_max(&self) -> u32 {
         u32::try_from(self.plan.options.message_bytes_max).unwrap_or(u32::MAX)
     }
 }
@@ -232,7 +232,7 @@ pub(super) fn call_at(op: Option<&Op>) -> Option<&Call> {
 }
 
 /// Is a head that of an answer?
-fn check_head(head: &Head<'_>) -> Result<(), Fault> {
+pub(super) fn check_head(head: &Head<'_>) -> Result<(), Fault> {
     if head.status != HTTP_OK {
         let code = grpc::of_http_status(head.status);
         let name = grpc::name_of(code);
@@ -256,7 +256,10 @@ fn check_head(head: &Head<'_>) -> Result<(), Fault> {
 fn take_frames(answer: &mut Answer, piece: &[u8], bytes_max: u32) -> Result<(), Fault> {
     let mut rest = piece;
     loop {
-        let (taken, frame) = answer.frames.next(rest, bytes_max).map_err(fault_of)?;
+        let (taken, frame) = answer
+            .frames
+            .next(rest, bytes_max)
+            .map_err(|error| fault_of(&error))?;
         if answer.is_read {
             answer.body.extend_from_slice(&rest[..taken]);
         }
@@ -280,13 +283,13 @@ fn take_frames(answer: &mut Answer, piece: &[u8], bytes_max: u32) -> Result<(), 
 }
 
 /// A message in its frame as JSON.
-fn read_message(
+pub(super) fn read_message(
     schema: &Schema,
     message: u32,
     framed: &[u8],
     bytes_max: u32,
 ) -> Result<Vec<u8>, Fault> {
-    let plain = grpc::unframed(framed, bytes_max).map_err(fault_of)?;
+    let plain = grpc::unframed(framed, bytes_max).map_err(|error| fault_of(&error))?;
     grpc::to_json(schema, message, &plain).map_err(|error| {
         let outcome = match error {
             grpc::Unreadable::TooLarge => Outcome::TooLarge,
@@ -296,7 +299,7 @@ fn read_message(
     })
 }
 
-fn fault_of(error: FrameError) -> Fault {
+pub(super) fn fault_of(error: &FrameError) -> Fault {
     let outcome = match error {
         FrameError::TooLarge { .. } => Outcome::TooLarge,
         FrameError::Compressed(_) => Outcome::Decoding,
@@ -306,7 +309,7 @@ fn fault_of(error: FrameError) -> Fault {
 }
 
 /// The status that trailers have, each field on a line.
-fn ending_of(trailers: &[u8]) -> Result<Ending, Fault> {
+pub(super) fn ending_of(trailers: &[u8]) -> Result<Ending, Fault> {
     let Some(status) = field(trailers, b"grpc-status") else {
         let detail = "the answer ends without a grpc-status".to_owned();
         return Err((Outcome::Protocol, detail));
@@ -346,7 +349,7 @@ fn field<'a>(lines: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
 }
 
 /// Head and trailers as one head, whose status is that of the call.
-fn head_text(ending: &Ending, head: &[u8], trailers: &[u8]) -> Vec<u8> {
+pub(super) fn head_text(ending: &Ending, head: &[u8], trailers: &[u8]) -> Vec<u8> {
     let name = grpc::name_of(ending.code);
     let mut text = format!("gRPC {} {name}\r\n", ending.code).into_bytes();
     let fields = head.iter().position(|&byte| byte == b'\n');
@@ -357,23 +360,34 @@ fn head_text(ending: &Ending, head: &[u8], trailers: &[u8]) -> Vec<u8> {
     text
 }
 
+/// The schema's number of the message that an instruction sends with a call, if it makes one.
+pub(super) fn request_of(op: Option<&Op>) -> Option<u32> {
+    match op {
+        Some(Op::CallOpen(open)) => Some(open.request),
+        op => call_at(op).map(|call| call.request),
+    }
+}
+
 /// A request as it is shown: the message of a call as JSON.
-pub(super) fn shown(schema: &Schema, call: Option<&Call>, text: &[u8]) -> Vec<u8> {
+pub(super) fn shown(schema: &Schema, request: Option<u32>, text: &[u8]) -> Vec<u8> {
     const END: &[u8] = b"\r\n\r\n";
     let end = text.windows(END.len()).position(|here| here == END);
-    let (Some(call), Some(end)) = (call, end) else {
+    let (Some(request), Some(end)) = (request, end) else {
         return text.to_vec();
     };
     let (head, framed) = text.split_at(end + END.len());
-    let json = grpc::unframed(framed, u32::MAX)
-        .ok()
-        .and_then(|plain| grpc::to_json(schema, call.request, &plain).ok());
-    let body = json.unwrap_or_else(|| framed.get(PREFIX_BYTES..).unwrap_or_default().to_vec());
-    [head, &body].concat()
+    [head, &shown_message(schema, request, framed)].concat()
+}
+
+/// A message in its frame, as it is shown.
+pub(super) fn shown_message(schema: &Schema, message: u32, framed: &[u8]) -> Vec<u8> {
+    let plain = grpc::unframed(framed, u32::MAX).ok();
+    let json = plain.and_then(|plain| grpc::to_json(schema, message, &plain).ok());
+    json.unwrap_or_else(|| framed.get(PREFIX_BYTES..).unwrap_or_default().to_vec())
 }
 
 /// What a code is counted as.
-fn outcome_of(code: u8) -> Outcome {
+pub(super) fn outcome_of(code: u8) -> Outcome {
     match code {
         // Success where another status is expected.
         0 => Outcome::Status,

@@ -133,7 +133,8 @@ impl Interpreter<'_> {
             return self.begin_http2(now_ns, slot);
         }
         match &self.conns[slot].protocol {
-            Protocol::Http2(_) | Protocol::Stream(_) => {}
+            // A call is made over HTTP/2 alone.
+            Protocol::Http2(_) | Protocol::Stream(_) | Protocol::Call(_) => {}
             Protocol::Http(_) => {
                 let (id, endpoint) = (self.conns.id(slot), self.conns[slot].endpoint);
                 let waiting = self.conns.take_waiting(slot);
@@ -232,6 +233,9 @@ impl Interpreter<'_> {
                 self.explain(now_ns, key, outcome, || detail() + &not_resent);
                 self.conns.close(&mut self.users, slot);
                 self.complete(now_ns, key, outcome, 0);
+            }
+            Stage::Open if self.conns[slot].call_stream().is_some() => {
+                self.call_lost(now_ns, slot, outcome, detail);
             }
             Stage::Open => self.stream_lost(now_ns, slot, outcome, detail),
             Stage::Closing => self.websocket_closed(now_ns, slot),
@@ -338,6 +342,7 @@ impl Interpreter<'_> {
             }
             Some(Op::SseOpen(open)) => self.connect_event_stream(now_ns, key, open),
             Some(Op::TcpOpen(open)) => self.connect_tcp(now_ns, key, open),
+            Some(Op::CallOpen(open)) => self.connect_call(now_ns, key, open),
             other => unreachable!("a connection is tried again for {other:?}"),
         }
     }
@@ -365,6 +370,7 @@ impl Interpreter<'_> {
             Protocol::Sse(_) => "event stream is open",
             Protocol::Poll(_) => "poll is running",
             Protocol::Tcp { .. } => "TCP connection is open",
+            Protocol::Call(_) => "call is open",
             _ => "WebSocket is open",
         };
         self.cannot(now_ns, key, format!("the user's {what} already"));
@@ -380,7 +386,7 @@ impl Interpreter<'_> {
             conn.stage == Stage::Open || conn.is_background()
         });
         if slot.is_none() {
-            let error = "no WebSocket or TCP connection is open".to_owned();
+            let error = "no WebSocket, TCP connection or call is open".to_owned();
             self.cannot(now_ns, key, error);
         }
         slot

@@ -99,6 +99,7 @@ impl Interpreter<'_> {
         match self.conns[slot].protocol {
             Protocol::Sse(_) => self.request_event_stream(now_ns, key, slot),
             Protocol::Poll(_) => self.send_poll(now_ns, slot),
+            Protocol::Call(_) => self.begin_call(now_ns, slot),
             _ => self.send_request(now_ns, key, slot),
         }
     }
@@ -292,6 +293,7 @@ impl Interpreter<'_> {
                 self.end_call_at_head(now_ns, slot, head);
             }
             Protocol::Stream(_) => self.end_response(now_ns, slot, head, &[], false),
+            Protocol::Call(_) => self.end_open_call_at_head(now_ns, slot, head),
             Protocol::Poll(_) => {
                 self.keep_head(slot, head);
                 self.end_poll(now_ns, slot, false);
@@ -337,6 +339,7 @@ impl Interpreter<'_> {
                 self.keep_head(slot, head);
             }
             Protocol::Poll(_) => self.keep_head(slot, head),
+            Protocol::Call(_) => self.take_call_head(now_ns, slot, head),
             _ => self.take_stream_head(now_ns, slot, len, head),
         }
         0
@@ -346,6 +349,7 @@ impl Interpreter<'_> {
         let id = self.conns.id(slot);
         match self.conns[slot].protocol {
             Protocol::Sse(_) => self.take_stream_piece(now_ns, slot, piece),
+            Protocol::Call(_) => self.take_call_piece(now_ns, slot, piece),
             Protocol::Stream(_) if self.call_on(slot).is_some() => {
                 self.take_answer_piece(now_ns, slot, piece);
             }
@@ -364,6 +368,7 @@ impl Interpreter<'_> {
             }
             Protocol::Stream(_) => self.end_pieces(now_ns, slot, false),
             Protocol::Poll(_) => self.end_poll(now_ns, slot, false),
+            Protocol::Call(_) => self.end_open_call(now_ns, slot, trailers),
             _ => self.lost(now_ns, slot, Outcome::Closed, || {
                 "the server ended the event stream".to_owned()
             }),

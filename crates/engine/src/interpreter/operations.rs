@@ -264,6 +264,7 @@ pub(super) fn timeout_ns(op: &Op) -> u64 {
         Op::WsOpen(open) => open.timeout_ns,
         Op::SseOpen(open) => open.timeout_ns,
         Op::TcpOpen(open) => open.timeout_ns,
+        Op::CallOpen(open) => open.timeout_ns,
         Op::Poll(poll) => poll.timeout_ns,
         _ => 0,
     }

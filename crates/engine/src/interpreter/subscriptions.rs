@@ -22,7 +22,7 @@ impl Interpreter<'_> {
         let (topics, alike) = match self.users.op(key) {
             Some(Op::WsOpen(open)) => (open.protocol.is_some(), is_same_for_all(&open.path)),
             Some(Op::SseOpen(open)) => (false, is_same_for_all(&open.path)),
-            Some(Op::TcpOpen(_)) => (false, true),
+            Some(Op::TcpOpen(_) | Op::CallOpen(_)) => (false, true),
             Some(Op::Channel(op)) if op.verb == ChannelVerb::Join => {
                 return self.join_topic(now_ns, key);
             }

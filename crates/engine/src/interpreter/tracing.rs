@@ -49,8 +49,8 @@ impl Interpreter<'_> {
             match conn.stream() {
                 None => trace.sent(conn.endpoint, text),
                 Some(_) => {
-                    let call = calls::call_at(self.users.op(conn.user));
-                    let text = calls::shown(&self.plan.calls, call, text);
+                    let request = calls::request_of(self.users.op(conn.user));
+                    let text = calls::shown(&self.plan.calls, request, text);
                     trace.sent(conn.endpoint, &as_http2(&text));
                 }
             }

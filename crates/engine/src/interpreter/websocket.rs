@@ -268,6 +268,9 @@ impl<'p> Interpreter<'p> {
         slot: ConnSlot,
         send: &SendOp,
     ) -> Result<(), String> {
+        if let Protocol::Call(_) = self.conns[slot].protocol {
+            return self.send_call_message(now_ns, slot, send);
+        }
         let start = self.conns.commands.bytes.len();
         let encoded = match self.conns[slot].protocol {
             Protocol::Tcp { .. } => self.encode_frame(now_ns, slot, send),

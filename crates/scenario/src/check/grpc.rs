@@ -2,6 +2,7 @@
 
 mod message;
 mod places;
+mod streams;
 
 use std::sync::Arc;
 
@@ -122,12 +123,7 @@ impl Checker<'_> {
             return;
         };
         if found.method.client_streams || found.method.server_streams {
-            let message = format!(
-                "`{}` has streams; a call has one request and one reply",
-                found.name
-            );
-            self.diagnostics.error("streaming", &word.place, message);
-            return;
+            return self.open_call(&schema, &found, (fields, &word.place), program);
         }
         let deadline_ns = fields
             .get("deadline")

@@ -6,6 +6,17 @@ use stats::dist::Dist;
 
 use super::index;
 
+/// A call of gRPC that stays open.
+#[derive(Debug, Clone)]
+pub(super) struct OpenCall {
+    /// The method, as written.
+    pub(super) name: String,
+    /// The schema's number of the client's messages.
+    pub(super) request: u32,
+    /// Steps may send messages.
+    pub(super) sends: bool,
+}
+
 /// The instructions so far and what they use.
 #[derive(Debug, Default)]
 pub(super) struct Program {
@@ -24,6 +35,8 @@ pub(super) struct Program {
     pub(super) has_ws: bool,
     /// What the WebSocket that was opened last speaks.
     pub(super) protocol: Option<Protocol>,
+    /// The call that was opened last, if it was the last of all these.
+    pub(super) call: Option<OpenCall>,
     /// A step before has opened a WebSocket, a TCP connection or an event stream, or begun to poll.
     pub(super) has_stream: bool,
 }
@@ -89,12 +102,14 @@ impl Program {
 pub(super) fn wait_in(ops: &[Op]) -> bool {
     ops.iter().any(|op| match op {
         Op::Http(_) | Op::WsOpen(_) | Op::SseOpen(_) | Op::TcpOpen(_) | Op::Expect(_) => true,
+        Op::CallEnd(end) => !end.cancels,
         Op::Send(send) => send.reply.is_some(),
         Op::Channel(op) => op.verb == ChannelVerb::Join || op.reply.is_some(),
         Op::Think(dist) | Op::Pace { every: dist, .. } => !never_positive(dist),
         Op::ThinkFor(seconds) => !matches!(seconds, Expr::Const(_)),
         // A poll's user goes on at once; to close takes time only where it was opened before.
         Op::Poll(_)
+        | Op::CallOpen(_)
         | Op::Close { .. }
         | Op::Set { .. }
         | Op::Feed(_)
@@ -133,7 +148,12 @@ pub(super) fn may_fail_in(ops: &[Op]) -> bool {
 
 /// True if there is an operation that opens what stays open between steps.
 pub(super) fn may_lose_in(ops: &[Op]) -> bool {
-    let opens = |op: &Op| matches!(op, Op::WsOpen(_) | Op::SseOpen(_) | Op::TcpOpen(_));
+    let opens = |op: &Op| {
+        matches!(
+            op,
+            Op::WsOpen(_) | Op::SseOpen(_) | Op::TcpOpen(_) | Op::CallOpen(_)
+        )
+    };
     ops.iter().any(opens)
 }
 

@@ -128,7 +128,7 @@ impl Checker<'_> {
             "tcp" => self.tcp(value, fields, program),
             "send" => self.send(value, fields, program),
             "expect" => self.expect_step(value, program),
-            "close" => self.close(value, program),
+            "close" => self.close(value, fields, program),
             "think" => {
                 if let Some(dist) = self.dist(value) {
                     program.push(Op::Think(dist));

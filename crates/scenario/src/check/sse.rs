@@ -12,6 +12,7 @@ use document::node::Node;
 impl Checker<'_> {
     pub(super) fn sse(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
         program.has_stream = true;
+        program.call = None;
         let location = self.fixed_location(node, program);
         let mut headers = self.headers(fields.get("headers"), program);
         self.add_auth(fields, &mut headers, program);

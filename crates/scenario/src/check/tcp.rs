@@ -23,6 +23,7 @@ impl Checker<'_> {
         program.has_ws = true;
         program.has_stream = true;
         program.protocol = None;
+        program.call = None;
         let endpoint = if node.is_null() {
             Some(EndpointId(0))
         } else {

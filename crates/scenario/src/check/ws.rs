@@ -34,6 +34,7 @@ impl Checker<'_> {
     fn websocket(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
         program.has_ws = true;
         program.has_stream = true;
+        program.call = None;
         let location = self.fixed_location(node, program);
         let protocol = self.protocol(fields);
         program.protocol = protocol;
@@ -73,6 +74,10 @@ impl Checker<'_> {
 
     pub(super) fn send(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
         self.needs_ws("send", &node.place, program);
+        if let Some(call) = program.call.clone() {
+            return self.call_send(&call, node, fields, program);
+        }
+        self.only_of_calls(fields, &["last"]);
         let payload = match fields.get("bytes") {
             Some(bytes) if node.is_null() => self.bytes(bytes, program).map(Payload::Bytes),
             Some(bytes) => {
@@ -202,8 +207,12 @@ impl Checker<'_> {
         }
     }
 
-    pub(super) fn close(&mut self, node: &Node, program: &mut Program) {
+    pub(super) fn close(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
         self.needs_stream("close", &node.place, program);
+        if let Some(call) = program.call.clone() {
+            return self.call_close(&call, node, fields, program);
+        }
+        self.only_of_calls(fields, &["status", "within", "as"]);
         let code = if node.is_null() {
             Some(1000)
         } else {
@@ -253,7 +262,7 @@ impl Checker<'_> {
 
 /// What a send is measured as where nothing is said: its first pair, if that is the same for
 /// every user.
-fn send_name(node: &Node) -> String {
+pub(super) fn send_name(node: &Node) -> String {
     let first = node.mapping().and_then(|entries| entries.first());
     match first.and_then(|entry| Some((&entry.key, entry.value.text()?))) {
         Some((key, value)) if !value.contains("${") && value.len() <= 40 => {

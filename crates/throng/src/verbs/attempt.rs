@@ -122,6 +122,8 @@ fn word(op: &Op) -> &'static str {
         Op::SseOpen(_) => "sse",
         Op::Poll(_) => "poll",
         Op::TcpOpen(_) => "tcp",
+        Op::CallOpen(_) => "grpc",
+        Op::CallEnd(_) => "close",
         Op::Send(_) => "send",
         Op::Channel(_) => "channel",
         Op::Expect(_) => "expect",

@@ -1,0 +1,162 @@
+//! Calls that stay open: opening one, sending messages over it, ending it.
+
+use grpc::{Method, Schema};
+use plan::calls::{CallEnd, CallOpen};
+use plan::expr::Template;
+use plan::{MeasureKind, Op, Payload, SendOp};
+
+use super::super::Checker;
+use super::super::fields::Fields;
+use super::super::program::{OpenCall, Program};
+use super::super::ws::send_name;
+use super::Found;
+use document::node::{Node, Place};
+
+/// Keys of calls with one reply: of others each message has its own step.
+const OF_ONE_REPLY: [&str; 5] = ["expect", "save", "check", "status", "deadline"];
+
+impl Checker<'_> {
+    /// A call of a method with streams.
+    pub(super) fn open_call(
+        &mut self,
+        schema: &Schema,
+        found: &Found,
+        (fields, place): (&Fields<'_>, &Place),
+        program: &mut Program,
+    ) {
+        for key in OF_ONE_REPLY {
+            if let Some(place) = fields.key_place(key) {
+                let message = format!("`{key}` needs a method without streams");
+                self.diagnostics
+                    .error("misplaced-key", place, message)
+                    .hint("messages of a stream are sent by `send`, received by `expect`, and ended by `close`");
+            }
+        }
+        let Method {
+            request,
+            reply,
+            client_streams,
+            ..
+        } = found.method;
+        let message = match (client_streams, fields.key_place("message")) {
+            (true, Some(place)) => {
+                let text = format!("`{}` takes any number of messages", found.name);
+                self.diagnostics
+                    .error("misplaced-key", place, text)
+                    .hint("send each by a step: `- send: { … }`");
+                None
+            }
+            (true, None) => None,
+            (false, _) => {
+                let message = self.call_message(schema, request, fields.get("message"), program);
+                let Some(message) = message else { return };
+                Some(message)
+            }
+        };
+        let compress = match fields.get_or_default("gzip") {
+            Some(node) => self.bool(&node).unwrap_or(false),
+            None => false,
+        };
+        let headers = self.call_headers(fields, (compress, None), program);
+        let measure = self.measure_from(fields, "as", &found.name, MeasureKind::Handshake);
+        let timeout_ns = self.timeout(fields.get("timeout"));
+        let location = self.split_location(Template::fixed(&found.url), place);
+        program.has_stream = true;
+        program.has_ws |= client_streams;
+        program.protocol = None;
+        program.call = Some(OpenCall {
+            name: found.name.clone(),
+            request,
+            sends: client_streams,
+        });
+        let Some(location) = location else { return };
+        program.push(Op::CallOpen(Box::new(CallOpen {
+            endpoint: location.endpoint,
+            path: location.path,
+            headers,
+            message,
+            compress,
+            request,
+            reply,
+            measure,
+            timeout_ns,
+        })));
+    }
+
+    /// A message over the call that is open.
+    pub(in super::super) fn call_send(
+        &mut self,
+        call: &OpenCall,
+        node: &Node,
+        fields: &Fields<'_>,
+        program: &mut Program,
+    ) {
+        for key in ["bytes", "binary"] {
+            if let Some(place) = fields.key_place(key) {
+                let message = "a message of a call consists of fields";
+                self.diagnostics.error("misplaced-key", place, message);
+            }
+        }
+        if !call.sends {
+            let message = format!(
+                "`{}` takes one message, which is sent with the call",
+                call.name
+            );
+            self.diagnostics.error("streaming", &node.place, message);
+            return;
+        }
+        let Some(schema) = self.schema.clone() else {
+            return;
+        };
+        let node = (!node.is_null()).then_some(node);
+        let message = self.call_message(&schema, call.request, node, program);
+        let name = node.map_or_else(|| "send".to_owned(), send_name);
+        let last = fields.get("last").and_then(|node| self.bool(node));
+        let (reply, measure) = self.reply_of(fields, &name, program);
+        if let Some(message) = message {
+            program.push(Op::Send(Box::new(SendOp {
+                payload: Payload::Message {
+                    message,
+                    is_last: last.unwrap_or(false),
+                },
+                binary: true,
+                reply,
+                measure,
+            })));
+        }
+    }
+
+    /// The end of the call that is open.
+    pub(in super::super) fn call_close(
+        &mut self,
+        call: &OpenCall,
+        node: &Node,
+        fields: &Fields<'_>,
+        program: &mut Program,
+    ) {
+        let cancels = node.text() == Some("cancel");
+        if !cancels && !node.is_null() {
+            self.expected(node, "nothing, or `cancel`");
+        }
+        let statuses = self.call_statuses(fields);
+        let name = format!("{} end", call.name);
+        let measure = self.measure_from(fields, "as", &name, MeasureKind::Request);
+        let timeout_ns = self.timeout(fields.get("within"));
+        program.push(Op::CallEnd(Box::new(CallEnd {
+            cancels,
+            statuses,
+            measure,
+            timeout_ns,
+        })));
+    }
+
+    /// Reports keys that mean something for calls alone.
+    pub(in super::super) fn only_of_calls(&mut self, fields: &Fields<'_>, keys: &[&str]) {
+        for key in keys {
+            if let Some(place) = fields.key_place(key) {
+                let message = format!("`{key}` needs an open call of gRPC");
+                self.diagnostics.error("misplaced-key", place, message);
+            }
+        }
+    }
+}
