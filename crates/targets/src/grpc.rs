@@ -2,6 +2,8 @@
 //!
 //! Messages are prost's, HTTP/2 is hyper's; the five bytes in front of a message are written here.
 
+mod streams;
+
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::SocketAddr;
@@ -51,6 +53,8 @@ struct Words {
     status: u32,
     #[prost(uint32, tag = "11")]
     delay_ms: u32,
+    #[prost(uint32, tag = "12")]
+    count: u32,
 }
 
 /// Serves until `shutdown` resolves. `ready` is called with the address as soon as connections are accepted.
@@ -64,9 +68,15 @@ pub async fn serve(
 ) -> Result<(), ServerError> {
     options.check()?;
     let tls = options.tls.as_ref().map(EitherTls::load).transpose()?;
-    let say = |request| async move { say(request).await.unwrap_or_else(|status| ended(status)) };
+    let or_ended = |answer: Result<Response, u32>| answer.unwrap_or_else(ended);
+    let say = move |request| async move { or_ended(say(request).await) };
+    let repeat = move |request| async move { or_ended(streams::repeat(request).await) };
+    let collect = move |request| async move { or_ended(streams::collect(request).await) };
     let router = Router::new()
         .route("/throng.echo.Echo/Say", post(say))
+        .route("/throng.echo.Echo/Repeat", post(repeat))
+        .route("/throng.echo.Echo/Collect", post(collect))
+        .route("/throng.echo.Echo/Talk", post(streams::talk))
         .fallback(|| async { ended(UNIMPLEMENTED) });
     let work = move |context| work(context, tls.clone(), router.clone());
     server::serve(options, work, ready, shutdown, || {}).await
@@ -87,10 +97,7 @@ pub fn run(
 /// The error is the status of a call that gets no reply.
 async fn say(request: Request) -> Result<Response, u32> {
     let (head, body) = request.into_parts();
-    let most = MESSAGE_BYTES_MAX + PREFIX_BYTES;
-    let body = to_bytes(body, most).await.map_err(|_| INVALID_ARGUMENT)?;
-    let (message, was_compressed) = unframed(&body).ok_or(INVALID_ARGUMENT)?;
-    let words = Words::decode(message).map_err(|_| INVALID_ARGUMENT)?;
+    let (words, was_compressed) = only_message(body).await?;
     if words.delay_ms > 0 {
         let delay = Duration::from_millis(u64::from(words.delay_ms));
         tokio::time::sleep(server::stretch(delay)).await;
@@ -101,6 +108,15 @@ async fn say(request: Request) -> Result<Response, u32> {
     let accepts = head.headers.get("grpc-accept-encoding");
     let accepts = accepts.is_some_and(|codings| codings.as_bytes().starts_with(b"gzip"));
     Ok(reply(&words.encode_to_vec(), was_compressed && accepts))
+}
+
+/// The only message of a body, and whether it was compressed. The error is the status for a body that is none.
+async fn only_message(body: Body) -> Result<(Words, bool), u32> {
+    let most = MESSAGE_BYTES_MAX + PREFIX_BYTES;
+    let body = to_bytes(body, most).await.map_err(|_| INVALID_ARGUMENT)?;
+    let (message, was_compressed) = unframed(&body).ok_or(INVALID_ARGUMENT)?;
+    let words = Words::decode(message).map_err(|_| INVALID_ARGUMENT)?;
+    Ok((words, was_compressed))
 }
 
 /// The message of a body that consists of one, and whether it was compressed.
@@ -130,24 +146,33 @@ pub(crate) fn reply(message: &[u8], compress: bool) -> Response {
     });
     let packed = packed.and_then(Result::ok);
     let message = packed.as_deref().unwrap_or(message);
-    let mut framed = BytesMut::with_capacity(PREFIX_BYTES + message.len());
-    framed.put_u8(u8::from(packed.is_some()));
-    framed.put_u32(u32::try_from(message.len()).unwrap_or(u32::MAX));
-    framed.put_slice(message);
     let is_packed = packed.is_some();
     let body = Reply {
-        message: Some(framed.freeze()),
+        message: Some(framed(message, is_packed)),
         trailers: Some(status_fields(OK)),
     };
-    let mut response = Response::new(Body::new(body));
-    let headers = response.headers_mut();
-    headers.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("application/grpc"),
-    );
+    let mut response = answered(Body::new(body));
     if is_packed {
-        headers.insert("grpc-encoding", HeaderValue::from_static("gzip"));
+        let coding = HeaderValue::from_static("gzip");
+        response.headers_mut().insert("grpc-encoding", coding);
     }
+    response
+}
+
+/// A message in its frame.
+fn framed(message: &[u8], is_packed: bool) -> Bytes {
+    let mut framed = BytesMut::with_capacity(PREFIX_BYTES + message.len());
+    framed.put_u8(u8::from(is_packed));
+    framed.put_u32(u32::try_from(message.len()).unwrap_or(u32::MAX));
+    framed.put_slice(message);
+    framed.freeze()
+}
+
+/// An answer with this body.
+fn answered(body: Body) -> Response {
+    let mut response = Response::new(body);
+    let kind = HeaderValue::from_static("application/grpc");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
     response
 }
 

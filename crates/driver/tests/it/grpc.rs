@@ -12,7 +12,7 @@ use crate::support::{MS, Ran, run};
 
 const STEP: &str = "grpc: throng.echo.Echo/Say\n      as: call";
 
-fn scenario(steps: &[&str]) -> String {
+pub(crate) fn scenario(steps: &[&str]) -> String {
     let steps: String = steps.iter().map(|step| format!("    - {step}\n")).collect();
     format!(
         "
@@ -29,7 +29,7 @@ sessions:
     )
 }
 
-type Answers = Box<dyn FnMut(&Got) -> Vec<PeerAction>>;
+pub(crate) type Answers = Box<dyn FnMut(&Got) -> Vec<PeerAction>>;
 
 fn ran(
     steps: &[&str],
@@ -40,7 +40,7 @@ fn ran(
     (ran, peer)
 }
 
-fn answer_head(stream: u32) -> Vec<u8> {
+pub(crate) fn answer_head(stream: u32) -> Vec<u8> {
     let fields = [
         (":status", "200"),
         ("content-type", "application/grpc+proto"),
@@ -49,16 +49,16 @@ fn answer_head(stream: u32) -> Vec<u8> {
     head(stream, false, &fields)
 }
 
-fn data(stream: u32, bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn data(stream: u32, bytes: &[u8]) -> Vec<u8> {
     frame_of(0, 0, stream, bytes)
 }
 
-fn trailers(stream: u32, status: &str) -> Vec<u8> {
+pub(crate) fn trailers(stream: u32, status: &str) -> Vec<u8> {
     head(stream, true, &[("grpc-status", status), ("x-cost", "7")])
 }
 
 /// A message in its frame.
-fn framed(flag: u8, message: &[u8]) -> Vec<u8> {
+pub(crate) fn framed(flag: u8, message: &[u8]) -> Vec<u8> {
     let len = (message.len() as u32).to_be_bytes();
     [&[flag][..], &len, message].concat()
 }

@@ -17,6 +17,8 @@ pub(crate) struct Got {
     /// Every field as `name: value`.
     pub(crate) fields: Vec<String>,
     pub(crate) body: Vec<u8>,
+    /// All of it has come.
+    pub(crate) ended: bool,
 }
 
 /// Greets with SETTINGS and answers each request `delay_ns` after it came, with what `respond` returns.
@@ -25,11 +27,14 @@ pub(crate) struct Http2Peer<F> {
     pub(crate) delay_ns: u64,
     /// Sent with the greeting.
     pub(crate) settings: Vec<(u16, u32)>,
+    /// Answers each head and each piece of a body by itself.
+    pub(crate) talks: bool,
     /// Opens the windows again as bodies come.
     pub(crate) widens: bool,
     inbox: HashMap<PeerConn, Vec<u8>>,
     open: HashMap<(PeerConn, u32), Got>,
     waiting: HashMap<u64, Vec<PeerAction>>,
+    answers_count: u64,
     pub(crate) requests: Vec<Got>,
     /// Streams that the client gave up, with the code.
     pub(crate) resets: Vec<(u32, u32)>,
@@ -46,10 +51,12 @@ impl<F: FnMut(&Got) -> Vec<PeerAction>> Http2Peer<F> {
             respond,
             delay_ns,
             settings: Vec::new(),
+            talks: false,
             widens: false,
             inbox: HashMap::new(),
             open: HashMap::new(),
             waiting: HashMap::new(),
+            answers_count: 0,
             requests: Vec::new(),
             resets: Vec::new(),
             connections_count: 0,
@@ -95,11 +102,17 @@ impl<F: FnMut(&Got) -> Vec<PeerAction>> Http2Peer<F> {
             4 if flags == 0 => actions.push(PeerAction::Send(frame_of(4, 1, 0, b""))),
             _ => {}
         }
-        if kind < 2 && flags & 1 == 1 {
-            let got = self.open.remove(&(conn, stream)).expect("it began");
+        let ends = flags & 1 == 1;
+        if kind < 2 && (ends || self.talks) {
+            let mut got = self.open.remove(&(conn, stream)).expect("it began");
+            got.ended = ends;
             let answer = (self.respond)(&got);
-            self.requests.push(got);
-            let number = self.requests.len() as u64;
+            match ends {
+                true => self.requests.push(got),
+                false => drop(self.open.insert((conn, stream), got)),
+            }
+            self.answers_count += 1;
+            let number = self.answers_count;
             self.waiting.insert(number, answer);
             let at_ns = now_ns + self.delay_ns;
             actions.push(PeerAction::Timer { at_ns, number });
@@ -126,6 +139,7 @@ fn got(conn: PeerConn, stream: u32, block: &[u8]) -> Got {
         line: line.join(" "),
         fields,
         body: Vec::new(),
+        ended: false,
     }
 }
 

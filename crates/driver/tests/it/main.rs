@@ -16,6 +16,7 @@ mod events;
 mod faults;
 mod feeds;
 mod grpc;
+mod grpc_streams;
 mod http;
 mod http2;
 mod http2_ends;

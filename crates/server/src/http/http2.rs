@@ -6,6 +6,8 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use axum::Router;
+use axum::body::Body as AnyBody;
+use axum::http::header;
 use bytes::Bytes;
 use hyper::Request;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
@@ -29,7 +31,8 @@ const WINDOW_BYTES: u32 = 65_535;
 /// Serves HTTP/2 by `router` until the peer leaves or the system stops. `head` holds the bytes that were read already.
 ///
 /// A head, like every other frame, must be complete within 15 s of its first byte, a frame of a body within 30 s, and a
-/// body within 30 s of the first wait for it; a late body gets status 408. An answer of which nothing is read for 30 s
+/// body within 30 s of the first wait for it; a late body gets status 408. Bodies of gRPC calls come as they are and may
+/// last. An answer of which nothing is read for 30 s
 /// ends the connection. Bodies that are read count like those of [`serve_http`](super::serve_http); of others a
 /// connection holds 64 KiB at most.
 pub async fn serve_http2(
@@ -53,8 +56,16 @@ pub(super) async fn serve_http2_within(
     let router = TowerToHyperService::new(router);
     let watched = Rc::clone(&progress);
     let service = service_fn(move |request: Request<Incoming>| {
-        let (request, failure) = gathered(request, deadlines.body);
-        let (answering, watched) = (router.call(request), Rc::clone(&watched));
+        // The messages of a call are answered one by one, for as long as it lasts.
+        let (request, failure) = match is_call(&request) {
+            true => (request.map(AnyBody::new), None),
+            false => {
+                let (request, failure) = gathered(request, deadlines.body);
+                (request.map(AnyBody::new), failure)
+            }
+        };
+        let answering = router.call(request);
+        let watched = Rc::clone(&watched);
         async move {
             let response = unless_failed(answering.await?, failure.as_deref());
             Ok::<_, Infallible>(response.map(|body| Answer::new(body, watched)))
@@ -67,6 +78,12 @@ pub(super) async fn serve_http2_within(
     let connection = builder.serve_connection(io, service);
     let shut_down = |connection: Pin<&mut _>| http2::Connection::graceful_shutdown(connection);
     serve_out(connection, shut_down, &mut stop, &progress).await
+}
+
+/// True for a call of gRPC.
+fn is_call<B>(request: &Request<B>) -> bool {
+    let kind = request.headers().get(header::CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"))
 }
 
 /// The body of an answer. Pieces are taken from it when its client has room for them, and it is dropped after the last.

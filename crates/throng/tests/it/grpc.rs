@@ -67,6 +67,53 @@ fn the_built_in_server_answers_calls() {
     }
 }
 
+/// Calls of all kinds of streams.
+const STREAMS: &str = "    - grpc: throng.echo.Echo/Talk
+      as: talk
+    - loop: 3
+      steps:
+        - send: { text: \"word ${user}\" }
+          as: word
+          reply: { when: { /text: \"word ${user}\" } }
+    - close:
+      as: end of talk
+    - grpc: throng.echo.Echo/Repeat
+      message: { text: tick, count: 3, delay_ms: 20 }
+    - loop: 3
+      steps:
+        - expect: { when: { /text: tick }, as: tick }
+    - close:
+      as: end of ticks
+    - grpc: throng.echo.Echo/Collect
+    - send: { text: one }
+    - send: { text: two }
+      as: count
+      last: true
+      reply: { when: { /numbers/0: 2 } }
+    - close:
+      as: end of count
+";
+
+#[test]
+fn the_built_in_server_answers_streams() {
+    let server = Served::start(&["grpc"]);
+    for options in ["", ", http_connections: shared"] {
+        let (space, text) = space_with(&server.url, options, STREAMS);
+        Ended::of(&mut space.run_text(&text, &[])).with(0);
+        for (measure, count) in [
+            ("word", 120),
+            ("end of talk", 40),
+            ("tick", 120),
+            ("end of ticks", 40),
+            ("count", 40),
+            ("end of count", 40),
+        ] {
+            assert_eq!(outcomes(&space.only(), measure), ok(count), "{measure}");
+        }
+    }
+    server.stop();
+}
+
 #[test]
 fn worker_processes_need_no_file() {
     let server = Served::start(&["grpc"]);
@@ -185,6 +232,16 @@ fn grpcio_counts_what_the_record_counts() {
         let late = outcomes(&run, "late");
         let is_late = |outcome: &Outcome| matches!(outcome, Outcome::Ok | Outcome::Timeout);
         assert!(late.keys().all(is_late), "{late:?}");
+    }
+    let (space, text) = space_with(&peer.url, "", STREAMS);
+    Ended::of(&mut space.run_text(&text, &[])).with(0);
+    for (measure, count) in [
+        ("word", 120),
+        ("tick", 120),
+        ("count", 40),
+        ("end of count", 40),
+    ] {
+        assert_eq!(outcomes(&space.only(), measure), ok(count), "{measure}");
     }
     let counted = peer.stop();
     assert_eq!(counted["calls"], 2 * 40 * 4, "{counted}");

@@ -38,12 +38,29 @@ def say(request, context):
         return field(1, b'x' * 9000 + b'y')
     return request
 
+def repeat(request, context):
+    for _ in range(3):
+        yield request
+        time.sleep(0.02)
+
+def collect(requests, context):
+    return bytes([0x12, 1, 2 * sum(1 for _ in requests)])
+
+def talk(requests, context):
+    yield from requests
+
 class Any(grpc.GenericRpcHandler):
     def service(self, details):
         if details.method == '/throng.echo.Echo/Say':
             return grpc.unary_unary_rpc_method_handler(say)
+        if details.method == '/throng.echo.Echo/Repeat':
+            return grpc.unary_stream_rpc_method_handler(repeat)
+        if details.method == '/throng.echo.Echo/Collect':
+            return grpc.stream_unary_rpc_method_handler(collect)
+        if details.method == '/throng.echo.Echo/Talk':
+            return grpc.stream_stream_rpc_method_handler(talk)
 
-server = grpc.server(futures.ThreadPoolExecutor(64), compression=grpc.Compression.Gzip)
+server = grpc.server(futures.ThreadPoolExecutor(200), compression=grpc.Compression.Gzip)
 server.add_generic_rpc_handlers((Any(),))
 port = server.add_insecure_port('127.0.0.1:0')
 server.start()

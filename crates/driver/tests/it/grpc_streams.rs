@@ -1,0 +1,212 @@
+//! Calls of gRPC whose messages are steps, in virtual time.
+
+use driver::sim::PeerAction;
+use record::Outcome;
+
+use crate::grpc::{Answers, answer_head, data, framed, scenario, trailers};
+use crate::http2_peer::{Got, Http2Peer, head, sent};
+use crate::support::{MS, Ran, run};
+
+const TALK: &str = "grpc: throng.echo.Echo/Talk\n      as: talk";
+const REPEAT: &str =
+    "grpc: throng.echo.Echo/Repeat\n      as: repeat\n      message: { text: tick, count: 3 }";
+const HI: &[u8] = &[0x0a, 2, b'h', b'i'];
+
+fn ran(
+    steps: &[&str],
+    respond: impl FnMut(&Got) -> Vec<PeerAction> + 'static,
+) -> (Ran, Http2Peer<Answers>) {
+    let mut peer = Http2Peer::new(MS, Box::new(respond) as Answers);
+    peer.talks = true;
+    let ran = run(&scenario(steps), &mut peer);
+    (ran, peer)
+}
+
+/// A server that sends back each message as it comes, and ends when its client does.
+fn echo() -> impl FnMut(&Got) -> Vec<PeerAction> + 'static {
+    let mut done = 0;
+    move |got| {
+        let mut frames = Vec::new();
+        if done == 0 && got.body.is_empty() {
+            frames.push(answer_head(got.stream));
+        }
+        if got.body.len() > done {
+            frames.push(data(got.stream, &got.body[done..]));
+            done = got.body.len();
+        }
+        if got.ended {
+            frames.push(trailers(got.stream, "0"));
+        }
+        sent(&frames)
+    }
+}
+
+#[test]
+fn each_message_of_a_call_is_an_operation() {
+    let steps = [
+        TALK,
+        "send: { text: hi }\n      as: hello\n      reply: { when: { /text: hi }, save: { said: /text } }",
+        "send: { text: '${said}' }\n      as: again",
+        "expect: { when: { /text: hi }, as: third }",
+        "close:\n      as: end",
+    ];
+    let (ran, peer) = ran(&steps, echo());
+    for measure in ["talk", "hello", "again", "third", "end"] {
+        assert_eq!(
+            ran.outcomes(measure),
+            [Outcome::Ok],
+            "{measure}: {:?}",
+            ran.details()
+        );
+    }
+    assert_eq!(ran.rows("hello")[0].response_ns(), MS);
+    assert_eq!(ran.rows("end")[0].response_ns(), MS);
+    assert_eq!(peer.requests.len(), 1);
+    assert_eq!(
+        peer.requests[0].body,
+        [framed(0, HI), framed(0, HI)].concat()
+    );
+    assert!(peer.resets.is_empty(), "{:?}", peer.resets);
+}
+
+#[test]
+fn a_server_sends_any_number_of_messages() {
+    let steps = [
+        REPEAT,
+        "expect: { when: { /text: tick }, as: first }",
+        "expect: { as: second }",
+        "think: 50ms",
+        "close:\n      as: end",
+    ];
+    let (ran, peer) = ran(&steps, |got| {
+        let tick = framed(0, &[0x0a, 4, b't', b'i', b'c', b'k']);
+        sent(&[
+            answer_head(got.stream),
+            // Two in one frame, the third in two.
+            data(got.stream, &[&tick[..], &tick, &tick[..3]].concat()),
+            data(got.stream, &tick[3..]),
+            trailers(got.stream, "0"),
+        ])
+    });
+    for measure in ["repeat", "first", "second", "end"] {
+        assert_eq!(
+            ran.outcomes(measure),
+            [Outcome::Ok],
+            "{measure}: {:?}",
+            ran.details()
+        );
+    }
+    let message = [0x0a, 4, b't', b'i', b'c', b'k', 0x60, 3];
+    assert_eq!(peer.requests[0].body, framed(0, &message));
+}
+
+#[test]
+fn a_reply_follows_the_last_message() {
+    let steps = [
+        "grpc: throng.echo.Echo/Collect\n      as: collect",
+        "send: { text: hi }\n      as: one",
+        "send: { text: hi }\n      as: two\n      last: true\n      reply: { when: { /numbers/0: 2 } }",
+        "close:\n      as: end",
+    ];
+    let (ran, peer) = ran(&steps, |got| match got.ended {
+        true => sent(&[
+            answer_head(got.stream),
+            data(got.stream, &framed(0, &[0x12, 1, 4])),
+            trailers(got.stream, "0"),
+        ]),
+        false => Vec::new(),
+    });
+    for measure in ["collect", "one", "two", "end"] {
+        assert_eq!(
+            ran.outcomes(measure),
+            [Outcome::Ok],
+            "{measure}: {:?}",
+            ran.details()
+        );
+    }
+    assert_eq!(
+        peer.requests[0].body,
+        [framed(0, HI), framed(0, HI)].concat()
+    );
+}
+
+#[test]
+fn a_call_that_its_server_ends_is_a_loss_unless_its_end_is_awaited() {
+    let refused = |got: &Got| sent(&[answer_head(got.stream), trailers(got.stream, "8")]);
+    // A step that waits for a message fails with the status, and its session with it.
+    let (waited, _) = ran(
+        &[
+            TALK,
+            "expect: { as: word }",
+            "send: { text: hi }\n      as: next",
+        ],
+        refused,
+    );
+    assert_eq!(waited.outcomes("word"), [Outcome::GrpcResourceExhausted]);
+    assert!(waited.rows("next").is_empty());
+    // One that thinks loses it.
+    let (thought, _) = ran(
+        &[TALK, "think: 1s", "send: { text: hi }\n      as: next"],
+        refused,
+    );
+    assert_eq!(thought.counted("steps", Outcome::GrpcResourceExhausted), 1);
+    // One that awaits the end judges it.
+    let late = |got: &Got| match got.ended {
+        true => sent(&[answer_head(got.stream), trailers(got.stream, "8")]),
+        false => Vec::new(),
+    };
+    let (failed, _) = ran(&[TALK, "close:\n      as: end"], late);
+    assert_eq!(failed.outcomes("end"), [Outcome::GrpcResourceExhausted]);
+    let expecting = "close:\n      as: end\n      status: [OK, RESOURCE_EXHAUSTED]";
+    let (expected, _) = ran(&[TALK, expecting], late);
+    assert_eq!(expected.outcomes("end"), [Outcome::Ok]);
+}
+
+#[test]
+fn a_call_is_given_up_on_request() {
+    let steps = [
+        REPEAT,
+        "expect: { as: first }",
+        "close: cancel\n      as: end",
+    ];
+    let (ran, peer) = ran(&steps, |got| {
+        sent(&[answer_head(got.stream), data(got.stream, &framed(0, HI))])
+    });
+    assert_eq!(ran.outcomes("first"), [Outcome::Ok], "{:?}", ran.details());
+    assert_eq!(ran.outcomes("end"), [Outcome::Ok]);
+    assert_eq!(peer.resets, [(1, 8)], "the server gets CANCEL");
+}
+
+#[test]
+fn messages_that_are_none_end_their_call() {
+    let plain = [(":status", "200"), ("content-type", "text/plain")];
+    for (frames, outcome) in [
+        (
+            vec![answer_head(1), data(1, &[9, 0, 0, 0, 0])],
+            Outcome::Protocol,
+        ),
+        (
+            vec![answer_head(1), data(1, &[0, 255, 255, 255, 255])],
+            Outcome::TooLarge,
+        ),
+        (
+            vec![
+                answer_head(1),
+                data(1, &framed(0, HI)[..6]),
+                trailers(1, "0"),
+            ],
+            Outcome::Protocol,
+        ),
+        (
+            vec![answer_head(1), data(1, &framed(0, &[0x0a, 9]))],
+            Outcome::Decoding,
+        ),
+        (vec![head(1, false, &plain)], Outcome::Protocol),
+        (vec![answer_head(1), trailers(1, "0")], Outcome::Closed),
+    ] {
+        let wire = frames.concat();
+        let steps = [REPEAT, "expect: { when: { /text: hi }, as: first }"];
+        let (ran, _) = ran(&steps, move |_| sent(std::slice::from_ref(&wire)));
+        assert_eq!(ran.outcomes("first"), [outcome], "{:?}", ran.details());
+    }
+}
