@@ -16,10 +16,12 @@
 //! | `reconnects` | WebSockets of channels that reconnect |
 //! | `resend` | requests that met the end of an idle connection |
 //! | `transactions` | how transactions and groups end |
+//! | `attempts` | steps that are tried again |
 //! | `subscriptions` | from when until when users get pushed messages |
 //! | `background` | background operations |
 //! | `tracing` | what a traced user does |
 
+mod attempts;
 mod background;
 mod call_streams;
 mod calls;

@@ -69,6 +69,8 @@ pub struct MeasureDelta {
     /// Operations that ended in it, by [`Outcome`] code.
     #[serde(with = "by_outcome")]
     pub outcomes: [u64; OUTCOMES],
+    /// Attempts that failed in it, by this measure, and were tried again (`retry`).
+    pub retried: u64,
     /// Response times of operations that succeeded, as the two last are of these.
     pub response: LogHistogram,
     /// Response times of operations that were answered with a failure.
@@ -124,6 +126,7 @@ struct Store {
     missed: [u64; WhyNot::ALL.len()],
     begun: u64,
     outcomes: [u64; OUTCOMES],
+    retried: u64,
     examples: [u8; OUTCOMES],
     response: LogHistogram,
     failed: LogHistogram,
@@ -170,6 +173,7 @@ impl Recorder {
             missed: Default::default(),
             begun: 0,
             outcomes: [0; OUTCOMES],
+            retried: 0,
             examples: [0; OUTCOMES],
             response: LogHistogram::new(),
             failed: LogHistogram::new(),
@@ -225,6 +229,11 @@ impl Recorder {
         store.due += times;
         store.missed[why as usize] += times;
         self.counts.steps_missed += times;
+    }
+
+    /// Counts an attempt that failed and is tried again.
+    pub(crate) fn retried(&mut self, measure: MeasureId) {
+        self.stores[measure.index()].retried += 1;
     }
 
     /// Counts a session that did not reach the end of its program.
@@ -463,13 +472,15 @@ impl Recorder {
             .phase_ends
             .partition_point(|&end| end <= self.cut_start_ns);
         let measures = self.stores.iter_mut().enumerate();
-        let measures = measures.filter(|(_, s)| s.due > 0 || s.outcomes.iter().any(|&n| n > 0));
+        let measures = measures
+            .filter(|(_, s)| s.due > 0 || s.retried > 0 || s.outcomes.iter().any(|&n| n > 0));
         let measures = measures.map(|(id, store)| MeasureDelta {
             measure: MeasureId(id as u16),
             due: std::mem::take(&mut store.due),
             missed: std::mem::take(&mut store.missed),
             begun: std::mem::take(&mut store.begun),
             outcomes: std::mem::replace(&mut store.outcomes, [0; OUTCOMES]),
+            retried: std::mem::take(&mut store.retried),
             response: std::mem::take(&mut store.response),
             failed: std::mem::take(&mut store.failed),
             censored: std::mem::take(&mut store.censored),

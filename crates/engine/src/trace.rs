@@ -63,6 +63,15 @@ pub enum TraceEvent {
     Checked { holds: bool, text: String },
     /// An operation ended.
     Operation(Measurement),
+    /// An attempt of several failed, and the next begins after a pause.
+    Retried {
+        measure: MeasureId,
+        /// The number of the attempt that failed, from 1, and of all that there may be.
+        attempt: u64,
+        attempts_max: u32,
+        outcome: Outcome,
+        pause_ns: u64,
+    },
     /// An error's text.
     Error {
         measure: MeasureId,

@@ -51,7 +51,7 @@ pub use phases::{
 };
 pub use reconnect::{Backoff, Jitter, Pauses, WsReconnect};
 pub use regions::{REGION, Recorded, Region};
-pub use session::{Op, Session, Transaction, Visits};
+pub use session::{Failures, Op, Retry, Session, Transaction, Visits};
 pub use streams::{Poll, Reconnect, SseOpen, WsOpen};
 pub use tcp::{Payload, TcpOpen};
 pub use thresholds::{Basis, Comparison, Figure, Stat, Threshold};

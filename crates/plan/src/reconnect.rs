@@ -1,6 +1,7 @@
 //! Reconnecting a lost WebSocket.
 
 use serde::Serialize;
+use stats::rng::Rng;
 
 use crate::expr::Template;
 use crate::ids::MeasureId;
@@ -45,4 +46,15 @@ pub enum Jitter {
     /// Its second half.
     Equal,
     None,
+}
+
+impl Jitter {
+    /// The share of its length that a pause gets.
+    pub fn share(self, rng: &mut Rng) -> f64 {
+        match self {
+            Jitter::Full => rng.unit(),
+            Jitter::Equal => 0.5 + 0.5 * rng.unit(),
+            Jitter::None => 1.0,
+        }
+    }
 }

@@ -17,6 +17,9 @@ use crate::streams::{Poll, SseOpen, WsOpen};
 use crate::tcp::TcpOpen;
 
 mod length;
+mod retry;
+
+pub use retry::{Failures, Retry};
 
 /// One program and its weight among those that arrivals choose from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -33,6 +36,8 @@ pub struct Session {
     pub visits: Vec<Visits>,
     /// Its transactions and groups, by where they begin.
     pub transactions: Vec<Transaction>,
+    /// Its steps that are tried again, by where they begin.
+    pub retries: Vec<Retry>,
     /// How many variables a user has.
     pub slots_count: u16,
     /// How many registers a user has.
@@ -143,6 +148,10 @@ pub enum Op {
     JumpUnless { condition: Expr, to: Pc },
     /// Go to one of the branches, with probability in proportion to its weight.
     Choose(Vec<(f64, Pc)>),
+    /// The first attempt at the steps of a [`Retry`] begins.
+    RetryStart { attempts: Register },
+    /// An attempt ends. It has failed if `until` is false.
+    RetryEnd { until: Option<Condition> },
     /// Restart the session, at most `times_max` times a user; then the user has finished.
     Restart { register: Register, times_max: u64 },
     /// A transaction or group starts.
@@ -285,5 +294,11 @@ impl Session {
     pub fn open_transactions(&self, pc: Pc) -> impl Iterator<Item = &Transaction> {
         let open = move |transaction: &&Transaction| transaction.instructions.contains(&pc);
         self.transactions.iter().filter(open)
+    }
+
+    /// What a user at `pc` tries again, from the innermost.
+    pub fn retries_around(&self, pc: Pc) -> impl Iterator<Item = &Retry> {
+        let retries = self.retries.iter().rev();
+        retries.filter(move |retry| retry.instructions.contains(&pc))
     }
 }

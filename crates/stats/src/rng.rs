@@ -46,6 +46,8 @@ pub enum Purpose {
     Network = 12,
     /// Which of a name's addresses a user connects to.
     Address = 13,
+    /// Pauses before steps are tried again.
+    Retry = 14,
 }
 
 /// A stream of draws. 16 bytes; the n-th draw depends on (key, n) alone.
@@ -63,6 +65,14 @@ impl Rng {
         Rng {
             key: mix(user.wrapping_add(purpose as u64)),
             counter: 0,
+        }
+    }
+
+    /// The stream without its next `draws`.
+    pub fn skip(self, draws: u64) -> Rng {
+        Rng {
+            counter: self.counter.wrapping_add(draws),
+            ..self
         }
     }
 

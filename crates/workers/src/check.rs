@@ -135,7 +135,10 @@ impl Check {
         }
         self.accounts(delta)?;
         let outcomes = delta.measures.iter().flat_map(|m| m.outcomes);
-        let begun = delta.measures.iter().flat_map(|m| [m.due, m.begun]);
+        let begun = delta
+            .measures
+            .iter()
+            .flat_map(|m| [m.due, m.begun, m.retried]);
         let begun = begun.chain(delta.measures.iter().flat_map(|m| m.missed));
         let outcomes = outcomes
             .chain(begun)

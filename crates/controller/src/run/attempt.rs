@@ -131,6 +131,7 @@ fn hide(secrets: &Secrets, event: &mut TraceEvent) {
             secrets.hide(text);
         }
         TraceEvent::Step { .. }
+        | TraceEvent::Retried { .. }
         | TraceEvent::Operation(_)
         | TraceEvent::Enough
         | TraceEvent::Ended { .. } => {}

@@ -137,6 +137,7 @@ fn delta(
         missed: Default::default(),
         begun: 0,
         outcomes: [0; OUTCOMES],
+        retried: 0,
         response: LogHistogram::new(),
         failed: LogHistogram::new(),
         censored: LogHistogram::new(),

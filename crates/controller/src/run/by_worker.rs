@@ -116,6 +116,7 @@ mod tests {
                 missed: Default::default(),
                 begun: ok + refused,
                 outcomes,
+                retried: 0,
                 response: LogHistogram::new(),
                 failed: LogHistogram::new(),
                 censored: LogHistogram::new(),

@@ -254,6 +254,7 @@ impl Interval {
                 Some(sum) => {
                     sum.due += measure.due;
                     sum.begun += measure.begun;
+                    sum.retried += measure.retried;
                     for (sum, n) in sum.missed.iter_mut().zip(measure.missed) {
                         *sum += n;
                     }

@@ -41,6 +41,7 @@ fn words(events: &[Traced]) -> Vec<String> {
         TraceEvent::Operation(row) => {
             format!("{} after {} ms", row.outcome.name(), row.service_ns() / MS)
         }
+        TraceEvent::Retried { attempt, .. } => format!("attempt {attempt} failed"),
         TraceEvent::Error { detail, .. } => format!("error {detail}"),
         TraceEvent::Enough => "enough".to_owned(),
         TraceEvent::Ended { end } => format!("ended {end:?}"),

@@ -1,6 +1,6 @@
 //! A lost WebSocket that reconnects: at the times of each protocol's own client, or after pauses that double.
 
-use plan::{Backoff, Jitter, Pc, Protocol as ChannelProtocol};
+use plan::{Backoff, Pc, Protocol as ChannelProtocol};
 use proto::{http1, ws};
 use stats::rng::Rng;
 
@@ -126,12 +126,7 @@ impl Reconnecting {
         let doubled = 2_f64.powi(self.tries.min(DOUBLINGS_MAX) as i32);
         self.tries = self.tries.saturating_add(1);
         let longest = (backoff.pause_ns as f64 * doubled).min(backoff.pause_max_ns as f64);
-        let share = match backoff.jitter {
-            Jitter::Full => rng.unit(),
-            Jitter::Equal => 0.5 + 0.5 * rng.unit(),
-            Jitter::None => 1.0,
-        };
-        (longest * share) as u64
+        (longest * backoff.jitter.share(rng)) as u64
     }
 
     /// The same, at the times of the protocol's own client.
@@ -163,6 +158,7 @@ impl Reconnecting {
 
 #[cfg(test)]
 mod tests {
+    use plan::Jitter;
     use stats::rng::Purpose;
 
     use super::*;

@@ -265,7 +265,7 @@ impl Interpreter<'_> {
             }
             Wait::Until => {
                 self.count_loss(now_ns, key, outcome, detail);
-                self.give_up_session(now_ns, key, outcome);
+                self.give_up_session(now_ns, key, (outcome, 0));
             }
             // Busy with an HTTP request; the next step that needs it will find none open.
             Wait::Connect | Wait::Retry | Wait::Response => {

@@ -64,9 +64,10 @@ impl Interpreter<'_> {
     }
 
     /// The operation in flight ended and the user continues; its next step is due now. If it failed and later
-    /// steps would lack what it was to save, the session ends: a login without an answer has no token.
+    /// steps would lack what it was to save, the session ends: a login without an answer has no token. A failed step of
+    /// an attempt ends the attempt.
     pub(super) fn complete(&mut self, now_ns: u64, key: UserKey, outcome: Outcome, status: u16) {
-        if outcome != Outcome::Ok && self.lacks_saved(key) {
+        if outcome != Outcome::Ok && (self.lacks_saved(key) || self.is_attempt(key)) {
             return self.fail(now_ns, key, outcome, status);
         }
         self.record_operation(now_ns, key, outcome, status);
@@ -101,7 +102,7 @@ impl Interpreter<'_> {
         self.fail(now_ns, key, outcome, status);
     }
 
-    /// The operation in flight failed and the session cannot continue.
+    /// The operation in flight failed, and the session cannot continue unless the step is tried again.
     pub(super) fn fail(&mut self, now_ns: u64, key: UserKey, outcome: Outcome, status: u16) {
         self.record_operation(now_ns, key, outcome, status);
         let user = &self.users[key];
@@ -109,7 +110,7 @@ impl Interpreter<'_> {
             // It was never there, so its session has not ended either.
             return self.restart_or_remove(now_ns, key);
         }
-        self.give_up_session(now_ns, key, outcome);
+        self.give_up_session(now_ns, key, (outcome, status));
     }
 
     /// Ends the operation just begun, which has succeeded already; the next step is due now.

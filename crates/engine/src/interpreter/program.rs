@@ -1,13 +1,12 @@
 //! The instructions: runs a user's program until it has to wait.
 
-use plan::expr::EvalError;
-use plan::{ChannelVerb, Feed, Found, Op, Pc, Register};
+use plan::expr::{Condition, EvalError};
+use plan::{ChannelVerb, Feed, Found, MeasureId, Op, Pc, Register};
 use record::Outcome;
 use stats::dist::Dist;
 
 use super::flow::Flow;
 use super::state::Interpreter;
-use super::transactions;
 use crate::slots::UserKey;
 use crate::trace::TraceEvent;
 use crate::users::{User, Wait};
@@ -37,8 +36,10 @@ impl Interpreter<'_> {
                 Flow::Wait => return,
                 Flow::End if self.finish_session(now_ns, key) => {}
                 Flow::End => return,
-                Flow::Fail => return self.give_up_session(now_ns, key, Outcome::Step),
-                Flow::NoMemory => return self.give_up_session(now_ns, key, Outcome::NoMemory),
+                Flow::Fail => return self.give_up_session(now_ns, key, (Outcome::Step, 0)),
+                Flow::NoMemory => {
+                    return self.give_up_session(now_ns, key, (Outcome::NoMemory, 0));
+                }
             }
         }
         // Others get their turn; the steps that are due stay due.
@@ -68,25 +69,12 @@ impl Interpreter<'_> {
                 register,
                 failure,
                 measure,
-            } => {
-                self.recorder.begin(*measure);
-                let user = &mut self.users[key];
-                user.registers[register.index()] = user.due_ns;
-                user.registers[failure.index()] = u64::from(u8::from(Outcome::Ok));
-                Flow::Next
-            }
+            } => self.begin_transaction(key, (*register, *failure), *measure),
             Op::TransactionEnd {
                 register,
                 failure,
                 measure,
-            } => {
-                let user = &self.users[key];
-                let start_ns = user.registers[register.index()];
-                let done_ns = user.ready_ns.clamp(start_ns, now_ns);
-                let outcome = transactions::failure(user, *failure);
-                self.record_transaction(key, *measure, (start_ns, done_ns), outcome);
-                Flow::Next
-            }
+            } => self.end_transaction(now_ns, key, (*register, *failure), *measure),
             Op::Jump(pc) => Flow::Jump(*pc),
             Op::Choose(branches) => Flow::Jump(choose(&mut self.users[key], branches)),
             Op::Stop => Flow::End,
@@ -100,6 +88,10 @@ impl Interpreter<'_> {
                     Flow::Next
                 }
             }
+            Op::RetryStart { attempts } => {
+                self.users[key].registers[attempts.index()] = 1;
+                Flow::Next
+            }
             Op::Restart {
                 register,
                 times_max,
@@ -109,6 +101,7 @@ impl Interpreter<'_> {
             | Op::Measure { .. }
             | Op::LoopStart { .. }
             | Op::JumpUnless { .. }
+            | Op::RetryEnd { .. }
             | Op::ThinkFor(_) => self.compute(now_ns, key, op).unwrap_or_else(|error| {
                 self.cannot_compute(now_ns, key, op, &error);
                 Flow::Fail
@@ -150,19 +143,14 @@ impl Interpreter<'_> {
                 }
             }
             Op::Check { condition, measure } => {
-                let holds = condition.holds(&mut self.users.scope(now_ns, key))?;
-                let outcome = if holds { Outcome::Ok } else { Outcome::Check };
-                self.trace_check(now_ns, key, condition, holds);
-                if !holds {
-                    self.fail_transactions(key, outcome);
-                    let (user, names) =
-                        (self.users[key].number, &self.users.session(key).slot_names);
-                    self.recorder.example(now_ns, *measure, outcome, user, || {
-                        let why = condition.explain(&mut self.users.scope(now_ns, key), names);
-                        self.users.discreet(key, why)
-                    });
+                return self.check(now_ns, key, condition, *measure);
+            }
+            Op::RetryEnd { until: Some(until) } => {
+                if !until.holds(&mut self.users.scope(now_ns, key))? {
+                    self.fail_attempt(now_ns, key, until);
+                    return Ok(Flow::Wait);
                 }
-                self.recorder.check(*measure, outcome);
+                self.trace_check(now_ns, key, until, true);
             }
             Op::Measure {
                 value,
@@ -201,6 +189,33 @@ impl Interpreter<'_> {
         Ok(Flow::Next)
     }
 
+    /// Evaluates a condition. The user continues if it is false, unless that ends its attempt.
+    fn check(
+        &mut self,
+        now_ns: u64,
+        key: UserKey,
+        condition: &Condition,
+        measure: MeasureId,
+    ) -> Result<Flow, EvalError> {
+        let holds = condition.holds(&mut self.users.scope(now_ns, key))?;
+        let outcome = if holds { Outcome::Ok } else { Outcome::Check };
+        self.trace_check(now_ns, key, condition, holds);
+        if !holds {
+            self.fail_transactions(key, outcome);
+            let (user, names) = (self.users[key].number, &self.users.session(key).slot_names);
+            self.recorder.example(now_ns, measure, outcome, user, || {
+                let why = condition.explain(&mut self.users.scope(now_ns, key), names);
+                self.users.discreet(key, why)
+            });
+        }
+        self.recorder.check(measure, outcome);
+        if !holds && self.is_attempt(key) {
+            self.give_up_session(now_ns, key, (outcome, 0));
+            return Ok(Flow::Wait);
+        }
+        Ok(Flow::Next)
+    }
+
     /// Back to the session's first step with all variables, at most `times_max` times.
     fn restart_at_first_step(
         &mut self,
@@ -214,6 +229,7 @@ impl Interpreter<'_> {
             return Flow::End;
         }
         *done += 1;
+        self.end_transactions(now_ns, key, Outcome::Unfinished);
         self.give_up_background(now_ns, key);
         self.drop_stream(now_ns, key);
         Flow::Jump(0)

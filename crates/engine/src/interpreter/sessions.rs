@@ -41,8 +41,16 @@ impl Interpreter<'_> {
         repeats
     }
 
-    /// The session cannot continue, because of this outcome.
-    pub(super) fn give_up_session(&mut self, now_ns: u64, key: UserKey, outcome: Outcome) {
+    /// The session cannot continue because of this outcome, with this status, unless there is another attempt.
+    pub(super) fn give_up_session(
+        &mut self,
+        now_ns: u64,
+        key: UserKey,
+        (outcome, status): (Outcome, u16),
+    ) {
+        if self.end_attempt(now_ns, key, (outcome, status)) {
+            return;
+        }
         let (end, why) = match outcome.is_generator_limit() {
             true => (SessionEnd::Stopped, WhyNot::Stopped),
             false => (SessionEnd::Failed, WhyNot::Failed),

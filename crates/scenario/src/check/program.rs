@@ -1,7 +1,7 @@
 //! A session while it is compiled.
 
 use plan::expr::{Expr, Part};
-use plan::{ChannelVerb, DataId, Op, Pc, Protocol, Register, Slot, Transaction, Visits};
+use plan::{ChannelVerb, DataId, Op, Pc, Protocol, Register, Retry, Slot, Transaction, Visits};
 use stats::dist::Dist;
 
 use super::index;
@@ -31,6 +31,10 @@ pub(super) struct Program {
     pub(super) visits: Vec<Visits>,
     /// By where they begin.
     pub(super) transactions: Vec<Transaction>,
+    /// By where they begin.
+    pub(super) retries: Vec<Retry>,
+    /// Counts the pauses that a user draws before further attempts.
+    retry_draws: Option<Register>,
     /// A step before has opened a WebSocket or a TCP connection.
     pub(super) has_ws: bool,
     /// What the WebSocket that was opened last speaks.
@@ -88,6 +92,13 @@ impl Program {
         register
     }
 
+    /// Counts the pauses before further attempts; one register for all of them.
+    pub(super) fn retry_draws(&mut self) -> Register {
+        let register = self.retry_draws.unwrap_or_else(|| self.register());
+        self.retry_draws = Some(register);
+        register
+    }
+
     pub(super) fn registers_count(&self) -> u16 {
         index(self.registers_count)
     }
@@ -120,6 +131,8 @@ pub(super) fn wait_in(ops: &[Op]) -> bool {
         | Op::Jump(_)
         | Op::JumpUnless { .. }
         | Op::Choose(_)
+        | Op::RetryStart { .. }
+        | Op::RetryEnd { .. }
         | Op::Restart { .. }
         | Op::TransactionStart { .. }
         | Op::TransactionEnd { .. }
@@ -141,7 +154,7 @@ pub(super) fn may_fail_in(ops: &[Op]) -> bool {
             condition: expr, ..
         }
         | Op::ThinkFor(expr) => !matches!(expr, Expr::Const(_)),
-        Op::Feed(_) => true,
+        Op::Feed(_) | Op::RetryEnd { until: Some(_) } => true,
         _ => false,
     })
 }

@@ -56,6 +56,7 @@ impl Checker<'_> {
             secret_slots: Vec::new(),
             visits: program.visits,
             transactions: program.transactions,
+            retries: program.retries,
             ops: program.ops,
         }
     }

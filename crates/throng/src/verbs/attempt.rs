@@ -103,7 +103,8 @@ fn is_failure(event: &TraceEvent) -> bool {
         TraceEvent::Checked { holds, .. } => !holds,
         TraceEvent::Error { outcome, .. } => outcome.is_error(),
         TraceEvent::Ended { end } => matches!(end, Some(SessionEnd::Failed | SessionEnd::Stopped)),
-        TraceEvent::Step { .. }
+        TraceEvent::Retried { .. }
+        | TraceEvent::Step { .. }
         | TraceEvent::Sent { .. }
         | TraceEvent::SentMessage { .. }
         | TraceEvent::Response { .. }
@@ -137,6 +138,7 @@ fn word(op: &Op) -> &'static str {
         Op::LoopStart { .. } | Op::LoopEnd { .. } => "loop",
         Op::Jump(_) | Op::JumpUnless { .. } => "if",
         Op::Choose(_) => "choice",
+        Op::RetryStart { .. } | Op::RetryEnd { .. } => "retry",
         Op::Restart { .. } => "restart",
         Op::TransactionStart { .. } | Op::TransactionEnd { .. } => "transaction",
         Op::Stop => "stop",

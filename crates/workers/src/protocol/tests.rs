@@ -39,6 +39,7 @@ fn delta() -> Delta {
             missed: [1, 0, 0, 1],
             begun: 4,
             outcomes,
+            retried: 2,
             response: hist.clone(),
             failed: hist.clone(),
             censored: LogHistogram::new(),

@@ -95,6 +95,7 @@ impl JsonView {
                 "bytes_out": row.bytes_out,
                 "bytes_in": row.bytes_in,
             }),
+            TraceEvent::Retried { .. } => retried(plan, event),
             TraceEvent::Error {
                 measure,
                 outcome,
@@ -109,6 +110,28 @@ impl JsonView {
             TraceEvent::Ended { end } => json!({ "event": "ended", "how": ending(*end) }),
         }
     }
+}
+
+/// An attempt that failed and is tried again.
+fn retried(plan: &Plan, event: &TraceEvent) -> Value {
+    let TraceEvent::Retried {
+        measure,
+        attempt,
+        attempts_max,
+        outcome,
+        pause_ns,
+    } = event
+    else {
+        return Value::Null;
+    };
+    json!({
+        "event": "retry",
+        "name": measure_name(plan, *measure),
+        "attempt": attempt,
+        "attempts_max": attempts_max,
+        "outcome": outcome.name(),
+        "pause_ns": pause_ns,
+    })
 }
 
 fn variable(value: &Variable) -> Value {

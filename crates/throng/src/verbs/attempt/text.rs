@@ -204,6 +204,18 @@ impl View for TextView {
                 }
                 TraceEvent::Checked { holds, text } => self.checked(*holds, text),
                 TraceEvent::Operation(row) => self.operation(plan, row),
+                TraceEvent::Retried {
+                    measure,
+                    attempt,
+                    attempts_max,
+                    outcome,
+                    pause_ns,
+                } => {
+                    let name = visible(measure_name(plan, *measure));
+                    let (why, pause) = (outcome.name(), units::duration(*pause_ns as f64));
+                    let next = format!("attempt {attempt} of {attempts_max} failed ({why})");
+                    format!("     {name}: {next}, the next in {pause}\n")
+                }
                 TraceEvent::Error {
                     outcome, detail, ..
                 } => {
