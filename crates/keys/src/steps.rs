@@ -425,6 +425,7 @@ pub static STEPS: &[Table] = &[
             "Chooses one branch by weight and runs it",
         )]],
     },
+    super::retry::STEP,
     markov::STEP,
     FEED,
     Table {

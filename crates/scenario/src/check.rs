@@ -30,6 +30,7 @@ mod program;
 mod reconnect;
 mod redirects;
 mod regions;
+mod retry;
 mod secrets;
 mod servers;
 mod sessions;

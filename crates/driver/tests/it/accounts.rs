@@ -165,7 +165,7 @@ fn scenario(number: u64) -> String {
 
 fn step(text: &mut String, rng: &mut Rng, at: u64, depth: usize) {
     let indent = " ".repeat(depth);
-    let _ = match rng.below(if depth < 8 { 8 } else { 5 }) {
+    let _ = match rng.below(if depth < 8 { 9 } else { 5 }) {
         0 | 1 => writeln!(text, "{indent}- get: /{at}"),
         2 => writeln!(
             text,
@@ -191,6 +191,25 @@ fn step(text: &mut String, rng: &mut Rng, at: u64, depth: usize) {
                 1 + rng.below(4)
             );
             step(text, rng, at + 10, depth + 4);
+            Ok(())
+        }
+        7 => {
+            let attempts = 2 + rng.below(3);
+            let _ = writeln!(
+                text,
+                "{indent}- retry: {attempts}\n{indent}  pause: {}\n{indent}  {}\n{indent}  {}\n{indent}  steps:",
+                one_of(rng, &["0s", "50ms", "1s"]),
+                one_of(rng, &["jitter: none", "failures: [500, timeout]"]),
+                one_of(
+                    rng,
+                    &[
+                        "factor: 1",
+                        "until: random(1, 3) > 1",
+                        "else: [ { think: 10ms } ]"
+                    ]
+                ),
+            );
+            step(text, rng, at + 20, depth + 4);
             Ok(())
         }
         _ => {

@@ -4,6 +4,7 @@
 mod accounts;
 mod addresses;
 mod adopted;
+mod attempts;
 mod binary;
 mod channel_ends;
 mod channels;

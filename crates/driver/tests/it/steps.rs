@@ -313,3 +313,20 @@ arrivals: [ {{ users: 1, for: 950ms }} ]
         assert_eq!(ran.rows("GET /").len(), 10, "{steps}");
     }
 }
+
+#[test]
+fn a_restart_ends_the_transactions_that_it_leaves() {
+    let text = "
+name: transaction
+target: http://target.test/
+sessions:
+  main:
+    - transaction: checkout
+      steps: [ { get: /a }, { restart: 2 }, { get: /b } ]
+arrivals:
+  - { constant: 1/s, for: 1s }
+  - { hold: 1s }
+";
+    let ran = run(text, &mut HttpPeer::new(|_| 5 * MS, |_| ok("ok")));
+    assert_eq!(ran.outcomes("checkout"), [Outcome::Unfinished; 3]);
+}

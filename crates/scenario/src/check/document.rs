@@ -155,7 +155,11 @@ impl Checker<'_> {
     /// Where steps are counted that cannot be done and are no operations, and streams that are lost between steps;
     /// made where there may be such.
     fn faults(&mut self, sessions: &[Session]) -> MeasureId {
-        let may_fail = |session: &Session| may_fail_in(&session.ops) || may_lose_in(&session.ops);
+        let may_fail = |session: &Session| {
+            let mut retries = session.retries.iter();
+            let has_condition = retries.any(|retry| retry.when.is_some());
+            has_condition || may_fail_in(&session.ops) || may_lose_in(&session.ops)
+        };
         if !sessions.iter().any(may_fail) {
             return builtin::CONNECT;
         }

@@ -416,7 +416,7 @@ impl Checker<'_> {
 }
 
 /// `200`, `2xx` or `200..204`, as an inclusive range.
-fn status_range(text: &str) -> Result<(u16, u16), UnitError> {
+pub(super) fn status_range(text: &str) -> Result<(u16, u16), UnitError> {
     let one = |text: &str| text.parse::<u16>().ok().filter(|s| (100..1000).contains(s));
     let found = match text.split_once("..") {
         Some((low, high)) => one(low).zip(one(high)).filter(|(low, high)| low <= high),

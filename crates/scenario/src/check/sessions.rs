@@ -159,6 +159,7 @@ impl Checker<'_> {
             "choose" => self.choose(value, program),
             "group" => self.group(value, fields, program),
             "transaction" => self.transaction(value, fields, program),
+            "retry" => self.retry(value, fields, program),
             "stop" => self.stop(value, program),
             "restart" => {
                 if let Some(times_max) = self.count(value) {

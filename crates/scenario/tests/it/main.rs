@@ -1,6 +1,7 @@
 //! The language from outside: whole scenarios in, plans and messages out.
 
 mod arrivals;
+mod attempts;
 mod bad;
 mod channels;
 mod corpus;

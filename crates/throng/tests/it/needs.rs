@@ -117,6 +117,11 @@ fn answer(request: &Request) -> Answer {
         ("PUT" | "GET", bucket) if bucket.starts_with("/bucket") => signed::object(request),
         ("GET", "/health") if request.header("authorization").is_empty() => json(200, "{}"),
         ("POST", "/customers") => customer(request),
+        (_, "/payments") => match request.header("x-attempt") {
+            "1" | "2" => (503, String::new(), Vec::new()),
+            "5" => json(200, "{\"state\": \"ready\"}"),
+            _ => json(200, "{\"state\": \"accepted\"}"),
+        },
         _ => refused("nothing here"),
     }
 }
@@ -366,6 +371,14 @@ fn each_need_is_met_and_both_sides_count_the_same() {
             ],
         ),
         ("made-up", &[("POST /customers 201", 10)]),
+        (
+            "payments",
+            &[
+                ("POST /payments 503", 20),
+                ("POST /payments 200", 10),
+                ("GET /payments 200", 20),
+            ],
+        ),
     ] {
         let (answered, requests) = play(name);
         let expected = expected
