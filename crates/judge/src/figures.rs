@@ -54,6 +54,8 @@ pub struct Figures {
     pub due: Vec<u64>,
     /// Those of them that never began.
     pub never_begun: Vec<NeverBegun>,
+    /// Attempts that were tried again, by measure; empty if there were none.
+    pub retried: Vec<u64>,
     /// Operations begun by phase, the drain after the last; empty if the record does not say.
     pub(crate) begun_in: Vec<Vec<u64>>,
     /// Sessions that did not reach the end of their program.
@@ -256,6 +258,7 @@ impl Figures {
             begun: Vec::new(),
             due: Vec::new(),
             never_begun: Vec::new(),
+            retried: Vec::new(),
             begun_in: Vec::new(),
             endings: Vec::new(),
             regions: Vec::new(),

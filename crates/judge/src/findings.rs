@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use record::schema::{Event, EventKind, Finding, MeasureSummary, Severity, ThresholdResult};
 
 use crate::accounts;
+use crate::attempts;
 use crate::channels;
 use crate::clocks;
 use crate::figures::Figures;
@@ -25,6 +26,7 @@ pub(crate) fn findings(
     findings.extend(errors(measures, &figures.events));
     findings.extend(accounts::findings(figures, measures));
     findings.extend(probes::findings(figures));
+    findings.extend(attempts::retried(measures));
     findings.extend(retried(figures));
     findings.extend(resent(figures));
     findings.extend(decoded(figures));

@@ -11,6 +11,7 @@
 
 mod accounts;
 mod addresses;
+mod attempts;
 mod channels;
 pub mod clients;
 mod clocks;

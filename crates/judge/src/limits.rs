@@ -57,6 +57,9 @@ pub const OVERDUE_NS_MIN: u64 = 1_000_000_000;
 /// Percentiles name the share of failures that were answered sooner if it is at least this.
 pub const FAILED_SOONER_MIN: f64 = 0.001;
 
+/// Above this share of attempts that were tried again, a finding about them is a warning.
+pub const RETRIED_SHARE_MAX: f64 = 0.10;
+
 /// How many kinds of error such a finding names.
 pub const ERROR_KINDS_MAX: usize = 3;
 

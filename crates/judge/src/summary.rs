@@ -104,6 +104,10 @@ pub(crate) fn summarise(
             Some(_) => BTreeMap::new(),
         },
         begun: begun.sum(),
+        retried: match phase {
+            None => figures.retried_of(measures),
+            Some(_) => 0,
+        },
         count,
         completed,
         offered_per_s: match phase {

@@ -121,6 +121,7 @@ fn measure(name: &str, count: u64, errors: u64, p50_ns: u64) -> MeasureSummary {
         due: Some(count),
         never_begun: BTreeMap::new(),
         begun: count,
+        retried: 0,
         count,
         completed: count - errors,
         offered_per_s: Some(count as f64 / 500.0),

@@ -23,6 +23,8 @@ pub(crate) struct Outcomes {
     due: Vec<u64>,
     /// Those of them that never began.
     missed: BTreeMap<(MeasureId, WhyNot), u64>,
+    /// Attempts that were tried again, by measure; empty while there are none.
+    retried: Vec<u64>,
     endings: Vec<Ending>,
     /// By region.
     regions: Vec<Counts>,
@@ -68,6 +70,10 @@ impl Outcomes {
         for (&measure, delta) in &interval.measures {
             self.begun[measure.index()] += delta.begun;
             self.due[measure.index()] += delta.due;
+            if delta.retried > 0 {
+                self.retried.resize(self.begun.len(), 0);
+                self.retried[measure.index()] += delta.retried;
+            }
             for (&why, &n) in WhyNot::ALL
                 .iter()
                 .zip(&delta.missed)
@@ -100,6 +106,7 @@ impl Outcomes {
             begun: self.begun.clone(),
             due: self.due.clone(),
             never_begun: never_begun.collect(),
+            retried: self.retried.clone(),
             endings: self.endings.clone(),
             regions: self.regions.iter().map(users).collect(),
             ..Tally::default()

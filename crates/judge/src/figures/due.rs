@@ -23,6 +23,12 @@ impl Figures {
         found
     }
 
+    /// Attempts of these measures that were tried again.
+    pub(crate) fn retried_of(&self, measures: &[usize]) -> u64 {
+        let retried = measures.iter().filter_map(|&m| self.retried.get(m));
+        retried.sum()
+    }
+
     /// Steps that never began for one reason, the most first, those of all regions as one.
     pub(crate) fn never_begun_since(&self, why: WhyNot) -> Vec<(String, u64)> {
         let mut found: BTreeMap<String, u64> = BTreeMap::new();

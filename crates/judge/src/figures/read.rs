@@ -188,6 +188,7 @@ impl Figures {
         self.begun.clone_from(&tally.begun);
         self.due.clone_from(&tally.due);
         self.never_begun.clone_from(&tally.never_begun);
+        self.retried.clone_from(&tally.retried);
         self.endings.clone_from(&tally.endings);
         self.regions.clone_from(&tally.regions);
         self.workers.clone_from(&tally.workers);

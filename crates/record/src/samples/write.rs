@@ -244,6 +244,7 @@ fn tally(count: u64) -> Tally {
         begun: vec![count],
         due: Vec::new(),
         never_begun: Vec::new(),
+        retried: Vec::new(),
         endings: Vec::new(),
         regions: Vec::new(),
         workers: Vec::new(),

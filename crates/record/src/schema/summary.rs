@@ -336,6 +336,9 @@ pub struct MeasureSummary {
     /// Operations that began.
     #[serde(default)]
     pub begun: u64,
+    /// Attempts that failed and were tried again: those of all attempts, or those that failed by this step. 0 of a phase.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub retried: u64,
     /// Ended, successful or failed.
     pub count: u64,
     /// Those of them that the target answered, with success or with a failure; in the last phase without the drain.

@@ -22,6 +22,10 @@ pub struct Tally {
     /// Those of them that never began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub never_begun: Vec<NeverBegun>,
+    /// Attempts that failed and were tried again (`retry`), by measure: that of the step that failed, and that of all
+    /// attempts. Empty if there were none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retried: Vec<u64>,
     /// Sessions that did not reach the end of their program.
     #[serde(default)]
     pub endings: Vec<Ending>,

@@ -166,6 +166,7 @@ fn measure_summary() -> MeasureSummary {
         due: Some(13),
         never_begun: BTreeMap::from([("busy".to_owned(), 2)]),
         begun: 11,
+        retried: 1,
         count: 10,
         completed: 9,
         offered_per_s: Some(1.3),
