@@ -122,9 +122,13 @@ impl User {
     }
 }
 
+static NOTHING: Value = Value::Nothing;
+
 /// A user's values as expressions see them.
 pub(crate) struct Scope<'a> {
     pub(crate) slots: &'a [Value],
+    /// What `setup` has set for all users.
+    pub(crate) shared: &'a [Value],
     pub(crate) user: u64,
     pub(crate) iteration: u64,
     pub(crate) now_ms: i64,
@@ -134,6 +138,9 @@ pub(crate) struct Scope<'a> {
 impl Context for Scope<'_> {
     fn var(&self, slot: Slot) -> &Value {
         &self.slots[slot.index()]
+    }
+    fn shared(&self, slot: Slot) -> &Value {
+        self.shared.get(slot.index()).unwrap_or(&NOTHING)
     }
     fn user(&self) -> u64 {
         self.user
@@ -168,10 +175,11 @@ impl User {
         }
     }
 
-    /// The user's values at `unix_ms`.
-    pub(crate) fn scope(&mut self, unix_ms: i64) -> Scope<'_> {
+    /// The user's values at `unix_ms`, and those that all users share.
+    pub(crate) fn scope<'a>(&'a mut self, unix_ms: i64, shared: &'a [Value]) -> Scope<'a> {
         Scope {
             slots: &self.slots,
+            shared,
             user: self.number,
             iteration: u64::from(self.iteration),
             now_ms: unix_ms,
@@ -270,6 +278,12 @@ impl<'p> Users<'p> {
                 hide(&mut text, &value.to_text(), HIDDEN);
             }
         }
+        if let Some(setup) = &self.plan.setup {
+            let secret = setup.session.secret_slots.iter();
+            for value in secret.filter_map(|slot| self.plan.shared.get(slot.index())) {
+                hide(&mut text, &value.to_text(), HIDDEN);
+            }
+        }
         text
     }
 
@@ -290,7 +304,7 @@ impl<'p> Users<'p> {
     /// The user's values as expressions see them now.
     pub(crate) fn scope(&mut self, now_ns: u64, key: UserKey) -> Scope<'_> {
         let unix_ms = self.unix_ms(now_ns);
-        self.table[key].scope(unix_ms)
+        self.table[key].scope(unix_ms, &self.plan.shared)
     }
 
     /// The endpoint that a step of this user goes to, if the plan says `planned`: of several

@@ -81,6 +81,18 @@ pub static DOCUMENT: Table = Table {
             doc: "[Where users connect from](scenario.md#regions): the share of each region, by name",
         },
         Key {
+            name: "setup",
+            kind: ONCE,
+            default: Absent,
+            doc: "[Steps that run once](scenario.md#setup-and-teardown) before any user starts. All users can read its variables",
+        },
+        Key {
+            name: "teardown",
+            kind: ONCE,
+            default: Absent,
+            doc: "Steps that run once when all users are gone, also after an interruption. They can read the variables of `setup`",
+        },
+        Key {
             name: "sessions",
             kind: Kind::Map(&Kind::Any(&[Kind::Steps, Kind::Mapping(&SESSION)])),
             default: Required,
@@ -509,6 +521,33 @@ pub static STAMPS: Table = Table {
         doc: "Whether timestamps are corrected by the offset of their sender's clock, as \
               replies with a timestamp show it",
     }]],
+};
+
+const ONCE: Kind = Kind::Any(&[Kind::Steps, Kind::Mapping(&SETUP)]);
+
+/// The keys of `setup` and `teardown`.
+pub static SETUP: Table = Table {
+    name: "setup",
+    groups: &[&[
+        Key {
+            name: "steps",
+            kind: Kind::Steps,
+            default: Required,
+            doc: "The steps",
+        },
+        Key {
+            name: "time_limit",
+            kind: Kind::Duration,
+            default: Text("1m"),
+            doc: "They are ended after this time, and have failed then",
+        },
+        Key {
+            name: "cookies",
+            kind: Kind::Bool,
+            default: Said("`options.cookies`"),
+            doc: "Whether cookies are stored, for these steps only",
+        },
+    ]],
 };
 
 /// The keys of `session`.

@@ -28,7 +28,7 @@ mod tcp;
 
 pub use self::document::{
     CODINGS, CONNECT_RETRIES, DNS, DOCUMENT, HTTP_VERSIONS, MESSAGE, OPTIONS, SERVER, SESSION,
-    STAMPS, TARGET_URL, TLS,
+    SETUP, STAMPS, TARGET_URL, TLS,
 };
 pub use self::grpc::GRPC_FILES;
 pub use arrivals::{PHASES, SINGLE, STEP_RANGE};
@@ -293,6 +293,7 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
         &DATA,
         &MESSAGE,
         &STAMPS,
+        &SETUP,
         &SESSION,
     ];
     let in_steps = [

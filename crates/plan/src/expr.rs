@@ -22,7 +22,7 @@ pub use places::all_places;
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json_path::JsonPath;
 use signing::Signer;
 use stats::rng::Rng;
@@ -30,7 +30,7 @@ use stats::rng::Rng;
 use crate::ids::Slot;
 
 /// A variable's value.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub enum Value {
     /// Never set.
     #[default]
@@ -47,6 +47,8 @@ pub enum Expr {
     Const(Value),
     /// A variable of the session.
     Var(Slot),
+    /// A variable that `setup` has set for all users.
+    Shared(Slot),
     /// The user's number in the run, from 0.
     User,
     /// How many times this user has started its session before (closed populations), from 0.
@@ -140,9 +142,15 @@ impl Binary {
     }
 }
 
+static NOTHING: Value = Value::Nothing;
+
 /// What an expression may look at while it is evaluated.
 pub trait Context {
     fn var(&self, slot: Slot) -> &Value;
+    /// A variable that `setup` has set; nothing where it has not run.
+    fn shared(&self, _slot: Slot) -> &Value {
+        &NOTHING
+    }
     fn user(&self) -> u64;
     fn iteration(&self) -> u64;
     /// Milliseconds since the Unix epoch.

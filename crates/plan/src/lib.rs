@@ -19,6 +19,7 @@ mod measures;
 mod messages;
 pub mod meters;
 mod numbered;
+mod once;
 mod options;
 mod phases;
 pub mod prices;
@@ -45,6 +46,7 @@ pub use measures::{
 };
 pub use messages::{Acknowledgement, Expect, Pushed, SendOp, SentAt};
 pub use numbered::Numbered;
+pub use once::Once;
 pub use options::{ConnectRetries, Dns, HttpConnections, HttpVersion, Mode, Options, Tls};
 pub use phases::{
     Phase, PhaseKind, Population, RATE_MAX_PER_S, Series, Single, Spacing, Trace, closed_until_ns,
@@ -62,6 +64,7 @@ use std::sync::Arc;
 use grpc::Schema;
 use serde::Serialize;
 
+use expr::Value;
 use probes::Probe;
 
 /// Everything a worker needs to know to play its part of a run.
@@ -85,6 +88,12 @@ pub struct Plan {
     pub regions: Vec<Region>,
     /// The programs users run.
     pub sessions: Vec<Session>,
+    /// Steps that run once before any user starts.
+    pub setup: Option<Box<Once>>,
+    /// Steps that run once when all users are gone.
+    pub teardown: Option<Box<Once>>,
+    /// The values of the variables of [`Plan::setup`], by their slots, once it has run.
+    pub shared: Vec<Value>,
     /// Everything that is measured, by name. The first entries are the [`builtin`] ones.
     pub measures: Vec<Measure>,
     /// Where steps are counted that could not be done and are no operations: a `set` whose value cannot

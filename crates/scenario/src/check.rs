@@ -22,6 +22,7 @@ mod matching;
 mod messages;
 mod multipart;
 mod names;
+mod once;
 mod options;
 mod pointers;
 mod poll;
@@ -204,6 +205,8 @@ pub(crate) struct Checker<'a> {
     uploads: Vec<(String, Arc<[u8]>)>,
     /// What reaches secret places.
     secrets: Secrets,
+    /// Variables that `setup` sets for all users.
+    shared: Vec<String>,
 }
 
 /// What can be numbered fits its type, for each takes several of the limited nodes.
@@ -215,6 +218,16 @@ fn index<T: From<u16>>(count: usize) -> T {
     T::from(count.expect("the limit on nodes bounds what a scenario can number"))
 }
 
+/// The first measure: connections.
+fn connects() -> Measure {
+    Measure {
+        name: "connect".to_owned(),
+        kind: MeasureKind::Connect,
+        tags: Tags::new(),
+        shared_name: None,
+    }
+}
+
 impl<'a> Checker<'a> {
     fn new(diagnostics: Collector<'a>, settings: &'a Settings<'a>) -> Checker<'a> {
         Checker {
@@ -224,12 +237,7 @@ impl<'a> Checker<'a> {
             params: Vec::new(),
             endpoints: Vec::new(),
             regions: Vec::new(),
-            measures: vec![Measure {
-                name: "connect".to_owned(),
-                kind: MeasureKind::Connect,
-                tags: Tags::new(),
-                shared_name: None,
-            }],
+            measures: vec![connects()],
             measure_places: vec![Place::at(0..0)],
             tags: Tags::new(),
             totals: BTreeSet::new(),
@@ -247,6 +255,7 @@ impl<'a> Checker<'a> {
             has_bad_protos: false,
             uploads: Vec::new(),
             secrets: Secrets::default(),
+            shared: Vec::new(),
         }
     }
 }

@@ -48,6 +48,8 @@ pub enum Purpose {
     Address = 13,
     /// Pauses before steps are tried again.
     Retry = 14,
+    /// The seeds of what runs once (0 before the users, 1 after them, in the user's place).
+    Once = 15,
 }
 
 /// A stream of draws. 16 bytes; the n-th draw depends on (key, n) alone.

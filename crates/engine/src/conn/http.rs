@@ -115,7 +115,13 @@ fn constant_request(http: &HttpOp, authority: &str, calls: &Schema) -> Option<Bo
     }
     let mut any = User::new(0, 0, SessionId(0), 0);
     let mut bytes = Vec::new();
-    encode_http(http, (authority, "", calls), &mut any.scope(0), &mut bytes).ok()?;
+    encode_http(
+        http,
+        (authority, "", calls),
+        &mut any.scope(0, &[]),
+        &mut bytes,
+    )
+    .ok()?;
     Some(bytes.into())
 }
 

@@ -196,8 +196,12 @@ pub(super) const TOP: &[Words] = &[
         "write it as a step of a session: `- think: 1s..5s`",
     ),
     form(
-        "setup teardown before after",
-        "there is no set-up step: log in within the session, or prepare rows of a data file",
+        "before beforeall onstart on_start",
+        "write `setup: [ … ]`: its steps run once before users start",
+    ),
+    form(
+        "after afterall onstop on_stop",
+        "write `teardown: [ … ]`: its steps run once after the users",
     ),
 ];
 

@@ -78,7 +78,7 @@ fn sides<C: Context>(expr: &Expr, context: &mut C, out: &mut Vec<String>) {
 fn variables(expr: &Expr, out: &mut Vec<Slot>) {
     match expr {
         Expr::Var(slot) if !out.contains(slot) => out.push(*slot),
-        Expr::Const(_) | Expr::Var(_) | Expr::User | Expr::Iteration => {}
+        Expr::Const(_) | Expr::Var(_) | Expr::Shared(_) | Expr::User | Expr::Iteration => {}
         Expr::Call(_, args) | Expr::Token(_, args) => {
             args.iter().for_each(|arg| variables(arg, out));
         }

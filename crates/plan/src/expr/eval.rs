@@ -28,6 +28,7 @@ impl Expr {
         match self {
             Expr::Const(value) => Ok(value.clone()),
             Expr::Var(slot) => Ok(context.var(*slot).clone()),
+            Expr::Shared(slot) => Ok(context.shared(*slot).clone()),
             Expr::User => int(context.user()),
             Expr::Iteration => int(context.iteration()),
             Expr::Call(func, args) => call(*func, args, context),

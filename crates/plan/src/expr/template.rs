@@ -76,6 +76,9 @@ impl Template {
                 Part::Expr(Expr::Var(slot), escape) => {
                     context.var(*slot).write_escaped(*escape, out);
                 }
+                Part::Expr(Expr::Shared(slot), escape) => {
+                    context.shared(*slot).write_escaped(*escape, out);
+                }
                 Part::Expr(expr, escape) => expr.eval(context)?.write_escaped(*escape, out),
             }
         }

@@ -50,12 +50,9 @@ impl Checker<'_> {
         if let Some(node) = fields.get("regions").filter(|node| !node.is_null()) {
             self.regions(node);
         }
-        let mut sessions = fields
-            .get("sessions")
-            .map_or_else(Vec::new, |node| self.sessions(node));
+        let (mut sessions, mut once) = self.programs(&fields);
         self.name_measures_by_tags();
-        let faults = self.faults(&sessions);
-        let redirects = self.redirects_measure(&sessions);
+        let (faults, redirects) = (self.faults(&sessions), self.redirects_measure(&sessions));
         let (phases, singles) = self.arrivals_of(&fields, &sessions);
         let recorded = self.recorded(fields.key_place("regions"), &messages);
         let thresholds = fields.get("thresholds").map_or_else(Vec::new, |node| {
@@ -66,7 +63,8 @@ impl Checker<'_> {
         self.unused_params();
         let planned = phases.iter().map(Phase::users_planned).sum::<f64>();
         let data = self.finish_data(planned + singles.len() as f64);
-        let (secret_sets, cookie_sets) = self.finish_secrets(&mut sessions);
+        let all = sessions.iter_mut().chain(once.sessions());
+        let (secret_sets, cookie_sets) = self.finish_secrets(all);
         Some(Plan {
             name,
             seed,
@@ -76,6 +74,9 @@ impl Checker<'_> {
             servers: std::mem::take(&mut self.servers),
             regions: std::mem::take(&mut self.regions),
             sessions,
+            setup: once.setup,
+            teardown: once.teardown,
+            shared: Vec::new(),
             measures: std::mem::take(&mut self.measures),
             faults,
             redirects,
@@ -154,7 +155,7 @@ impl Checker<'_> {
 
     /// Where steps are counted that cannot be done and are no operations, and streams that are lost between steps;
     /// made where there may be such.
-    fn faults(&mut self, sessions: &[Session]) -> MeasureId {
+    pub(super) fn faults(&mut self, sessions: &[Session]) -> MeasureId {
         let may_fail = |session: &Session| {
             let mut retries = session.retries.iter();
             let has_condition = retries.any(|retry| retry.when.is_some());

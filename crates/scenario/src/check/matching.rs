@@ -38,6 +38,9 @@ impl Checker<'_> {
                 .hint("choose another name");
             return None;
         }
+        if self.is_shared(name, place) {
+            return None;
+        }
         Some(program.slot(name))
     }
 

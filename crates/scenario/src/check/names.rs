@@ -25,6 +25,8 @@ pub(super) struct Names<'c> {
     params: &'c [Param],
     /// The session's variables so far; `None` where no user is running.
     slots: Option<&'c [String]>,
+    /// Those that all users share.
+    shared: &'c [String],
     settings: &'c Settings<'c>,
     /// Where the value of an overridden parameter that was looked up stands.
     pub(super) overridden: RefCell<Option<Place>>,
@@ -35,6 +37,7 @@ impl<'c> Names<'c> {
         Names {
             params: &checker.params,
             slots,
+            shared: slots.map_or(&[], |_| &checker.shared),
             settings: checker.settings,
             overridden: RefCell::new(None),
         }
@@ -50,13 +53,18 @@ impl Scope for Names<'_> {
             }
             return Some(Expr::Const(param.value.clone()));
         }
-        let slot = self.slots?.iter().position(|s| s == name)?;
-        Some(Expr::Var(Slot(u16::try_from(slot).ok()?)))
+        let place = |names: &[String]| {
+            let at = names.iter().position(|known| known == name)?;
+            u16::try_from(at).ok().map(Slot)
+        };
+        let own = place(self.slots?).map(Expr::Var);
+        own.or_else(|| place(self.shared).map(Expr::Shared))
     }
 
     fn names(&self) -> Vec<&str> {
         let slots = self.slots.unwrap_or_default().iter();
         slots
+            .chain(self.shared)
             .chain(self.params.iter().map(|p| &p.name))
             .map(String::as_str)
             .collect()

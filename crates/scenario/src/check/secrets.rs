@@ -80,7 +80,10 @@ impl Checker<'_> {
 
     /// The overrides that hold secrets, by their place in the list; and those of them that reach cookies only. Sessions
     /// get to know which of their variables hold secrets.
-    pub(super) fn finish_secrets(&mut self, sessions: &mut [Session]) -> (Vec<usize>, Vec<usize>) {
+    pub(super) fn finish_secrets<'s>(
+        &mut self,
+        sessions: impl Iterator<Item = &'s mut Session>,
+    ) -> (Vec<usize>, Vec<usize>) {
         let Secrets {
             mut sets,
             texts,

@@ -46,19 +46,7 @@ impl Checker<'_> {
         } else {
             self.steps(&entry.value, &mut program);
         }
-        Session {
-            name: entry.key.clone(),
-            weight,
-            cookies,
-            slots_count: super::index(program.slot_names.len()),
-            registers_count: program.registers_count(),
-            slot_names: program.slot_names,
-            secret_slots: Vec::new(),
-            visits: program.visits,
-            transactions: program.transactions,
-            retries: program.retries,
-            ops: program.ops,
-        }
+        program.into_session(&entry.key, weight, cookies)
     }
 
     /// Compiles a list of steps; returns where its instructions begin.

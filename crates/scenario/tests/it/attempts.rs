@@ -1,8 +1,62 @@
-//! Steps that are tried again.
+//! Steps that run once, and steps that are tried again.
 
-use plan::{MeasureKind, Op};
+use plan::expr::{Escape, Expr, Part};
+use plan::{MeasureKind, Op, Slot};
 
 use crate::{plan, with_steps};
+
+/// A failed step ends `setup`; its variables are those of all users, who do not keep them.
+#[test]
+fn setup_and_teardown_are_sessions_of_their_own() {
+    let plan = plan(
+        "
+target: http://127.0.0.1/
+setup:
+  - { get: /login, as: login, save: { token: /token } }
+sessions:
+  s: [ { get: \"/${token}\", as: page } ]
+arrivals: [ { constant: 1/s, for: 1s } ]
+teardown: { time_limit: 5s, steps: [ { get: \"/${token}\", as: logout } ] }
+",
+    );
+    let names = |measures: &[plan::Measure]| -> Vec<String> {
+        measures
+            .iter()
+            .map(|measure| measure.name.clone())
+            .collect()
+    };
+    assert_eq!(names(&plan.measures), ["connect", "page", "redirects"]);
+    let setup = plan.setup.as_ref().expect("a setup");
+    assert_eq!(
+        names(&setup.measures),
+        ["connect", "setup", "login", "redirects"]
+    );
+    assert_eq!(setup.time_limit_ns, 60_000_000_000);
+    assert_eq!(setup.session.slot_names, ["token"]);
+    assert_eq!(setup.session.retries[0].attempts_max, 1);
+    assert_eq!(setup.session.retries[0].instructions, 2..4);
+    let session = &plan.sessions[0];
+    assert_eq!(session.slots_count, 0);
+    let Op::Http(page) = &session.ops[0] else {
+        panic!("no request")
+    };
+    assert_eq!(
+        page.path.parts[1],
+        Part::Expr(Expr::Shared(Slot(0)), Escape::Url)
+    );
+    let teardown = plan.teardown.as_ref().expect("a teardown");
+    assert_eq!(teardown.time_limit_ns, 5_000_000_000);
+    assert_eq!(
+        names(&teardown.measures),
+        ["connect", "logout", "redirects"]
+    );
+    assert!(teardown.session.retries.is_empty());
+    // What it draws differs from what users draw.
+    let alone = plan.once(teardown);
+    assert_eq!((alone.sessions.len(), alone.users_planned()), (1, 0.0));
+    assert_ne!(alone.seed, plan.once(setup).seed);
+    assert_ne!(alone.seed, plan.seed);
+}
 
 #[test]
 fn retries_are_attempts_with_pauses() {
