@@ -89,6 +89,12 @@ impl Secrets {
             }
             EventKind::AddressesChanged { name, .. } => self.hide(name),
             EventKind::Note { text } => self.hide(text),
+            EventKind::OnceEnded(ended) => {
+                ended.why.iter_mut().for_each(|why| self.hide(why));
+                ended.step.iter_mut().for_each(|step| self.hide(step));
+                let operations = ended.operations.iter_mut();
+                operations.for_each(|operation| self.hide(&mut operation.name));
+            }
             EventKind::PhaseStarted { .. }
             | EventKind::Draining
             | EventKind::RunEnded { .. }

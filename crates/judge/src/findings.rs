@@ -12,6 +12,7 @@ use crate::figures::Figures;
 use crate::finding::finding;
 use crate::limits::{ERROR_FINDINGS_MAX, ERROR_KINDS_MAX, ERROR_TEXT_CHARS_MAX, NOTES_MAX};
 use crate::numbered;
+use crate::once;
 use crate::probes;
 use crate::summary::per_second;
 
@@ -26,6 +27,7 @@ pub(crate) fn findings(
     findings.extend(errors(measures, &figures.events));
     findings.extend(accounts::findings(figures, measures));
     findings.extend(probes::findings(figures));
+    findings.extend(once::findings(figures));
     findings.extend(attempts::retried(measures));
     findings.extend(retried(figures));
     findings.extend(resent(figures));

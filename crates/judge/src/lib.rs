@@ -29,6 +29,7 @@ mod names;
 mod network;
 mod number;
 mod numbered;
+mod once;
 pub mod pauses;
 pub mod probes;
 pub mod responses;
@@ -53,7 +54,10 @@ pub use saturation::fails_to_keep_up;
 pub use summary::measures;
 
 use plan::Threshold;
-use record::schema::{FORMAT_VERSION, Finding, Severity, Summary, ThresholdResult, Verdict};
+use record::schema::{
+    FORMAT_VERSION, Finding, HealthSummary, MeasureSummary, Severity, Summary, ThresholdResult,
+    UsersSummary, Verdict,
+};
 
 /// Why a run could not be judged.
 #[derive(Debug, thiserror::Error)]
@@ -144,19 +148,19 @@ fn judge_measures(
     let by_lag = decided::findings(figures, thresholds);
     let thresholds = threshold::evaluate_all(figures, thresholds);
 
-    let mut findings = health::findings(figures, &health, &users, &measures, allow_lost_workers);
-    health::add_decided(&mut findings, by_lag);
-    // Behind what makes the run untrusted, and before all else.
-    let is_grave = |finding: &Finding| finding.severity == Severity::Fatal;
-    let at = findings
-        .iter()
-        .rposition(is_grave)
-        .map_or(0, |last| last + 1);
-    let failures = failures(&figures.info.steps, &measures, &meant_to_fail);
-    findings.splice(at..at, failures);
-    findings.extend(findings::findings(figures, &thresholds, &measures));
-    health::move_lag_warning(&mut findings);
-    saturation::blame(figures, &mut findings);
+    let findings = match once::failed_setup(figures) {
+        Some(failed) => vec![failed],
+        None => {
+            let (users, by_lag) = ((&health, &users), (by_lag, meant_to_fail));
+            all_findings(
+                figures,
+                users,
+                (&measures, &thresholds),
+                by_lag,
+                allow_lost_workers,
+            )
+        }
+    };
     let verdict = verdict(figures, &findings, &thresholds);
     Summary {
         format: FORMAT_VERSION,
@@ -177,6 +181,30 @@ fn judge_measures(
         tags: Vec::new(),
         phases: summary::phases(figures),
     }
+}
+
+/// The findings of a run that had users, most important first.
+fn all_findings(
+    figures: &Figures,
+    (health, users): (&HealthSummary, &UsersSummary),
+    (measures, thresholds): (&[MeasureSummary], &[ThresholdResult]),
+    (by_lag, meant_to_fail): (Vec<Finding>, Vec<&str>),
+    allow_lost_workers: bool,
+) -> Vec<Finding> {
+    let mut findings = health::findings(figures, health, users, measures, allow_lost_workers);
+    health::add_decided(&mut findings, by_lag);
+    // Behind what makes the run untrusted, and before all else.
+    let is_grave = |finding: &Finding| finding.severity == Severity::Fatal;
+    let at = findings
+        .iter()
+        .rposition(is_grave)
+        .map_or(0, |last| last + 1);
+    let failures = failures(&figures.info.steps, measures, &meant_to_fail);
+    findings.splice(at..at, failures);
+    findings.extend(findings::findings(figures, thresholds, measures));
+    health::move_lag_warning(&mut findings);
+    saturation::blame(figures, &mut findings);
+    findings
 }
 
 /// As [`judge_figures`], for a run that continues: what it comes to if it ended as it is. That it has not

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use event::{Event, EventKind, HostUse};
+pub use event::{Event, EventKind, HostUse, OnceEnd, OnceEnded, OnceOperation};
 pub use summary::{
     ClockSummary, Finding, HealthSummary, IntervalMethod, IntervalMissing, Latency, MeasureSummary,
     PercentileInterval, PhaseSummary, RegionSummary, Severity, Summary, TagSummary,

@@ -16,6 +16,69 @@ pub struct Event {
     pub what: EventKind,
 }
 
+/// What became of steps that run once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OnceEnded {
+    /// `setup` or `teardown`.
+    pub what: String,
+    /// How they ended.
+    pub end: OnceEnd,
+    /// The step at which they ended, unless they finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+    /// Why, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// How long they took.
+    pub took_ns: u64,
+    /// Steps that failed, those aside that were tried again.
+    pub errors: u64,
+    /// Their operations, in the order in which they ended. They count in none of the run's figures.
+    pub operations: Vec<OnceOperation>,
+    /// Further operations.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub operations_left_out: u64,
+}
+
+/// True of a count that is left out.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
+/// How steps that run once ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnceEnd {
+    /// All were done.
+    Finished,
+    /// A step failed.
+    Failed,
+    /// The generator had no file, port or memory for a step.
+    Stopped,
+    /// Their limit of time had passed.
+    TimeLimit,
+    /// The user requested the end.
+    Interrupted,
+}
+
+/// One operation of steps that run once. Times are nanoseconds since these steps began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OnceOperation {
+    /// The name of its measure.
+    pub name: String,
+    /// When it was due.
+    pub due_ns: u64,
+    /// When the generator began it.
+    pub sent_ns: u64,
+    /// When it ended.
+    pub done_ns: u64,
+    /// [`crate::Outcome::name`].
+    pub outcome: String,
+    /// The HTTP status; 0: none.
+    pub status: u16,
+}
+
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -50,6 +113,8 @@ pub enum EventKind {
         /// In words.
         reason: String,
     },
+    /// The steps have ended that run once before the users (`setup`), or after them (`teardown`).
+    OnceEnded(OnceEnded),
     /// The user requested the end.
     Interrupted,
     /// The user paused arrivals.
