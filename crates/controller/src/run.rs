@@ -5,6 +5,7 @@
 //! | `conductor` | the run while it goes on, and its end |
 //! | `attach` | the run of a fleet whose controller is gone |
 //! | `attempt` | one user at once, without a record |
+//! | `once` | steps that run once, before and after the users |
 //! | `preflight` | refuses a run that is too large for this machine |
 //! | `places` | network namespaces of regions, and the addresses that names have in each |
 //! | `prepare` | target, addresses and certificates |
@@ -32,6 +33,7 @@ mod error;
 mod guard;
 mod journal;
 mod merge;
+mod once;
 mod outcomes;
 mod pause;
 mod places;
@@ -127,24 +129,24 @@ pub fn conduct(
 ) -> Result<Conducted, ConductError> {
     prepare_lab(request.lab.as_deref(), &mut request.plan)?;
     let generator = Generator::lay_out(&request)?;
-    let mut plan = request.plan;
-    let lab = request.lab.as_deref();
+    let (mut plan, lab) = (request.plan, request.lab.as_deref());
     let folder = folder_of(&request.scenario.name);
     let target = start_target(&mut plan, request.program, folder)?;
-    let plan = Arc::new(plan);
     let address = target.as_ref().map(|target| target.address);
     let places = || places(&plan, &generator.namespaces);
     let (places, lookups) = generator.known.map_or_else(places, Ok)?;
     let networks = counters(&plan, &places)?;
     let of_plan = (generator.layout, places);
     let setup = prepare(&plan, address, of_plan, (folder, generator.cores))?;
+    let before = once::set_up(&mut plan, &mut request.scenario, &setup, &request.interrupt)?;
+    let plan = Arc::new(plan);
     let (program, throng, scenario) = (request.program, request.version, &request.scenario);
-    let count = generator.workers_count;
-    let fleet = request.fleet.clone();
+    let (count, fleet) = (generator.workers_count, request.fleet.clone());
     let fleet = fleet.map(|fleet| (fleet, generator.shares.clone()));
     let workers = SpawnRequest::new((count, fleet), program, throng, scenario);
     let (stop, (rows_in, rows)) = (Arc::new(StopFlag::default()), rows_channel());
-    let mut pool = Pool::prepare(&plan, &setup, workers, &stop, rows_in)?;
+    let loops = || Pool::prepare(&plan, &setup, workers, &stop, rows_in);
+    let mut pool = once::unless_failed(before.as_ref(), (&plan, &setup), loops)?;
     let zero = zero(request.fleet.is_some());
     let probes = probing::start_probes(&plan, target.as_ref(), zero)?;
     let secrets = Secrets::of_plan(&request.scenario, &plan);
@@ -153,7 +155,7 @@ pub fn conduct(
         scenario,
         throng,
         setup: &setup,
-        workers: pool.workers(),
+        workers: pool.as_ref().map_or_else(Vec::new, Pool::workers),
         secrets: &secrets,
         unix_ns: zero.unix_ns,
         facts: lab.map_or_else(Vec::new, Surroundings::facts),
@@ -161,12 +163,12 @@ pub fn conduct(
     let numbering = Numbering::new(&plan, setup.layout.loops_count);
     let (info, text, rows) = (start.info(), &scenario.text, (rows, numbering.clone()));
     let mut journal = Journal::create(request.runs, info, text, request.durability, rows, secrets)?;
-    journal.note(generator.warning)?;
+    journal.begin(generator.warning, before)?;
     let known = (generator.shares, setup.target, journal.info());
     let fleet = request.fleet.as_deref();
     let kept = attach::keep(fleet, &plan, known, (zero, request.allow_lost_workers))?;
-    pool.start(zero);
-    let mut run = Conductor {
+    pool.iter_mut().for_each(|pool| pool.start(zero));
+    let run = Conductor {
         plan: &plan,
         interrupt: &request.interrupt,
         pause: &request.pause,
@@ -174,7 +176,7 @@ pub fn conduct(
         allow_lost_workers: request.allow_lost_workers,
         stop,
         zero,
-        progress: Progress::new(count, &networks),
+        progress: Progress::new((count, &networks), pool.is_none()),
         by_worker: ByWorker::new(&plan, &journal.info().workers),
         deals: Deals::of_run(fleet, setup.layout.loops_count, kept),
         networks,
@@ -186,10 +188,7 @@ pub fn conduct(
         fleet,
         journal,
     };
-    let outcome = run.play(&mut pool, on_tick);
-    // The record can be closed once no loop sends rows.
-    drop(pool);
-    run.conclude(outcome)
+    run.complete(pool, &setup, on_tick)
 }
 
 /// Brings a lab to where a run begins, adds what it wants to be queried, and checks all of that.

@@ -172,6 +172,7 @@ mod tests {
                 ("key.pem".to_owned(), Ok(format!("{KEY}\n"))),
                 ("rows.csv".to_owned(), Ok("2 times".to_owned())),
             ],
+            ..Inputs::default()
         });
         let mut text = format!("it sent {KEY}");
         secrets.hide(&mut text);

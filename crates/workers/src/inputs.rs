@@ -1,6 +1,7 @@
 //! What a scenario is compiled from: its text, its overrides, and the environment and files that it
 //! reads.
 
+use plan::expr::Value;
 use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
 
@@ -25,9 +26,24 @@ pub struct Inputs {
     pub env: Vec<(String, Option<String>)>,
     /// Texts of files by name, or why they could not be read.
     pub files: Vec<(String, Result<String, String>)>,
+    /// The values of the variables of its `setup`, once it has run, in serialised form.
+    pub setup: Vec<u8>,
 }
 
 impl Inputs {
+    /// Keeps the values of the variables of `setup`, by their slots.
+    pub fn keep_setup(&mut self, values: &[Value]) {
+        self.setup = postcard::to_stdvec(values).expect("values have a serialised form");
+    }
+
+    /// These values; none before it has run.
+    pub fn setup(&self) -> Result<Vec<Value>, postcard::Error> {
+        match self.setup.is_empty() {
+            true => Ok(Vec::new()),
+            false => postcard::from_bytes(&self.setup),
+        }
+    }
+
     /// What was read, in words, each with a digest of its value.
     pub fn digests(&self) -> Vec<(String, String)> {
         let env = self.env.iter().map(|(name, answer)| {

@@ -472,6 +472,8 @@ pub fn compile(
     if let Some(target) = target {
         plan.set_target(&target.ip().to_string(), target.port());
     }
+    let shared = inputs.setup();
+    plan.shared = shared.map_err(|_| "the values of `setup` cannot be read".to_owned())?;
     if plan_digest(&plan) != digest {
         return Err("the scenario compiles to another plan than at the controller".to_owned());
     }

@@ -9,19 +9,23 @@ use std::sync::Arc;
 
 use driver::real::{StopFlag, Zero};
 use machine::clock::{monotonic_ns, unix_ns};
+use machine::loops::cores;
 use plan::Plan;
 use record::Durability;
 use record::schema::{EventKind, RunInfo};
 use serde::{Deserialize, Serialize};
 use workers::{
-    Adoption, Agent, Fleet, Loops, Material, Offset, Pool, compile, plan_digest, rows_channel,
+    Adoption, Agent, Fleet, Loops, LoopsSetup, Material, Offset, Pool, Trust, compile, plan_digest,
+    rows_channel,
 };
 
+use super::attempt::ALONE;
 use super::by_worker::ByWorker;
 use super::conductor::{Conductor, Progress};
 use super::deals::{Deal, Deals};
 use super::error::ConductError;
 use super::journal::Journal;
+use super::places::places;
 use super::regions::Numbering;
 use super::tick::Tick;
 use super::{Conducted, merger};
@@ -126,7 +130,7 @@ pub fn attach(
         .map_err(|error| fail("its scenario cannot be read", &error))?;
     let scenario = material.scenario;
     let plan = compile(&scenario, kept.target, &kept.plan_digest).map_err(ConductError::Attach)?;
-    let plan = Arc::new(plan);
+    let (plan, kept_target) = (Arc::new(plan), kept.target);
     let mut info = kept.info.clone();
     info.id = free_id(request.runs, &info.id);
     let offsets = info.workers.iter().map(|worker| Offset {
@@ -134,8 +138,7 @@ pub fn attach(
         bound_ns: worker.clock_bound_ns,
     });
     let known: Vec<(Loops, Offset)> = kept.shares.iter().copied().zip(offsets).collect();
-    let stop = Arc::new(StopFlag::default());
-    let (rows_in, rows) = rows_channel();
+    let (stop, (rows_in, rows)) = (Arc::new(StopFlag::default()), rows_channel());
     let agents = (&request.fleet, known.as_slice());
     let first_zero = Zero {
         monotonic_ns: kept.zero_ns,
@@ -163,7 +166,7 @@ pub fn attach(
         allow_lost_workers: request.allow_lost_workers || kept.allow_lost_workers,
         stop,
         zero,
-        progress: Progress::new(known.len() as u32, &[]),
+        progress: Progress::new((known.len() as u32, &[]), false),
         by_worker: ByWorker::new(&plan, &journal.info().workers),
         deals: Deals::of_run(Some(request.fleet.as_ref()), loops_count, Some(kept)),
         networks: Vec::new(),
@@ -177,7 +180,28 @@ pub fn attach(
     };
     let outcome = run.play(&mut pool, on_tick);
     drop(pool);
+    if plan.teardown.is_some() {
+        run.tear_down(&alone(&plan, kept_target, material.trust)?)?;
+    }
     run.conclude(outcome)
+}
+
+/// What the only user of `teardown` needs here.
+fn alone(
+    plan: &Plan,
+    target: Option<SocketAddr>,
+    trust: Option<Trust>,
+) -> Result<LoopsSetup, ConductError> {
+    let (places, _) = places(plan, &[None])?;
+    Ok(LoopsSetup {
+        target,
+        places,
+        sources: plan.options.source_addresses.clone(),
+        trust,
+        layout: ALONE,
+        cores: cores(),
+        trace: None,
+    })
 }
 
 /// Checks what came with a run, which its agents may have written. The error is for people.

@@ -7,10 +7,12 @@ use std::time::Duration;
 use driver::real::{StopFlag, Waiting};
 use engine::trace::{TraceEvent, TraceRequest, Traced};
 use machine::loops::cores;
-use plan::{Phase, PhaseKind, Plan, SessionId};
-use workers::{Layout, Pool, PoolEvent, ScenarioText, rows_channel};
+use plan::{Plan, SessionId};
+use record::schema::OnceEnd;
+use workers::{Layout, LoopsSetup, Pool, PoolEvent, ScenarioText, rows_channel};
 
 use super::error::ConductError;
+use super::once;
 use super::places::places;
 use super::prepare::{folder_of, prepare, start_target};
 use super::zero;
@@ -38,69 +40,107 @@ pub struct TryRequest<'a> {
     pub interrupt: &'a Interrupt,
 }
 
-/// Runs one user and passes on what it does, as it happens. Values of the environment and overrides that
-/// hold secrets are hidden as in a record.
+/// Runs one user and passes on what it does, as it happens, between the steps of `setup` and `teardown`, which are users
+/// of plans of their own. Values of the environment and overrides that hold secrets are hidden as in a record.
 pub fn try_user(
     request: TryRequest<'_>,
     on_event: &mut dyn FnMut(&Plan, Traced),
 ) -> Result<(), ConductError> {
-    let mut plan = alone(request.plan, request.time_max);
+    let mut plan = request.plan;
     let folder = folder_of(&request.scenario.name);
     let target = start_target(&mut plan, request.program, folder)?;
-    let plan = Arc::new(plan);
-    let layout = Layout {
-        waiting: Waiting::Wide,
-        loops_count: 1,
-        users_max: 1,
-    };
     let address = target.as_ref().map(|target| target.address);
     let (places, _) = places(&plan, &[None])?;
-    let mut setup = prepare(&plan, address, (layout, places), (folder, cores()))?;
-    let (sink, events) = channel();
-    setup.trace = Some(TraceRequest {
-        user: request.user,
-        session: request.session,
-        steps_max: request.steps_max,
-        sink,
-    });
-    let stop = Arc::new(StopFlag::default());
-    // The rows go nowhere.
-    let (rows_in, rows) = rows_channel();
-    let mut pool = Pool::prepare(&plan, &setup, None, &stop, rows_in)?;
+    let loops = prepare(&plan, address, (ALONE, places), (folder, cores()))?;
     let secrets = Secrets::of_plan(request.scenario, &plan);
-    pool.start(zero(false));
-    loop {
-        let is_over = matches!(pool.receive(POLL), PoolEvent::Finished);
-        rows.try_iter().for_each(drop);
-        for mut traced in events.try_iter() {
-            hide(&secrets, &mut traced.event);
-            on_event(&plan, traced);
+    let mut shown = |plan: &Plan, mut traced: Traced| {
+        hide(&secrets, &mut traced.event);
+        on_event(plan, traced);
+    };
+    let mut alone = Alone {
+        loops: &loops,
+        interrupt: Some(request.interrupt),
+    };
+    if let Some(setup) = plan.setup.as_deref() {
+        let played = once::play(&plan, setup, &alone, &mut shown)?;
+        if played.ended.end != OnceEnd::Finished {
+            return Ok(());
         }
-        if is_over {
-            break;
-        }
-        if request.interrupt.is_requested() {
-            stop.drain();
-        }
+        plan.shared = played.values;
     }
-    Ok(pool.join()?)
+    let mut user = plan.clone();
+    user.without_crowd(
+        "try",
+        u64::try_from(request.time_max.as_nanos()).unwrap_or(u64::MAX),
+    );
+    let user = Arc::new(user);
+    let which = (request.user, request.session, request.steps_max);
+    alone.run(&user, which, &mut |traced| shown(&user, traced))?;
+    if let Some(teardown) = plan.teardown.as_deref() {
+        // It removes what was made, also if the end was requested.
+        alone.interrupt = None;
+        once::play(&plan, teardown, &alone, &mut shown)?;
+    }
+    Ok(())
 }
 
-/// The plan without its crowd: it starts nobody and ends with its only user, or when the time is up.
-fn alone(mut plan: Plan, time_max: Duration) -> Plan {
-    plan.phases = vec![Phase {
-        name: "try".to_owned(),
-        kind: PhaseKind::Hold,
-        start_ns: 0,
-        duration_ns: u64::try_from(time_max.as_nanos()).unwrap_or(u64::MAX),
-        session: None,
-        weights: None,
-        users_max: None,
-        until_done: true,
-    }];
-    plan.singles.clear();
-    plan.options.drain_ns = 0;
-    plan
+/// One loop, which has one user.
+pub(super) const ALONE: Layout = Layout {
+    waiting: Waiting::Wide,
+    loops_count: 1,
+    users_max: 1,
+};
+
+/// What one user needs that runs alone, besides its plan.
+#[derive(Debug)]
+pub(super) struct Alone<'a> {
+    /// Of the run: what is common to all users.
+    pub(super) loops: &'a LoopsSetup,
+    /// What ends it; `None`: nothing but the second Ctrl-C.
+    pub(super) interrupt: Option<&'a Interrupt>,
+}
+
+impl Alone<'_> {
+    /// Runs the user of this number, session and number of steps, in a plan that starts nobody.
+    pub(super) fn run(
+        &self,
+        plan: &Arc<Plan>,
+        (user, session, steps_max): (u64, SessionId, u64),
+        on_event: &mut dyn FnMut(Traced),
+    ) -> Result<(), ConductError> {
+        let (sink, events) = channel();
+        let loops = LoopsSetup {
+            target: self.loops.target,
+            places: self.loops.places.iter().take(1).cloned().collect(),
+            sources: self.loops.sources.clone(),
+            trust: self.loops.trust.clone(),
+            layout: ALONE,
+            cores: self.loops.cores,
+            trace: Some(TraceRequest {
+                user,
+                session,
+                steps_max,
+                sink,
+            }),
+        };
+        let stop = Arc::new(StopFlag::default());
+        // The rows go nowhere.
+        let (rows_in, rows) = rows_channel();
+        let mut pool = Pool::prepare(plan, &loops, None, &stop, rows_in)?;
+        pool.start(zero(false));
+        loop {
+            let is_over = matches!(pool.receive(POLL), PoolEvent::Finished);
+            rows.try_iter().for_each(drop);
+            events.try_iter().for_each(&mut *on_event);
+            if is_over {
+                break;
+            }
+            if self.interrupt.is_some_and(Interrupt::is_requested) {
+                stop.drain();
+            }
+        }
+        Ok(pool.join()?)
+    }
 }
 
 /// Hides secrets in everything of an event that is text.

@@ -13,7 +13,7 @@ use plan::Plan;
 use record::counters::Counts;
 use record::schema::{EventKind, RunStatus, SeriesRow, Verdict};
 use record::{RecordError, Run};
-use workers::{Fleet, LostWorker, Pool, PoolEvent, Usage, with_causes};
+use workers::{Fleet, LoopsSetup, LostWorker, Pool, PoolEvent, Usage, with_causes};
 
 use super::by_worker::ByWorker;
 use super::deals::{self, Deals, Settled};
@@ -21,6 +21,7 @@ use super::error::ConductError;
 use super::guard::Guard;
 use super::journal::Journal;
 use super::merge::{Interval, Merger};
+use super::once;
 use super::probing::Probing;
 use super::tick::{self, Tick};
 use super::{Conducted, pause, starts};
@@ -77,10 +78,15 @@ pub(super) struct Progress {
     ended_ns: u64,
     /// Whether the target ended before the run did.
     target_ended: bool,
+    /// Whether `setup` failed, so that no user starts.
+    setup_failed: bool,
 }
 
 impl Progress {
-    pub(super) fn new(workers_count: u32, networks: &[NetworkCounters]) -> Progress {
+    pub(super) fn new(
+        (workers_count, networks): (u32, &[NetworkCounters]),
+        setup_failed: bool,
+    ) -> Progress {
         Progress {
             totals: host::totals(networks),
             usage: Usage::default(),
@@ -93,11 +99,26 @@ impl Progress {
             counts: Counts::default(),
             ended_ns: 0,
             target_ended: false,
+            setup_failed,
         }
     }
 }
 
 impl Conductor<'_> {
+    /// Plays the run to its end, if it has loops, and what follows it.
+    pub(super) fn complete(
+        mut self,
+        mut pool: Option<Pool>,
+        setup: &LoopsSetup,
+        on_tick: &mut dyn FnMut(&Tick<'_>),
+    ) -> Result<Conducted, ConductError> {
+        let played = pool.as_mut().map(|pool| self.play(pool, on_tick));
+        // The record can be closed once no loop sends rows.
+        drop(pool);
+        self.tear_down(setup)?;
+        self.conclude(played.unwrap_or(Ok(())))
+    }
+
     /// Records what the loops report until all have ended.
     pub(super) fn play(
         &mut self,
@@ -281,9 +302,26 @@ impl Conductor<'_> {
         self.journal.event(self.now_ns(), what)
     }
 
+    /// Runs `teardown` now that no loop has users any more, unless there is nothing that it could remove.
+    pub(super) fn tear_down(&mut self, loops: &LoopsSetup) -> Result<(), RecordError> {
+        self.check_target()?;
+        let teardown = self.plan.teardown.as_deref();
+        let runs = !self.progress.setup_failed && !self.progress.target_ended;
+        match teardown.filter(|_| runs) {
+            Some(teardown) => {
+                let ended = once::tear_down(self.plan, teardown, loops);
+                self.journal.event(self.progress.ended_ns, ended)
+            }
+            None => Ok(()),
+        }
+    }
+
     /// True if a fault kept the run from its planned end.
     fn has_failed(&self) -> bool {
-        self.all_lost() || self.progress.guard.has_ended_run() || self.progress.target_ended
+        self.progress.setup_failed
+            || self.all_lost()
+            || self.progress.guard.has_ended_run()
+            || self.progress.target_ended
     }
 
     /// Since the run's start.
@@ -427,6 +465,8 @@ impl Conductor<'_> {
     ) -> Result<Conducted, ConductError> {
         // The target may have ended with the last of its users.
         let checked = self.check_target();
+        // What ends `setup` ends the run.
+        self.progress.interrupted |= self.progress.setup_failed && self.interrupt.is_requested();
         let status = if played.is_err() || self.has_failed() {
             RunStatus::Failed
         } else if self.progress.interrupted {

@@ -8,7 +8,7 @@ use std::sync::mpsc::Receiver;
 
 use engine::measure::Example;
 use plan::MeasureId;
-use record::schema::{Event, EventKind, RunInfo, RunStatus, Tally, WorkerClock};
+use record::schema::{Event, EventKind, OnceEnded, RunInfo, RunStatus, Tally, WorkerClock};
 use record::{
     Durability, EventsWriter, LatencyWriter, Measurement, Outcome, ProbesWriter, RecordError,
     RunDir, SeriesWriter,
@@ -117,10 +117,15 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes a note about the run as a whole, if there is one.
-    pub(crate) fn note(&mut self, text: Option<String>) -> Result<(), RecordError> {
-        let note = text.map(|text| self.event(0, EventKind::Note { text }));
-        note.unwrap_or(Ok(()))
+    /// Writes what is known before any user starts: a note about the run as a whole, and what became of `setup`.
+    pub(crate) fn begin(
+        &mut self,
+        note: Option<String>,
+        before: Option<OnceEnded>,
+    ) -> Result<(), RecordError> {
+        let note = note.map(|text| EventKind::Note { text });
+        let mut events = note.into_iter().chain(before.map(EventKind::OnceEnded));
+        events.try_for_each(|what| self.event(0, what))
     }
 
     /// The events since the last call.

@@ -39,6 +39,11 @@ fn describe(name: &str, plan: &Plan) -> String {
         let share = units::percent(region.share / total);
         let _ = writeln!(text, "  region {}: {share} of the users", region.name);
     }
+    for once in [&plan.setup, &plan.teardown].into_iter().flatten() {
+        let count = units::counted(once.session.ops.len() as u64, "instruction");
+        let limit = units::span(once.time_limit_ns);
+        let _ = writeln!(text, "  {}: {count}, at most {limit}", once.session.name);
+    }
     for session in &plan.sessions {
         let count = units::counted(session.ops.len() as u64, "instruction");
         let _ = writeln!(

@@ -28,6 +28,7 @@ mod lab;
 mod market;
 mod model;
 mod needs;
+mod once;
 #[cfg(feature = "web")]
 mod pages;
 #[cfg(feature = "web")]

@@ -54,6 +54,11 @@ impl TextView {
     fn begin(&mut self, plan: &Plan, session: SessionId, pc: u32, at_ns: u64) -> String {
         let program = &plan.sessions[session.index()];
         let mut out = String::new();
+        if std::mem::take(&mut self.ended) {
+            // The next part: `setup`, the session, or `teardown`.
+            (self.session, self.steps) = (None, 0);
+            out.push('\n');
+        }
         if self.session.is_none() {
             let first = &plan.endpoints[0];
             let scheme = if first.tls { "https" } else { "http" };

@@ -1,0 +1,241 @@
+//! Steps that run once: `setup` before the users, `teardown` after them.
+//!
+//! One traced user in a plan of its own does them, on a loop in this process. What it measured becomes one event of the
+//! record, so that none of the run's figures has anything of it.
+
+use std::sync::Arc;
+
+use engine::trace::{TraceEvent, Traced};
+use plan::expr::Value;
+use plan::{MeasureId, MeasureKind, Once, Pc, Plan, SessionId};
+use record::Measurement;
+use record::schema::{EventKind, OnceEnd, OnceEnded, OnceOperation, SessionEnd};
+use workers::{LoopsSetup, Pool, PoolError, ScenarioText, with_causes};
+
+use super::attempt::Alone;
+use super::error::ConductError;
+use crate::control::Interrupt;
+
+/// Operations that are recorded.
+const OPERATIONS_MAX: usize = 1000;
+/// What the values of `setup` may take together, in bytes of text. All workers get them.
+const VALUES_BYTES_MAX: usize = 1 << 20;
+
+/// Steps that have run once.
+#[derive(Debug)]
+pub(super) struct Played {
+    pub(super) ended: OnceEnded,
+    /// The values of their variables, by slot.
+    pub(super) values: Vec<Value>,
+}
+
+/// Runs `setup`, if there is one, and lets all users have its values, in this process and in workers.
+pub(super) fn set_up(
+    plan: &mut Plan,
+    scenario: &mut ScenarioText,
+    loops: &LoopsSetup,
+    interrupt: &Interrupt,
+) -> Result<Option<OnceEnded>, ConductError> {
+    let Some(setup) = plan.setup.as_deref() else {
+        return Ok(None);
+    };
+    let alone = Alone {
+        loops,
+        interrupt: Some(interrupt),
+    };
+    let mut played = play(plan, setup, &alone, &mut |_, _| {})?;
+    let bytes: usize = played
+        .values
+        .iter()
+        .map(|value| value.to_text().len())
+        .sum();
+    if bytes > VALUES_BYTES_MAX && played.ended.end == OnceEnd::Finished {
+        played.ended.end = OnceEnd::Failed;
+        played.ended.why = Some(format!(
+            "its variables take {}, at most {} are shared with all users: save less of responses",
+            units::bytes(bytes as u64),
+            units::bytes(VALUES_BYTES_MAX as u64)
+        ));
+    }
+    if played.ended.end == OnceEnd::Finished {
+        scenario.inputs.keep_setup(&played.values);
+        plan.shared = played.values;
+    }
+    Ok(Some(played.ended))
+}
+
+/// The loops of the users, unless `setup` failed. If there can be none, what `setup` has made is removed again.
+pub(super) fn unless_failed(
+    before: Option<&OnceEnded>,
+    (plan, loops): (&Plan, &LoopsSetup),
+    prepare: impl FnOnce() -> Result<Pool, PoolError>,
+) -> Result<Option<Pool>, ConductError> {
+    if before.is_some_and(|before| before.end != OnceEnd::Finished) {
+        return Ok(None);
+    }
+    let prepared = prepare();
+    if let (Err(_), Some(teardown)) = (&prepared, plan.teardown.as_deref()) {
+        // There is no record that could say what became of it.
+        drop(tear_down(plan, teardown, loops));
+    }
+    Ok(Some(prepared?))
+}
+
+/// Runs `teardown`, which nothing but its limit of time ends.
+pub(super) fn tear_down(plan: &Plan, teardown: &Once, loops: &LoopsSetup) -> EventKind {
+    let alone = Alone {
+        loops,
+        interrupt: None,
+    };
+    let ended = play(plan, teardown, &alone, &mut |_, _| {}).map(|played| played.ended);
+    EventKind::OnceEnded(ended.unwrap_or_else(|error| OnceEnded {
+        why: Some(with_causes(&error)),
+        ..began(teardown)
+    }))
+}
+
+/// Runs these steps and passes on what they do.
+pub(super) fn play(
+    plan: &Plan,
+    once: &Once,
+    alone: &Alone<'_>,
+    on_event: &mut dyn FnMut(&Plan, Traced),
+) -> Result<Played, ConductError> {
+    let plan = Arc::new(plan.once(once));
+    let mut watch = Watch::new(once);
+    alone.run(&plan, (0, SessionId(0), u64::MAX), &mut |traced| {
+        watch.note(&traced);
+        on_event(&plan, traced);
+    })?;
+    let interrupted = alone.interrupt.is_some_and(Interrupt::is_requested);
+    Ok(watch.finish(interrupted))
+}
+
+/// Steps of which nothing is known yet.
+fn began(once: &Once) -> OnceEnded {
+    OnceEnded {
+        what: once.session.name.clone(),
+        end: OnceEnd::Failed,
+        step: None,
+        why: None,
+        took_ns: 0,
+        errors: 0,
+        operations: Vec::new(),
+        operations_left_out: 0,
+    }
+}
+
+/// What is seen of steps while they run.
+struct Watch<'a> {
+    once: &'a Once,
+    ended: OnceEnded,
+    values: Vec<Value>,
+    /// The instruction that began last.
+    at: Pc,
+    /// How the session ended; `None`: it has not, or was let go at the end.
+    end: Option<Option<SessionEnd>>,
+    /// Attempts that were tried again.
+    retried: u64,
+}
+
+impl<'a> Watch<'a> {
+    fn new(once: &'a Once) -> Watch<'a> {
+        Watch {
+            once,
+            ended: began(once),
+            values: vec![Value::Nothing; usize::from(once.session.slots_count)],
+            at: 0,
+            end: None,
+            retried: 0,
+        }
+    }
+
+    fn note(&mut self, traced: &Traced) {
+        self.ended.took_ns = self.ended.took_ns.max(traced.at_ns);
+        match &traced.event {
+            TraceEvent::Step { pc, .. } => self.at = *pc,
+            TraceEvent::Set { slot, value } => self.values[slot.index()] = value.clone(),
+            TraceEvent::Operation(row) => self.note_operation(row),
+            TraceEvent::Error {
+                measure,
+                outcome,
+                detail,
+            } => {
+                self.ended.step = Some(self.name(*measure));
+                self.ended.why = Some(match detail.is_empty() {
+                    true => outcome.name().to_owned(),
+                    false => detail.clone(),
+                });
+            }
+            TraceEvent::Checked { holds: false, .. } if self.is_check() => self.ended.errors += 1,
+            TraceEvent::Retried { .. } => self.retried += 1,
+            TraceEvent::Ended { end } => self.end = Some(*end),
+            _ => {}
+        }
+    }
+
+    /// Is the instruction a check of its own?
+    fn is_check(&self) -> bool {
+        let op = self.once.session.ops.get(self.at as usize);
+        matches!(op, Some(plan::Op::Check { .. } | plan::Op::RetryEnd { .. }))
+    }
+
+    fn note_operation(&mut self, row: &Measurement) {
+        let measure = MeasureId(row.measure);
+        let kind = self.once.measures.get(measure.index()).map(|m| m.kind);
+        let is_step = !matches!(
+            kind,
+            Some(MeasureKind::Connect | MeasureKind::Redirect | MeasureKind::Transaction)
+        );
+        if row.outcome.is_error() && is_step {
+            self.ended.errors += 1;
+            self.ended.step = Some(self.name(measure));
+            self.ended
+                .why
+                .get_or_insert_with(|| row.outcome.name().to_owned());
+        }
+        if self.ended.operations.len() >= OPERATIONS_MAX {
+            self.ended.operations_left_out += 1;
+            return;
+        }
+        self.ended.operations.push(OnceOperation {
+            name: self.name(measure),
+            due_ns: row.due_ns,
+            sent_ns: row.sent_ns,
+            done_ns: row.done_ns,
+            outcome: row.outcome.name().to_owned(),
+            status: row.status,
+        });
+    }
+
+    fn name(&self, measure: MeasureId) -> String {
+        let found = self.once.measures.get(measure.index());
+        found.map_or_else(|| "?".to_owned(), |measure| measure.name.clone())
+    }
+
+    fn finish(mut self, interrupted: bool) -> Played {
+        let at = self.once.session.next_measure(self.at);
+        let at = at.map(|measure| self.name(measure));
+        let ended = &mut self.ended;
+        ended.errors = ended.errors.saturating_sub(self.retried);
+        ended.end = match self.end {
+            Some(None) => OnceEnd::Finished,
+            Some(Some(SessionEnd::Failed)) => OnceEnd::Failed,
+            Some(Some(SessionEnd::Stopped)) => OnceEnd::Stopped,
+            Some(Some(SessionEnd::CutOff)) | None if interrupted => OnceEnd::Interrupted,
+            Some(Some(SessionEnd::CutOff)) | None => OnceEnd::TimeLimit,
+        };
+        match ended.end {
+            OnceEnd::Finished if ended.errors == 0 => (ended.step, ended.why) = (None, None),
+            OnceEnd::TimeLimit | OnceEnd::Interrupted => {
+                ended.why = None;
+                ended.step = at;
+            }
+            _ => {}
+        }
+        Played {
+            ended: self.ended,
+            values: self.values,
+        }
+    }
+}
