@@ -11,6 +11,7 @@
 //! | `facts` | the limits as the kernel states them |
 //! | `doctor` | each limit, what it means, and the command that raises it |
 //! | `limits` | how many users the machine can hold, and what a number of users needs |
+//! | `disk` | how much room a file system has |
 //! | `random` | secrets that cannot be guessed |
 //! | `clock` | the time, which a lab may slow down |
 //! | `thread` | what a thread has to itself: cores, a file table, a network namespace |
@@ -18,6 +19,7 @@
 
 pub mod cgroup;
 pub mod clock;
+pub mod disk;
 pub mod doctor;
 mod facts;
 pub mod group;

@@ -45,6 +45,14 @@ pub enum RecordError {
         /// The format that is read.
         reads: u32,
     },
+    /// Rows are not written because of a limit of ours.
+    #[error("no more rows are written to {}: {what}", path.display())]
+    Limit {
+        /// The file.
+        path: PathBuf,
+        /// Which limit.
+        what: String,
+    },
     /// The file has invalid contents.
     #[error("{} is damaged: {what}", path.display())]
     Damaged {

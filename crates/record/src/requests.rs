@@ -14,6 +14,7 @@ use crate::columnar::{self, Metadata, TableReader, TableWriter};
 use crate::files::{REQUESTS, REQUESTS_PARTS};
 use crate::schema::RunInfo;
 use crate::{Durability, Measurement, Outcome, RecordError};
+pub(crate) use join::join;
 use rows::{FIELDS, Rows};
 
 /// Most rows of a segment. They are held in memory at 64 bytes each until they are encoded.
@@ -32,6 +33,8 @@ pub struct RequestsWriter {
     parts: Vec<PathBuf>,
     /// Segments begun, those that failed too.
     parts_begun: u32,
+    /// Of the segments.
+    bytes: u64,
     counts: RowCounts,
 }
 
@@ -50,17 +53,36 @@ impl RequestsWriter {
         info: &RunInfo,
         durability: Durability,
     ) -> Result<RequestsWriter, RecordError> {
+        RequestsWriter::begin(dir, metadata(info), durability)
+    }
+
+    /// The writer of rows that stay apart from the record of `run`: in a directory that must exist. Whoever puts them
+    /// into the record adds what the file needs to be understood.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn apart(dir: &Path, run: &str) -> Result<RequestsWriter, RecordError> {
+        let metadata = columnar::metadata([("throng.run", run.to_owned())]);
+        RequestsWriter::begin(dir, metadata, Durability::Process)
+    }
+
+    fn begin(
+        dir: &Path,
+        metadata: Metadata,
+        durability: Durability,
+    ) -> Result<RequestsWriter, RecordError> {
         let parts_dir = dir.join(REQUESTS_PARTS);
         fs::create_dir(&parts_dir).map_err(RecordError::io("create", &parts_dir))?;
         durability.sync_folder_of(&parts_dir)?;
         Ok(RequestsWriter {
             path: dir.join(REQUESTS),
             parts_dir,
-            metadata: metadata(info),
+            metadata,
             durability,
             buffer: Rows::with_capacity(SEGMENT_ROWS),
             parts: Vec::new(),
             parts_begun: 0,
+            bytes: 0,
             counts: RowCounts::default(),
         })
     }
@@ -137,8 +159,19 @@ impl RequestsWriter {
             return Err(error);
         }
         part.finish()?;
+        self.bytes += fs::metadata(&path).map_or(0, |about| about.len());
         self.parts.push(path);
         Ok(())
+    }
+
+    /// The file that [`finish`](Self::finish) makes.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes of the segments so far.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Joins the segments to `requests.parquet`.
@@ -149,7 +182,7 @@ impl RequestsWriter {
         self.checkpoint()?;
         match &self.parts[..] {
             [only] => crate::whole::rename(only, &self.path, self.durability)?,
-            parts => join::join(parts, &self.path, &self.metadata, self.durability)?,
+            parts => join(parts, &self.path, &self.metadata, self.durability)?,
         }
         fs::remove_dir_all(&self.parts_dir).map_err(RecordError::io("remove", &self.parts_dir))
     }
@@ -161,7 +194,7 @@ impl RequestsWriter {
 }
 
 /// What the file needs to be understood without its directory.
-fn metadata(info: &RunInfo) -> Metadata {
+pub(crate) fn metadata(info: &RunInfo) -> Metadata {
     let measures = serde_json::json!(info.measures);
     let sessions = serde_json::json!(info.sessions);
     let outcomes: serde_json::Map<String, serde_json::Value> = Outcome::ALL
@@ -200,4 +233,15 @@ pub(crate) fn read(
         each(&rows::read_group(&table, &places, group)?)?;
     }
     Ok(())
+}
+
+/// Insists that a table has our columns and no others, as one must that is copied as it is.
+pub(crate) fn check_columns(path: &Path) -> Result<(), RecordError> {
+    let table = TableReader::open(path)?;
+    let places = rows::places(&table)?;
+    let is_ours = table.columns() == FIELDS.len() && places.iter().copied().eq(0..FIELDS.len());
+    match is_ours {
+        true => Ok(()),
+        false => Err(table.damaged("its columns are not those of rows")),
+    }
 }

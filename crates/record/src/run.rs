@@ -7,6 +7,7 @@ use serde::Deserialize;
 use crate::files::{
     EVENTS, IMPORT, LATENCY, REQUESTS, REQUESTS_PARTS, RUN, SCENARIO, SERIES, SUMMARY, TALLY,
 };
+use crate::parts::{Parts, RowsElsewhere};
 use crate::schema::{Event, FORMAT_VERSION, RunInfo, RunStatus, SeriesRow, Summary, Tally};
 use crate::{
     Import, Interval, Measurement, Probes, RecordError, events, latency, probes, requests, series,
@@ -77,8 +78,9 @@ impl Run {
                 continue;
             }
             let parts = self.path.join(REQUESTS_PARTS);
-            missing.push(match name {
-                REQUESTS if parts.exists() => {
+            missing.push(match (name, self.rows_elsewhere()) {
+                (REQUESTS, Some(elsewhere)) => elsewhere.to_string(),
+                (REQUESTS, None) if parts.exists() => {
                     format!("{REQUESTS} is still in segments; the last rows may be missing")
                 }
                 _ => format!("there is no {name}"),
@@ -197,12 +199,28 @@ impl Run {
         latency::read(&self.path.join(LATENCY), wanted, each)
     }
 
+    /// The rows that agents of a fleet have kept, as far as they are here.
+    pub fn parts(&self) -> Parts<'_> {
+        Parts::new(self)
+    }
+
+    /// Which rows were measured and are not here, as some agents have them or none were written. `None`: there are no
+    /// such rows.
+    pub fn rows_elsewhere(&self) -> Option<RowsElsewhere> {
+        self.parts().elsewhere()
+    }
+
     /// Passes on the measurements in batches, in the order they were written; of a killed run
-    /// those of its segments. Their measures and sessions are places in [`info`](Self::info).
+    /// those of its segments, of a fleet's run those of its parts, agent by agent. As long as a part is missing it passes
+    /// on none: a few agents' rows are no sample of the run. Their measures and sessions are places in
+    /// [`info`](Self::info).
     ///
     /// # Errors
     /// A file cannot be read, is damaged or of a later version.
     pub fn requests(&self, mut each: impl FnMut(&[Measurement])) -> Result<(), RecordError> {
+        if self.rows_elsewhere().is_some() {
+            return Ok(());
+        }
         for path in requests::files(&self.path)? {
             requests::read(&path, |batch| {
                 self.check_places(&path, batch)?;
@@ -213,7 +231,11 @@ impl Run {
         Ok(())
     }
 
-    fn check_places(&self, path: &Path, batch: &[Measurement]) -> Result<(), RecordError> {
+    pub(crate) fn check_places(
+        &self,
+        path: &Path,
+        batch: &[Measurement],
+    ) -> Result<(), RecordError> {
         let (measures, sessions) = (self.info.measures.len(), self.info.sessions.len());
         for row in batch {
             if usize::from(row.measure) >= measures {

@@ -2,6 +2,7 @@
 //! reference. Fields are only ever added; readers ignore what they do not know.
 
 mod event;
+mod rows;
 mod summary;
 mod tally;
 
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use event::{Event, EventKind, HostUse, OnceEnd, OnceEnded, OnceOperation};
+pub use rows::{RowsKept, RowsPart, WorkerRows};
 pub use summary::{
     ClockSummary, Finding, HealthSummary, IntervalMethod, IntervalMissing, Latency, MeasureSummary,
     PercentileInterval, PhaseSummary, RegionSummary, Severity, Summary, TagSummary,
@@ -172,6 +174,9 @@ pub struct WorkerInfo {
     /// When it was lost; `None`: it was not.
     #[serde(default)]
     pub lost_at_ns: Option<u64>,
+    /// Where its rows are; `None`: in the record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<WorkerRows>,
 }
 
 /// How a worker's clock has moved against the controller's.

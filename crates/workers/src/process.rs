@@ -457,6 +457,7 @@ impl WorkerProcess {
             clock_bound_ns: self.offset.bound_ns,
             clock_last: None,
             lost_at_ns: None,
+            rows: None,
         }
     }
 }

@@ -139,6 +139,7 @@ mod tests {
             clock_bound_ns: 0,
             clock_last: None,
             lost_at_ns: None,
+            rows: None,
         }
     }
 

@@ -71,6 +71,12 @@ impl TableReader {
         self.file.num_row_groups()
     }
 
+    /// How many columns there are.
+    pub(crate) fn columns(&self) -> usize {
+        let about = self.file.metadata().file_metadata();
+        about.schema_descr().num_columns()
+    }
+
     /// The place of this column; `None` where there is none of this name.
     pub(crate) fn find(&self, field: &Field) -> Result<Option<usize>, RecordError> {
         let columns = self

@@ -12,7 +12,7 @@ use crate::{Durability, RecordError};
 const COPIED_ROWS_MIN: usize = SEGMENT_ROWS / 16;
 
 /// Puts the rows of the tables, in this order, into one table at `path`. Large row groups are copied as they are.
-pub(super) fn join(
+pub(crate) fn join(
     parts: &[PathBuf],
     path: &Path,
     metadata: &Metadata,

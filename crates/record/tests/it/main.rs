@@ -5,4 +5,5 @@ mod corpus;
 mod directory;
 mod documented;
 mod faults;
+mod parts;
 mod sample;
