@@ -1,5 +1,6 @@
 //! What was found, in sentences with their evidence.
 
+use record::Run;
 use record::schema::{Finding, Severity};
 
 use super::down::{Availability, Interval};
@@ -45,6 +46,15 @@ pub(super) fn findings(analysis: &Analysis, untrusted: Option<String>) -> Vec<Fi
     findings.extend(evenness(analysis));
     findings.extend(alike(analysis));
     findings
+}
+
+/// Rows that the analysis has to do without.
+pub(super) fn rows_elsewhere(run: &Run) -> Option<Finding> {
+    let elsewhere = run.rows_elsewhere()?;
+    let text = format!(
+        "nothing is said of outages, shares of errors and the laws of queues, which take rows: {elsewhere}"
+    );
+    Some(finding(Severity::Note, "rows-elsewhere", text).done())
 }
 
 /// Whether there is a steady state, and since when.

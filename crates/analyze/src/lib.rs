@@ -174,6 +174,7 @@ pub fn analyze(run: &Run, question: &Question) -> Result<Analysis, AnalyzeError>
         laws,
     };
     analysis.findings = findings::findings(&analysis, untrusted(run)?);
+    analysis.findings.extend(findings::rows_elsewhere(run));
     Ok(analysis)
 }
 

@@ -67,6 +67,18 @@ pub(crate) fn of_runs(
         );
         found.push(finding(severity, "run-untrusted", text));
     }
+    let elsewhere = all.iter().zip(runs).filter_map(|(run, compared)| {
+        let elsewhere = run.rows_elsewhere()?;
+        Some(format!("{}: {elsewhere}", compared.label))
+    });
+    let elsewhere: Vec<String> = elsewhere.take(NAMES_MAX).collect();
+    if !elsewhere.is_empty() {
+        let text = format!(
+            "rows are not in the records of all runs: {}",
+            elsewhere.join("; ")
+        );
+        found.push(finding(Severity::Note, "rows-elsewhere", text));
+    }
     let infos: Vec<_> = all.iter().map(|run| run.info()).collect();
     let unlike = alike::unlike(&infos, options);
     if !unlike.is_empty() {

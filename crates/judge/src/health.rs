@@ -10,13 +10,14 @@ mod cause;
 mod lag;
 mod losses;
 mod memory;
+mod rows;
 mod starts;
 mod storms;
 mod target;
 
 pub(crate) use cause::{Cause, FELL_BEHIND};
 use record::schema::{
-    EventKind, Finding, HealthSummary, MeasureSummary, RunStatus, Severity, UsersSummary,
+    EventKind, Finding, HealthSummary, MeasureSummary, RowsKept, RunStatus, Severity, UsersSummary,
 };
 
 use crate::figures::Figures;
@@ -240,6 +241,7 @@ fn surroundings(figures: &Figures, health: &HealthSummary) -> Vec<Finding> {
     }
     findings.extend(storms::findings(figures, health));
     findings.extend(sampled(figures, health));
+    findings.extend(rows::found(&figures.info.workers));
     findings
 }
 
@@ -264,6 +266,10 @@ fn rows_kept(figures: &Figures) -> f64 {
     let done = figures.total(|row| row.done);
     if done == 0 {
         return 1.0;
+    }
+    let mut left = figures.info.workers.iter().filter_map(|w| w.rows.as_ref());
+    if left.any(|rows| rows.kept == RowsKept::Nowhere) {
+        return 0.0;
     }
     let rate_at = |at_ns| {
         let past = figures

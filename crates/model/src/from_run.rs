@@ -61,7 +61,7 @@ pub fn from_run(
     if let Some(error) = failed {
         return Err(kept(error));
     }
-    check_rows(lines, sampled)?;
+    check_rows(&run, lines, sampled)?;
     let reading = Reading {
         files: vec![run_file(path, lines)],
         runs: sorter.finish().map_err(kept)?,
@@ -101,14 +101,16 @@ fn run_file(path: &Path, lines: u64) -> FileRead {
 }
 
 /// Rejects a run without requests, and one whose rows were sampled.
-fn check_rows(lines: u64, sampled: bool) -> Result<(), ModelError> {
-    let why = match (lines, sampled) {
-        (0, _) => ": the run has none",
-        (_, true) => " to model: the run kept a sample of its rows, so sessions are incomplete",
-        _ => "",
+fn check_rows(run: &Run, lines: u64, sampled: bool) -> Result<(), ModelError> {
+    let why = match (run.rows_elsewhere(), lines, sampled) {
+        (Some(elsewhere), ..) => format!(": {elsewhere}"),
+        (None, 0, _) => ": the run has none".to_owned(),
+        (None, _, true) => {
+            " to model: the run kept a sample of its rows, so sessions are incomplete".to_owned()
+        }
+        _ => String::new(),
     };
     if !why.is_empty() {
-        let why = why.to_owned();
         return Err(ModelError::Nothing { lines, why });
     }
     Ok(())
