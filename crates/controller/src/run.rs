@@ -14,7 +14,6 @@
 //! | `by_worker` | errors and lag of each worker |
 //! | `deals` | who starts the users of lost workers, and from when |
 //! | `journal` | everything that is written during the run |
-//! | `regions` | which loop is of which region, and what its measures are in the record |
 //! | `starts` | how many users the plan starts, and when |
 //! | `pause`, `guard` | arrivals that pause; memory that runs short |
 //! | `probing` | the server's side |
@@ -40,7 +39,6 @@ mod places;
 mod preflight;
 mod prepare;
 pub(crate) mod probing;
-mod regions;
 mod starts;
 pub(crate) mod tick;
 
@@ -56,7 +54,9 @@ use names::Resolving;
 use plan::{Plan, Target};
 use record::Durability;
 use record::schema::{RunInfo, Summary};
-use workers::{Fleet, Layout, Loops, Pool, ScenarioText, SpawnRequest, layout, rows_channel};
+use workers::{
+    Fleet, Layout, Loops, Numbering, Pool, ScenarioText, SpawnRequest, layout, rows_channel,
+};
 
 use crate::control::{Interrupt, Pause};
 use crate::secrets::Secrets;
@@ -71,7 +71,7 @@ use merge::Merger;
 use places::{Places, counters, namespaces, places};
 use prepare::{folder_of, prepare, start_target};
 use probing::Probing;
-use regions::Numbering;
+
 use tick::Tick;
 
 pub use attach::{AttachRequest, attach};

@@ -22,6 +22,7 @@
 //! | `fuzzing` | the fuzzers' way to the frames |
 //! | `serve`, `credits` | the worker's side |
 //! | `news`, `rows` | what loops report, and the channel of their rows |
+//! | `numbering` | which measure of the record is meant by what a loop reports |
 //! | `inputs` | what a scenario is compiled from, as a worker gets it |
 //! | `children` | processes that we started |
 //! | `causes` | an error with its causes |
@@ -44,6 +45,7 @@ mod layout;
 mod listener;
 mod material;
 mod news;
+mod numbering;
 mod pool;
 mod process;
 mod processes;
@@ -51,6 +53,8 @@ mod protocol;
 mod rows;
 mod serve;
 mod setup;
+#[cfg(test)]
+mod testing;
 mod threads;
 
 pub use adoption::{Adoption, Lot};
@@ -63,6 +67,7 @@ pub use fuzzing::worker_frames;
 pub use inputs::{Inputs, ScenarioText, hex_digest, is_private_key};
 pub use layout::{Layout, layout};
 pub use material::Material;
+pub use numbering::Numbering;
 pub use pool::{Pool, PoolError, PoolEvent};
 pub use process::{LostWorker, SpawnRequest, WorkersError};
 pub use protocol::{Loops, PROTOCOL_VERSION, Trust, Usage, plan_digest};

@@ -15,8 +15,8 @@ use record::Durability;
 use record::schema::{EventKind, RunInfo};
 use serde::{Deserialize, Serialize};
 use workers::{
-    Adoption, Agent, Fleet, Loops, LoopsSetup, Material, Offset, Pool, Trust, compile, plan_digest,
-    rows_channel,
+    Adoption, Agent, Fleet, Loops, LoopsSetup, Material, Numbering, Offset, Pool, Trust, compile,
+    plan_digest, rows_channel,
 };
 
 use super::attempt::ALONE;
@@ -26,7 +26,6 @@ use super::deals::{Deal, Deals};
 use super::error::ConductError;
 use super::journal::Journal;
 use super::places::places;
-use super::regions::Numbering;
 use super::tick::Tick;
 use super::{Conducted, merger};
 use crate::control::{Interrupt, Pause};

@@ -10,8 +10,7 @@ use record::Outcome;
 use record::counters::COUNTER_MAX;
 use sequences::{Broadcast, Head, Ledger, Settlement};
 use stats::hist::LogHistogram;
-
-use super::regions::Numbering;
+use workers::Numbering;
 
 /// A broadcast that no user received for this long has reached all its receivers.
 const SILENT_NS: u64 = 5_000_000_000;

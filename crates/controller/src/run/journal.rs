@@ -13,13 +13,12 @@ use record::{
     Durability, EventsWriter, LatencyWriter, Measurement, Outcome, ProbesWriter, RecordError,
     RunDir, SeriesWriter,
 };
-use workers::{Drift, with_causes};
+use workers::{Drift, Numbering, with_causes};
 
 use super::by_worker::ByWorker;
 use super::error::{ConductError, counted};
 use super::merge::Interval;
 use super::outcomes::Outcomes;
-use super::regions::Numbering;
 use super::tick::example_event;
 use crate::secrets::Secrets;
 use rows::{RowsThread, rest};

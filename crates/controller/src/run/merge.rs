@@ -12,9 +12,9 @@ use record::counters::Counts;
 use record::schema::{Ending, SeriesRow};
 use sequences::Settlement;
 use stats::hist::LogHistogram;
+use workers::Numbering;
 
 use super::broadcasts::Broadcasts;
-use super::regions::Numbering;
 
 /// One interval over all loops.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use plan::Plan;
 use record::schema::{EventKind, RunInfo, RunStatus, Summary};
 use record::{Durability, Measurement};
 use tempfile::TempDir;
-use workers::{Inputs, ScenarioText, layout, rows_channel};
+use workers::{Inputs, Numbering, ScenarioText, layout, rows_channel};
 
 use super::target::{Faults, S, Target};
 use crate::run::broadcasts::Broadcasts;
@@ -21,7 +21,6 @@ use crate::run::journal::{CHECKPOINT_EVERY, Journal};
 use crate::run::merge::Merger;
 use crate::run::places::places;
 use crate::run::prepare::prepare;
-use crate::run::regions::Numbering;
 use crate::run::starts;
 use crate::run::tick::clock_events;
 use crate::secrets::Secrets;

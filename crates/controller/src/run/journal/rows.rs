@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use machine::clock::monotonic_ns;
 use record::{Measurement, RecordError, RequestsWriter, RowCounts};
-
-use crate::run::regions::Numbering;
+use workers::Numbering;
 
 /// How often the thread polls for rows. A loop that had to wake it would pay for that with every batch.
 const POLL: Duration = Duration::from_millis(5);

@@ -9,7 +9,7 @@ use record::Measurement;
 
 /// Which measure of the record is meant by what a loop reports.
 #[derive(Debug, Clone)]
-pub(crate) struct Numbering {
+pub struct Numbering {
     recorded: Arc<Recorded>,
     /// The region of each loop; empty: there are no regions, and the numbers are the same.
     regions: Arc<[usize]>,
@@ -17,7 +17,8 @@ pub(crate) struct Numbering {
 }
 
 impl Numbering {
-    pub(crate) fn new(plan: &Plan, loops_count: u32) -> Numbering {
+    /// Of a run with this number of loops.
+    pub fn new(plan: &Plan, loops_count: u32) -> Numbering {
         let loops = region_loops(&plan.regions, loops_count);
         let regions = loops.iter().enumerate();
         let regions =
@@ -30,22 +31,22 @@ impl Numbering {
     }
 
     /// How many regions there are.
-    pub(crate) fn regions_count(&self) -> usize {
+    pub fn regions_count(&self) -> usize {
         self.regions_count
     }
 
     /// The region of a loop; `None`: there are no regions.
-    pub(crate) fn region(&self, loop_id: u16) -> Option<usize> {
+    pub fn region(&self, loop_id: u16) -> Option<usize> {
         self.regions.get(usize::from(loop_id)).copied()
     }
 
     /// The measure of what users of all regions find out together.
-    pub(crate) fn of_all(&self, measure: MeasureId) -> MeasureId {
+    pub fn of_all(&self, measure: MeasureId) -> MeasureId {
         self.recorded.measure(0, measure)
     }
 
     /// Renames what a loop measured.
-    pub(crate) fn rename(&self, delta: &mut Delta) {
+    pub fn rename(&self, delta: &mut Delta) {
         let Some(region) = self.region(delta.loop_id) else {
             return;
         };
@@ -62,7 +63,7 @@ impl Numbering {
     }
 
     /// Renames what rows are of.
-    pub(crate) fn rename_rows(&self, rows: &mut [Measurement]) {
+    pub fn rename_rows(&self, rows: &mut [Measurement]) {
         if self.regions.is_empty() {
             return;
         }

@@ -1,0 +1,18 @@
+//! What the tests of this crate share.
+
+use plan::Plan;
+
+/// The plan of a scenario that has no errors and reads no files.
+pub(crate) fn plan(text: &str) -> Plan {
+    let source = scenario::Source {
+        name: "test.yaml",
+        text,
+    };
+    let settings = scenario::Settings {
+        overrides: &[],
+        env: &|_| None,
+        files: &|_| Err("there are none".to_owned()),
+    };
+    let (plan, diagnostics) = scenario::compile(source, &settings);
+    plan.unwrap_or_else(|| panic!("{diagnostics:?}"))
+}
