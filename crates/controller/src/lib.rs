@@ -41,5 +41,6 @@ pub use surroundings::Surroundings;
 pub use target::{LISTENING, TargetError};
 pub use watch::{WatchError, WatchRequest, watch};
 pub use workers::{
-    Fleet, FleetError, Inputs, PoolError, ScenarioText, Tolerances, WorkersError, is_private_key,
+    Fleet, FleetError, Inputs, PoolError, Rows, ScenarioText, Tolerances, WorkersError,
+    is_private_key,
 };

@@ -21,8 +21,9 @@ use crate::carrier::{Rest, abort};
 use crate::job::Job;
 use crate::keys::{Signature, is_signed, seed};
 use crate::nats::{ANSWER_TIME_MAX, Nats};
+use crate::rows::{self, RowsKeep};
 use crate::session::{Offer, Order, Reply, Request};
-use crate::spool::{Owner, Spool, prepare_root};
+use crate::spool::{self, Owner, Spool, prepare_root};
 use crate::{FleetError, names};
 
 /// Older signatures are not accepted, and newer ones if a clock is that far ahead; seconds.
@@ -34,6 +35,8 @@ const LOOK: Duration = Duration::from_millis(100);
 /// It looks for spools that were left behind once in this number of looks: the worker of an agent that was killed may hold
 /// its own for a moment.
 const LEFT_BEHIND_LOOKS: u64 = 50;
+/// It removes rows that are too old once in this number of looks, about an hour.
+const SWEEP_LOOKS: u64 = 36_000;
 /// How long what is still to be sent may take when the agent is stopped.
 const LEAVE_TIME_MAX: Duration = Duration::from_secs(5);
 
@@ -51,6 +54,8 @@ pub struct AgentOptions<'a> {
     /// Where spools are kept, and the bound of one in bytes.
     pub spool: &'a Path,
     pub spool_bytes_max: u64,
+    /// Where rows stay that a run leaves.
+    pub rows: RowsKeep<'a>,
     /// Public keys whose runs are taken; empty: any run is.
     pub trust: Vec<String>,
     /// What users may connect to, as `HOST:PORT`; empty: anything.
@@ -98,7 +103,7 @@ impl<'a> Agent<'a> {
         if !names::is_name(&name) {
             return Err(FleetError::Name(name));
         }
-        prepare_root(options.spool).map_err(|source| FleetError::Spool {
+        prepare_root(options.spool, spool::OPTION).map_err(|source| FleetError::Spool {
             directory: options.spool.to_owned(),
             source,
         })?;
@@ -152,6 +157,10 @@ impl<'a> Agent<'a> {
                 let is_named = self.options.name.is_some();
                 if looks == 0 || is_named && looks.is_multiple_of(LEFT_BEHIND_LOOKS) {
                     self.send_left_behind(say);
+                }
+                if looks.is_multiple_of(SWEEP_LOOKS) {
+                    let running = self.worker.as_ref().map(|worker| worker.run.as_str());
+                    rows::sweep(&self.options.rows, running);
                 }
                 looks += 1;
                 let request = timeout(LOOK, requests.next()).await;
@@ -284,6 +293,8 @@ impl<'a> Agent<'a> {
             allow: self.options.allow.clone(),
             spool: self.options.spool.to_owned(),
             spool_bytes_max: self.options.spool_bytes_max,
+            rows: self.options.rows.directory.to_owned(),
+            rows_bytes_max: self.options.rows.bytes_max,
         };
         let mut command = Command::new(self.options.program);
         // A process group of its own: Ctrl-C reaches the agent, which decides.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
-use workers::{Carrier, Given, WorkError};
+use workers::{Carrier, Given, RowLimits, RowsRoom, WorkError};
 
 use crate::access::Access;
 use crate::cards::parse;
@@ -15,9 +15,9 @@ use crate::carrier::{NatsCarrier, Ways, abort};
 use crate::keys::{KeyError, unseal};
 use crate::nats::{Nats, NatsError};
 use crate::session::Offer;
-use crate::spool::{Owner, Spool};
+use crate::spool::{Owner, Spool, prepare_root};
 use crate::stream::{self, Kept};
-use crate::{names, plans};
+use crate::{names, plans, rows};
 
 /// A controller that has said nothing for this number of seconds, while NATS was there, is gone: before the start, when
 /// a run cannot be continued.
@@ -26,6 +26,11 @@ const BEATS_MISSED_MAX: u64 = 30;
 const STATE_LOOKS: u64 = 30;
 /// How long what is still to be sent may take at the end.
 const END_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// Rows leave this much of the disk to spools.
+const SPARE_BYTES: u64 = 1 << 30;
+/// What chooses another directory of rows.
+const ROWS_OPTION: &str = "--rows-dir";
 
 /// What an agent hands to its worker.
 #[derive(Debug, Serialize, Deserialize)]
@@ -40,6 +45,9 @@ pub(crate) struct Job {
     /// Where the spool is made, and its bound in bytes.
     pub(crate) spool: PathBuf,
     pub(crate) spool_bytes_max: u64,
+    /// The same of rows that stay here.
+    pub(crate) rows: PathBuf,
+    pub(crate) rows_bytes_max: u64,
 }
 
 /// Why a worker ended early.
@@ -80,15 +88,33 @@ pub fn work(job: &str, throng: &str) -> Result<(), JobError> {
     let carrier = Arc::new(NatsCarrier::of_worker(&nats, &ways, spool, &kept));
     watch_controller(&nats, &job.offer, &carrier, kept);
     let way: Arc<dyn Carrier> = Arc::clone(&carrier) as _;
+    let room = room(&job);
     let given = Given {
         material: Some(&plan),
         allow: &job.allow,
+        rows: Some((
+            job.offer.run.as_str(),
+            room.as_ref().map_err(String::as_str),
+        )),
     };
     let worked = workers::serve_over(&way, &nats.server, &job.offer.token, throng, given);
     carrier.close();
     carrier.flush(END_TIME_MAX);
     carrier.forget();
     Ok(worked?)
+}
+
+/// Where the run's rows may stay. The error is for people.
+fn room(job: &Job) -> Result<RowsRoom, String> {
+    let failed = |error| format!("no rows can be kept in {}: {error}", job.rows.display());
+    prepare_root(&job.rows, ROWS_OPTION).map_err(failed)?;
+    Ok(RowsRoom {
+        directory: rows::directory(&job.rows, &job.offer.run, &job.agent),
+        limits: RowLimits {
+            bytes_max: job.rows_bytes_max,
+            spare_bytes: SPARE_BYTES,
+        },
+    })
 }
 
 /// The spool, and what the plan is compiled from: as it is in the store, and opened.

@@ -13,6 +13,7 @@
 //! | `keys` | whose runs agents take, and who can read scenarios |
 //! | `lease` | one controller at a time conducts a run |
 //! | `plans` | scenarios in the object store |
+//! | `rows` | rows that stay on an agent's machine |
 //! | `cards` | what agents and runs say of themselves |
 //! | `choice` | which agents a run gets |
 //! | `admin` | what a fleet does, and what is requested of it |
@@ -35,6 +36,7 @@ mod log;
 mod names;
 mod nats;
 mod plans;
+mod rows;
 mod session;
 mod spool;
 mod stream;
@@ -50,6 +52,7 @@ pub use job::work;
 pub use keys::{KeyError, UserKey, public_key};
 pub use local::{Local, LocalOptions};
 pub use nats::NatsError;
+pub use rows::RowsKeep;
 pub use session::{Attached, Session, SessionOptions};
 
 /// Why a fleet cannot be used.

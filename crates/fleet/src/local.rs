@@ -38,6 +38,8 @@ pub struct Local {
     url: String,
     /// Where agents keep what was not stored yet.
     spool: PathBuf,
+    /// Where they keep rows.
+    rows: PathBuf,
     /// The directory to remove.
     temporary: Option<PathBuf>,
 }
@@ -80,6 +82,7 @@ impl Local {
             server,
             url: String::new(),
             spool: directory.join("spool"),
+            rows: directory.join("rows"),
             temporary,
         };
         local.url = local.await_server(&ports)?;
@@ -149,6 +152,7 @@ impl Local {
         command.args(["agent", "--nats", &self.url, "--name", &name]);
         command.args(["--parts", &options.agents.to_string()]);
         command.arg("--spool").arg(&self.spool);
+        command.arg("--rows-dir").arg(&self.rows);
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

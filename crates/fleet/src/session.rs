@@ -16,7 +16,7 @@ use machine::clock::unix_ns;
 use nkeys::XKey;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
-use workers::{Agent, Carrier, Fleet, Tolerances};
+use workers::{Agent, Carrier, Fleet, Rows, Tolerances};
 
 use crate::access::Access;
 use crate::cards::{AgentCard, RunCard, json, parse};
@@ -119,6 +119,8 @@ pub struct SessionOptions<'a> {
     pub scenario: &'a str,
     pub choice: Choice,
     pub tolerances: Tolerances,
+    /// What becomes of rows.
+    pub rows: Rows,
     /// How long the plan is.
     pub length: Duration,
     /// How long agents go on without a controller.
@@ -148,6 +150,7 @@ pub struct Session {
     throng: String,
     agents: Vec<Agent>,
     tolerances: Tolerances,
+    rows: Rows,
     alone: Duration,
     /// When the run was begun, seconds since the Unix epoch.
     begun_unix_s: u64,
@@ -255,12 +258,20 @@ impl Session {
 }
 
 impl Fleet for Session {
+    fn run(&self) -> &str {
+        &self.card.run
+    }
+
     fn agents(&self) -> &[Agent] {
         &self.agents
     }
 
     fn tolerances(&self) -> Tolerances {
         self.tolerances
+    }
+
+    fn rows(&self) -> Rows {
+        self.rows
     }
 
     fn open(&self, agent: usize, token: &str, material: &[u8]) -> Result<Arc<dyn Carrier>, String> {
@@ -307,6 +318,7 @@ impl Fleet for Session {
             scenario: self.card.scenario.clone(),
             agents: self.agents.clone(),
             tolerances: self.tolerances,
+            rows: self.rows,
             begun_unix_s: self.begun_unix_s,
             kept_s: self.kept.age().as_secs(),
             state: state.to_owned(),

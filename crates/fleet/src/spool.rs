@@ -21,6 +21,8 @@ use serde::{Deserialize, Serialize};
 use crate::cards::parse;
 use crate::names;
 
+/// What chooses another directory of spools.
+pub(crate) const OPTION: &str = "--spool";
 /// A file of the spool has about this number of bytes.
 const SEGMENT_BYTES: u64 = 16 << 20;
 /// What a spool is of.
@@ -93,7 +95,7 @@ impl Spool {
     /// An empty spool below `root`, of which only this user may read.
     pub(crate) fn create(root: &Path, owner: &Owner, bytes_max: u64) -> io::Result<Spool> {
         let directory = owner.directory(root);
-        prepare_root(root)?;
+        prepare_root(root, OPTION)?;
         DirBuilder::new().mode(0o700).create(&directory)?;
         let lock = lock(&directory)?;
         let text = serde_json::to_vec(owner).map_err(io::Error::other)?;
@@ -243,7 +245,7 @@ impl Spool {
 
 /// Makes the directory of spools. Below one in which anybody may create files, as `/var/tmp` is, it must be ours and closed
 /// to others: somebody else may have made it before us.
-pub(crate) fn prepare_root(root: &Path) -> io::Result<()> {
+pub(crate) fn prepare_root(root: &Path, option: &str) -> io::Result<()> {
     let mut how = DirBuilder::new();
     how.mode(0o700).recursive(true).create(root)?;
     let parent = std::path::absolute(root)?;
@@ -251,12 +253,14 @@ pub(crate) fn prepare_root(root: &Path) -> io::Result<()> {
     if parent.is_none_or(|parent| parent.mode() & OTHERS_WRITE == 0) || is_private(root) {
         return Ok(());
     }
-    let why = "it must be a directory of this user that is closed to others; choose another one with --spool";
+    let why = format!(
+        "it must be a directory of this user that is closed to others; choose another one with {option}"
+    );
     Err(io::Error::new(ErrorKind::PermissionDenied, why))
 }
 
 /// Whether this is a directory of ours that is closed to others.
-fn is_private(directory: &Path) -> bool {
+pub(crate) fn is_private(directory: &Path) -> bool {
     let is_ours = |about: &std::fs::Metadata| {
         // The directory of a process is its user's.
         let own = std::fs::metadata(procfs::process(std::process::id()));

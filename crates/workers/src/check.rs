@@ -13,6 +13,7 @@ use sequences::Broadcast;
 use stats::hist::LogHistogram;
 
 use super::protocol::Loops;
+use super::rows::LeftRows;
 
 /// No frame has more rows; loops send some thousand at most.
 const ROWS_MAX: usize = 1 << 16;
@@ -22,6 +23,10 @@ const BROADCASTS_MAX: usize = 1 << 16;
 const REPORTS_MAX: usize = 1 << 16;
 /// Kinds of endings that an interval of a loop reports, at most.
 const ENDINGS_MAX: usize = 1 << 16;
+/// Digits of a digest.
+const DIGEST_DIGITS: usize = 64;
+/// Longest path, and longest text about rows.
+const TEXT_BYTES_MAX: usize = 4 << 10;
 /// No run lasts as long; 36 years.
 const TIME_NS_MAX: u64 = 1 << 60;
 
@@ -35,6 +40,8 @@ pub(crate) struct Check {
     phases_count: usize,
     /// By loop of the worker: where its last interval ended; `None`: it has ended.
     until_ns: Vec<Option<u64>>,
+    /// Whether it has reported what it left on its machine.
+    has_left: bool,
 }
 
 /// A worker reported a value that is impossible in this run.
@@ -51,6 +58,7 @@ impl Check {
             messages_count: plan.messages.len(),
             phases_count: plan.phases.len(),
             until_ns: vec![Some(0); loops.count as usize],
+            has_left: false,
         }
     }
 
@@ -86,6 +94,31 @@ impl Check {
             Ok(())
         } else {
             Err(Impossible("a row of another run"))
+        }
+    }
+
+    /// What it has left on its machine, once.
+    pub(crate) fn left(&mut self, left: &LeftRows) -> Result<(), Impossible> {
+        let is_digest = |text: &str| {
+            text.len() == DIGEST_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+        };
+        let texts = [Some(&left.path), left.problem.as_ref()];
+        if std::mem::replace(&mut self.has_left, true) {
+            Err(Impossible("rows that it left twice"))
+        } else if texts
+            .iter()
+            .flatten()
+            .any(|text| text.len() > TEXT_BYTES_MAX)
+        {
+            Err(Impossible("a long text about its rows"))
+        } else if !left
+            .part
+            .as_ref()
+            .is_none_or(|(sha256, ..)| is_digest(sha256))
+        {
+            Err(Impossible("a digest of its rows that is none"))
+        } else {
+            Ok(())
         }
     }
 
@@ -204,6 +237,7 @@ mod tests {
             messages_count: 1,
             phases_count: 1,
             until_ns: vec![Some(0); 2],
+            has_left: false,
         }
     }
 
@@ -230,6 +264,23 @@ mod tests {
 
     fn is_accepted(check: &mut Check, delta: Delta) -> bool {
         check.news(&LoopNews::Delta(Box::new(delta))).is_ok()
+    }
+
+    #[test]
+    fn what_was_left_is_reported_once_and_with_a_digest() {
+        let left = |sha256: &str, path: usize| LeftRows {
+            path: "p".repeat(path),
+            part: Some((sha256.to_owned(), 1, 2)),
+            lost: 0,
+            problem: None,
+        };
+        let digest = "0a".repeat(32);
+        let mut all = check();
+        assert!(all.left(&left(&digest, 9)).is_ok());
+        assert!(all.left(&left(&digest, 9)).is_err(), "twice");
+        for bad in [left("", 9), left(&"x".repeat(64), 9), left(&digest, 5_000)] {
+            assert!(check().left(&bad).is_err(), "{bad:?}");
+        }
     }
 
     #[test]

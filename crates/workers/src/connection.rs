@@ -269,6 +269,10 @@ impl Connection {
                 }
                 News::Loop(loop_news)
             }
+            ToController::RowsLeft(left) => {
+                check.left(&left).map_err(|error| error.to_string())?;
+                News::Left { worker, left }
+            }
             ToController::Rows(rows) => {
                 check.rows(&rows).map_err(|error| error.to_string())?;
                 return self.forward(rows, forward).map(|()| false);

@@ -30,6 +30,19 @@ pub struct Agent {
     pub is_here: bool,
 }
 
+/// What becomes of the rows of a fleet's run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rows {
+    /// They are sent to the controller.
+    #[default]
+    Fetch,
+    /// They stay on the machines of the agents, in a file each.
+    Leave,
+    /// None are written.
+    None,
+}
+
 /// What a run tolerates of a fleet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tolerances {
@@ -57,8 +70,12 @@ pub(super) fn contact_ns_max(silence_ns: u64) -> u64 {
 
 /// The agents of one run, and the ways to them.
 pub trait Fleet: fmt::Debug {
+    /// The run's name in the fleet.
+    fn run(&self) -> &str;
     fn agents(&self) -> &[Agent];
     fn tolerances(&self) -> Tolerances;
+    /// What becomes of rows.
+    fn rows(&self) -> Rows;
     /// Lets the agent of this number start a worker that introduces itself by `token` over the carrier that is returned.
     /// `material`: what its plan is compiled from, and certificates with keys, in bytes: all that may be secret. The error is
     /// for people.

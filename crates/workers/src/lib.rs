@@ -21,7 +21,7 @@
 //! | `protocol`, `frame` | the messages, and their bytes |
 //! | `fuzzing` | the fuzzers' way to the frames |
 //! | `serve`, `credits` | the worker's side |
-//! | `news`, `rows` | what loops report, and the channel of their rows |
+//! | `news`, `rows` | what loops report; the channel of their rows, and the thread that writes them |
 //! | `numbering` | which measure of the record is meant by what a loop reports |
 //! | `inputs` | what a scenario is compiled from, as a worker gets it |
 //! | `children` | processes that we started |
@@ -61,7 +61,7 @@ pub use adoption::{Adoption, Lot};
 pub use carrier::Carrier;
 pub use causes::with_causes;
 pub use clock::{Drift, Offset};
-pub use fleet::{Agent, Fleet, FleetError, Tolerances, shares};
+pub use fleet::{Agent, Fleet, FleetError, Rows, Tolerances, shares};
 #[doc(hidden)]
 pub use fuzzing::worker_frames;
 pub use inputs::{Inputs, ScenarioText, hex_digest, is_private_key};
@@ -71,6 +71,6 @@ pub use numbering::Numbering;
 pub use pool::{Pool, PoolError, PoolEvent};
 pub use process::{LostWorker, SpawnRequest, WorkersError};
 pub use protocol::{Loops, PROTOCOL_VERSION, Trust, Usage, plan_digest};
-pub use rows::rows_channel;
+pub use rows::{LeftRows, RowLimits, RowsRoom, RowsThread, WrittenRows, rest, rows_channel};
 pub use serve::{Given, WorkError, compile, serve, serve_over};
 pub use setup::{LoopsSetup, Place};

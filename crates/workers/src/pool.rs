@@ -20,6 +20,7 @@ use super::news::News;
 use super::process::{LostWorker, SpawnRequest, WorkersError};
 use super::processes::Processes;
 use super::protocol::{Loops, Usage};
+use super::rows::LeftRows;
 use super::setup::LoopsSetup;
 use super::threads::{LoopConfig, LoopPlace, Threads, ThreadsError};
 
@@ -39,6 +40,8 @@ pub enum PoolError {
 pub enum PoolEvent {
     Loop(LoopNews),
     Lost(LostWorker),
+    /// The worker of this number has left its rows on its machine.
+    RowsLeft(usize, LeftRows),
     /// What the user is to learn of agents.
     Notices(Vec<String>),
     /// Nothing that concerns the run.
@@ -140,6 +143,7 @@ impl Pool {
             (News::Lost { worker, why }, Backend::Processes(processes)) => {
                 PoolEvent::Lost(processes.mark_lost(worker, why))
             }
+            (News::Left { worker, left }, _) => PoolEvent::RowsLeft(worker, left),
             (News::Done { worker }, Backend::Processes(processes)) => {
                 processes.mark_done(worker);
                 PoolEvent::None

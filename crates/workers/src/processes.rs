@@ -11,14 +11,14 @@ use engine::addresses::Answers;
 use machine::clock::monotonic_ns;
 use plan::Plan;
 use record::Measurement;
-use record::schema::WorkerInfo;
+use record::schema::{RowsKept, WorkerInfo, WorkerRows};
 
 use super::adoption::Adoption;
 use super::agent::{accept, resume};
 use super::check::Check;
 use super::clock::{Drift, Exchange, Offset};
 use super::connection::NotReady;
-use super::fleet::Fleet;
+use super::fleet::{Fleet, Rows};
 use super::listener::{Accepted, Listener};
 use super::material::Material;
 use super::news::News;
@@ -286,7 +286,17 @@ impl Processes {
     }
 
     pub(super) fn infos(&self) -> Vec<WorkerInfo> {
-        self.workers.iter().map(WorkerProcess::info).collect()
+        let fleet = self.fleet.as_ref();
+        let kept = fleet.and_then(|fleet| match fleet.rows() {
+            Rows::Fetch => None,
+            Rows::Leave => Some(WorkerRows::new(RowsKept::Agent, fleet.run())),
+            Rows::None => Some(WorkerRows::new(RowsKept::Nowhere, fleet.run())),
+        });
+        let infos = self.workers.iter().map(|worker| WorkerInfo {
+            rows: kept.clone(),
+            ..worker.info()
+        });
+        infos.collect()
     }
 }
 
@@ -453,6 +463,10 @@ fn slice(setup: &LoopsSetup, request: &SpawnRequest<'_>, plan_digest: &str, loop
             .fleet
             .as_ref()
             .and_then(|(fleet, _)| fleet.tolerances().contact_ns_max()),
+        rows: request
+            .fleet
+            .as_ref()
+            .map_or(Rows::Fetch, |(fleet, _)| fleet.rows()),
     }
 }
 

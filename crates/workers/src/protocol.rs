@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use trust::Identity;
 
 use super::adoption::Adoption;
+use super::fleet::Rows;
+use super::rows::LeftRows;
 use crate::inputs::{ScenarioText, hex_digest};
 
 /// Raised when a message changes its form or its meaning.
@@ -90,8 +92,10 @@ pub(crate) enum ToController {
     Failed {
         why: String,
     },
-    /// All loops have ended and all their rows were sent. Nothing follows.
+    /// All loops have ended and all their rows were sent, or left. Nothing follows.
     Done,
+    /// What was left on the worker's machine; before `Done`.
+    RowsLeft(LeftRows),
 }
 
 /// What a process has used.
@@ -124,6 +128,8 @@ pub(crate) struct Slice {
     pub(crate) users_max: u64,
     /// Users who are due this long after the worker's last contact wait for the next one; `None`: they do not.
     pub(crate) contact_ns_max: Option<u64>,
+    /// What becomes of rows.
+    pub(crate) rows: Rows,
 }
 
 /// Which certificates are trusted, and the users' own.

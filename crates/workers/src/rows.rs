@@ -1,8 +1,15 @@
-//! The channel of rows from the loops to the journal.
+//! The channel of rows from the loops to who writes them, and the thread that does.
+
+mod left;
+mod write;
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use record::Measurement;
+
+pub use left::{LeftRows, RowsRoom};
+pub(crate) use left::{leave, prepare};
+pub use write::{RowLimits, RowsThread, WrittenRows, rest};
 
 /// Rows that a loop collects before it sends them. Few, because writing them takes the core from a loop.
 pub(super) const ROWS_MAX: usize = 256;

@@ -1,5 +1,7 @@
 //! The worker's side: runs the loops of one slice, and passes on to the controller all they report.
 
+mod way;
+
 use std::net::{SocketAddr, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,10 +30,11 @@ use super::protocol::{
     Answer, Hello, Introduction, MAGIC, PROTOCOL_VERSION, ROWS_WINDOW, Slice, ToController,
     ToWorker, Usage, plan_digest,
 };
-use super::rows::rows_channel;
+use super::rows::{RowsRoom, rows_channel};
 use super::threads::{LoopConfig, LoopPlace, Threads};
 use crate::causes::with_causes;
 use crate::inputs::ScenarioText;
+use way::RowsWay;
 
 /// How long connecting to the controller may take.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
@@ -79,7 +82,12 @@ pub struct Given<'a> {
     pub material: Option<&'a [u8]>,
     /// What users may connect to, as `HOST:PORT`; empty: anything.
     pub allow: &'a [String],
+    /// The run's name in the fleet, and where its rows may be left, or why nowhere.
+    pub rows: RoomOf<'a>,
 }
+
+/// A run's name, and where its rows may be left, or why nowhere, for people.
+pub(crate) type RoomOf<'a> = Option<(&'a str, Result<&'a RowsRoom, &'a str>)>;
 
 /// The same for the controller at the other end of `carrier`, which is at `place`.
 pub fn serve_over(
@@ -114,7 +122,7 @@ pub fn serve_over(
         let material = Material::from_bytes(bytes).map_err(|e| gone(e.into()))?;
         (slice.scenario, slice.trust) = (material.scenario, material.trust);
     }
-    let running = match SliceRun::prepare(&slice, &controller) {
+    let running = match SliceRun::prepare(&slice, &controller, given.rows) {
         Ok(running) => running,
         Err(why) => {
             controller.send(&ToController::Unable { why: why.clone() });
@@ -294,15 +302,21 @@ struct SliceRun {
     threads: Threads,
     news: Receiver<LoopNews>,
     rows: Receiver<Vec<Measurement>>,
+    way: RowsWay,
 }
 
 impl SliceRun {
     /// Compiles the slice and gets its loops ready. The error is for people.
-    fn prepare(slice: &Slice, controller: &Controller) -> Result<SliceRun, String> {
+    fn prepare(
+        slice: &Slice,
+        controller: &Controller,
+        room: RoomOf<'_>,
+    ) -> Result<SliceRun, String> {
         let plan = compile(&slice.scenario, slice.target, &slice.plan_digest)?;
         if let Some(allowed) = &controller.allowed {
             allowed.check(&plan.endpoints, &slice.addresses)?;
         }
+        let way = RowsWay::prepare(slice, &plan, room)?;
         let plan = Arc::new(plan);
         let tls = match &slice.trust {
             Some(trust) => {
@@ -346,6 +360,7 @@ impl SliceRun {
             threads: threads.map_err(|e| with_causes(&e))?,
             news,
             rows,
+            way,
         })
     }
 
@@ -355,6 +370,7 @@ impl SliceRun {
             mut threads,
             news,
             rows,
+            way,
         } = self;
         std::thread::scope(|scope| {
             // Ends when the controller, which knows that the worker is done, closes the connection.
@@ -366,7 +382,7 @@ impl SliceRun {
             });
             let (all_sent, waiting) = channel::<()>();
             let rows_sent = scope.spawn(move || {
-                send_rows(&rows, controller);
+                way.take(rows, controller);
                 drop(all_sent);
             });
             let news_sent = scope.spawn(move || send_news(&news, controller));
@@ -416,15 +432,6 @@ fn send_news(news: &Receiver<LoopNews>, controller: &Controller) {
             controller.send(&ToController::Usage(usage()));
         }
         controller.renew_leave();
-    }
-}
-
-/// Rows, as fast as the controller takes them. Rows of the loops are received all the time.
-fn send_rows(rows: &Receiver<Vec<Measurement>>, controller: &Controller) {
-    for batch in rows {
-        if controller.may_send_rows() {
-            controller.send(&ToController::Rows(batch));
-        }
     }
 }
 

@@ -152,6 +152,10 @@ impl Conductor<'_> {
                         .event(at_ns, EventKind::Sampling { rate, reason })?;
                 }
                 PoolEvent::Lost(lost) => self.record_lost_worker(lost, pool)?,
+                PoolEvent::RowsLeft(worker, left) => {
+                    let at_ns = self.now_ns();
+                    self.journal.note_rows(worker, left, at_ns)?;
+                }
                 PoolEvent::Notices(notices) => {
                     for text in notices {
                         self.journal

@@ -1,19 +1,19 @@
 //! Everything that is written during a run.
 
-mod rows;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::mpsc::Receiver;
 
 use engine::measure::Example;
 use plan::MeasureId;
-use record::schema::{Event, EventKind, OnceEnded, RunInfo, RunStatus, Tally, WorkerClock};
+use record::schema::{
+    Event, EventKind, OnceEnded, RowsPart, RunInfo, RunStatus, Tally, WorkerClock,
+};
 use record::{
     Durability, EventsWriter, LatencyWriter, Measurement, Outcome, ProbesWriter, RecordError,
-    RunDir, SeriesWriter,
+    RowCounts, RunDir, SeriesWriter,
 };
-use workers::{Drift, Numbering, with_causes};
+use workers::{Drift, LeftRows, Numbering, RowLimits, RowsThread, WrittenRows, rest, with_causes};
 
 use super::by_worker::ByWorker;
 use super::error::{ConductError, counted};
@@ -21,7 +21,6 @@ use super::merge::Interval;
 use super::outcomes::Outcomes;
 use super::tick::example_event;
 use crate::secrets::Secrets;
-use rows::{RowsThread, rest};
 
 /// Errors of one kind and measure that are recorded with their text.
 const EXAMPLES_MAX: u32 = 5;
@@ -38,7 +37,8 @@ pub(crate) struct Journal {
     outcomes: Outcomes,
     examples: BTreeMap<(MeasureId, Outcome), u32>,
     since_checkpoint: u32,
-    rows: RowsThread,
+    /// `None`: rows are with the agents of a fleet, or nowhere.
+    rows: Option<RowsThread>,
     secrets: Secrets,
     /// Events that were written and not taken yet.
     new_events: Vec<Event>,
@@ -56,11 +56,13 @@ impl Journal {
     ) -> Result<Journal, RecordError> {
         let scenario = secrets.recorded(scenario);
         let dir = RunDir::create_durable(root, &info, &scenario, durability)?;
+        let is_elsewhere = info.workers.iter().any(|worker| worker.rows.is_some());
+        let writer = (!is_elsewhere).then(|| dir.requests(&info)).transpose()?;
         Ok(Journal {
             series: dir.series(&info),
             latency: dir.latency(&info)?,
             events: dir.events()?,
-            rows: RowsThread::start(dir.requests(&info)?, rows),
+            rows: writer.map(|writer| RowsThread::start(writer, rows, RowLimits::NONE)),
             outcomes: Outcomes::new(&info),
             examples: BTreeMap::new(),
             since_checkpoint: 0,
@@ -81,7 +83,7 @@ impl Journal {
 
     /// False once rows can no longer be written; the error comes with [`Journal::finish`].
     pub(crate) fn is_writing(&self) -> bool {
-        !self.rows.has_failed()
+        !self.rows.as_ref().is_some_and(RowsThread::has_failed)
     }
 
     /// The worker of that number is lost.
@@ -90,6 +92,38 @@ impl Journal {
             worker.lost_at_ns = Some(at_ns);
         }
         self.dir.update_info(&self.info)
+    }
+
+    /// The worker of that number has left its rows on its machine, if it was to.
+    pub(crate) fn note_rows(
+        &mut self,
+        worker: usize,
+        left: LeftRows,
+        at_ns: u64,
+    ) -> Result<(), RecordError> {
+        let Some(info) = self.info.workers.get_mut(worker) else {
+            return Ok(());
+        };
+        let agent = info.agent.clone().unwrap_or_default();
+        let Some(rows) = &mut info.rows else {
+            return Ok(());
+        };
+        let problem = left.problem.as_ref().map(|problem| {
+            let lost = units::counted(left.lost, "row");
+            format!("agent {agent} could not write {lost}: {problem}")
+        });
+        rows.path = Some(left.path);
+        rows.part = left.part.map(|(sha256, rows, bytes)| RowsPart {
+            sha256,
+            rows,
+            bytes,
+        });
+        (rows.lost, rows.problem) = (left.lost, left.problem);
+        self.dir.update_info(&self.info)?;
+        match problem {
+            Some(text) => self.event(at_ns, EventKind::Note { text }),
+            None => Ok(()),
+        }
     }
 
     /// How the clocks of workers have moved, for the end of the record.
@@ -203,7 +237,10 @@ impl Journal {
     /// cannot be closed the run has failed, and as far as the disk allows the record says so.
     pub(crate) fn finish(self, info: &RunInfo, workers: &ByWorker) -> Result<RunDir, ConductError> {
         let (dir, mut events) = (self.dir, self.events);
-        let (rows, written) = self.rows.finish();
+        let (rows, written) = match self.rows.map(RowsThread::finish) {
+            Some(WrittenRows { counts, result, .. }) => (counts, result),
+            None => (RowCounts::default(), Ok(())),
+        };
         let closed = written
             .and(self.series.finish())
             .and(self.latency.finish())

@@ -34,6 +34,11 @@ fn agent<'a>(access: &'a Access, spool: &'a Path, trust: &UserKey) -> Agent<'a> 
         once: false,
         spool,
         spool_bytes_max: 1,
+        rows: RowsKeep {
+            directory: spool,
+            bytes_max: 1,
+            age_max: Duration::from_secs(1),
+        },
         trust: vec![trust.public()],
         allow: Vec::new(),
         program: Path::new("/bin/true"),

@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use workers::{Agent, Tolerances};
+use workers::{Agent, Rows, Tolerances};
 
 use crate::cards::json;
 use crate::keys::{KeyError, Purpose, Sealed, Signature, UserKey, is_signed};
@@ -24,6 +24,9 @@ pub(super) struct Handover {
     pub(super) scenario: String,
     pub(super) agents: Vec<Agent>,
     pub(super) tolerances: Tolerances,
+    /// What becomes of rows.
+    #[serde(default)]
+    pub(super) rows: Rows,
     /// When the run was begun, seconds since the Unix epoch.
     pub(super) begun_unix_s: u64,
     /// How long NATS keeps what the run has sent.
@@ -119,6 +122,7 @@ mod tests {
                 silence_ns: 2,
                 rebalances: false,
             },
+            rows: Rows::Leave,
             begun_unix_s: 3,
             kept_s: 4,
             state: "{}".to_owned(),

@@ -44,6 +44,7 @@ fn begin(nats: &Nats) {
             silence_ns: 1,
             rebalances: false,
         },
+        rows: workers::Rows::Fetch,
         begun_unix_s: unix_ns() / 1_000_000_000,
         kept_s: 0,
         state: "state".to_owned(),

@@ -127,23 +127,23 @@ fn a_spool_that_others_may_have_made_is_not_taken() {
     };
     set(&open_to_all, 0o1777);
     let spools = open_to_all.join("spools");
-    prepare_root(&spools).unwrap();
+    prepare_root(&spools, OPTION).unwrap();
     assert!(is_private(&spools));
     drop(Spool::create(&spools, &owner(), 1).unwrap());
     assert_eq!(Spool::left_behind(&spools, |_| true).len(), 1);
     set(&owner().directory(&spools), 0o755);
     assert!(Spool::left_behind(&spools, |_| true).is_empty());
     set(&spools, 0o755);
-    let error = prepare_root(&spools).unwrap_err();
+    let error = prepare_root(&spools, OPTION).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::PermissionDenied);
     let link = open_to_all.join("link");
     std::os::unix::fs::symlink(root.path(), &link).unwrap();
-    assert!(prepare_root(&link).is_err());
+    assert!(prepare_root(&link, OPTION).is_err());
     // Where others cannot create files it is up to the user.
     let own = root.path().join("own");
     std::fs::create_dir(&own).unwrap();
     set(&own, 0o755);
-    prepare_root(&own).unwrap();
+    prepare_root(&own, OPTION).unwrap();
 }
 
 #[test]

@@ -73,6 +73,15 @@ pub(crate) struct AgentArgs {
     /// How much of it is kept of one run. What the controller has not stored stays, and rows are sampled
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_size)]
     pub(crate) spool_max: usize,
+    /// Directory for rows that a run leaves here (`throng run --rows leave`) [default: below /var/tmp]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) rows_dir: Option<PathBuf>,
+    /// How much of them is kept of one run; further rows are not written
+    #[arg(long, value_name = "SIZE", default_value = "16GiB", value_parser = parse_size)]
+    pub(crate) rows_max: usize,
+    /// How long they are kept
+    #[arg(long, value_name = "DURATION", default_value = "7d", value_parser = parse_duration)]
+    pub(crate) rows_keep: Duration,
     /// Run the worker of one run; what it is comes by standard input
     #[arg(long, hide = true, conflicts_with_all = ["nats", "name", "labels"])]
     pub(crate) job: bool,
@@ -212,6 +221,17 @@ pub(crate) struct ManifestArgs {
     pub(crate) nats: Option<String>,
 }
 
+/// What becomes of the rows of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RowsArg {
+    /// They come to the record in the course of the run
+    Fetch,
+    /// They stay on the agents' machines, until `throng fleet fetch` brings them
+    Leave,
+    /// None are written: no figure of single operations is kept
+    None,
+}
+
 /// What a run does if an agent is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OnLossArg {
@@ -244,6 +264,9 @@ pub(crate) struct RunFleetArgs {
     /// What happens if an agent is lost
     #[arg(long, value_enum, default_value_t = OnLossArg::Fail, requires = "fleet")]
     pub(crate) on_loss: OnLossArg,
+    /// What becomes of rows, one for each operation
+    #[arg(long, value_enum, default_value_t = RowsArg::Fetch, requires = "fleet")]
+    pub(crate) rows: RowsArg,
     /// An agent that was silent for this time is lost
     #[arg(long, value_name = "DURATION", default_value = "30s", requires = "fleet", value_parser = parse_duration)]
     pub(crate) lost_after: Duration,

@@ -13,16 +13,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use controller::{Fleet, Interrupt, Tolerances};
+use controller::{Fleet, Interrupt, Rows, Tolerances};
 use fleet::{
     Access, Admin, Agent, AgentCard, AgentOptions, Choice, FleetError, KeyError, Local,
-    LocalOptions, NatsError, Session, SessionOptions, UserKey,
+    LocalOptions, NatsError, RowsKeep, Session, SessionOptions, UserKey,
 };
 use machine::clock;
 use plan::Plan;
 
 use crate::args::fleet::{
-    AccessArgs, AgentArgs, DrainArgs, FleetArgs, FleetVerb, KeyArgs, NatsArgs, OnLossArg,
+    AccessArgs, AgentArgs, DrainArgs, FleetArgs, FleetVerb, KeyArgs, NatsArgs, OnLossArg, RowsArg,
     RunFleetArgs, StopArgs, UpArgs, WaitArgs,
 };
 use crate::exit::{Exit, Failure, written};
@@ -48,7 +48,10 @@ pub(crate) fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
     let trust: Result<Vec<String>, KeyError> = trust.collect();
     let trust = trust.map_err(|error| failure(error.into()))?;
     let access = access(url, &args.access);
-    let spool = args.spool.clone().unwrap_or_else(spool);
+    let spool = args.spool.clone();
+    let spool = spool.unwrap_or_else(|| below_var_tmp("spool"));
+    let rows = args.rows_dir.clone();
+    let rows = rows.unwrap_or_else(|| below_var_tmp("rows"));
     let joined = Agent::join(AgentOptions {
         access: &access,
         name: args.name.clone(),
@@ -59,6 +62,11 @@ pub(crate) fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
         allow: args.allow.clone(),
         spool: &spool,
         spool_bytes_max: args.spool_max as u64,
+        rows: RowsKeep {
+            directory: &rows,
+            bytes_max: args.rows_max as u64,
+            age_max: args.rows_keep,
+        },
         program: &program,
         throng: env!("CARGO_PKG_VERSION"),
     });
@@ -67,11 +75,11 @@ pub(crate) fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
     served.map(|()| Exit::Passed).map_err(failure)
 }
 
-/// Where spools are kept: they outlive a boot, and are of one user.
-fn spool() -> PathBuf {
+/// Where spools are kept, or rows: they outlive a boot, and are of one user.
+fn below_var_tmp(what: &str) -> PathBuf {
     let user = std::env::var("USER").unwrap_or_else(|_| "any".to_owned());
     let plain: String = user.chars().filter(char::is_ascii_alphanumeric).collect();
-    PathBuf::from(format!("/var/tmp/throng-spool-{plain}"))
+    PathBuf::from(format!("/var/tmp/throng-{what}-{plain}"))
 }
 
 /// The worker of one run. It ends at once when its agent does, whose end of standard input is then closed.
@@ -281,6 +289,11 @@ pub(crate) fn of_run(
             clock_bound_ns: args.clock_bound.as_nanos() as u64,
             silence_ns: args.lost_after.as_nanos() as u64,
             rebalances: args.on_loss == OnLossArg::Rebalance,
+        },
+        rows: match args.rows {
+            RowsArg::Fetch => Rows::Fetch,
+            RowsArg::Leave => Rows::Leave,
+            RowsArg::None => Rows::None,
         },
         length: Duration::from_nanos(plan_ns),
         alone,

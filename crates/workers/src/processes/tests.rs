@@ -21,19 +21,10 @@ use crate::layout::Layout;
 use crate::protocol::{Hello, Introduction, MAGIC, PROTOCOL_VERSION, ToController, Trust};
 
 fn plan() -> Plan {
-    let text = "target: http://127.0.0.1:1\nsessions: { one: [ { get: / } ] }\n\
-                arrivals: [ { constant: 1/s, for: 1s } ]\n";
-    let source = scenario::Source {
-        name: "test.yaml",
-        text,
-    };
-    let settings = scenario::Settings {
-        overrides: &[],
-        env: &|_| None,
-        files: &|_| Err("there are none".to_owned()),
-    };
-    let (plan, diagnostics) = scenario::compile(source, &settings);
-    plan.unwrap_or_else(|| panic!("{diagnostics:?}"))
+    crate::testing::plan(
+        "target: http://127.0.0.1:1\nsessions: { one: [ { get: / } ] }\n\
+         arrivals: [ { constant: 1/s, for: 1s } ]\n",
+    )
 }
 
 /// Why this program cannot be a worker.
@@ -152,6 +143,14 @@ impl OneAgent {
 }
 
 impl Fleet for OneAgent {
+    fn run(&self) -> &'static str {
+        "r1"
+    }
+
+    fn rows(&self) -> Rows {
+        Rows::Fetch
+    }
+
     fn agents(&self) -> &[Agent] {
         &self.agents
     }

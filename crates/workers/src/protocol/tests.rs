@@ -143,7 +143,7 @@ fn hex(message: &impl Serialize) -> String {
 /// two must never change.
 #[test]
 fn messages_keep_their_form() {
-    assert_eq!(PROTOCOL_VERSION, 12);
+    assert_eq!(PROTOCOL_VERSION, 13);
     let hello = Hello {
         magic: MAGIC,
         protocol: 1,
@@ -236,6 +236,19 @@ fn messages_keep_their_form() {
     };
     assert_eq!(hex(&ToController::Usage(usage)), "050102");
     assert_eq!(hex(&ToController::Done), "07");
+    let left = |part, problem: Option<&str>| {
+        ToController::RowsLeft(LeftRows {
+            path: "/r".to_owned(),
+            part,
+            lost: 128,
+            problem: problem.map(str::to_owned),
+        })
+    };
+    // The path, the digest, rows and bytes; how many are lost, and why.
+    let part = Some(("ab".to_owned(), 300, 1));
+    assert_eq!(hex(&left(part, None)), "08022f7201026162ac0201800100");
+    assert_eq!(hex(&left(None, Some("no"))), "08022f7200800101026e6f");
+    assert_eq!(hex(&[Rows::Fetch, Rows::Leave, Rows::None]), "000102");
 }
 
 #[test]

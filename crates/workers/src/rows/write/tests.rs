@@ -6,9 +6,9 @@ use std::sync::mpsc::SyncSender;
 use record::schema::{FORMAT_VERSION, MeasureInfo, RunInfo};
 use record::{Durability, Outcome, Run, RunDir};
 use serde_json::json;
-use workers::rows_channel;
 
 use super::*;
+use crate::rows::rows_channel;
 use crate::testing;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -79,7 +79,8 @@ fn holds_at(rate_per_s: u64) {
     let dir = RunDir::create_durable(space.path(), &info, SCENARIO, Durability::Process).unwrap();
     let numbering = Numbering::new(&testing::plan(SCENARIO), 1);
     let (rows, receiver) = rows_channel();
-    let thread = RowsThread::start(dir.requests(&info).unwrap(), (receiver, numbering));
+    let writer = dir.requests(&info).unwrap();
+    let thread = RowsThread::start(writer, (receiver, numbering), RowLimits::NONE);
     let zero_ns = monotonic_ns();
     let now_ns = || monotonic_ns() - zero_ns;
     let mut next = 0;
@@ -96,9 +97,9 @@ fn holds_at(rate_per_s: u64) {
         );
     }
     drop(rows);
-    let (counts, written) = thread.finish();
-    written.unwrap();
-    assert_eq!((counts.kept, counts.lost), (next, 0));
+    let written = thread.finish();
+    written.result.unwrap();
+    assert_eq!((written.counts.kept, written.counts.lost), (next, 0));
 }
 
 #[test]
@@ -108,4 +109,53 @@ fn rows_are_safe_in_time_at_every_rate() {
             scope.spawn(move || holds_at(rate_per_s));
         }
     });
+}
+
+/// What becomes of a second's rows, handed over in these batches, with limits.
+fn with_limits(limits: RowLimits, batches: u64) -> WrittenRows {
+    let space = tempfile::tempdir().unwrap();
+    let writer = RequestsWriter::apart(space.path(), "r1").unwrap();
+    let (rows, receiver) = rows_channel();
+    let numbering = Numbering::new(&testing::plan(SCENARIO), 1);
+    let thread = RowsThread::start(writer, (receiver, numbering), limits);
+    for batch in 0..batches {
+        let users = batch * 1_000..(batch + 1) * 1_000;
+        rows.send(users.map(|user| row(user, user)).collect())
+            .unwrap();
+    }
+    drop(rows);
+    thread.finish()
+}
+
+#[test]
+fn a_limit_stops_rows_and_counts_those_that_are_not_written() {
+    let limits = RowLimits {
+        bytes_max: 1,
+        spare_bytes: 0,
+    };
+    // A segment has 131,072 rows.
+    let written = with_limits(limits, 200);
+    let RowCounts { kept, lost } = written.counts;
+    assert_eq!(kept + lost, 200_000);
+    assert!(kept > 0 && lost > 0, "{kept}");
+    let limit = written.limit.unwrap().to_string();
+    assert!(
+        limit.contains("the rows of a run may take 1 B here"),
+        "{limit}"
+    );
+    written.result.unwrap();
+}
+
+#[test]
+fn a_disk_keeps_what_others_need() {
+    let limits = RowLimits {
+        bytes_max: u64::MAX,
+        spare_bytes: u64::MAX,
+    };
+    let written = with_limits(limits, 140);
+    assert!(written.counts.lost > 0 && written.counts.kept > 0);
+    let limit = written.limit.unwrap().to_string();
+    assert!(limit.contains("stay free for reports"), "{limit}");
+    // There is no room to join them either: segments stay.
+    assert!(written.result.is_err());
 }

@@ -7,8 +7,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use machine::clock::monotonic_ns;
+use machine::disk::free_bytes;
 use record::{Measurement, RecordError, RequestsWriter, RowCounts};
-use workers::Numbering;
+
+use crate::numbering::Numbering;
 
 /// How often the thread polls for rows. A loop that had to wake it would pay for that with every batch.
 const POLL: Duration = Duration::from_millis(5);
@@ -23,42 +25,106 @@ const UNHURRIED_MAX: f64 = 200_000.0;
 /// Rows over which their rate is measured.
 const PACE_ROWS: u64 = 1 << 14;
 
+/// How much room rows may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowLimits {
+    /// Bytes of all of them.
+    pub bytes_max: u64,
+    /// Bytes of the file system that others need.
+    pub spare_bytes: u64,
+}
+
+impl RowLimits {
+    /// Until the disk is full.
+    pub const NONE: RowLimits = RowLimits {
+        bytes_max: u64::MAX,
+        spare_bytes: 0,
+    };
+
+    /// Which limit is reached, if `more` bytes are written as well.
+    fn reached(self, writer: &RequestsWriter, more: u64) -> Option<RecordError> {
+        let reached = |what: String| {
+            Some(RecordError::Limit {
+                path: writer.path().to_owned(),
+                what,
+            })
+        };
+        if writer.bytes() >= self.bytes_max {
+            let max = units::bytes(self.bytes_max);
+            return reached(format!("the rows of a run may take {max} here"));
+        }
+        if self.spare_bytes == 0 {
+            return None;
+        }
+        let folder = writer.path().parent().unwrap_or_else(|| writer.path());
+        let free = free_bytes(folder)?;
+        if free >= self.spare_bytes.saturating_add(more) {
+            return None;
+        }
+        reached(format!(
+            "the disk has {} left, and {} of it stay free for reports",
+            units::bytes(free),
+            units::bytes(self.spare_bytes)
+        ))
+    }
+}
+
+/// What became of all rows.
+#[derive(Debug)]
+pub struct WrittenRows {
+    /// How many are kept.
+    pub counts: RowCounts,
+    /// Which limit was reached, so that later rows were not written.
+    pub limit: Option<RecordError>,
+    /// Whether the rest is in one file.
+    pub result: Result<(), RecordError>,
+}
+
 /// The thread that turns rows into Parquet.
-pub(super) struct RowsThread {
-    thread: JoinHandle<(RowCounts, Result<(), RecordError>)>,
+pub struct RowsThread {
+    thread: JoinHandle<WrittenRows>,
     failed: Arc<AtomicBool>,
 }
 
 impl RowsThread {
-    pub(super) fn start(
+    /// Starts it. It ends when the last sender of rows is gone.
+    pub fn start(
         mut writer: RequestsWriter,
         (receiver, numbering): (Receiver<Vec<Measurement>>, Numbering),
+        limits: RowLimits,
     ) -> RowsThread {
         let failed = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&failed);
         let thread = std::thread::spawn(move || {
-            let written = write_rows(&mut writer, &receiver, &numbering);
+            let written = write_rows(&mut writer, &receiver, &numbering, limits);
             let mut counts = writer.counts();
-            if written.is_err() {
+            if !matches!(written, Ok(None)) {
                 flag.store(true, Ordering::Relaxed);
                 // Loops must not wait for a writer that is gone.
                 while let Ok(rows) = receiver.recv() {
                     counts.lost += rows.len() as u64;
                 }
-                return (counts, written);
             }
-            (counts, writer.finish())
+            let (limit, result) = match written {
+                Ok(limit) => (limit, join(writer, limits)),
+                Err(error) => (None, Err(error)),
+            };
+            WrittenRows {
+                counts,
+                limit,
+                result,
+            }
         });
         RowsThread { thread, failed }
     }
 
     /// True once rows can no longer be written.
-    pub(super) fn has_failed(&self) -> bool {
+    pub fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }
 
     /// Waits until the last sender of rows is gone and all rows are written.
-    pub(super) fn finish(self) -> (RowCounts, Result<(), RecordError>) {
+    pub fn finish(self) -> WrittenRows {
         // The thread does nothing that panics; if it does, its panic is ours.
         self.thread
             .join()
@@ -66,12 +132,25 @@ impl RowsThread {
     }
 }
 
-/// Writes rows until the last sender is gone, and all that came are safe.
+/// Joins what was written, which takes as much room again.
+fn join(writer: RequestsWriter, limits: RowLimits) -> Result<(), RecordError> {
+    let room = RowLimits {
+        bytes_max: u64::MAX,
+        ..limits
+    };
+    match room.reached(&writer, writer.bytes()) {
+        Some(error) => Err(error),
+        None => writer.finish(),
+    }
+}
+
+/// Writes rows until the last sender is gone, and all that came are safe; or until a limit is reached.
 fn write_rows(
     writer: &mut RequestsWriter,
     receiver: &Receiver<Vec<Measurement>>,
     numbering: &Numbering,
-) -> Result<(), RecordError> {
+    limits: RowLimits,
+) -> Result<Option<RecordError>, RecordError> {
     let mut pace = Pace::default();
     // When the oldest row came that is not safe yet.
     let mut pending_since_ns = None;
@@ -87,6 +166,10 @@ fn write_rows(
                 writer.write_pausing(&rows, &mut { rest })?;
                 if writer.counts().kept > kept {
                     pending_since_ns = None;
+                    if let Some(limit) = limits.reached(writer, 0) {
+                        writer.checkpoint_pausing(&mut { rest })?;
+                        return Ok(Some(limit));
+                    }
                 }
             }
             Err(TryRecvError::Empty) => sleep(POLL),
@@ -97,9 +180,12 @@ fn write_rows(
         } else if is_done || is_late(*pending_since_ns.get_or_insert_with(monotonic_ns)) {
             writer.checkpoint_pausing(&mut rest)?;
             pending_since_ns = None;
+            if let Some(limit) = limits.reached(writer, 0).filter(|_| !is_done) {
+                return Ok(Some(limit));
+            }
         }
         if is_done {
-            return Ok(());
+            return Ok(None);
         }
     }
 }
@@ -112,7 +198,7 @@ fn is_late(since_ns: u64) -> bool {
 /// Lets a loop of this core go first. What is done between two rests should take a tenth of a
 /// millisecond at most: a precise loop on the same core is late by as much. Rows are encoded 131,072 at
 /// a time, which takes some 10 ms; the scheduler would let that go on for time slices of 4 ms.
-pub(super) fn rest() {
+pub fn rest() {
     sleep(PAUSE);
 }
 
