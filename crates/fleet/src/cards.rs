@@ -24,6 +24,8 @@ pub(crate) const LAST: Duration = Duration::from_secs(8);
 const CARD_BYTES_MAX: usize = 64 << 10;
 /// How long reading all may take: a server that goes away in the midst of a list does not end it.
 const READ_TIME_MAX: Duration = Duration::from_secs(30);
+/// How long a list of keys may take. One of which a card goes by its age has no end, and is requested again.
+const LIST_TIME_MAX: Duration = Duration::from_secs(3);
 /// More cards are not read.
 const CARDS_MAX: usize = 10_000;
 
@@ -159,8 +161,14 @@ async fn read<T: DeserializeOwned>(nats: &Nats, bucket: &str) -> Result<Vec<T>, 
 async fn read_all<T: DeserializeOwned>(nats: &Nats, bucket: &str) -> Result<Vec<T>, NatsError> {
     let store = nats.bucket(bucket).await?;
     let failed = |error: &dyn std::fmt::Display| nats.refused("list the fleet", error);
-    let keys = store.keys().await.map_err(|e| failed(&e))?;
-    let mut keys: Vec<String> = keys.try_collect().await.map_err(|e| failed(&e))?;
+    let mut keys = loop {
+        let list = async { store.keys().await.map_err(|e| failed(&e)) };
+        let list = async { list.await?.try_collect().await.map_err(|e| failed(&e)) };
+        let listed: Result<Result<Vec<String>, NatsError>, _> = timeout(LIST_TIME_MAX, list).await;
+        if let Ok(keys) = listed {
+            break keys?;
+        }
+    };
     keys.sort();
     let mut cards = Vec::new();
     for key in keys.into_iter().take(CARDS_MAX) {
