@@ -139,8 +139,8 @@ impl Server {
         Server::start(space, Some(port))
     }
 
-    /// Messages on these subjects, as they come: their subjects. As any client gets them, by the text protocol.
-    fn listen(&self, subjects: &str) -> Receiver<String> {
+    /// Messages on these subjects, as they come: their subjects and bytes. As any client gets them, by the text protocol.
+    fn listen(&self, subjects: &str) -> Receiver<(String, Vec<u8>)> {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         let text = format!("CONNECT {{\"verbose\":false}}\r\nSUB {subjects} 1\r\nPING\r\n");
         (&stream).write_all(text.as_bytes()).unwrap();
@@ -164,7 +164,9 @@ impl Server {
                     let subject = words.next().unwrap_or_default().to_owned();
                     let bytes: usize = words.last().unwrap_or_default().parse().unwrap_or(0);
                     let mut body = vec![0; bytes + 2];
-                    if reader.read_exact(&mut body).is_err() || sender.send(subject).is_err() {
+                    if reader.read_exact(&mut body).is_err()
+                        || sender.send((subject, body)).is_err()
+                    {
                         return;
                     }
                 }
@@ -204,6 +206,7 @@ fn agent(space: &Space, url: &str, number: u32) -> Running {
     let (name, label) = (format!("a{number}"), format!("place=p{number}"));
     let mut agent = throng(["agent", "--nats", url, "--name", &name, "--label", &label]);
     agent.arg("--spool").arg(spools(space));
+    agent.arg("--rows-dir").arg(rows_of(space));
     let mut agent = Running::start(&mut agent);
     let line = agent.line();
     assert!(
@@ -223,7 +226,8 @@ fn agents(space: &Space, server: &Server, count: u32) -> Vec<Running> {
 /// Insists that all agents, this number, are free soon.
 #[track_caller]
 fn are_free(server: &Server, count: u32) {
-    let wanted = format!("{count} agents, {count} free");
+    let noun = if count == 1 { "agent" } else { "agents" };
+    let wanted = format!("{count} {noun}, {count} free");
     let mut said = String::new();
     for _ in 0..100 {
         let status = Ended::of(&mut throng(["fleet", "status", "--nats", &server.url()]));
@@ -238,6 +242,11 @@ fn are_free(server: &Server, count: u32) {
 /// Where they keep what was not stored yet.
 fn spools(space: &Space) -> PathBuf {
     space.path("spools")
+}
+
+/// Where they keep rows that a run leaves.
+fn rows_of(space: &Space) -> PathBuf {
+    space.path("rows")
 }
 
 /// A run by the fleet. That the machine is busy with other tests must not end it.

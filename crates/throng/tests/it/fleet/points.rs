@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use rustix::process::Signal;
+
 use super::spool::{is_unbroken, visitors};
 use super::{Server, agents, are_free, has_nats};
 use crate::support::{Ended, Running, Served, Space, throng};
@@ -10,6 +12,8 @@ use crate::support::{Ended, Running, Served, Space, throng};
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Whom {
     Worker,
+    /// With its worker.
+    Agent,
     Controller,
 }
 
@@ -20,93 +24,364 @@ enum Outcome {
     Refused,
     /// The run was to its end, without that agent.
     Untrusted,
+    /// The run was to its end; whether with that agent, its verdict says.
+    Ended,
+    /// The run was to its end, and nothing is missing.
+    Whole,
     /// Another controller continues it, and nothing is missing; or it had not begun, which that controller says.
     Continued,
+    /// The same, and its loops may begin so late that it is untrusted.
+    Late,
+    /// Another controller continues it to its end, although it is not the run that was planned.
+    Taken,
+    /// The run was over, or another controller ends it.
+    Over,
 }
 
-/// The message of agent 1's connection, counted from 1 in its direction.
-const POINTS: [(Whom, &str, usize, Outcome); 9] = [
-    // Its hello; that its loops are ready, or the first pong.
-    (Whom::Worker, "from", 1, Outcome::Refused),
-    (Whom::Worker, "from", 2, Outcome::Refused),
-    // In the middle, near the end.
-    (Whom::Worker, "from", 30, Outcome::Untrusted),
-    // The answer to the hello, the slice.
-    (Whom::Worker, "to", 1, Outcome::Refused),
-    (Whom::Controller, "from", 1, Outcome::Continued),
-    (Whom::Controller, "to", 1, Outcome::Continued),
-    // The last ping or the start; the first seconds; a later one.
-    (Whom::Controller, "to", 18, Outcome::Continued),
-    (Whom::Controller, "from", 21, Outcome::Continued),
-    (Whom::Controller, "from", 30, Outcome::Continued),
+/// The message at which somebody is killed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum At {
+    /// Of agent 1's connection, counted from 1 in its direction.
+    Piece(&'static str, usize),
+    /// The first of this kind in that direction, by its index in `docs/worker-protocol.md`.
+    Kind(&'static str, u8),
+    /// The first on this subject.
+    Subject(&'static str),
+}
+
+/// Who, when, how the run goes, and what comes of it.
+type Point = (Whom, At, Course, Outcome);
+
+/// How the run goes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Course {
+    Plain,
+    /// The user pauses arrivals after the first second.
+    Paused,
+    /// The user ends it after the first second.
+    Stopped,
+    /// Rows stay with the agents.
+    RowsLeft,
+}
+
+/// Around the start.
+const BEGINNING: &[Point] = &[
+    // The offer; the hello; that its loops are ready, or the first pong.
+    (
+        Whom::Agent,
+        At::Subject("throng.agent.a1"),
+        Course::Plain,
+        Outcome::Refused,
+    ),
+    (
+        Whom::Worker,
+        At::Piece("from", 1),
+        Course::Plain,
+        Outcome::Refused,
+    ),
+    (
+        Whom::Worker,
+        At::Piece("from", 2),
+        Course::Plain,
+        Outcome::Refused,
+    ),
+    // The answer to the hello, the slice, a pong.
+    (
+        Whom::Worker,
+        At::Piece("to", 1),
+        Course::Plain,
+        Outcome::Refused,
+    ),
+    (
+        Whom::Worker,
+        At::Kind("to", 0),
+        Course::Plain,
+        Outcome::Refused,
+    ),
+    (
+        Whom::Worker,
+        At::Kind("from", 2),
+        Course::Plain,
+        Outcome::Refused,
+    ),
+    (
+        Whom::Controller,
+        At::Subject("throng.agent.a1"),
+        Course::Plain,
+        Outcome::Continued,
+    ),
+    (
+        Whom::Controller,
+        At::Piece("from", 1),
+        Course::Plain,
+        Outcome::Continued,
+    ),
+    (
+        Whom::Controller,
+        At::Piece("to", 1),
+        Course::Plain,
+        Outcome::Continued,
+    ),
+    // What another controller needs; the last ping or the start; the start.
+    (
+        Whom::Controller,
+        At::Subject("throng.run.*.state"),
+        Course::Plain,
+        Outcome::Late,
+    ),
+    (
+        Whom::Controller,
+        At::Piece("to", 18),
+        Course::Plain,
+        Outcome::Continued,
+    ),
+    (
+        Whom::Controller,
+        At::Kind("to", 2),
+        Course::Plain,
+        Outcome::Continued,
+    ),
+    (
+        Whom::Worker,
+        At::Kind("to", 2),
+        Course::Plain,
+        Outcome::Untrusted,
+    ),
+];
+
+/// In the middle.
+const MIDDLE: &[Point] = &[
+    (
+        Whom::Worker,
+        At::Piece("from", 30),
+        Course::Plain,
+        Outcome::Untrusted,
+    ),
+    (
+        Whom::Agent,
+        At::Piece("from", 30),
+        Course::Plain,
+        Outcome::Untrusted,
+    ),
+    (
+        Whom::Worker,
+        At::Kind("to", 5),
+        Course::Paused,
+        Outcome::Untrusted,
+    ),
+    // The first seconds; a later one; that some are stored; a pause.
+    (
+        Whom::Controller,
+        At::Piece("from", 21),
+        Course::Plain,
+        Outcome::Continued,
+    ),
+    (
+        Whom::Controller,
+        At::Piece("from", 30),
+        Course::Plain,
+        Outcome::Continued,
+    ),
+    (
+        Whom::Controller,
+        At::Subject("throng.run.*.stored.a1"),
+        Course::Plain,
+        Outcome::Continued,
+    ),
+    (
+        Whom::Controller,
+        At::Kind("to", 5),
+        Course::Paused,
+        Outcome::Taken,
+    ),
+];
+
+/// Around the end.
+const END: &[Point] = &[
+    // That the run is to stop, what was left, that it is done.
+    (
+        Whom::Worker,
+        At::Kind("to", 3),
+        Course::Stopped,
+        Outcome::Ended,
+    ),
+    (
+        Whom::Worker,
+        At::Kind("from", 8),
+        Course::RowsLeft,
+        Outcome::Ended,
+    ),
+    (
+        Whom::Worker,
+        At::Kind("from", 7),
+        Course::Plain,
+        Outcome::Whole,
+    ),
+    (
+        Whom::Controller,
+        At::Kind("to", 3),
+        Course::Stopped,
+        Outcome::Taken,
+    ),
+    (
+        Whom::Controller,
+        At::Kind("from", 7),
+        Course::Plain,
+        Outcome::Over,
+    ),
+    (
+        Whom::Controller,
+        At::Subject("$KV.throng_ended.>"),
+        Course::Plain,
+        Outcome::Over,
+    ),
 ];
 
 #[test]
 fn a_kill_at_any_message_leaves_a_complete_run_or_a_reported_loss() {
+    walk_all(BEGINNING);
+}
+
+#[test]
+fn a_kill_in_the_middle_leaves_a_complete_run_or_a_reported_loss() {
+    walk_all(MIDDLE);
+}
+
+#[test]
+fn a_kill_at_the_end_leaves_a_complete_run_or_a_reported_loss() {
+    walk_all(END);
+}
+
+fn walk_all(points: &[Point]) {
     if !has_nats() {
         return;
     }
-    for point in POINTS {
-        walk(point);
+    points.iter().for_each(|point| walk(*point));
+}
+
+/// Whether a piece has a message of this kind: behind its position are frames, each with its length; the first of the
+/// connection is none of the kinds.
+fn has_kind(piece: &[u8], kind: u8) -> bool {
+    let Some((position, mut rest)) = piece.split_first_chunk::<8>() else {
+        return false;
+    };
+    let mut is_first = *position == [0; 8];
+    while let Some((length, frames)) = rest.split_first_chunk::<4>() {
+        let length = u32::from_le_bytes(*length) as usize;
+        if !is_first && frames.first() == Some(&kind) {
+            return true;
+        }
+        is_first = false;
+        rest = frames.get(length..).unwrap_or_default();
+    }
+    false
+}
+
+/// Waits until the message goes by.
+fn await_message(server: &Server, at: At, begin: impl FnOnce()) {
+    let (subject, mut wanted) = match at {
+        At::Piece(way, number) => (format!("throng.run.*.{way}.a1"), number),
+        At::Kind(way, _) => (format!("throng.run.*.{way}.a1"), 1),
+        At::Subject(subject) => (subject.to_owned(), 1),
+    };
+    let messages = server.listen(&subject);
+    begin();
+    while wanted > 0 {
+        let message = messages.recv_timeout(Duration::from_secs(60));
+        let (_, bytes) = message.unwrap_or_else(|_| panic!("{at:?}: no further message"));
+        wanted -= match at {
+            At::Kind(_, kind) => usize::from(has_kind(&bytes, kind)),
+            _ => 1,
+        };
     }
 }
 
-fn walk(point: (Whom, &str, usize, Outcome)) {
-    let (whom, way, number, outcome) = point;
+fn walk(point: Point) {
+    let (whom, at, course, outcome) = point;
     let space = Space::new();
     let server = Server::start(&space, None);
     let target = Served::start(&["market"]);
-    let agents = agents(&space, &server, 2);
-    let messages = server.listen(&format!("throng.run.*.{way}.a1"));
-    let args = ["--lost-after", "5s"];
-    let mut running = Running::start(&mut visitors(&space, &server, &target, &args));
-    let mut run = String::new();
-    for _ in 0..number {
-        let subject = messages.recv_timeout(Duration::from_secs(60));
-        let subject = subject.unwrap_or_else(|_| panic!("{point:?}: no further message"));
-        run = subject.split('.').nth(2).unwrap_or_default().to_owned();
-    }
-    match whom {
-        Whom::Worker => {
-            // It may just have ended.
-            agents[0].kill_child();
+    let mut agents = agents(&space, &server, 2);
+    let runs = Space::new();
+    let args = match course {
+        Course::RowsLeft => &["--lost-after", "5s", "--rows", "leave"][..],
+        _ => &["--lost-after", "5s"],
+    };
+    let mut running = None;
+    await_message(&server, at, || {
+        let mut run = Running::start(&mut visitors(&runs, &server, &target, args));
+        match course {
+            Course::Paused => {
+                run.line();
+                run.signal(Signal::USR1);
+            }
+            Course::Stopped => {
+                run.line();
+                run.interrupt();
+            }
+            Course::Plain | Course::RowsLeft => {}
         }
+        running = Some(run);
+    });
+    let mut running = running.unwrap();
+    match whom {
+        // It may just have ended.
+        Whom::Worker => agents[0].kill_children(),
+        Whom::Agent => agents[0].kill(),
         Whom::Controller => running.kill(),
     }
-    match outcome {
-        Outcome::Refused => {
-            let ended = running.end();
-            assert_eq!(ended.code, Some(71), "{point:?}\n{}", ended.err);
-            assert!(ended.err.contains("agent a1"), "{point:?}\n{}", ended.err);
-        }
-        Outcome::Untrusted => {
-            running
-                .end()
-                .with(2)
-                .stdout_contains("agent a1: its process ended");
-        }
-        Outcome::Continued => {
-            let elsewhere = Space::new();
-            let mut attach = throng(["fleet", "attach", &run, "--fleet", &server.url(), "--runs"]);
-            let ended = Ended::of(attach.arg(elsewhere.path("runs")));
-            match ended.code {
-                Some(0) => is_unbroken(&elsewhere.only()),
-                _ => {
-                    assert_eq!(
-                        ended.code,
-                        Some(69),
-                        "{point:?}\n{}{}",
-                        ended.err,
-                        ended.out
-                    );
-                    ended.stderr_contains("its loops had not begun");
-                }
-            }
-        }
-    }
-    // No agent is left in a run that is over.
-    if outcome == Outcome::Continued {
+    if whom == Whom::Controller {
+        let first = running.stderr_line();
+        let run = first.split_whitespace().nth(1).unwrap().to_owned();
+        follow(point, &server, &run);
         return;
     }
-    are_free(&server, 2);
+    let ended = running.end();
+    let all = format!("{point:?}\n{}{}", ended.err, ended.out);
+    match outcome {
+        Outcome::Refused => {
+            assert_eq!(ended.code, Some(71), "{all}");
+            ended.stderr_contains("agent a1");
+        }
+        Outcome::Untrusted => {
+            assert_eq!(ended.code, Some(2), "{all}");
+            let lost = match whom {
+                Whom::Agent => "agent a1: it was silent for",
+                _ => "agent a1: its process ended",
+            };
+            ended.stdout_contains(lost);
+        }
+        Outcome::Whole => {
+            assert_eq!(ended.code, Some(0), "{all}");
+            is_unbroken(&runs.only());
+        }
+        _ => assert!(matches!(ended.code, Some(0 | 2)), "{all}"),
+    }
+    if course == Course::RowsLeft {
+        let rows = runs.only().info().workers[0].rows.clone();
+        assert!(rows.unwrap().part.is_some(), "{all}");
+    }
+    // No agent is left in a run that is over.
+    are_free(&server, if whom == Whom::Agent { 1 } else { 2 });
+}
+
+/// Another controller comes after the first was killed.
+fn follow(point: Point, server: &Server, run: &str) {
+    let elsewhere = Space::new();
+    let mut attach = throng(["fleet", "attach", run, "--fleet", &server.url(), "--runs"]);
+    let ended = Ended::of(attach.arg(elsewhere.path("runs")));
+    let all = format!("{point:?}\n{}{}", ended.err, ended.out);
+    match (point.3, ended.code) {
+        (Outcome::Continued | Outcome::Over, Some(0)) => is_unbroken(&elsewhere.only()),
+        (Outcome::Late, Some(0 | 2)) => is_unbroken(&elsewhere.only()),
+        (Outcome::Continued | Outcome::Late, Some(69)) => {
+            ended.stderr_contains("its loops had not begun");
+        }
+        (Outcome::Over, Some(69)) => {
+            ended.stderr_contains("no run");
+            are_free(server, 2);
+        }
+        (Outcome::Taken, Some(0 | 2)) => are_free(server, 2),
+        _ => panic!("{all}"),
+    }
 }

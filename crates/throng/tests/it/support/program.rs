@@ -186,6 +186,13 @@ impl Running {
         kill_process(children[0], Signal::KILL).unwrap();
     }
 
+    /// Kills the processes that it has started, if they run.
+    pub(crate) fn kill_children(&self) {
+        for child in self.children() {
+            let _ = kill_process(child, Signal::KILL);
+        }
+    }
+
     /// Ctrl-C.
     pub(crate) fn interrupt(&self) {
         // It may have ended by itself just now.
