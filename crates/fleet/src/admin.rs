@@ -14,7 +14,7 @@ use crate::{FleetError, names, session, stream};
 /// A connection to look at a fleet.
 #[derive(Debug)]
 pub struct Admin {
-    nats: Arc<Nats>,
+    pub(crate) nats: Arc<Nats>,
 }
 
 /// An agent that was drained, and the run that it finishes before it ends.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use nkeys::XKey;
@@ -21,8 +22,8 @@ use crate::carrier::{Rest, abort};
 use crate::job::Job;
 use crate::keys::{Signature, is_signed, seed};
 use crate::nats::{ANSWER_TIME_MAX, Nats};
-use crate::rows::{self, RowsKeep};
-use crate::session::{Offer, Order, Reply, Request};
+use crate::rows::{self, Listed, RowsKeep, RowsWhat};
+use crate::session::{Offer, Order, Reply, Request, RowsRequest};
 use crate::spool::{self, Owner, Spool, prepare_root};
 use crate::{FleetError, names};
 
@@ -169,12 +170,16 @@ impl<'a> Agent<'a> {
                     return Err(closed.into());
                 }
                 if let Ok(Some(message)) = request {
-                    let reply = self.answer(&message.payload, say);
+                    let request = parse::<Request>(&message.payload);
+                    let is_of_rows = matches!(request, Some(Request::Rows(_)));
+                    let reply = self.answer(request, say);
                     if let Some(to) = message.reply {
-                        let _ = nats.client.publish(to, json(&reply)).await;
+                        let _ = nats.client.publish(to, reply).await;
                         let _ = timeout(ANSWER_TIME_MAX, nats.client.flush()).await;
                     }
-                    until_renewal = Duration::ZERO;
+                    if !is_of_rows {
+                        until_renewal = Duration::ZERO;
+                    }
                 }
                 if self.look_at_worker(say).await {
                     until_renewal = Duration::ZERO;
@@ -234,8 +239,8 @@ impl<'a> Agent<'a> {
         let _ = timeout(ANSWER_TIME_MAX, gone).await;
     }
 
-    fn answer(&mut self, request: &[u8], say: &dyn Fn(&str)) -> Reply {
-        let refused = match parse::<Request>(request) {
+    fn answer(&mut self, request: Option<Request>, say: &dyn Fn(&str)) -> Bytes {
+        let refused = match request {
             None => Some(format!(
                 "the request cannot be read by Throng {}",
                 self.options.throng
@@ -243,8 +248,47 @@ impl<'a> Agent<'a> {
             Some(Request::Drain) => self.drain(None).err(),
             Some(Request::DrainSigned(order)) => self.drain(Some(&order)).err(),
             Some(Request::Run(offer)) => self.take(*offer, say).err(),
+            Some(Request::Rows(request)) => {
+                let given = self.give_rows(&request);
+                let refused = |why| {
+                    json(&Listed {
+                        refused: Some(why),
+                        ..Listed::default()
+                    })
+                };
+                return given.unwrap_or_else(refused);
+            }
         };
-        Reply { refused }
+        json(&Reply { refused })
+    }
+
+    /// Gives away rows of a run that is over, or removes them. The error is for people.
+    fn give_rows(&self, request: &RowsRequest) -> Result<Bytes, String> {
+        let (run, order) = (request.run.as_str(), request.order.as_ref());
+        let at_unix_s = order.map_or(0, |order| order.at_unix_s);
+        let text = Order::rows_text(&self.card, (run, &request.what), at_unix_s);
+        let signature = order.map(|order| &order.signature);
+        check_key(
+            &self.options.trust,
+            "request",
+            (&text, at_unix_s, signature),
+        )?;
+        if self.worker.as_ref().is_some_and(|worker| worker.run == run) {
+            return Err(format!("run {run} is in progress there"));
+        }
+        let (root, agent) = (self.options.rows.directory, self.card.name.as_str());
+        match &request.what {
+            RowsWhat::List { after } => Ok(json(&rows::list(root, run, agent, after)?)),
+            RowsWhat::Piece {
+                file,
+                from,
+                bytes_max,
+            } => rows::piece(root, (run, agent), (file, *from, *bytes_max)),
+            RowsWhat::Remove => {
+                rows::remove(root, run, agent)?;
+                Ok(json(&Listed::default()))
+            }
+        }
     }
 
     /// Takes no further run. The error is for people.

@@ -138,6 +138,7 @@ pub(crate) enum Purpose {
     Offer,
     Drain,
     Handover,
+    Rows,
 }
 
 impl Purpose {
@@ -147,6 +148,7 @@ impl Purpose {
             Purpose::Offer => b"\xffthrong offer\0",
             Purpose::Drain => b"\xffthrong drain\0",
             Purpose::Handover => b"\xffthrong handover\0",
+            Purpose::Rows => b"\xffthrong rows\0",
         };
         [purpose, text].concat().into()
     }

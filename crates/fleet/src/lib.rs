@@ -13,7 +13,7 @@
 //! | `keys` | whose runs agents take, and who can read scenarios |
 //! | `lease` | one controller at a time conducts a run |
 //! | `plans` | scenarios in the object store |
-//! | `rows` | rows that stay on an agent's machine |
+//! | `rows`, `fetch` | rows that stay on an agent's machine; how they come here |
 //! | `cards` | what agents and runs say of themselves |
 //! | `choice` | which agents a run gets |
 //! | `admin` | what a fleet does, and what is requested of it |
@@ -26,6 +26,7 @@ mod agent;
 mod cards;
 mod carrier;
 mod choice;
+mod fetch;
 #[doc(hidden)]
 pub mod fuzzing;
 mod job;
@@ -48,6 +49,7 @@ pub use admin::{Admin, Drained, RunState, RunStatus};
 pub use agent::{Agent, AgentOptions};
 pub use cards::{AgentCard, RunCard};
 pub use choice::Choice;
+pub use fetch::{FetchError, KeptRows};
 pub use job::work;
 pub use keys::{KeyError, UserKey, public_key};
 pub use local::{Local, LocalOptions};
@@ -62,6 +64,8 @@ pub enum FleetError {
     Nats(#[from] NatsError),
     #[error(transparent)]
     Key(#[from] KeyError),
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
     #[error(transparent)]
     Choice(#[from] choice::ChoiceError),
     #[error("{0:?} is not a name: use 1 to 64 letters, digits, - and _")]

@@ -25,6 +25,7 @@ use crate::choice::Choice;
 use crate::keys::{KeyError, Purpose, Sealed, Signature, UserKey, seal, seed_for};
 use crate::lease::Lease;
 use crate::nats::{ANSWER_TIME_MAX, Nats};
+use crate::rows::RowsWhat;
 use crate::stream::{self, Kept};
 use crate::{names, plans};
 use handover::Handover;
@@ -39,6 +40,18 @@ pub(crate) enum Request {
     Drain,
     /// The same, of the holder of a key.
     DrainSigned(Order),
+    /// Rows of a run that is over.
+    Rows(Box<RowsRequest>),
+}
+
+/// What is wanted of the rows of a run that an agent has kept.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct RowsRequest {
+    pub(crate) run: String,
+    pub(crate) what: RowsWhat,
+    /// Agents that trust some keys require it.
+    #[serde(default)]
+    pub(crate) order: Option<Order>,
 }
 
 /// Who requests something of an agent, and when.

@@ -114,6 +114,41 @@ fn an_agent_that_trusts_a_key_is_drained_by_its_holder_only() {
 }
 
 #[test]
+fn an_agent_that_trusts_a_key_gives_rows_to_its_holder_only() {
+    let Some(server) = Server::start() else {
+        return;
+    };
+    let directory = private_directory();
+    let [mine, other] = keys(directory.path());
+    let access = server.access();
+    let agent = agent(&access, directory.path(), &mine);
+    let list = || RowsWhat::List {
+        after: String::new(),
+    };
+    let request = |what: RowsWhat, signed: &RowsWhat, key: Option<&UserKey>| {
+        let at_unix_s = machine::clock::unix_ns() / 1_000_000_000;
+        let text = Order::rows_text(&agent.card, ("r1", signed), at_unix_s);
+        let order = key.map(|key| Order {
+            at_unix_s,
+            signature: key.sign(&text).unwrap(),
+        });
+        let run = "r1".to_owned();
+        agent
+            .give_rows(&RowsRequest { run, what, order })
+            .unwrap_err()
+    };
+    let error = request(list(), &list(), None);
+    assert!(error.contains("the request is not signed"), "{error}");
+    let error = request(list(), &list(), Some(&other));
+    assert!(error.contains("does not trust the key"), "{error}");
+    let error = request(RowsWhat::Remove, &list(), Some(&mine));
+    assert!(error.contains("the signature is not that of"), "{error}");
+    // It may, and there is nothing.
+    let error = request(list(), &list(), Some(&mine));
+    assert!(error.contains("it has no rows of run r1"), "{error}");
+}
+
+#[test]
 fn a_signature_counts_for_two_minutes() {
     let directory = private_directory();
     let [mine, _] = keys(directory.path());

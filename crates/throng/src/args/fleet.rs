@@ -105,6 +105,8 @@ pub(crate) enum FleetVerb {
     Runs(NatsArgs),
     /// Continue a run whose controller is gone, here: from what its agents have measured since its start
     Attach(AttachArgs),
+    /// Bring rows into a run's directory that its agents have kept (`throng run --rows leave`)
+    Fetch(FetchArgs),
     /// Write a new key to a file, and print the public one, which agents may trust
     Key(KeyArgs),
     /// End a run in good order, as Ctrl-C does at its controller
@@ -168,6 +170,21 @@ pub(crate) struct AttachArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) results: ResultFiles,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct FetchArgs {
+    /// The run's directory
+    #[arg(value_name = "RUN")]
+    pub(crate) run: PathBuf,
+    #[command(flatten)]
+    pub(crate) nats: NatsArgs,
+    /// Sign the requests by this key, which agents with --trust require
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+    /// Let agents remove their rows of the run once all are here
+    #[arg(long)]
+    pub(crate) remove: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,6 +1,7 @@
 //! `throng agent`, `throng fleet`, and the fleet of a run.
 
 mod attach;
+mod fetch;
 mod list;
 mod manifest;
 
@@ -15,7 +16,7 @@ use std::time::Duration;
 
 use controller::{Fleet, Interrupt, Rows, Tolerances};
 use fleet::{
-    Access, Admin, Agent, AgentCard, AgentOptions, Choice, FleetError, KeyError, Local,
+    Access, Admin, Agent, AgentCard, AgentOptions, Choice, FetchError, FleetError, KeyError, Local,
     LocalOptions, NatsError, RowsKeep, Session, SessionOptions, UserKey,
 };
 use machine::clock;
@@ -109,6 +110,7 @@ pub(crate) fn fleet(args: &FleetArgs) -> Result<Exit, Failure> {
         FleetVerb::Runs(args) => show(args, |admin| Ok(list::runs(&admin.all_runs()?))),
         FleetVerb::Key(args) => key(args),
         FleetVerb::Attach(args) => attach::attach(args),
+        FleetVerb::Fetch(args) => fetch::fetch(args),
         FleetVerb::Stop(args) => stop(args),
         FleetVerb::Drain(args) => drain(args),
         FleetVerb::Wait(args) => wait(args),
@@ -320,6 +322,8 @@ fn failure(error: FleetError) -> Failure {
         | FleetError::NameTaken(_)
         | FleetError::Key(_) => Exit::Usage,
         FleetError::NoAgent { .. } | FleetError::Spool { .. } => Exit::System,
+        FleetError::Fetch(FetchError::Changed { .. } | FetchError::Many { .. }) => Exit::Data,
+        FleetError::Fetch(FetchError::Room { .. } | FetchError::Write { .. }) => Exit::Io,
         FleetError::Held { .. } => Exit::Usage,
         _ => Exit::Unavailable,
     };

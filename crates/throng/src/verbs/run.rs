@@ -17,7 +17,7 @@ use record::schema::Verdict;
 use report::Page;
 use signal_hook::consts::{SIGUSR1, SIGUSR2};
 
-use crate::args::fleet::OnLossArg;
+use crate::args::fleet::{OnLossArg, RowsArg};
 use crate::args::{ResultFiles, RunArgs};
 use crate::exit::{Exit, Failure, written};
 use crate::exports;
@@ -31,6 +31,7 @@ use crate::verbs::export::write;
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     check_results(&args.results)?;
+    check_rows(args)?;
     let text = scenario_text(args)?;
     let overrides = [&text.sets[..], &args.sets.sets].concat();
     let Compiled { plan, inputs } = source::compile(&text, &overrides)?;
@@ -94,6 +95,18 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     }
     print((args.json, args.quiet), &conducted, path.as_deref())?;
     Ok(exit(conducted.summary.verdict))
+}
+
+/// Refuses what requires rows that the run does not have.
+fn check_rows(args: &RunArgs) -> Result<(), Failure> {
+    if args.tsung_log.is_none() || args.fleet.rows == RowsArg::Fetch {
+        return Ok(());
+    }
+    Err(Failure::hinted(
+        Exit::Usage,
+        "--tsung-log is made of rows, which --rows fetch alone brings to the record in the course of the run".to_owned(),
+        "leave out --rows, or --tsung-log",
+    ))
 }
 
 /// The exit code of a verdict.

@@ -3,6 +3,7 @@
 mod attach;
 mod points;
 mod rebalance;
+mod rows;
 mod secure;
 mod spool;
 
