@@ -30,7 +30,7 @@ help:
 	@echo "make bench-queue    the queue beside an echo server and pgbench, ten minutes"
 	@echo "make bench-balancer  the balancer beside nginx and HAProxy, and what is lost when a backend fails, half an hour"
 	@echo "make bench-lab      the lab's network: round trips, packets, TCP and losses, half an hour; needs root"
-	@echo "make bench-fleet    a hundred agents that begin together, and the cost of the way over NATS, ten minutes"
+	@echo "make bench-fleet    a hundred agents that begin together, the cost of the way over NATS, and of a thousand agents, 20 min"
 	@echo "make bench-ui       what a live page with viewers costs a run, five minutes"
 	@echo "make bench-docs     write docs/benchmarks.md, and tables of docs/chat.md, from the newest raw data"
 	@echo "make site           build the documentation as a site with search"

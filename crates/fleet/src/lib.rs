@@ -18,6 +18,7 @@
 //! | `choice` | which agents a run gets |
 //! | `admin` | what a fleet does, and what is requested of it |
 //! | `local` | a fleet on this machine |
+//! | `simulated` | agents without loops, to measure a controller |
 //! | `access`, `nats`, `names` | who we are at NATS; the connection; names of subjects, streams and buckets |
 
 mod access;
@@ -39,6 +40,8 @@ mod nats;
 mod plans;
 mod rows;
 mod session;
+#[doc(hidden)]
+pub mod simulated;
 mod spool;
 mod stream;
 #[cfg(test)]

@@ -21,6 +21,7 @@
 //! | `protocol`, `frame` | the messages, and their bytes |
 //! | `fuzzing` | the fuzzers' way to the frames |
 //! | `serve`, `credits` | the worker's side |
+//! | `prepared` | a worker without loops, to measure a controller |
 //! | `news`, `rows` | what loops report; the channel of their rows, and the thread that writes them |
 //! | `numbering` | which measure of the record is meant by what a loop reports |
 //! | `inputs` | what a scenario is compiled from, as a worker gets it |
@@ -47,6 +48,7 @@ mod material;
 mod news;
 mod numbering;
 mod pool;
+mod prepared;
 mod process;
 mod processes;
 mod protocol;
@@ -69,6 +71,8 @@ pub use layout::{Layout, layout};
 pub use material::Material;
 pub use numbering::Numbering;
 pub use pool::{Pool, PoolError, PoolEvent};
+#[doc(hidden)]
+pub use prepared::{Prepared, serve_prepared};
 pub use process::{LostWorker, SpawnRequest, WorkersError};
 pub use protocol::{Loops, PROTOCOL_VERSION, Trust, Usage, plan_digest};
 pub use rows::{LeftRows, RowLimits, RowsRoom, RowsThread, WrittenRows, rest, rows_channel};

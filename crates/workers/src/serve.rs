@@ -139,7 +139,7 @@ pub fn serve_over(
 }
 
 /// Introduces this worker and waits for the answer.
-fn handshake(
+pub(super) fn handshake(
     carrier: &Arc<dyn Carrier>,
     token: &str,
     throng: &str,
