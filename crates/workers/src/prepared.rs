@@ -184,6 +184,7 @@ fn measure(measure: MeasureId, first: f64, operations: u64) -> MeasureDelta {
         due: operations,
         missed: Default::default(),
         begun: operations,
+        retried: 0,
         outcomes,
         service: response.clone(),
         response,

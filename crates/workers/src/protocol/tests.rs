@@ -143,7 +143,7 @@ fn hex(message: &impl Serialize) -> String {
 /// two must never change.
 #[test]
 fn messages_keep_their_form() {
-    assert_eq!(PROTOCOL_VERSION, 13);
+    assert_eq!(PROTOCOL_VERSION, 14);
     let hello = Hello {
         magic: MAGIC,
         protocol: 1,
@@ -196,7 +196,7 @@ fn messages_keep_their_form() {
             // Counts and gauges.
             "0000000000000000000000000000000004030000000000000000000000000203020100",
             // One measure: its number, operations due, those that never began by reason, those that began, and how often
-            // each of 42 outcomes.
+            // each of 57 outcomes.
             "01010601000001042a03",
             "0000000000000000000000000000000000000000000000000000000000000000000000000000000000",
             // Sum, least, greatest, and the bucket 1000 with its count; the same; nothing; the same; twice nothing.
