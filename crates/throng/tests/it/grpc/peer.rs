@@ -77,16 +77,17 @@ pub(super) struct Grpcio {
 }
 
 impl Grpcio {
-    /// `None`, and the test is reported as skipped, where Python has no grpcio. `THRONG_PYTHON` names the interpreter,
-    /// for instance that of a virtual environment.
+    /// `None`, and the test is reported as skipped, where Python has no grpcio. `scripts/services --install` installs it
+    /// for the system's interpreter; `THRONG_PYTHON` names another one, for instance that of a virtual environment.
     pub(super) fn start(space: &Space) -> Option<Grpcio> {
-        let python = std::env::var("THRONG_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+        let python =
+            std::env::var("THRONG_PYTHON").unwrap_or_else(|_| "/usr/bin/python3".to_owned());
         let has_grpc = Command::new(&python)
             .args(["-c", "import grpc"])
             .stderr(Stdio::null())
             .status();
         if !has_grpc.is_ok_and(|status| status.success()) {
-            skip("python3 has no grpcio: gRPC is not tried against it");
+            skip("Python has no grpcio: gRPC is not tried against it");
             return None;
         }
         let mut process = Command::new(&python)
