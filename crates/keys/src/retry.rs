@@ -46,6 +46,22 @@ pub const FAILURES: &[&str] = &[
     "http2-http-1-1-required",
     "redirect",
     "decoding",
+    "grpc-cancelled",
+    "grpc-unknown",
+    "grpc-invalid-argument",
+    "grpc-deadline-exceeded",
+    "grpc-not-found",
+    "grpc-already-exists",
+    "grpc-permission-denied",
+    "grpc-resource-exhausted",
+    "grpc-failed-precondition",
+    "grpc-aborted",
+    "grpc-out-of-range",
+    "grpc-unimplemented",
+    "grpc-internal",
+    "grpc-unavailable",
+    "grpc-data-loss",
+    "grpc-unauthenticated",
 ];
 
 /// The step.
