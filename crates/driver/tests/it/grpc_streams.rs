@@ -178,6 +178,27 @@ fn a_call_is_given_up_on_request() {
 }
 
 #[test]
+fn a_call_that_is_open_is_closed_before_the_next_attempt() {
+    let retry = "retry: 2
+      pause: 10ms
+      steps:
+        - grpc: throng.echo.Echo/Talk
+          as: talk
+        - send: { text: hi }
+          as: hello
+          reply: { when: { /text: hi }, within: 100ms }";
+    let mut echo = echo();
+    let (ran, peer) = ran(&[retry], move |got| match got.stream {
+        // The first call stays open, and is never answered.
+        1 => Vec::new(),
+        _ => echo(got),
+    });
+    assert_eq!(ran.outcomes("talk"), [Outcome::Ok, Outcome::Ok]);
+    assert_eq!(ran.outcomes("hello"), [Outcome::Timeout, Outcome::Ok]);
+    assert_eq!(peer.resets.first(), Some(&(1, 8)), "{:?}", peer.resets);
+}
+
+#[test]
 fn messages_that_are_none_end_their_call() {
     let plain = [(":status", "200"), ("content-type", "text/plain")];
     for (frames, outcome) in [

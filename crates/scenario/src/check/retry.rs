@@ -7,7 +7,7 @@ use plan::{Failures, Jitter, MeasureId, MeasureKind, Op, Retry, Transaction};
 use super::Checker;
 use super::fields::Fields;
 use super::http::status_range;
-use super::program::Program;
+use super::program::{Program, may_lose_in};
 use document::node::Node;
 
 /// Attempts that a scenario can set.
@@ -98,10 +98,8 @@ impl Checker<'_> {
             Some(Condition { expr, text })
         });
         program.push(Op::RetryEnd { until });
-        let opens_stream = program.ops[start..].iter().any(|op| {
-            let is_open = matches!(op, Op::WsOpen(_) | Op::SseOpen(_) | Op::TcpOpen(_));
-            is_open || matches!(op, Op::Poll(_))
-        });
+        let steps = &program.ops[start..];
+        let opens_stream = may_lose_in(steps) || steps.iter().any(|op| matches!(op, Op::Poll(_)));
         let ends = program.pc();
         let retry = &mut program.retries[place];
         (retry.when, retry.opens_stream) = (when, opens_stream);
