@@ -1,61 +1,17 @@
 //! A worker over real sockets.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
-use rustix::process::{Signal, getpid, kill_process};
+use running::{Running, options};
 use serde_json::Value;
-use server::ServerError;
-use stats::dist::Dist;
-use targets::worker::{self, Cpu, Fault, Report, WorkerOptions};
+use targets::worker::Cpu;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 use crate::client::{get, raw, soon};
 
-struct Running {
-    address: SocketAddr,
-    stop: oneshot::Sender<()>,
-    served: JoinHandle<Result<Report, ServerError>>,
-}
-
-impl Running {
-    async fn start(options: WorkerOptions) -> Running {
-        let (ready, address) = oneshot::channel();
-        let (stop, stopped) = oneshot::channel::<()>();
-        let served = tokio::spawn(worker::serve(
-            options,
-            move |address| ready.send(address).unwrap(),
-            async { drop(stopped.await) },
-        ));
-        let address = soon(address).await.unwrap();
-        Running {
-            address,
-            stop,
-            served,
-        }
-    }
-
-    async fn work(&self) -> (u16, Value) {
-        let (status, body) = get(self.address, "/work").await;
-        (status, serde_json::from_str(&body).unwrap())
-    }
-
-    async fn stop(self) -> Report {
-        self.stop.send(()).unwrap();
-        soon(self.served).await.unwrap().unwrap()
-    }
-}
-
-fn options(service_ms: f64, concurrency: usize, queue: usize) -> WorkerOptions {
-    let mut options = WorkerOptions::default();
-    options.service_time = Dist::Constant(service_ms / 1e3);
-    (options.concurrency, options.queue) = (concurrency, queue);
-    options
-}
+mod running;
 
 #[tokio::test]
 async fn an_answer_has_its_work_and_queueing_time() {
@@ -186,62 +142,4 @@ async fn a_restart_is_a_gap_and_a_cold_start() {
     assert!(body["work_ms"].as_f64().unwrap() > 19.0, "{body}");
     let report = worker.stop().await;
     assert_eq!((report.done, report.restarts), (2, 1));
-}
-
-/// All signals are in one test, as they come to the whole process.
-#[tokio::test]
-async fn signals_begin_faults_and_end_them() {
-    let send = |signal| kill_process(getpid(), signal).unwrap();
-    let mut failing = options(1.0, 1, 10);
-    failing.error_rate = 1.0;
-    failing.errors_from = Duration::MAX;
-    (failing.on_usr1, failing.on_usr2) = (Some(Fault::Errors), Some(Fault::Freeze));
-    let worker = Running::start(failing).await;
-    assert_eq!(worker.work().await.0, 200);
-    send(Signal::USR1);
-    soon(async { while worker.work().await.0 != 500 {} }).await;
-    let (_, body) = worker.work().await;
-    assert_eq!(
-        (&body["queue_ms"], &body["work_ms"]),
-        (&0.0.into(), &0.0.into())
-    );
-    send(Signal::USR1);
-    soon(async { while worker.work().await.0 != 200 {} }).await;
-    send(Signal::USR2);
-    let frozen = async {
-        // It may take a moment until the signal is there.
-        while timeout(Duration::from_millis(300), worker.work())
-            .await
-            .is_ok()
-        {}
-    };
-    soon(frozen).await;
-    send(Signal::USR2);
-    assert_eq!(soon(worker.work()).await.0, 200);
-    worker.stop().await;
-
-    let mut slow = options(200.0, 1, 10);
-    slow.pace.slow_factor = 1000.0;
-    (slow.on_usr1, slow.on_usr2) = (Some(Fault::Slow), Some(Fault::Restart));
-    let worker = Running::start(slow).await;
-    let begun = Instant::now();
-    let turns = async {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        send(Signal::USR1);
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        send(Signal::USR1);
-    };
-    // A request in progress becomes slow and fast again with its worker.
-    let ((status, _), ()) = tokio::join!(worker.work(), turns);
-    let took = begun.elapsed();
-    assert_eq!(status, 200);
-    assert!(
-        took > Duration::from_millis(450) && took < Duration::from_secs(10),
-        "{took:?}"
-    );
-    send(Signal::USR2);
-    let reached = || async { TcpStream::connect(worker.address).await.is_ok() };
-    soon(async { while reached().await {} }).await;
-    soon(async { while !reached().await {} }).await;
-    assert_eq!(worker.stop().await.restarts, 1);
 }
