@@ -149,6 +149,7 @@ fn quoted(rest: &str, quote: char, at: usize) -> Result<(Token, usize), ExprErro
     let mut chars = rest.char_indices().skip(1);
     while let Some((index, c)) = chars.next() {
         if c == quote {
+            check_text(&text, at..at + index + 1)?;
             return Ok((Token::Literal(Value::Text(Arc::from(text))), index + 1));
         }
         if c != '\\' {
@@ -171,4 +172,15 @@ fn quoted(rest: &str, quote: char, at: usize) -> Result<(Token, usize), ExprErro
         at..at + rest.len(),
         format!("the closing {quote} is missing"),
     ))
+}
+
+/// Fails for a text that seems to be a template, since it would be compared as it stands.
+fn check_text(text: &str, span: Range<usize>) -> Result<(), ExprError> {
+    match text.contains("${") {
+        true => Err(
+            ExprError::new(span, "${…} is not replaced within an expression")
+                .hint("join texts with +: 'user ' + name; the characters themselves are '$' + '{'"),
+        ),
+        false => Ok(()),
+    }
 }
