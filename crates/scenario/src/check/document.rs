@@ -3,7 +3,8 @@
 use keys::{DOCUMENT, TARGET_URL};
 use plan::probes::Probe;
 use plan::{
-    Endpoint, Measure, MeasureId, MeasureKind, Phase, Plan, Session, Single, Tags, Target, builtin,
+    Endpoint, Measure, MeasureId, MeasureKind, Options, Phase, Plan, Session, Single, Tags, Target,
+    builtin,
 };
 
 use super::fields::Fields;
@@ -26,20 +27,13 @@ impl Checker<'_> {
             self.params(params);
         }
         let fields = self.fields(root, &DOCUMENT, "the scenario")?;
-        let name = fields.get("name");
-        let name = name.and_then(|node| self.word(node, "a name"));
-        let name = name.map_or_else(|| stem(source_name).to_owned(), |word| word.text);
+        let name = self.name(&fields, source_name);
         let seed = fields.get_or_default("seed");
         let seed = seed.and_then(|node| self.count(&node)).unwrap_or(1);
         self.seed = seed;
         let expects_overload = self.option_choice(&DOCUMENT, &fields, "expect") == 1;
         let target = fields.get("target").and_then(|node| self.target(node));
-        let mut options = self.options(fields.get("options"), fields.get("target"));
-        if let Some(node) = fields.get("grpc").filter(|node| !node.is_null()) {
-            let of = |key| fields.get(key).and_then(|node| node.get("http"));
-            self.require_http2(of("options").or_else(|| of("target")), &mut options);
-            self.grpc_files(node);
-        }
+        let options = self.options_and_calls(&fields);
         let messages = match fields.get("messages").filter(|node| !node.is_null()) {
             Some(node) => self.messages(node),
             None => Vec::new(),
@@ -92,6 +86,24 @@ impl Checker<'_> {
             probes,
             scaling,
         })
+    }
+
+    /// The name that a scenario has, or that of its file.
+    fn name(&mut self, fields: &Fields<'_>, source_name: &str) -> String {
+        let name = fields.get("name");
+        let name = name.and_then(|node| self.word(node, "a name"));
+        name.map_or_else(|| stem(source_name).to_owned(), |word| word.text)
+    }
+
+    /// The options, and the `.proto` files of the calls, which are made over HTTP/2.
+    fn options_and_calls(&mut self, fields: &Fields<'_>) -> Options {
+        let mut options = self.options(fields.get("options"), fields.get("target"));
+        if let Some(node) = fields.get("grpc").filter(|node| !node.is_null()) {
+            let of = |key| fields.get(key).and_then(|node| node.get("http"));
+            self.require_http2(of("options").or_else(|| of("target")), &mut options);
+            self.grpc_files(node);
+        }
+        options
     }
 
     /// What is queried on the server's side, and how the lab scales it.

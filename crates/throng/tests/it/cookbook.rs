@@ -141,7 +141,11 @@ impl Recipe {
         for run in &runs {
             let summary = run.summary().unwrap().expect("the run was judged");
             let has_measured = summary.measures.iter().any(|measure| measure.count > 0);
-            assert!(has_measured, "{:?} measured nothing", self.title);
+            let has_no_user = summary
+                .findings
+                .iter()
+                .any(|finding| finding.code == "setup-failed");
+            assert!(has_measured != has_no_user, "{:?}: {run:?}", self.title);
         }
     }
 
