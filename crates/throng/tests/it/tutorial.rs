@@ -235,9 +235,12 @@ fn words(text: &str) -> Vec<&str> {
     words.collect()
 }
 
-/// The first piece of what a page shows that was not printed, behind the one before.
+/// The first piece of what a page shows that was not printed, behind the one before. A machine that is busy has findings
+/// of its own, so there may be others before each finding.
 fn missing(shown: &str, printed: &str) -> Option<String> {
     let printed = words(printed);
+    let shown = shown.replace("\n  ! ", "\n…  ! ");
+    let shown = shown.replace("\n  · ", "\n…  · ");
     let mut from = 0;
     for piece in shown.split('…') {
         let piece = words(piece);
