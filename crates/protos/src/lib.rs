@@ -62,7 +62,7 @@ fn problem(loaded: &Loaded, name: &str, error: &protox::Error) -> Problem {
     Problem {
         file,
         place,
-        message: error.to_string(),
+        message: place::message(error),
     }
 }
 

@@ -158,7 +158,7 @@ fn imports_of(name: &str, text: &str) -> Result<Imports, Problem> {
     let file = File::from_source(name, text).map_err(|error| Problem {
         file: name.to_owned(),
         place: place::of_error(&error, text),
-        message: error.to_string(),
+        message: place::message(&error),
     })?;
     let file = file.file_descriptor_proto();
     let locations = file.source_code_info.as_ref();

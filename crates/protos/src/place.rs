@@ -1,6 +1,13 @@
-//! Where in a file something is wrong.
+//! What is wrong in a file, and where.
 
 use miette::Diagnostic;
+
+/// What an error says. The parser's text for a wrong import is that for a wrong group; only its help differs.
+pub(crate) fn message(error: &dyn Diagnostic) -> String {
+    let help = error.help().map(|help| help.to_string());
+    help.filter(|help| help.starts_with("imports "))
+        .unwrap_or_else(|| error.to_string())
+}
 
 /// Line and column of the first place that an error names.
 pub(crate) fn of_error(error: &dyn Diagnostic, text: &str) -> Option<(usize, usize)> {
