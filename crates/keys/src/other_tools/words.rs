@@ -196,11 +196,11 @@ pub(super) const TOP: &[Words] = &[
         "write it as a step of a session: `- think: 1s..5s`",
     ),
     form(
-        "before beforeall onstart on_start",
+        "before beforeall onstart",
         "write `setup: [ … ]`: its steps run once before users start",
     ),
     form(
-        "after afterall onstop on_stop",
+        "after afterall onstop",
         "write `teardown: [ … ]`: its steps run once after the users",
     ),
 ];
