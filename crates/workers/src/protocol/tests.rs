@@ -196,9 +196,12 @@ fn messages_keep_their_form() {
             // Counts and gauges.
             "0000000000000000000000000000000004030000000000000000000000000203020100",
             // One measure: its number, operations due, those that never began by reason, those that began, and how often
-            // each of 57 outcomes.
-            "01010601000001042a03",
-            "0000000000000000000000000000000000000000000000000000000000000000000000000000000000",
+            // each of 58 outcomes.
+            "01010601000001043a03",
+            "000000000000000000000000000000000000000000000000000000000000000000000000000000",
+            "000000000000000000000000000000000000",
+            // Attempts that were tried again.
+            "02",
             // Sum, least, greatest, and the bucket 1000 with its count; the same; nothing; the same; twice nothing.
             "b817e807e80701e80703",
             "b817e807e80701e80703",
