@@ -14,7 +14,7 @@ const STEPS: &str = "    - grpc: throng.echo.Echo/Say
       message: { text: \"hi ${user}\", numbers: [1, \"${user}\"] }
       expect: { /numbers/0: 1 }
       save: { text: /text }
-      check: text == \"hi ${user}\"
+      check: text == 'hi ' + user
     - grpc: throng.echo.Echo/Say
       as: same
       message: { text: hello, mood: LOUD }
@@ -203,7 +203,7 @@ fn grpcio_counts_what_the_record_counts() {
       gzip: true
       expect: { /text: \"hi ${user}\", /labels/a: b }
       save: { own: { header: x-own }, left: { header: x-left-ms } }
-      check: [ 'own == \"user-${user}\"', 'left > 0' ]
+      check: [ \"own == 'user-' + user\", left > 0 ]
     - grpc: throng.echo.Echo/Say
       as: missing
       message: { text: \"status 5\" }
