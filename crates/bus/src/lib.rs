@@ -4,37 +4,45 @@
 //! far behind loses messages, and learns how many. Whoever publishes, a channel's messages are numbered without
 //! gaps, and a distribution goes out at most once in each batch time.
 
+#[cfg(feature = "stores")]
 mod address;
 mod channels;
 mod claims;
+#[cfg(feature = "stores")]
 mod hub;
+#[cfg(feature = "stores")]
 mod link;
 mod memory;
 pub mod messages;
+#[cfg(feature = "stores")]
 mod metrics;
 pub mod model;
+#[cfg(feature = "stores")]
 mod nats;
+#[cfg(feature = "stores")]
 mod order;
+#[cfg(feature = "stores")]
 pub mod redis;
+#[cfg(feature = "stores")]
+mod remote;
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use messages::Update;
 use model::GameId;
 use server::reactor::Notice;
 
+#[cfg(feature = "stores")]
 pub use address::{BusAddress, BusAddressError};
 pub use claims::{ClaimSet, Claims};
+#[cfg(feature = "stores")]
 pub use hub::Hub;
 pub use memory::Memory;
+#[cfg(feature = "stores")]
 pub use metrics::BusMetrics;
-use nats::NatsBus;
-use redis::RedisBus;
-
-/// Longest name of a market.
-const NAME_MAX: usize = 64;
+#[cfg(feature = "stores")]
+pub use remote::{BusOptions, Remote, open};
 
 /// What a bus's calls return.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, BusError>> + Send + 'a>>;
@@ -98,43 +106,6 @@ pub trait Bus: Send + Sync {
 
     /// Everything published for `game` from now on.
     fn subscribe(&self, game: GameId) -> Box<dyn Subscription>;
-}
-
-/// A bus outside of this process.
-pub trait Remote: Bus {
-    /// What this process keeps of it.
-    fn hub(&self) -> &Hub;
-}
-
-/// How a bus outside of this process is used.
-#[derive(Debug, Clone)]
-pub struct BusOptions {
-    /// The market in its store: what another market left on the same server means nothing to this one.
-    /// 1 to 64 letters, digits, `-` or `_`.
-    pub market: String,
-    /// Games 1 to this one.
-    pub games: u32,
-    /// How long any call and any attempt to connect may take.
-    pub wait: Duration,
-    /// How the right to publish in a batch time is claimed.
-    pub claims: Claims,
-}
-
-/// Connects and subscribes. Blocks until both are done, a few times the wait at most.
-///
-/// # Errors
-/// When the server cannot be reached or refuses, and on a bad name of the market.
-pub fn open(address: &BusAddress, options: &BusOptions) -> Result<Arc<dyn Remote>, BusError> {
-    let name = &options.market;
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-    if !(1..=NAME_MAX).contains(&name.len()) || !name.bytes().all(plain) {
-        let problem = format!("{name:?} is no name of a market");
-        return Err(BusError::Unavailable(problem));
-    }
-    Ok(match address {
-        BusAddress::Redis(address) => Arc::new(RedisBus::open(address, options)?),
-        BusAddress::Nats(address) => Arc::new(NatsBus::open(address, options)?),
-    })
 }
 
 /// One subscriber's end of a channel.
