@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use super::addresses::{BusAddress, ServerAddress, can_race};
 use super::store::{Driver, Queries};
-use bus::{BusAddress, Claims};
-use server::database::ServerAddress;
+use bus::Claims;
 use server::{ServerError, ServerOptions, check_rules};
 
 /// Most connections to a database.
@@ -115,7 +115,7 @@ impl Backing {
                 "a replica of the cache needs a cache (--cache)",
             ),
             (
-                self.claims == Claims::Atomic || !matches!(self.bus, Some(BusAddress::Nats(_))),
+                self.claims == Claims::Atomic || self.bus.as_ref().is_none_or(can_race),
                 "racing claims need a bus in Redis (--bus redis://… or --batch-claim atomic)",
             ),
             (

@@ -112,7 +112,7 @@ impl Connection {
                 state.metrics.predictions_accepted.add(1);
                 match state.broadcast {
                     // What a ledger accepted is not in the pool yet: its courier touches the game.
-                    Broadcast::Batched if state.outside.regional.is_some() => {}
+                    Broadcast::Batched if state.outside.has_ledger() => {}
                     Broadcast::Batched => state.touch(game),
                     Broadcast::Each => batch::publish_at_once(state, game).await,
                 }

@@ -12,6 +12,11 @@
 //!            batch ─────► bus ──► fan-out ──► clients ◄───┘
 //! ```
 
+#[cfg(feature = "stores")]
+mod addresses;
+#[cfg(not(feature = "stores"))]
+#[path = "no_addresses.rs"]
+mod addresses;
 mod backing;
 mod batch;
 mod books;
@@ -23,6 +28,10 @@ mod leaving;
 mod ledger;
 mod metrics;
 mod options;
+#[cfg(feature = "stores")]
+mod outside;
+#[cfg(not(feature = "stores"))]
+#[path = "no_outside.rs"]
 mod outside;
 mod payout;
 mod protocol;
@@ -38,7 +47,7 @@ mod transactions;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
@@ -49,10 +58,14 @@ use feed::Story;
 use state::MarketState;
 
 pub use backing::{Backing, Part};
-pub use bus::{BusAddress, BusAddressError, ClaimSet, Claims};
+#[cfg(feature = "stores")]
+pub use bus::{BusAddress, BusAddressError};
+pub use bus::{ClaimSet, Claims};
 pub use options::{Broadcast, Listing, MarketOptions};
 pub use replay::{REPLAY_FILE_MAX, Replay, ReplayError};
-pub use store::{Driver, OpenError, Queries};
+#[cfg(feature = "stores")]
+pub use store::OpenError;
+pub use store::{Driver, Queries};
 
 /// Most connections of operators to a process that serves no users.
 const OPERATORS_MAX: usize = 256;
@@ -82,6 +95,7 @@ pub enum MarketError {
     #[error(transparent)]
     Server(#[from] ServerError),
     /// Its state cannot be kept there.
+    #[cfg(feature = "stores")]
     #[error("cannot use the store {at}")]
     Store {
         /// The server, without its password.
@@ -90,6 +104,7 @@ pub enum MarketError {
         source: OpenError,
     },
     /// The region's accounts cannot be kept there.
+    #[cfg(feature = "stores")]
     #[error("cannot use the ledger {at}")]
     Ledger {
         /// The server, without its password.
@@ -202,12 +217,7 @@ fn play(options: &MarketOptions, state: &Arc<MarketState>) -> JoinSet<()> {
     if !options.part.has_api() {
         return play;
     }
-    if let Some(regional) = &state.outside.regional {
-        play.spawn(carry(Arc::clone(state), Arc::clone(regional)));
-    }
-    if let Some(returned) = state.outside.bus_returned() {
-        play.spawn(touch_after_returns(Arc::clone(state), returned));
-    }
+    outside::play(state, &mut play);
     for game in state.games() {
         play.spawn(batch::publish_distributions(
             Arc::clone(state),
@@ -216,25 +226,6 @@ fn play(options: &MarketOptions, state: &Arc<MarketState>) -> JoinSet<()> {
         ));
     }
     play
-}
-
-/// Has a ledger's courier carry for ever, and touches the games whose pools it brought money.
-async fn carry(state: Arc<MarketState>, regional: Arc<store::Regional>) {
-    loop {
-        match regional.carry(|game| state.touch(game)).await {
-            Ok(()) => regional.news().await,
-            Err(_) => regional.pause().await,
-        }
-    }
-}
-
-/// Touches all games whenever the bus is back: what was published meanwhile may be lost.
-async fn touch_after_returns(state: Arc<MarketState>, mut returned: watch::Receiver<u64>) {
-    while returned.changed().await.is_ok() {
-        for game in state.games() {
-            state.touch(game);
-        }
-    }
 }
 
 /// Starts what makes things happen in the games.

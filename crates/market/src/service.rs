@@ -152,10 +152,10 @@ async fn fan_out(
                 if notice.kind == Kind::Event {
                     // The game has another open pool.
                     state.touch(game);
-                    if let Some(regional) = &state.outside.regional
+                    if state.outside.has_ledger()
                         && let Some(open) = opened(&notice.frame)
                     {
-                        regional.announce(game, open);
+                        state.outside.announce(game, open);
                     }
                 }
                 reactor.borrow_mut().begin_broadcast(game.channel());

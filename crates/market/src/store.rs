@@ -3,9 +3,12 @@
 //! The seam behind which a database can stand: every call may take a round trip, and each is one
 //! transaction.
 
+#[cfg(feature = "stores")]
 mod cached;
 mod memory;
+#[cfg(feature = "stores")]
 mod regional;
+#[cfg(feature = "stores")]
 mod sql;
 
 use std::pin::Pin;
@@ -14,11 +17,35 @@ use super::ledger::Money;
 use super::transactions::{Prediction, Settlement, StoreError, Verdict};
 use bus::model::{Event, Game, GameId, Placed, Pool, PoolId, User};
 
+#[cfg(feature = "stores")]
 pub(crate) use cached::{Cached, CachedOptions};
 pub(crate) use memory::Memory;
+#[cfg(feature = "stores")]
 pub(crate) use regional::Regional;
-pub use sql::{Driver, OpenError, Queries};
+#[cfg(feature = "stores")]
+pub use sql::OpenError;
+#[cfg(feature = "stores")]
 pub(crate) use sql::{Purpose, Sql, SqlOptions};
+
+/// How the statements of a request reach the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Queries {
+    /// Sent together, in one round trip: by a procedure in the store.
+    #[default]
+    Pipelined,
+    /// One after the other, a round trip each.
+    Sequential,
+}
+
+/// Who waits for the answers of the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Driver {
+    /// Threads of the store's connections: the serving thread does other work meanwhile.
+    #[default]
+    Async,
+    /// The serving thread, on the only connection.
+    Blocking,
+}
 
 /// What a store's calls return.
 pub(crate) type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;

@@ -21,7 +21,7 @@ mod settle;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Answer, Store};
+use super::{Answer, Driver, Queries, Store};
 use crate::books::Books;
 use crate::ledger::Money;
 use crate::transactions::{Prediction, Settlement, StoreError, Verdict};
@@ -39,26 +39,6 @@ use settle::Settling;
 pub(crate) use metrics::{Call, SqlMetrics};
 pub use open::OpenError;
 pub(crate) use open::Purpose;
-
-/// How the statements of a request reach the store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Queries {
-    /// Sent together, in one round trip: by a procedure in the store.
-    #[default]
-    Pipelined,
-    /// One after the other, a round trip each.
-    Sequential,
-}
-
-/// Who waits for the answers of the store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Driver {
-    /// Threads of the store's connections: the serving thread does other work meanwhile.
-    #[default]
-    Async,
-    /// The serving thread, on the only connection.
-    Blocking,
-}
 
 /// How a relational store is opened.
 #[derive(Debug, Clone)]

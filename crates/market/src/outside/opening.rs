@@ -1,0 +1,136 @@
+//! Opens what of a market is outside of its process.
+
+use std::sync::Arc;
+
+use super::Outside;
+use crate::MarketError;
+use crate::options::MarketOptions;
+use crate::state::MarketState;
+use crate::store::{Cached, CachedOptions, Purpose, Regional, Sql, SqlOptions, Store};
+use bus::{Bus, BusAddress, BusOptions, Remote};
+use server::database::ServerAddress;
+
+impl MarketState {
+    /// A market with all that the options name. Blocks until everything is reached.
+    pub(crate) fn open(options: &MarketOptions) -> Result<Self, MarketError> {
+        let backing = &options.backing;
+        let Some(address) = &backing.store else {
+            return Ok(Self::new(options));
+        };
+        let sql = Arc::new(open_store(address, options)?);
+        let ledger = backing.ledger.as_ref();
+        let ledger = ledger.map(|address| open_ledger(address, &sql, options));
+        let ledger = ledger.transpose()?;
+        let mut outside = Outside {
+            sql: Some(Arc::clone(&sql)),
+            ..Outside::default()
+        };
+        let market = sql.id();
+        let mut store: Arc<dyn Store> = Arc::clone(&sql) as Arc<dyn Store>;
+        if let Some(address) = &backing.cache {
+            let cached = Arc::new(open_cache(address, &market, Arc::clone(&store), options)?);
+            outside.cache = Some(Arc::clone(&cached));
+            store = cached;
+        }
+        let bus: Arc<dyn Bus> = match &backing.bus {
+            None => Arc::new(bus::Memory::new(options.games)),
+            Some(address) => {
+                let bus = open_bus(address, market, options)?;
+                outside.bus = Some(Arc::clone(&bus));
+                bus
+            }
+        };
+        if let Some(ledger) = ledger {
+            let (games, limits) = (options.games, [backing.ledger_alone, backing.wait]);
+            let regional = Arc::new(Regional::new(ledger, sql, store, games, limits));
+            outside.regional = Some(Arc::clone(&regional));
+            store = regional;
+        }
+        Ok(Self::with(options, store, bus, outside))
+    }
+}
+
+/// How a database of the market is opened.
+fn sql_options(address: &ServerAddress, purpose: Purpose, options: &MarketOptions) -> SqlOptions {
+    let backing = &options.backing;
+    SqlOptions {
+        master: address.clone(),
+        replica: backing.store_read.clone(),
+        connections: backing.store_connections,
+        wait: backing.wait,
+        queries: backing.queries,
+        driver: backing.driver,
+        games: options.games,
+        starting_balance: options.starting_balance,
+        purpose,
+    }
+}
+
+fn open_store(address: &ServerAddress, options: &MarketOptions) -> Result<Sql, MarketError> {
+    let purpose = match options.backing.ledger {
+        Some(_) => Purpose::Owner,
+        None => Purpose::Store,
+    };
+    let sql = Sql::open(&sql_options(address, purpose, options));
+    sql.map_err(|source| MarketError::Store {
+        at: address.to_string(),
+        source,
+    })
+}
+
+/// Opens the region's ledger.
+fn open_ledger(
+    address: &ServerAddress,
+    owner: &Sql,
+    options: &MarketOptions,
+) -> Result<Arc<Sql>, MarketError> {
+    let failed = |source| MarketError::Ledger {
+        at: address.to_string(),
+        source,
+    };
+    let ledger = Sql::open(&SqlOptions {
+        replica: None,
+        ..sql_options(address, Purpose::LedgerOf(owner.number()), options)
+    });
+    Ok(Arc::new(ledger.map_err(failed)?))
+}
+
+fn open_cache(
+    address: &ServerAddress,
+    market: &str,
+    inner: Arc<dyn Store>,
+    options: &MarketOptions,
+) -> Result<Cached, MarketError> {
+    let backing = &options.backing;
+    let cached = Cached::open(CachedOptions {
+        address: address.clone(),
+        read_address: backing.cache_read.clone(),
+        market: market.to_owned(),
+        games: options.games,
+        wait: backing.wait,
+        driver: backing.driver,
+        queries: backing.queries,
+        inner,
+    });
+    cached.map_err(|error| MarketError::Cache {
+        at: address.to_string(),
+        problem: error.to_string(),
+    })
+}
+
+fn open_bus(
+    address: &BusAddress,
+    market: String,
+    options: &MarketOptions,
+) -> Result<Arc<dyn Remote>, MarketError> {
+    let options = BusOptions {
+        market,
+        games: options.games,
+        wait: options.backing.wait,
+        claims: options.backing.claims,
+    };
+    bus::open(address, &options).map_err(|error| MarketError::Bus {
+        at: address.to_string(),
+        problem: error.to_string(),
+    })
+}
