@@ -23,6 +23,10 @@ mod room;
 mod service;
 mod socket;
 mod state;
+#[cfg(feature = "stores")]
+mod store;
+#[cfg(not(feature = "stores"))]
+#[path = "chat/no_store.rs"]
 mod store;
 
 use std::net::SocketAddr;

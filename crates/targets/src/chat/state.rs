@@ -7,12 +7,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::{oneshot, watch};
 
 use super::ChatError;
-use super::message::{Message, Said};
+use super::message::Said;
 use super::metrics::Metrics;
 use super::options::ChatOptions;
 use super::request_error::RequestError;
 use super::room::Room;
-use super::store::{Store, Stored, Writer};
+use super::store::{self, Writer};
 use server::reactor::{Handled, Response};
 use server::{Drain, ServerError, wall_ms};
 
@@ -81,19 +81,17 @@ impl ChatState {
         let (news, failing) = (watch::Sender::new(()), Arc::new(AtomicBool::new(false)));
         let (mut writer, mut thread) = (None, None);
         if let Some(path) = &options.store {
-            let error = |source| ChatError::Store {
-                path: path.clone(),
-                source,
-            };
-            let store = Store::open(path).map_err(error)?;
-            restore(&store, &mut rooms, options)?;
             let sender = news.clone();
             let published = move || {
                 sender.send_replace(());
             };
-            let (end, hand) = store
-                .start(options.history, Arc::clone(&failing), published)
-                .map_err(error)?;
+            let (end, hand) = store::open(
+                path,
+                options.history,
+                |name| rooms.open(name, options),
+                Arc::clone(&failing),
+                published,
+            )?;
             (writer, thread) = (Some(end), Some(hand));
         }
         let state = Self {
@@ -202,40 +200,5 @@ impl Spoken {
             // The writer only goes when everything else has.
             Self::Later(number) => number.await.unwrap_or(Err(RequestError::Store)),
         }
-    }
-}
-
-/// Fills the rooms with what the store holds.
-fn restore(store: &Store, rooms: &mut Rooms, options: &ChatOptions) -> Result<(), ChatError> {
-    let path = options.store.clone().unwrap_or_default();
-    let restored: Result<(), Restoring> = store.read(|stored: Stored| {
-        let room = rooms
-            .open(&stored.room, options)
-            .map_err(|_| Restoring::TooMany)?;
-        let Stored {
-            id,
-            said,
-            sent_at_ms,
-            ..
-        } = stored;
-        room.publish(Message::new(&room.name, id, &said, sent_at_ms));
-        Ok(())
-    });
-    restored.map_err(|error| match error {
-        Restoring::Store(source) => ChatError::Store { path, source },
-        Restoring::TooMany => {
-            ServerError::Options("the store contains more rooms than are allowed").into()
-        }
-    })
-}
-
-enum Restoring {
-    Store(super::StoreError),
-    TooMany,
-}
-
-impl From<super::StoreError> for Restoring {
-    fn from(error: super::StoreError) -> Self {
-        Self::Store(error)
     }
 }
