@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
 # Lints Throng without its features and with each of them alone. Then builds it without any and runs
-# that: it must judge a run, and say of each verb that it lacks how to get it.
+# that: it must judge a run, and say of each verb that it lacks how to get it. The same with the built-in targets alone,
+# of what these lack.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # The example is named so that cargo chooses features of dependencies as for the tests. They are then
 # built once for all: alone, Throng's dependencies would have other features.
-selected=(--quiet --locked --workspace --bin throng --example compare_speed --no-default-features)
+# The systems that need databases come with the feature that has them, and not as members of the workspace: the other
+# systems must compile without databases.
+selected=(--quiet --locked --workspace --exclude ads --exclude queue --bin throng --example compare_speed
+    --no-default-features)
 
 # A name before `=` in the table of features.
 names=$(sed -n '/^\[features\]/,/^$/s/^\([a-z]*\) = .*/\1/p' crates/throng/Cargo.toml | grep -vx default)
@@ -23,8 +27,10 @@ cleanup() {
 }
 trap cleanup EXIT
 
+# The last one must not stay there: it would be taken for the one with all features.
+cargo build "${selected[@]}" --features throng/targets
+mv "${CARGO_TARGET_DIR:-target}/debug/throng" "$work/targets"
 cargo build "${selected[@]}"
-# It would be taken for the one with all features.
 mv "${CARGO_TARGET_DIR:-target}/debug/throng" "$work/throng"
 
 # Any server: this program has none.
@@ -52,13 +58,14 @@ thresholds:
   - p99(read) < 10s
 YAML
 
-# expect CODE TEXT ARGUMENTS: what it exits with and prints.
+# expect CODE TEXT ARGUMENTS: what `program` exits with and prints.
+program=./throng
 expect() {
     local code=0
-    ./throng "${@:3}" >said 2>&1 || code=$?
+    "$program" "${@:3}" >said 2>&1 || code=$?
     if [ "$code" != "$1" ] || ! grep -q "$2" said; then
         cat said >&2
-        echo "throng ${*:3}, without features: exit code $code, expected $1 and '$2'" >&2
+        echo "$program ${*:3}: exit code $code, expected $1 and '$2'" >&2
         exit 1
     fi
 }
@@ -71,3 +78,20 @@ for verb in "import scenario.xml" "model access.log -o model" "reproduce thesis 
     expect 64 "built without" $verb
 done
 echo "throng without features: runs are judged" >&2
+
+program=./targets
+for system in market chat; do
+    sed "s|^target: .*|target: $system|; s|get: /|get: /healthz|" scenario.yaml >"$system.yaml"
+    expect 0 "PASSED" run "$system.yaml"
+done
+for arguments in "ads" "queue" "balancer --to http://h" "chat --store chat.sqlite" "market --store mysql://u:p@h/d" \
+    "market --store env:STORE --cache redis://h" "market --store memory --bus nats://h"; do
+    # Its words are arguments.
+    # shellcheck disable=SC2086
+    expect 64 "built without" serve $arguments
+    # shellcheck disable=SC2086
+    expect 64 "features systems" serve $arguments
+done
+sed "s|^target: .*|target: ads|" scenario.yaml >ads.yaml
+expect 69 "built without the ads" run ads.yaml
+echo "throng with targets: market and chat run in memory" >&2

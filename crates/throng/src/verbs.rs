@@ -41,9 +41,9 @@ pub(crate) mod reproduce;
 pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod schema;
-#[cfg(feature = "systems")]
+#[cfg(feature = "targets")]
 pub(crate) mod serve;
-#[cfg(not(feature = "systems"))]
+#[cfg(not(feature = "targets"))]
 #[path = "verbs/no_serve.rs"]
 pub(crate) mod serve;
 pub(crate) mod show;

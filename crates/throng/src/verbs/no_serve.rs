@@ -7,6 +7,6 @@ pub(crate) fn serve(_: System) -> Result<Exit, Failure> {
     Err(Failure::hinted(
         Exit::Usage,
         "this program was built without the built-in systems".to_owned(),
-        "build it with its default features, or name the URL of a system of your own as the target",
+        "build it with its default features or with --features systems, or name the URL of a system of your own as the target",
     ))
 }

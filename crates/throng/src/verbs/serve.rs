@@ -1,10 +1,19 @@
 //! `throng serve SYSTEM`: one of the built-in systems, until it is stopped.
 
+#[cfg(feature = "systems")]
+mod addresses;
+#[cfg(not(feature = "systems"))]
+#[path = "serve/no_addresses.rs"]
+mod addresses;
+#[cfg(feature = "systems")]
 mod ads;
+#[cfg(feature = "systems")]
 mod balancer;
+#[cfg(feature = "systems")]
 mod fleet;
 mod market;
 mod processes;
+#[cfg(feature = "systems")]
 mod queue;
 mod worker;
 
@@ -37,9 +46,16 @@ pub(crate) fn serve(system: System) -> Result<Exit, Failure> {
     match system {
         System::Market(args) => market::market(&args),
         System::Chat(args) => chat(&args),
+        #[cfg(feature = "systems")]
         System::Ads(args) => ads::ads(&args),
+        #[cfg(feature = "systems")]
         System::Queue(args) => queue::queue(&args),
+        #[cfg(feature = "systems")]
         System::Balancer(args) => balancer::balancer(&args),
+        #[cfg(not(feature = "systems"))]
+        System::Ads(_) | System::Queue(_) | System::Balancer(_) => Err(addresses::without(
+            "this program was built without the ads, the queue and the balancer",
+        )),
         System::Worker(args) => worker::worker(&args),
         System::Stall(args) => stall(&args),
         System::Echo(args) => echo(&args),
@@ -53,7 +69,7 @@ fn chat(args: &ChatArgs) -> Result<Exit, Failure> {
     options.server = server_options(options.server, &args.listen, args.threads);
     options.server.connections = args.connections.unwrap_or(0);
     options.server.files = args.files;
-    options.store.clone_from(&args.store);
+    options.store = addresses::file(args.store.as_deref())?;
     options.history = args.history.unwrap_or(options.history);
     options.rooms_max = args.rooms.unwrap_or(options.rooms_max);
     options.heartbeat = or_never(args.heartbeat, options.heartbeat);
@@ -201,24 +217,4 @@ fn read_text(path: &Path, bytes_max: usize, hint: &str) -> Result<String, Failur
         let message = format!("cannot read {}: {error}", path.display());
         Failure::hinted(Exit::NoInput, message, hint)
     })
-}
-
-/// An address, or with `env:` what a variable of the environment says: command lines can be read by all
-/// users of a machine.
-fn given(text: &str) -> Result<String, Failure> {
-    let Some(name) = text.strip_prefix("env:") else {
-        return Ok(text.to_owned());
-    };
-    let wrong = |why: &dyn std::fmt::Display| {
-        Failure::hinted(
-            Exit::Usage,
-            format!("{text}: {why}"),
-            "set the variable to the address of the server",
-        )
-    };
-    let address = std::env::var(name).map_err(|error| wrong(&error))?;
-    match address.is_empty() {
-        true => Err(wrong(&"environment variable is empty")),
-        false => Ok(address),
-    }
 }

@@ -1,5 +1,6 @@
 //! The rules of this repository that a machine can check. Each failure says what to do instead.
 
+mod features;
 mod imports;
 mod links;
 mod promises;
@@ -370,32 +371,6 @@ fn each_crate_opens_with_its_sentence() {
         assert_eq!(
             first, expected,
             "{path} must open with the description of {manifest}"
-        );
-    }
-}
-
-#[test]
-fn every_feature_is_documented() {
-    let manifest = read(&ROOT.join("crates/throng/Cargo.toml"));
-    let (_, rest) = manifest.split_once("\ndefault = [").unwrap();
-    let (names, _) = rest.split_once(']').unwrap();
-    let names: Vec<&str> = names.split('"').skip(1).step_by(2).collect();
-    assert!(names.len() >= 7, "{names:?}");
-    let table = read(&ROOT.join("docs/installing.md"));
-    let hint = read(&ROOT.join("scripts/web.sh"));
-    let without_pages: Vec<&str> = names
-        .iter()
-        .copied()
-        .filter(|name| *name != "web")
-        .collect();
-    assert!(
-        hint.contains(&format!("--features {}'", without_pages.join(","))),
-        "scripts/web.sh names the features for a build without pages: {without_pages:?}"
-    );
-    for name in names {
-        assert!(
-            table.contains(&format!("\n| `{name}` |")),
-            "docs/installing.md has no row for the feature `{name}` in its table"
         );
     }
 }

@@ -10,7 +10,8 @@ use ads::{
 
 use server::{ServerError, Stop};
 
-use super::{given, listening, processes, read_text, server_options, stop};
+use super::addresses::given;
+use super::{listening, processes, read_text, server_options, stop};
 use crate::args::ads::{AboveOneArg, AdsArgs, LogFormatArg, WritesArg};
 use crate::exit::{Exit, Failure};
 

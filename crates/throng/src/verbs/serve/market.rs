@@ -4,13 +4,12 @@ use std::io::Write;
 use std::path::Path;
 
 use market::{
-    Backing, Broadcast, BusAddress, ClaimSet, Claims, Driver, Listing, MarketError, MarketOptions,
-    Part, Queries, REPLAY_FILE_MAX, Replay, Report,
+    Backing, Broadcast, ClaimSet, Claims, Driver, Listing, MarketError, MarketOptions, Part,
+    Queries, REPLAY_FILE_MAX, Replay, Report,
 };
-use server::database::{ServerAddress, StoreAddress};
 use server::{ServerError, Stop, TlsFiles};
 
-use super::{given, listening_as, or_never, processes, read_text, server_options, stop};
+use super::{addresses, listening_as, or_never, processes, read_text, server_options, stop};
 use crate::args::market::{
     BackingArgs, BatchClaimArg, BroadcastArg, ClaimSetArg, DriverArg, ListingArg, MarketArgs,
     PartArg, QueriesArg,
@@ -123,10 +122,7 @@ fn options(args: &MarketArgs) -> Result<MarketOptions, Failure> {
 }
 
 fn backing(args: &BackingArgs) -> Result<Backing, Failure> {
-    let mut backing = Backing::default();
-    backing.store = args.store.as_deref().map(store).transpose()?.flatten();
-    backing.store_read = args.store_read.as_deref().map(store).transpose()?.flatten();
-    backing.ledger = args.ledger.as_deref().map(store).transpose()?.flatten();
+    let mut backing = addresses::backing(args)?;
     backing.ledger_alone = args.ledger_alone.unwrap_or(backing.ledger_alone);
     backing.store_connections = args.store_connections.unwrap_or(backing.store_connections);
     backing.wait = args.store_wait.unwrap_or(backing.wait);
@@ -138,39 +134,12 @@ fn backing(args: &BackingArgs) -> Result<Backing, Failure> {
         QueriesArg::Pipelined => Queries::Pipelined,
         QueriesArg::Sequential => Queries::Sequential,
     };
-    backing.cache = args.cache.as_deref().map(redis).transpose()?;
-    backing.cache_read = args.cache_read.as_deref().map(redis).transpose()?;
-    backing.bus = args.bus.as_deref().map(bus).transpose()?;
     backing.claims = match (args.batch_claim, args.claim_set) {
         (BatchClaimArg::Atomic, _) => Claims::Atomic,
         (BatchClaimArg::Racing, ClaimSetArg::Early) => Claims::Racing(ClaimSet::Early),
         (BatchClaimArg::Racing, ClaimSetArg::Late) => Claims::Racing(ClaimSet::Late),
     };
     Ok(backing)
-}
-
-/// A database server; `memory` is none.
-fn store(text: &str) -> Result<Option<ServerAddress>, Failure> {
-    let text = given(text)?;
-    if text == "memory" {
-        return Ok(None);
-    }
-    match StoreAddress::parse(&text).map_err(|error| Failure::new(Exit::Usage, error))? {
-        StoreAddress::Server(address) => Ok(Some(address)),
-        StoreAddress::File(path) => Err(Failure::hinted(
-            Exit::Usage,
-            format!("{} is not the address of a database server", path.display()),
-            "--store expects mysql://…, postgres://… or memory",
-        )),
-    }
-}
-
-fn redis(text: &str) -> Result<ServerAddress, Failure> {
-    ServerAddress::cache(&given(text)?).map_err(|error| Failure::new(Exit::Usage, error))
-}
-
-fn bus(text: &str) -> Result<BusAddress, Failure> {
-    BusAddress::parse(&given(text)?).map_err(|error| Failure::new(Exit::Usage, error))
 }
 
 fn failed(error: MarketError) -> Failure {

@@ -6,7 +6,8 @@ use queue::{Fill, Index, PopLocking, QueueError, QueueOptions, Report, SetUp, Wa
 use server::database::{DatabaseKind, ServerAddress, StoreAddress};
 use server::{ServerError, Stop};
 
-use super::{given, listening_as, processes, server_options, stop};
+use super::addresses::given;
+use super::{listening_as, processes, server_options, stop};
 use crate::args::queue::{IndexArg, LimitArgs, PopArg, QueueArgs, StoreArgs, SwitchArg, WaitArg};
 use crate::exit::{Exit, Failure};
 
