@@ -11,7 +11,7 @@ use bus::model::{GameId, PoolId};
 use server::metrics::Page;
 
 #[derive(Default)]
-pub(crate) struct Outside;
+pub(crate) struct Outside {}
 
 impl Outside {
     pub(crate) fn write(&self, _: &mut Page) {}
