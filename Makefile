@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test test-deps check fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-market bench-queue bench-balancer bench-lab bench-fleet bench-docs site model-truth truth hostile-truth accounts-truth kill blame-truth capacity-truth percentile-truth kubernetes picture dist toolchain
+.PHONY: help run test test-deps check fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-market bench-queue bench-balancer bench-lab bench-fleet bench-docs site model-truth truth hostile-truth accounts-truth kill blame-truth capacity-truth percentile-truth kubernetes interop picture dist toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # rustup installs cargo there; a fresh shell may not know it yet.
@@ -50,6 +50,8 @@ help:
 	@echo "                    REBUILD=1 builds the binaries twice and compares them"
 	@echo "make kubernetes     the Helm chart in a real control plane with small nodes; needs root and Go, builds Kubernetes:"
 	@echo "                    a quarter of an hour of CPU the first time"
+	@echo "make interop    HTTP, gRPC and WebSocket against servers of others, and the tables of docs/interop.md; needs Go and"
+	@echo "                    Node, 15 minutes"
 	@echo "make picture        draw the README's pictures of terminal and report from a real run"
 
 # For a first look: the quick profile compiles in less than half the time, and the example needs two features only, and
@@ -79,6 +81,9 @@ test-deps:
 kubernetes: toolchain web
 	@cargo build --locked --package throng
 	@scripts/kubernetes --throng $(TARGET)/debug/throng
+
+interop: toolchain web
+	@scripts/interop/run.py --write
 
 bench: toolchain web
 	@bench/run $(if $(APPLY),--apply)
