@@ -234,7 +234,7 @@ defaults
   timeout connect 10s
   timeout server 30s
   timeout tunnel 60s
-  timeout client {self.idle_s * 1000 if self.is_short else 60000}ms
+  timeout client 60s
   timeout http-keep-alive {self.idle_s}s
 frontend all
   bind 127.0.0.1:{self.plain}
