@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use proto::frame::{Counts, Delimiter, Framing, LengthField, Marks, Width};
+use proto::proxy::{Credentials, Handshake, Host, Kind, Tunnel};
 use proto::{Limits, frame, h2, http1, sse, ws};
 
 /// Small, so that inputs reach them.
@@ -153,6 +154,36 @@ pub(crate) fn sse(data: &[u8]) {
             Ok((consumed, event.is_some()))
         })?;
         Ok(events)
+    });
+}
+
+/// What proxies answer; the first byte says which kind of proxy it is.
+pub(crate) fn proxies(data: &[u8]) {
+    cut_anywhere(data, |first, wire, piece_bytes| {
+        let kind = match first < 128 {
+            true => Kind::Connect,
+            false => Kind::Socks5,
+        };
+        let credentials = Credentials {
+            user: "ann",
+            password: "secret",
+        };
+        let host = Host::Name("example.org");
+        let tunnel = Tunnel::new(kind, host, 443, (first % 2 == 0).then_some(credentials))
+            .expect("short texts");
+        let mut sent = Vec::new();
+        let mut handshake = Handshake::begin(&tunnel, &mut sent);
+        let (mut is_open, mut rest) = (false, Vec::new());
+        feed(wire, piece_bytes, |input| {
+            if is_open {
+                rest.extend_from_slice(input);
+                return Ok((input.len(), false));
+            }
+            let (consumed, open) = handshake.decode(&tunnel, input, &mut sent).map_err(drop)?;
+            is_open = open;
+            Ok((consumed, open))
+        })?;
+        Ok((sent, is_open, rest))
     });
 }
 

@@ -26,7 +26,7 @@ mod transfer;
 pub use decoder::{Decoder, Event, INTERIM_COUNT_MAX, Whole};
 pub use error::Error;
 pub use head::Head;
-pub(crate) use head::{decimal, is_token_byte, next_line};
+pub(crate) use head::{decimal, is_token_byte, next_line, status_and_len};
 pub use heads::Heads;
 pub(crate) use request::{encode_field, encode_start};
 pub use request::{encode_head, encode_request, is_field_value, is_target, is_token};

@@ -6,6 +6,7 @@
 //! - [`frame`] divides a plain byte stream into messages.
 //! - [`h2`] writes requests as frames and reads the peer's (RFC 9113), with [`hpack`] (RFC 7541).
 //! - [`http1`] writes requests and reads responses (RFC 9110, RFC 9112).
+//! - [`proxy`] opens tunnels through proxies (RFC 9110 §9.3.6, RFC 1928, RFC 1929).
 //! - [`sse`] reads event streams (HTML standard §9.2).
 //! - [`ws`] makes the opening handshake, writes masked frames and reads messages (RFC 6455).
 //! - [`Limits`] names the most a peer may make us hold.
@@ -35,6 +36,7 @@ pub mod h2;
 pub mod hpack;
 pub mod http1;
 mod limits;
+pub mod proxy;
 pub mod sse;
 pub mod ws;
 

@@ -169,6 +169,12 @@ pub(super) fn parse(input: &[u8], limits: &Limits) -> Result<Option<Parsed>, Err
     }
 }
 
+/// Status and length of the head at the front of `input`; `None` while it is incomplete.
+pub(crate) fn status_and_len(input: &[u8], limits: &Limits) -> Result<Option<(u16, usize)>, Error> {
+    let parsed = parse(input, limits)?;
+    Ok(parsed.map(|parsed| (parsed.status, parsed.len)))
+}
+
 fn parse_lines(window: &[u8], limits: &Limits) -> Result<Option<Parsed>, Error> {
     let Some((mut parsed, mut terminators_count)) = parse_status_line(window)? else {
         return Ok(None);

@@ -31,3 +31,8 @@ fn sse_reads_any_bytes_alike_however_they_are_cut() {
 fn frames_read_any_bytes_alike_however_they_are_cut() {
     replay("frames", 200, bodies::frames);
 }
+
+#[test]
+fn proxies_are_read_alike_however_they_are_cut() {
+    replay("proxies", 200, bodies::proxies);
+}

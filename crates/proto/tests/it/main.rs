@@ -10,6 +10,7 @@ mod hpack;
 mod http1_oracle;
 mod http1_pieces;
 mod http1_wire;
+mod proxy;
 mod sse;
 mod ws_deflate;
 mod ws_oracle;
