@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use engine::addresses::{Answers, Choice};
+use engine::addresses::{self, Answers, Choice};
 use plan::EndpointId;
 
 /// The addresses of a region's users: those at the start, and the newest. Loops read them, whoever resolves writes.
@@ -35,6 +35,11 @@ impl AddressBook {
     /// The answers at the start.
     pub fn first(&self) -> &Arc<Answers> {
         &self.first
+    }
+
+    /// All addresses at the start.
+    pub fn all_first(&self) -> impl Iterator<Item = SocketAddr> {
+        addresses::all(&self.first)
     }
 
     /// The newest answers.

@@ -15,6 +15,7 @@ mod sockets;
 mod sources;
 mod stop;
 mod traffic;
+mod unix;
 
 use std::sync::mpsc::{SyncSender, TrySendError};
 
@@ -22,10 +23,11 @@ use engine::Shard;
 use engine::command::{Command, Commands, ConnId};
 use machine::clock::{Dilation, monotonic_ns};
 use machine::thread;
-use plan::Plan;
+use plan::{Plan, ProxyKind};
 use record::Measurement;
 use rustix::event::epoll::{self, EventFlags};
 
+use crate::addresses::Addresses;
 use cpu::CpuMeter;
 use lateness::Lateness;
 use sockets::{News, Sockets};
@@ -88,14 +90,26 @@ pub fn run_loop(
     if let Some(request) = &setup.trace {
         shard.trace(request);
     }
-    let mut known = setup.addresses.first().iter().flatten().flatten();
-    let local = known.all(|address| address.ip().is_loopback());
+    let local = setup
+        .addresses
+        .all_first()
+        .all(|address| address.ip().is_loopback());
     if local && plan.options.connecting_max.is_none() {
         shard.hold_starts_above(CONNECTING_LOCAL_MAX, setup.shard.share);
     }
+    if plan
+        .proxies
+        .iter()
+        .any(|proxy| proxy.kind == ProxyKind::Socks5)
+    {
+        let mut addresses = Addresses::new(&setup.addresses);
+        shard.resolve_with(Box::new(move |endpoint, choice| {
+            addresses.pick(endpoint, choice)
+        }));
+    }
     let mut event_loop = EventLoop {
         shard,
-        sockets: Sockets::new(setup)?,
+        sockets: Sockets::new(setup, unix::paths(plan))?,
         zero_ns: 0,
         cpu: CpuMeter::new(),
         idle_ns: 0,

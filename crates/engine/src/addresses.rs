@@ -3,13 +3,22 @@
 //! Users are behind resolvers, of which each queries by itself and so may know other addresses than the others. Some users
 //! never learn of a change: whoever resolves for them ignores how long an answer may be kept.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use plan::EndpointId;
 use stats::rng::{Purpose, Rng};
 
 /// By endpoint, then by resolver: what the resolver was answered. Neither list is ever empty.
 pub type Answers = Vec<Vec<Vec<SocketAddr>>>;
+
+/// What stands for the address of an endpoint that needs none: a proxy resolves its name, or it is a Unix socket.
+pub const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+
+/// The addresses among answers; what needs none is left out.
+pub fn all(answers: &Answers) -> impl Iterator<Item = SocketAddr> {
+    let all = answers.iter().flatten().flatten().copied();
+    all.filter(|address| *address != NOWHERE)
+}
 
 /// Which addresses a user gets. It follows from the seed and the user's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,6 +5,7 @@
 //! | `table` | opening, sending, closing, TLS, idle connections that users share |
 //! | `connection` | one connection, its stage, the protocol it speaks |
 //! | `decoding` | the one loop that reads the peer's bytes, whatever the protocol |
+//! | `tunnel` | proxies |
 //! | `http` | requests as bytes |
 //! | `call` | the answer to a call of gRPC |
 //! | `http2` | connections that carry streams, and requests over them |
@@ -28,6 +29,7 @@ mod reconnecting;
 mod sse;
 mod table;
 mod tls;
+mod tunnel;
 pub(crate) mod websocket;
 
 pub(crate) use background::NEVER;
@@ -41,3 +43,4 @@ pub(crate) use reconnecting::{Reconnectable, Reconnecting};
 pub(crate) use sse::EventStream;
 pub(crate) use table::Connections;
 pub(crate) use tls::{TlsClients, TlsFailure};
+pub(crate) use tunnel::Resolver;

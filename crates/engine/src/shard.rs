@@ -7,18 +7,20 @@
 
 mod admission;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-use plan::Plan;
 use plan::builtin;
+use plan::{EndpointId, Plan};
 use record::{Measurement, Outcome};
 use rustls::ClientConfig;
 use stats::rng::{Purpose, Rng};
 
+use crate::addresses::Choice;
 use crate::arrivals::{Arrival, users_max};
 use crate::budget::Budget;
 use crate::command::{Commands, ConnId};
-use crate::conn::{Connections, TlsClients};
+use crate::conn::{Connections, Resolver, TlsClients};
 use crate::interpreter::Interpreter;
 use crate::measure::{Delta, Recorder};
 use crate::share::Share;
@@ -106,6 +108,11 @@ impl<'p> Shard<'p> {
     /// driver that knows what its network takes, if the scenario sets no limit.
     pub fn hold_starts_above(&mut self, connecting_max: u64, share: Share) {
         self.admission.hold_above(share.portion(connecting_max));
+    }
+
+    /// Finds users' addresses of endpoints that a proxy is given as addresses. Without it the names are given.
+    pub fn resolve_with(&mut self, resolve: Box<dyn FnMut(EndpointId, Choice) -> SocketAddr>) {
+        self.interpreter.conns.resolve_with(Resolver(resolve));
     }
 
     /// Runs this user and reports what it does. The plan starts no users of its own.

@@ -62,6 +62,7 @@ pub const FAILURES: &[&str] = &[
     "grpc-unavailable",
     "grpc-data-loss",
     "grpc-unauthenticated",
+    "proxy-refused",
 ];
 
 /// The step.

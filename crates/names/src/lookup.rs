@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use driver::addresses::AddressBook;
-use engine::addresses::Answers;
+use engine::addresses::{Answers, NOWHERE};
 use plan::Endpoint;
 use record::schema::EventKind;
 
@@ -52,7 +52,7 @@ struct Kept {
 
 impl Lookup {
     /// Looks for the addresses of all endpoints at this time, with this number of resolvers. `first` are their first
-    /// addresses as the system resolves them, which hold for names that no server knows.
+    /// addresses as the system resolves them, which hold for names that no server knows; or [`NOWHERE`]: none is needed.
     pub fn begin(
         endpoints: &[Endpoint],
         first: &[SocketAddr],
@@ -63,9 +63,13 @@ impl Lookup {
         let mut names: Vec<Name> = Vec::new();
         let mut places = Vec::new();
         for (endpoint, first) in endpoints.iter().zip(first) {
-            let known = names.iter().position(|name| name.written == endpoint.host);
+            let host = match *first == NOWHERE {
+                true => "",
+                false => endpoint.host.as_str(),
+            };
+            let known = names.iter().position(|name| name.written == host);
             let place = known.unwrap_or_else(|| {
-                let name = Name::begin(&endpoint.host, first.ip(), system, &mut *client);
+                let name = Name::begin(host, first.ip(), system, &mut *client);
                 names.push(name);
                 names.len() - 1
             });
@@ -143,7 +147,7 @@ impl Name {
     fn begin(written: &str, first: IpAddr, system: &System, client: &mut dyn Ask) -> Name {
         let family = Family::of(first);
         let mut found = None;
-        if system.is_served(written) {
+        if !written.is_empty() && system.is_served(written) {
             let names = system.whole_names(written).into_iter();
             found = names
                 .filter_map(|name| Some((client.ask(&name, family).ok()?, name)))
@@ -327,6 +331,7 @@ mod tests {
             port,
             tls: false,
             base_path: String::new(),
+            via: plan::Via::Tcp,
         }
     }
 
@@ -437,5 +442,17 @@ mod tests {
         assert_eq!(lookup.due_ns(), None);
         assert_eq!(lookup.turn(100 * S), []);
         assert_eq!(server.queried(), 0);
+    }
+
+    #[test]
+    fn what_needs_no_address_is_not_queried() {
+        let server = Server::default();
+        let endpoints = [endpoint("private.test", 80), endpoint("other.test", 80)];
+        let system = System::parse("nameserver 10.0.0.53\n", "");
+        let client = Box::new(server.clone());
+        let lookup = Lookup::begin(&endpoints, &[NOWHERE; 2], &system, (3, 0), client);
+        assert_eq!(server.queried(), 0);
+        assert_eq!(lookup.book().all_first().count(), 0);
+        assert_eq!(lookup.due_ns(), None);
     }
 }

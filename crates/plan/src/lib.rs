@@ -32,6 +32,7 @@ mod session;
 mod streams;
 mod tcp;
 pub mod thresholds;
+mod via;
 mod wire;
 
 pub use auth::{Aws, Digest};
@@ -57,6 +58,7 @@ pub use session::{Failures, Op, Retry, Session, Transaction, Visits};
 pub use streams::{Poll, Reconnect, SseOpen, WsOpen};
 pub use tcp::{Payload, TcpOpen};
 pub use thresholds::{Basis, Comparison, Figure, Stat, Threshold};
+pub use via::{Proxy, ProxyCredentials, ProxyKind, Via};
 pub use wire::Wire;
 
 use std::sync::Arc;
@@ -81,6 +83,8 @@ pub struct Plan {
     /// Where connections go. For [`Target::Url`] the first is the target; for
     /// [`Target::Builtin`] the first is a placeholder until [`Plan::set_target`].
     pub endpoints: Vec<Endpoint>,
+    /// What endpoints are reached through.
+    pub proxies: Vec<Proxy>,
     /// Where the target is several servers: each one's endpoint and weight. A user belongs to one
     /// of them, and its steps to endpoint 0 go there. Empty: there is one.
     pub servers: Vec<(EndpointId, f64)>,
@@ -160,10 +164,12 @@ pub struct Endpoint {
     pub tls: bool,
     /// Host name or literal address, without brackets.
     pub host: String,
-    /// TCP port.
+    /// TCP port. Of a Unix socket it is that of URLs without one.
     pub port: u16,
     /// Path that relative step paths are appended to, without a trailing slash; often empty.
     pub base_path: String,
+    /// How connections reach it.
+    pub via: Via,
 }
 
 impl Plan {

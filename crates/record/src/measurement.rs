@@ -192,6 +192,8 @@ outcomes! {
     GrpcDataLoss = 56 "grpc-data-loss",
     /// The same with `UNAUTHENTICATED`.
     GrpcUnauthenticated = 57 "grpc-unauthenticated",
+    /// A proxy did not open a tunnel to the target, or did not accept the user.
+    ProxyRefused = 58 "proxy-refused",
 }
 
 impl From<Outcome> for u8 {
@@ -276,6 +278,7 @@ impl Outcome {
                 | Outcome::Unfinished
                 | Outcome::Other
                 | Outcome::ChannelClosed
+                | Outcome::ProxyRefused
         )
     }
 

@@ -125,7 +125,7 @@ impl TsungLog {
 /// The host of a whole URL, without its port.
 fn host_of(url: &str) -> Option<&str> {
     let (_, rest) = url.split_once("://")?;
-    let authority = rest.split(['/', '?', ',']).next()?;
+    let authority = rest.split(['/', '?', ',', ' ']).next()?;
     match authority.strip_prefix('[') {
         Some(inner) => inner.split(']').next(),
         None => authority.split(':').next(),

@@ -2,8 +2,8 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
-use engine::addresses::Answers;
-use plan::Endpoint;
+use engine::addresses::{Answers, NOWHERE};
+use plan::{Endpoint, Plan, Via};
 
 /// What users may connect to; `None` in its place: anything.
 #[derive(Debug, Clone, Default)]
@@ -26,24 +26,48 @@ impl Allowed {
         })
     }
 
-    /// Whether users may connect to all of these; the error names one that they may not. What counts is the address: the
-    /// name that a controller gives it may be any.
-    pub(crate) fn check(&self, endpoints: &[Endpoint], answers: &Answers) -> Result<(), String> {
+    /// Whether users may connect to all that a plan names, which stands for these addresses; the error names one that
+    /// they may not. What counts is the address: the name that a controller gives it may be any. What is behind a
+    /// proxy, which resolves it by itself, and what is a file has to be written as the plan has it.
+    pub(crate) fn check(&self, plan: &Plan, answers: &Answers) -> Result<(), String> {
+        for endpoint in &plan.endpoints {
+            let name = match &endpoint.via {
+                Via::Tcp => continue,
+                Via::Proxy(_) => endpoint.host_and_port(),
+                Via::Unix(path) => format!("unix:{path}"),
+            };
+            if !self.written.contains(&name) {
+                return Err(self.denied(&name));
+            }
+        }
+        self.check_answers(&plan.endpoints, answers)
+    }
+
+    /// The same of addresses alone.
+    pub(crate) fn check_answers(
+        &self,
+        endpoints: &[Endpoint],
+        answers: &Answers,
+    ) -> Result<(), String> {
         for (at, answers) in answers.iter().enumerate() {
             let mut addresses = answers.iter().flatten();
-            let Some(address) = addresses.find(|address| !self.addresses.contains(address)) else {
+            let is_denied =
+                |address: &&SocketAddr| **address != NOWHERE && !self.addresses.contains(address);
+            let Some(address) = addresses.find(is_denied) else {
                 continue;
             };
             let name = endpoints.get(at).map_or_else(
                 || address.to_string(),
                 |endpoint| format!("{}:{}, which is {address}", endpoint.host, endpoint.port),
             );
-            return Err(format!(
-                "its agent may not send load to {name}; it allows {}",
-                self.written.join(", ")
-            ));
+            return Err(self.denied(&name));
         }
         Ok(())
+    }
+
+    fn denied(&self, name: &str) -> String {
+        let allowed = self.written.join(", ");
+        format!("its agent may not send load to {name}; it allows {allowed}")
     }
 }
 
@@ -64,10 +88,13 @@ mod tests {
                 texts.iter().map(|text| text.parse().unwrap()).collect(),
             ]]
         };
-        assert_eq!(allowed.check(&[], &answers(&["127.0.0.1:80"])), Ok(()));
+        assert_eq!(
+            allowed.check_answers(&[], &answers(&["127.0.0.1:80"])),
+            Ok(())
+        );
         for other in ["127.0.0.1:81", "127.0.0.2:80", "[::1]:80"] {
             let error = allowed
-                .check(&[], &answers(&["127.0.0.1:80", other]))
+                .check_answers(&[], &answers(&["127.0.0.1:80", other]))
                 .unwrap_err();
             assert!(
                 error.contains(other) && error.contains("127.0.0.1:80, no"),

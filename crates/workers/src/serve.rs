@@ -281,7 +281,7 @@ impl Controller {
             ToWorker::Adopt(adoptions) => self.adopt(adoptions),
             ToWorker::Addresses(answers) => {
                 let allowed = self.allowed.as_ref();
-                let is_allowed = allowed.is_none_or(|a| a.check(&[], answers).is_ok());
+                let is_allowed = allowed.is_none_or(|a| a.check_answers(&[], answers).is_ok());
                 // What is not allowed is not learned: users go where they went before.
                 if let Some(book) = self.addresses.get().filter(|_| is_allowed) {
                     book.replace(answers.clone());
@@ -314,7 +314,7 @@ impl SliceRun {
     ) -> Result<SliceRun, String> {
         let plan = compile(&slice.scenario, slice.target, &slice.plan_digest)?;
         if let Some(allowed) = &controller.allowed {
-            allowed.check(&plan.endpoints, &slice.addresses)?;
+            allowed.check(&plan, &slice.addresses)?;
         }
         let way = RowsWay::prepare(slice, &plan, room)?;
         let plan = Arc::new(plan);

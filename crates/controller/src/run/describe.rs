@@ -98,7 +98,8 @@ impl RunStart<'_> {
 
 fn target(plan: &Plan) -> String {
     match &plan.target {
-        Target::Url(url) => url.clone(),
+        // Whoever reads a run's figures has to know what they are of.
+        Target::Url(url) => url.clone() + &plan.detour(&plan.endpoints[0]),
         Target::Builtin { name, .. } => {
             let endpoint = &plan.endpoints[0];
             format!("{name} (built in, at {}:{})", endpoint.host, endpoint.port)

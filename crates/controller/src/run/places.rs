@@ -150,7 +150,7 @@ pub(super) fn places(
 
 /// Resolves names in the network that the calling thread is in.
 fn look_up(plan: &Plan, system: &System) -> Result<Lookup, ConductError> {
-    let first = resolve(&plan.endpoints)?;
+    let first = resolve(plan)?;
     let client = Box::new(Client::open(system));
     let at = (plan.options.dns.resolvers_count, monotonic_ns());
     Ok(Lookup::begin(&plan.endpoints, &first, system, at, client))

@@ -130,8 +130,7 @@ fn shortage_of_regions(
 
 /// All that users of a place connect to.
 fn addresses(place: &Place) -> Vec<SocketAddr> {
-    let all = place.addresses.first().iter().flatten().flatten();
-    all.copied().collect()
+    place.addresses.all_first().collect()
 }
 
 fn shortage(facts: &Facts, demand: Demand) -> Option<TooSmall> {

@@ -3,8 +3,9 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
+use engine::addresses::NOWHERE;
 use plan::Plan;
-use plan::{Endpoint, Target};
+use plan::Target;
 use trust::Identity;
 use workers::{Layout, LoopsSetup, Place, Trust};
 
@@ -46,9 +47,12 @@ pub(super) fn start_target(
     Ok(Some(process))
 }
 
-/// The first address of each endpoint.
-pub(super) fn resolve(endpoints: &[Endpoint]) -> Result<Vec<SocketAddr>, ConductError> {
-    let addresses = endpoints.iter().map(|endpoint| {
+/// The first address of each endpoint, or that it needs none.
+pub(super) fn resolve(plan: &Plan) -> Result<Vec<SocketAddr>, ConductError> {
+    let addresses = plan.endpoints.iter().map(|endpoint| {
+        if !plan.has_address(endpoint) {
+            return Ok(NOWHERE);
+        }
         let fail = |problem: String| ConductError::Resolve {
             host: endpoint.host.clone(),
             problem,

@@ -18,6 +18,7 @@ use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, Socket
 use super::setup::{LoopError, LoopSetup};
 use super::sources::Sources;
 use super::traffic;
+use super::unix::{self, Paths};
 
 use crate::addresses::Addresses;
 
@@ -67,6 +68,8 @@ pub(super) struct Sockets {
     /// (edge-triggered), so what is not handled to the end is remembered here.
     ready: VecDeque<ConnId>,
     addresses: Addresses,
+    /// By endpoint; empty: there are no Unix sockets.
+    unix: Paths,
     sources: Sources,
     /// True if a target is at an IPv6 address; all are then counted as such.
     ipv6: bool,
@@ -79,7 +82,7 @@ pub(super) struct Sockets {
 }
 
 impl Sockets {
-    pub(super) fn new(setup: &LoopSetup) -> Result<Sockets, LoopError> {
+    pub(super) fn new(setup: &LoopSetup, unix: Paths) -> Result<Sockets, LoopError> {
         let epoll =
             epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|source| LoopError::System {
                 what: "create an epoll instance",
@@ -100,10 +103,8 @@ impl Sockets {
             table: Vec::new(),
             ready: VecDeque::new(),
             addresses: Addresses::new(&setup.addresses),
-            ipv6: {
-                let mut known = setup.addresses.first().iter().flatten().flatten();
-                known.any(SocketAddr::is_ipv6)
-            },
+            unix,
+            ipv6: setup.addresses.all_first().any(|address| address.is_ipv6()),
             charges: Charges::new(&setup.shard.buffers),
             closed: Traffic::default(),
             sample_at: 0,
@@ -118,6 +119,11 @@ impl Sockets {
         endpoint: EndpointId,
         choice: Choice,
     ) -> Result<(), (Outcome, String)> {
+        if let Some(path) = self.unix.get(endpoint.index()).and_then(Option::as_ref) {
+            let fd = unix::connect(path)?;
+            let added = self.add(id, fd, false);
+            return added.map_err(failure);
+        }
         let address = self.addresses.pick(endpoint, choice);
         for _ in 0..self.sources.count() {
             match self.try_connect(id, address) {
@@ -147,6 +153,12 @@ impl Sockets {
             Ok(()) | Err(Errno::INPROGRESS) => {}
             Err(errno) => return Err(errno),
         }
+        let may_be_own_peer = source.is_none_or(|source| source == address.ip());
+        self.add(id, fd, may_be_own_peer)
+    }
+
+    /// Adds a socket that is being connected.
+    fn add(&mut self, id: ConnId, fd: OwnedFd, may_be_own_peer: bool) -> Result<(), Errno> {
         let interest = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         epoll::add(&self.epoll, &fd, EventData::new_u64(id.to_bits()), interest)?;
         let slot = id.slot as usize;
@@ -158,7 +170,7 @@ impl Sockets {
             generation: id.generation,
             news: EventFlags::empty(),
             connecting: true,
-            may_be_own_peer: source.is_none_or(|source| source == address.ip()),
+            may_be_own_peer,
             backlog: None,
         };
         self.table[slot] = Some(socket);
@@ -398,7 +410,7 @@ fn connect_failure(errno: Errno, address: SocketAddr) -> (Outcome, String) {
 }
 
 /// An error of the kernel as an outcome and a text.
-fn failure(errno: Errno) -> (Outcome, String) {
+pub(super) fn failure(errno: Errno) -> (Outcome, String) {
     let outcome = match errno {
         Errno::CONNREFUSED => Outcome::Refused,
         Errno::CONNRESET | Errno::PIPE | Errno::CONNABORTED => Outcome::Reset,

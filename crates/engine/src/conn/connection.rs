@@ -1,7 +1,7 @@
 //! One connection: its stage, the protocol it speaks, and what little it keeps between reads.
 
 use plan::{EndpointId, Pc};
-use proto::{frame, http1, ws};
+use proto::{frame, http1, proxy, ws};
 
 use super::background::Background;
 use super::call::{Answer, CallStream};
@@ -20,7 +20,7 @@ use crate::users::User;
 pub(crate) enum Stage {
     /// TCP is being set up.
     Connecting,
-    /// TLS is being set up.
+    /// A tunnel through a proxy is being set up, then TLS.
     Securing,
     /// HTTP, no request in flight.
     Idle,
@@ -365,7 +365,7 @@ impl Conn {
         let body = match self.pending.as_deref() {
             Some(Pending::Response { body, .. }) => body.capacity(),
             Some(Pending::Answer(answer)) => answer.body.capacity(),
-            Some(Pending::Upgrade(_)) | None => 0,
+            Some(Pending::Upgrade(_) | Pending::Tunnel(_)) | None => 0,
         };
         let gathered = match &self.protocol {
             Protocol::Http(_)
@@ -409,4 +409,6 @@ pub(crate) enum Pending {
     },
     /// The answer to a call of gRPC.
     Answer(Answer),
+    /// The tunnel through a proxy that is being set up.
+    Tunnel(proxy::Handshake),
 }

@@ -26,7 +26,11 @@ type Prepared = (Box<[u8]>, Box<[u8]>);
 
 impl Requests {
     pub(crate) fn new(plan: &Plan) -> Requests {
-        let authorities: Vec<String> = plan.endpoints.iter().map(authority).collect();
+        let mut authorities: Vec<String> = plan.endpoints.iter().map(authority).collect();
+        for proxy in &plan.proxies {
+            // No URL leads to a proxy itself.
+            authorities[proxy.endpoint.index()].clear();
+        }
         let prepare = |session: &Session| {
             let ops = session.ops.iter().map(|op| match op {
                 // Of several servers the user has its own.
@@ -68,6 +72,13 @@ impl Requests {
         &self.authorities[endpoint.index()]
     }
 
+    /// All hosts that requests can go to, in words.
+    fn hosts(&self) -> String {
+        let hosts = self.authorities.iter().filter(|host| !host.is_empty());
+        let hosts: Vec<&str> = hosts.map(String::as_str).collect();
+        hosts.join(", ")
+    }
+
     /// The endpoint of a URL; `Ok(None)`: it is a path. The error says that the URL is at none of
     /// the plan's hosts.
     pub(crate) fn endpoint_at(&self, plan: &Plan, url: &str) -> Result<Option<EndpointId>, String> {
@@ -82,7 +93,7 @@ impl Requests {
         found.map(|at| Some(EndpointId(at as u16))).ok_or_else(|| {
             format!(
                 "{url:?} is at a host that the scenario does not name; it can only go to: {}",
-                self.authorities.join(", ")
+                self.hosts()
             )
         })
     }

@@ -14,6 +14,7 @@ use super::decoding::Decoder;
 use super::deflate::encode_deflated;
 use super::http2::{Http2, Link};
 use super::tls::{TlsClients, TlsFailure};
+use super::tunnel::Tunnels;
 use crate::addresses::Choice;
 use crate::budget::{Budget, Charges};
 use crate::command::{Command, Commands, ConnId};
@@ -33,6 +34,7 @@ pub(crate) struct Connections {
     pub(crate) heads: http1::Heads,
     pub(crate) http2: Http2,
     tls: TlsClients,
+    pub(super) tunnels: Tunnels,
     /// Mask keys and nonces.
     pub(crate) wire_rng: Rng,
     /// Of messages that stand for themselves.
@@ -79,6 +81,7 @@ impl Connections {
             },
             http2: Http2::new(plan, shares),
             tls,
+            tunnels: Tunnels::new(plan),
             wire_rng,
             deflater: None,
             generation: 0,
@@ -161,8 +164,8 @@ impl Connections {
         let conn = &mut self.table[slot];
         conn.stage = Stage::Connecting;
         conn.started_ns = now_ns;
-        let endpoint = conn.endpoint;
-        let choice = Choice::of(self.seed, users[conn.user].number, self.ignore_ttl);
+        let endpoint = self.tunnels.first_hop(conn.endpoint);
+        let choice = self.choice(users, slot);
         self.setting_up += 1;
         let conn = self.id(slot);
         self.commands.list.push(Command::Connect {
@@ -172,7 +175,13 @@ impl Connections {
         });
     }
 
-    /// TCP is set up: begins TLS if the endpoint wants it. True: there is nothing to wait for.
+    /// Which addresses the connection's user gets.
+    pub(super) fn choice(&self, users: &Users<'_>, slot: ConnSlot) -> Choice {
+        let user = self.table[slot].user;
+        Choice::of(self.seed, users[user].number, self.ignore_ttl)
+    }
+
+    /// TCP, and the tunnel if there is one, are set up: begins TLS if the endpoint wants it. True: there is nothing to wait for.
     pub(crate) fn secure(&mut self, slot: ConnSlot) -> Result<bool, TlsFailure> {
         let conn = &mut self.table[slot];
         let may_be_carried = conn.protocol.may_be_carried();
@@ -339,7 +348,7 @@ impl Connections {
         self.push_send(slot, start);
     }
 
-    fn push_send(&mut self, slot: ConnSlot, start: usize) {
+    pub(super) fn push_send(&mut self, slot: ConnSlot, start: usize) {
         let end = self.commands.bytes.len();
         if end > start {
             let conn = self.id(slot);

@@ -18,6 +18,15 @@ impl Interpreter<'_> {
             return;
         };
         self.connection_came(slot);
+        match self.conns.begin_tunnel(&self.users, slot) {
+            Ok(true) => {}
+            Ok(false) => self.connected_to_target(now_ns, slot),
+            Err((outcome, detail)) => self.lost(now_ns, slot, outcome, || detail),
+        }
+    }
+
+    /// TCP, and the tunnel if there is one, are set up.
+    pub(super) fn connected_to_target(&mut self, now_ns: u64, slot: ConnSlot) {
         match self.conns.secure(slot) {
             Ok(true) => self.established(now_ns, slot),
             Ok(false) => {}
@@ -26,7 +35,7 @@ impl Interpreter<'_> {
     }
 
     /// A step towards a connection for which an operation waits.
-    fn connection_came(&mut self, slot: ConnSlot) {
+    pub(super) fn connection_came(&mut self, slot: ConnSlot) {
         let conn = &self.conns[slot];
         if !conn.is_background() {
             self.took_step(conn.user);
@@ -200,6 +209,11 @@ impl Interpreter<'_> {
         if outcome == Outcome::Timeout {
             self.suspect(slot);
         }
+        let proxy = self.conns.proxy_in_question(slot).map(str::to_owned);
+        let detail = || match proxy {
+            Some(proxy) => format!("{proxy}: {}", detail()),
+            None => detail(),
+        };
         if self.conns[slot].is_background() {
             return match self.conns[slot].protocol {
                 Protocol::Poll(_) => self.poll_lost(now_ns, slot, outcome, detail),
@@ -422,5 +436,6 @@ pub(super) fn is_worth_a_retry(outcome: Outcome) -> bool {
             | Outcome::ConnectTimeout
             | Outcome::Reset
             | Outcome::SelfConnect
+            | Outcome::ProxyRefused
     )
 }

@@ -43,6 +43,9 @@ impl<'p> Interpreter<'p> {
     fn decode(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
         let conn = &self.conns[slot];
         match (conn.stage, &conn.protocol) {
+            (Stage::Securing, _) if self.conns.is_tunnelling(slot) => {
+                self.decode_tunnel(now_ns, slot, bytes)
+            }
             (Stage::Connecting | Stage::Securing | Stage::Idle | Stage::Waiting, _) => {
                 self.drop_unsolicited(slot);
                 bytes.len()
@@ -62,6 +65,32 @@ impl<'p> Interpreter<'p> {
             }
             _ => self.decode_pieces(now_ns, slot, bytes),
         }
+    }
+
+    /// The answers of a proxy, and what follows them: a server may speak first.
+    fn decode_tunnel(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
+        let id = self.conns.id(slot);
+        let taken = match self.conns.take_answer(&self.users, slot, bytes) {
+            Ok((taken, false)) => return taken,
+            Ok((taken, true)) => taken,
+            Err((outcome, detail)) => {
+                self.lost(now_ns, slot, outcome, || detail);
+                return bytes.len();
+            }
+        };
+        self.connection_came(slot);
+        self.connected_to_target(now_ns, slot);
+        let rest = &bytes[taken..];
+        if self.conns.live(id).is_none() || rest.is_empty() {
+            return bytes.len();
+        }
+        if self.conns[slot].tls.is_none() {
+            return taken + self.decode(now_ns, slot, rest);
+        }
+        self.lost(now_ns, slot, Outcome::Tls, || {
+            "the peer sent bytes before TLS was begun".to_owned()
+        });
+        bytes.len()
     }
 
     /// Bytes that answer no request: the peer and we disagree on where a response ends

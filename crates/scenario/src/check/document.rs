@@ -65,6 +65,7 @@ impl Checker<'_> {
             expects_overload,
             target: target?,
             endpoints: std::mem::take(&mut self.endpoints),
+            proxies: Vec::new(),
             servers: std::mem::take(&mut self.servers),
             regions: std::mem::take(&mut self.regions),
             sessions,
@@ -310,6 +311,7 @@ impl Checker<'_> {
             host: String::new(),
             port: 0,
             base_path: String::new(),
+            via: plan::Via::Tcp,
         });
         Some(Target::Builtin {
             name: name.to_owned(),

@@ -1,7 +1,7 @@
 //! URLs: where connections go and what is requested there.
 
 use plan::expr::{Escape, Expr, Part, Template};
-use plan::{Endpoint, EndpointId, Slot};
+use plan::{Endpoint, EndpointId, Slot, Via};
 
 use super::Checker;
 use super::program::Program;
@@ -225,6 +225,7 @@ fn split_authority(text: &str) -> Result<Authority<'_>, (String, String)> {
         host: host.to_owned(),
         port,
         base_path: String::new(),
+        via: Via::Tcp,
     };
     Ok(Authority { endpoint, rest })
 }

@@ -30,6 +30,7 @@ arrivals: [ { constant: 1/s, for: 1s } ]
         host: "queue.test".to_owned(),
         port,
         base_path: String::new(),
+        via: plan::Via::Tcp,
     };
     assert_eq!(
         plan.endpoints,

@@ -46,7 +46,7 @@ fn connected_within(buffers: Arc<Budget>) -> (Sockets, TcpStream) {
         stop: Arc::default(),
         trace: None,
     };
-    let mut sockets = Sockets::new(&setup).unwrap();
+    let mut sockets = Sockets::new(&setup, Box::default()).unwrap();
     let choice = Choice::of(0, 0, 0.0);
     sockets.connect(ID, EndpointId(0), choice).unwrap();
     let (peer, _) = listener.accept().unwrap();

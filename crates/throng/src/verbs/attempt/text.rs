@@ -2,7 +2,7 @@
 
 use controller::{TraceEvent, Traced};
 use plan::expr::shown as value_text;
-use plan::{Op, Plan, SessionId};
+use plan::{Endpoint, Op, Plan, SessionId, Via};
 use record::{Measurement, Outcome};
 use report::{Style, visible};
 
@@ -61,10 +61,11 @@ impl TextView {
         }
         if self.session.is_none() {
             let first = &plan.endpoints[0];
-            let scheme = if first.tls { "https" } else { "http" };
             out += &format!(
-                "user {} of session {:?}, target {scheme}://{}:{}\n",
-                self.user, program.name, first.host, first.port
+                "user {} of session {:?}, target {}\n",
+                self.user,
+                program.name,
+                target(plan, first)
             );
         }
         self.session = Some(session);
@@ -272,4 +273,14 @@ pub(super) fn header(head: &[u8], name: &str) -> Option<String> {
     let mut lines = text.lines().skip(1).filter_map(|line| line.split_once(':'));
     let (_, value) = lines.find(|(found, _)| found.trim().eq_ignore_ascii_case(name))?;
     Some(value.trim().to_owned())
+}
+
+/// An endpoint as people see it, and what leads there.
+fn target(plan: &Plan, endpoint: &Endpoint) -> String {
+    if let Via::Unix(path) = &endpoint.via {
+        return format!("unix:{path}");
+    }
+    let scheme = if endpoint.tls { "https" } else { "http" };
+    let (host, port) = (&endpoint.host, endpoint.port);
+    format!("{scheme}://{host}:{port}{}", plan.detour(endpoint))
 }
