@@ -9,6 +9,12 @@ use workers::{Inputs, ScenarioText, is_private_key};
 /// What stands for a password in an address.
 const MASKED: &str = ":***@";
 
+/// Whether the value of an environment variable is hidden: lists of hosts and places of proxies are no secrets, and
+/// would be found in any text.
+fn is_secret(name: &str, value: &str) -> bool {
+    !scenario::PROXY_VARIABLES.contains(&name) || value.contains('@')
+}
+
 /// Values and their replacements, the longest first: one may contain another.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Secrets(Vec<(String, String)>);
@@ -17,7 +23,7 @@ impl Secrets {
     /// Those of the environment, and private keys in files.
     pub(crate) fn new(inputs: &Inputs) -> Secrets {
         let env = inputs.env.iter().filter_map(|(name, value)| {
-            let value = value.clone()?;
+            let value = value.clone().filter(|value| is_secret(name, value))?;
             Some((value, format!("${{env('{name}')}}")))
         });
         let keys = inputs.files.iter().filter_map(|(name, text)| {
@@ -27,7 +33,7 @@ impl Secrets {
         Secrets::from_values(env.chain(keys))
     }
 
-    /// Those of the environment, of the plan's secret overrides, and the passwords that its target is given.
+    /// Those of the environment, of the plan's secret overrides, and the passwords that its target and proxies are given.
     pub(crate) fn of_plan(scenario: &ScenarioText, plan: &Plan) -> Secrets {
         let sets = plan.secret_sets.iter().filter_map(|at| {
             let (_, value) = scenario.overrides.get(*at)?;
@@ -37,7 +43,12 @@ impl Secrets {
         let Secrets(environment) = Secrets::new(&scenario.inputs);
         let sets = environment.into_iter().chain(sets);
         // By itself a password may be a word that occurs anywhere.
-        let passwords = plan.target.passwords();
+        let credentials = plan
+            .proxies
+            .iter()
+            .filter_map(|own| own.credentials.as_ref());
+        let of_proxies = credentials.map(|own| own.written.as_str());
+        let passwords = plan.target.passwords().chain(of_proxies);
         let passwords = passwords.map(|password| (format!(":{password}@"), MASKED.to_owned()));
         Secrets::from_values(sets.chain(passwords))
     }
@@ -50,7 +61,7 @@ impl Secrets {
         Secrets(known)
     }
 
-    /// The scenario's text as it is recorded: without the passwords that its target is given.
+    /// The scenario's text as it is recorded: without the passwords that its target and proxies are given.
     pub(crate) fn recorded(&self, text: &str) -> String {
         let passwords = self.0.iter().filter(|(_, name)| name == MASKED);
         passwords.fold(text.to_owned(), |text, (value, name)| {

@@ -139,7 +139,8 @@ pub static TARGET_URL: Table = Table {
             default: Said("either `url` or `servers`"),
             doc: "`http://`, `https://`, `ws://` or `wss://` with a host and optionally \
                   a port and a base path; or `tcp://` or `tls://` with a host and a \
-                  port",
+                  port; or a [Unix socket](connecting.md#unix-sockets): `unix:/run/app.sock`, \
+                  relative to the scenario, or with a base path `unix:/run/app.sock:/api`",
         },
         Key {
             name: "servers",
@@ -158,6 +159,18 @@ pub static TARGET_URL: Table = Table {
             kind: Kind::Word(HTTP_VERSIONS),
             default: Absent,
             doc: "Which HTTP is spoken; the same as `options.http`",
+        },
+        Key {
+            name: "proxy",
+            kind: Kind::Text,
+            default: Absent,
+            doc: "The proxy; the same as `options.proxy`",
+        },
+        Key {
+            name: "no_proxy",
+            kind: Kind::OneOrMore(&Kind::Text),
+            default: Absent,
+            doc: "Hosts without it; the same as `options.no_proxy`",
         },
     ]],
 };
@@ -383,6 +396,22 @@ pub static OPTIONS: Table = Table {
             kind: Kind::Mapping(&TLS),
             default: Absent,
             doc: "Certificate settings",
+        },
+        Key {
+            name: "proxy",
+            kind: Kind::Text,
+            default: Text("none"),
+            doc: "[Proxy](connecting.md#proxies) through which hosts are reached: `http://user:password@host:port`, \
+                  `socks5://…` (names are resolved here) or `socks5h://…` (the proxy resolves them); `environment`: \
+                  those of `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`; `none`. Built-in targets are \
+                  reached without it",
+        },
+        Key {
+            name: "no_proxy",
+            kind: Kind::OneOrMore(&Kind::Text),
+            default: Absent,
+            doc: "Hosts that are reached without the proxy: names, with all names below them; addresses; networks \
+                  (`10.0.0.0/8`); `*`. With a port, at this port only",
         },
         Key {
             name: "http",

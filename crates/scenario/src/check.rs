@@ -28,6 +28,7 @@ mod pointers;
 mod poll;
 mod probes;
 mod program;
+mod proxies;
 mod reconnect;
 mod redirects;
 mod regions;
@@ -41,6 +42,7 @@ mod tags;
 mod tcp;
 mod templates;
 mod thresholds;
+mod unix;
 mod words;
 mod ws;
 
@@ -51,9 +53,11 @@ pub(crate) use self::document::stem;
 pub(crate) use fields::Fields;
 pub use http::is_token_byte;
 pub use multipart::BINARY;
+pub use proxies::PROXY_VARIABLES;
 pub(crate) use words::Word;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use ::grpc::Schema;
@@ -68,6 +72,7 @@ use names::Param;
 use plan::expr::Template;
 use plan::probes::Probe;
 use plan::{Aws, Endpoint, EndpointId, Measure, MeasureId, MeasureKind, Plan, Region, Tags};
+use proxies::Proxies;
 use secrets::Secrets;
 use stats::dist::Dist;
 
@@ -205,6 +210,10 @@ pub(crate) struct Checker<'a> {
     uploads: Vec<(String, Arc<[u8]>)>,
     /// What reaches secret places.
     secrets: Secrets,
+    /// What is reached through proxies.
+    proxies: Proxies,
+    /// The scenario's folder.
+    folder: PathBuf,
     /// Variables that `setup` sets for all users.
     shared: Vec<String>,
 }
@@ -255,6 +264,8 @@ impl<'a> Checker<'a> {
             has_bad_protos: false,
             uploads: Vec::new(),
             secrets: Secrets::default(),
+            proxies: Proxies::default(),
+            folder: PathBuf::new(),
             shared: Vec::new(),
         }
     }

@@ -15,8 +15,8 @@ use document::yaml;
 use units::parse;
 
 pub use check::{
-    BINARY, CheckSystem, Settings, SystemPart, SystemProblem, USERS_MAX, compile, compile_checking,
-    figure, is_token_byte, probes as probe_list,
+    BINARY, CheckSystem, PROXY_VARIABLES, Settings, SystemPart, SystemProblem, USERS_MAX, compile,
+    compile_checking, figure, is_token_byte, probes as probe_list,
 };
 pub use document::{Diagnostic, Severity, Source, render};
 pub use experiment::{Experiment, experiment};

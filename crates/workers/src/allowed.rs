@@ -102,4 +102,40 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn what_is_behind_a_proxy_and_unix_sockets_are_allowed_by_name() {
+        let plan = |target: &str| {
+            let text = format!(
+                "target: {target}\noptions: {{ proxy: 'http://127.0.0.1:3128' }}\n\
+                 sessions: {{ s: [ {{ get: / }} ] }}\narrivals: [ {{ hold: 1s }} ]\n"
+            );
+            let source = scenario::Source {
+                name: "x.yaml",
+                text: &text,
+            };
+            let settings = scenario::Settings {
+                overrides: &[],
+                env: &|_| None,
+                files: &|_| Err("no files".to_owned()),
+            };
+            scenario::compile(source, &settings).0.unwrap()
+        };
+        let written = ["127.0.0.1:3128", "private.test:80", "unix:/run/a.sock"];
+        let allowed = Allowed::resolve(&written.map(str::to_owned)).unwrap();
+        let proxied: Answers = vec![
+            vec![vec![NOWHERE]],
+            vec![vec!["127.0.0.1:3128".parse().unwrap()]],
+        ];
+        assert_eq!(
+            allowed.check(&plan("http://private.test/"), &proxied),
+            Ok(())
+        );
+        let error = allowed.check(&plan("http://other.test/"), &proxied);
+        assert!(error.unwrap_err().contains("to other.test:80;"));
+        let alone: Answers = vec![vec![vec![NOWHERE]]];
+        assert_eq!(allowed.check(&plan("unix:/run/a.sock"), &alone), Ok(()));
+        let error = allowed.check(&plan("unix:/run/b.sock"), &alone);
+        assert!(error.unwrap_err().contains("unix:/run/b.sock"));
+    }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use driver::real::Zero;
 use machine::clock::monotonic_ns;
-use plan::Plan;
+use plan::{Plan, Via};
 use probe::{Clock, Newest, News, Pool, ProbeError, Probed, TargetLocation};
 use record::schema::EventKind;
 use record::{ProbesWriter, RecordError};
@@ -57,7 +57,9 @@ pub(super) fn start_probes(
 
 /// The location of a plan's target as far as the plan states it: its first endpoint.
 pub fn target_location(plan: &Plan) -> TargetLocation {
-    let Some(endpoint) = plan.endpoints.first() else {
+    // A Unix socket has no port by which its server could be found.
+    let first = plan.endpoints.first();
+    let Some(endpoint) = first.filter(|first| !matches!(first.via, Via::Unix(_))) else {
         return TargetLocation::default();
     };
     let scheme = if endpoint.tls { "https" } else { "http" };

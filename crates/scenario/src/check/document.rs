@@ -3,12 +3,13 @@
 use keys::{DOCUMENT, TARGET_URL};
 use plan::probes::Probe;
 use plan::{
-    Endpoint, Measure, MeasureId, MeasureKind, Options, Phase, Plan, Session, Single, Tags, Target,
-    builtin,
+    Endpoint, Measure, MeasureId, MeasureKind, Options, Phase, Plan, Pushed, Session, Single, Tags,
+    Target, Via, builtin,
 };
 
 use super::fields::Fields;
 use super::program::{may_fail_in, may_lose_in};
+use super::unix::folder_of;
 use super::{Checker, SystemPart};
 use document::node::{Node, NodeKind, Place};
 use document::suggest;
@@ -32,12 +33,10 @@ impl Checker<'_> {
         let seed = seed.and_then(|node| self.count(&node)).unwrap_or(1);
         self.seed = seed;
         let expects_overload = self.option_choice(&DOCUMENT, &fields, "expect") == 1;
+        self.folder = folder_of(source_name).to_owned();
         let target = fields.get("target").and_then(|node| self.target(node));
         let options = self.options_and_calls(&fields);
-        let messages = match fields.get("messages").filter(|node| !node.is_null()) {
-            Some(node) => self.messages(node),
-            None => Vec::new(),
-        };
+        let messages = self.messages_of(&fields);
         if let Some(node) = fields.get("data").filter(|node| !node.is_null()) {
             self.data(node);
         }
@@ -59,13 +58,14 @@ impl Checker<'_> {
         let data = self.finish_data(planned + singles.len() as f64);
         let all = sessions.iter_mut().chain(once.sessions());
         let (secret_sets, cookie_sets) = self.finish_secrets(all);
+        let proxies = self.lead_through_proxies(target.as_ref());
         Some(Plan {
             name,
             seed,
             expects_overload,
             target: target?,
             endpoints: std::mem::take(&mut self.endpoints),
-            proxies: Vec::new(),
+            proxies,
             servers: std::mem::take(&mut self.servers),
             regions: std::mem::take(&mut self.regions),
             sessions,
@@ -195,6 +195,13 @@ impl Checker<'_> {
         super::index(self.measures.len() - 1)
     }
 
+    fn messages_of(&mut self, fields: &Fields<'_>) -> Vec<Pushed> {
+        match fields.get("messages").filter(|node| !node.is_null()) {
+            Some(node) => self.messages(node),
+            None => Vec::new(),
+        }
+    }
+
     fn arrivals_of(
         &mut self,
         fields: &Fields<'_>,
@@ -211,7 +218,7 @@ impl Checker<'_> {
         let Some(entries) = node.mapping() else {
             return self.short_target(node);
         };
-        if ["url", "tls", "http", "servers"]
+        if ["url", "tls", "http", "servers", "proxy", "no_proxy"]
             .iter()
             .any(|key| node.get(key).is_some())
         {
@@ -311,7 +318,7 @@ impl Checker<'_> {
             host: String::new(),
             port: 0,
             base_path: String::new(),
-            via: plan::Via::Tcp,
+            via: Via::Tcp,
         });
         Some(Target::Builtin {
             name: name.to_owned(),

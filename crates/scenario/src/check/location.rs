@@ -25,6 +25,9 @@ pub(super) struct Location {
 impl Checker<'_> {
     /// The target's URL as an endpoint; its path is what relative paths are appended to.
     pub(super) fn target_url(&mut self, text: &str, place: &Place) -> Option<Endpoint> {
+        if let Some(endpoint) = self.unix_target(text, place) {
+            return endpoint;
+        }
         let Authority { mut endpoint, rest } = self.authority(text, place)?;
         if rest.contains(['?', '#']) {
             self.diagnostics
@@ -142,7 +145,7 @@ impl Checker<'_> {
     }
 
     /// Paths go into requests as they are written.
-    fn path_text(&mut self, text: &str, place: &Place) -> Option<()> {
+    pub(super) fn path_text(&mut self, text: &str, place: &Place) -> Option<()> {
         let Some(bad) = text.chars().find(|c| !c.is_ascii_graphic() || *c == '#') else {
             return Some(());
         };
@@ -231,7 +234,7 @@ fn split_authority(text: &str) -> Result<Authority<'_>, (String, String)> {
 }
 
 /// Host, without the brackets of an IPv6 address, and port as written; `None`: it is not a host.
-fn split_host(authority: &str) -> Option<(&str, Option<&str>)> {
+pub(super) fn split_host(authority: &str) -> Option<(&str, Option<&str>)> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(inner) => {
             let (host, after) = inner.split_once(']')?;
@@ -254,4 +257,4 @@ fn split_host(authority: &str) -> Option<(&str, Option<&str>)> {
 }
 
 /// RFC 1035 section 2.3.4, as text without the final dot.
-const HOST_BYTES_MAX: usize = 253;
+pub(super) const HOST_BYTES_MAX: usize = 253;

@@ -49,13 +49,9 @@ impl Checker<'_> {
         self.redirect_options(&fields);
         self.accept_encoding = self.content_codings(fields.get("accept_encoding"));
         let of_target = |key| target.and_then(|node| node.get(key));
-        for (key, code) in [("tls", "two-tls"), ("http", "two-http")] {
-            if let (Some(_), Some(place)) = (of_target(key), fields.key_place(key)) {
-                let message = format!("`{key}` is given twice: here and under `target`");
-                let error = self.diagnostics.error(code, place, message);
-                error.hint("write it once");
-            }
-        }
+        self.report_twice(&fields, target);
+        let of_either = |key| fields.get(key).or(of_target(key));
+        self.proxies(of_either("proxy"), of_either("no_proxy"));
         let http = match of_target("http") {
             Some(node) => self.choice(node, HTTP_VERSIONS).unwrap_or(0),
             None => self.option_choice(&OPTIONS, &fields, "http"),
@@ -91,6 +87,24 @@ impl Checker<'_> {
             },
             loops_count: fields.get("loops").and_then(|node| self.loops(node)),
             lag_max_ns: self.option_ns(&fields, "lag_max"),
+        }
+    }
+
+    /// Reports what stands in `options` and in `target`.
+    fn report_twice(&mut self, fields: &Fields<'_>, target: Option<&Node>) {
+        for (key, code) in [
+            ("tls", "two-tls"),
+            ("http", "two-http"),
+            ("proxy", "two-proxies"),
+            ("no_proxy", "two-proxies"),
+        ] {
+            if let (Some(_), Some(place)) =
+                (target.and_then(|node| node.get(key)), fields.key_place(key))
+            {
+                let message = format!("`{key}` is given twice: here and under `target`");
+                let error = self.diagnostics.error(code, place, message);
+                error.hint("write it once");
+            }
         }
     }
 

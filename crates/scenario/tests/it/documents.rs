@@ -24,6 +24,7 @@ const WITH_EXAMPLES: &[&str] = &[
     REFERENCE,
     "docs/arrivals.md",
     "docs/coming-from.md",
+    "docs/connecting.md",
     "docs/faq.md",
     "docs/grpc.md",
     "docs/http.md",

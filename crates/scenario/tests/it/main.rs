@@ -4,6 +4,7 @@ mod arrivals;
 mod attempts;
 mod bad;
 mod channels;
+mod connecting;
 mod corpus;
 mod data;
 mod depth;
