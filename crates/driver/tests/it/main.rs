@@ -31,6 +31,7 @@ mod missed;
 mod pauses;
 mod peers;
 mod polls;
+mod proxies;
 mod ramps;
 mod reconnects;
 mod redirects;

@@ -11,6 +11,7 @@ mod channels;
 mod ci;
 mod cli;
 mod compare;
+mod connecting;
 mod converted;
 mod cookbook;
 mod deploy;
