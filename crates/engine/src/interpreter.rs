@@ -14,6 +14,7 @@
 //! | `http2` | what comes over a connection that carries many requests |
 //! | `topics` | channels that the server ends, and joining them again |
 //! | `reconnects` | WebSockets of channels that reconnect |
+//! | `continuing` | bodies that wait until the server wants them |
 //! | `resend` | requests that met the end of an idle connection |
 //! | `transactions` | how transactions and groups end |
 //! | `attempts` | steps that are tried again |
@@ -28,6 +29,7 @@ mod calls;
 mod channels;
 mod connections;
 mod contents;
+mod continuing;
 mod flow;
 mod http;
 mod http2;

@@ -316,6 +316,13 @@ pub static OPTIONS: Table = Table {
                   or `within` overrides it",
         },
         Key {
+            name: "continue_timeout",
+            kind: Kind::Duration,
+            default: Text("1s"),
+            doc: "How long a request with `expect: 100-continue` waits for the server's 100 before it sends its \
+                  body without one",
+        },
+        Key {
             name: "drain",
             kind: Kind::Duration,
             default: Text("30s"),

@@ -41,7 +41,7 @@ pub use markov::{MARKOV, STATE, TRANSITION};
 pub use matching::{EXPECT, REGEX_PARTS, SAVE, SAVE_WORDS, WHEN};
 pub use probes::{PROBES, PROCESS};
 pub use recorded::SOURCES;
-pub use requests::{HTTP_REQUEST, PART, WEBSOCKET};
+pub use requests::{EXPECTATIONS, HTTP_REQUEST, PART, WEBSOCKET};
 pub use retry::FAILURES;
 pub use schema::{experiment_schema, schema};
 pub use steps::{CHOICE, STEPS};

@@ -12,6 +12,9 @@ pub(super) const STREAM_AUTH: Key = key(
     "The user's credentials: `basic` or `bearer`; `none` sends none",
 );
 
+/// What a request may expect of its server.
+pub const EXPECTATIONS: &[&str] = &["100-continue"];
+
 pub(super) const HTTP: &[Key] = &[
     key("headers", TEMPLATES, Absent, "Request headers"),
     key("body", Kind::Template, Absent, "Request body as text"),
@@ -38,6 +41,12 @@ pub(super) const HTTP: &[Key] = &[
         PARTS,
         Absent,
         "Request body of several parts, with its `content-type`: form fields and files",
+    ),
+    key(
+        "expect",
+        Kind::Word(EXPECTATIONS),
+        Absent,
+        "`100-continue`: the body is sent once the server [says that it wants it](http.md#large-bodies)",
     ),
     key(
         "auth",

@@ -26,6 +26,9 @@ pub struct HttpOp {
     /// are put before them.
     pub own_cookies: Vec<String>,
     pub body: Option<Template>,
+    /// The head says that the server is expected to want the body (100), which is sent without that after this time;
+    /// 0: the body follows its head at once.
+    pub continue_ns: u64,
     /// It is a call of gRPC, whose message is its body.
     pub call: Option<Box<Call>>,
     /// How many redirects are followed; 0: a redirect is the answer.

@@ -189,6 +189,8 @@ pub(crate) struct Checker<'a> {
     headers: Vec<(String, Template)>,
     /// `options.timeout`.
     timeout_ns: u64,
+    /// `options.continue_timeout`.
+    continue_ns: u64,
     /// `options.accept_encoding`.
     accept_encoding: Option<Template>,
     /// `options.redirects`.
@@ -253,6 +255,7 @@ impl<'a> Checker<'a> {
             headers: Vec::new(),
             servers: Vec::new(),
             timeout_ns: 0,
+            continue_ns: 0,
             accept_encoding: None,
             redirects: 0,
             seed: 1,

@@ -10,6 +10,7 @@ mod channel_ends;
 mod channels;
 mod closing;
 mod contents;
+mod continuing;
 mod deflate;
 mod deliveries;
 mod depth;

@@ -363,7 +363,7 @@ impl Conn {
     /// Bytes kept of what the peer sent.
     pub(crate) fn buffered_bytes(&self) -> usize {
         let body = match self.pending.as_deref() {
-            Some(Pending::Response { body, .. }) => body.capacity(),
+            Some(Pending::Response { body, .. } | Pending::Unsent(body)) => body.capacity(),
             Some(Pending::Answer(answer)) => answer.body.capacity(),
             Some(Pending::Upgrade(_) | Pending::Tunnel(_)) | None => 0,
         };
@@ -406,9 +406,13 @@ pub(crate) enum Pending {
         head: Vec<u8>,
         body: Vec<u8>,
         keep_body: bool,
+        /// The connection serves no other request: it lacks the body of this one.
+        closes: bool,
     },
     /// The answer to a call of gRPC.
     Answer(Answer),
+    /// The body of a request whose server is to say first that it wants it.
+    Unsent(Vec<u8>),
     /// The tunnel through a proxy that is being set up.
     Tunnel(proxy::Handshake),
 }

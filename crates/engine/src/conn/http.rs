@@ -142,6 +142,10 @@ fn prepared(plan: &Plan, constant: &[Vec<Option<Box<[u8]>>>]) -> Vec<Vec<Option<
         let (Op::Http(http), Some(text)) = (op, text) else {
             return None;
         };
+        // Its body is sent later.
+        if http.continue_ns > 0 {
+            return None;
+        }
         let scheme = match plan.endpoints[http.endpoint.index()].tls {
             true => "https",
             false => "http",

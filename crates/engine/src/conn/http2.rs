@@ -9,7 +9,7 @@ use plan::{EndpointId, HttpVersion, Plan};
 use proto::h2::{self, Code, Settings};
 use proto::http1;
 
-use super::connection::{Conn, Protocol, Reuse, Stage};
+use super::connection::{Conn, Pending, Protocol, Reuse, Stage};
 use super::table::Connections;
 use crate::command::ConnId;
 use crate::slots::{ConnSlot, Key, Slots, UserKey};
@@ -369,8 +369,9 @@ impl Connections {
                 Protocol::Sse(_) | Protocol::Call(_)
             ),
         };
-        let own = self.table[slot].call_stream();
-        let is_open = own.is_some_and(|own| own.sends);
+        let conn = &mut self.table[slot];
+        let is_held = matches!(conn.pending.as_deref(), Some(Pending::Unsent(_)));
+        let is_open = is_held || conn.call_stream().is_some_and(|own| own.sends);
         let carrier = self.table[at].carrier_mut()?;
         let out = &mut self.commands.bytes;
         let id = match is_open {

@@ -307,6 +307,9 @@ impl Interpreter<'_> {
 
     /// The step's timeout passed.
     pub(super) fn time_out(&mut self, now_ns: u64, key: UserKey, outcome: Outcome) {
+        if self.sends_held_body(now_ns, key) {
+            return;
+        }
         let waited_ms = now_ns.saturating_sub(self.users[key].sent_ns) / 1_000_000;
         let detail = move || format!("no answer within {waited_ms} ms");
         match self.users[key].wait {
@@ -362,7 +365,7 @@ impl Interpreter<'_> {
     }
 
     /// When the user's operation in flight times out.
-    fn operation_end_ns(&self, key: UserKey) -> u64 {
+    pub(super) fn operation_end_ns(&self, key: UserKey) -> u64 {
         let timeout_ns = self.users.op(key).map_or(0, timeout_ns);
         self.users[key].sent_ns.saturating_add(timeout_ns)
     }

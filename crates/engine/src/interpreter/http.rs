@@ -84,12 +84,16 @@ impl<'p> Interpreter<'p> {
             self.conns.release(&mut self.users, slot);
             return self.cannot_send(now_ns, key, error);
         }
+        let is_held = http.continue_ns > 0 && self.hold_body(slot, start);
         let conn = &mut self.conns[slot];
         conn.stage = Stage::Busy;
         if let Some(decoder) = conn.http() {
             decoder.begin(http.method == "HEAD");
         }
         let sender = self.send_for_user(slot, start);
+        if is_held {
+            return self.wait_for_continue(now_ns, slot);
+        }
         let deadline_ns = self.users[key].sent_ns + http.timeout_ns;
         self.wait_for(key, Wait::Response, deadline_ns);
         if sender != slot {
@@ -203,6 +207,7 @@ impl<'p> Interpreter<'p> {
             body: Vec::new(),
             keep_body: self.recorder.trace.is_some()
                 || self.http_op(self.conns[slot].user).keeps_body(),
+            closes: self.is_body_held(slot),
         };
         self.conns[slot].pending = Some(Box::new(response));
     }
@@ -224,11 +229,15 @@ impl<'p> Interpreter<'p> {
 
     /// All pieces are there; `surplus`: more bytes follow them.
     pub(super) fn end_pieces(&mut self, now_ns: u64, slot: ConnSlot, surplus: bool) {
-        let Some(Pending::Response { head, body, .. }) =
-            self.conns[slot].pending.take().map(|pending| *pending)
+        let Some(Pending::Response {
+            head, body, closes, ..
+        }) = self.conns[slot].pending.take().map(|pending| *pending)
         else {
             return;
         };
+        if closes && let Some(decoder) = self.conns[slot].http() {
+            decoder.refuse_reuse();
+        }
         let head = head_again(&head);
         self.end_response(now_ns, slot, &head, &body, surplus);
     }

@@ -229,6 +229,10 @@ impl Interpreter<'_> {
                     }
                 };
             }
+            Event::Continue { token } => {
+                let slot = self.count_received(token, consumed, false);
+                self.send_body(now_ns, slot);
+            }
             Event::Body { token, piece } => {
                 let slot = self.count_received(token, consumed, false);
                 self.take_body(now_ns, slot, piece);

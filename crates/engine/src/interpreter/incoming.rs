@@ -56,7 +56,7 @@ impl<'p> Interpreter<'p> {
                 Some(taken) => taken,
                 None => {
                     self.conns[slot].reuse = Reuse::Answering;
-                    self.decode_pieces(now_ns, slot, bytes)
+                    self.decode_response(now_ns, slot, bytes)
                 }
             },
             (_, Protocol::Poll(_)) => {
@@ -102,6 +102,23 @@ impl<'p> Interpreter<'p> {
         } else {
             self.conns.close(&mut self.users, slot);
         }
+    }
+
+    /// A response in pieces, before which the server may say that it wants the request's body.
+    fn decode_response(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
+        if !self.is_body_held(slot) {
+            return self.decode_pieces(now_ns, slot, bytes);
+        }
+        let id = self.conns.id(slot);
+        let taken = self.decode_pieces(now_ns, slot, bytes);
+        if self.conns.live(id).is_some()
+            && self.conns[slot]
+                .http()
+                .is_some_and(|decoder| decoder.is_continued())
+        {
+            self.send_body(now_ns, slot);
+        }
+        taken
     }
 
     /// Decodes event by event.

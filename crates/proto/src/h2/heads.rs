@@ -14,6 +14,8 @@ use alloc::vec::Vec;
 
 /// Frames of one header block. One of the default size takes five.
 const BLOCK_FRAMES_MAX: u32 = 64;
+/// The server wants the request's body (RFC 9110 §15.2.1).
+const CONTINUE: u16 = 100;
 
 impl Connection {
     pub(super) fn take_headers(
@@ -104,9 +106,9 @@ impl Connection {
                 self.break_stream(id, error, out);
                 Ok(Some(Found::Broken { token, error }))
             }
-            Ok(Fields::Interim) => {
+            Ok(Fields::Interim { wants_body }) => {
                 self.count_idle()?;
-                Ok(None)
+                Ok(wants_body.then_some(Found::Continue { token }))
             }
             Ok(Fields::Head { status }) => {
                 self.idle_frames = 0;
@@ -130,7 +132,7 @@ impl Connection {
 
 /// What a header block is.
 enum Fields {
-    Interim,
+    Interim { wants_body: bool },
     Head { status: u16 },
     Trailers,
 }
@@ -159,7 +161,8 @@ fn take_fields(
             let what = "more interim responses came than are taken";
             return Err(Error::too_large(Code::Cancel, what));
         }
-        return Ok(Fields::Interim);
+        let wants_body = status == CONTINUE && stream.is_open;
+        return Ok(Fields::Interim { wants_body });
     }
     stream.has_head = true;
     if !stream.is_head && !matches!(status, 204 | 304) {

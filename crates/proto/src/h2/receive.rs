@@ -30,6 +30,11 @@ pub enum Event<'a> {
         /// The response has ended: no `End` follows.
         ends: bool,
     },
+    /// The peer wants the body of a request that was [opened](Connection::open), which it has part of at most (100).
+    Continue {
+        /// The request's.
+        token: u32,
+    },
     /// A piece of the body, never empty.
     Body {
         /// The request's.
@@ -85,6 +90,9 @@ pub(super) enum Found {
         stream: u32,
         status: u16,
         ends: bool,
+    },
+    Continue {
+        token: u32,
     },
     Trailers {
         token: u32,
@@ -521,6 +529,7 @@ impl Found {
                 head: Head::of_text(status, &scratch.text),
                 ends,
             },
+            Found::Continue { token } => Event::Continue { token },
             Found::Trailers { token } => Event::End {
                 token,
                 trailers: &scratch.text,

@@ -9,6 +9,8 @@ use crate::limits::Limits;
 
 /// Interim (1xx) responses that may precede a final one.
 pub const INTERIM_COUNT_MAX: u8 = 32;
+/// The server wants the request's body (RFC 9110 §15.2.1).
+const CONTINUE: u16 = 100;
 
 /// What a response consists of: one `Head`, any number of `Body`, one `End`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +59,8 @@ enum Phase {
     /// No response is due.
     Idle,
     Head,
+    /// The same, after a 100.
+    Continued,
     Length,
     UntilClose,
     ChunkSize,
@@ -109,6 +113,16 @@ impl Decoder {
         self.keep_alive
     }
 
+    /// Whether the server has said that it wants the body of the request (100), and no response since.
+    pub fn is_continued(&self) -> bool {
+        self.phase == Phase::Continued
+    }
+
+    /// The connection must not carry another request once this response has ended.
+    pub fn refuse_reuse(&mut self) {
+        self.keep_alive = false;
+    }
+
     /// Decodes from the front of `input`: the bytes consumed and the next event, if there is one.
     ///
     /// `(n, None)` requests more input after what remains after `n` bytes; `n` can be above zero
@@ -124,7 +138,7 @@ impl Decoder {
         match self.phase {
             Phase::Idle if input.is_empty() => Ok((0, None)),
             Phase::Idle => Err(Error::Unsolicited),
-            Phase::Head => self.decode_head(input, limits),
+            Phase::Head | Phase::Continued => self.decode_head(input, limits),
             Phase::Length => Ok(self.take_data(input, Phase::Done)),
             Phase::UntilClose => self.decode_until_close(input, limits),
             Phase::ChunkSize | Phase::ChunkData | Phase::ChunkEnd | Phase::Trailers => {
@@ -190,7 +204,7 @@ impl Decoder {
             Phase::Head if self.scanned == 0 && self.interim_count == 0 => {
                 Err(Error::ClosedBeforeHead)
             }
-            Phase::Head => Err(Error::ClosedInHead),
+            Phase::Head | Phase::Continued => Err(Error::ClosedInHead),
             Phase::Length
             | Phase::ChunkSize
             | Phase::ChunkData
@@ -228,6 +242,9 @@ impl Decoder {
             }
             if self.interim_count == INTERIM_COUNT_MAX {
                 return Err(Error::TooManyInterim);
+            }
+            if parsed.status == CONTINUE {
+                self.phase = Phase::Continued;
             }
             self.interim_count += 1;
             skipped += parsed.len;
@@ -358,5 +375,28 @@ mod tests {
     #[test]
     fn an_idle_connection_costs_little() {
         assert!(size_of::<Decoder>() <= 24);
+    }
+
+    #[test]
+    fn a_100_is_reported_until_the_response_comes() {
+        let limits = Limits::DEFAULT;
+        let mut decoder = Decoder::new();
+        decoder.begin(false);
+        let hints = b"HTTP/1.1 103 Early Hints\r\n\r\n";
+        assert_eq!(decoder.decode(hints, &limits), Ok((hints.len(), None)));
+        assert!(!decoder.is_continued());
+        let interim = b"HTTP/1.1 100 Continue\r\n\r\n";
+        assert_eq!(decoder.decode(interim, &limits), Ok((interim.len(), None)));
+        assert!(decoder.is_continued());
+        assert_eq!(decoder.decode(hints, &limits), Ok((hints.len(), None)));
+        assert!(decoder.is_continued());
+        let whole = decoder.decode_whole(b"HTTP/1.1 200 OK\r\n", &mut Heads::new(limits));
+        assert_eq!(whole, Ok(None));
+        let head = b"HTTP/1.1 204 No Content\r\n\r\n";
+        let (_, event) = decoder.decode(head, &limits).unwrap();
+        assert!(matches!(event, Some(Event::Head(_))));
+        assert!(!decoder.is_continued() && decoder.keep_alive());
+        decoder.refuse_reuse();
+        assert!(!decoder.keep_alive());
     }
 }

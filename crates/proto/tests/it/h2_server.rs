@@ -193,6 +193,7 @@ fn record(events: &mut Vec<String>, event: Event<'_>) {
         Event::Reset { token, code } => format!("{token} reset {}", code.name()),
         Event::Broken { token, error } => format!("{token} broken {}", error.code.name()),
         Event::GoAway { code } => format!("goaway {}", code.name()),
+        Event::Continue { token } => format!("{token} continue"),
         Event::Unprocessed { token } => format!("{token} unprocessed"),
     };
     events.push(text);

@@ -69,6 +69,22 @@ fn the_body_of_an_open_request_goes_on_until_it_ends() {
 }
 
 #[test]
+fn a_100_is_an_event_of_requests_whose_body_goes_on() {
+    let mut client = Client::greeted(0);
+    let (open, plain) = (client.open(), client.get());
+    for id in [open, plain] {
+        client.take(&headers(id, 0, &[(":status", "103")])).unwrap();
+        client.take(&headers(id, 0, &[(":status", "100")])).unwrap();
+    }
+    assert_eq!(client.events, ["1 continue"]);
+    client.send(open, b"body", true);
+    client
+        .take(&headers(open, 0, &[(":status", "100")]))
+        .unwrap();
+    assert_eq!(client.events.len(), 1, "nothing of the body is left");
+}
+
+#[test]
 fn what_the_windows_do_not_take_is_sent_before_what_follows() {
     let mut client = Client::new(Limits::DEFAULT);
     // INITIAL_WINDOW_SIZE 4.

@@ -150,6 +150,7 @@ impl Checker<'_> {
             headers,
             own_cookies: Vec::new(),
             body: None,
+            continue_ns: 0,
             call: Some(Box::new(call)),
             redirects: 0,
             decodes: false,

@@ -178,6 +178,7 @@ impl Checker<'_> {
             None => self.measure(&name, MeasureKind::Request, &line.url.place),
         };
         let timeout_ns = self.timeout(fields.get("timeout"));
+        let continue_ns = self.continue_ns(fields, body.is_some());
         let Some(Location {
             endpoint,
             path,
@@ -194,6 +195,7 @@ impl Checker<'_> {
             headers,
             own_cookies,
             body,
+            continue_ns,
             call: None,
             redirects,
             decodes,
@@ -205,6 +207,23 @@ impl Checker<'_> {
             check,
             timeout_ns,
         })));
+    }
+
+    /// How long the body waits for the server's consent; 0: it does not.
+    fn continue_ns(&mut self, fields: &Fields<'_>, has_body: bool) -> u64 {
+        let Some(node) = fields.get("expect") else {
+            return 0;
+        };
+        if self.choice(node, keys::EXPECTATIONS).is_some() && !has_body {
+            self.diagnostics
+                .error(
+                    "bad-expect",
+                    &node.place,
+                    "this request has no body to wait with",
+                )
+                .hint("give it `body`, `json`, `form` or `multipart`, or remove `expect`");
+        }
+        self.continue_ns
     }
 
     /// What stands in a request's head besides its first line.

@@ -36,6 +36,7 @@ impl Checker<'_> {
             None => Fields::empty(&OPTIONS),
         };
         self.timeout_ns = self.option_ns(&fields, "timeout");
+        self.continue_ns = self.option_ns(&fields, "continue_timeout");
         self.headers = self.headers(fields.get("headers"), &Program::default());
         self.auth = fields
             .get("auth")

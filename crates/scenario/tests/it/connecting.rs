@@ -3,7 +3,7 @@
 use plan::{EndpointId, Op, Plan, ProxyKind, Via};
 use scenario::{PROXY_VARIABLES, Settings, Source, compile, render};
 
-use crate::plan;
+use crate::{plan, rendered, with_steps};
 
 /// Compiles where these environment variables are set.
 fn with_env(text: &str, env: &[(&str, &str)]) -> Result<Plan, String> {
@@ -182,4 +182,21 @@ fn paths_of_sockets_that_cannot_be_are_named() {
         let error = with_env(&scenario(&format!("'{target}'"), ""), &[]).unwrap_err();
         assert!(error.contains(message), "{error}");
     }
+}
+
+#[test]
+fn a_body_may_wait_for_a_100() {
+    let wait = |options: &str, step: &str| {
+        let text = format!("{}options: {{ {options} }}\n", with_steps(step));
+        match &plan(&text).sessions[0].ops[0] {
+            Op::Http(http) => http.continue_ns,
+            other => panic!("{other:?}"),
+        }
+    };
+    let step = "- { put: /x, body: y, expect: 100-continue }";
+    assert_eq!(wait("", step), 1_000_000_000);
+    assert_eq!(wait("continue_timeout: 250ms", step), 250_000_000);
+    assert_eq!(wait("", "- { put: /x, body: y }"), 0);
+    let errors = rendered(&with_steps("- { get: /x, expect: 100-continue }"), &[]);
+    assert!(errors.contains("no body to wait with"), "{errors}");
 }
