@@ -1,5 +1,6 @@
 //! Calls of gRPC: the files that define them, and the step.
 
+mod files;
 mod message;
 mod places;
 mod streams;
@@ -11,7 +12,6 @@ use keys::GRPC_FILES;
 use plan::calls::{Call, Payload};
 use plan::expr::Template;
 use plan::{HttpOp, HttpVersion, MeasureKind, Op, Options, StatusRule};
-use protos::Sources;
 
 use super::Checker;
 use super::fields::Fields;
@@ -68,26 +68,13 @@ impl Checker<'_> {
                 place.get_or_insert(word.place);
             }
         }
-        let sources = Sources {
-            folders: &folders,
-            read: self.settings.files,
-        };
-        match protos::compile(&names, &sources) {
+        match files::compile(&names, &folders, self.settings.files) {
             Ok(schema) => self.schema = Some(Arc::new(schema)),
             Err(problem) => {
-                let at = problem
-                    .place
-                    .map(|(line, column)| format!(":{line}:{column}"));
-                let message = format!(
-                    "{}{}: {}",
-                    problem.file,
-                    at.unwrap_or_default(),
-                    problem.message
-                );
                 let place = place.unwrap_or_else(|| protos.place.clone());
                 self.diagnostics
-                    .error("bad-proto", &place, message)
-                    .hint("files and imports are sought below `import_paths`");
+                    .error("bad-proto", &place, problem.message)
+                    .hint(problem.hint);
                 // Calls are not blamed for a file that does not compile.
                 self.schema = None;
                 self.has_bad_protos = true;
