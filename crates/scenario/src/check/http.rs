@@ -214,6 +214,14 @@ impl Checker<'_> {
         let Some(node) = fields.get("expect") else {
             return 0;
         };
+        if node.scalar().is_none() {
+            // What other tools call so.
+            let message = "a request expects `100-continue` alone";
+            self.diagnostics
+                .error("bad-expect", &node.place, message)
+                .hint("write `status: 200` for the status, and `check: CONDITION` for values that `save` took");
+            return 0;
+        }
         if self.choice(node, keys::EXPECTATIONS).is_some() && !has_body {
             self.diagnostics
                 .error(

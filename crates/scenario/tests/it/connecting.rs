@@ -51,7 +51,8 @@ fn all_hosts_but_the_exceptions_are_behind_the_proxy() {
             "",
         ),
     ] {
-        let plan = plan(&scenario(target, options));
+        // The password in the text is warned of.
+        let plan = with_env(&scenario(target, options), &[]).unwrap();
         let url = "socks5h://proxy.test:1080";
         assert_eq!(
             ways(&plan),
