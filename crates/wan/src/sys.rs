@@ -15,6 +15,8 @@ pub(crate) const TUN_NAME: &str = "wan0";
 
 /// `SIOCGSTAMPNS_OLD` of the kernel, whose times are the C library's on 64-bit machines.
 const SIOCGSTAMPNS: libc::Ioctl = 0x8907;
+/// `SIOCADDRT`, whose type is not [`libc::Ioctl`] with every C library.
+const SIOCADDRT: libc::Ioctl = 0x890b;
 
 /// What `SO_MEMINFO` returns (`SK_MEMINFO_VARS`), and which of them counts what was dropped (`SK_MEMINFO_DROPS`).
 const MEMINFO_NUMBERS: usize = 9;
@@ -105,7 +107,7 @@ pub(crate) fn add_default_route(socket: &impl AsFd, interface: &str) -> io::Resu
     (route.rt_dst, route.rt_genmask, route.rt_gateway) = (any, any, any);
     route.rt_flags = libc::RTF_UP;
     route.rt_dev = name.as_mut_ptr().cast();
-    ioctl(socket, libc::SIOCADDRT, (&raw mut route).cast())
+    ioctl(socket, SIOCADDRT, (&raw mut route).cast())
 }
 
 /// Lets the calling thread run before all threads of ordinary scheduling (`SCHED_FIFO` at the lowest priority).
