@@ -143,7 +143,7 @@ fn a_password_in_the_scenario_is_not_recorded() {
         let text = run.scenario().unwrap().unwrap();
         assert!(text.contains("http://ann:***@"), "{text}");
         assert!(run.info().target.contains(" through http://"));
-        let held = holding(&run.path().to_path_buf(), SECRET);
+        let held = holding(run.path(), SECRET);
         assert_eq!(held, [] as [String; 0]);
     }
     hello.stop();

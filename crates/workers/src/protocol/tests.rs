@@ -196,10 +196,10 @@ fn messages_keep_their_form() {
             // Counts and gauges.
             "0000000000000000000000000000000004030000000000000000000000000203020100",
             // One measure: its number, operations due, those that never began by reason, those that began, and how often
-            // each of 58 outcomes.
-            "01010601000001043a03",
+            // each of 59 outcomes.
+            "01010601000001043b03",
             "000000000000000000000000000000000000000000000000000000000000000000000000000000",
-            "000000000000000000000000000000000000",
+            "00000000000000000000000000000000000000",
             // Attempts that were tried again.
             "02",
             // Sum, least, greatest, and the bucket 1000 with its count; the same; nothing; the same; twice nothing.
