@@ -14,7 +14,7 @@ help:
 	@echo "make test       make check, then every test"
 	@echo "make test-deps  install the databases that some tests need; without them these are skipped"
 	@echo "make check      formatting, lints, documentation, dependencies, each feature alone, proto without an operating"
-	@echo "                system"
+	@echo "                system, and what calls the C library with musl"
 	@echo "make fuzz       fuzz every target for SECONDS (60), and count executions: by coverage with nightly Rust and"
 	@echo "                cargo-fuzz, else by random changes of the kept corpus"
 	@echo "make web        build the page of reports, web/dist"
@@ -70,6 +70,7 @@ check: toolchain
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --lib --bins --examples --no-deps --locked --quiet
 	@scripts/features.sh
 	@scripts/bare.sh
+	@scripts/musl.sh
 	@scripts/deny.sh
 
 test: check
