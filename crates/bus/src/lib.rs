@@ -20,6 +20,8 @@ pub mod model;
 #[cfg(feature = "stores")]
 mod nats;
 #[cfg(feature = "stores")]
+mod opening;
+#[cfg(feature = "stores")]
 mod order;
 #[cfg(feature = "stores")]
 pub mod redis;
@@ -42,7 +44,9 @@ pub use memory::Memory;
 #[cfg(feature = "stores")]
 pub use metrics::BusMetrics;
 #[cfg(feature = "stores")]
-pub use remote::{BusOptions, Remote, open};
+pub use opening::open;
+#[cfg(feature = "stores")]
+pub use remote::{BusOptions, Remote};
 
 /// What a bus's calls return.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, BusError>> + Send + 'a>>;

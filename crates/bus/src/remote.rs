@@ -1,14 +1,8 @@
 //! Buses outside of this process.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use super::nats::NatsBus;
-use super::redis::RedisBus;
-use super::{Bus, BusAddress, BusError, Claims, Hub};
-
-/// Longest name of a market.
-const NAME_MAX: usize = 64;
+use super::{Bus, Claims, Hub};
 
 /// A bus outside of this process.
 pub trait Remote: Bus {
@@ -28,21 +22,4 @@ pub struct BusOptions {
     pub wait: Duration,
     /// How the right to publish in a batch time is claimed.
     pub claims: Claims,
-}
-
-/// Connects and subscribes. Blocks until both are done, a few times the wait at most.
-///
-/// # Errors
-/// When the server cannot be reached or refuses, and on a bad name of the market.
-pub fn open(address: &BusAddress, options: &BusOptions) -> Result<Arc<dyn Remote>, BusError> {
-    let name = &options.market;
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-    if !(1..=NAME_MAX).contains(&name.len()) || !name.bytes().all(plain) {
-        let problem = format!("{name:?} is no name of a market");
-        return Err(BusError::Unavailable(problem));
-    }
-    Ok(match address {
-        BusAddress::Redis(address) => Arc::new(RedisBus::open(address, options)?),
-        BusAddress::Nats(address) => Arc::new(NatsBus::open(address, options)?),
-    })
 }

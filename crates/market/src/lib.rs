@@ -27,6 +27,11 @@ mod feed;
 mod leaving;
 mod ledger;
 mod metrics;
+#[cfg(feature = "stores")]
+mod opening;
+#[cfg(not(feature = "stores"))]
+#[path = "no_opening.rs"]
+mod opening;
 mod options;
 #[cfg(feature = "stores")]
 mod outside;
@@ -217,7 +222,7 @@ fn play(options: &MarketOptions, state: &Arc<MarketState>) -> JoinSet<()> {
     if !options.part.has_api() {
         return play;
     }
-    outside::play(state, &mut play);
+    opening::play(state, &mut play);
     for game in state.games() {
         play.spawn(batch::publish_distributions(
             Arc::clone(state),

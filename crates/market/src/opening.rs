@@ -1,12 +1,15 @@
-//! Opens what of a market is outside of its process.
+//! Opens what of a market is outside of its process, and keeps it going.
 
 use std::sync::Arc;
 
-use super::Outside;
-use crate::MarketError;
-use crate::options::MarketOptions;
-use crate::state::MarketState;
-use crate::store::{Cached, CachedOptions, Purpose, Regional, Sql, SqlOptions, Store};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::MarketError;
+use super::options::MarketOptions;
+use super::outside::Outside;
+use super::state::MarketState;
+use super::store::{Cached, CachedOptions, Purpose, Regional, Sql, SqlOptions, Store};
 use bus::{Bus, BusAddress, BusOptions, Remote};
 use server::database::ServerAddress;
 
@@ -133,4 +136,33 @@ fn open_bus(
         at: address.to_string(),
         problem: error.to_string(),
     })
+}
+
+/// Starts what a process that serves users does about these.
+pub(crate) fn play(state: &Arc<MarketState>, play: &mut JoinSet<()>) {
+    if let Some(regional) = &state.outside.regional {
+        play.spawn(carry(Arc::clone(state), Arc::clone(regional)));
+    }
+    if let Some(bus) = &state.outside.bus {
+        play.spawn(touch_after_returns(Arc::clone(state), bus.hub().returned()));
+    }
+}
+
+/// Has a ledger's courier carry for ever, and touches the games whose pools it brought money.
+async fn carry(state: Arc<MarketState>, regional: Arc<Regional>) {
+    loop {
+        match regional.carry(|game| state.touch(game)).await {
+            Ok(()) => regional.news().await,
+            Err(_) => regional.pause().await,
+        }
+    }
+}
+
+/// Touches all games whenever the bus is back: what was published meanwhile may be lost.
+async fn touch_after_returns(state: Arc<MarketState>, mut returned: watch::Receiver<u64>) {
+    while returned.changed().await.is_ok() {
+        for game in state.games() {
+            state.touch(game);
+        }
+    }
 }
