@@ -72,6 +72,20 @@ pub(super) const OPENING: &[Key] = &[
 /// How pauses are drawn.
 pub const JITTERS: &[&str] = &["full", "equal", "none"];
 
+pub(super) const PAUSE_MAX: Key = key(
+    "pause_max",
+    Kind::Duration,
+    Text("30s"),
+    "The longest pause",
+);
+pub(super) const JITTER: Key = key(
+    "jitter",
+    Kind::Word(JITTERS),
+    Text("full"),
+    "`full`: a pause is drawn from 0 to its length; `equal`: from half of its length; \
+     `none`: it is not drawn",
+);
+
 /// The keys of `reconnect`.
 pub static RECONNECT: Table = Table {
     name: "reconnect",
@@ -82,19 +96,8 @@ pub static RECONNECT: Table = Table {
             Text("1s"),
             "Pause before the first attempt; it doubles with each further one",
         ),
-        key(
-            "pause_max",
-            Kind::Duration,
-            Text("30s"),
-            "The longest pause",
-        ),
-        key(
-            "jitter",
-            Kind::Word(JITTERS),
-            Text("full"),
-            "`full`: a pause is drawn from 0 to its length; `equal`: from half of its length; \
-             `none`: it is not drawn",
-        ),
+        PAUSE_MAX,
+        JITTER,
         key(
             "attempts",
             Kind::Count,

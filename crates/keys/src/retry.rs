@@ -1,7 +1,7 @@
 //! The step that tries steps again.
 
 use super::Default::{Absent, Required, Said, Text};
-use super::channels::JITTERS;
+use super::channels::{JITTER, PAUSE_MAX};
 use super::matching::key;
 use super::tags::TAGS;
 use super::{Kind, Table};
@@ -107,19 +107,8 @@ pub(super) const STEP: Table = Table {
             Text("2"),
             "Each further pause is longer by this factor, 1 to 100",
         ),
-        key(
-            "pause_max",
-            Kind::Duration,
-            Text("30s"),
-            "The longest pause",
-        ),
-        key(
-            "jitter",
-            Kind::Word(JITTERS),
-            Text("full"),
-            "`full`: a pause is drawn from 0 to its length; `equal`: from half of its length; \
-             `none`: it is not drawn",
-        ),
+        PAUSE_MAX,
+        JITTER,
         key(
             "else",
             Kind::Steps,

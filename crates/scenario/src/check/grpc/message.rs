@@ -43,6 +43,24 @@ impl Pieces {
         self.parts.is_empty().then_some(&*self.bytes)
     }
 
+    /// Appends a value with its key.
+    fn push_content(&mut self, field: &Field, content: Content) {
+        let mut key = Vec::new();
+        write_key(field.number, field.kind.wire_type(), &mut key);
+        match content {
+            Content::Bytes(bytes) => {
+                self.bytes.extend_from_slice(&key);
+                self.bytes.extend_from_slice(&bytes);
+            }
+            Content::Template(value) => self.push(Piece::Value {
+                key,
+                kind: field.kind,
+                name: field.name.clone(),
+                value,
+            }),
+        }
+    }
+
     /// Appends a message in a field.
     fn nest(&mut self, number: u32, inner: Pieces) {
         let key = nested_key(number);
@@ -193,20 +211,7 @@ impl Checker<'_> {
             out.nest(field.number, inner);
             return Some(());
         }
-        let mut key = Vec::new();
-        write_key(field.number, field.kind.wire_type(), &mut key);
-        match self.content(within, field, node)? {
-            Content::Bytes(bytes) => {
-                out.bytes.extend_from_slice(&key);
-                out.bytes.extend_from_slice(&bytes);
-            }
-            Content::Template(value) => out.push(Piece::Value {
-                key,
-                kind: field.kind,
-                name: field.name.clone(),
-                value,
-            }),
-        }
+        out.push_content(field, self.content(within, field, node)?);
         Some(())
     }
 
@@ -252,22 +257,11 @@ impl Checker<'_> {
                 write_varint(packed.len() as u64, &mut out.bytes);
                 out.bytes.extend_from_slice(&packed);
             }
-            None => contents.into_iter().for_each(|content| {
-                let mut key = Vec::new();
-                write_key(field.number, field.kind.wire_type(), &mut key);
-                match content {
-                    Content::Bytes(bytes) => {
-                        out.bytes.extend_from_slice(&key);
-                        out.bytes.extend_from_slice(&bytes);
-                    }
-                    Content::Template(value) => out.push(Piece::Value {
-                        key,
-                        kind: field.kind,
-                        name: field.name.clone(),
-                        value,
-                    }),
+            None => {
+                for content in contents {
+                    out.push_content(field, content);
                 }
-            }),
+            }
         }
         Some(())
     }
