@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(denied("file").0, Outcome::Refused);
         assert_eq!(denied("file/x.sock").0, Outcome::Unreachable);
         let _listener = UnixListener::bind(path("closed.sock")).unwrap();
-        let nobody = std::fs::Permissions::from_mode(0);
+        let nobody = std::fs::Permissions::from_mode(0o000);
         std::fs::set_permissions(path("closed.sock"), nobody).unwrap();
         // Permissions do not bind root.
         if !rustix::process::geteuid().is_root() {
