@@ -22,6 +22,18 @@ fn ran(
     (ran, peer)
 }
 
+/// Each of these was done once, and succeeded.
+fn each_is_ok(ran: &Ran, measures: &[&str]) {
+    for measure in measures {
+        let details = ran.details();
+        assert_eq!(
+            ran.outcomes(measure),
+            [Outcome::Ok],
+            "{measure}: {details:?}"
+        );
+    }
+}
+
 /// A server that sends back each message as it comes, and ends when its client does.
 fn echo() -> impl FnMut(&Got) -> Vec<PeerAction> + 'static {
     let mut done = 0;
@@ -51,14 +63,7 @@ fn each_message_of_a_call_is_an_operation() {
         "close:\n      as: end",
     ];
     let (ran, peer) = ran(&steps, echo());
-    for measure in ["talk", "hello", "again", "third", "end"] {
-        assert_eq!(
-            ran.outcomes(measure),
-            [Outcome::Ok],
-            "{measure}: {:?}",
-            ran.details()
-        );
-    }
+    each_is_ok(&ran, &["talk", "hello", "again", "third", "end"]);
     assert_eq!(ran.rows("hello")[0].response_ns(), MS);
     assert_eq!(ran.rows("end")[0].response_ns(), MS);
     assert_eq!(peer.requests.len(), 1);
@@ -88,14 +93,7 @@ fn a_server_sends_any_number_of_messages() {
             trailers(got.stream, "0"),
         ])
     });
-    for measure in ["repeat", "first", "second", "end"] {
-        assert_eq!(
-            ran.outcomes(measure),
-            [Outcome::Ok],
-            "{measure}: {:?}",
-            ran.details()
-        );
-    }
+    each_is_ok(&ran, &["repeat", "first", "second", "end"]);
     let message = [0x0a, 4, b't', b'i', b'c', b'k', 0x60, 3];
     assert_eq!(peer.requests[0].body, framed(0, &message));
 }
@@ -116,14 +114,7 @@ fn a_reply_follows_the_last_message() {
         ]),
         false => Vec::new(),
     });
-    for measure in ["collect", "one", "two", "end"] {
-        assert_eq!(
-            ran.outcomes(measure),
-            [Outcome::Ok],
-            "{measure}: {:?}",
-            ran.details()
-        );
-    }
+    each_is_ok(&ran, &["collect", "one", "two", "end"]);
     assert_eq!(
         peer.requests[0].body,
         [framed(0, HI), framed(0, HI)].concat()

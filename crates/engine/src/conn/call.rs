@@ -6,7 +6,7 @@ use plan::Pc;
 use super::http2::Stream;
 
 /// What is known of an answer before its trailers.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) frames: Frames,
     /// Messages that began.

@@ -11,8 +11,8 @@ use proto::http1::{self, Head};
 use record::Outcome;
 
 use super::calls::{
-    Ending, Fault, check_head, ending_of, fault_of, head_text, outcome_of, read_message,
-    shown_message,
+    Ending, Fault, check_head, ending_after, ending_at_head, fault_of, head_text, outcome_of,
+    read_message, shown_message,
 };
 use super::flow::Flow;
 use super::http::head_again;
@@ -219,25 +219,14 @@ impl<'p> Interpreter<'p> {
 
     /// The server has ended a call, with these trailers.
     pub(super) fn end_open_call(&mut self, now_ns: u64, slot: ConnSlot, trailers: &[u8]) {
-        let own = self.conns[slot].call_stream();
-        let is_cut = own.is_some_and(|own| !own.frames.is_between_messages());
-        let ending = match ending_of(trailers) {
-            Ok(_) if is_cut => Err((
-                Outcome::Protocol,
-                "the answer ends within a message".to_owned(),
-            )),
-            ending => ending,
-        };
+        let frames = self.conns[slot].call_stream().map(|own| own.frames);
+        let ending = ending_after(&frames.unwrap_or_default(), trailers);
         self.call_ended(now_ns, slot, ending, trailers);
     }
 
     /// The same by a head alone.
     pub(super) fn end_open_call_at_head(&mut self, now_ns: u64, slot: ConnSlot, head: &Head<'_>) {
-        let ending = match (ending_of(head.raw), check_head(head)) {
-            (Ok(ending), _) => Ok(ending),
-            (Err(_), Err(fault)) | (Err(fault), Ok(())) => Err(fault),
-        };
-        self.call_ended(now_ns, slot, ending, &[]);
+        self.call_ended(now_ns, slot, ending_at_head(head), &[]);
     }
 
     fn call_ended(

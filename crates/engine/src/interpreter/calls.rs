@@ -3,7 +3,7 @@
 //!
 //! A reply is only framed and counted, unless a step reads it: then it becomes JSON.
 
-use grpc::{Frame, FrameError, OK, PREFIX_BYTES, Schema};
+use grpc::{Frame, FrameError, Frames, OK, PREFIX_BYTES, Schema};
 use plan::Op;
 use plan::calls::Call;
 use proto::http1::Head;
@@ -49,8 +49,6 @@ impl<'p> Interpreter<'p> {
         let is_read = is_traced || !call.expect.is_empty() || http.keeps_body();
         let encoding = head.header("grpc-encoding");
         let answer = Answer {
-            frames: grpc::Frames::default(),
-            messages_count: 0,
             is_gzip: encoding.is_some_and(|coding| coding.eq_ignore_ascii_case(b"gzip")),
             is_read,
             head: if is_looked_at {
@@ -58,7 +56,7 @@ impl<'p> Interpreter<'p> {
             } else {
                 Vec::new()
             },
-            body: Vec::new(),
+            ..Answer::default()
         };
         self.conns[slot].pending = Some(Box::new(Pending::Answer(answer)));
     }
@@ -80,11 +78,7 @@ impl<'p> Interpreter<'p> {
         let Some(Pending::Answer(answer)) = pending else {
             return;
         };
-        let ending = match ending_of(trailers) {
-            Ok(_) if !answer.frames.is_between_messages() => {
-                let detail = "the answer ends within a message".to_owned();
-                return self.fail_call(now_ns, slot, HTTP_OK, (Outcome::Protocol, detail));
-            }
+        let ending = match ending_after(&answer.frames, trailers) {
             Ok(ending) => ending,
             Err(fault) => return self.fail_call(now_ns, slot, HTTP_OK, fault),
         };
@@ -93,21 +87,13 @@ impl<'p> Interpreter<'p> {
 
     /// An answer that consists of a head, which has what trailers have otherwise.
     pub(super) fn end_call_at_head(&mut self, now_ns: u64, slot: ConnSlot, head: &Head<'_>) {
-        let fields = head.raw.split(|&byte| byte == b'\n').next();
-        let fields = &head.raw[fields.map_or(0, |line| line.len() + 1).min(head.raw.len())..];
-        let ending = match (ending_of(fields), check_head(head)) {
-            (Ok(ending), _) => ending,
-            (Err(_), Err(fault)) | (Err(fault), Ok(())) => {
-                return self.fail_call(now_ns, slot, head.status, fault);
-            }
+        let ending = match ending_at_head(head) {
+            Ok(ending) => ending,
+            Err(fault) => return self.fail_call(now_ns, slot, head.status, fault),
         };
         let answer = Answer {
-            frames: grpc::Frames::default(),
-            messages_count: 0,
-            is_gzip: false,
-            is_read: false,
             head: head.raw.to_vec(),
-            body: Vec::new(),
+            ..Answer::default()
         };
         self.weigh_answer(now_ns, slot, (&ending, head.status), &answer, &[]);
     }
@@ -308,8 +294,25 @@ pub(super) fn fault_of(error: &FrameError) -> Fault {
     (outcome, error.to_string())
 }
 
+/// The status behind messages in these frames.
+pub(super) fn ending_after(frames: &Frames, trailers: &[u8]) -> Result<Ending, Fault> {
+    let ending = ending_of(trailers)?;
+    match frames.is_between_messages() {
+        true => Ok(ending),
+        false => Err((
+            Outcome::Protocol,
+            "the answer ends within a message".to_owned(),
+        )),
+    }
+}
+
+/// The status of an answer that is a head alone. A head without one says otherwise what is wrong.
+pub(super) fn ending_at_head(head: &Head<'_>) -> Result<Ending, Fault> {
+    ending_of(head.raw).or_else(|fault| check_head(head).and(Err(fault)))
+}
+
 /// The status that trailers have, each field on a line.
-pub(super) fn ending_of(trailers: &[u8]) -> Result<Ending, Fault> {
+fn ending_of(trailers: &[u8]) -> Result<Ending, Fault> {
     let Some(status) = field(trailers, b"grpc-status") else {
         let detail = "the answer ends without a grpc-status".to_owned();
         return Err((Outcome::Protocol, detail));
