@@ -25,7 +25,7 @@ log=$(mktemp)
 units=$(mktemp)
 alone=$(mktemp)
 # With more failures than this, something is wrong that time does not cure.
-ALONE_MAX=6
+ALONE_MAX=12
 repeated=0
 # Tests append a line to this file when they skip (tests/needs.rs).
 THRONG_SKIPPED=$(mktemp)
@@ -36,10 +36,10 @@ trap 'rm -f "$log" "$units" "$alone" "$THRONG_SKIPPED"' EXIT
 export RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((2 * $(nproc)))}"
 
 # The tests beside the code compute, and know no clock but a virtual one: they take the time that the
-# integration tests leave. Not those that wait for databases, which answer in time or fail.
+# integration tests leave. Not those that wait for databases and disks, which answer in time or fail.
 # There are no tests in documentation, which tidy checks.
 units() {
-    local aside='case $0 in */market-* | */bus-* | */queue-* | */fleet-*) exec "$0" "$@" ;; esac; exec nice -n 19 "$0" "$@"'
+    local aside='case $0 in */market-* | */bus-* | */queue-* | */fleet-* | */workers-*) exec "$0" "$@" ;; esac; exec nice -n 19 "$0" "$@"'
     cargo test --config "target.'cfg(unix)'.runner = ['sh', '-c', '''$aside''']" \
         --workspace --locked --no-fail-fast --lib --bins >"$units" 2>&1
 }

@@ -189,7 +189,7 @@ fn trying_a_user_shows_setup_and_teardown() {
     let text = scenario(&application(&seen), "/login", "1s");
     let file = space.file("scenario.yaml", &text);
     let mut command = plain(throng(["try"]));
-    command.arg(file).args(["--time-limit", "1s"]);
+    command.arg(file).args(["--time-limit", "4s"]);
     let ended = Ended::of(&mut command).with(0);
     let at = |wanted: &str| {
         let found = ended.out.find(wanted);

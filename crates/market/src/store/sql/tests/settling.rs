@@ -57,12 +57,14 @@ fn a_settlement_that_needs_longer_than_a_request_gets_it() {
             ..database.options()
         });
         let store = store.unwrap();
+        // A busy machine may take longer than that for what is not slowed down, too.
+        let patient = database.open();
         database.slow_down_payouts();
         run(async {
             let first = prediction(&named("someone"), 1, Outcome::Home, 1);
-            store.predict(&first).await.unwrap();
+            patient.predict(&first).await.unwrap();
             let event = event(1, 1, Outcome::Home);
-            store.record(event).await.unwrap();
+            patient.record(event).await.unwrap();
             let mut attempts = 1;
             while let Err(failed) = store.settle(event).await {
                 assert!(attempts < 20, "{} {failed}", database.kind);
@@ -70,7 +72,7 @@ fn a_settlement_that_needs_longer_than_a_request_gets_it() {
             }
             assert!(attempts > 1, "the first one was late");
             assert!(store.metrics().late.get() > 0);
-            assert!(store.audit().await.unwrap().balanced());
+            assert!(patient.audit().await.unwrap().balanced());
         });
     }
 }
