@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Fuzzes every target for a number of seconds: scripts/fuzz.sh SECONDS. With nightly Rust and cargo-fuzz inputs are
-# searched by coverage; those of at most 512 bytes have most of the time, since they run some ten times as often. Without
-# nightly the kept corpus is replayed with a number of random changes instead, which follow from FUZZ_SEED, or else from
-# a random seed. At the end, also after a crash, the executions of each target are printed. What is found lands in
-# fuzz/artifacts; a minimized copy belongs into fuzz/corpus, which `make test` replays.
+# searched by coverage; those of at most 512 bytes have most of the time, since they run some ten times as often.
+# FUZZ_SANITIZER=none finds no errors of memory, but panics, hangs and excessive allocation, in a fraction of the time.
+# Without nightly the kept corpus is replayed with a number of random changes instead, which follow from FUZZ_SEED, or
+# else from a random seed. At the end, also after a crash, the executions of each target are printed. What is found
+# lands in fuzz/artifacts; a minimized copy belongs into fuzz/corpus, which `make test` replays.
 set -euo pipefail
 cd "$(dirname "$0")/../fuzz"
 
@@ -38,7 +39,7 @@ for target in fuzz_targets/*.rs; do
     for limits in "$(($1 - $1 / 4)) 512" "$(($1 / 4)) 65536"; do
         read -r seconds max_len <<<"$limits"
         [ "$seconds" -gt 0 ] || continue
-        cargo +nightly fuzz run --fuzz-dir . "$name" "found/$name" "corpus/$name" -- \
+        cargo +nightly fuzz run --sanitizer "${FUZZ_SANITIZER:-address}" --fuzz-dir . "$name" "found/$name" "corpus/$name" -- \
             -max_total_time="$seconds" -max_len="$max_len" -print_final_stats=1 2>&1 | tee "$log" >&2 || ended=$?
         awk -v name="$name" '/^stat::number_of_executed_units:/ { print name, $2 }' "$log" >>"$counts"
         [ "$ended" -eq 0 ] || exit "$ended"

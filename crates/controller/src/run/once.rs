@@ -132,7 +132,7 @@ struct Watch<'a> {
     values: Vec<Value>,
     /// The instruction that began last.
     at: Pc,
-    /// How the session ended; `None`: it has not, or was let go at the end.
+    /// How the session ended; `None`: it has not.
     end: Option<Option<SessionEnd>>,
     /// Attempts that were tried again.
     retried: u64,

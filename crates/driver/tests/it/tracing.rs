@@ -113,6 +113,28 @@ fn a_traced_user_leaves_after_its_steps() {
     assert!(last.is_some_and(|traced| traced.event == TraceEvent::Enough));
 }
 
+/// Whether the end comes while it is idle or while it works, and whoever looks first.
+#[test]
+fn the_end_of_a_loop_that_never_ends_is_traced_once() {
+    for step in ["think: 1s", "think: 700ms", "get: /", "set: { a: 1 }"] {
+        let (link, events) = traced(0, 100_000);
+        let mut peer = HttpPeer::new(|_| 0, |_| ok("{}"));
+        let text = format!(
+            "
+target: http://target.test/
+sessions: {{ main: [ {{ get: /first }}, {{ forever: [ {{ {step} }}, {{ think: 1s }} ] }} ] }}
+arrivals: [ {{ hold: 4s }} ]
+options: {{ drain: 0s }}
+"
+        );
+        run_over(&text, &mut peer, link);
+        let words = words(&events.try_iter().collect::<Vec<_>>());
+        let ends = words.iter().filter(|word| word.starts_with("ended"));
+        assert_eq!(ends.count(), 1, "{step}: {words:?}");
+        assert_eq!(words.last().unwrap(), "ended Some(CutOff)", "{step}");
+    }
+}
+
 #[test]
 fn compressed_messages_are_traced_as_text() {
     let text = "

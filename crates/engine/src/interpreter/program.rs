@@ -23,7 +23,7 @@ impl Interpreter<'_> {
             }
             let op = self.users.op(key);
             if self.recorder.trace.is_some() && !self.trace_step(key) {
-                return self.finish_endless(now_ns, key);
+                return self.finish_early(now_ns, key);
             }
             // Polls are due one after the other, and counted as they begin.
             let due = op.filter(|op| !matches!(op, Op::Poll(_)));

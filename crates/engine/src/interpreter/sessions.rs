@@ -73,6 +73,13 @@ impl Interpreter<'_> {
 
     /// The user is at the end of the run in a loop that would never end: it has done what it had to.
     pub(super) fn finish_endless(&mut self, now_ns: u64, key: UserKey) {
+        let end = Some(SessionEnd::CutOff);
+        self.recorder.trace(|| TraceEvent::Ended { end });
+        self.finish_early(now_ns, key);
+    }
+
+    /// The user leaves before the end of its program, and has done what it had to.
+    pub(super) fn finish_early(&mut self, now_ns: u64, key: UserKey) {
         self.recorder.counts.users_finished += 1;
         self.count_missed_at_end(now_ns, key);
         self.end_session(now_ns, key, Outcome::Unfinished);

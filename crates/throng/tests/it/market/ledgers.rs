@@ -164,7 +164,8 @@ fn money_is_kept(kind: &'static str) {
     pass(PLAYED_FOR);
 
     // The line to one region is silent: its users go on.
-    let before = metric(&world.url(1), "market_predictions_accepted_total");
+    let accepted_there = || metric(&world.url(1), "market_predictions_accepted_total");
+    let before = accepted_there();
     for line in &world.lines {
         line.disturb(Fault::Silence);
     }
@@ -172,9 +173,8 @@ fn money_is_kept(kind: &'static str) {
         pass(SILENT_FOR / 5);
         (0..2).for_each(|region| world.is_balanced(region));
     }
-    let meanwhile = metric(&world.url(1), "market_predictions_accepted_total") - before;
-    // The machine is busy with other tests.
-    assert!(meanwhile > 30.0, "{meanwhile} accepted in {SILENT_FOR:?}");
+    // It takes longer where the machine is busy with other tests.
+    until(&true, || accepted_there() - before > 30.0);
     assert!(world.ledgers[1].number("SELECT count(*) FROM market_outbox") > 15);
     for line in &world.lines {
         line.restore();

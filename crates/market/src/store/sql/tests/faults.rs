@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Asks until the server answers in time.
+/// Repeats a query until the server answers in time.
 async fn until_answered(store: &Sql) {
     for _ in 0..100 {
         if store.open_pool(GameId(1)).await.is_ok() {
