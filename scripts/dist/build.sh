@@ -29,6 +29,8 @@ unit=$'\x1f'
 CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=$CARGO_HOME/registry/src=/cargo"
 CARGO_ENCODED_RUSTFLAGS+="$unit--remap-path-prefix=$ROOT=/throng"
 CARGO_ENCODED_RUSTFLAGS+="$unit--remap-path-prefix=$TARGET_DIR=/throng/target"
+# Addresses that are relocated at the start take a bit each instead of 24 bytes.
+CARGO_ENCODED_RUSTFLAGS+="$unit-Clink-arg=--pack-dyn-relocs=relr"
 export CARGO_ENCODED_RUSTFLAGS CARGO_INCREMENTAL=0
 
 # shellcheck disable=SC2086 # several arguments
