@@ -2,7 +2,7 @@
 
 import statistics
 
-from lib.peers import PEERS
+from lib.peers import CONNECTIONS, PEERS
 from lib.tables import grouped, spread, table
 
 # Response times of an open load on a server that stalls 1 s in every 10 s and answers in 1 ms
@@ -73,11 +73,11 @@ def counted(raw: dict, kind: str, users: int, what: str) -> list[str]:
     return table(heads, lines + missing(raw, kind, users, len(heads)))
 
 
-def idle(raw: dict) -> list[str]:
-    """WebSockets that wait."""
+def idle(raw: dict, kind: str) -> list[str]:
+    """Users who wait."""
     heads = ["tool", "bytes per user", "CPU ms per connection", "connections/s",
              "memory with 100 users, MiB"]
-    groups = sorted(good(raw, "idle").items(),
+    groups = sorted(good(raw, kind).items(),
                     key=lambda item: statistics.median(r["bytes_per_user"] for r in item[1]))
     lines, lost = [], []
     for (name,), rows in groups:
@@ -92,7 +92,7 @@ def idle(raw: dict) -> list[str]:
         ]
         (lines if clear else lost).append(line)
     lines += lost
-    return table(heads, lines + missing(raw, "idle", None, len(heads)))
+    return table(heads, lines + missing(raw, kind, None, len(heads)))
 
 
 def stall(raw: dict) -> list[str]:
@@ -130,12 +130,20 @@ def sections(raw: dict) -> list[str]:
     if "http" in kinds:
         lines += ["### HTTP/1.1, 64 connections, closed loop", "",
                   *counted(raw, "http", 64, "requests"), ""]
-    if "idle" in kinds:
-        users = max(row["users"] for row in raw["rows"] if row["kind"] == "idle")
-        lines += [f"### {users:,} idle WebSocket users", "", *idle(raw), ""]
+    for kind, what in (("idle", "WebSocket users"), ("idle_h2", "users of HTTP/2")):
+        if kind in kinds:
+            users = max(row["users"] for row in raw["rows"] if row["kind"] == kind)
+            lines += [f"### {users:,} idle {what}", "", *idle(raw, kind), ""]
     for users in sorted({row["users"] for row in raw["rows"] if row["kind"] == "echo"}):
         lines += [f"### WebSocket echo, 100 bytes, {users:,} connections, closed loop", "",
                   *counted(raw, "echo", users, "messages"), ""]
+    for users in sorted({row["users"] for row in raw["rows"] if row["kind"] == "h2"}):
+        streams = users // CONNECTIONS
+        lines += [f"### HTTP/2, {CONNECTIONS} connections, {streams} at once on each, closed loop", "",
+                  *counted(raw, "h2", users, "requests"), ""]
+    if "grpc" in kinds:
+        lines += [f"### gRPC, unary calls, 100 bytes, {CONNECTIONS} connections, closed loop", "",
+                  *counted(raw, "grpc", None, "calls"), ""]
     if "stall" in kinds:
         lines += ["### How each tool reports a stall (ms)", "", *stall(raw), ""]
     return lines

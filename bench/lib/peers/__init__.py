@@ -1,14 +1,14 @@
 """The peers, one class each: how it is started with a load, and how its output is read."""
 
-from lib.peers.base import KINDS, Load, Outcome, Peer
-from lib.peers.native import Ab, Autocannon, Fortio, H2load, Hey, Oha, Wrk
+from lib.peers.base import CONNECTIONS, KINDS, KINDS_HTTP_2, Load, Outcome, Peer
+from lib.peers.native import Ab, Autocannon, Fortio, Ghz, H2load, Hey, Oha, Wrk
 from lib.peers.scripted import Artillery, Gatling, K6, Locust
 from lib.peers.tsung import Tsung
 
 PEERS: dict[str, type[Peer]] = {
     peer.name: peer
-    for peer in (Wrk, Ab, H2load, Fortio, Oha, Autocannon, Hey, Tsung, K6, Gatling, Locust,
+    for peer in (Wrk, Ab, H2load, Fortio, Oha, Autocannon, Ghz, Hey, Tsung, K6, Gatling, Locust,
                  Artillery)
 }
 
-__all__ = ["KINDS", "PEERS", "Load", "Outcome", "Peer"]
+__all__ = ["CONNECTIONS", "KINDS", "KINDS_HTTP_2", "PEERS", "Load", "Outcome", "Peer"]

@@ -4,11 +4,20 @@ import dataclasses
 import pathlib
 from collections.abc import Iterable
 
+from lib import machine
 from lib.install import Tool
 
 # Closed HTTP load, WebSockets that wait, WebSocket echo, open load against a server that stalls.
-KINDS = ("http", "idle", "echo", "stall")
+KINDS_HTTP_1 = ("http", "idle", "echo", "stall")
+# Closed loads of requests and of gRPC's calls, and users who wait after a request.
+KINDS_HTTP_2 = ("h2", "grpc", "idle_h2")
+KINDS = KINDS_HTTP_1 + KINDS_HTTP_2
+# Of all closed loads but echo's larger one; over HTTP/2 each may carry several requests at once.
+CONNECTIONS = 64
 MESSAGE_BYTES = 100
+# What is called, and the folder and name of the file that says how.
+CALL = "throng.echo.Echo/Say"
+PROTOS, PROTO = machine.ROOT / "examples" / "grpc", "echo.proto"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,13 +28,18 @@ class Load:
     # Which way of using the tool, where it has more than one.
     variant: str
     port: int
-    # Connections, or the users that take turns in an open load.
+    # Connections, or requests under way over HTTP/2, or the users that take turns in an open load.
     users: int
     seconds: int
     # New users or requests a second; 0 for as fast as answers come.
     rate: int
     # Where the tool may write.
     folder: pathlib.Path
+
+    @property
+    def streams(self) -> int:
+        """Requests under way on each connection."""
+        return self.users // CONNECTIONS
 
     @property
     def http(self) -> str:
@@ -37,7 +51,7 @@ class Load:
 
     @property
     def path(self) -> str:
-        return f"{self.http}/hello" if self.kind == "http" else f"{self.http}/"
+        return f"{self.http}/hello" if self.kind in ("http", "h2", "idle_h2") else f"{self.http}/"
 
     def write(self, name: str, text: str) -> str:
         """A file for the tool to read."""

@@ -1,11 +1,13 @@
 """One measurement of one peer: start the server, run the tool, keep what it cost and said."""
 
+import contextlib
 import dataclasses
 import pathlib
 import tempfile
 
 from lib import machine
-from lib.peers.base import Load, Outcome, Peer
+from lib.h2_server import h2_server
+from lib.peers.base import CONNECTIONS, Load, Outcome, Peer
 from lib.process import BenchError, Server, gauged
 
 # A tool may take this much longer than requested: virtual machines start, reports are written.
@@ -24,7 +26,8 @@ SETTLE_SECONDS = 30
 LONG = 200
 
 SERVERS = {"http": ("hello",), "idle": ("echo", "--threads", "1"),
-           "echo": ("echo", "--threads", "1"), "stall": ("stall",)}
+           "echo": ("echo", "--threads", "1"), "stall": ("stall",),
+           "grpc": ("grpc", "--threads", "1")}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,14 +42,14 @@ class Ask:
 
 def one(peer: Peer, variant: str, ask: Ask) -> dict:
     """A row of raw data. What goes wrong is in it, too: a failing tool is a result."""
-    if ask.kind in ("http", "echo"):
+    if ask.kind in ("http", "echo", "h2", "grpc"):
         ask = dataclasses.replace(ask, seconds=ask.seconds * peer.stretch)
     row = {"kind": ask.kind, "tool": peer.name, "variant": variant, "users": ask.users,
            "seconds": ask.seconds, "rate": ask.rate}
     # The sockets of the one before must not slow this one down.
     machine.settle(FEW_SOCKETS, SETTLE_SECONDS)
     try:
-        return row | (idle(peer, variant, ask) if ask.kind == "idle" else busy(peer, variant, ask))
+        return row | (idle(peer, variant, ask) if ask.kind.startswith("idle") else busy(peer, variant, ask))
     except (BenchError, OSError, ValueError, LookupError, StopIteration, TypeError) as error:
         return row | {"error": str(error) if isinstance(error, BenchError) else repr(error)}
 
@@ -68,9 +71,19 @@ def tidy(command: list[str], load: Load) -> str:
     return " ".join([pathlib.Path(shown[0]).name, *(part or "''" for part in shown[1:])])
 
 
+def server_of(ask: Ask) -> contextlib.AbstractContextManager[Server]:
+    """Throng's own, or over HTTP/2, where that is not made for speed, nginx."""
+    match ask.kind:
+        case "h2":
+            return h2_server(ask.users // CONNECTIONS, CONNECTIONS)
+        case "idle_h2":
+            return h2_server(1, ask.users)
+    return Server(*SERVERS[ask.kind])
+
+
 def run(peer: Peer, variant: str, ask: Ask, sockets: int = 0) -> tuple[Outcome | None, dict]:
     """A fresh server, pinned beside the tool; what the tool reported, and what it cost."""
-    with tempfile.TemporaryDirectory() as folder, Server(*SERVERS[ask.kind]) as server:
+    with tempfile.TemporaryDirectory() as folder, server_of(ask) as server:
         load = Load(ask.kind, variant, server.port, ask.users, ask.seconds, ask.rate,
                     pathlib.Path(folder))
         hold = HOLD_SECONDS if sockets else 0
@@ -101,7 +114,7 @@ def busy(peer: Peer, variant: str, ask: Ask) -> dict:
 
 
 def idle(peer: Peer, variant: str, ask: Ask) -> dict:
-    """WebSockets that wait: a large run less a small one, so that the tool itself cancels out."""
+    """Users who wait: a large run less a small one, so that the tool itself cancels out."""
     few, all_of_them = (plateau(peer, variant, dataclasses.replace(ask, users=users))
                         for users in (FEW_USERS, ask.users))
     more = ask.users - FEW_USERS

@@ -3,7 +3,7 @@
 import json
 import re
 
-from lib.peers.base import Load, Outcome, Peer, percentiles
+from lib.peers.base import CALL, CONNECTIONS, MESSAGE_BYTES, PROTO, PROTOS, Load, Outcome, Peer, percentiles
 
 NO_WEBSOCKET = "no WebSocket"
 NO_OPEN_LOAD = "no open load"
@@ -53,11 +53,12 @@ class Ab(Peer):
 
 class H2load(Peer):
     name = "h2load"
-    variants = {"http": ("",), "stall": ("",)}
+    variants = {"http": ("",), "stall": ("",), "h2": ("",)}
     cannot = {"idle": NO_WEBSOCKET, "echo": NO_WEBSOCKET}
 
     def command(self, load: Load) -> list[str]:
-        command = [*self.tool.command, "--h1", "-t1", f"-c{load.users}", f"-D{load.seconds}"]
+        version = [f"-c{CONNECTIONS}", f"-m{load.streams}"] if load.kind == "h2" else ["--h1", f"-c{load.users}"]
+        command = [*self.tool.command, *version, "-t1", f"-D{load.seconds}"]
         if load.rate:
             # It has no percentiles, but a log: start, status and microseconds of each request.
             command += [f"--rps={load.rate / load.users}", f"--log-file={load.file('log')}"]
@@ -92,13 +93,15 @@ class Fortio(Peer):
 
 class Oha(Peer):
     name = "oha"
-    variants = {"http": ("",), "stall": ("", "corrected")}
+    variants = {"http": ("",), "stall": ("", "corrected"), "h2": ("",)}
     cannot = {"idle": NO_WEBSOCKET, "echo": NO_WEBSOCKET}
 
     def command(self, load: Load) -> list[str]:
+        connections = ["-c", str(load.users)]
+        if load.kind == "h2":
+            connections = ["--http2", "-c", str(CONNECTIONS), "-p", str(load.streams)]
         command = [*self.tool.command, "--no-tui", "--output-format", "json",
-                   "--wait-ongoing-requests-after-deadline", "-c", str(load.users),
-                   "-z", f"{load.seconds}s"]
+                   "--wait-ongoing-requests-after-deadline", *connections, "-z", f"{load.seconds}s"]
         if load.rate:
             command += ["-q", str(load.rate)]
         if load.variant == "corrected":
@@ -130,6 +133,25 @@ class Autocannon(Peer):
         # It has 97.5 % beside 90 %, and no 95 %.
         latency = {name: reported["latency"][name] for name in ("p50", "p90", "p99", "max")}
         return Outcome(reported["2xx"], reported["errors"] + reported["non2xx"], latency)
+
+
+class Ghz(Peer):
+    name = "ghz"
+    variants = {"grpc": ("",)}
+
+    def command(self, load: Load) -> list[str]:
+        return [*self.tool.command, "--insecure", "--import-paths", str(PROTOS), "--proto", str(PROTOS / PROTO),
+                "--call", CALL, "--data", json.dumps({"text": "x" * MESSAGE_BYTES}),
+                "--concurrency", str(load.users), "--connections", str(load.users),
+                "--duration", f"{load.seconds}s", "--duration-stop", "wait",
+                "--format", "json", "--output", str(load.file("out.json")), f"127.0.0.1:{load.port}"]
+
+    def read(self, load: Load, printed: str) -> Outcome:
+        reported = json.loads(load.file("out.json").read_text())
+        done = reported["statusCodeDistribution"].get("OK", 0)
+        known = {row["percentage"]: row["latency"] / 1e6 for row in reported["latencyDistribution"]}
+        latency = {f"p{share}": known[share] for share in (50, 90, 95, 99)} | {"max": reported["slowest"] / 1e6}
+        return Outcome(done, reported["count"] - done, latency)
 
 
 class Hey(Peer):

@@ -4,7 +4,7 @@ import pathlib
 
 from lib.process import THRONG, BenchError, errors, measure, printed_summary
 from lib.install import Tool
-from lib.peers.base import MESSAGE_BYTES, Load, Outcome, Peer
+from lib.peers.base import CALL, MESSAGE_BYTES, PROTO, PROTOS, Load, Outcome, Peer
 
 SOCKETS = """
 name: {kind}
@@ -15,12 +15,40 @@ sessions:
 arrivals:
   {arrivals}
 """
+# Each user has one request under way at a time; over HTTP/2 several users share a connection.
+REQUESTS = """
+name: h2
+target: {{ url: "http://127.0.0.1:{port}/", http: 2 }}
+options: {{ loops: 1, http_connections: {sharing} }}
+sessions:
+  user: [ {{ forever: [ {{ get: /hello, as: page }} ] }} ]
+arrivals: [ {{ users: {users}, for: {seconds}s }} ]
+"""
+CONNECTED = """
+name: {kind}
+target: {{ url: "http://127.0.0.1:{port}/", http: 2 }}
+options: {{ loops: 1 }}
+sessions:
+  user: [ {{ get: /hello, as: page }}, {steps} ]
+arrivals:
+  {arrivals}
+"""
+CALLS = """
+name: grpc
+target: http://127.0.0.1:{port}
+grpc: {{ protos: [{proto}], import_paths: ["{protos}"] }}
+options: {{ loops: 1 }}
+sessions:
+  user: [ {{ forever: [ {{ grpc: {call}, message: {{ text: {text} }} }} ] }} ]
+arrivals: [ {{ users: {users}, for: {seconds}s }} ]
+"""
 ECHO = "{{ forever: [ {{ send: {text}, reply: {{}} }} ] }}"
 
 
 class Throng(Peer):
     name = "throng"
-    variants = {"http": ("",), "idle": ("",), "echo": ("",), "stall": ("",)}
+    variants = {"http": ("",), "idle": ("",), "echo": ("",), "stall": ("",), "h2": ("",), "grpc": ("",),
+                "idle_h2": ("",)}
 
     def command(self, load: Load) -> list[str]:
         if load.kind in ("http", "stall"):
@@ -32,15 +60,23 @@ class Throng(Peer):
         return [*self.tool.command, "run", *what, "--runs", str(load.file("runs")), "--json"]
 
     def scenario(self, load: Load) -> str:
-        """WebSockets that wait, or that are answered message by message."""
-        if load.kind == "idle":
+        """Requests or calls over HTTP/2, WebSockets that are answered message by message, or users who wait."""
+        if load.kind == "h2":
+            sharing = "user" if load.streams == 1 else "shared"
+            return REQUESTS.format(port=load.port, sharing=sharing, users=load.users, seconds=load.seconds)
+        if load.kind == "grpc":
+            return CALLS.format(port=load.port, proto=PROTO, protos=PROTOS, call=CALL,
+                                text="x" * MESSAGE_BYTES, users=load.users, seconds=load.seconds)
+        scenario = SOCKETS
+        if load.kind.startswith("idle"):
+            scenario = SOCKETS if load.kind == "idle" else CONNECTED
             arrivals = [f"{{ constant: {load.rate}/s, for: {load.users * 1000 // load.rate}ms }}",
                         f"{{ hold: {load.seconds}s }}"]
             steps = "{ think: 1h }"
         else:
             arrivals = [f"{{ users: {load.users}, for: {load.seconds}s }}"]
             steps = ECHO.format(text="x" * MESSAGE_BYTES)
-        return SOCKETS.format(kind=load.kind, port=load.port, steps=steps,
+        return scenario.format(kind=load.kind, port=load.port, steps=steps,
                               arrivals="\n  ".join(f"- {phase}" for phase in arrivals))
 
     def read(self, load: Load, printed: str) -> Outcome:

@@ -4,7 +4,7 @@ import json
 import re
 
 from lib.install import SCRIPTS
-from lib.peers.base import MESSAGE_BYTES, Load, Outcome, Peer
+from lib.peers.base import CALL, MESSAGE_BYTES, PROTO, PROTOS, Load, Outcome, Peer
 
 # So many users take turns where a tool needs one of its users for each request under way. In a
 # stall of 1 s at 500/s there are 500 under way.
@@ -14,7 +14,8 @@ ENOUGH_USERS = 600
 class K6(Peer):
     name = "k6"
     variants = {"http": ("",), "idle": ("ws", "websockets"), "echo": ("ws", "websockets"),
-                "stall": ("64 VUs", f"{ENOUGH_USERS} VUs")}
+                "stall": ("64 VUs", f"{ENOUGH_USERS} VUs"), "grpc": ("",)}
+    cannot = {"h2": "no HTTP/2 without TLS"}
 
     def command(self, load: Load) -> list[str]:
         return [*self.tool.command, "run", "--quiet", "--no-usage-report", "--address", "",
@@ -25,19 +26,23 @@ class K6(Peer):
         users = int(load.variant.split()[0]) if load.kind == "stall" else load.users
         return {
             "KIND": f"{load.kind}-{load.variant}" if sockets else load.kind,
-            "URL": load.ws if sockets else load.path,
+            "URL": load.ws if sockets else load.http if load.kind == "grpc" else load.path,
             "USERS": str(users), "SECONDS": str(load.seconds), "RATE": str(load.rate),
             "BYTES": str(MESSAGE_BYTES), "OUT": str(load.file("out.json")),
+            "PROTOS": str(PROTOS), "PROTO": PROTO, "CALL": CALL,
         }
 
     def read(self, load: Load, printed: str) -> Outcome:
         metrics = json.loads(load.file("out.json").read_text())["metrics"]
+        names = {"med": "p50", "p(90)": "p90", "p(95)": "p95", "p(99)": "p99", "max": "max"}
         if load.kind == "echo":
             return Outcome(metrics["ws_msgs_received"]["values"]["count"])
+        if load.kind == "grpc":
+            trend, checked = metrics["grpc_req_duration"]["values"], metrics["checks"]["values"]
+            return Outcome(checked["passes"], checked["fails"], {names[name]: trend[name] for name in names})
         count = metrics["http_reqs"]["values"]["count"]
         failed = metrics["http_req_failed"]["values"]["passes"]
         trend = metrics["http_req_duration"]["values"]
-        names = {"med": "p50", "p(90)": "p90", "p(95)": "p95", "p(99)": "p99", "max": "max"}
         return Outcome(count, failed, {names[name]: trend[name] for name in names})
 
 
