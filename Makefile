@@ -54,11 +54,9 @@ help:
 	@echo "                    Node, 15 minutes"
 	@echo "make picture        draw the README's pictures of terminal and report from a real run"
 
-# For a first look: the quick profile compiles in less than half the time, and the example needs two features only, and
-# no database.
 # Benches use the release profile.
-run: toolchain web
-	@cargo build --profile quick --locked --package throng --no-default-features --features targets,web
+run: toolchain
+	@scripts/quick.sh
 	$(TARGET)/quick/throng run examples/football-quick.yaml
 
 # The documentation of examples and programs is named so that cargo chooses features of dependencies as for the lints;

@@ -1,12 +1,18 @@
 //! Sees to it that the page is there, which `web/` builds and the `web` feature takes in.
 
 use std::path::Path;
+use std::time::Duration;
+
+/// How long the page is waited for where it is built beside this: npm installs what it is made of.
+const PAGE_WAIT: Duration = Duration::from_secs(600);
+const POLL: Duration = Duration::from_millis(100);
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     if std::env::var_os("CARGO_FEATURE_WEB").is_none() {
         return;
     }
+    wait_for_page();
     let dist = Path::new("../../web/dist");
     for name in ["page.js", "page.css"] {
         let file = dist.join(name);
@@ -24,5 +30,19 @@ fn main() {
                 println!("cargo::error=web/dist/{name} holds {end:?} and cannot stand in a page");
             }
         }
+    }
+}
+
+/// If `scripts/quick.sh` builds the page meanwhile, waits until that has ended, well or not: then the file is there that
+/// it names.
+fn wait_for_page() {
+    let Some(ended) = std::env::var_os("THRONG_PAGE_ENDED") else {
+        return;
+    };
+    for _ in 0..PAGE_WAIT.as_millis() / POLL.as_millis() {
+        if Path::new(&ended).exists() {
+            return;
+        }
+        std::thread::sleep(POLL);
     }
 }

@@ -47,8 +47,8 @@ const SLOW: &[&str] = &[
 
 #[test]
 fn the_first_look_compiles_only_what_it_needs() {
-    let makefile = read(&ROOT.join("Makefile"));
-    let (_, rest) = makefile.split_once("--profile quick --locked ").unwrap();
+    let script = read(&ROOT.join("scripts/quick.sh"));
+    let (_, rest) = script.split_once("--profile quick --locked ").unwrap();
     let selected = rest.lines().next().unwrap_or_default().split_whitespace();
     let mut tree = Command::new(env!("CARGO"));
     tree.current_dir(&*ROOT);
