@@ -43,6 +43,6 @@ fn wait_for_page() {
         if Path::new(&ended).exists() {
             return;
         }
-        std::thread::sleep(POLL);
+        std::thread::park_timeout(POLL);
     }
 }

@@ -401,6 +401,23 @@ fn users_wait_for_a_connection_that_is_being_set_up() {
     assert_eq!(ran.outcomes("connect"), vec![Outcome::Refused; 300]);
 }
 
+/// Before its settings come, nobody knows how many requests a server takes at once.
+#[test]
+fn users_wait_for_the_settings_of_a_shared_connection() {
+    let text = scenario(", http_connections: shared", &["get: /a\n      as: page"])
+        .replace("constant: 1/s, for: 1s", "constant: 1000/s, for: 300ms");
+    let mut peer = Http2Peer::new(300 * MS, |got: &Got| ok(got, "fine"));
+    peer.settings = vec![(3, 2)];
+    let ran = run_over(&text, &mut peer, Link::new(100 * MS));
+    assert_eq!(ran.outcomes("page"), vec![Outcome::Ok; 300]);
+    assert_eq!(peer.at_once_max, 2);
+    // A connection that ends before them.
+    let mut peer = Http2Peer::new(MS, |_: &Got| vec![]);
+    peer.silent = true;
+    let ran = run_over(&text, &mut peer, Link::new(100 * MS));
+    assert_eq!(ran.outcomes("page"), vec![Outcome::Closed; 300]);
+}
+
 #[test]
 fn a_lost_shared_connection_fails_what_it_carried() {
     let text = scenario(

@@ -31,14 +31,18 @@ pub(crate) struct Http2Peer<F> {
     pub(crate) talks: bool,
     /// Opens the windows again as bodies come.
     pub(crate) widens: bool,
+    /// Closes each connection without a greeting, once something came over it.
+    pub(crate) silent: bool,
     inbox: HashMap<PeerConn, Vec<u8>>,
     open: HashMap<(PeerConn, u32), Got>,
-    waiting: HashMap<u64, Vec<PeerAction>>,
+    waiting: HashMap<u64, (PeerConn, Vec<PeerAction>)>,
     answers_count: u64,
     pub(crate) requests: Vec<Got>,
     /// Streams that the client gave up, with the code.
     pub(crate) resets: Vec<(u32, u32)>,
     pub(crate) connections_count: u64,
+    /// The most requests of one connection that waited for their answers at once.
+    pub(crate) at_once_max: usize,
     /// When the client closed a connection.
     pub(crate) closed_ns: Vec<u64>,
     /// Bytes of the frames of requests.
@@ -53,6 +57,7 @@ impl<F: FnMut(&Got) -> Vec<PeerAction>> Http2Peer<F> {
             settings: Vec::new(),
             talks: false,
             widens: false,
+            silent: false,
             inbox: HashMap::new(),
             open: HashMap::new(),
             waiting: HashMap::new(),
@@ -60,6 +65,7 @@ impl<F: FnMut(&Got) -> Vec<PeerAction>> Http2Peer<F> {
             requests: Vec::new(),
             resets: Vec::new(),
             connections_count: 0,
+            at_once_max: 0,
             closed_ns: Vec::new(),
             requests_bytes: 0,
         }
@@ -113,7 +119,9 @@ impl<F: FnMut(&Got) -> Vec<PeerAction>> Http2Peer<F> {
             }
             self.answers_count += 1;
             let number = self.answers_count;
-            self.waiting.insert(number, answer);
+            self.waiting.insert(number, (conn, answer));
+            let same = self.waiting.values().filter(|(own, _)| *own == conn);
+            self.at_once_max = self.at_once_max.max(same.count());
             let at_ns = now_ns + self.delay_ns;
             actions.push(PeerAction::Timer { at_ns, number });
         }
@@ -148,8 +156,12 @@ impl<F: FnMut(&Got) -> Vec<PeerAction>> Peer for Http2Peer<F> {
         match event {
             PeerEvent::Connected => {
                 self.connections_count += 1;
-                vec![PeerAction::Send(settings(&self.settings))]
+                match self.silent {
+                    true => vec![],
+                    false => vec![PeerAction::Send(settings(&self.settings))],
+                }
             }
+            PeerEvent::Received(_) if self.silent => vec![PeerAction::Close],
             PeerEvent::Received(bytes) => {
                 let mut inbox = self.inbox.remove(&conn).unwrap_or_default();
                 inbox.extend_from_slice(&bytes);
@@ -168,7 +180,10 @@ impl<F: FnMut(&Got) -> Vec<PeerAction>> Peer for Http2Peer<F> {
                 self.inbox.insert(conn, inbox);
                 actions
             }
-            PeerEvent::Timer(number) => self.waiting.remove(&number).unwrap_or_default(),
+            PeerEvent::Timer(number) => {
+                let answer = self.waiting.remove(&number);
+                answer.map_or_else(Vec::new, |(_, actions)| actions)
+            }
             PeerEvent::Closed => {
                 self.closed_ns.push(now_ns);
                 Vec::new()

@@ -28,6 +28,8 @@ pub(crate) struct Carrier {
     pub(crate) counted_ns: u64,
     /// When bytes came last.
     pub(crate) heard_ns: u64,
+    /// The peer has sent its settings. Until then it may take fewer requests at once than are thought.
+    pub(crate) is_greeted: bool,
     /// It has had a response. A server may end it at any time from then on.
     pub(crate) served: bool,
     /// An answer did not come in time, and nothing else came since its request was sent: the peer may be gone.
@@ -119,8 +121,11 @@ struct Shared {
     carriers: Vec<ConnSlot>,
     /// One of its connections spoke HTTP/2: others will.
     speaks: bool,
-    /// Connections that are being set up, and the requests that wait for each.
+    /// Connections that are being set up, to the server's settings, and the requests that wait for each.
     opening: Vec<(ConnId, Vec<Waiting>)>,
+    /// How many may wait for one: as many as the server takes beside the request that it was opened for, as far as
+    /// that is known.
+    waiting_max: usize,
 }
 
 /// A request that waits for a connection which another user opens.
@@ -142,6 +147,7 @@ impl Http2 {
                 HttpVersion::Http2 => true,
                 HttpVersion::Auto => endpoint.tls,
             },
+            waiting_max: WAITING_MAX,
             ..Shared::default()
         });
         Http2 {
@@ -207,6 +213,7 @@ impl Connections {
             ending: None,
             counted_ns: 0,
             heard_ns: 0,
+            is_greeted: false,
             served: false,
             is_suspect: false,
         });
@@ -216,12 +223,21 @@ impl Connections {
         self.set_up(slot, Stage::Open);
         self.transmit(slot, start);
         if let Some(shared) = self.http2.shared.get_mut(endpoint.index()) {
-            shared.carriers.push(slot);
             shared.speaks = true;
             self.unlink(users, slot);
             self.table[slot].user = UserKey::NONE;
         }
         protocol
+    }
+
+    /// From now on a carrier takes requests of other users.
+    pub(crate) fn share_carrier(&mut self, slot: ConnSlot) {
+        let conn = &self.table[slot];
+        let streams_max = conn.carrier().map_or(1, |own| own.h2.streams_max());
+        if let Some(shared) = self.http2.shared.get_mut(conn.endpoint.index()) {
+            shared.carriers.push(slot);
+            shared.waiting_max = WAITING_MAX.min((streams_max as usize).saturating_sub(1));
+        }
     }
 
     /// A carrier is of no more use to other users.
@@ -240,9 +256,9 @@ impl Connections {
             return false;
         };
         let table = &self.table;
-        let mut openings = shared.opening.iter_mut().rev();
+        let (waiting_max, mut openings) = (shared.waiting_max, shared.opening.iter_mut().rev());
         let free =
-            openings.find(|(id, waiting)| waiting.len() < WAITING_MAX && is_live(table, *id));
+            openings.find(|(id, waiting)| waiting.len() < waiting_max && is_live(table, *id));
         match free {
             Some((_, list)) if is_required || shared.speaks => {
                 list.push(waiting);
@@ -265,7 +281,7 @@ impl Connections {
         }
     }
 
-    /// A connection is set up, or cannot be: what waited for it.
+    /// A connection is set up, to the server's settings, or cannot be: what waited for it.
     pub(crate) fn take_waiting(&mut self, slot: ConnSlot) -> Vec<Waiting> {
         let (id, endpoint) = (self.id(slot), self.table[slot].endpoint);
         let Some(shared) = self.http2.shared.get_mut(endpoint.index()) else {

@@ -71,10 +71,16 @@ impl Interpreter<'_> {
 
     /// A connection is set up that speaks HTTP/2: what it was opened for goes over it first.
     pub(super) fn begin_http2(&mut self, now_ns: u64, slot: ConnSlot) {
-        let (key, endpoint) = (self.conns[slot].user, self.conns[slot].endpoint);
-        let (id, waiting) = (self.conns.id(slot), self.conns.take_waiting(slot));
+        let key = self.conns[slot].user;
         let protocol = self.conns.become_carrier(&mut self.users, slot);
         self.ride(now_ns, key, slot, protocol);
+    }
+
+    /// The server has said how many requests it takes at once: others may go over its connection.
+    fn share_carrier(&mut self, now_ns: u64, slot: ConnSlot) {
+        let (id, endpoint) = (self.conns.id(slot), self.conns[slot].endpoint);
+        self.conns.share_carrier(slot);
+        let waiting = self.conns.take_waiting(slot);
         self.release_waiting(now_ns, endpoint, waiting, Some(id));
     }
 
@@ -179,10 +185,15 @@ impl Interpreter<'_> {
                 .h2
                 .decode(rest, &limits, scratch, &mut conns.commands.bytes);
             let late = carrier.h2.take_late();
+            let is_new =
+                carrier.h2.is_greeted() && !std::mem::replace(&mut carrier.is_greeted, true);
             conns.transmit(slot, start);
             for (token, bytes) in late {
                 let user = &mut self.users[conns.table[ConnSlot::new(token)].user];
                 user.bytes_out = user.bytes_out.saturating_add(bytes);
+            }
+            if is_new {
+                self.share_carrier(now_ns, slot);
             }
             match decoded {
                 Err(error) => {
@@ -452,6 +463,8 @@ impl Interpreter<'_> {
             .tokens()
             .map(|token| self.conns.id(ConnSlot::new(token)))
             .collect();
+        let endpoint = self.conns[slot].endpoint;
+        let waiting = self.conns.take_waiting(slot);
         self.conns.close(&mut self.users, slot);
         for id in rows {
             // One that failed may have taken others of its user with it.
@@ -459,6 +472,7 @@ impl Interpreter<'_> {
                 self.lost(now_ns, slot, outcome, || detail.clone());
             }
         }
+        self.release_waiting(now_ns, endpoint, waiting, None);
     }
 
     /// Closes a carrier that takes no more requests, once it has answered those it took.

@@ -112,6 +112,16 @@ impl Connection {
             && self.next_id <= BITS_31
     }
 
+    /// How many requests the peer takes at once, as far as is known.
+    pub fn streams_max(&self) -> u32 {
+        self.peer.streams_max
+    }
+
+    /// Whether the peer has sent its settings.
+    pub fn is_greeted(&self) -> bool {
+        self.is_greeted
+    }
+
     /// Whether no request will ever be sent over it again.
     pub fn is_ending(&self) -> bool {
         self.last_id.is_some() || self.next_id > BITS_31
