@@ -33,7 +33,7 @@ fn main() {
     }
 }
 
-/// If `scripts/quick.sh` builds the page meanwhile, waits until that has ended, well or not: then the file is there that
+/// If `scripts/quick.sh` builds the page meanwhile, waits until that has succeeded or failed: then the file is there that
 /// it names.
 fn wait_for_page() {
     let Some(ended) = std::env::var_os("THRONG_PAGE_ENDED") else {
