@@ -32,6 +32,14 @@ PEERS = {
 POOL = 4_096
 READY_SECONDS_MAX = 20
 
+# Of what nginx writes; without these lines it needs folders of its package.
+NGINX_FOLDERS = """\
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+"""
 NGINX = """\
 daemon off;
 worker_processes 1;
@@ -41,11 +49,7 @@ events {{ worker_connections 8000; }}
 http {{
     access_log off;
     keepalive_requests 1000000000;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
+""" + NGINX_FOLDERS + """\
     upstream backends {{
         {policy}
 {backends}

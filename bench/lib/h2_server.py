@@ -5,7 +5,7 @@ import pathlib
 import tempfile
 from collections.abc import Iterator
 
-from lib.forwarders import PEERS, Peer
+from lib.forwarders import NGINX_FOLDERS, PEERS, Peer
 from lib.held import free_port
 from lib.install import apt, find
 from lib.process import SERVER_CORE, Server
@@ -23,11 +23,7 @@ http {{
     keepalive_requests 1000000000;
     keepalive_timeout 1h;
     http2_max_concurrent_streams {streams};
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
+""" + NGINX_FOLDERS + """\
     server {{
         listen 127.0.0.1:{port} http2 reuseport backlog=4096;
         location / {{ return 200 "hello, world"; }}
