@@ -28,8 +28,6 @@ pub(crate) struct Carrier {
     pub(crate) counted_ns: u64,
     /// When bytes came last.
     pub(crate) heard_ns: u64,
-    /// The peer has sent its settings. Until then it may take fewer requests at once than are thought.
-    pub(crate) is_greeted: bool,
     /// It has had a response. A server may end it at any time from then on.
     pub(crate) served: bool,
     /// An answer did not come in time, and nothing else came since its request was sent: the peer may be gone.
@@ -213,7 +211,6 @@ impl Connections {
             ending: None,
             counted_ns: 0,
             heard_ns: 0,
-            is_greeted: false,
             served: false,
             is_suspect: false,
         });

@@ -181,18 +181,18 @@ impl Interpreter<'_> {
                 break;
             };
             let rest = &bytes[taken..];
+            let was_greeted = carrier.h2.is_greeted();
             let decoded = carrier
                 .h2
                 .decode(rest, &limits, scratch, &mut conns.commands.bytes);
             let late = carrier.h2.take_late();
-            let is_new =
-                carrier.h2.is_greeted() && !std::mem::replace(&mut carrier.is_greeted, true);
+            let greets = !was_greeted && carrier.h2.is_greeted();
             conns.transmit(slot, start);
             for (token, bytes) in late {
                 let user = &mut self.users[conns.table[ConnSlot::new(token)].user];
                 user.bytes_out = user.bytes_out.saturating_add(bytes);
             }
-            if is_new {
+            if greets {
                 self.share_carrier(now_ns, slot);
             }
             match decoded {
