@@ -55,7 +55,7 @@ repeat_alone() {
         -- --exact --test-threads=1 "${names[@]}" >"$alone" 2>&1
     its=$?
     grep -E '^test |panicked|^error' "$alone"
-    [ "$its" -ne 0 ] || repeated=${#names[@]}
+    repeated=$(sed -n 's/^test \(.*\) \.\.\. ok$/\1/p' "$alone" | sort -u | wc -l)
     return "$its"
 }
 
@@ -119,6 +119,7 @@ passed=$((passed - unseen + repeated))
 failed=$((failed - repeated))
 skipped=$((skipped + unseen))
 sort -u "$THRONG_SKIPPED" >&2
+sed -n 's/^test \(.*\) \.\.\. FAILED$/FAILED, alone too: \1/p' "$alone" | sort -u
 
 if [ "$status" -eq 0 ] && [ "$passed" -eq 0 ]; then
     echo "no test ran" >&2

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, PullConsumer, pull};
 use async_nats::jetstream::stream::Stream;
 use futures_util::StreamExt;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::{AGAIN, Link, RUN_OVER};
 use crate::names;
@@ -14,9 +14,12 @@ use crate::stream;
 
 /// Bytes that wait for their reader before no more are fetched.
 const IN_BYTES_MAX: usize = 4 << 20;
-/// Messages that are requested at a time, and for how long.
+/// Messages that are requested at a time, and for how long. Workers report once a second, and this is no multiple of it:
+/// if a message comes in the moment in which a request expires, NATS 2.9 may not say that it did.
 const BATCH: usize = 16;
-const BATCH_TIME: Duration = Duration::from_secs(2);
+const BATCH_TIME: Duration = Duration::from_millis(2_350);
+/// How long after that NATS may take to say it. The client itself would wait for five seconds.
+const EXPIRY_TIME_MAX: Duration = Duration::from_secs(1);
 /// We see by ourselves what is missing: nothing is delivered again.
 const ACK_WAIT: Duration = Duration::from_secs(24 * 3_600);
 /// A consumer that is not used for this long goes.
@@ -88,12 +91,14 @@ async fn receive_batch(link: &mut Link, consumer: &PullConsumer, read: &mut Read
     let Ok(Ok(mut batch)) = timeout(ANSWER_TIME_MAX, request).await else {
         return false;
     };
+    let expired = Instant::now() + BATCH_TIME + EXPIRY_TIME_MAX;
     let mut last = None;
     loop {
         // A request of before does not survive a new connection.
         let next = tokio::select! {
             next = batch.next() => next,
             _ = link.connected.changed() => return false,
+            () = sleep_until(expired) => return false,
         };
         let message = match next {
             Some(Ok(message)) => message,

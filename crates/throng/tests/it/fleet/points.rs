@@ -135,11 +135,12 @@ const BEGINNING: &[Point] = &[
         Course::Plain,
         Outcome::Continued,
     ),
+    // The other agent may not have its start yet.
     (
         Whom::Controller,
         At::Kind("to", 2),
         Course::Plain,
-        Outcome::Continued,
+        Outcome::Late,
     ),
     (
         Whom::Worker,
