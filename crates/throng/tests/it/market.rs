@@ -26,8 +26,9 @@ const REQUESTS: u64 = 20_000;
 const SEED: u64 = 1;
 /// Time of a batch.
 const BATCH: Duration = Duration::from_millis(200);
-/// Between two processes that are killed.
-const KILL_EVERY: Duration = Duration::from_millis(200);
+/// Between two processes that are killed, in milliseconds. `MARKET_KILL_EVERY` sets it: a resolver that is killed this
+/// often settles small pools only.
+const KILL_EVERY_MS: u64 = 200;
 #[test]
 fn money_is_kept_while_processes_are_killed() {
     let Some(services) = Services::start(&["mysql", "postgres", "redis"]) else {
@@ -42,13 +43,14 @@ fn money_is_kept_while_processes_are_killed() {
         number_of("MARKET_REQUESTS", REQUESTS),
         number_of("MARKET_SEED", SEED),
     );
+    let kill_every = Duration::from_millis(number_of("MARKET_KILL_EVERY", KILL_EVERY_MS));
     for (number, database) in (0..).zip(Database::each(&services, "ads_market_money")) {
         let redis = format!("{redis}{number}");
         let mut processes = Processes::start(&database.url, &redis);
         let players = Players::start(&processes.addresses(), requests, seed);
         let mut killed = 0;
         while !players.have_finished() {
-            pass(KILL_EVERY);
+            pass(kill_every);
             processes.kill_one(killed);
             killed += 1;
         }
