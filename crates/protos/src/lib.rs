@@ -1,4 +1,4 @@
-//! Compiles .proto files to the schema that calls of gRPC need.
+//! Compiles .proto files to the schema that calls of gRPC need, and writes such files from descriptors.
 //!
 //! The files' texts are handed in by a function; nothing is opened. [`compile`] finds each file below one of some
 //! folders, follows its imports, and says where something is wrong. The compiler is protox; `google/protobuf/*.proto`
@@ -6,6 +6,7 @@
 
 mod load;
 mod place;
+mod source;
 mod translate;
 
 use grpc::Schema;
@@ -13,6 +14,7 @@ use protox::Compiler;
 use protox::file::{ChainFileResolver, GoogleFileResolver};
 
 use load::{Loaded, load};
+pub use source::{Source, Unprintable, source};
 
 /// What is wrong with a file, and where, as far as that is known.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,8 @@
-//! A server of gRPC that echoes: `examples/grpc/echo.proto`.
+//! A server of gRPC that echoes: `examples/grpc/echo.proto`, which it also describes.
 //!
 //! Messages are prost's, HTTP/2 is hyper's; the five bytes in front of a message are written here.
 
+mod reflection;
 mod streams;
 
 use std::collections::HashMap;
@@ -77,9 +78,16 @@ pub async fn serve(
         .route("/throng.echo.Echo/Repeat", post(repeat))
         .route("/throng.echo.Echo/Collect", post(collect))
         .route("/throng.echo.Echo/Talk", post(streams::talk))
+        .route(&reflection_of("v1"), post(reflection::describe))
+        .route(&reflection_of("v1alpha"), post(reflection::describe))
         .fallback(|| async { ended(UNIMPLEMENTED) });
     let work = move |context| work(context, tls.clone(), router.clone());
     server::serve(options, work, ready, shutdown, || {}).await
+}
+
+/// The path of the service that describes others; before 2023 it had another version.
+fn reflection_of(version: &str) -> String {
+    format!("/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo")
 }
 
 /// [`serve`] on a runtime of its own, until `stop`.

@@ -15,6 +15,7 @@ pub(crate) mod market;
 mod model;
 mod new;
 mod probe;
+mod protos;
 pub(crate) mod queue;
 pub(crate) mod serve;
 mod ui;
@@ -46,6 +47,7 @@ pub(crate) use model::{
 };
 pub(crate) use new::{NewArgs, TemplateArg};
 pub(crate) use probe::{ExportArgs, ExportRunArgs, ProbeArgs};
+pub(crate) use protos::ProtosArgs;
 pub(crate) use ui::UiArgs;
 
 use crate::imports::Leniency;
@@ -124,6 +126,9 @@ pub(crate) enum Verb {
     /// Read server-side probes without a run: print, serve or record their metrics
     #[command(after_help = probe::EXIT_CODES)]
     Probe(ProbeArgs),
+    /// List the methods of a gRPC server that describes its services, or write their .proto files
+    #[command(after_help = protos::EXIT_CODES)]
+    Protos(ProtosArgs),
     /// Show how many users this machine can hold, its limits, and how to raise them
     Doctor(DoctorArgs),
     /// Print a shell's completion script

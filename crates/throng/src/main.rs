@@ -75,6 +75,7 @@ fn main() -> ExitCode {
         Verb::Import(args) => verbs::import::import(&args),
         Verb::Reproduce(args) => verbs::reproduce::reproduce(&args),
         Verb::Probe(args) => verbs::probe::probe(&args),
+        Verb::Protos(args) => verbs::protos::protos(&args),
         Verb::Meters(args) => verbs::meters::meters(&args),
         Verb::Doctor(args) => verbs::doctor::doctor(&args),
         Verb::Completions { shell } => verbs::completions::completions(shell),

@@ -34,6 +34,11 @@ pub(crate) mod model;
 pub(crate) mod new;
 pub(crate) mod note;
 pub(crate) mod probe;
+#[cfg(feature = "grpc")]
+pub(crate) mod protos;
+#[cfg(not(feature = "grpc"))]
+#[path = "verbs/no_protos.rs"]
+pub(crate) mod protos;
 #[cfg(feature = "imports")]
 pub(crate) mod reproduce;
 #[cfg(not(feature = "imports"))]

@@ -105,9 +105,22 @@ fn next_message(inbox: &mut BytesMut) -> Result<Option<Bytes>, u32> {
 
 /// Answers each message with the same one.
 pub(super) async fn talk(request: Request) -> Response {
+    answer_each(request, |message| match Words::decode(message.clone()) {
+        Ok(words) if words.status == OK => Ok(message),
+        Ok(words) => Err(words.status),
+        Err(_) => Err(INVALID_ARGUMENT),
+    })
+}
+
+/// Gives the answer to a message. The error is the status that ends the call.
+type Answer = fn(Bytes) -> Result<Bytes, u32>;
+
+/// Answers each message by itself.
+pub(super) fn answer_each(request: Request, answer: Answer) -> Response {
     let body = Talk {
         pieces: request.into_body().into_data_stream(),
         inbox: BytesMut::new(),
+        answer,
         has_ended: false,
     };
     answered(Body::new(body))
@@ -116,6 +129,7 @@ pub(super) async fn talk(request: Request) -> Response {
 struct Talk {
     pieces: BodyDataStream,
     inbox: BytesMut,
+    answer: Answer,
     has_ended: bool,
 }
 
@@ -140,10 +154,9 @@ impl HttpBody for Talk {
                 Err(status) => return self.end(status),
             };
             if let Some(message) = message {
-                let status = Words::decode(message.clone()).map_or(INVALID_ARGUMENT, |w| w.status);
-                return match status {
-                    OK => Poll::Ready(Some(Ok(Frame::data(framed(&message, false))))),
-                    status => self.end(status),
+                return match (self.answer)(message) {
+                    Ok(answer) => Poll::Ready(Some(Ok(Frame::data(framed(&answer, false))))),
+                    Err(status) => self.end(status),
                 };
             }
             match ready!(Pin::new(&mut self.pieces).poll_next(cx)) {

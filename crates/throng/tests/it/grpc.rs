@@ -2,6 +2,7 @@
 //! gRPC project.
 
 mod peer;
+mod reflection;
 
 use record::Outcome;
 

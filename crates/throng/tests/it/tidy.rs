@@ -30,7 +30,14 @@ const FLOORS: &[&[&str]] = &[
         "protos",
         "sequences",
     ],
-    &["analyze", "course", "engine", "expression", "lab"],
+    &[
+        "analyze",
+        "course",
+        "engine",
+        "expression",
+        "lab",
+        "reflection",
+    ],
     &["compare", "driver", "scenario"],
     &["convert", "export", "live", "model", "names", "workers"],
     &["controller", "fleet", "report"],
@@ -67,6 +74,7 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
             "fleet",
             "market",
             "queue",
+            "reflection",
             "server",
             "targets",
         ],
@@ -100,7 +108,7 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
     ),
     (
         &["prost", "prost-reflect", "protox"],
-        &["protos", "targets"],
+        &["protos", "reflection", "targets"],
         "messages are read and written by `grpc`; `.proto` files are compiled by `protos`",
     ),
     (&["fake"], &["plan"], "call `fake` of the expressions"),
@@ -168,8 +176,8 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
     ),
     (
         &["rustls"],
-        &["engine", "probe", "server", "trust"],
-        "TLS is the engine's, the probes', and that of systems under test",
+        &["engine", "probe", "reflection", "server", "trust"],
+        "TLS is the engine's, that of those who question servers, and that of systems under test",
     ),
 ];
 
