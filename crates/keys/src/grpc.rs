@@ -52,7 +52,7 @@ pub(super) const CALL: Table = Table {
             "deadline",
             Kind::Duration,
             Absent,
-            "How long the call may take from when it is sent; `grpc-timeout` states it to the server",
+            "How long the call, with all its messages, may take from when it is sent; `grpc-timeout` states it to the server",
         ),
         key(
             "gzip",

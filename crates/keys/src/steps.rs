@@ -244,6 +244,19 @@ pub static STEPS: &[Table] = &[
                 "Of a call: statuses that are not an error",
             ),
             key(
+                "save",
+                SAVES,
+                Absent,
+                "Of a call: parts of its end to save in variables: `status`, the number of the status, `header`, a \
+                 name of the metadata, or `time`",
+            ),
+            key(
+                "check",
+                CHECKS,
+                Absent,
+                "Of a call: conditions, evaluated after `save`; a false one is an error of kind `check`",
+            ),
+            key(
                 "within",
                 Kind::Duration,
                 Said("`options.timeout`"),

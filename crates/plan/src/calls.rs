@@ -5,9 +5,9 @@ use std::sync::Arc;
 use grpc::{Kind, Scalar, Schema, WireType, write_frame, write_scalar, write_varint};
 use serde::Serialize;
 
-use crate::expr::{Context, Template, Value};
+use crate::expr::{Condition, Context, Template, Value};
 use crate::ids::{EndpointId, MeasureId};
-use crate::matching::Match;
+use crate::matching::{Match, Save};
 
 /// A call: of an HTTP request, what makes it one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -43,6 +43,8 @@ pub struct CallOpen {
     /// Setting up its connection, and sending its head.
     pub measure: MeasureId,
     pub timeout_ns: u64,
+    /// How long the whole call may last from when its head is sent.
+    pub deadline_ns: Option<u64>,
 }
 
 /// The end of such a call.
@@ -52,6 +54,9 @@ pub struct CallEnd {
     pub cancels: bool,
     /// Codes that are no error.
     pub statuses: Vec<u8>,
+    /// Kept of the call's status and its metadata.
+    pub save: Vec<Save>,
+    pub check: Vec<Condition>,
     pub measure: MeasureId,
     pub timeout_ns: u64,
 }

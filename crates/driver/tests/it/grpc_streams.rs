@@ -222,3 +222,89 @@ fn messages_that_are_none_end_their_call() {
         assert_eq!(ran.outcomes("first"), [outcome], "{:?}", ran.details());
     }
 }
+
+#[test]
+fn a_deadline_limits_a_call_with_all_its_messages() {
+    let talk = "grpc: throng.echo.Echo/Talk\n      as: talk\n      deadline: 300ms";
+    let word = "send: { text: hi }\n      as: word\n      reply: { when: { /text: hi } }";
+    // A step that waits fails at the deadline, whatever time it has itself.
+    let (waited, peer) = ran(&[talk, word, "expect: { as: next }"], echo());
+    each_is_ok(&waited, &["talk", "word"]);
+    assert_eq!(waited.outcomes("next"), [Outcome::Timeout]);
+    let opened_ns = waited.rows("talk")[0].done_ns;
+    assert_eq!(waited.rows("next")[0].done_ns, opened_ns + 300 * MS);
+    assert_eq!(peer.resets, [(1, 8)], "the server gets CANCEL");
+    // A user who thinks loses the call, one who awaits its end learns it.
+    let (thought, _) = ran(&[talk, "think: 1s", word], echo());
+    assert_eq!(thought.counted("steps", Outcome::Timeout), 1);
+    assert!(thought.rows("word").is_empty());
+    let (closed, peer) = ran(&[talk, "close:\n      as: end"], |_| Vec::new());
+    assert_eq!(closed.outcomes("end"), [Outcome::Timeout]);
+    let fields = &peer.requests[0].fields;
+    let limit = "grpc-timeout: 300000u";
+    assert!(fields.iter().any(|own| own == limit), "{fields:?}");
+    // It does not matter to a call that has ended, or been closed.
+    let (ended, _) = ran(&[talk, "think: 1s", "close:\n      as: end"], |got| {
+        sent(&[answer_head(got.stream), trailers(got.stream, "0")])
+    });
+    each_is_ok(&ended, &["talk", "end"]);
+    let (left, _) = ran(&[talk, "close: cancel", "think: 1s", TALK, word], echo());
+    each_is_ok(&left, &["word"]);
+    assert_eq!(left.counted("steps", Outcome::Timeout), 0);
+}
+
+#[test]
+fn status_and_metadata_of_an_end_are_saved_and_checked() {
+    let end = |status: &str, check: &str| {
+        format!(
+            "close:\n      as: end\n      status: [OK, NOT_FOUND]\n      \
+             save: {{ code: status, cost: {{ header: x-cost }} }}\n      \
+             check: \"code == {status} && cost == '{check}'\""
+        )
+    };
+    let as_ended = |got: &Got, status: &str| match got.ended {
+        true => sent(&[answer_head(got.stream), trailers(got.stream, status)]),
+        false => Vec::new(),
+    };
+    for status in ["0", "5"] {
+        let own = status.to_owned();
+        let (right, _) = ran(&[TALK, &end(status, "7")], move |got| as_ended(got, &own));
+        assert_eq!(
+            right.outcomes("end"),
+            [Outcome::Ok],
+            "{:?}",
+            right.details()
+        );
+    }
+    let (wrong, _) = ran(&[TALK, &end("0", "8")], move |got| as_ended(got, "0"));
+    assert_eq!(wrong.outcomes("end"), [Outcome::Check]);
+    // The server ended it before.
+    let early = |got: &Got| sent(&[answer_head(got.stream), trailers(got.stream, "0")]);
+    let (early, _) = ran(&[TALK, "think: 1s", &end("0", "7")], early);
+    assert_eq!(
+        early.outcomes("end"),
+        [Outcome::Ok],
+        "{:?}",
+        early.details()
+    );
+    // By a head alone.
+    let alone = |got: &Got| {
+        let fields = [
+            (":status", "200"),
+            ("content-type", "application/grpc"),
+            ("grpc-status", "5"),
+            ("x-cost", "7"),
+        ];
+        match got.ended {
+            true => sent(&[head(got.stream, true, &fields)]),
+            false => Vec::new(),
+        }
+    };
+    let (alone, _) = ran(&[TALK, &end("5", "7")], alone);
+    assert_eq!(
+        alone.outcomes("end"),
+        [Outcome::Ok],
+        "{:?}",
+        alone.details()
+    );
+}

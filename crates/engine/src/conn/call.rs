@@ -3,6 +3,7 @@
 use grpc::Frames;
 use plan::Pc;
 
+use super::background::Background;
 use super::http2::Stream;
 
 /// What is known of an answer before its trailers.
@@ -29,14 +30,14 @@ pub(crate) struct CallStream {
     pub(crate) frames: Frames,
     /// The message under way, in its frame.
     pub(crate) message: Vec<u8>,
-    /// The server has ended it as OK.
-    pub(crate) has_ended: bool,
+    /// How the server has ended it as OK: status and metadata as a head; `None`: it has not.
+    pub(crate) ended: Option<Vec<u8>>,
     /// Its compressed messages can be read.
     pub(crate) is_gzip: bool,
     /// Later steps may send messages.
     pub(crate) sends: bool,
-    /// The step that opened it.
-    pub(crate) pc: Pc,
+    /// The step that opened it, and when its time is over.
+    pub(crate) background: Background,
 }
 
 impl CallStream {
@@ -45,10 +46,10 @@ impl CallStream {
             stream: None,
             frames: Frames::default(),
             message: Vec::new(),
-            has_ended: false,
+            ended: None,
             is_gzip: false,
             sends,
-            pc,
+            background: Background::new(pc),
         }
     }
 }

@@ -328,6 +328,7 @@ impl Conn {
             Protocol::Poll(poller) => Some(&poller.background),
             Protocol::Reconnectable(own) => Some(&own.background),
             Protocol::Channels(channels) => Some(&channels.background),
+            Protocol::Call(own) => Some(&own.background),
             _ => None,
         }
     }
@@ -339,6 +340,7 @@ impl Conn {
             Protocol::Poll(poller) => Some(&mut poller.background),
             Protocol::Reconnectable(own) => Some(&mut own.background),
             Protocol::Channels(channels) => Some(&mut channels.background),
+            Protocol::Call(own) => Some(&mut own.background),
             _ => None,
         }
     }

@@ -1,4 +1,5 @@
-//! Background operations: requests of polls, event streams and WebSockets that reconnect, heartbeats.
+//! Background operations: requests of polls, event streams and WebSockets that reconnect, heartbeats, deadlines of
+//! calls.
 
 use plan::{MeasureId, Op, builtin};
 use record::{Measurement, Outcome};
@@ -24,6 +25,10 @@ impl<'p> Interpreter<'p> {
         let conn = &self.conns[slot];
         if matches!(conn.protocol, Protocol::Channels(_)) && !conn.is_background() {
             return self.channels_due(now_ns, slot);
+        }
+        if let Protocol::Call(_) = conn.protocol {
+            let detail = || "the call's deadline has passed".to_owned();
+            return self.call_lost(now_ns, slot, Outcome::Timeout, detail);
         }
         let outcome = match self.conns[slot].stage {
             Stage::Waiting | Stage::Idle => return self.begin_background(now_ns, slot, due_ns),

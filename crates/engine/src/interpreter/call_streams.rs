@@ -19,8 +19,8 @@ use super::http::head_again;
 use super::state::Interpreter;
 use crate::budget::EXHAUSTED;
 use crate::conn::http::{Headers, render_target};
-use crate::conn::{CallStream, Conn, Protocol};
-use crate::received::Received;
+use crate::conn::{CallStream, Conn, NEVER, Protocol};
+use crate::received::{Label, Received};
 use crate::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 
@@ -77,7 +77,8 @@ impl<'p> Interpreter<'p> {
     /// The step that opened a call.
     fn opened_by(&mut self, slot: ConnSlot) -> &'p CallOpen {
         let conn = &mut self.conns[slot];
-        let (key, pc) = (conn.user, conn.call_stream().map_or(0, |own| own.pc));
+        let key = conn.user;
+        let pc = conn.call_stream().map_or(0, |own| own.background.pc);
         match &self.users.session(key).ops[pc as usize] {
             Op::CallOpen(open) => open,
             other => unreachable!("a call was opened by {other:?}"),
@@ -102,6 +103,9 @@ impl<'p> Interpreter<'p> {
         let start = self.conns.commands.bytes.len();
         self.conns.commands.bytes.extend_from_slice(&text);
         self.send_for_user(slot, start);
+        if let Some(deadline_ns) = open.deadline_ns {
+            self.arm_background(slot, now_ns.saturating_add(deadline_ns));
+        }
         Ok(())
     }
 
@@ -117,7 +121,7 @@ impl<'p> Interpreter<'p> {
             return Err("a call takes the messages of its method only".to_owned());
         };
         let own = self.conns[slot].call_stream();
-        if own.is_none_or(|own| own.has_ended || !own.sends) {
+        if own.is_none_or(|own| own.ended.is_some() || !own.sends) {
             return Err("the call has ended, or its method takes no further message".to_owned());
         }
         let key = self.conns[slot].user;
@@ -221,12 +225,12 @@ impl<'p> Interpreter<'p> {
     pub(super) fn end_open_call(&mut self, now_ns: u64, slot: ConnSlot, trailers: &[u8]) {
         let frames = self.conns[slot].call_stream().map(|own| own.frames);
         let ending = ending_after(&frames.unwrap_or_default(), trailers);
-        self.call_ended(now_ns, slot, ending, trailers);
+        self.call_ended(now_ns, slot, ending, (&[], trailers));
     }
 
     /// The same by a head alone.
     pub(super) fn end_open_call_at_head(&mut self, now_ns: u64, slot: ConnSlot, head: &Head<'_>) {
-        self.call_ended(now_ns, slot, ending_at_head(head), &[]);
+        self.call_ended(now_ns, slot, ending_at_head(head), (head.raw, &[]));
     }
 
     fn call_ended(
@@ -234,18 +238,18 @@ impl<'p> Interpreter<'p> {
         now_ns: u64,
         slot: ConnSlot,
         ending: Result<Ending, Fault>,
-        trailers: &[u8],
+        (head, trailers): (&[u8], &[u8]),
     ) {
         let ending = match ending {
             Ok(ending) => ending,
             Err((outcome, detail)) => return self.call_lost(now_ns, slot, outcome, || detail),
         };
-        let text = head_text(&ending, &[], trailers);
+        let text = head_text(&ending, head, trailers);
         self.trace_response(&head_again(&text), &[]);
         let key = self.conns[slot].user;
         if let (Some(Op::CallEnd(end)), Wait::Close) = (self.users.op(key), self.users[key].wait) {
             self.conns.close(&mut self.users, slot);
-            let outcome = self.judge_end(now_ns, key, end, &ending);
+            let outcome = self.judge_end(now_ns, key, end, (&ending, &text));
             return self.complete(now_ns, key, outcome, 0);
         }
         let name = grpc::name_of(ending.code);
@@ -254,17 +258,35 @@ impl<'p> Interpreter<'p> {
             (OK, Wait::Reply) => self.call_lost(now_ns, slot, Outcome::Closed, || detail),
             (OK, _) => {
                 if let Some(own) = self.conns[slot].call_stream() {
-                    own.has_ended = true;
+                    own.ended = Some(text);
+                    own.background.due_ns = NEVER;
                 }
             }
             (code, _) => self.call_lost(now_ns, slot, outcome_of(code), || detail),
         }
     }
 
-    fn judge_end(&mut self, now_ns: u64, key: UserKey, end: &CallEnd, ending: &Ending) -> Outcome {
+    /// `text`: status and metadata as a head.
+    fn judge_end(
+        &mut self,
+        now_ns: u64,
+        key: UserKey,
+        end: &CallEnd,
+        (ending, text): (&Ending, &[u8]),
+    ) -> Outcome {
+        let head = head_again(text);
+        let received = Received {
+            head: Some(&head),
+            body: &[],
+            is_decoded: true,
+            label: Label::Nothing,
+            took_ns: Some(now_ns.saturating_sub(self.users[key].due_ns)),
+        };
         if end.statuses.contains(&ending.code) {
-            return Outcome::Ok;
+            return self.examine(now_ns, key, &end.save, &end.check, &received);
         }
+        // What it lacks is not its fault: it is not the end that was wanted.
+        let _ = self.keep(now_ns, key, &end.save, &received);
         let outcome = outcome_of(ending.code);
         let name = grpc::name_of(ending.code);
         self.explain(now_ns, key, outcome, || format!("{name}{}", ending.message));
@@ -296,18 +318,17 @@ impl<'p> Interpreter<'p> {
             return self.cannot(now_ns, key, "no call is open".to_owned());
         };
         self.end_subscription(now_ns, key);
-        let has_ended = self.conns[slot]
-            .call_stream()
-            .is_some_and(|own| own.has_ended);
-        if end.cancels || has_ended {
+        let own = self.conns[slot].call_stream();
+        let ended = own.and_then(|own| own.ended.take());
+        if end.cancels || ended.is_some() {
             self.conns.close(&mut self.users, slot);
             let ending = Ending {
                 code: OK,
                 message: String::new(),
             };
-            let outcome = match end.cancels {
-                true => Outcome::Ok,
-                false => self.judge_end(now_ns, key, end, &ending),
+            let outcome = match ended.filter(|_| !end.cancels) {
+                None => Outcome::Ok,
+                Some(text) => self.judge_end(now_ns, key, end, (&ending, &text)),
             };
             self.record_operation(now_ns, key, outcome, 0);
             let user = &mut self.users[key];

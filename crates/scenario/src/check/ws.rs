@@ -212,7 +212,7 @@ impl Checker<'_> {
         if let Some(call) = program.call.clone() {
             return self.call_close(&call, node, fields, program);
         }
-        self.only_of_calls(fields, &["status", "within", "as"]);
+        self.only_of_calls(fields, &["status", "save", "check", "within", "as"]);
         let code = if node.is_null() {
             Some(1000)
         } else {

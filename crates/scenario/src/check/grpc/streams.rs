@@ -3,17 +3,18 @@
 use grpc::{Method, Schema};
 use plan::calls::{CallEnd, CallOpen};
 use plan::expr::Template;
-use plan::{MeasureKind, Op, Payload, SendOp};
+use plan::{MeasureKind, Op, Payload, Save, SendOp, Source};
 
 use super::super::Checker;
 use super::super::fields::Fields;
+use super::super::matching::Of;
 use super::super::program::{OpenCall, Program};
 use super::super::ws::send_name;
 use super::Found;
 use document::node::{Node, Place};
 
 /// Keys of calls with one reply: of others each message has its own step.
-const OF_ONE_REPLY: [&str; 5] = ["expect", "save", "check", "status", "deadline"];
+const OF_ONE_REPLY: [&str; 4] = ["expect", "save", "check", "status"];
 
 impl Checker<'_> {
     /// A call of a method with streams.
@@ -29,7 +30,7 @@ impl Checker<'_> {
                 let message = format!("`{key}` needs a method without streams");
                 self.diagnostics
                     .error("misplaced-key", place, message)
-                    .hint("messages of a stream are sent by `send`, received by `expect`, and ended by `close`");
+                    .hint("messages of a stream are sent by `send` and received by `expect`; the status is that of `close`");
             }
         }
         let Method {
@@ -57,7 +58,10 @@ impl Checker<'_> {
             Some(node) => self.bool(&node).unwrap_or(false),
             None => false,
         };
-        let headers = self.call_headers(fields, (compress, None), program);
+        let deadline_ns = fields
+            .get("deadline")
+            .and_then(|node| self.duration_ns(node));
+        let headers = self.call_headers(fields, (compress, deadline_ns), program);
         let measure = self.measure_from(fields, "as", &found.name, MeasureKind::Handshake);
         let timeout_ns = self.timeout(fields.get("timeout"));
         let location = self.split_location(Template::fixed(&found.url), place);
@@ -80,6 +84,7 @@ impl Checker<'_> {
             reply,
             measure,
             timeout_ns,
+            deadline_ns,
         })));
     }
 
@@ -139,15 +144,46 @@ impl Checker<'_> {
             self.expected(node, "nothing, or `cancel`");
         }
         let statuses = self.call_statuses(fields);
+        let save = self.end_values(cancels, fields, program);
+        let check = self.conditions(fields.get("check"), program);
         let name = format!("{} end", call.name);
         let measure = self.measure_from(fields, "as", &name, MeasureKind::Request);
         let timeout_ns = self.timeout(fields.get("within"));
         program.push(Op::CallEnd(Box::new(CallEnd {
             cancels,
             statuses,
+            save,
+            check,
             measure,
             timeout_ns,
         })));
+    }
+
+    /// What is kept of a call's end, which has a status and metadata.
+    fn end_values(
+        &mut self,
+        cancels: bool,
+        fields: &Fields<'_>,
+        program: &mut Program,
+    ) -> Vec<Save> {
+        let Some(place) = fields.key_place("save") else {
+            return Vec::new();
+        };
+        if cancels {
+            let message = "a call that is given up has no status and no metadata";
+            self.diagnostics.error("misplaced-key", place, message);
+        }
+        let save = self.saves(fields.get("save"), Of::Response, program);
+        let is_of_end =
+            |own: &Save| matches!(own.from, Source::Status | Source::Header(_) | Source::Time);
+        if !save.iter().all(is_of_end) {
+            self.diagnostics
+                .error("bad-source", place, "the end of a call has no message")
+                .hint(
+                    "save `status`, a `header` or `time` of it, and fields of messages by `expect`",
+                );
+        }
+        save
     }
 
     /// Reports keys that mean something for calls alone.
