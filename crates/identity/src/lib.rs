@@ -94,6 +94,8 @@ pub struct Exchange<'a, K> {
 #[derive(Debug)]
 pub struct Identities<K> {
     users: HashMap<K, Identity>,
+    /// Whose cookies and challenges those have that are what a user does at the same time.
+    owners: HashMap<K, K>,
     /// What requests to AWS services are signed with.
     keys: Keys,
 }
@@ -102,6 +104,7 @@ impl<K> Default for Identities<K> {
     fn default() -> Identities<K> {
         Identities {
             users: HashMap::new(),
+            owners: HashMap::new(),
             keys: Keys::default(),
         }
     }
@@ -112,10 +115,26 @@ impl<K: Copy + Eq + Hash> Identities<K> {
         self.users.entry(user).or_default()
     }
 
+    /// Whose cookies and challenges the user has.
+    fn owner(&self, user: K) -> K {
+        match self.owners.is_empty() {
+            true => user,
+            false => self.owners.get(&user).copied().unwrap_or(user),
+        }
+    }
+
+    /// From now on `user` has the cookies of the owner, and knows the challenges that it knows.
+    pub fn share(&mut self, user: K, owner: K) {
+        self.owners.insert(user, owner);
+    }
+
     /// The user is gone.
     pub fn remove(&mut self, user: K) {
         if !self.users.is_empty() {
             self.users.remove(&user);
+        }
+        if !self.owners.is_empty() {
+            self.owners.remove(&user);
         }
     }
 
@@ -139,7 +158,8 @@ impl<K: Copy + Eq + Hash> Identities<K> {
         let (_, path) = request_line(&bytes[start..]);
         let is_cookie = |(name, _): &(String, Template)| name.eq_ignore_ascii_case("cookie");
         let has_own = exchange.headers.iter().any(is_cookie);
-        let identity = self.identity(exchange.user);
+        let owner = self.owner(exchange.user);
+        let identity = self.identity(owner);
         if !has_own || !own.is_empty() {
             let origin = exchange.origin(&path);
             let line = identity.jar.line(origin, exchange.now_s, own);
@@ -147,30 +167,28 @@ impl<K: Copy + Eq + Hash> Identities<K> {
                 put_cookies(bytes, start, line, has_own);
             }
         }
-        *identity.path_mut(exchange.background) = path;
+        let own = match owner == exchange.user {
+            true => identity,
+            false => self.identity(exchange.user),
+        };
+        *own.path_mut(exchange.background) = path;
     }
 
     /// Keeps the cookies of a response.
     pub fn keep_cookies(&mut self, exchange: &Exchange<'_, K>, head: &Head<'_>) {
-        let Some(Identity {
-            jar,
-            path,
-            background_path,
-            ..
-        }) = self.users.get_mut(&exchange.user)
-        else {
+        let owner = self.owner(exchange.user);
+        let Some(own) = self.users.get_mut(&exchange.user) else {
             return;
         };
         let path = match exchange.background {
-            true => background_path,
-            false => path,
+            true => &own.background_path,
+            false => &own.path,
         };
-        let origin = exchange.origin(path);
-        for (name, value) in head.headers() {
-            if name.eq_ignore_ascii_case("set-cookie") {
-                jar.take(&value, origin, exchange.now_s);
-            }
+        if owner == exchange.user {
+            return exchange.take_cookies(&mut own.jar, path, head);
         }
+        let path = path.clone();
+        exchange.take_cookies(&mut self.identity(owner).jar, &path, head);
     }
 
     /// An operation begins that may be challenged, and whose user's values are these.
@@ -182,7 +200,8 @@ impl<K: Copy + Eq + Hash> Identities<K> {
 
     /// True if the user answers challenges of the endpoint.
     pub fn is_known(&mut self, user: K, endpoint: EndpointId) -> bool {
-        self.identity(user).session(endpoint).is_some()
+        let owner = self.owner(user);
+        self.identity(owner).session(endpoint).is_some()
     }
 
     /// Adds the answer to the challenge that the user knows of to the request that was appended
@@ -203,7 +222,8 @@ impl<K: Copy + Eq + Hash> Identities<K> {
             method: &method,
             uri: &uri,
         };
-        let session = self.identity(user).session(endpoint);
+        let owner = self.owner(user);
+        let session = self.identity(owner).session(endpoint);
         let value = session.map_or(String::new(), |session| session.answer(&request, fresh));
         if !proto::http1::is_field_value(value.as_bytes()) {
             return Err(
@@ -237,12 +257,24 @@ impl<K: Copy + Eq + Hash> Identities<K> {
             return None;
         }
         identity.challenges += 1;
-        identity.answer_with(endpoint, session);
-        identity.before
+        let before = identity.before;
+        let owner = self.owner(user);
+        self.identity(owner).answer_with(endpoint, session);
+        before
     }
 }
 
 impl<K> Exchange<'_, K> {
+    /// Puts the cookies of the response to a request for this path into a jar.
+    fn take_cookies(&self, jar: &mut Jar, path: &str, head: &Head<'_>) {
+        let origin = self.origin(path);
+        for (name, value) in head.headers() {
+            if name.eq_ignore_ascii_case("set-cookie") {
+                jar.take(&value, origin, self.now_s);
+            }
+        }
+    }
+
     /// Whose cookies these are: those of the step's own `host` if it is the same for every user,
     /// else of the endpoint.
     fn origin<'b>(&'b self, path: &'b str) -> Origin<'b> {
