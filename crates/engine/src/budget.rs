@@ -107,6 +107,14 @@ impl Charges {
         })
     }
 
+    /// What `from` holds is held by `to`, instead of what that held.
+    pub(crate) fn hand_over(&mut self, from: u32, to: u32) {
+        self.clear(to);
+        if let Some(bytes) = self.held.remove(&from) {
+            self.held.insert(to, bytes);
+        }
+    }
+
     /// True if `slot` holds something that counts.
     pub(crate) fn has(&self, slot: u32) -> bool {
         !self.held.is_empty() && self.held.contains_key(&slot)

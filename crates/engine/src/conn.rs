@@ -5,6 +5,7 @@
 //! | `table` | opening, sending, closing, TLS, idle connections that users share |
 //! | `connection` | one connection, its stage, the protocol it speaks |
 //! | `decoding` | the one loop that reads the peer's bytes, whatever the protocol |
+//! | `branches` | which connection a branch of a user gets |
 //! | `tunnel` | proxies |
 //! | `http` | requests as bytes |
 //! | `call` | the answer to a call of gRPC |
@@ -17,6 +18,7 @@
 //! Nothing here knows what a user does next: what the peer sent comes out as events.
 
 mod background;
+mod branches;
 mod call;
 pub(crate) mod channels;
 mod connection;
@@ -33,6 +35,7 @@ mod tunnel;
 pub(crate) mod websocket;
 
 pub(crate) use background::NEVER;
+pub(crate) use branches::Way;
 pub(crate) use call::{Answer, CallStream};
 pub(crate) use connection::{Conn, Pending, Protocol, Reuse, Stage};
 pub(crate) use decoding::{Decoder, Event, Failure, http_outcome};

@@ -18,12 +18,14 @@
 //! | `resend` | requests that met the end of an idle connection |
 //! | `transactions` | how transactions and groups end |
 //! | `attempts` | steps that are tried again |
+//! | `branches` | steps of a user at the same time |
 //! | `subscriptions` | from when until when users get pushed messages |
 //! | `background` | background operations |
 //! | `tracing` | what a traced user does |
 
 mod attempts;
 mod background;
+mod branches;
 mod call_streams;
 mod calls;
 mod channels;

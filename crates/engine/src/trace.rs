@@ -29,6 +29,8 @@ pub struct TraceRequest {
 pub struct Traced {
     /// Since the user started.
     pub at_ns: u64,
+    /// Which of its branches (`parallel`) it is of, from 1.
+    pub branch: Option<usize>,
     pub event: TraceEvent,
 }
 
@@ -90,6 +92,8 @@ pub(crate) struct Trace {
     sink: Sender<Traced>,
     steps_left: u64,
     pub(crate) now_ns: u64,
+    /// Events are of this branch.
+    pub(crate) branch: Option<usize>,
 }
 
 impl Trace {
@@ -98,13 +102,19 @@ impl Trace {
             sink: request.sink.clone(),
             steps_left: request.steps_max,
             now_ns: 0,
+            branch: None,
         }
     }
 
     /// Passes an event on. Nobody may be interested any more.
     pub(crate) fn add(&self, event: TraceEvent) {
-        let at_ns = self.now_ns;
-        let _ = self.sink.send(Traced { at_ns, event });
+        let (at_ns, branch) = (self.now_ns, self.branch);
+        let traced = Traced {
+            at_ns,
+            branch,
+            event,
+        };
+        let _ = self.sink.send(traced);
     }
 
     /// A user is about to begin an instruction. False: its steps are used up.

@@ -1,8 +1,11 @@
 //! The virtual users of a shard: what each one is made of, and the table of them with their timers.
 
+mod branches;
+
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
+use fetch::Branches;
 use plan::Plan;
 use plan::expr::{Context, Value};
 use plan::secret::{HIDDEN, hide};
@@ -36,6 +39,10 @@ pub(crate) enum Wait {
     Reply,
     /// The peer's close frame.
     Close,
+    /// A connection of its user's, of which other branches use as many as there may be.
+    Turn,
+    /// The end of its branches; of a branch, that of the others.
+    Branches,
     /// Its session is over; the peer's close frame, for tidiness.
     Leaving,
 }
@@ -49,8 +56,9 @@ impl Wait {
             | Wait::Response
             | Wait::Upgrade
             | Wait::Reply
-            | Wait::Close => true,
-            Wait::Nothing | Wait::Until | Wait::Restart | Wait::Leaving => false,
+            | Wait::Close
+            | Wait::Turn => true,
+            Wait::Nothing | Wait::Until | Wait::Restart | Wait::Leaving | Wait::Branches => false,
         }
     }
 }
@@ -91,6 +99,8 @@ pub(crate) struct User {
     pub(crate) retries: u8,
     /// True from its first connection on that has due times of its own in the background.
     pub(crate) background: bool,
+    /// It is a branch of a user.
+    pub(crate) is_branch: bool,
 }
 
 impl User {
@@ -118,6 +128,7 @@ impl User {
             connected: false,
             retries: 0,
             background: false,
+            is_branch: false,
         }
     }
 }
@@ -188,11 +199,12 @@ impl User {
     }
 }
 
-/// The users that are present, and their timers, one for each.
+/// The users that are present, and their timers, one for each. Their branches have rows and timers of their own.
 #[derive(Debug)]
 pub(crate) struct Users<'p> {
     plan: &'p Plan,
     table: Slots<UserKey, User>,
+    pub(crate) branches: Branches<UserKey>,
     pub(crate) wheel: Wheel,
     /// What users have saved, by key.
     saved: Charges,
@@ -209,6 +221,7 @@ impl<'p> Users<'p> {
         Users {
             plan,
             table: Slots::with_capacity(capacity),
+            branches: Branches::default(),
             wheel: Wheel::with_capacity(capacity),
             saved: Charges::new(buffers),
             zero_unix_ns: 0,
@@ -217,11 +230,14 @@ impl<'p> Users<'p> {
 
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.table.len()
+        self.table.len() - self.branches.count()
     }
 
+    /// The users, without their branches.
     pub(crate) fn keys(&self) -> Vec<UserKey> {
-        self.table.keys()
+        let mut keys = self.table.keys();
+        keys.retain(|&key| !self.table[key].is_branch);
+        keys
     }
 
     pub(crate) fn get(&self, key: UserKey) -> Option<&User> {
@@ -239,7 +255,9 @@ impl<'p> Users<'p> {
     pub(crate) fn remove(&mut self, key: UserKey) {
         self.wheel.disarm(key.place());
         self.saved.clear(key.place());
-        self.table.remove(key);
+        if self.table.remove(key).is_some_and(|user| user.is_branch) {
+            self.branches.forget(key);
+        }
     }
 
     /// Gives a variable of the user a value. False: there is no memory for it.

@@ -308,6 +308,13 @@ pub static OPTIONS: Table = Table {
                   reports how many",
         },
         Key {
+            name: "connections_max",
+            kind: Kind::Count,
+            default: Text("6"),
+            doc: "Largest number of HTTP/1.1 connections of one user to one endpoint, for the branches of \
+                  [`parallel`](scenario.md#branches-at-the-same-time). Further requests wait for one of them",
+        },
+        Key {
             name: "timeout",
             kind: Kind::Duration,
             default: Text("30s"),

@@ -54,7 +54,7 @@ pub use phases::{
 };
 pub use reconnect::{Backoff, Jitter, Pauses, WsReconnect};
 pub use regions::{REGION, Recorded, Region};
-pub use session::{Failures, Op, Retry, Session, Transaction, Visits};
+pub use session::{Branch, Failures, Op, Parallel, Retry, Session, Transaction, Visits};
 pub use streams::{Poll, Reconnect, SseOpen, WsOpen};
 pub use tcp::{Payload, TcpOpen};
 pub use thresholds::{Basis, Comparison, Figure, Stat, Threshold};

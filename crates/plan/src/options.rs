@@ -23,6 +23,8 @@ pub struct Options {
     /// Of requests, event streams and polls; WebSockets are opened by HTTP/1.1.
     pub http: HttpVersion,
     pub http_connections: HttpConnections,
+    /// Of one user to one endpoint, for branches that run at the same time; at least 1.
+    pub connections_max: u32,
     /// The body of an HTTP response, without chunked coding. Heads have a limit of their own.
     pub response_bytes_max: usize,
     /// One WebSocket message or server-sent event.

@@ -17,8 +17,10 @@ use crate::streams::{Poll, SseOpen, WsOpen};
 use crate::tcp::TcpOpen;
 
 mod length;
+mod parallel;
 mod retry;
 
+pub use parallel::{Branch, Parallel};
 pub use retry::{Failures, Retry};
 
 /// One program and its weight among those that arrivals choose from.
@@ -152,6 +154,10 @@ pub enum Op {
     RetryStart { attempts: Register },
     /// An attempt ends. It has failed if `until` is false.
     RetryEnd { until: Option<Condition> },
+    /// Run branches at the same time, and continue behind them when all have ended.
+    Parallel(Box<Parallel>),
+    /// A branch ends.
+    BranchEnd,
     /// Restart the session, at most `times_max` times a user; then the user has finished.
     Restart { register: Register, times_max: u64 },
     /// A transaction or group starts.
@@ -241,6 +247,11 @@ impl Session {
             Op::Jump(top) => !in_chain(end) && self.never_leaves(top, end),
             _ => false,
         })
+    }
+
+    /// True if its users have branches.
+    pub fn has_branches(&self) -> bool {
+        self.ops.iter().any(|op| matches!(op, Op::Parallel(_)))
     }
 
     /// True if the jump at `end` leads back to `top`, and nothing between them leads behind it.

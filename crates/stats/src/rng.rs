@@ -50,6 +50,8 @@ pub enum Purpose {
     Retry = 14,
     /// The seeds of what runs once (0 before the users, 1 after them, in the user's place).
     Once = 15,
+    /// The seeds of a user's branches.
+    Branch = 16,
 }
 
 /// A stream of draws. 16 bytes; the n-th draw depends on (key, n) alone.

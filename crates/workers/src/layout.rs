@@ -4,7 +4,7 @@ use driver::real::Waiting;
 use machine::loops::{LOOPS_MAX, connections_per_loop};
 use plan::Plan;
 use plan::expr::{Expr, Value};
-use plan::{HttpConnections, Mode, Op, PhaseKind, Session, Visits};
+use plan::{HttpConnections, HttpVersion, Mode, Op, PhaseKind, Session, Visits};
 
 /// The assumed time of a request if nothing is known of the target.
 const EXCHANGE_S: f64 = 0.05;
@@ -68,7 +68,22 @@ fn users_at_once(plan: &Plan) -> f64 {
             rate_max = rate_max.max(phase.rate_max_per_s());
         }
     }
-    closed + plan.singles.len() as f64 + total.min(rate_max * stay_s)
+    let users = closed + plan.singles.len() as f64 + total.min(rate_max * stay_s);
+    let each = plan.sessions.iter().map(|s| connections_max(s, plan)).max();
+    users * f64::from(each.unwrap_or(1))
+}
+
+/// How many connections a user has to its target at once: more than one for its branches over HTTP/1.1.
+fn connections_max(session: &Session, plan: &Plan) -> u32 {
+    let branches = session.ops.iter().map(|op| match op {
+        Op::Parallel(parallel) => parallel.branches.len() as u32,
+        _ => 1,
+    });
+    let branches = branches.max().unwrap_or(1);
+    match plan.options.http {
+        HttpVersion::Http2 => 1,
+        HttpVersion::Http1 | HttpVersion::Auto => branches.min(plan.options.connections_max),
+    }
 }
 
 /// The assumed length of a session, in seconds; infinite if it has a loop whose
@@ -171,6 +186,19 @@ mod tests {
                      1s }, b: 0.25, exit: 0.25 } }, b: { steps: [ { think: 4s } ], next: { exit: 1 } \
                      } } } }";
         assert_eq!(users_max(chain), 70);
+    }
+
+    #[test]
+    fn branches_have_connections_of_their_own() {
+        let parallel = |count: usize| {
+            let branches = vec!["{ think: 5s }"; count].join(", ");
+            format!("{{ parallel: [ {branches} ] }}")
+        };
+        let one = users_max("{ think: 5s }, { think: 5s }");
+        assert_eq!(users_max(&parallel(2)), 2 * one);
+        let twenty: Vec<_> = vec!["{ think: 5s }"; 20];
+        let one = users_max(&twenty.join(", "));
+        assert_eq!(users_max(&parallel(20)), 6 * one);
     }
 
     #[test]

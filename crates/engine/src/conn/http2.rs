@@ -101,6 +101,8 @@ impl Link {
 #[derive(Debug)]
 pub(crate) struct Http2 {
     version: HttpVersion,
+    /// Whether connections may speak it, by endpoint.
+    may_speak: Vec<bool>,
     /// What users share, by endpoint; empty: each user has its own connections.
     shared: Vec<Shared>,
     /// Rows that reach their server over a carrier.
@@ -114,8 +116,6 @@ pub(crate) struct Http2 {
 /// The connections to an endpoint that any user may take.
 #[derive(Debug, Default)]
 struct Shared {
-    /// They may speak HTTP/2.
-    may_speak: bool,
     carriers: Vec<ConnSlot>,
     /// One of its connections spoke HTTP/2: others will.
     speaks: bool,
@@ -138,24 +138,37 @@ pub(crate) struct Waiting {
 impl Http2 {
     pub(crate) fn new(plan: &Plan, shares: bool) -> Http2 {
         let version = plan.options.http;
+        let may_speak = plan.endpoints.iter().map(|endpoint| match version {
+            HttpVersion::Http1 => false,
+            HttpVersion::Http2 => true,
+            HttpVersion::Auto => endpoint.tls,
+        });
         let shared = plan.endpoints.iter().filter(|_| shares);
-        let shared = shared.map(|endpoint| Shared {
-            may_speak: match version {
-                HttpVersion::Http1 => false,
-                HttpVersion::Http2 => true,
-                HttpVersion::Auto => endpoint.tls,
-            },
+        let shared = shared.map(|_| Shared {
             waiting_max: WAITING_MAX,
             ..Shared::default()
         });
         Http2 {
             version,
+            may_speak: may_speak.collect(),
             shared: shared.collect(),
             carried_count: 0,
             text: Vec::new(),
             block: Vec::new(),
             scratch: h2::Scratch::default(),
         }
+    }
+}
+
+impl Http2 {
+    /// Whether connections to the endpoint may speak it.
+    pub(super) fn may_speak(&self, endpoint: EndpointId) -> bool {
+        self.may_speak[endpoint.index()]
+    }
+
+    /// Whether they all do.
+    pub(super) fn is_required(&self) -> bool {
+        self.version == HttpVersion::Http2
     }
 }
 
@@ -221,8 +234,11 @@ impl Connections {
         self.transmit(slot, start);
         if let Some(shared) = self.http2.shared.get_mut(endpoint.index()) {
             shared.speaks = true;
+            self.wake(users, slot);
             self.unlink(users, slot);
             self.table[slot].user = UserKey::NONE;
+        } else {
+            self.give_back(users, slot);
         }
         protocol
     }
@@ -248,7 +264,7 @@ impl Connections {
     /// Has a request wait for the shared connection that is being set up. False: there is none, or enough
     /// wait for it.
     pub(crate) fn wait_for_carrier(&mut self, endpoint: EndpointId, waiting: Waiting) -> bool {
-        let is_required = self.http2.version == HttpVersion::Http2;
+        let is_required = self.http2.is_required();
         let Some(shared) = self.http2.shared.get_mut(endpoint.index()) else {
             return false;
         };
@@ -269,8 +285,8 @@ impl Connections {
     pub(crate) fn opens_carrier(&mut self, endpoint: EndpointId, slot: ConnSlot) {
         let id = self.id(slot);
         let table = &self.table;
-        if let Some(shared) = self.http2.shared.get_mut(endpoint.index())
-            && shared.may_speak
+        if self.http2.may_speak(endpoint)
+            && let Some(shared) = self.http2.shared.get_mut(endpoint.index())
         {
             // One whose user has left is gone; what waits for it has its own deadline.
             shared.opening.retain(|(id, _)| is_live(table, *id));

@@ -3,8 +3,7 @@
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
-use plan::Plan;
-use plan::{EndpointId, HttpConnections};
+use plan::{EndpointId, HttpConnections, Plan, Session};
 use proto::ws::{self, Deflater, MessageKind};
 use proto::{Limits, http1};
 use stats::rng::Rng;
@@ -45,7 +44,13 @@ pub(crate) struct Connections {
     /// The share of users that keep the first answer of a name.
     ignore_ttl: f64,
     /// Idle connections that any user may take, by endpoint; `None`: each user keeps its own.
-    shared: Option<Vec<Vec<ConnSlot>>>,
+    pub(super) shared: Option<Vec<Vec<ConnSlot>>>,
+    /// Idle connections do not stay where they are: users share them, or have branches.
+    passes_on: bool,
+    /// Users have branches.
+    pub(super) has_branches: bool,
+    /// Of one user to one endpoint, for its branches.
+    pub(super) connections_max: u32,
     /// Connections being set up, upgrades included.
     setting_up: u64,
     /// Background operations in flight.
@@ -70,6 +75,7 @@ impl Connections {
             ..Limits::DEFAULT
         };
         let shares = plan.options.http_connections == HttpConnections::Shared;
+        let has_branches = plan.sessions.iter().any(Session::has_branches);
         Connections {
             table: Slots::with_capacity(capacity),
             commands: Commands::default(),
@@ -88,6 +94,9 @@ impl Connections {
             seed: plan.seed,
             ignore_ttl: plan.options.dns.ignore_ttl,
             shared: shares.then(|| vec![Vec::new(); plan.endpoints.len()]),
+            passes_on: shares || has_branches,
+            has_branches,
+            connections_max: plan.options.connections_max,
             setting_up: 0,
             background_in_flight: 0,
             charges: Charges::new(buffers),
@@ -221,11 +230,15 @@ impl Connections {
             });
         };
         let slot = shared[endpoint.index()].pop()?;
+        self.link(users, slot, key);
+        Some(slot)
+    }
+
+    /// Puts a connection of nobody's into the user's list.
+    pub(super) fn link(&mut self, users: &mut Users<'_>, slot: ConnSlot, key: UserKey) {
         let conn = &mut self.table[slot];
         conn.user = key;
-        conn.next = users[key].conn;
-        users[key].conn = slot;
-        Some(slot)
+        conn.next = std::mem::replace(&mut users[key].conn, slot);
     }
 
     /// An HTTP connection's response has ended and it may serve again.
@@ -234,9 +247,18 @@ impl Connections {
             return self.close(users, slot);
         }
         self.table[slot].stage = Stage::Idle;
-        if self.shared.is_some() {
-            self.unlink(users, slot);
+        if self.passes_on {
+            self.pass_on(users, slot);
         }
+    }
+
+    /// An idle connection goes to where others can take it.
+    fn pass_on(&mut self, users: &mut Users<'_>, slot: ConnSlot) {
+        if self.shared.is_none() {
+            return self.give_back(users, slot);
+        }
+        self.wake(users, slot);
+        self.unlink(users, slot);
         if let Some(shared) = &mut self.shared {
             let conn = &mut self.table[slot];
             conn.user = UserKey::NONE;
@@ -263,6 +285,7 @@ impl Connections {
     /// Closes the connection and forgets it. News of it that is still under way is ignored.
     pub(crate) fn close(&mut self, users: &mut Users<'_>, slot: ConnSlot) {
         self.hang_up(users, slot);
+        self.wake(users, slot);
         let conn = &self.table[slot];
         if conn.user != UserKey::NONE {
             self.unlink(users, slot);

@@ -4,6 +4,8 @@
 //! decided where its user continues. Failures are nested: if the last attempt of an inner block fails, that is a failed
 //! step of the outer one.
 
+use std::ops::Range;
+
 use plan::expr::Condition;
 use plan::{MeasureId, Op, Pc, Retry};
 use record::Outcome;
@@ -41,12 +43,13 @@ impl Interpreter<'_> {
     }
 
     /// The user's step failed in this way, with this status. True: the user continues, with another attempt or with what
-    /// comes after the last one.
+    /// comes after the last one. `begun`: where attempts begin that this is of concern to.
     pub(super) fn end_attempt(
         &mut self,
         now_ns: u64,
         key: UserKey,
         (outcome, status): (Outcome, u16),
+        begun: Range<Pc>,
     ) -> bool {
         let session = self.users.session(key);
         // No further attempt gets a row of data where there is none left.
@@ -61,6 +64,9 @@ impl Interpreter<'_> {
         for retry in session.retries_around(self.users[key].pc) {
             let failures = retry.failures.as_ref().filter(|_| !was_whole);
             was_whole = false;
+            if !begun.contains(&retry.instructions.start) {
+                continue;
+            }
             let is_meant = failures.is_none_or(|some| some.contain(outcome.name(), status));
             if is_meant && self.may_try_again(now_ns, key, retry) {
                 self.try_again(now_ns, key, retry, outcome);

@@ -121,7 +121,7 @@ impl<'p> Interpreter<'p> {
         let json = self.read_answer(key, ending, answer);
         let shown = json.as_ref().map_or(&[][..], Vec::as_slice);
         let head = head_again(&text);
-        self.trace_response(&head, shown);
+        self.trace_answer(key, &head, shown);
         let received = Received {
             head: Some(&head),
             body: shown,

@@ -148,6 +148,8 @@ impl Interpreter<'_> {
                 let (id, endpoint) = (self.conns.id(slot), self.conns[slot].endpoint);
                 let waiting = self.conns.take_waiting(slot);
                 self.conns.set_up(slot, Stage::Idle);
+                // Over HTTP/1.1, others open further ones.
+                self.conns.wake(&mut self.users, slot);
                 self.send_request(now_ns, key, slot);
                 self.release_waiting(now_ns, endpoint, waiting, Some(id));
             }
@@ -173,11 +175,15 @@ impl Interpreter<'_> {
         let user = &mut self.users[key];
         if !user.connected {
             user.connected = true;
-            self.recorder.counts.users_connected += 1;
+            let owner = self.users.owner(key);
+            let is_new = owner == key || !self.users[owner].connected;
+            self.users[owner].connected = true;
+            self.recorder.counts.users_connected += u64::from(is_new);
         }
     }
 
     pub(super) fn record_connect(&mut self, now_ns: u64, slot: ConnSlot, outcome: Outcome) {
+        self.trace_branch(self.conns[slot].user);
         let conn = &self.conns[slot];
         let row = Measurement {
             due_ns: conn.started_ns,
@@ -282,7 +288,7 @@ impl Interpreter<'_> {
                 self.give_up_session(now_ns, key, (outcome, 0));
             }
             // Busy with an HTTP request; the next step that needs it will find none open.
-            Wait::Connect | Wait::Retry | Wait::Response => {
+            Wait::Connect | Wait::Retry | Wait::Response | Wait::Turn | Wait::Branches => {
                 self.count_loss(now_ns, key, outcome, detail);
             }
             Wait::Nothing | Wait::Restart | Wait::Close | Wait::Leaving => {}

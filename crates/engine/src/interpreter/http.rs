@@ -257,7 +257,7 @@ impl<'p> Interpreter<'p> {
             Ok(Some(plain)) => plain,
             Ok(None) | Err(_) => body,
         };
-        self.trace_response(head, plain);
+        self.trace_answer(key, head, plain);
         let keep_alive = self.may_keep(slot, surplus);
         self.conns[slot].reuse = Reuse::Served;
         let endpoint = self.conns[slot].endpoint;

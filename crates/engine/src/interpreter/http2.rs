@@ -20,6 +20,7 @@ impl Interpreter<'_> {
     pub(super) fn ride_or_open(&mut self, now_ns: u64, key: UserKey, endpoint: EndpointId) {
         match self.conns.carrier(&self.users, key, endpoint) {
             Some(carrier) => self.ride(now_ns, key, carrier, Protocol::http()),
+            None if self.users[key].is_branch => self.reach_in_turn(now_ns, key, endpoint),
             None => self.wait_or_open(now_ns, key, endpoint),
         }
     }
@@ -80,6 +81,7 @@ impl Interpreter<'_> {
     fn share_carrier(&mut self, now_ns: u64, slot: ConnSlot) {
         let (id, endpoint) = (self.conns.id(slot), self.conns[slot].endpoint);
         self.conns.share_carrier(slot);
+        self.conns.wake(&mut self.users, slot);
         let waiting = self.conns.take_waiting(slot);
         self.release_waiting(now_ns, endpoint, waiting, Some(id));
     }

@@ -105,9 +105,11 @@ impl Interpreter<'_> {
     /// The operation in flight failed, and the session cannot continue unless the step is tried again.
     pub(super) fn fail(&mut self, now_ns: u64, key: UserKey, outcome: Outcome, status: u16) {
         self.record_operation(now_ns, key, outcome, status);
-        let user = &self.users[key];
-        if outcome.is_generator_limit() && !user.connected && self.recorder.refuse_started() {
+        let is_limit = outcome.is_generator_limit();
+        let is_new = is_limit && !self.users[self.users.owner(key)].connected;
+        if is_new && self.recorder.refuse_started() {
             // It was never there, so its session has not ended either.
+            let key = self.become_user(now_ns, key);
             return self.restart_or_remove(now_ns, key);
         }
         self.give_up_session(now_ns, key, (outcome, status));
@@ -137,6 +139,7 @@ impl Interpreter<'_> {
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {
+        self.trace_branch(key);
         let measure = self.users.op(key).and_then(Op::measure);
         let (measure, users) = (measure.unwrap_or(builtin::CONNECT), &self.users);
         let detail = || users.discreet(key, detail());

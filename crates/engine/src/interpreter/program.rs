@@ -88,6 +88,8 @@ impl Interpreter<'_> {
                     Flow::Next
                 }
             }
+            Op::Parallel(parallel) => self.fork(now_ns, key, parallel),
+            Op::BranchEnd => self.end_branch(now_ns, key),
             Op::RetryStart { attempts } => {
                 self.users[key].registers[attempts.index()] = 1;
                 Flow::Next

@@ -4,6 +4,7 @@
 //! generator, or is cut off at the end of the run. [`Interpreter::end_session`] counts it; what becomes
 //! of the user is another matter.
 
+use plan::Pc;
 use record::Outcome;
 use record::schema::{SessionEnd, UserState, WhyNot};
 
@@ -48,7 +49,14 @@ impl Interpreter<'_> {
         key: UserKey,
         (outcome, status): (Outcome, u16),
     ) {
-        if self.end_attempt(now_ns, key, (outcome, status)) {
+        self.interrupt_branches(now_ns, key);
+        let begun_at = self.users.begun_at(key);
+        let inner = begun_at.map_or(0, |pc| pc + 1);
+        if self.end_attempt(now_ns, key, (outcome, status), inner..Pc::MAX) {
+            return;
+        }
+        let key = self.become_user(now_ns, key);
+        if begun_at.is_some() && self.end_attempt(now_ns, key, (outcome, status), 0..inner) {
             return;
         }
         let (end, why) = match outcome.is_generator_limit() {
@@ -73,6 +81,9 @@ impl Interpreter<'_> {
 
     /// The user is at the end of the run in a loop that would never end: it has done what it had to.
     pub(super) fn finish_endless(&mut self, now_ns: u64, key: UserKey) {
+        if self.users[key].is_branch {
+            return self.end_branch_early(now_ns, key);
+        }
         let end = Some(SessionEnd::CutOff);
         self.recorder.trace(|| TraceEvent::Ended { end });
         self.finish_early(now_ns, key);
@@ -80,6 +91,7 @@ impl Interpreter<'_> {
 
     /// The user leaves before the end of its program, and has done what it had to.
     pub(super) fn finish_early(&mut self, now_ns: u64, key: UserKey) {
+        let key = self.become_user(now_ns, key);
         self.recorder.counts.users_finished += 1;
         self.count_missed_at_end(now_ns, key);
         self.end_session(now_ns, key, Outcome::Unfinished);
@@ -92,7 +104,12 @@ impl Interpreter<'_> {
             Wait::Until | Wait::Restart => UserState::Thinking,
             Wait::Connect => UserState::Connecting,
             Wait::Retry => UserState::Retrying,
-            Wait::Response | Wait::Upgrade | Wait::Reply | Wait::Close => UserState::Waiting,
+            Wait::Response
+            | Wait::Upgrade
+            | Wait::Reply
+            | Wait::Close
+            | Wait::Turn
+            | Wait::Branches => UserState::Waiting,
             Wait::Nothing | Wait::Leaving => UserState::Working,
         };
         let step = self.users.session(key).next_measure(user.pc);
@@ -105,7 +122,7 @@ impl Interpreter<'_> {
     /// for included.
     fn count_missed_at_end(&mut self, now_ns: u64, key: UserKey) {
         let user = &self.users[key];
-        let is_free = !user.wait.in_flight();
+        let is_free = !user.wait.in_flight() && user.wait != Wait::Branches;
         let why = match is_free && user.ready_ns < self.end_ns {
             true => WhyNot::Late,
             false => WhyNot::Busy,
@@ -145,6 +162,7 @@ impl Interpreter<'_> {
 
     /// What the session had in progress ends with it.
     fn end_session(&mut self, now_ns: u64, key: UserKey, outcome: Outcome) {
+        self.interrupt_branches(now_ns, key);
         self.end_transactions(now_ns, key, outcome);
         self.give_up_background(now_ns, key);
     }
@@ -222,14 +240,19 @@ impl Interpreter<'_> {
 
     pub(crate) fn remove_user(&mut self, now_ns: u64, key: UserKey) {
         self.end_subscription(now_ns, key);
-        let is_dialling = |conn: &Conn| matches!(conn.stage, Stage::Connecting | Stage::Securing);
-        while let Some(slot) = self.conns.find(&self.users, key, is_dialling) {
-            self.abandon(now_ns, slot);
-        }
+        self.abandon_dialled(now_ns, key);
         self.conns.close_all(&mut self.users, key);
         self.identities.remove(key);
         self.follows.forget(key);
         self.users.remove(key);
+    }
+
+    /// Closes the user's connections that are being set up.
+    pub(super) fn abandon_dialled(&mut self, now_ns: u64, key: UserKey) {
+        let is_dialling = |conn: &Conn| matches!(conn.stage, Stage::Connecting | Stage::Securing);
+        while let Some(slot) = self.conns.find(&self.users, key, is_dialling) {
+            self.abandon(now_ns, slot);
+        }
     }
 
     /// The last phase is over: the user leaves if it is between two steps of a loop that never ends,
@@ -242,6 +265,9 @@ impl Interpreter<'_> {
             Wait::Restart => self.restart(now_ns, key),
             Wait::Until if self.users.session(key).is_endless(user.pc) => {
                 self.finish_endless(now_ns, key);
+            }
+            Wait::Branches if self.users.session(key).is_endless(user.pc) => {
+                self.end_idle_branches(now_ns, key);
             }
             Wait::Until if user.deadline_ns >= until_ns => {
                 self.cut_off(now_ns, key);

@@ -13,8 +13,26 @@ use crate::slots::{ConnSlot, UserKey};
 use crate::trace::TraceEvent;
 
 impl Interpreter<'_> {
+    /// What is traced from now on is the user's or that of one of its branches.
+    pub(super) fn trace_branch(&mut self, key: UserKey) {
+        if self.recorder.trace.is_some() {
+            let owner = self.users.owner(key);
+            let mut branches = self.users.branches.of(owner).iter();
+            let place = branches.position(|&branch| branch == key);
+            self.trace_branch_at(place);
+        }
+    }
+
+    /// The same, if its place among the branches is known.
+    pub(super) fn trace_branch_at(&mut self, place: Option<usize>) {
+        if let Some(trace) = &mut self.recorder.trace {
+            trace.branch = place.map(|place| place + 1);
+        }
+    }
+
     /// The user is about to begin an instruction. False: it has done as many steps as were requested.
     pub(super) fn trace_step(&mut self, key: UserKey) -> bool {
+        self.trace_branch(key);
         let (session, pc) = (self.users[key].session, self.users[key].pc);
         let Some(op) = self.users.op(key) else {
             return true;
@@ -33,6 +51,7 @@ impl Interpreter<'_> {
 
     #[cold]
     fn add_sent(&mut self, slot: ConnSlot, start: usize) {
+        self.trace_branch(self.conns[slot].user);
         let (Some(trace), Some(payload)) = (&self.recorder.trace, &mut self.conns.payload) else {
             return;
         };
@@ -61,6 +80,15 @@ impl Interpreter<'_> {
     pub(super) fn trace_response(&self, head: &Head<'_>, body: &[u8]) {
         if let Some(trace) = &self.recorder.trace {
             trace.response(head.raw, body);
+        }
+    }
+
+    /// The response to the request of a step.
+    #[inline]
+    pub(super) fn trace_answer(&mut self, key: UserKey, head: &Head<'_>, body: &[u8]) {
+        if self.recorder.trace.is_some() {
+            self.trace_branch(key);
+            self.trace_response(head, body);
         }
     }
 

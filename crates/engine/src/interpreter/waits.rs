@@ -44,6 +44,8 @@ impl Interpreter<'_> {
             Wait::Response | Wait::Upgrade | Wait::Reply | Wait::Close => {
                 self.time_out(now_ns, key, Outcome::Timeout);
             }
+            Wait::Turn => self.give_up_turn(now_ns, key),
+            Wait::Branches => self.serve_waiting(now_ns, key),
             Wait::Nothing => {}
         }
     }

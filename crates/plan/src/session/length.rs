@@ -2,7 +2,7 @@
 
 use stats::rng::{Purpose, Rng};
 
-use super::{Op, Session};
+use super::{Op, Parallel, Session};
 use crate::expr::{Context, Value};
 use crate::ids::{Pc, Slot};
 
@@ -22,6 +22,8 @@ struct Walk<'s> {
     slots: Vec<Value>,
     at_ns: f64,
     rng: Rng,
+    /// Instructions that it may still take.
+    steps_left: u64,
 }
 
 impl Session {
@@ -41,8 +43,9 @@ impl Session {
         };
         let (mut total_ns, mut count, mut steps_left) = (0.0, 0.0, STEPS_MAX);
         for number in 0..walks {
-            let mut walk = Walk::new(self, number);
-            steps_left = walk.run(steps_left);
+            let mut walk = Walk::new(self, number, steps_left);
+            walk.run(0);
+            steps_left = walk.steps_left;
             // A walk that was cut short counts only if there is no other.
             if steps_left > 0 || count == 0.0 {
                 total_ns += walk.at_ns;
@@ -57,7 +60,7 @@ impl Session {
 }
 
 impl<'s> Walk<'s> {
-    fn new(session: &'s Session, number: u64) -> Walk<'s> {
+    fn new(session: &'s Session, number: u64, steps_left: u64) -> Walk<'s> {
         let registers = usize::from(session.registers_count);
         Walk {
             session,
@@ -66,25 +69,24 @@ impl<'s> Walk<'s> {
             slots: vec![Value::Nothing; usize::from(session.slots_count)],
             at_ns: 0.0,
             rng: Rng::new(1, number, Purpose::Choice),
+            steps_left,
         }
     }
 
-    /// Walks to the program's end, in at most this many steps. Returns how many are left.
-    fn run(&mut self, mut steps_left: u64) -> u64 {
-        let mut pc: Pc = 0;
+    /// Walks from there to the end of the program or branch.
+    fn run(&mut self, mut pc: Pc) {
         while let Some(op) = self.session.ops.get(pc as usize)
-            && steps_left > 0
+            && self.steps_left > 0
         {
-            steps_left -= 1;
+            self.steps_left -= 1;
             pc = match self.step(pc, op) {
                 Some(next) => next,
                 None => break,
             };
         }
-        steps_left
     }
 
-    /// The next instruction; `None`: the session ends, or repeats itself.
+    /// The next instruction; `None`: the session or the branch ends, or the session repeats itself.
     fn step(&mut self, pc: Pc, op: &Op) -> Option<Pc> {
         let next = pc + 1;
         Some(match op {
@@ -129,9 +131,25 @@ impl<'s> Walk<'s> {
                 false => *to,
             },
             Op::Choose(branches) => self.choose(branches).unwrap_or(next),
-            Op::Stop | Op::Restart { .. } => return None,
+            Op::Parallel(parallel) => {
+                self.longest(parallel);
+                parallel.end
+            }
+            Op::Stop | Op::Restart { .. } | Op::BranchEnd => return None,
             _ => next,
         })
+    }
+
+    /// Branches that run at the same time take as long as the longest of them.
+    fn longest(&mut self, parallel: &Parallel) {
+        let begins_ns = self.at_ns;
+        let mut ends_ns = begins_ns;
+        for branch in &parallel.branches {
+            self.at_ns = begins_ns;
+            self.run(branch.instructions.start);
+            ends_ns = ends_ns.max(self.at_ns);
+        }
+        self.at_ns = ends_ns;
     }
 
     fn choose(&mut self, branches: &[(f64, Pc)]) -> Option<Pc> {

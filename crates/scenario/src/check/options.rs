@@ -18,6 +18,8 @@ const ADDRESSES_MAX: u128 = 65_536;
 const LOOPS_MAX: u64 = 1024;
 /// Most connections being set up at once: more than there are ports and addresses for.
 const CONNECTING_MAX: u64 = 1_000_000_000;
+/// Connections of one user to one endpoint: there are no more branches that could use them.
+const CONNECTIONS_MAX: u64 = 64;
 /// Most resolvers of a region.
 const RESOLVERS_MAX: u64 = 256;
 /// Most further attempts of one connection.
@@ -63,6 +65,10 @@ impl Checker<'_> {
             connecting_max: fields
                 .get("connecting_max")
                 .and_then(|node| self.count_within(node, 1..=CONNECTING_MAX)),
+            connections_max: fields
+                .get_or_default("connections_max")
+                .and_then(|node| self.count_within(&node, 1..=CONNECTIONS_MAX))
+                .unwrap_or(1) as u32,
             drain_ns: fields
                 .get_or_default("drain")
                 .and_then(|node| self.duration_or_none_ns(&node))

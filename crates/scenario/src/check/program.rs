@@ -133,6 +133,8 @@ pub(super) fn wait_in(ops: &[Op]) -> bool {
         | Op::Choose(_)
         | Op::RetryStart { .. }
         | Op::RetryEnd { .. }
+        | Op::Parallel(_)
+        | Op::BranchEnd
         | Op::Restart { .. }
         | Op::TransactionStart { .. }
         | Op::TransactionEnd { .. }

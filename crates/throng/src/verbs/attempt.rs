@@ -139,6 +139,7 @@ fn word(op: &Op) -> &'static str {
         Op::Jump(_) | Op::JumpUnless { .. } => "if",
         Op::Choose(_) => "choice",
         Op::RetryStart { .. } | Op::RetryEnd { .. } => "retry",
+        Op::Parallel(_) | Op::BranchEnd => "parallel",
         Op::Restart { .. } => "restart",
         Op::TransactionStart { .. } | Op::TransactionEnd { .. } => "transaction",
         Op::Stop => "stop",
