@@ -155,6 +155,8 @@ pub enum Kind {
     Mapping(&'static Table),
     /// A list of steps.
     Steps,
+    /// One step.
+    Step,
     /// A phase of the arrivals.
     Phase,
     /// Something that is queried on the server's side.
@@ -197,6 +199,7 @@ impl Kind {
                 format!("mapping: [{}](#keys-of-{anchor})", table.name)
             }
             Kind::Steps => "list of [steps](#steps)".to_owned(),
+            Kind::Step => "a [step](#steps)".to_owned(),
             Kind::Phase => "[phase](#arrivals)".to_owned(),
             Kind::Probe => "[probe](#probes)".to_owned(),
             Kind::Any(kinds) => kinds
@@ -229,6 +232,7 @@ impl Kind {
             Kind::Bool => "true",
             Kind::Nothing => "",
             Kind::List(Kind::Phase) => "[ { constant: 10/s, for: 30s } ]",
+            Kind::List(Kind::Any([Kind::Steps, ..])) => "[ { get: /a.css }, { get: /b.js } ]",
             Kind::List(_) => "[ … ]",
             Kind::OneOrMore(of) => of.example(),
             Kind::Map(Kind::Any([Kind::Steps, ..])) => "{ visitor: [ { get: / } ] }",
@@ -237,6 +241,7 @@ impl Kind {
             Kind::Mapping(table) if std::ptr::eq(*table, &WHEN) => "{ /type: hello }",
             Kind::Mapping(_) => "{ … }",
             Kind::Steps => "[ { think: 1s } ]",
+            Kind::Step => "{ think: 1s }",
             Kind::Phase => "{ hold: 30s }",
             Kind::Probe => "host",
             Kind::Any(kinds) => kinds.first().map_or("…", Kind::example),

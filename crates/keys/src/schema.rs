@@ -159,6 +159,7 @@ fn kind(kind_of: &Kind) -> Value {
         Kind::Map(of) => json!({ "type": "object", "additionalProperties": kind(of) }),
         Kind::Mapping(table) => json!({ "anyOf": [reference(table)] }),
         Kind::Steps => def("steps"),
+        Kind::Step => def("step"),
         Kind::Phase => def("phase"),
         Kind::Probe => def("probe"),
         Kind::Any(kinds) => json!({ "anyOf": kinds.iter().map(kind).collect::<Vec<_>>() }),

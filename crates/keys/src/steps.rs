@@ -438,6 +438,16 @@ pub static STEPS: &[Table] = &[
             "Chooses one branch by weight and runs it",
         )]],
     },
+    Table {
+        name: "parallel",
+        groups: &[&[key(
+            "parallel",
+            Kind::List(&Kind::Any(&[Kind::Steps, Kind::Step])),
+            Required,
+            "Branches that the user runs at the same time, at most 64. Each is a list of steps, or one step. The user \
+             continues when the last one has ended",
+        )]],
+    },
     super::retry::STEP,
     markov::STEP,
     FEED,

@@ -24,6 +24,7 @@ mod multipart;
 mod names;
 mod once;
 mod options;
+mod parallel;
 mod pointers;
 mod poll;
 mod probes;

@@ -41,8 +41,8 @@ pub(super) const STEP: &[Words] = &[
         "the steps of a session stand in a list under its name in `sessions`",
     ),
     form(
-        "parallel batch resources",
-        "a user does one step at a time: there are no parallel requests",
+        "batch resources",
+        "write `parallel: [ { get: /a }, { get: /b } ]`, whose branches run at the same time",
     ),
     form(
         "request requests url uri path fetch visit goto navigate",

@@ -110,6 +110,10 @@ impl Checker<'_> {
             return;
         };
         if found.method.client_streams || found.method.server_streams {
+            if let Some(place) = self.place_in_branch("grpc", fields, program) {
+                self.stays_open(&place);
+                return;
+            }
             return self.open_call(&schema, &found, (fields, &word.place), program);
         }
         let deadline_ns = fields

@@ -41,6 +41,7 @@ impl Checker<'_> {
         if self.is_shared(name, place) {
             return None;
         }
+        self.set_in_branch(name, place, program);
         Some(program.slot(name))
     }
 

@@ -6,6 +6,7 @@ use keys::DOCUMENT;
 use plan::Slot;
 use plan::expr::{Expr, Value};
 
+use super::parallel::{OF_ANOTHER_BRANCH, is_hidden};
 use super::{Checker, Settings};
 use document::node::{Node, Place};
 use document::suggest;
@@ -63,7 +64,9 @@ impl Scope for Names<'_> {
 
     fn names(&self) -> Vec<&str> {
         let slots = self.slots.unwrap_or_default().iter();
+        // Those with a space are no variables of the scenario.
         slots
+            .filter(|name| !name.contains(' '))
             .chain(self.shared)
             .chain(self.params.iter().map(|p| &p.name))
             .map(String::as_str)
@@ -79,6 +82,9 @@ impl Scope for Names<'_> {
     }
 
     fn unknown_hint(&self, name: &str) -> Option<String> {
+        if self.slots.is_some_and(|slots| is_hidden(name, slots)) {
+            return Some(OF_ANOTHER_BRANCH.to_owned());
+        }
         if self.slots.is_some() || suggest::nearest(name, self.names()).is_some() {
             return None;
         }

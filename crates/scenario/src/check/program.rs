@@ -5,6 +5,7 @@ use plan::{ChannelVerb, DataId, Op, Pc, Protocol, Register, Retry, Slot, Transac
 use stats::dist::Dist;
 
 use super::index;
+use super::parallel::InBranch;
 
 /// A call of gRPC that stays open.
 #[derive(Debug, Clone)]
@@ -34,7 +35,11 @@ pub(super) struct Program {
     /// By where they begin.
     pub(super) retries: Vec<Retry>,
     /// Counts the pauses that a user draws before further attempts.
-    retry_draws: Option<Register>,
+    pub(super) retry_draws: Option<Register>,
+    /// Counts how often a user has begun branches.
+    branch_draws: Option<Register>,
+    /// Of the branches that are being compiled.
+    pub(super) in_branch: Option<InBranch>,
     /// A step before has opened a WebSocket or a TCP connection.
     pub(super) has_ws: bool,
     /// What the WebSocket that was opened last speaks.
@@ -96,6 +101,13 @@ impl Program {
     pub(super) fn retry_draws(&mut self) -> Register {
         let register = self.retry_draws.unwrap_or_else(|| self.register());
         self.retry_draws = Some(register);
+        register
+    }
+
+    /// Counts how often a user has begun branches; one register for all such steps.
+    pub(super) fn branch_draws(&mut self) -> Register {
+        let register = self.branch_draws.unwrap_or_else(|| self.register());
+        self.branch_draws = Some(register);
         register
     }
 

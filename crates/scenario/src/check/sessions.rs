@@ -66,7 +66,7 @@ impl Checker<'_> {
 
     /// Compiles one step. Where that fails a wait stands in for it, lest a loop around it be
     /// blamed for not waiting.
-    fn step(&mut self, node: &Node, program: &mut Program) {
+    pub(super) fn step(&mut self, node: &Node, program: &mut Program) {
         let (diagnostics, start) = (self.diagnostics.count(), program.ops.len());
         self.sound_step(node, program);
         if self.diagnostics.count() > diagnostics && !program.waits_since(start) {
@@ -85,6 +85,9 @@ impl Checker<'_> {
         let Some(value) = fields.get(table.verb()) else {
             return;
         };
+        if !self.may_be_in_branch(table.verb(), &fields, program) {
+            return;
+        }
         let tags = match table.key("tags") {
             Some(_) => fields.get("tags"),
             None => None,
@@ -147,6 +150,7 @@ impl Checker<'_> {
             "choose" => self.choose(value, program),
             "group" => self.group(value, fields, program),
             "transaction" => self.transaction(value, fields, program),
+            "parallel" => self.parallel(value, program),
             "retry" => self.retry(value, fields, program),
             "stop" => self.stop(value, program),
             "restart" => {

@@ -18,6 +18,7 @@ mod lengths;
 mod markov;
 mod multipart;
 mod other_tools;
+mod parallel;
 mod plans;
 mod programs;
 mod properties;
