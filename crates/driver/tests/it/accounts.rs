@@ -133,6 +133,7 @@ fn scenario(number: u64) -> String {
     text += &choice(&mut rng, "drain", &["0s", "50ms", "3s", "30s"]);
     text += &choice(&mut rng, "connecting_max", &["1", "5", "1000"]);
     text += &choice(&mut rng, "http_connections", &["user", "shared"]);
+    text += &choice(&mut rng, "connections_max", &["1", "2", "6"]);
     text += &choice(
         &mut rng,
         "connect_retries",
@@ -165,7 +166,7 @@ fn scenario(number: u64) -> String {
 
 fn step(text: &mut String, rng: &mut Rng, at: u64, depth: usize) {
     let indent = " ".repeat(depth);
-    let _ = match rng.below(if depth < 8 { 9 } else { 5 }) {
+    let _ = match rng.below(if depth < 8 { 10 } else { 5 }) {
         0 | 1 => writeln!(text, "{indent}- get: /{at}"),
         2 => writeln!(
             text,
@@ -212,11 +213,33 @@ fn step(text: &mut String, rng: &mut Rng, at: u64, depth: usize) {
             step(text, rng, at + 20, depth + 4);
             Ok(())
         }
+        8 => branches(text, rng, depth),
         _ => {
             let _ = writeln!(text, "{indent}- pace: {}", one_of(rng, &["100ms", "1s"]));
             writeln!(text, "{indent}- get: /paced{at}")
         }
     };
+}
+
+/// Branches at the same time, of steps that branches may have.
+fn branches(text: &mut String, rng: &mut Rng, depth: usize) -> std::fmt::Result {
+    let indent = " ".repeat(depth);
+    writeln!(text, "{indent}- parallel:")?;
+    for at in 0..1 + rng.below(8) {
+        writeln!(text, "{indent}  -")?;
+        for at in 0..1 + rng.below(2) {
+            step(text, rng, 30 + at, depth.max(8) + 4);
+        }
+        if rng.below(4) == 0 {
+            let attempts = format!("retry: 2, steps: [ {{ get: /tried{at} }} ]");
+            writeln!(
+                text,
+                "{indent}  {}- {{ {attempts} }}",
+                " ".repeat(depth.max(8) + 2 - depth)
+            )?;
+        }
+    }
+    Ok(())
 }
 
 type HttpAnswers = Box<dyn FnMut(&str) -> Vec<PeerAction>>;
