@@ -121,6 +121,44 @@ fn events_are_printed_as_json_lines() {
 }
 
 #[test]
+fn events_of_branches_stand_below_their_steps() {
+    let space = Space::new();
+    let text = chat(
+        "    - parallel:
+        - { get: /chat/poll?after=0, as: first }
+        - { get: /chat/poll?after=0, as: second }
+    - { get: /chat/poll?after=0, as: behind }
+",
+    );
+    let shown = attempt(&space, &text, &[]).with(0);
+    for line in [
+        "  1  first  (branch 1, at ",
+        "  2  second  (branch 2, at ",
+        // Its connection, once the other branch has begun as well.
+        "  1  first  (branch 1, continued)\n",
+        "  3  behind  (at ",
+        "the session finished after 3 steps, ",
+    ] {
+        shows(&shown, line);
+    }
+    let events = events(&attempt(&space, &text, &["--json"]).with(0));
+    for (name, branch, step) in [("first", 1.into(), 1), ("second", 2.into(), 2)] {
+        let operations = of_kind(&events, "operation");
+        let mut operations = operations.iter().filter(|e| e["name"] == name);
+        let own = operations.next().expect("an operation");
+        assert_eq!(
+            (&own["branch"], &own["step"]),
+            (&branch, &Value::from(step))
+        );
+    }
+    let last = of_kind(&events, "operation").pop().cloned().unwrap();
+    assert_eq!(
+        (&last["name"], &last["branch"]),
+        (&"behind".into(), &Value::Null)
+    );
+}
+
+#[test]
 fn a_user_stops_after_the_steps_that_were_requested() {
     let space = Space::new();
     let text = chat("    - forever:\n        - get: /chat/poll?after=0\n        - think: 10ms\n");

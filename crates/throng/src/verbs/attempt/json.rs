@@ -1,5 +1,7 @@
 //! The steps of a user as JSON, one object for each event.
 
+use std::collections::BTreeMap;
+
 use controller::{TraceEvent, Traced};
 use plan::expr::Value as Variable;
 use plan::{MeasureId, Plan, SessionId};
@@ -15,6 +17,8 @@ pub(super) struct JsonView {
     session: Option<SessionId>,
     /// Measured steps so far.
     steps: u64,
+    /// The last step of each branch.
+    branches: BTreeMap<usize, u64>,
 }
 
 impl View for JsonView {
@@ -23,7 +27,10 @@ impl View for JsonView {
         let event = self.event(plan, &traced.event);
         if let (Some(object), Value::Object(event)) = (object.as_object_mut(), event) {
             object.extend(event);
-            object.insert("step".to_owned(), self.steps.into());
+            object.insert("step".to_owned(), self.step_of(traced).into());
+            if let Some(branch) = traced.branch {
+                object.insert("branch".to_owned(), branch.into());
+            }
         }
         format!("{object}\n")
     }
@@ -34,6 +41,18 @@ impl View for JsonView {
 }
 
 impl JsonView {
+    /// The number of the step that an event belongs to.
+    fn step_of(&mut self, traced: &Traced) -> u64 {
+        let Some(branch) = traced.branch else {
+            return self.steps;
+        };
+        if matches!(traced.event, TraceEvent::Step { .. }) {
+            self.branches.insert(branch, self.steps);
+        }
+        let step = self.branches.get(&branch);
+        step.copied().unwrap_or(self.steps)
+    }
+
     fn step(&mut self, plan: &Plan, session: SessionId, pc: u32) -> Value {
         self.session = Some(session);
         let program = &plan.sessions[session.index()];

@@ -1,5 +1,7 @@
 //! The steps of a user as text.
 
+use std::collections::BTreeMap;
+
 use controller::{TraceEvent, Traced};
 use plan::expr::shown as value_text;
 use plan::{Endpoint, Op, Plan, SessionId, Via};
@@ -23,6 +25,10 @@ pub(super) struct TextView {
     session: Option<SessionId>,
     /// Measured steps so far.
     steps: u64,
+    /// What is shown now is of this branch.
+    branch: Option<usize>,
+    /// The last step of each branch: its number and name.
+    branches: BTreeMap<usize, (u64, String)>,
     /// A pause that is under way began then, and its line is open.
     paused_ns: Option<u64>,
     /// The condition that was false last: its error repeats it.
@@ -38,6 +44,8 @@ impl TextView {
             style,
             session: None,
             steps: 0,
+            branch: None,
+            branches: BTreeMap::new(),
             paused_ns: None,
             was_false: false,
             ended: false,
@@ -80,13 +88,35 @@ impl TextView {
                 word => format!("{word} {name}"),
             };
             let head = self.paint(BOLD, &visible(&head));
-            let at = units::duration(at_ns as f64);
-            out += &format!("\n{:>3}  {head}  (at {at})\n", self.steps);
+            let mut at = format!("at {}", units::duration(at_ns as f64));
+            if let Some(branch) = self.branch {
+                at = format!("branch {branch}, {at}");
+                self.branches.insert(branch, (self.steps, head.clone()));
+            }
+            out += &format!("\n{:>3}  {head}  ({at})\n", self.steps);
         } else if matches!(op, Op::Think(_) | Op::ThinkFor(_) | Op::Pace { .. }) {
             self.paused_ns = Some(at_ns);
             out += &format!("\n     {}", word(op));
         }
         out
+    }
+
+    /// What follows is of another branch than what was shown: names its step again.
+    fn change_branch(&mut self, traced: &Traced) -> String {
+        let before = std::mem::replace(&mut self.branch, traced.branch);
+        let is_step = matches!(traced.event, TraceEvent::Step { .. });
+        match traced
+            .branch
+            .filter(|_| before != traced.branch && !is_step)
+        {
+            Some(branch) => match self.branches.get(&branch) {
+                Some((step, head)) => {
+                    format!("\n{step:>3}  {head}  (branch {branch}, continued)\n")
+                }
+                None => format!("\n     (branch {branch})\n"),
+            },
+            None => String::new(),
+        }
     }
 
     /// Ends the line of a pause. Its length is known once the next step begins.
@@ -95,6 +125,7 @@ impl TextView {
             return String::new();
         };
         match traced.event {
+            _ if traced.branch != self.branch => "\n".to_owned(),
             TraceEvent::Step { .. } | TraceEvent::Enough | TraceEvent::Ended { .. } => {
                 let length = units::duration(traced.at_ns.saturating_sub(since_ns) as f64);
                 format!(" {length}\n")
@@ -193,7 +224,9 @@ impl TextView {
 impl View for TextView {
     fn show(&mut self, plan: &Plan, traced: &Traced) -> String {
         let resumed = self.resume(traced);
+        let changed = self.change_branch(traced);
         resumed
+            + &changed
             + &match &traced.event {
                 TraceEvent::Step { session, pc } => self.begin(plan, *session, *pc, traced.at_ns),
                 TraceEvent::Sent { bytes, len, .. } => self.sent(bytes, *len),
