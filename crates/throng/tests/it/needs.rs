@@ -2,6 +2,7 @@
 //! its token, cookie, signature or part, and counts what it answered.
 
 mod signed;
+mod together;
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -119,6 +120,7 @@ fn answer(request: &Request) -> Answer {
         ("PUT" | "GET", bucket) if bucket.starts_with("/bucket") => signed::object(request),
         ("GET", "/health") if request.header("authorization").is_empty() => json(200, "{}"),
         ("POST", "/customers") => customer(request),
+        ("GET", path) if path.starts_with("/resources/") => together::resource(request),
         ("POST", "/events") => json(201, "{\"id\": \"e-7\"}"),
         (_, "/events/e-7") => json(200, "{}"),
         (_, "/payments") => match request.header("x-attempt") {
@@ -390,6 +392,14 @@ fn each_need_is_met_and_both_sides_count_the_same() {
                 ("POST /events 201", 1),
                 ("GET /events 200", 10),
                 ("DELETE /events 200", 1),
+            ],
+        ),
+        (
+            "resources",
+            &[
+                ("GET /items 200", 10),
+                ("GET /resources 200", 30),
+                ("GET /health 200", 10),
             ],
         ),
         (
