@@ -124,6 +124,12 @@ impl<K: Copy + Eq + Hash> Branches<K> {
         let family = self.families.get_mut(&owner);
         family.map_or_else(Vec::new, |family| std::mem::take(&mut family.waiting))
     }
+
+    /// How many wait, of all users.
+    pub fn waiting_count(&self) -> usize {
+        let families = self.families.values();
+        families.map(|family| family.waiting.len()).sum()
+    }
 }
 
 #[cfg(test)]
@@ -157,6 +163,7 @@ mod tests {
         branches.stop_waiting(1, 2);
         let expected = [(3, EndpointId(3)), (4, EndpointId(4))];
         assert_eq!(branches.waiting(1), expected);
+        assert_eq!(branches.waiting_count(), 2);
         assert_eq!(branches.take_waiting(1), expected);
         assert_eq!(
             (branches.waiting(1), branches.waiting(9)),

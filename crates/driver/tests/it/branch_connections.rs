@@ -76,6 +76,14 @@ fn a_request_waits_for_a_connection_no_longer_than_its_timeout() {
 }
 
 #[test]
+fn what_waits_for_a_connection_is_not_in_flight() {
+    let steps = branches(3, "get: /a/1500, as: a, timeout: 9s");
+    let (ran, _) = ran(", connections_max: 1", &steps);
+    let gauges = ran.run.deltas.iter().map(|delta| delta.gauges.in_flight);
+    assert_eq!(gauges.take(6).collect::<Vec<_>>(), [1, 1, 1, 1, 0, 0]);
+}
+
+#[test]
 fn each_endpoint_has_its_own_limit_and_turns() {
     let steps = "
     - parallel:

@@ -57,10 +57,12 @@ impl<'p> Interpreter<'p> {
     }
 
     pub(crate) fn gauges(&self) -> Gauges {
+        // What waits for a connection of its user's is not on its way.
+        let waiting = self.users.branches.waiting_count() as u64;
         Gauges {
             users: self.users.len() as u64,
             connections: self.conns.len() as u64,
-            in_flight: self.in_flight + self.conns.background_in_flight(),
+            in_flight: self.in_flight + self.conns.background_in_flight() - waiting,
             ..Gauges::default()
         }
     }
