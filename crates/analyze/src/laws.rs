@@ -20,6 +20,8 @@ const GRAIN: f64 = 1.0;
 const TOLERANCE_MAX: f64 = 0.25;
 /// With fewer operations it is not testable either.
 const OPERATIONS_MIN: u64 = 100;
+/// With more of the operations sent while another of their user is in flight, pauses are none between operations.
+const OVERLAPPING_MAX: f64 = 0.01;
 /// With less of the users' time known, the response time law has nothing to be compared with.
 const KNOWN_MIN: f64 = 0.8;
 
@@ -126,7 +128,10 @@ pub(super) fn laws(seconds: &Seconds, kept: Range<usize>) -> Laws {
             })
             .flatten()
             .map(|law| ResponseLaw {
-                test: law.test.unless(ramp),
+                test: law
+                    .test
+                    .unless(ramp)
+                    .unless_at_once(seconds.overlapping as f64 / ended),
                 ..law
             }),
         utilisation: (cpu_s > 0.0).then(|| Utilisation {
@@ -158,6 +163,19 @@ impl LawTest {
             problem: Some(format!(
                 "the number of users changes in phase {phase}; a phase with a fixed number is testable (--phase)"
             )),
+            ..self
+        }
+    }
+
+    /// A user's time consists of operations and pauses if it does one after the other.
+    fn unless_at_once(self, share: f64) -> LawTest {
+        if share <= OVERLAPPING_MAX {
+            return self;
+        }
+        let problem = "users have several operations in flight at the same time".to_owned();
+        LawTest {
+            holds: None,
+            problem: Some(problem),
             ..self
         }
     }

@@ -62,6 +62,8 @@ pub(super) struct Seconds {
     pub(super) cells: Vec<Vec<Cell>>,
     /// Whether rows of single operations were there, and each of them.
     pub(super) rows: Rows,
+    /// Requests and handshakes that were sent while their user's last one was in flight.
+    pub(super) overlapping: u64,
 }
 
 /// What there was of `requests.parquet`.
@@ -125,6 +127,7 @@ pub(super) fn read(run: &Run, start_ns: u64, end_ns: u64) -> Result<Seconds, Rec
         slots,
         cells,
         rows: Rows::Missing,
+        overlapping: 0,
     };
     let places = places(&seconds.info);
     run.intervals(|interval| {
@@ -219,6 +222,7 @@ fn take(seconds: &mut Seconds, row: &Measurement, last_done: &mut HashMap<u64, u
     seconds.spread(row.sent_ns, row.done_ns, weight, |slot| &mut slot.busy_ns);
     if last_done.len() < USERS_MAX || last_done.contains_key(&row.user) {
         let before = last_done.insert(row.user, row.done_ns);
+        seconds.overlapping += u64::from(before.is_some_and(|done_ns| row.sent_ns < done_ns));
         if let Some(before_ns) = before.filter(|&before_ns| before_ns < row.sent_ns) {
             seconds.spread(before_ns, row.sent_ns, weight, |slot| &mut slot.pause_ns);
         }

@@ -329,6 +329,22 @@ fn laws_are_not_testable_in_a_ramp_of_users() {
 }
 
 #[test]
+fn users_with_several_operations_at_once_have_no_pauses_between_them() {
+    let mut made = closed();
+    let at_once = made.rows.clone();
+    made.rows.extend(at_once);
+    made.rows.sort_by_key(|row| row.done_ns);
+    made.series.iter_mut().for_each(|row| row.in_flight = 20);
+    let analysis = made.analysed();
+    let little = analysis.laws.little.as_ref().unwrap();
+    assert_eq!(little.test.holds, Some(true));
+    assert_eq!(analysis.laws.response.as_ref().unwrap().test.holds, None);
+    let found = finding(&analysis, "response-law");
+    let why = "users have several operations in flight at the same time";
+    assert!(found.text.contains(why), "{}", found.text);
+}
+
+#[test]
 fn sampled_rows_say_nothing_of_pauses() {
     let mut made = closed();
     let kept = made
