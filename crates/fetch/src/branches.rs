@@ -94,7 +94,7 @@ impl<K: Copy + Eq + Hash> Branches<K> {
     }
 
     /// The branches of a user.
-    pub fn of(&self, owner: K) -> &[K] {
+    pub fn family(&self, owner: K) -> &[K] {
         let family = self.families.get(&owner);
         family.map_or(&[], |family| &family.branches)
     }
@@ -149,12 +149,12 @@ mod tests {
         assert_eq!((branches.count(), branches.owner(5)), (3, Some(4)));
         assert_eq!(branches.take(4), Some(vec![5]));
         branches.forget(5);
-        assert_eq!((branches.owner(5), branches.of(4)), (None, &[][..]));
+        assert_eq!((branches.owner(5), branches.family(4)), (None, &[][..]));
         assert!(!branches.end_one(4));
     }
 
     #[test]
-    fn who_waits_is_served_in_turn() {
+    fn waiting_branches_are_served_in_turn() {
         let mut branches = Branches::default();
         branches.begin(1, vec![2, 3, 4]);
         for branch in [3, 2, 4] {

@@ -51,7 +51,7 @@ impl Connections {
             return Way::Wait;
         }
         let (mut count, mut is_setting_up, mut is_set_up) = (0, false, false);
-        for &branch in users.branches.of(owner) {
+        for &branch in users.branches.family(owner) {
             let own = self.find(users, branch, |conn| {
                 conn.endpoint == endpoint && matches!(conn.protocol, Protocol::Http(_))
             });

@@ -22,9 +22,9 @@ impl Interpreter<'_> {
             return Flow::NoMemory;
         }
         self.wait_for(key, Wait::Branches, u64::MAX);
-        for branch in self.users.branches.of(key).to_vec() {
+        for branch in self.users.branches.family(key).to_vec() {
             // One that failed has ended them all.
-            if self.users.branches.of(key).is_empty() {
+            if self.users.branches.family(key).is_empty() {
                 return Flow::Wait;
             }
             self.identities.share(branch, key);
@@ -140,8 +140,8 @@ impl Interpreter<'_> {
     /// The run is over for a user in a loop that never ends: so it is for those of its branches that are between two
     /// steps.
     pub(super) fn end_idle_branches(&mut self, now_ns: u64, key: UserKey) {
-        for branch in self.users.branches.of(key).to_vec() {
-            let is_there = !self.users.branches.of(key).is_empty();
+        for branch in self.users.branches.family(key).to_vec() {
+            let is_there = !self.users.branches.family(key).is_empty();
             if is_there && self.users[branch].wait == Wait::Until {
                 self.end_branch_early(now_ns, branch);
             }
@@ -193,7 +193,7 @@ impl Interpreter<'_> {
         self.wait_for(key, Wait::Branches, u64::MAX);
         for (branch, endpoint) in self.users.branches.take_waiting(key) {
             // A failure has ended them all.
-            if self.users.branches.of(key).is_empty() {
+            if self.users.branches.family(key).is_empty() {
                 return;
             }
             let way = self.way(key, endpoint);

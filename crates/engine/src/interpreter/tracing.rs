@@ -17,7 +17,7 @@ impl Interpreter<'_> {
     pub(super) fn trace_branch(&mut self, key: UserKey) {
         if self.recorder.trace.is_some() {
             let owner = self.users.owner(key);
-            let mut branches = self.users.branches.of(owner).iter();
+            let mut branches = self.users.branches.family(owner).iter();
             let place = branches.position(|&branch| branch == key);
             self.trace_branch_at(place);
         }

@@ -22,7 +22,7 @@ pub(super) fn resource(request: &Request) -> Answer {
     *there.entry(user.to_owned()).or_default() += 1;
     ANOTHER.notify_all();
     let lacks = |there: &mut BTreeMap<String, u32>| there[user] < RESOURCES;
-    let (_, waited) = ANOTHER.wait_timeout_while(there, WAIT, lacks).unwrap();
+    let waited = ANOTHER.wait_timeout_while(there, WAIT, lacks).unwrap().1;
     match waited.timed_out() {
         true => refused("one resource after the other"),
         false => json(200, "{\"version\": 7}"),
