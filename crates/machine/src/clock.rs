@@ -149,6 +149,13 @@ fn machine_monotonic_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// CPU time that the calling thread has used, in nanoseconds. It is work, and is not dilated.
+pub fn thread_cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    // The kernel's times are never negative.
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
 /// Nanoseconds since the Unix epoch, as this process's dilation shows them.
 pub fn unix_ns() -> u64 {
     Dilation::of_process().unix_ns(machine_unix_ns())

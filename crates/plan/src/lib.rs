@@ -27,6 +27,7 @@ pub mod probes;
 mod reconnect;
 mod regions;
 mod remote;
+mod script;
 pub mod secret;
 mod session;
 mod streams;
@@ -54,6 +55,7 @@ pub use phases::{
 };
 pub use reconnect::{Backoff, Jitter, Pauses, WsReconnect};
 pub use regions::{REGION, Recorded, Region};
+pub use script::{Script, ScriptOp, ScriptStep};
 pub use session::{Branch, Failures, Op, Parallel, Retry, Session, Transaction, Visits};
 pub use streams::{Poll, Reconnect, SseOpen, WsOpen};
 pub use tcp::{Payload, TcpOpen};

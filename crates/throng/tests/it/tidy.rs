@@ -28,6 +28,7 @@ const FLOORS: &[&[&str]] = &[
         "keys",
         "probe",
         "protos",
+        "script",
         "sequences",
     ],
     &[
@@ -110,6 +111,11 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
         &["prost", "prost-reflect", "protox"],
         &["protos", "reflection", "targets"],
         "messages are read and written by `grpc`; `.proto` files are compiled by `protos`",
+    ),
+    (
+        &["rquickjs"],
+        &["script"],
+        "JavaScript runs in `script`, with its limits",
     ),
     (&["fake"], &["plan"], "call `fake` of the expressions"),
     (

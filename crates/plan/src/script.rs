@@ -1,0 +1,49 @@
+//! What a scenario has in JavaScript: functions that expressions call, and steps.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::expr::Expr;
+use crate::ids::Slot;
+
+/// Functions and steps in JavaScript, and what their calls may use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Script {
+    /// The script's file, as the scenario names it; empty: there are steps alone.
+    pub file: String,
+    pub text: Arc<str>,
+    /// What the text declares at its top.
+    pub declared: Vec<String>,
+    /// The functions that expressions call; expressions have their numbers.
+    pub functions: Vec<String>,
+    /// By the number in their [`ScriptOp`].
+    pub steps: Vec<ScriptStep>,
+    /// CPU time of one call.
+    pub time_max_ns: u64,
+    /// Memory of a loop's context.
+    pub memory_bytes_max: usize,
+}
+
+/// The text of a step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ScriptStep {
+    pub text: Arc<str>,
+    /// The scenario's line of its first one, from 1.
+    pub line: u32,
+    /// Names of the values that it reads.
+    pub inputs: Vec<String>,
+    /// Names of the variables that it sets.
+    pub outputs: Vec<String>,
+}
+
+/// Running a step.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ScriptOp {
+    /// Its number in [`Script::steps`].
+    pub step: u16,
+    /// The values of its inputs.
+    pub inputs: Vec<Expr>,
+    /// The variables of its outputs.
+    pub outputs: Vec<Slot>,
+}

@@ -1,0 +1,73 @@
+//! Values of the scenario's language as those of JavaScript, and back.
+//!
+//! Texts, numbers and booleans are the same in both; nothing is `null`, and both `null` and `undefined` are nothing. An
+//! integer that a number of JavaScript cannot hold exactly becomes a text of its digits. Lists and objects come out as
+//! JSON text, as the scenario's language has them.
+
+use plan::expr::Value;
+use rquickjs::{Ctx, Exception, Result, Value as JsValue};
+
+/// The largest integer up to which all are exact (`Number.MAX_SAFE_INTEGER`).
+const EXACT_MAX: u64 = (1 << 53) - 1;
+
+/// A value as JavaScript has it.
+pub(crate) fn to_js<'js>(ctx: &Ctx<'js>, value: &Value) -> Result<JsValue<'js>> {
+    let text = |text: &str| {
+        rquickjs::String::from_str(ctx.clone(), text).map(rquickjs::String::into_value)
+    };
+    Ok(match value {
+        Value::Nothing => JsValue::new_null(ctx.clone()),
+        Value::Bool(truth) => JsValue::new_bool(ctx.clone(), *truth),
+        Value::Int(number) => match i32::try_from(*number) {
+            Ok(small) => JsValue::new_int(ctx.clone(), small),
+            Err(_) if number.unsigned_abs() <= EXACT_MAX => {
+                JsValue::new_float(ctx.clone(), *number as f64)
+            }
+            Err(_) => text(&number.to_string())?,
+        },
+        Value::Float(number) => JsValue::new_float(ctx.clone(), *number),
+        Value::Text(words) => text(words)?,
+    })
+}
+
+/// What JavaScript returned.
+pub(crate) fn from_js(value: &JsValue<'_>) -> Result<Value> {
+    if value.is_null() || value.is_undefined() {
+        return Ok(Value::Nothing);
+    }
+    if let Some(truth) = value.as_bool() {
+        return Ok(Value::Bool(truth));
+    }
+    if let Some(number) = value.as_number() {
+        return number_from(value.ctx(), number);
+    }
+    if let Some(text) = value.as_string() {
+        return Ok(Value::Text(text.to_string()?.into()));
+    }
+    let refused = |what: &str| Err(Exception::throw_type(value.ctx(), what));
+    if value.is_promise() {
+        return refused("it returned a promise, which a script cannot wait for");
+    }
+    if value.is_big_int() {
+        return refused("it returned a BigInt: return its text, String(x)");
+    }
+    if value.is_function() || value.is_symbol() {
+        return refused("it returned what is no value: a function or a symbol");
+    }
+    match value.ctx().json_stringify(value.clone())? {
+        Some(json) => Ok(Value::Text(json.to_string()?.into())),
+        None => refused("it returned an object that JSON cannot write"),
+    }
+}
+
+fn number_from(ctx: &Ctx<'_>, number: f64) -> Result<Value> {
+    if !number.is_finite() {
+        let message = format!("it returned {number}, which is no number here");
+        return Err(Exception::throw_range(ctx, &message));
+    }
+    let is_whole = number.fract() == 0.0 && number.abs() <= EXACT_MAX as f64;
+    Ok(match is_whole {
+        true => Value::Int(number as i64),
+        false => Value::Float(number),
+    })
+}
