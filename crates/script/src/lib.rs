@@ -16,9 +16,12 @@
 //! | `prelude.js` | what scripts find beside the language, and what they do not |
 
 mod bindings;
+mod context;
 mod failure;
 mod state;
+mod step;
 mod values;
 
+pub use context::{Context, Limits, SCRIPT_BYTES_MAX};
 pub use failure::{Failure, Fault};
 pub use state::Surroundings;

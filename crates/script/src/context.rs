@@ -1,0 +1,426 @@
+//! QuickJS with the functions and steps of one scenario.
+
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use machine::clock::monotonic_ns;
+use plan::expr::Value;
+use plan::{Script, ScriptStep};
+use rquickjs::context::EvalOptions;
+use rquickjs::context::intrinsic::{
+    Date, Eval, Json, MapSet, Promise, RegExp, RegExpCompiler, TypedArrays,
+};
+use rquickjs::function::Args;
+use rquickjs::{
+    Array, Ctx, Exception, Function, Object, Persistent, Result, Runtime, Value as JsValue,
+};
+
+use crate::bindings::{built_in, declared};
+use crate::failure::{Failure, Fault, Named, Thrown, thrown};
+use crate::state::{State, Surroundings};
+use crate::step::{self, STEP_FILE};
+use crate::values::{from_js, to_js};
+
+/// Largest text of a script, in bytes.
+pub const SCRIPT_BYTES_MAX: usize = 256 << 10;
+/// Time that evaluating a script may take when it is loaded.
+const LOADING_NS_MAX: u64 = 2_000_000_000;
+/// Stack of a call. Loops are threads with 2 MiB.
+const STACK_BYTES_MAX: usize = 256 << 10;
+/// Jobs of promises that are run to be rid of them.
+const JOBS_MAX: u32 = 1000;
+/// What calls of scripts that use promises get.
+const PROMISES: &str = "it uses promises, which nothing waits for: write functions without `async`";
+
+type Intrinsics = (
+    Date,
+    Eval,
+    RegExpCompiler,
+    RegExp,
+    Json,
+    MapSet,
+    TypedArrays,
+    Promise,
+);
+
+/// What a call may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// CPU time of a call, in nanoseconds.
+    pub time_max_ns: u64,
+    /// Memory of a context, in bytes.
+    pub memory_bytes_max: usize,
+}
+
+/// A scenario's functions and steps, for one thread.
+pub struct Context {
+    // Values are dropped before their context.
+    functions: Vec<(String, Persistent<Function<'static>>)>,
+    steps: Vec<Persistent<Function<'static>>>,
+    /// Regular expressions that remember where they stopped.
+    patterns: Vec<Persistent<Object<'static>>>,
+    context: rquickjs::Context,
+    runtime: Runtime,
+    state: Rc<State>,
+    limits: Limits,
+    named: Rc<Named>,
+    /// The script's file, as the scenario names it.
+    file: Arc<str>,
+    declared: Vec<String>,
+    calls: u64,
+    used_ns: u64,
+    /// Jobs of promises are left that cannot be run.
+    is_stuck: bool,
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&String> = self.functions.iter().map(|(name, _)| name).collect();
+        f.debug_struct("Context")
+            .field("file", &self.file)
+            .field("functions", &names)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Context {
+    /// Reads a script, and finds what it declares at its top.
+    ///
+    /// # Errors
+    /// What is wrong with it: its syntax, what its top level throws, a variable there that can be assigned.
+    pub fn load(file: &str, text: &str, limits: Limits) -> std::result::Result<Context, Fault> {
+        let mut context = Context::bare(file, limits)?;
+        context.declared = context.evaluate(text, None)?;
+        Ok(context)
+    }
+
+    /// The context of a loop: its functions and steps have the numbers that they have in the plan.
+    ///
+    /// # Errors
+    /// As those of [`Context::load`]. The plan was compiled from the same texts, so they come from limits.
+    pub fn new(script: &Script) -> std::result::Result<Context, Fault> {
+        let limits = Limits {
+            time_max_ns: script.time_max_ns,
+            memory_bytes_max: script.memory_bytes_max,
+        };
+        let mut context = Context::bare(&script.file, limits)?;
+        context.declared = context.evaluate(&script.text, Some(&script.declared))?;
+        for name in &script.functions {
+            if context.function(name).is_none() {
+                let message = format!("`{name}` is no function any more");
+                let place = None;
+                return Err(Fault { message, place });
+            }
+        }
+        for step in &script.steps {
+            context.step(step)?;
+        }
+        Ok(context)
+    }
+
+    fn bare(file: &str, limits: Limits) -> std::result::Result<Context, Fault> {
+        let fault = |error: rquickjs::Error| Fault {
+            message: format!("a context of QuickJS cannot be made: {error}"),
+            place: None,
+        };
+        let runtime = Runtime::new().map_err(fault)?;
+        runtime.set_memory_limit(limits.memory_bytes_max);
+        runtime.set_max_stack_size(STACK_BYTES_MAX);
+        let context = rquickjs::Context::custom::<Intrinsics>(&runtime).map_err(fault)?;
+        let state = Rc::new(State::default());
+        let seen = Rc::clone(&state);
+        runtime.set_interrupt_handler(Some(Box::new(move || seen.is_over())));
+        let time = round(&units::duration(limits.time_max_ns as f64));
+        let memory = round(&units::bytes(limits.memory_bytes_max as u64));
+        let named = Named {
+            time: format!("it took longer than {time} (`options.script_time_max`)"),
+            memory: format!("it needs more memory than {memory} (`options.script_memory_max`)"),
+        };
+        Ok(Context {
+            functions: Vec::new(),
+            steps: Vec::new(),
+            patterns: Vec::new(),
+            context,
+            runtime,
+            state,
+            limits,
+            named: Rc::new(named),
+            file: file.into(),
+            declared: Vec::new(),
+            calls: 0,
+            used_ns: 0,
+            is_stuck: false,
+        })
+    }
+
+    /// Evaluates the script's text once and freezes what it made; returns what it declares, which is sought if it is not
+    /// known.
+    fn evaluate(
+        &mut self,
+        text: &str,
+        known: Option<&[String]>,
+    ) -> std::result::Result<Vec<String>, Fault> {
+        self.state.begin_loading(LOADING_NS_MAX);
+        let (state, named) = (Rc::clone(&self.state), Rc::clone(&self.named));
+        let file = Arc::clone(&self.file);
+        let found = self.context.with(|ctx| {
+            let fault = |error| thrown(&ctx, error, &state, &named, &[&file]).in_text();
+            let kit = prelude(&ctx, &state).map_err(fault)?;
+            let before = built_in(&ctx);
+            if !text.is_empty() {
+                eval::<JsValue<'_>>(&ctx, text, &file).map_err(fault)?;
+            }
+            kit.get::<_, Function<'_>>("close")
+                .and_then(|close| close.call::<_, JsValue<'_>>(()))
+                .map_err(fault)?;
+            let names = match known {
+                Some(names) => names.to_vec(),
+                None => declared(&ctx, text, &before)?,
+            };
+            let patterns = fix(&ctx, &kit, &names).map_err(fault)?;
+            Ok((names, patterns))
+        });
+        let (names, patterns) = found?;
+        self.patterns = patterns;
+        if self.has_left_jobs() {
+            let message = PROMISES.to_owned();
+            let place = None;
+            return Err(Fault { message, place });
+        }
+        Ok(names)
+    }
+
+    /// What the script declares at its top.
+    pub fn declared(&self) -> &[String] {
+        &self.declared
+    }
+
+    /// The number of the function of that name, which is looked up once. `None`: there is none.
+    pub fn function(&mut self, name: &str) -> Option<usize> {
+        if let Some(at) = self.functions.iter().position(|(known, _)| known == name) {
+            return Some(at);
+        }
+        if !self.declared.iter().any(|declared| declared == name) {
+            return None;
+        }
+        let found = self.context.with(|ctx| {
+            let value: JsValue<'_> = ctx.eval(name).ok()?;
+            let function = value.into_function()?;
+            Some(Persistent::save(&ctx, function))
+        })?;
+        self.functions.push((name.to_owned(), found));
+        Some(self.functions.len() - 1)
+    }
+
+    /// Those of the declared names that are functions.
+    pub fn function_names(&self) -> Vec<String> {
+        self.context.with(|ctx| {
+            let is_function = |name: &&String| {
+                let value = ctx.eval::<JsValue<'_>, _>(name.as_str());
+                value.is_ok_and(|value| value.is_function())
+            };
+            self.declared.iter().filter(is_function).cloned().collect()
+        })
+    }
+
+    /// Compiles a step and returns its number.
+    ///
+    /// # Errors
+    /// What is wrong with its text; lines are those of the scenario.
+    pub fn step(&mut self, step: &ScriptStep) -> std::result::Result<usize, Fault> {
+        self.state.begin_loading(LOADING_NS_MAX);
+        let (state, named) = (Rc::clone(&self.state), Rc::clone(&self.named));
+        let made = self.context.with(|ctx| {
+            let fault = |error| thrown(&ctx, error, &state, &named, &[STEP_FILE]).in_text();
+            let body = step::body(&step.text, step.line);
+            let body: Function<'_> = eval(&ctx, &body, STEP_FILE).map_err(fault)?;
+            let whole = source_of(&body).map_err(fault)?;
+            if whole != step::function(&step.text) {
+                return Err(Fault {
+                    message: "a closing brace has no opening one".to_owned(),
+                    place: None,
+                });
+            }
+            let around = step::around(&step.inputs, &step.outputs);
+            let around: Function<'_> = eval(&ctx, &around, "around").map_err(fault)?;
+            let made: Function<'_> = around.call((body,)).map_err(fault)?;
+            Ok(Persistent::save(&ctx, made))
+        })?;
+        self.steps.push(made);
+        Ok(self.steps.len() - 1)
+    }
+
+    /// Calls the function of this number.
+    ///
+    /// # Errors
+    /// What it threw, or which limit it exceeded.
+    pub fn call(
+        &mut self,
+        function: usize,
+        arguments: &[Value],
+        surroundings: &mut Surroundings<'_>,
+    ) -> std::result::Result<Value, Failure> {
+        let since_ns = monotonic_ns();
+        let found = self.enter(
+            &self.functions[function].1,
+            arguments,
+            surroundings,
+            from_js,
+        );
+        let found = self.leave(found, since_ns);
+        found.map_err(|thrown| thrown.in_call(&format!("`{}`", self.functions[function].0)))
+    }
+
+    /// Runs the step of this number; the values are those of its outputs.
+    ///
+    /// # Errors
+    /// As those of [`Context::call`].
+    pub fn run(
+        &mut self,
+        step: usize,
+        inputs: &[Value],
+        surroundings: &mut Surroundings<'_>,
+    ) -> std::result::Result<Vec<Value>, Failure> {
+        let all = |list: &JsValue<'_>| match list.as_array() {
+            Some(list) => list
+                .iter::<JsValue<'_>>()
+                .map(|item| from_js(&item?))
+                .collect(),
+            None => Ok(Vec::new()),
+        };
+        let since_ns = monotonic_ns();
+        let found = self.enter(&self.steps[step], inputs, surroundings, all);
+        let found = self.leave(found, since_ns);
+        found.map_err(|thrown| thrown.in_call("`js`"))
+    }
+
+    /// How many calls there were since this was last called, and how many nanoseconds they took.
+    pub fn take_used(&mut self) -> (u64, u64) {
+        let calls = std::mem::take(&mut self.calls);
+        (calls, std::mem::take(&mut self.used_ns))
+    }
+
+    fn enter<T>(
+        &self,
+        function: &Persistent<Function<'static>>,
+        arguments: &[Value],
+        surroundings: &mut Surroundings<'_>,
+        read: impl Fn(&JsValue<'_>) -> Result<T>,
+    ) -> std::result::Result<T, Thrown> {
+        if self.is_stuck {
+            return Err(Thrown {
+                message: PROMISES.to_owned(),
+                place: None,
+            });
+        }
+        self.state.begin(surroundings, self.limits.time_max_ns);
+        let found = self.context.with(|ctx| {
+            let call = || {
+                for pattern in &self.patterns {
+                    pattern.clone().restore(&ctx)?.set("lastIndex", 0)?;
+                }
+                let function = function.clone().restore(&ctx)?;
+                let mut given = Args::new(ctx.clone(), arguments.len());
+                for value in arguments {
+                    given.push_arg(to_js(&ctx, value)?)?;
+                }
+                read(&function.call_arg::<JsValue<'_>>(given)?)
+            };
+            let files = [&*self.file, STEP_FILE];
+            call().map_err(|error| thrown(&ctx, error, &self.state, &self.named, &files))
+        });
+        self.state.end(surroundings);
+        found
+    }
+
+    /// The end of a call, which may have left jobs of promises.
+    fn leave<T>(
+        &mut self,
+        found: std::result::Result<T, Thrown>,
+        since_ns: u64,
+    ) -> std::result::Result<T, Thrown> {
+        let has_left_jobs = self.has_left_jobs();
+        self.calls += 1;
+        self.used_ns += monotonic_ns().saturating_sub(since_ns);
+        match has_left_jobs {
+            true => Err(Thrown {
+                message: PROMISES.to_owned(),
+                place: None,
+            }),
+            false => found,
+        }
+    }
+
+    /// Whether there were jobs of promises, which are run so that none is left to the next call.
+    fn has_left_jobs(&mut self) -> bool {
+        if !self.runtime.is_job_pending() {
+            return false;
+        }
+        let mut left = JOBS_MAX;
+        while left > 0 && self.runtime.is_job_pending() {
+            // What a job throws concerns nobody.
+            let _ = self.runtime.execute_pending_job();
+            left -= 1;
+        }
+        self.is_stuck = self.runtime.is_job_pending();
+        true
+    }
+}
+
+/// `10 ms` for `10.0 ms`: limits are numbers that people wrote.
+fn round(quantity: &str) -> String {
+    quantity.replace(".00 ", " ").replace(".0 ", " ")
+}
+
+fn eval<'js, T: rquickjs::FromJs<'js>>(ctx: &Ctx<'js>, text: &str, file: &str) -> Result<T> {
+    let mut options = EvalOptions::default();
+    options.filename = Some(file.to_owned());
+    ctx.eval_with_options(text, options)
+}
+
+/// What the prelude returns.
+fn prelude<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
+    const TEXT: &str = include_str!("prelude.js");
+    let not_now = |ctx: &Ctx<'_>| {
+        let message =
+            "there is no time and no random number at the top of a script, which no user runs";
+        Exception::throw_type(ctx, message)
+    };
+    let clock = Rc::clone(state);
+    let now = Function::new(ctx.clone(), move |ctx: Ctx<'js>| {
+        clock
+            .now_ms()
+            .map(|ms| ms as f64)
+            .ok_or_else(|| not_now(&ctx))
+    })?;
+    let dice = Rc::clone(state);
+    let random = Function::new(ctx.clone(), move |ctx: Ctx<'js>| {
+        dice.random().ok_or_else(|| not_now(&ctx))
+    })?;
+    eval::<Function<'js>>(ctx, TEXT, "prelude.js")?.call((now, random))
+}
+
+/// Freezes the values of these names; returns the regular expressions among them.
+fn fix<'js>(
+    ctx: &Ctx<'js>,
+    kit: &Object<'js>,
+    names: &[String],
+) -> Result<Vec<Persistent<Object<'static>>>> {
+    let fix: Function<'js> = kit.get("fix")?;
+    for name in names {
+        let value: JsValue<'js> = ctx.eval(name.as_str())?;
+        fix.call::<_, JsValue<'js>>((value,))?;
+    }
+    let patterns: Array<'js> = kit.get::<_, Function<'js>>("patterns")?.call(())?;
+    let patterns = patterns.iter::<Object<'js>>();
+    patterns
+        .map(|pattern| Ok(Persistent::save(ctx, pattern?)))
+        .collect()
+}
+
+/// The source text of a function.
+fn source_of(function: &Function<'_>) -> Result<String> {
+    let to_string: Function<'_> = function.get("toString")?;
+    to_string.call((rquickjs::function::This(function.clone()),))
+}
