@@ -22,6 +22,9 @@ mod state;
 mod step;
 mod values;
 
+#[cfg(test)]
+mod tests;
+
 pub use context::{Context, Limits, SCRIPT_BYTES_MAX};
 pub use failure::{Failure, Fault};
 pub use state::Surroundings;

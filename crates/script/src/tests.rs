@@ -1,0 +1,456 @@
+//! Calls, limits and what is promised of them.
+
+use plan::expr::Value;
+use plan::{Script, ScriptStep};
+use proptest::prelude::*;
+use stats::rng::{Purpose, Rng};
+
+use crate::{Context, Limits, Surroundings};
+
+const LIMITS: Limits = Limits {
+    time_max_ns: 50_000_000,
+    memory_bytes_max: 32 << 20,
+};
+
+fn load(text: &str) -> Context {
+    Context::load("script.js", text, LIMITS).unwrap_or_else(|fault| panic!("{fault:?}"))
+}
+
+fn fault(text: &str) -> (String, Option<(u32, u32)>) {
+    match Context::load("script.js", text, LIMITS) {
+        Ok(_) => panic!("it was loaded: {text}"),
+        Err(fault) => (fault.message, fault.place),
+    }
+}
+
+fn rng() -> Rng {
+    Rng::new(1, 7, Purpose::Value)
+}
+
+fn call_with(
+    context: &mut Context,
+    name: &str,
+    arguments: &[Value],
+    rng: &mut Rng,
+) -> Result<Value, String> {
+    let function = context.function(name).unwrap();
+    let mut around = Surroundings {
+        now_ms: 1_700_000_000_123,
+        rng,
+    };
+    let found = context.call(function, arguments, &mut around);
+    found.map_err(|failure| failure.0)
+}
+
+fn call(context: &mut Context, name: &str, arguments: &[Value]) -> Result<Value, String> {
+    call_with(context, name, arguments, &mut rng())
+}
+
+/// What the expression is as the body of a function.
+fn value(expression: &str) -> Result<Value, String> {
+    let text = format!("function f(x) {{ return {expression}; }}");
+    call(&mut load(&text), "f", &[])
+}
+
+fn failure(expression: &str) -> String {
+    match value(expression) {
+        Err(text) => text,
+        Ok(found) => panic!("{expression} is {found:?}"),
+    }
+}
+
+#[test]
+fn values_keep_their_kind_both_ways() {
+    let mut context = load("const same = (x) => x;");
+    for value in [
+        Value::Nothing,
+        Value::Bool(true),
+        Value::Int(0),
+        Value::Int(-7),
+        Value::Int(1 << 40),
+        Value::Int((1 << 53) - 1),
+        Value::Float(0.5),
+        Value::text(""),
+        Value::text("ä \u{1F600} \"quoted\"\n"),
+        Value::text(r#"{"a":[1,2]}"#),
+    ] {
+        assert_eq!(
+            call(&mut context, "same", std::slice::from_ref(&value)),
+            Ok(value)
+        );
+    }
+    // No number of JavaScript holds it, so it is a text of the same digits.
+    let large = Value::Int(i64::MAX);
+    let digits = Value::text("9223372036854775807");
+    assert_eq!(call(&mut context, "same", &[large]), Ok(digits));
+}
+
+#[test]
+fn what_is_no_value_becomes_json_or_an_error() {
+    assert_eq!(value("undefined"), Ok(Value::Nothing));
+    assert_eq!(
+        value("({a: [1, null, 'x']})"),
+        Ok(Value::text(r#"{"a":[1,null,"x"]}"#))
+    );
+    assert_eq!(value("[1, 2]"), Ok(Value::text("[1,2]")));
+    assert_eq!(
+        value("2 ** 60"),
+        Ok(Value::Float(1_152_921_504_606_846_976.0))
+    );
+    for (expression, said) in [
+        ("NaN", "NaN, which is no number here"),
+        ("1 / 0", "inf, which is no number here"),
+        ("10n", "a BigInt"),
+        ("f", "a function or a symbol"),
+        ("Symbol('a')", "a function or a symbol"),
+        ("(() => { const a = {}; a.a = a; return a; })()", "circular"),
+        ("'\\ud800'", "half of a surrogate pair"),
+    ] {
+        let text = failure(expression);
+        assert!(
+            text.starts_with("`f`: ") && text.contains(said),
+            "{expression}: {text}"
+        );
+    }
+}
+
+#[test]
+fn errors_say_function_and_place() {
+    let text = "function inner(x) {\n  return x.y.z;\n}\nconst outer = () => inner({});\nfunction odd() { throw {a: 1}; }\n";
+    let mut context = load(text);
+    let said = call(&mut context, "outer", &[]).unwrap_err();
+    assert!(said.starts_with("`outer`: TypeError: "), "{said}");
+    assert!(said.contains(", at script.js:2:"), "{said}");
+    assert_eq!(
+        call(&mut context, "odd", &[]),
+        Err(r#"`odd`: it threw {"a":1}"#.to_owned())
+    );
+    assert_eq!(context.function("absent"), None);
+    assert_eq!(context.function("parseInt"), None);
+}
+
+#[test]
+fn faults_of_a_text_have_a_place() {
+    let (message, place) = fault("const a = 1;\nconst b = ;\n");
+    assert!(message.starts_with("SyntaxError: "), "{message}");
+    assert_eq!(place.map(|(line, _)| line), Some(2));
+    let (message, place) = fault("const a = 1;\n\nmissing();\n");
+    assert!(message.contains("missing"), "{message}");
+    assert_eq!(place.map(|(line, _)| line), Some(3));
+    let (message, _) = fault("import x from 'y';");
+    assert!(message.starts_with("SyntaxError: "), "{message}");
+    assert!(
+        fault("const a = Date.now();")
+            .0
+            .contains("at the top of a script")
+    );
+    assert!(
+        fault("const a = Math.random();")
+            .0
+            .contains("at the top of a script")
+    );
+    assert!(
+        fault("(async () => { await null; })();")
+            .0
+            .contains("promises")
+    );
+}
+
+#[test]
+fn a_top_level_that_can_be_assigned_is_refused() {
+    let (message, place) =
+        fault("const a = 1;\nlet counter = 0;\nfunction f() { return counter++; }");
+    assert!(
+        message.starts_with("`counter` can be assigned"),
+        "{message}"
+    );
+    assert_eq!(place, Some((2, 5)));
+    let declared = load(
+        "const a = 1; var b = [2]; class C { m() {} } function f() { let inner = 1; return inner; }",
+    );
+    assert_eq!(declared.declared(), ["C", "a", "b", "f"]);
+    assert_eq!(
+        load("const a = 1; const g = () => a; function f() {}").function_names(),
+        ["f", "g"]
+    );
+}
+
+#[test]
+fn nothing_is_left_from_one_call_to_the_next() {
+    let mut context = load(
+        "const cache = { inner: {} }; const list = [1]; const map = new Map([['a', {}]]); const set = new Set();
+         var counter = 0; const word = /a/g;
+         function f() { f.calls = 1; } function g() { cache.inner.x = 1; } function h() { list.push(2); }
+         function i() { map.set('b', 1); } function j() { map.get('a').x = 1; } function k() { set.add(1); }
+         function l() { counter++; } function m() { globalThis.x = 1; } function n() { y = 1; }
+         function o() { Math.x = 1; } function p() { Array.prototype.x = 1; } function q() { JSON.parse = 1; }
+         function r() { return word.test('aa'); } function s() { return 'aab'.replace(word, 'c'); }",
+    );
+    for name in ["f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q"] {
+        let said = call(&mut context, name, &[]).unwrap_err();
+        assert!(
+            said.contains("TypeError") || said.contains("ReferenceError"),
+            "{name}: {said}"
+        );
+    }
+    for _ in 0..4 {
+        assert_eq!(call(&mut context, "r", &[]), Ok(Value::Bool(true)));
+    }
+    assert_eq!(call(&mut context, "s", &[]), Ok(Value::text("ccb")));
+    // What all objects inherit can still be hidden by their own.
+    let own = "(() => { const e = new Error('x'); e.name = 'Mine'; const o = {}; o.toString = 1; return e.name; })()";
+    assert_eq!(value(own), Ok(Value::text("Mine")));
+}
+
+#[test]
+fn clock_and_random_numbers_are_the_users() {
+    let mut context = load(
+        "function draw() { return Math.random(); }
+         function time() { return [Date.now(), new Date().getTime(), new Date().toISOString(), new Date(2024, 1, 3, 4).getHours(),
+             new Date('2024-01-02T03:04:05').toISOString(), new Date(0).getTimezoneOffset(), typeof Date(), Date.UTC(1970, 0)]; }",
+    );
+    let (mut own, mut same) = (rng(), rng());
+    for _ in 0..3 {
+        let drawn = call_with(&mut context, "draw", &[], &mut own);
+        assert_eq!(drawn, Ok(Value::Float(same.unit())));
+    }
+    assert_eq!(own.next_u64(), same.next_u64());
+    let expected = r#"[1700000000123,1700000000123,"2023-11-14T22:13:20.123Z",4,"2024-01-02T03:04:05.000Z",0,"string",0]"#;
+    assert_eq!(call(&mut context, "time", &[]), Ok(Value::text(expected)));
+}
+
+#[test]
+fn calls_end_at_their_limits() {
+    let took = "it took longer than 50 ms (`options.script_time_max`)";
+    for endless in [
+        "(() => { while (true) {} })()",
+        "(() => { while (true) { try { while (true) {} } catch (e) {} } })()",
+        "/^(a+)+$/.test('a'.repeat(40) + 'b')",
+        "[3, 1, 2].sort(() => { while (true) {} })",
+    ] {
+        assert!(failure(endless).contains(took), "{endless}");
+    }
+    for large in [
+        "(() => { const a = []; while (true) a.push('x'.repeat(1e6) + a.length); })()",
+        "'x'.repeat(1e9)",
+        "new Uint8Array(1e9).length",
+    ] {
+        let text = failure(large);
+        let is_known = text.contains("32 MiB") || text.contains("RangeError");
+        assert!(is_known, "{large}: {text}");
+    }
+    let deep = failure("(function g(n) { return g(n + 1) + 1; })(0)");
+    assert!(deep.contains("stack"), "{deep}");
+    let nested = failure("JSON.parse('['.repeat(1e6))");
+    assert!(
+        nested.contains("stack") || nested.contains("SyntaxError"),
+        "{nested}"
+    );
+}
+
+#[test]
+fn built_in_functions_end_by_themselves() {
+    for (long, said) in [
+        (
+            "(() => { const a = []; a.length = 4e9; return a.indexOf(1); })()",
+            "too long",
+        ),
+        (
+            "Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)",
+            "too long",
+        ),
+        (
+            "[].concat({ length: 2 ** 40, [Symbol.isConcatSpreadable]: true })",
+            "too long",
+        ),
+        (
+            "'a'.repeat(5e6).indexOf('a'.repeat(2e6) + 'b')",
+            "too long to search",
+        ),
+    ] {
+        let text = failure(long);
+        assert!(text.contains(said), "{long}: {text}");
+    }
+    assert_eq!(
+        value("[1, 2, 3].map((x) => x * 2).indexOf(4)"),
+        Ok(Value::Int(1))
+    );
+    assert_eq!(
+        value("'a,b'.split(',').concat(['c'], 'd').join('')"),
+        Ok(Value::text("abcd"))
+    );
+}
+
+#[test]
+fn a_context_works_after_each_failure() {
+    let mut context = load(
+        "function endless() { while (true) {} }
+         function large() { const a = []; while (true) a.push('x'.repeat(10000) + a.length); }
+         function later() { (async () => { await null; })(); return 1; }
+         async function promised() { return 1; }
+         function fine() { return 1; }",
+    );
+    for name in ["endless", "large", "later", "promised"] {
+        assert!(call(&mut context, name, &[]).is_err(), "{name}");
+        assert_eq!(
+            call(&mut context, "fine", &[]),
+            Ok(Value::Int(1)),
+            "after {name}"
+        );
+    }
+    let said = call(&mut context, "later", &[]).unwrap_err();
+    assert!(said.contains("promises"), "{said}");
+    assert_eq!(context.take_used().0, 9);
+    assert_eq!(context.take_used(), (0, 0));
+}
+
+#[test]
+fn the_least_memory_suffices_for_a_context() {
+    let limits = Limits {
+        memory_bytes_max: 2 << 20,
+        ..LIMITS
+    };
+    let context = Context::load("script.js", "function f() { return 1; }", limits);
+    assert_eq!(call(&mut context.unwrap(), "f", &[]), Ok(Value::Int(1)));
+}
+
+#[test]
+fn nothing_leads_outside() {
+    for name in [
+        "require",
+        "process",
+        "std",
+        "os",
+        "fetch",
+        "XMLHttpRequest",
+        "setTimeout",
+        "performance",
+        "Promise",
+        "WeakRef",
+        "console",
+        "print",
+        "Atomics",
+        "SharedArrayBuffer",
+    ] {
+        assert_eq!(
+            value(&format!("typeof {name}")),
+            Ok(Value::text("undefined")),
+            "{name}"
+        );
+    }
+    let said = failure("import('fs')");
+    assert!(said.contains("promise"), "{said}");
+}
+
+fn step(text: &str, inputs: &[&str], outputs: &[&str]) -> ScriptStep {
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    ScriptStep {
+        text: text.into(),
+        line: 20,
+        inputs: owned(inputs),
+        outputs: owned(outputs),
+    }
+}
+
+fn run(text: &str, outputs: &[&str]) -> Result<Vec<Value>, String> {
+    let script = Script {
+        file: "script.js".to_owned(),
+        text: "const twice = (x) => 2 * x;".into(),
+        declared: vec!["twice".to_owned()],
+        functions: Vec::new(),
+        steps: vec![step(text, &["a", "b"], outputs)],
+        time_max_ns: LIMITS.time_max_ns,
+        memory_bytes_max: LIMITS.memory_bytes_max,
+    };
+    let mut context = Context::new(&script).unwrap_or_else(|fault| panic!("{fault:?}"));
+    let mut rng = rng();
+    let mut around = Surroundings {
+        now_ms: 5,
+        rng: &mut rng,
+    };
+    let inputs = [Value::Int(7), Value::text("x")];
+    let found = context.run(0, &inputs, &mut around);
+    found.map_err(|failure| failure.0)
+}
+
+#[test]
+fn a_step_sets_what_it_returns_or_assigns() {
+    let seven = || Value::Int(7);
+    assert_eq!(
+        run("return { c: twice(vars.a) };", &["c"]),
+        Ok(vec![Value::Int(14)])
+    );
+    assert_eq!(run("vars.c = vars.a; // end", &["c"]), Ok(vec![seven()]));
+    assert_eq!(
+        run("vars.b += vars.a;", &["b"]),
+        Ok(vec![Value::text("x7")])
+    );
+    // What is not returned stays as it was.
+    assert_eq!(
+        run("return { c: 1 };", &["b", "c"]),
+        Ok(vec![Value::text("x"), Value::Int(1)])
+    );
+    assert_eq!(
+        run("return { c: [vars.a] };", &["c"]),
+        Ok(vec![Value::text("[7]")])
+    );
+    assert_eq!(run("", &[]), Ok(Vec::new()));
+    assert_eq!(
+        run(
+            "return { ...vars, c: Object.keys(vars).join() };",
+            &["a", "b", "c"]
+        ),
+        Ok(vec![seven(), Value::text("x"), Value::text("a,b,c")])
+    );
+}
+
+#[test]
+fn an_assignment_that_would_be_lost_is_an_error() {
+    for (text, said) in [
+        ("vars.a = 1;", "TypeError"),
+        ("vars.z = 1;", "TypeError"),
+        (
+            "return { z: 1 };",
+            "returned `z`, which `sets` does not name",
+        ),
+        ("return 5;", "returns an object, or nothing"),
+        ("return [5];", "returns an object, or nothing"),
+        ("\n\nnull.x;", ", at scenario:22:"),
+        ("while (true) {}", "it took longer than"),
+    ] {
+        let found = run(text, &["c"]).unwrap_err();
+        assert!(
+            found.starts_with("`js`: ") && found.contains(said),
+            "{text}: {found}"
+        );
+    }
+}
+
+#[test]
+fn faults_of_a_step_have_the_lines_of_the_scenario() {
+    let mut context = load("");
+    let fault = context
+        .step(&step("const a = 1;\nretrun a;", &[], &[]))
+        .unwrap_err();
+    assert_eq!(fault.place.map(|(line, _)| line), Some(21), "{fault:?}");
+    let fault = context
+        .step(&step("}); (function () {", &[], &[]))
+        .unwrap_err();
+    assert!(fault.message.contains("closing brace"), "{fault:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_text_panics(text in r#"([a-z]{1,3}|[0-9]{1,2}|[-+*/=<>!&|?:;,.(){}\[\]"'` \n]|function |return |const |let |=> |new |class |async |await |yield |\$\{|/a/g|\u{e9}|\x00){0,40}"#) {
+        if let Ok(mut context) = Context::load("any.js", &text, LIMITS) {
+            for name in context.function_names() {
+                let _ = call(&mut context, &name, &[Value::Nothing]);
+            }
+        }
+        if let Ok(mut context) = Context::load("", "", LIMITS) {
+            let _ = context.step(&step(&text, &["a"], &["b"]));
+        }
+    }
+}
