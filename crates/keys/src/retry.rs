@@ -25,6 +25,7 @@ pub const FAILURES: &[&str] = &[
     "save",
     "check",
     "step",
+    "script",
     "self-connect",
     "other",
     "protocol",

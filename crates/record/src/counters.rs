@@ -164,6 +164,10 @@ counters! {
         numbers_unaccounted: "1", Sum, Note("numbered messages could not be tracked: their user had too many sequences, or they were too far ahead of the previous one");
         /// HTTP connections that were closed because bytes came that answer no request.
         unsolicited: "1", Sum, Note("HTTP connections were closed because the server sent bytes that answer no request");
+        /// Calls of functions and steps in JavaScript.
+        script_calls: "1", Sum, Column(script_calls);
+        /// Time that they took.
+        scripts_ns: "ns", Sum, Column(scripts_ns);
     }
 
     /// Levels at an interval's end, and the highest one within it. Over all loops numbers of users, connections

@@ -194,6 +194,8 @@ outcomes! {
     GrpcUnauthenticated = 57 "grpc-unauthenticated",
     /// A proxy did not open a tunnel to the target, or did not accept the user.
     ProxyRefused = 58 "proxy-refused",
+    /// A function or step in JavaScript threw, or exceeded a limit.
+    Script = 59 "script",
 }
 
 impl From<Outcome> for u8 {
@@ -302,7 +304,7 @@ mod tests {
                 outcome == Outcome::Ok,
                 outcome.is_answered_failure(),
                 outcome.is_unanswered(),
-                outcome.is_generator_limit() || outcome == Outcome::Step,
+                outcome.is_generator_limit() || matches!(outcome, Outcome::Step | Outcome::Script),
             ];
             let count = classes.iter().filter(|&&is_in| is_in).count();
             assert_eq!(count, 1, "{outcome:?}");

@@ -352,6 +352,12 @@ pub struct SeriesRow {
     pub cpu_loops_ns: u64,
     /// Time the loops' threads were ready but another ran on their core.
     pub cpu_wait_ns: u64,
+    /// Calls of functions and steps in JavaScript.
+    #[serde(default)]
+    pub script_calls: u64,
+    /// Time that the loops spent in them.
+    #[serde(default)]
+    pub scripts_ns: u64,
     /// Time in which a CPU limit of the generator's control groups held it back (`cpu.stat`).
     #[serde(default)]
     pub cpu_throttled_ns: u64,

@@ -6,7 +6,7 @@ use crate::columnar::{self, Column, Field, Kind, Metadata, Packing, TableReader,
 use crate::schema::{RunInfo, SeriesRow};
 use crate::{Durability, RecordError};
 
-/// Keeps all rows (320 bytes per second of the run) and rewrites the file at each checkpoint, so that it
+/// Keeps all rows (336 bytes per second of the run) and rewrites the file at each checkpoint, so that it
 /// is always one complete, well-packed table.
 #[derive(Debug)]
 pub struct SeriesWriter {
@@ -202,6 +202,8 @@ series! {
     lag_max_ns: u64,
     cpu_loops_ns: u64,
     cpu_wait_ns: u64,
+    script_calls: u64,
+    scripts_ns: u64,
     cpu_throttled_ns: u64,
     cpu_process_ns: u64,
     loop_busy_max: f64,

@@ -143,7 +143,7 @@ fn hex(message: &impl Serialize) -> String {
 /// two must never change.
 #[test]
 fn messages_keep_their_form() {
-    assert_eq!(PROTOCOL_VERSION, 14);
+    assert_eq!(PROTOCOL_VERSION, 15);
     let hello = Hello {
         magic: MAGIC,
         protocol: 1,
@@ -194,12 +194,12 @@ fn messages_keep_their_form() {
             // News of a delta: loop, start, end, phase.
             "03001b8094ebdc0380a8d6b90701",
             // Counts and gauges.
-            "0000000000000000000000000000000004030000000000000000000000000203020100",
+            "00000000000000000000000000000000040300000000000000000000000000000203020100",
             // One measure: its number, operations due, those that never began by reason, those that began, and how often
-            // each of 59 outcomes.
-            "01010601000001043b03",
+            // each of 60 outcomes.
+            "01010601000001043c03",
             "000000000000000000000000000000000000000000000000000000000000000000000000000000",
-            "00000000000000000000000000000000000000",
+            "0000000000000000000000000000000000000000",
             // Attempts that were tried again.
             "02",
             // Sum, least, greatest, and the bucket 1000 with its count; the same; nothing; the same; twice nothing.
