@@ -92,6 +92,11 @@ pub struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
+    /// The text that the diagnostics are about.
+    pub fn text(&self) -> &'a str {
+        self.text
+    }
+
     pub fn new(text: &'a str, overrides: &[(String, String)]) -> Collector<'a> {
         let starts = text
             .bytes()

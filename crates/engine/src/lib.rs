@@ -16,6 +16,7 @@ mod messages;
 #[doc(hidden)]
 pub mod microbench;
 mod received;
+mod scripts;
 pub mod shard;
 pub mod share;
 #[cfg(test)]

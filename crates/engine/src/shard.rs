@@ -23,6 +23,7 @@ use crate::command::{Commands, ConnId};
 use crate::conn::{Connections, Resolver, TlsClients};
 use crate::interpreter::Interpreter;
 use crate::measure::{Delta, Recorder};
+use crate::scripts::Scripts;
 use crate::share::Share;
 use crate::slots::{Key, UserKey};
 use crate::trace::{Trace, TraceRequest};
@@ -55,6 +56,9 @@ pub enum SetupError {
     /// An endpoint wants TLS and there is no configuration for it.
     #[error("no TLS configuration for an endpoint that needs it")]
     NoTls,
+    /// What the plan has in JavaScript cannot be loaded.
+    #[error("the script cannot be loaded: {0}")]
+    Script(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +94,8 @@ impl<'p> Shard<'p> {
         let capacity = share.portion(users_max(plan)).min(CAPACITY_MAX) as usize;
         let tls = TlsClients::new(plan, setup.tls.clone()).map_err(SetupError::ServerName)?;
         let wire_rng = Rng::new(plan.seed, u64::from(share.index), Purpose::Wire);
-        let users = Users::with_capacity(plan, capacity, &setup.buffers);
+        let mut users = Users::with_capacity(plan, capacity, &setup.buffers);
+        users.scripts = Scripts::load(plan).map_err(SetupError::Script)?;
         let conns = Connections::new(plan, tls, wire_rng, capacity, &setup.buffers);
         let recorder = Recorder::new(plan, share.index as u16, setup.rows_max);
         let last = plan.phases.last().filter(|last| last.until_done);
@@ -354,6 +359,7 @@ impl<'p> Shard<'p> {
     fn close_intervals(&mut self, now_ns: u64) {
         self.set_trace_time(now_ns);
         if now_ns >= self.interpreter.recorder.cut_ns() {
+            self.interpreter.count_scripts();
             let gauges = self.interpreter.gauges();
             self.interpreter.recorder.cut(now_ns, gauges);
         }
@@ -361,6 +367,7 @@ impl<'p> Shard<'p> {
 
     /// Closes the last interval. Nothing may be called after it but the `take` methods.
     pub fn finish(&mut self, now_ns: u64) {
+        self.interpreter.count_scripts();
         let gauges = self.interpreter.gauges();
         self.interpreter.recorder.finish(now_ns, gauges);
     }

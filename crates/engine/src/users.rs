@@ -7,14 +7,15 @@ use std::sync::Arc;
 
 use fetch::Branches;
 use plan::Plan;
-use plan::expr::{Context, Value};
+use plan::expr::{Context, EvalError, Value};
 use plan::secret::{HIDDEN, hide};
-use plan::{EndpointId, MeasureId, Op, Session, SessionId, Slot};
+use plan::{EndpointId, MeasureId, Op, ScriptOp, Session, SessionId, Slot};
 use record::{Measurement, Outcome};
 use stats::rng::{Purpose, Rng};
 
 use crate::arrivals::by_weight;
 use crate::budget::{Budget, CHARGED_BYTES_MIN, Charges};
+use crate::scripts::Scripts;
 use crate::slots::{ConnSlot, Key, Slots, UserKey};
 use crate::wheel::Wheel;
 
@@ -144,6 +145,8 @@ pub(crate) struct Scope<'a> {
     pub(crate) iteration: u64,
     pub(crate) now_ms: i64,
     pub(crate) rng: &'a mut Rng,
+    /// `None`: the plan has no script, or the values are no user's.
+    pub(crate) scripts: Option<&'a mut Scripts>,
 }
 
 impl Context for Scope<'_> {
@@ -164,6 +167,12 @@ impl Context for Scope<'_> {
     }
     fn rng(&mut self) -> &mut Rng {
         self.rng
+    }
+    fn call_script(&mut self, function: u16, arguments: &[Value]) -> Result<Value, EvalError> {
+        match &mut self.scripts {
+            Some(scripts) => scripts.call(function, arguments, self.now_ms, self.rng),
+            None => Err(EvalError::Script("no script is loaded".to_owned())),
+        }
     }
 }
 
@@ -195,6 +204,7 @@ impl User {
             iteration: u64::from(self.iteration),
             now_ms: unix_ms,
             rng: &mut self.value,
+            scripts: None,
         }
     }
 }
@@ -208,6 +218,8 @@ pub(crate) struct Users<'p> {
     pub(crate) wheel: Wheel,
     /// What users have saved, by key.
     saved: Charges,
+    /// What the plan has in JavaScript.
+    pub(crate) scripts: Option<Box<Scripts>>,
     /// The run's zero, nanoseconds since the Unix epoch.
     pub(crate) zero_unix_ns: u64,
 }
@@ -224,6 +236,7 @@ impl<'p> Users<'p> {
             branches: Branches::default(),
             wheel: Wheel::with_capacity(capacity),
             saved: Charges::new(buffers),
+            scripts: None,
             zero_unix_ns: 0,
         }
     }
@@ -321,8 +334,51 @@ impl<'p> Users<'p> {
 
     /// The user's values as expressions see them now.
     pub(crate) fn scope(&mut self, now_ns: u64, key: UserKey) -> Scope<'_> {
+        self.clear_blame();
         let unix_ms = self.unix_ms(now_ns);
-        self.table[key].scope(unix_ms, &self.plan.shared)
+        Scope {
+            scripts: self.scripts.as_deref_mut(),
+            ..self.table[key].scope(unix_ms, &self.plan.shared)
+        }
+    }
+
+    /// Runs a step in JavaScript; what comes out is for these variables.
+    pub(crate) fn run_script(
+        &mut self,
+        now_ns: u64,
+        key: UserKey,
+        op: &ScriptOp,
+    ) -> Result<Vec<(Slot, Value)>, EvalError> {
+        let mut scope = self.scope(now_ns, key);
+        let inputs = op.inputs.iter().map(|input| input.eval(&mut scope));
+        let inputs = inputs.collect::<Result<Vec<Value>, EvalError>>()?;
+        let Scope {
+            scripts: Some(scripts),
+            now_ms,
+            rng,
+            ..
+        } = scope
+        else {
+            return Err(EvalError::Script("no script is loaded".to_owned()));
+        };
+        let values = scripts.run(op.step, &inputs, now_ms, rng)?;
+        Ok(op.outputs.iter().copied().zip(values).collect())
+    }
+
+    /// What kind of error a step is that could not be done: that of a script if one failed when the step's last
+    /// expression was evaluated.
+    pub(crate) fn blame(&self) -> Outcome {
+        match &self.scripts {
+            Some(scripts) if scripts.has_failed => Outcome::Script,
+            _ => Outcome::Step,
+        }
+    }
+
+    /// No script has failed yet in what comes next.
+    pub(crate) fn clear_blame(&mut self) {
+        if let Some(scripts) = &mut self.scripts {
+            scripts.has_failed = false;
+        }
     }
 
     /// The endpoint that a step of this user goes to, if the plan says `planned`: of several

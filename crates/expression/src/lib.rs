@@ -11,4 +11,4 @@ mod parse;
 mod special;
 
 pub use lex::ExprError;
-pub use parse::{Scope, expression, is_name, lone_expression, reserved_as, template};
+pub use parse::{Scope, expression, is_function, is_name, lone_expression, reserved_as, template};

@@ -26,6 +26,14 @@ pub trait Scope {
     fn env(&self, name: &str) -> Option<String>;
     /// The text of a file. The error says why it cannot be read.
     fn file(&self, name: &str) -> Result<String, String>;
+    /// The number of the function of that name in the scenario's script. The error says why it cannot be called here.
+    fn script(&self, _name: &str) -> Result<Option<u16>, String> {
+        Ok(None)
+    }
+    /// The functions of the scenario's script.
+    fn script_names(&self) -> Vec<String> {
+        Vec::new()
+    }
     /// A hint for a name that is not there; `None`: the nearest known one.
     fn unknown_hint(&self, name: &str) -> Option<String>;
 }
@@ -62,6 +70,11 @@ pub fn reserved_as(word: &str) -> Option<(String, String)> {
     RESERVED
         .contains(&word)
         .then(|| (meaning.to_owned(), instead))
+}
+
+/// Whether the language itself has a function of this name.
+pub fn is_function(name: &str) -> bool {
+    FUNCTIONS.iter().any(|f| f.name == name) || SPECIAL.contains(&name)
 }
 
 /// Whether a text can name a variable or parameter.
@@ -349,7 +362,14 @@ impl Parser<'_> {
             _ => {}
         }
         let Some(function) = FUNCTIONS.iter().find(|f| f.name == name) else {
+            match self.scope.script(name) {
+                Ok(Some(function)) => return Ok(Expr::Script(function, arguments)),
+                Ok(None) => {}
+                Err(why) => return Err(ExprError::new(whole, why)),
+            }
+            let own = self.scope.script_names();
             let names = FUNCTIONS.iter().map(|f| f.name).chain(SPECIAL);
+            let names = names.chain(own.iter().map(String::as_str));
             let error = ExprError::new(span.clone(), format!("there is no function `{name}`"));
             let hint = suggest::hint(name, "the functions are", names);
             return Err(error

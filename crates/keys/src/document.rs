@@ -55,6 +55,13 @@ pub static DOCUMENT: Table = Table {
             doc: "Run-wide settings",
         },
         Key {
+            name: "script",
+            kind: Kind::Text,
+            default: Absent,
+            doc: "File in JavaScript whose functions [expressions can call](scripts.md); relative to the \
+                  scenario's directory",
+        },
+        Key {
             name: "messages",
             kind: Kind::Map(&Kind::Mapping(&MESSAGE)),
             default: Absent,
@@ -455,6 +462,18 @@ pub static OPTIONS: Table = Table {
             default: Text("16MiB"),
             doc: "Largest message of a WebSocket, TCP connection or gRPC call, and largest \
                   server-sent event; a larger one is an error",
+        },
+        Key {
+            name: "script_time_max",
+            kind: Kind::Duration,
+            default: Text("10ms"),
+            doc: "CPU time that one call of a [script](scripts.md#limits) may use, at most 10s",
+        },
+        Key {
+            name: "script_memory_max",
+            kind: Kind::Size,
+            default: Text("32MiB"),
+            doc: "Memory that scripts may use on each event loop, 2MiB to 1GiB",
         },
         Key {
             name: "mode",

@@ -302,6 +302,24 @@ pub static STEPS: &[Table] = &[
         )]],
     },
     Table {
+        name: "js",
+        groups: &[&[
+            key(
+                "js",
+                Kind::Text,
+                Required,
+                "Runs JavaScript: the body of a function that reads `vars`, and returns an object \
+                 or assigns to `vars`. See [scripts](scripts.md#steps)",
+            ),
+            key(
+                "sets",
+                Kind::OneOrMore(&Kind::Text),
+                Absent,
+                "The variables that it sets",
+            ),
+        ]],
+    },
+    Table {
         name: "check",
         groups: &[&[
             key(

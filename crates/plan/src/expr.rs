@@ -54,6 +54,8 @@ pub enum Expr {
     /// How many times this user has started its session before (closed populations), from 0.
     Iteration,
     Call(Func, Vec<Expr>),
+    /// A function of the scenario's script, by its number in [`crate::Script::functions`].
+    Script(u16, Vec<Expr>),
     /// A token with these claims and, unless all have the same, this header, signed with a key that was read before.
     Token(Arc<Signer>, Vec<Expr>),
     /// All places of a JSON text that JSONPath names, as a list in JSON text.
@@ -157,6 +159,10 @@ pub trait Context {
     fn now_ms(&self) -> i64;
     /// The user's generator for values.
     fn rng(&mut self) -> &mut Rng;
+    /// Calls the function of this number of the scenario's script.
+    fn call_script(&mut self, _function: u16, _arguments: &[Value]) -> Result<Value, EvalError> {
+        Err(EvalError::Script("no script is loaded".to_owned()))
+    }
 }
 
 /// Text with expressions in it.

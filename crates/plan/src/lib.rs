@@ -110,6 +110,8 @@ pub struct Plan {
     pub redirects: MeasureId,
     /// Users' own data.
     pub data: Vec<Data>,
+    /// Functions and steps in JavaScript.
+    pub script: Option<Arc<Script>>,
     /// The messages and methods of gRPC calls; empty where there are none.
     pub calls: Arc<Schema>,
     /// Messages that the server pushes, tried in order.

@@ -15,7 +15,7 @@ pub struct Script {
     pub text: Arc<str>,
     /// What the text declares at its top.
     pub declared: Vec<String>,
-    /// The functions that expressions call; expressions have their numbers.
+    /// The functions that expressions call; [`Expr::Script`] has their numbers.
     pub functions: Vec<String>,
     /// By the number in their [`ScriptOp`].
     pub steps: Vec<ScriptStep>,

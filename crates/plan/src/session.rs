@@ -13,6 +13,7 @@ use crate::http::HttpOp;
 use crate::ids::{MeasureId, Pc, Register, Slot};
 use crate::matching::Save;
 use crate::messages::{Expect, SendOp};
+use crate::script::ScriptOp;
 use crate::streams::{Poll, SseOpen, WsOpen};
 use crate::tcp::TcpOpen;
 
@@ -122,6 +123,8 @@ pub enum Op {
     Pace { register: Register, every: Dist },
     /// Assign a variable.
     Set { slot: Slot, value: Template },
+    /// Run a step that is written in JavaScript.
+    Script(Box<ScriptOp>),
     /// Take a row of the users' own data, or finish where there is none.
     Feed(Box<Feed>),
     /// Count `measure` as an error of kind `check` where `condition` is false; the user goes on.

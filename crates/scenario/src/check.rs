@@ -16,6 +16,7 @@ mod flow;
 mod grpc;
 mod headers;
 mod http;
+mod library;
 mod location;
 mod markov;
 mod matching;
@@ -34,6 +35,7 @@ mod reconnect;
 mod redirects;
 mod regions;
 mod retry;
+mod scripts;
 mod secrets;
 mod servers;
 mod sessions;
@@ -57,6 +59,7 @@ pub use multipart::BINARY;
 pub use proxies::PROXY_VARIABLES;
 pub(crate) use words::Word;
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -69,6 +72,7 @@ use ::document::node::Place;
 use ::document::{Source, suggest, yaml};
 use auth::Auth;
 use data::Declared;
+use library::Scripts;
 use names::Param;
 use plan::expr::Template;
 use plan::probes::Probe;
@@ -209,6 +213,8 @@ pub(crate) struct Checker<'a> {
     schema: Option<Arc<Schema>>,
     /// It defines nothing, because a file is wrong.
     has_bad_protos: bool,
+    /// What the scenario has in JavaScript.
+    scripts: RefCell<Scripts>,
     /// Files of bodies so far, by name.
     uploads: Vec<(String, Arc<[u8]>)>,
     /// What reaches secret places.
@@ -266,6 +272,7 @@ impl<'a> Checker<'a> {
             cookies: false,
             schema: None,
             has_bad_protos: false,
+            scripts: RefCell::default(),
             uploads: Vec::new(),
             secrets: Secrets::default(),
             proxies: Proxies::default(),

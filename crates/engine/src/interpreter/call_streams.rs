@@ -69,7 +69,7 @@ impl<'p> Interpreter<'p> {
             Ok(()) => self.complete(now_ns, key, Outcome::Ok, 0),
             Err(error) => {
                 self.conns.close(&mut self.users, slot);
-                self.fail_because(now_ns, key, (Outcome::Step, 0), || error);
+                self.fail_because(now_ns, key, (self.users.blame(), 0), || error);
             }
         }
     }

@@ -149,7 +149,7 @@ impl<'p> Interpreter<'p> {
     }
 
     fn cannot_send(&mut self, now_ns: u64, key: UserKey, error: String) {
-        self.fail_because(now_ns, key, (Outcome::Step, 0), || error);
+        self.fail_because(now_ns, key, (self.users.blame(), 0), || error);
     }
 
     /// Sends what was appended to the command bytes since `start`, as bytes of the operation in

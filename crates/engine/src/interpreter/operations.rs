@@ -1,6 +1,6 @@
 //! Measured operations of steps, from their beginning to their row.
 
-use plan::expr::{Condition, Value};
+use plan::expr::{Condition, EvalError, Value};
 use plan::{MeasureId, Op, Save, builtin};
 use record::{Measurement, Outcome};
 
@@ -126,8 +126,9 @@ impl Interpreter<'_> {
 
     /// Ends the operation just begun, which cannot be done.
     pub(super) fn cannot(&mut self, now_ns: u64, key: UserKey, error: String) -> Flow {
-        self.explain(now_ns, key, Outcome::Step, || error);
-        self.record_operation(now_ns, key, Outcome::Step, 0);
+        let outcome = self.users.blame();
+        self.explain(now_ns, key, outcome, || error);
+        self.record_operation(now_ns, key, outcome, 0);
         Flow::Fail
     }
 
@@ -155,11 +156,11 @@ impl Interpreter<'_> {
         measure: MeasureId,
         detail: impl FnOnce() -> String,
     ) {
-        let users = &self.users;
+        let (users, outcome) = (&self.users, self.users.blame());
         let detail = || users.discreet(key, detail());
         self.recorder
-            .example(now_ns, measure, Outcome::Step, users[key].number, detail);
-        self.recorder.check(measure, Outcome::Step);
+            .example(now_ns, measure, outcome, users[key].number, detail);
+        self.recorder.check(measure, outcome);
     }
 
     /// Counts a value that cannot be kept, outside of any operation.
@@ -185,6 +186,10 @@ impl Interpreter<'_> {
         }
         for condition in check {
             let holds = condition.holds(&mut self.users.scope(now_ns, key));
+            if let Err(error @ EvalError::Script(_)) = &holds {
+                self.explain(now_ns, key, Outcome::Script, || error.to_string());
+                return Outcome::Script;
+            }
             let holds = matches!(holds, Ok(true));
             self.trace_check(now_ns, key, condition, holds);
             if !holds {
@@ -240,6 +245,9 @@ impl Interpreter<'_> {
                         return Err((Outcome::NoMemory, EXHAUSTED.to_owned()));
                     }
                 }
+                Some(Err(error @ EvalError::Script(_))) => {
+                    return Err((Outcome::Script, error.to_string()));
+                }
                 Some(Err(error)) => return Err((Outcome::Save, error.to_string())),
                 None => {
                     let body = received.shown(save.from.reads_body());
@@ -255,7 +263,9 @@ impl Interpreter<'_> {
     /// since later steps would send nonsense.
     pub(super) fn conclude(&mut self, now_ns: u64, key: UserKey, outcome: Outcome, status: u16) {
         match outcome {
-            Outcome::Save | Outcome::NoMemory => self.fail(now_ns, key, outcome, status),
+            Outcome::Save | Outcome::Script | Outcome::NoMemory => {
+                self.fail(now_ns, key, outcome, status);
+            }
             _ => self.complete(now_ns, key, outcome, status),
         }
     }

@@ -56,7 +56,7 @@ impl<'p> Interpreter<'p> {
         let out = &mut self.conns.commands.bytes;
         let request = (&poll.path, &*poll.headers);
         if let Err(error) = encode_get(request, authority, None, scope, out) {
-            return self.poll_failed(now_ns, slot, Outcome::Step, || error);
+            return self.poll_failed(now_ns, slot, self.users.blame(), || error);
         }
         self.carry_cookies(now_ns, slot, &poll.headers, &[], start);
         if let Some(poller) = self.conns[slot].poller() {

@@ -1,7 +1,7 @@
 //! The instructions: runs a user's program until it has to wait.
 
-use plan::expr::{Condition, EvalError};
-use plan::{ChannelVerb, Feed, Found, MeasureId, Op, Pc, Register};
+use plan::expr::{Condition, EvalError, Value};
+use plan::{ChannelVerb, Feed, Found, MeasureId, Op, Pc, Register, Slot};
 use record::Outcome;
 use stats::dist::Dist;
 
@@ -36,7 +36,9 @@ impl Interpreter<'_> {
                 Flow::Wait => return,
                 Flow::End if self.finish_session(now_ns, key) => {}
                 Flow::End => return,
-                Flow::Fail => return self.give_up_session(now_ns, key, (Outcome::Step, 0)),
+                Flow::Fail => {
+                    return self.give_up_session(now_ns, key, (self.users.blame(), 0));
+                }
                 Flow::NoMemory => {
                     return self.give_up_session(now_ns, key, (Outcome::NoMemory, 0));
                 }
@@ -47,6 +49,7 @@ impl Interpreter<'_> {
     }
 
     fn step(&mut self, now_ns: u64, key: UserKey, op: &Op) -> Flow {
+        self.users.clear_blame();
         match op {
             Op::Http(http) => self.request(now_ns, key, http),
             Op::WsOpen(open) => self.open_websocket(now_ns, key, open),
@@ -99,6 +102,7 @@ impl Interpreter<'_> {
                 times_max,
             } => self.restart_at_first_step(now_ns, key, *register, *times_max),
             Op::Set { .. }
+            | Op::Script(_)
             | Op::Check { .. }
             | Op::Measure { .. }
             | Op::LoopStart { .. }
@@ -137,11 +141,15 @@ impl Interpreter<'_> {
         match op {
             Op::Set { slot, value } => {
                 let value = value.eval(&mut self.users.scope(now_ns, key))?;
-                self.trace_set(*slot, &value);
-                if !self.users.store(key, *slot, value) {
-                    let measure = self.plan.faults;
-                    self.out_of_memory(now_ns, key, measure);
-                    return Ok(Flow::NoMemory);
+                if let Some(flow) = self.assign(now_ns, key, *slot, value) {
+                    return Ok(flow);
+                }
+            }
+            Op::Script(op) => {
+                for (slot, value) in self.users.run_script(now_ns, key, op)? {
+                    if let Some(flow) = self.assign(now_ns, key, slot, value) {
+                        return Ok(flow);
+                    }
                 }
             }
             Op::Check { condition, measure } => {
@@ -189,6 +197,17 @@ impl Interpreter<'_> {
             _ => {}
         }
         Ok(Flow::Next)
+    }
+
+    /// Gives a variable its value. The flow is what comes of it if there is no memory for that.
+    fn assign(&mut self, now_ns: u64, key: UserKey, slot: Slot, value: Value) -> Option<Flow> {
+        self.trace_set(slot, &value);
+        if self.users.store(key, slot, value) {
+            return None;
+        }
+        let measure = self.plan.faults;
+        self.out_of_memory(now_ns, key, measure);
+        Some(Flow::NoMemory)
     }
 
     /// Evaluates a condition. The user continues if it is false, unless that ends its attempt.

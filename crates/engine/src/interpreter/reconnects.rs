@@ -236,6 +236,7 @@ fn is_passing(outcome: Outcome) -> bool {
         && !matches!(
             outcome,
             Outcome::Step
+                | Outcome::Script
                 | Outcome::TlsUntrusted
                 | Outcome::WsProtocol
                 | Outcome::InvalidUtf8

@@ -60,10 +60,10 @@ impl<'p> Interpreter<'p> {
         let before = self.users[key].value;
         if let Err(error) = self.encode_stream_request(now_ns, slot, open) {
             if self.conns[slot].is_background() {
-                return self.attempt_failed(now_ns, slot, Outcome::Step, 0, &error);
+                return self.attempt_failed(now_ns, slot, self.users.blame(), 0, &error);
             }
             self.conns.close(&mut self.users, slot);
-            return self.fail_because(now_ns, key, (Outcome::Step, 0), || error);
+            return self.fail_because(now_ns, key, (self.users.blame(), 0), || error);
         }
         self.carry_cookies(now_ns, slot, &open.headers, &[], start);
         self.conns[slot].stage = Stage::Upgrading;

@@ -56,6 +56,16 @@ impl<'p> Interpreter<'p> {
         }
     }
 
+    /// Adds what scripts took since this was last called.
+    pub(crate) fn count_scripts(&mut self) {
+        if let Some(scripts) = &mut self.users.scripts {
+            let (calls, used_ns) = scripts.take_used();
+            let counts = &mut self.recorder.counts;
+            counts.script_calls += calls;
+            counts.scripts_ns += used_ns;
+        }
+    }
+
     pub(crate) fn gauges(&self) -> Gauges {
         // What waits for a connection of its user's is not on its way.
         let waiting = self.users.branches.waiting_count() as u64;

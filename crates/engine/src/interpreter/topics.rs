@@ -416,7 +416,7 @@ impl<'p> Interpreter<'p> {
             Ok(true) | Err(Unsent::Later) => {}
             Ok(false) | Err(Unsent::Needless) => self.complete(now_ns, key, Outcome::Ok, 0),
             Err(Unsent::Impossible(error)) => {
-                self.fail_because(now_ns, key, (Outcome::Step, 0), || error);
+                self.fail_because(now_ns, key, (self.users.blame(), 0), || error);
             }
         }
     }

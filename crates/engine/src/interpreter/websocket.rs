@@ -60,7 +60,7 @@ impl<'p> Interpreter<'p> {
         let out = &mut self.conns.commands.bytes;
         if let Err(error) = encode_upgrade(open, authority, &nonce, scope, out) {
             self.conns.commands.bytes.truncate(start);
-            return self.not_upgraded(now_ns, slot, (Outcome::Step, 0), error);
+            return self.not_upgraded(now_ns, slot, (self.users.blame(), 0), error);
         }
         self.carry_cookies(now_ns, slot, &open.headers, &[], start);
         let conn = &mut self.conns[slot];
@@ -255,7 +255,7 @@ impl<'p> Interpreter<'p> {
     pub(super) fn send_late(&mut self, now_ns: u64, slot: ConnSlot, send: &SendOp) {
         let key = self.conns[slot].user;
         match self.transmit_message(now_ns, slot, send) {
-            Err(error) => self.fail_because(now_ns, key, (Outcome::Step, 0), || error),
+            Err(error) => self.fail_because(now_ns, key, (self.users.blame(), 0), || error),
             Ok(()) if send.reply.is_none() => self.complete(now_ns, key, Outcome::Ok, 0),
             Ok(()) => {}
         }

@@ -79,7 +79,7 @@ fn variables(expr: &Expr, out: &mut Vec<Slot>) {
     match expr {
         Expr::Var(slot) if !out.contains(slot) => out.push(*slot),
         Expr::Const(_) | Expr::Var(_) | Expr::Shared(_) | Expr::User | Expr::Iteration => {}
-        Expr::Call(_, args) | Expr::Token(_, args) => {
+        Expr::Call(_, args) | Expr::Script(_, args) | Expr::Token(_, args) => {
             args.iter().for_each(|arg| variables(arg, out));
         }
         Expr::Unary(_, inner) | Expr::Places(_, inner) => variables(inner, out),

@@ -32,6 +32,11 @@ impl Expr {
             Expr::User => int(context.user()),
             Expr::Iteration => int(context.iteration()),
             Expr::Call(func, args) => call(*func, args, context),
+            Expr::Script(function, args) => {
+                let args = args.iter().map(|arg| arg.eval(context));
+                let args = args.collect::<Result<Vec<Value>, EvalError>>()?;
+                context.call_script(*function, &args)
+            }
             Expr::Token(signer, args) => token(signer, args, context),
             Expr::Places(path, text) => places(path, &text.eval(context)?),
             Expr::Unary(op, inner) => unary(*op, &inner.eval(context)?),

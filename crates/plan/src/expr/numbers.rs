@@ -18,6 +18,9 @@ pub enum EvalError {
     /// A result beyond 64 bits.
     #[error("integer overflow")]
     Overflow,
+    /// A function in JavaScript failed.
+    #[error("{0}")]
+    Script(String),
     /// An argument outside its range.
     #[error("{0}")]
     Argument(String),

@@ -76,6 +76,7 @@ impl Checker<'_> {
             faults,
             redirects,
             data,
+            script: self.finish_scripts(),
             calls: self.schema.take().unwrap_or_default(),
             messages,
             phases,
@@ -96,13 +97,16 @@ impl Checker<'_> {
         name.map_or_else(|| stem(source_name).to_owned(), |word| word.text)
     }
 
-    /// The options, and the `.proto` files of the calls, which are made over HTTP/2.
+    /// The options, the `.proto` files of the calls, which are made over HTTP/2, and the script.
     fn options_and_calls(&mut self, fields: &Fields<'_>) -> Options {
         let mut options = self.options(fields.get("options"), fields.get("target"));
         if let Some(node) = fields.get("grpc").filter(|node| !node.is_null()) {
             let of = |key| fields.get(key).and_then(|node| node.get("http"));
             self.require_http2(of("options").or_else(|| of("target")), &mut options);
             self.grpc_files(node);
+        }
+        if let Some(node) = fields.get("script").filter(|node| !node.is_null()) {
+            self.script_file(node);
         }
         options
     }

@@ -7,6 +7,7 @@ use plan::Slot;
 use plan::expr::{Expr, Value};
 
 use super::parallel::{OF_ANOTHER_BRANCH, is_hidden};
+use super::library::Scripts;
 use super::{Checker, Settings};
 use document::node::{Node, Place};
 use document::suggest;
@@ -29,6 +30,7 @@ pub(super) struct Names<'c> {
     /// Those that all users share.
     shared: &'c [String],
     settings: &'c Settings<'c>,
+    scripts: &'c RefCell<Scripts>,
     /// Where the value of an overridden parameter that was looked up stands.
     pub(super) overridden: RefCell<Option<Place>>,
 }
@@ -40,6 +42,7 @@ impl<'c> Names<'c> {
             slots,
             shared: slots.map_or(&[], |_| &checker.shared),
             settings: checker.settings,
+            scripts: &checker.scripts,
             overridden: RefCell::new(None),
         }
     }
@@ -79,6 +82,20 @@ impl Scope for Names<'_> {
 
     fn file(&self, name: &str) -> Result<String, String> {
         (self.settings.files)(name)
+    }
+
+    fn script(&self, name: &str) -> Result<Option<u16>, String> {
+        let found = self.scripts.borrow_mut().function(name);
+        match (found, self.slots) {
+            (Some(_), None) => Err(format!(
+                "`{name}` is a function of the script, which runs for users alone"
+            )),
+            (found, _) => Ok(found),
+        }
+    }
+
+    fn script_names(&self) -> Vec<String> {
+        self.scripts.borrow().names().to_vec()
     }
 
     fn unknown_hint(&self, name: &str) -> Option<String> {

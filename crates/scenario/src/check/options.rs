@@ -50,6 +50,7 @@ impl Checker<'_> {
             self.cookies = self.bool(&node).unwrap_or(false);
         }
         self.redirect_options(&fields);
+        self.script_limits(&fields);
         self.accept_encoding = self.content_codings(fields.get("accept_encoding"));
         let of_target = |key| target.and_then(|node| node.get(key));
         self.report_twice(&fields, target);

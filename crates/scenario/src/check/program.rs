@@ -135,6 +135,7 @@ pub(super) fn wait_in(ops: &[Op]) -> bool {
         | Op::CallOpen(_)
         | Op::Close { .. }
         | Op::Set { .. }
+        | Op::Script(_)
         | Op::Feed(_)
         | Op::Check { .. }
         | Op::Measure { .. }
@@ -168,7 +169,7 @@ pub(super) fn may_fail_in(ops: &[Op]) -> bool {
             condition: expr, ..
         }
         | Op::ThinkFor(expr) => !matches!(expr, Expr::Const(_)),
-        Op::Feed(_) | Op::RetryEnd { until: Some(_) } => true,
+        Op::Script(_) | Op::Feed(_) | Op::RetryEnd { until: Some(_) } => true,
         _ => false,
     })
 }

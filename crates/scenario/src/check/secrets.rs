@@ -78,6 +78,13 @@ impl Checker<'_> {
             .push((name.to_owned(), text.to_owned()));
     }
 
+    /// A variable that code of this text computes.
+    pub(super) fn note_computed(&mut self, name: &str, code: &str) {
+        self.secrets
+            .variables
+            .push((name.to_owned(), format!("${{{code}}}")));
+    }
+
     /// The overrides that hold secrets, by their place in the list; and those of them that reach cookies only. Sessions
     /// get to know which of their variables hold secrets.
     pub(super) fn finish_secrets<'s>(

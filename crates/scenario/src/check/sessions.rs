@@ -138,6 +138,7 @@ impl Checker<'_> {
                 }
             }
             "set" => self.set(value, program),
+            "js" => self.js_step(value, fields, program),
             "feed" => self.feed(value, fields, program),
             "markov" => self.markov(value, program),
             "check" => self.check_step(value, fields, program),

@@ -132,6 +132,7 @@ fn word(op: &Op) -> &'static str {
         Op::Think(_) | Op::ThinkFor(_) => "think",
         Op::Pace { .. } => "pace",
         Op::Set { .. } => "set",
+        Op::Script(_) => "js",
         Op::Feed(_) => "feed",
         Op::Check { .. } => "check",
         Op::Measure { .. } => "measure",

@@ -1,0 +1,158 @@
+//! The script of a scenario while it is compiled. Without the feature `scripts` there is none, and what needs one is an
+//! error.
+
+use plan::{Script, ScriptStep};
+#[cfg(feature = "scripts")]
+use script::{Context, Fault, Limits, SCRIPT_BYTES_MAX};
+
+/// What is wrong with a text in JavaScript.
+pub(super) struct Problem {
+    pub(super) message: String,
+    /// Line and column.
+    pub(super) place: Option<(u32, u32)>,
+    pub(super) hint: &'static str,
+}
+
+#[cfg(feature = "scripts")]
+impl From<Fault> for Problem {
+    fn from(fault: Fault) -> Problem {
+        Problem {
+            message: fault.message,
+            place: fault.place,
+            hint: "it is JavaScript without modules, promises, timers, files and sockets; see docs/scripts.md",
+        }
+    }
+}
+
+/// The file's functions, and the steps so far.
+#[derive(Debug, Default)]
+pub(super) struct Scripts {
+    file: String,
+    text: String,
+    time_max_ns: u64,
+    memory_bytes_max: usize,
+    /// The functions that can be called.
+    names: Vec<String>,
+    /// Those that are called, by their numbers.
+    used: Vec<String>,
+    steps: Vec<ScriptStep>,
+    /// There is a file, and it is wrong: nothing that is called is blamed for that.
+    is_broken: bool,
+    #[cfg(feature = "scripts")]
+    context: Option<Context>,
+}
+
+impl Scripts {
+    pub(super) fn limit(&mut self, time_max_ns: u64, memory_bytes_max: usize) {
+        self.time_max_ns = time_max_ns;
+        self.memory_bytes_max = memory_bytes_max;
+    }
+
+    /// There is a file, of which nothing is known yet.
+    pub(super) fn break_down(&mut self) {
+        self.is_broken = true;
+    }
+
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The number of a function; it is counted as called.
+    pub(super) fn function(&mut self, name: &str) -> Option<u16> {
+        if self.is_broken {
+            return Some(0);
+        }
+        if let Some(at) = self.used.iter().position(|used| used == name) {
+            return u16::try_from(at).ok();
+        }
+        if !self.names.iter().any(|known| known == name) {
+            return None;
+        }
+        self.used.push(name.to_owned());
+        u16::try_from(self.used.len() - 1).ok()
+    }
+
+    /// What the loops need; `None`: nothing.
+    pub(super) fn finish(self) -> Option<Script> {
+        if self.used.is_empty() && self.steps.is_empty() {
+            return None;
+        }
+        Some(Script {
+            #[cfg(feature = "scripts")]
+            declared: self
+                .context
+                .as_ref()
+                .map_or_else(Vec::new, |context| context.declared().to_vec()),
+            #[cfg(not(feature = "scripts"))]
+            declared: Vec::new(),
+            file: self.file,
+            text: self.text.into(),
+            functions: self.used,
+            steps: self.steps,
+            time_max_ns: self.time_max_ns,
+            memory_bytes_max: self.memory_bytes_max,
+        })
+    }
+}
+
+#[cfg(feature = "scripts")]
+impl Scripts {
+    fn limits(&self) -> Limits {
+        Limits {
+            time_max_ns: self.time_max_ns,
+            memory_bytes_max: self.memory_bytes_max,
+        }
+    }
+
+    /// Reads the file's text; returns the names of its functions.
+    pub(super) fn load(&mut self, file: &str, text: &str) -> Result<&[String], Problem> {
+        if text.len() > SCRIPT_BYTES_MAX {
+            return Err(Problem {
+                message: "the script is too long".to_owned(),
+                place: None,
+                hint: "a script has at most 256 KiB",
+            });
+        }
+        let context = Context::load(file, text, self.limits())?;
+        self.names = context.function_names();
+        self.context = Some(context);
+        file.clone_into(&mut self.file);
+        text.clone_into(&mut self.text);
+        self.is_broken = false;
+        Ok(&self.names)
+    }
+
+    /// Compiles a step; returns its number.
+    pub(super) fn step(&mut self, step: ScriptStep) -> Result<u16, Problem> {
+        let mut context = match self.context.take() {
+            Some(context) => context,
+            None => Context::load("", "", self.limits())?,
+        };
+        let made = context.step(&step);
+        self.context = Some(context);
+        made?;
+        self.steps.push(step);
+        Ok(super::index(self.steps.len() - 1))
+    }
+}
+
+/// Why nothing can be compiled.
+#[cfg(not(feature = "scripts"))]
+fn absent() -> Problem {
+    Problem {
+        message: "this program was built without scripts".to_owned(),
+        place: None,
+        hint: "build it with its default features, or with `--features scripts`",
+    }
+}
+
+#[cfg(not(feature = "scripts"))]
+impl Scripts {
+    pub(super) fn load(&mut self, _: &str, _: &str) -> Result<&[String], Problem> {
+        Err(absent())
+    }
+
+    pub(super) fn step(&mut self, _: ScriptStep) -> Result<u16, Problem> {
+        Err(absent())
+    }
+}
