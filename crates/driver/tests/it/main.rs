@@ -42,6 +42,7 @@ mod redirects;
 mod reproducible;
 mod resent;
 mod retries;
+mod scripts;
 mod sequences;
 mod sockets;
 mod stamps;

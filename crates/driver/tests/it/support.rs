@@ -21,6 +21,7 @@ pub(crate) fn plan(text: &str) -> Plan {
     let file = |name: &str| match name {
         "rows.csv" => Ok("name,word\nann,a\nbob,b\ncy,c\n".to_owned()),
         "echo.proto" => Ok(include_str!("../../../../examples/grpc/echo.proto").to_owned()),
+        "script.js" => Ok(include_str!("script.js").to_owned()),
         "base64:hello.txt" => Ok("aGVsbG8=".to_owned()),
         _ => Err(format!("no file {name}")),
     };

@@ -96,6 +96,20 @@ const FILES: &[(&str, &str)] = &[
     ("open.csv", "a,b\n1,\"2\n"),
     ("twice.csv", "a,a\n1,2\n"),
     ("empty.csv", "a,b\n"),
+    (
+        "good.js",
+        "const rate = 2;\nfunction total(list) { return rate * JSON.parse(list).length; }\n",
+    ),
+    ("syntax.js", "function f() {\n  return 1 +;\n}\n"),
+    ("throws.js", "const a = null;\nconst b = a.c;\n"),
+    (
+        "state.js",
+        "let calls = 0;\nfunction f() { return calls++; }\n",
+    ),
+    (
+        "names.js",
+        "function len(x) { return x.length; }\nfunction user() {}\nfunction fine() {}\n",
+    ),
     ("bad.jsonl", "{\"a\": 1}\n{\"a\": }\n"),
     ("missing.jsonl", "{\"a\": 1, \"b\": 2}\n{\"a\": 1}\n"),
 ];

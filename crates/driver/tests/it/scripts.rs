@@ -1,0 +1,138 @@
+//! Functions and steps in JavaScript: what they give, what they draw, and how they fail.
+
+use driver::sim::{self, Link};
+use plan::builtin;
+use record::{Measurement, Outcome};
+
+use crate::peers::{HttpPeer, ok};
+use crate::support::{MS, plan, run};
+
+fn scenario(steps: &str) -> String {
+    format!(
+        "
+target: http://target.test/
+script: script.js
+sessions:
+  main:
+{steps}
+arrivals: [ {{ constant: 10/s, for: 1s }} ]
+"
+    )
+}
+
+const EVERYWHERE: &str = r#"
+    - set: { basket: "${pick('[\"tea\"]', '[\"milk\", \"tea\"]')}" }
+    - js: |
+        const coins = [];
+        for (let left = total(vars.basket); left > 0; left -= 2) coins.push(Math.min(left, 2));
+        return { coins, again: vars.user + draw(5) };
+      sets: [ coins, again ]
+    - loop: draw(3)
+      steps: [ { get: "/in/${time()}", as: in } ]
+    - if: total(basket) > 3
+      then: [ { post: /pay, json: { coins: "${coins}", sum: "${total(basket)}" }, as: pay } ]
+    - think_seconds: draw(4) / 10
+    - get: /${again}
+      as: last
+      check: draw(7) >= 0"#;
+
+fn records(shards: u32, seed: u64) -> (Vec<Measurement>, Vec<String>) {
+    let mut plan = plan(&scenario(EVERYWHERE));
+    plan.seed = seed;
+    let mut peer = HttpPeer::new(|_| 5 * MS, |_| ok("ok"));
+    let run = sim::run(&plan, shards, &mut peer, Link::new(MS)).expect("the plan can be run");
+    let rows = run
+        .rows
+        .iter()
+        .map(|row| Measurement { loop_id: 0, ..*row });
+    let rows = rows.collect();
+    peer.requests.sort_unstable();
+    (rows, peer.requests)
+}
+
+#[test]
+fn runs_with_scripts_follow_from_the_seed_alone() {
+    let one = records(1, 3);
+    assert!(one.0.len() > 20, "only {} records", one.0.len());
+    assert!(one.0.iter().all(|row| row.outcome == Outcome::Ok));
+    assert_eq!(one, records(1, 3));
+    assert_eq!(one, records(3, 3));
+    assert_ne!(one, records(1, 4));
+    let paid = one
+        .1
+        .iter()
+        .filter(|request| request.starts_with("POST /pay"));
+    let sums = paid.map(|request| assert!(request.contains("\"sum\":5"), "{request}"));
+    assert!(sums.count() > 0);
+}
+
+#[test]
+fn calls_are_counted() {
+    let mut peer = HttpPeer::new(|_| MS, |_| ok("ok"));
+    let ran = run(&scenario("    - get: /${draw(9)}\n"), &mut peer);
+    assert_eq!(ran.total(|counts| counts.script_calls), 10);
+    assert!(ran.total(|counts| counts.scripts_ns) > 0);
+}
+
+#[test]
+fn a_script_that_fails_is_an_error_of_its_own() {
+    let mut peer = HttpPeer::new(|_| MS, |_| ok("ok"));
+    let steps = "    - get: /${wrong(user)}\n      as: one\n    - get: /never\n";
+    let ran = run(&scenario(steps), &mut peer);
+    assert_eq!(ran.outcomes("one"), [Outcome::Script; 10]);
+    assert_eq!(ran.rows("GET /never").len(), 0);
+    let details = ran.details();
+    let expected = "`wrong`: TypeError: cannot read property 'z' of undefined, at script.js:7:";
+    assert!(details[0].contains(expected), "{details:?}");
+
+    for step in [
+        "set: { a: \"${wrong(1)}\" }",
+        "js: wrong(1)",
+        "if: wrong(1)\n      then: [ { think: 1s } ]",
+    ] {
+        let ran = run(
+            &scenario(&format!("    - {step}\n    - get: /never\n")),
+            &mut peer,
+        );
+        assert_eq!(
+            ran.counted(builtin::FAULTS_NAME, Outcome::Script),
+            10,
+            "{step}"
+        );
+        assert_eq!(ran.rows("GET /never").len(), 0, "{step}");
+    }
+    let checked = run(
+        &scenario("    - get: /\n      check: wrong(1)\n      as: one\n"),
+        &mut peer,
+    );
+    assert_eq!(checked.outcomes("one"), [Outcome::Script; 10]);
+    let alone = run(
+        &scenario("    - check: wrong(1)\n      as: two\n"),
+        &mut peer,
+    );
+    assert_eq!(alone.counted("two", Outcome::Script), 10);
+}
+
+#[test]
+fn a_script_that_does_not_end_fails_its_step() {
+    let mut peer = HttpPeer::new(|_| MS, |_| ok("ok"));
+    let text = format!(
+        "options: {{ script_time_max: 2ms }}\n{}",
+        scenario("    - get: /${endless()}\n      as: one\n")
+    );
+    let ran = run(&text, &mut peer);
+    assert_eq!(ran.outcomes("one"), [Outcome::Script; 10]);
+    let details = ran.details();
+    assert!(
+        details[0].contains("longer than 2 ms (`options.script_time_max`)"),
+        "{details:?}"
+    );
+}
+
+#[test]
+fn a_failed_script_is_tried_again_if_that_is_wanted() {
+    let mut peer = HttpPeer::new(|_| MS, |_| ok("ok"));
+    let steps = "    - retry: 3\n      pause: 10ms\n      failures: [ script ]\n      steps: [ { get: \"/${wrong(1)}\", as: one } ]\n";
+    let ran = run(&scenario(steps), &mut peer);
+    assert_eq!(ran.outcomes("one").len(), 30);
+}
