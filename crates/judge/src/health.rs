@@ -11,6 +11,7 @@ mod lag;
 mod losses;
 mod memory;
 mod rows;
+mod scripts;
 mod starts;
 mod storms;
 mod target;
@@ -242,6 +243,7 @@ fn surroundings(figures: &Figures, health: &HealthSummary) -> Vec<Finding> {
     findings.extend(storms::findings(figures, health));
     findings.extend(sampled(figures, health));
     findings.extend(rows::found(&figures.info.workers));
+    findings.extend(scripts::found(figures));
     findings
 }
 

@@ -16,6 +16,10 @@ pub const LOOP_BUSY_MIN: f64 = 0.90;
 /// Ready loops that waited this share of their cores' time were starved by somebody else.
 pub const CPU_WAIT_MIN: f64 = 0.10;
 
+/// Scripts that take more than this share of the loops' time are worth a warning: a loop that is busy with them is late
+/// for others.
+pub const SCRIPTS_SHARE_MAX: f64 = 0.10;
+
 /// Where this share of the users in late seconds, or users in this share of these seconds, had to wait for
 /// other connections to be set up, that is why they were late.
 pub const HELD_SHARE_MIN: f64 = 0.10;

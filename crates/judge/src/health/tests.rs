@@ -637,3 +637,32 @@ fn an_exited_target_is_reported_before_its_consequences() {
         "#]],
     );
 }
+
+#[test]
+fn scripts_that_take_much_of_the_loops_time_are_named() {
+    let with_scripts = |share: u64| {
+        let mut figures = with_rows(|row| row.lag_p99_ns = 20 * US);
+        let loops = u64::from(figures.info.generator.loops);
+        for row in &mut figures.series {
+            row.script_calls = 1000;
+            row.scripts_ns = (row.end_ns - row.start_ns) * loops * share / 100;
+        }
+        judged(&figures)
+    };
+    let found = |share| {
+        let findings = with_scripts(share).findings.into_iter();
+        findings
+            .filter(|f| f.code == "scripts-slow")
+            .collect::<Vec<_>>()
+    };
+    assert!(found(10).is_empty());
+    let [finding] = &found(34)[..] else {
+        panic!("{:?}", found(34));
+    };
+    assert_eq!(finding.severity, record::schema::Severity::Warning);
+    assert!(
+        finding.text.contains("took 34 % of the loops' time"),
+        "{}",
+        finding.text
+    );
+}
