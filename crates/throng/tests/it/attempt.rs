@@ -358,3 +358,13 @@ fn without_times(text: &str) -> String {
     }
     out
 }
+
+#[test]
+fn scripts_are_shown_with_what_they_set_and_how_they_fail() {
+    let space = Space::new();
+    let steps = "    - js: vars.a = 6 * 7;\n      sets: a\n    - post: /chat/speak\n      json: { message: \"number ${a}\" }\n      as: speak\n      check: a == 42\n    - js: |\n        const words = vars.a;\n        words.missing();\n";
+    let ended = attempt(&space, &chat(steps), &[]).with(1);
+    shows(&ended, "     a = 42\n");
+    shows(&ended, "`js`: TypeError: not a function, at scenario:12:");
+    shows(&ended, "     check `a == 42` is true: a = 42\n");
+}

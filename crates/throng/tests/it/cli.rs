@@ -29,6 +29,14 @@ fn check_lists_all_errors_of_a_file() {
 }
 
 #[test]
+fn check_points_into_scripts() {
+    for name in ["script-errors", "script-syntax"] {
+        let ended = at_root(&["check", &format!("testdata/cli/{name}.yaml")]).with(65);
+        golden(name, &ended.err);
+    }
+}
+
+#[test]
 fn check_points_into_an_override() {
     let sets = ["--set", "holdd=5m", "--set", "options.timeout=3"];
     let ended = at_root(&[&["check", "examples/football-quick.yaml"], &sets[..]].concat()).with(65);

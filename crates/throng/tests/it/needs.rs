@@ -121,6 +121,7 @@ fn answer(request: &Request) -> Answer {
         ("GET", "/health") if request.header("authorization").is_empty() => json(200, "{}"),
         ("POST", "/customers") => customer(request),
         ("GET", path) if path.starts_with("/resources/") => together::resource(request),
+        ("POST", "/transfers") => transfer(request),
         ("POST", "/events") => json(201, "{\"id\": \"e-7\"}"),
         (_, "/events/e-7") => json(200, "{}"),
         (_, "/payments") => match request.header("x-attempt") {
@@ -308,6 +309,30 @@ fn customer(request: &Request) -> Answer {
     }
 }
 
+/// A transfer whose account number and checksum are right.
+fn transfer(request: &Request) -> Answer {
+    let text = request.text();
+    let account = text.split(':').next().unwrap_or_default();
+    let moved = format!(
+        "{}{}",
+        account.get(4..).unwrap_or_default(),
+        account.get(..4).unwrap_or_default()
+    );
+    let rest = moved.chars().fold(0, |rest, c| {
+        let value = c.to_digit(36).unwrap_or(0);
+        (rest * if value < 10 { 10 } else { 100 } + value) % 97
+    });
+    let sums = text.bytes().fold((0, 0), |(low, high), byte| {
+        let low = (low + u32::from(byte)) % 255;
+        (low, (high + low) % 255)
+    });
+    let sum = format!("{:x}", sums.1 * 256 + sums.0);
+    match rest == 1 && account.len() == 22 && request.header("x-sum") == sum {
+        true => json(201, "{}"),
+        false => refused("a wrong sum"),
+    }
+}
+
 fn serve(mut stream: TcpStream, answered: &Answered) -> io::Result<()> {
     loop {
         let request = Request::read(&mut stream)?;
@@ -386,6 +411,7 @@ fn each_need_is_met_and_both_sides_count_the_same() {
             ],
         ),
         ("made-up", &[("POST /customers 201", 10)]),
+        ("transfer", &[("POST /transfers 201", 10)]),
         (
             "event",
             &[

@@ -41,6 +41,7 @@ const SLOW: &[&str] = &[
     "protox",
     "queue",
     "redis",
+    "rquickjs",
     "rusqlite",
     "tokio-postgres",
 ];

@@ -1,0 +1,3 @@
+function price(number) {
+  return number * 3;
+}
