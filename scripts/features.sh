@@ -72,7 +72,8 @@ expect() {
 expect 0 "PASSED" run scenario.yaml
 expect 0 "PASSED" show last
 expect 1 "FAILED" run scenario.yaml --set 'thresholds=["count(read) > 1000000"]'
-for verb in "import scenario.xml" "model access.log -o model" "reproduce thesis results" "serve chat" "ui" "fleet status --nats nats://h"; do
+for verb in "import scenario.xml" "model access.log -o model" "reproduce thesis results" "serve chat" "ui" \
+    "fleet status --nats nats://h" "protos http://h"; do
     # Its words are arguments.
     # shellcheck disable=SC2086
     expect 64 "built without" $verb

@@ -5,7 +5,6 @@
 pub mod addresses;
 pub mod arrivals;
 pub mod budget;
-pub mod clocks;
 pub mod command;
 mod conn;
 #[doc(hidden)]

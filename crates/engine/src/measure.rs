@@ -9,10 +9,9 @@ use record::{Measurement, Outcome};
 use serde::{Deserialize, Serialize};
 use stats::hist::LogHistogram;
 
-use crate::clocks::ClockReading;
 use crate::trace::{Trace, TraceEvent};
 use crate::traffic::Traffic;
-use sequences::{Broadcast, Broadcasts, Head, Heads, Settlement, Settlements};
+use sequences::{Broadcast, Broadcasts, ClockReading, Head, Heads, Settlement, Settlements};
 
 pub use record::counters::{Counts, Gauges, LoopCpu};
 

@@ -11,9 +11,12 @@
 //! | `accounts` | the subscriptions of a shard's users, and what is reported when one ends |
 //! | `ledger` | the numbers that any user of any shard got, and when first: what lies before a user's first number, after its last, or was missed altogether |
 //! | `broadcasts` | the first and the last receiver of each number |
+//!
+//! `clocks` is what the stamps of messages say of the clock that made them.
 
 mod accounts;
 mod broadcasts;
+mod clocks;
 mod ledger;
 #[cfg(test)]
 mod tests;
@@ -25,6 +28,7 @@ pub use accounts::{
     Accounts, Claim, Ended, Head, Heads, Opened, Opening, Settlement, Settlements, Taken,
 };
 pub use broadcasts::{Broadcast, Broadcasts};
+pub use clocks::ClockReading;
 pub use ledger::{Found, Ledger};
 pub use track::Got;
 

@@ -2,14 +2,13 @@
 //! refused before.
 
 use driver::real::LoopNews;
-use engine::clocks::ClockReading;
 use engine::measure::Delta;
 use plan::MessageId;
 use plan::Plan;
 use record::Measurement;
 use record::counters::COUNTER_MAX;
 use record::schema::Ending;
-use sequences::Broadcast;
+use sequences::{Broadcast, ClockReading};
 use stats::hist::LogHistogram;
 
 use super::protocol::Loops;

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use engine::clocks::ClockReading;
 use engine::measure::{Delta, Example, MeasureDelta};
 use engine::traffic::Traffic;
 use plan::{MeasureId, MessageId};
 use record::Outcome;
 use record::counters::Counts;
 use record::schema::{Ending, SeriesRow};
-use sequences::Settlement;
+use sequences::{ClockReading, Settlement};
 use stats::hist::LogHistogram;
 use workers::Numbering;
 

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use course::{Growing, SecondOf};
-use engine::clocks::ClockReading;
 use engine::measure::{Example, MeasureDelta};
 use plan::Plan;
 use probe::Probed;
 use record::Outcome;
 use record::schema::{Event, EventKind, RunInfo, SeriesRow};
+use sequences::ClockReading;
 use stats::censored::{Censored, Quantile};
 use stats::hist::LogHistogram;
 

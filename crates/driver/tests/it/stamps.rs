@@ -1,8 +1,8 @@
 //! Latencies by the stamps in messages: clocks that differ, and loops that read late.
 
 use driver::sim::{Link, PeerAction};
-use engine::clocks::ClockReading;
 use record::{Measurement, Outcome};
+use sequences::ClockReading;
 
 use crate::peers::{CastPeer, WsPeer, text};
 use crate::support::{MS, Ran, S, run_over};

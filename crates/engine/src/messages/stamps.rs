@@ -2,9 +2,9 @@
 
 use plan::{MessageId, Plan, Pushed, SentAt};
 
-use crate::clocks::ClockReading;
 use crate::measure::Counts;
 use crate::received::Received;
+use sequences::ClockReading;
 
 /// A stamp further ahead counts as this far ahead: one day.
 const AHEAD_MAX_NS: u64 = 86_400_000_000_000;

@@ -6,8 +6,8 @@ use keys::DOCUMENT;
 use plan::Slot;
 use plan::expr::{Expr, Value};
 
-use super::parallel::{OF_ANOTHER_BRANCH, is_hidden};
 use super::library::Scripts;
+use super::parallel::{OF_ANOTHER_BRANCH, is_hidden};
 use super::{Checker, Settings};
 use document::node::{Node, Place};
 use document::suggest;

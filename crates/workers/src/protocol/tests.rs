@@ -1,11 +1,10 @@
-use engine::clocks::ClockReading;
 use engine::measure::{Counts, Delta, Example, Gauges, LoopCpu, MeasureDelta, OUTCOMES};
 use engine::traffic::Traffic;
 use plan::{MeasureId, MessageId};
 use proptest::prelude::*;
 use record::Outcome;
 use record::schema::{Ending, SessionEnd, UserState};
-use sequences::{Broadcast, Claim, Head, Settlement};
+use sequences::{Broadcast, Claim, ClockReading, Head, Settlement};
 use stats::hist::LogHistogram;
 
 use super::super::adoption::Lot;
