@@ -34,6 +34,8 @@ pub struct Local {
     children: Vec<(String, Child)>,
     /// No process has ended otherwise than it should.
     is_well: bool,
+    /// The server has not ended by itself.
+    has_server: bool,
     server: Child,
     url: String,
     /// Where agents keep what was not stored yet.
@@ -79,6 +81,7 @@ impl Local {
         let mut local = Local {
             children: Vec::new(),
             is_well: true,
+            has_server: true,
             server,
             url: String::new(),
             spool: directory.join("spool"),
@@ -112,16 +115,16 @@ impl Local {
         if let Ok(Some(status)) = self.server.try_wait() {
             ended.push(format!("nats-server ended ({status})"));
             self.is_well = false;
-            self.children.clear();
+            self.has_server = false;
         }
         ended
     }
 
     /// Whether it is still a fleet; if not, whether all agents ended by themselves.
     pub fn state(&self) -> Result<(), bool> {
-        match self.children.is_empty() {
-            true => Err(self.is_well),
-            false => Ok(()),
+        match self.has_server && !self.children.is_empty() {
+            true => Ok(()),
+            false => Err(self.is_well),
         }
     }
 

@@ -145,7 +145,7 @@ fn up(args: &UpArgs) -> Result<Exit, Failure> {
             Err(false) => {
                 return Err(Failure::hinted(
                     Exit::System,
-                    "nothing of the fleet is left".to_owned(),
+                    "the fleet has ended".to_owned(),
                     "look above for what ended, and why",
                 ));
             }

@@ -541,6 +541,31 @@ fn a_fleet_comes_up_on_this_machine_and_is_stopped_and_drained() {
     up.end().with(0).stdout_contains("agent local-2 ended");
 }
 
+#[test]
+fn agents_of_a_fleet_whose_server_ends_end_with_it() {
+    if !has_nats() {
+        return;
+    }
+    let mut up = Running::start(&mut throng(["fleet", "up", "--local", "2"]));
+    up.line();
+    let children = up.children();
+    assert_eq!(children.len(), 3);
+    let name = |pid: &Pid| {
+        let comm = format!("/proc/{}/comm", pid.as_raw_nonzero());
+        std::fs::read_to_string(comm).unwrap_or_default()
+    };
+    let server = children
+        .iter()
+        .find(|pid| name(pid).trim() == "nats-server");
+    kill_process(*server.unwrap(), Signal::KILL).unwrap();
+    let ended = up.end().with(71);
+    ended.stdout_contains("nats-server ended");
+    ended.stderr_contains("the fleet has ended");
+    for child in &children {
+        assert_eq!(name(child), "", "{child:?} is still there");
+    }
+}
+
 /// What the Jobs of Kubernetes do: they wait for each other, and end with the run.
 #[test]
 fn agents_of_one_run_are_waited_for_and_end_with_it() {
