@@ -15,6 +15,10 @@ mod messages;
 #[doc(hidden)]
 pub mod microbench;
 mod received;
+#[cfg(feature = "scripts")]
+mod scripts;
+#[cfg(not(feature = "scripts"))]
+#[path = "no_scripts.rs"]
 mod scripts;
 pub mod shard;
 pub mod share;

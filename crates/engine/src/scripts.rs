@@ -1,15 +1,9 @@
-//! What a plan has in JavaScript, as a loop runs it. Without the feature `scripts` there is no such plan.
+//! What a plan has in JavaScript, as a loop runs it.
 
 use plan::Plan;
 use plan::expr::{EvalError, Value};
-#[cfg(feature = "scripts")]
-use script::{Context, Surroundings};
+use script::{Context, Failure, Surroundings};
 use stats::rng::Rng;
-
-/// No context: this program was built without scripts.
-#[cfg(not(feature = "scripts"))]
-#[derive(Debug)]
-enum Context {}
 
 /// The script of a loop.
 #[derive(Debug)]
@@ -21,7 +15,6 @@ pub(crate) struct Scripts {
 
 impl Scripts {
     /// Loads what the plan has. The error says why that cannot be.
-    #[cfg(feature = "scripts")]
     pub(crate) fn load(plan: &Plan) -> Result<Option<Box<Scripts>>, String> {
         let Some(script) = &plan.script else {
             return Ok(None);
@@ -33,14 +26,6 @@ impl Scripts {
         })))
     }
 
-    #[cfg(not(feature = "scripts"))]
-    pub(crate) fn load(plan: &Plan) -> Result<Option<Box<Scripts>>, String> {
-        match plan.script {
-            Some(_) => Err("this program was built without scripts".to_owned()),
-            None => Ok(None),
-        }
-    }
-
     /// Calls the function of this number.
     pub(crate) fn call(
         &mut self,
@@ -49,7 +34,11 @@ impl Scripts {
         now_ms: i64,
         rng: &mut Rng,
     ) -> Result<Value, EvalError> {
-        self.timed(|context| context.called(function, arguments, now_ms, rng))
+        let mut around = Surroundings { now_ms, rng };
+        let found = self
+            .context
+            .call(usize::from(function), arguments, &mut around);
+        self.noted(found)
     }
 
     /// Runs the step of this number; the values are those of its outputs.
@@ -60,85 +49,18 @@ impl Scripts {
         now_ms: i64,
         rng: &mut Rng,
     ) -> Result<Vec<Value>, EvalError> {
-        self.timed(|context| context.ran(step, inputs, now_ms, rng))
+        let mut around = Surroundings { now_ms, rng };
+        let found = self.context.run(usize::from(step), inputs, &mut around);
+        self.noted(found)
     }
 
-    fn timed<T>(
-        &mut self,
-        call: impl FnOnce(&mut Context) -> Result<T, String>,
-    ) -> Result<T, EvalError> {
-        let found = call(&mut self.context);
+    fn noted<T>(&mut self, found: Result<T, Failure>) -> Result<T, EvalError> {
         self.has_failed = found.is_err();
-        found.map_err(EvalError::Script)
+        found.map_err(|failure| EvalError::Script(failure.0))
     }
 
     /// Calls since the last reading, and the time that they took.
     pub(crate) fn take_used(&mut self) -> (u64, u64) {
-        self.context.taken()
-    }
-}
-
-/// Calls with the errors' texts.
-trait Calls {
-    fn called(
-        &mut self,
-        function: u16,
-        arguments: &[Value],
-        now_ms: i64,
-        rng: &mut Rng,
-    ) -> Result<Value, String>;
-    fn ran(
-        &mut self,
-        step: u16,
-        inputs: &[Value],
-        now_ms: i64,
-        rng: &mut Rng,
-    ) -> Result<Vec<Value>, String>;
-    fn taken(&mut self) -> (u64, u64);
-}
-
-#[cfg(feature = "scripts")]
-impl Calls for Context {
-    fn called(
-        &mut self,
-        function: u16,
-        arguments: &[Value],
-        now_ms: i64,
-        rng: &mut Rng,
-    ) -> Result<Value, String> {
-        let mut around = Surroundings { now_ms, rng };
-        let found = self.call(usize::from(function), arguments, &mut around);
-        found.map_err(|failure| failure.0)
-    }
-
-    fn ran(
-        &mut self,
-        step: u16,
-        inputs: &[Value],
-        now_ms: i64,
-        rng: &mut Rng,
-    ) -> Result<Vec<Value>, String> {
-        let mut around = Surroundings { now_ms, rng };
-        let found = Context::run(self, usize::from(step), inputs, &mut around);
-        found.map_err(|failure| failure.0)
-    }
-
-    fn taken(&mut self) -> (u64, u64) {
-        self.take_used()
-    }
-}
-
-#[cfg(not(feature = "scripts"))]
-impl Calls for Context {
-    fn called(&mut self, _: u16, _: &[Value], _: i64, _: &mut Rng) -> Result<Value, String> {
-        match *self {}
-    }
-
-    fn ran(&mut self, _: u16, _: &[Value], _: i64, _: &mut Rng) -> Result<Vec<Value>, String> {
-        match *self {}
-    }
-
-    fn taken(&mut self) -> (u64, u64) {
-        match *self {}
+        self.context.take_used()
     }
 }

@@ -1,11 +1,11 @@
 //! Functions and steps in JavaScript: what they give, what they draw, and how they fail.
 
-use driver::sim::{self, Link};
 use plan::builtin;
-use record::{Measurement, Outcome};
+use record::Outcome;
 
 use crate::peers::{HttpPeer, ok};
-use crate::support::{MS, plan, run};
+use crate::reproducible::records;
+use crate::support::{MS, run};
 
 fn scenario(steps: &str) -> String {
     format!(
@@ -36,28 +36,15 @@ const EVERYWHERE: &str = r#"
       as: last
       check: draw(7) >= 0"#;
 
-fn records(shards: u32, seed: u64) -> (Vec<Measurement>, Vec<String>) {
-    let mut plan = plan(&scenario(EVERYWHERE));
-    plan.seed = seed;
-    let mut peer = HttpPeer::new(|_| 5 * MS, |_| ok("ok"));
-    let run = sim::run(&plan, shards, &mut peer, Link::new(MS)).expect("the plan can be run");
-    let rows = run
-        .rows
-        .iter()
-        .map(|row| Measurement { loop_id: 0, ..*row });
-    let rows = rows.collect();
-    peer.requests.sort_unstable();
-    (rows, peer.requests)
-}
-
 #[test]
 fn runs_with_scripts_follow_from_the_seed_alone() {
-    let one = records(1, 3);
+    let text = scenario(EVERYWHERE);
+    let one = records(&text, 1, 3);
     assert!(one.0.len() > 20, "only {} records", one.0.len());
     assert!(one.0.iter().all(|row| row.outcome == Outcome::Ok));
-    assert_eq!(one, records(1, 3));
-    assert_eq!(one, records(3, 3));
-    assert_ne!(one, records(1, 4));
+    assert_eq!(one, records(&text, 1, 3));
+    assert_eq!(one, records(&text, 3, 3));
+    assert_ne!(one, records(&text, 1, 4));
     let paid = one
         .1
         .iter()
