@@ -1,9 +1,8 @@
-//! Runs one slice of a plan: arrivals, session machine, timers, connections.
+//! Runs one slice of a plan: session machine, waits, connections.
 //!
 //! What drives a [`Shard`] is in the crate `driver`: real sockets, or a simulated network.
 
 pub mod addresses;
-pub mod arrivals;
 pub mod budget;
 pub mod command;
 mod conn;
@@ -21,14 +20,12 @@ mod scripts;
 #[path = "no_scripts.rs"]
 mod scripts;
 pub mod shard;
-pub mod share;
 #[cfg(test)]
 mod sizes;
 mod slots;
 pub mod trace;
 pub mod traffic;
 mod users;
-mod wheel;
 
 pub use budget::Budget;
 pub use shard::{Setup, SetupError, Shard};

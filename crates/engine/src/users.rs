@@ -13,11 +13,11 @@ use plan::{EndpointId, MeasureId, Op, ScriptOp, Session, SessionId, Slot};
 use record::{Measurement, Outcome};
 use stats::rng::{Purpose, Rng};
 
-use crate::arrivals::by_weight;
 use crate::budget::{Budget, CHARGED_BYTES_MIN, Charges};
 use crate::scripts::Scripts;
 use crate::slots::{ConnSlot, Key, Slots, UserKey};
-use crate::wheel::Wheel;
+use schedule::arrivals::by_weight;
+use schedule::wheel::Wheel;
 
 /// What a user waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Users of lost loops that other loops start.
 
 use driver::real::Adopted;
-use engine::share::Share;
 use plan::Region;
+use schedule::share::Share;
 use serde::{Deserialize, Serialize};
 
 /// A share is divided into no more parts in all: numbers of users have to fit.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use engine::measure::Delta;
-use engine::share::region_loops;
 use plan::{MeasureId, Plan, Recorded};
 use record::Measurement;
+use schedule::share::region_loops;
 
 /// Which measure of the record is meant by what a loop reports.
 #[derive(Debug, Clone)]

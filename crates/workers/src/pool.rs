@@ -7,10 +7,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel};
 use std::time::Duration;
 
 use driver::real::{LoopNews, StopFlag, Zero};
-use engine::share::region_loops;
 use plan::Plan;
 use record::Measurement;
 use record::schema::WorkerInfo;
+use schedule::share::region_loops;
 use trust::{TrustError, Verify, client_config};
 
 use super::adoption::Adoption;

@@ -1,8 +1,8 @@
 //! Who starts the users of lost workers, and from when.
 
-use engine::arrivals::Arrivals;
-use engine::share::{Share, region_loops};
 use plan::Plan;
+use schedule::arrivals::Arrivals;
+use schedule::share::{Share, region_loops};
 use serde::{Deserialize, Serialize};
 use workers::{Adoption, Fleet, Loops, Lot};
 

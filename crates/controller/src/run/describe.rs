@@ -1,7 +1,6 @@
 //! What `run.json` says from the start.
 
 use driver::real::Waiting;
-use engine::share::region_loops;
 use machine::host;
 use machine::loops::open_files_max;
 use plan::Plan;
@@ -11,6 +10,7 @@ use record::schema::{
     FORMAT_VERSION, GeneratorInfo, MeasureInfo, PhaseInfo, RegionInfo, RunInfo, RunStatus,
     WorkerInfo,
 };
+use schedule::share::region_loops;
 use workers::{LoopsSetup, ScenarioText, hex_digest};
 
 use crate::secrets::Secrets;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use engine::Shard;
-use engine::share::Share;
+use schedule::share::Share;
 
 /// Users of a lost loop, or a part of them, that another loop starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use engine::command::Command;
-use engine::share::Share;
 use engine::{Setup, Shard};
 use plan::Plan;
 use record::Outcome;
+use schedule::share::Share;
 
 use crate::support::{MS, S, plan};
 

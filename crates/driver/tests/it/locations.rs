@@ -1,9 +1,9 @@
 //! Requests to several hosts, and arrivals of several processes.
 
-use engine::arrivals::Arrivals;
-use engine::share::Share;
 use plan::SessionId;
 use record::Outcome;
+use schedule::arrivals::Arrivals;
+use schedule::share::Share;
 
 use crate::peers::{HttpPeer, ok, response};
 use crate::support::{MS, S, plan, run};

@@ -1,9 +1,9 @@
 //! The same seed plans the same users, whatever the number of shards.
 
 use driver::sim::{self, Link};
-use engine::arrivals::{Arrival, Arrivals};
-use engine::share::Share;
 use record::Measurement;
+use schedule::arrivals::{Arrival, Arrivals};
+use schedule::share::Share;
 
 use crate::peers::{HttpPeer, ok};
 use crate::support::{MS, plan};

@@ -10,9 +10,9 @@ use driver::addresses::AddressBook;
 use driver::real::{LoopNews, LoopSetup, StartBarrier, Waiting, Zero, run_loop};
 use driver::sim::SimRun;
 use engine::Setup;
-use engine::share::Share;
 use machine::clock::monotonic_ns;
 use record::Outcome;
+use schedule::share::Share;
 
 use crate::support::{Ran, S, plan};
 

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use driver::sim::SimRun;
 use engine::command::{Command, ConnId};
-use engine::share::Share;
 use engine::{Setup, Shard};
 use record::Outcome;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection};
+use schedule::share::Share;
 use trust::{Verify, client_config};
 
 use crate::support::{Ran, plan};

@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 
 use plan::Plan;
 
-use crate::arrivals::{Arrival, Arrivals};
 use crate::measure::Counts;
-use crate::share::Share;
+use schedule::arrivals::{Arrival, Arrivals};
+use schedule::share::Share;
 
 /// What happens to a user that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -28,6 +28,7 @@ const FLOORS: &[&[&str]] = &[
         "keys",
         "probe",
         "protos",
+        "schedule",
         "script",
         "sequences",
     ],

@@ -2,8 +2,8 @@ use std::io::Read;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::Arc;
 
-use engine::share::Share;
 use engine::{Budget, Setup};
+use schedule::share::Share;
 
 use super::*;
 use crate::addresses::AddressBook;

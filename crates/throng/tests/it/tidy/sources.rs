@@ -25,6 +25,7 @@ const PURE: &[&str] = &[
     "engine",
     "channels",
     "identity",
+    "schedule",
     "sequences",
 ];
 const IMPURE: &[&str] = &[

@@ -1,8 +1,8 @@
 //! Which users are whose.
 
-use engine::share::{Share, region_loops};
 use plan::Region;
 use proptest::prelude::*;
+use schedule::share::{Share, region_loops};
 
 fn regions(shares: &[f64]) -> Vec<Region> {
     let regions = shares.iter().enumerate().map(|(number, &share)| Region {

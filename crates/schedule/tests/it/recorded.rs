@@ -1,9 +1,9 @@
 //! Recorded rates and starts: the same users for any number of loops, at the times of the recording.
 
-use engine::arrivals::{Arrival, Arrivals};
-use engine::share::Share;
 use plan::{Plan, SessionId};
 use scenario::{Settings, Source, compile, render};
+use schedule::arrivals::{Arrival, Arrivals};
+use schedule::share::Share;
 
 /// The plan of a scenario that has no errors.
 fn plan(text: &str) -> Plan {

@@ -1,11 +1,7 @@
 //! The timer wheel with as many users as a loop has: rearming a timer, and firing one.
 
-#[expect(dead_code, reason = "the wheel has more than the benches call")]
-#[path = "../src/wheel.rs"]
-mod wheel;
-
 use divan::Bencher;
-use wheel::Wheel;
+use schedule::wheel::Wheel;
 
 /// Think times are spread over this, in nanoseconds.
 const SPREAD_NS: u64 = 10_000_000_000;

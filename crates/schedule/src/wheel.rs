@@ -15,8 +15,9 @@ const NONE: u32 = u32::MAX;
 /// `Entry::slot` of an entry that is not armed.
 const UNARMED: u16 = u16::MAX;
 
+/// The timer of one user.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Entry {
+pub struct Entry {
     deadline_ns: u64,
     next: u32,
     prev: u32,
@@ -33,7 +34,7 @@ const EMPTY: Entry = Entry {
 
 /// The wheel.
 #[derive(Debug)]
-pub(crate) struct Wheel {
+pub struct Wheel {
     entries: Vec<Entry>,
     heads: [u32; LEVELS * SLOTS],
     /// Which slots of a level hold entries, one bit each.
@@ -45,7 +46,8 @@ pub(crate) struct Wheel {
 }
 
 impl Wheel {
-    pub(crate) fn with_capacity(users_count: usize) -> Wheel {
+    /// A wheel with room for the timers of this number of users; it grows if there are more.
+    pub fn with_capacity(users_count: usize) -> Wheel {
         Wheel {
             entries: Vec::with_capacity(users_count),
             heads: [NONE; LEVELS * SLOTS],
@@ -56,7 +58,7 @@ impl Wheel {
     }
 
     /// Arms the timer of `key` to fire at `deadline_ns`, in place of what it was set to.
-    pub(crate) fn arm(&mut self, key: u32, deadline_ns: u64) {
+    pub fn arm(&mut self, key: u32, deadline_ns: u64) {
         let index = key as usize;
         if index >= self.entries.len() {
             self.entries.resize(index + 1, EMPTY);
@@ -69,7 +71,7 @@ impl Wheel {
     }
 
     /// Disarms the timer of `key`; nothing happens if it is not armed.
-    pub(crate) fn disarm(&mut self, key: u32) {
+    pub fn disarm(&mut self, key: u32) {
         if self
             .entries
             .get(key as usize)
@@ -80,7 +82,7 @@ impl Wheel {
     }
 
     /// When the timer of `key` fires, if it is armed.
-    pub(crate) fn deadline_ns(&self, key: u32) -> Option<u64> {
+    pub fn deadline_ns(&self, key: u32) -> Option<u64> {
         self.entries
             .get(key as usize)
             .filter(|e| e.slot != UNARMED)
@@ -90,13 +92,13 @@ impl Wheel {
     /// No timer fires before this time; `u64::MAX` if none is armed. It can be early by up to a
     /// slot's width, never late.
     #[inline]
-    pub(crate) fn next_ns(&self) -> u64 {
+    pub fn next_ns(&self) -> u64 {
         self.next_ns
     }
 
     /// Takes out one timer whose deadline is not after `now_ns`. Timers of different ticks come
     /// in order.
-    pub(crate) fn pop(&mut self, now_ns: u64) -> Option<u32> {
+    pub fn pop(&mut self, now_ns: u64) -> Option<u32> {
         if now_ns < self.next_ns {
             return None;
         }

@@ -78,7 +78,7 @@ impl<'p> Arrivals<'p> {
         }
     }
 
-    pub(crate) fn share(&self) -> Share {
+    pub fn share(&self) -> Share {
         self.share
     }
 
@@ -321,7 +321,7 @@ fn draw_session(plan: &Plan, phase: &Phase, user: u64) -> SessionId {
 }
 
 /// Which of the weighted things a draw from 0 to 1 means.
-pub(crate) fn by_weight(
+pub fn by_weight(
     share: f64,
     weights: impl DoubleEndedIterator<Item = f64> + ExactSizeIterator + Clone,
 ) -> usize {
