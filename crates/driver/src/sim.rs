@@ -12,11 +12,12 @@ use engine::addresses::Choice;
 use engine::command::{Command, ConnId};
 use engine::measure::Delta;
 use engine::trace::TraceRequest;
-use engine::{Budget, Setup, SetupError, Shard};
+use engine::{Setup, SetupError, Shard};
 use plan::EndpointId;
 use plan::Plan;
 use record::{Measurement, Outcome};
 use schedule::share::Share;
+use tables::budget::Budget;
 
 /// A connection as the peer sees it: numbered in the order they were opened.
 pub type PeerConn = u64;

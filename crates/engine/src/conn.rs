@@ -30,7 +30,6 @@ mod poll;
 mod reconnecting;
 mod sse;
 mod table;
-mod tls;
 mod tunnel;
 pub(crate) mod websocket;
 
@@ -45,5 +44,4 @@ pub(crate) use poll::Poller;
 pub(crate) use reconnecting::{Reconnectable, Reconnecting};
 pub(crate) use sse::EventStream;
 pub(crate) use table::Connections;
-pub(crate) use tls::{TlsClients, TlsFailure};
 pub(crate) use tunnel::Resolver;

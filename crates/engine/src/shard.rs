@@ -17,18 +17,19 @@ use rustls::ClientConfig;
 use stats::rng::{Purpose, Rng};
 
 use crate::addresses::Choice;
-use crate::budget::Budget;
 use crate::command::{Commands, ConnId};
-use crate::conn::{Connections, Resolver, TlsClients};
+use crate::conn::{Connections, Resolver};
 use crate::interpreter::Interpreter;
 use crate::measure::{Delta, Recorder};
 use crate::scripts::Scripts;
-use crate::slots::{Key, UserKey};
 use crate::trace::{Trace, TraceRequest};
 use crate::users::{User, Users};
 use admission::{Admission, Admitted};
 use schedule::arrivals::{Arrival, users_max};
 use schedule::share::Share;
+use tables::budget::Budget;
+use tables::slots::{Key, UserKey};
+use tls::TlsClients;
 
 /// Users and connections a shard makes room for ahead; more are taken, at the cost of a copy.
 const CAPACITY_MAX: u64 = 20_000;

@@ -7,9 +7,9 @@ use proto::ws::{self, Deflater, InflatingDecoder};
 
 use crate::conn::channels::{Channels, Topic};
 use crate::conn::{Carrier, Conn, Deflated, EventStream, Pending, Poller, Reconnectable};
-use crate::slots;
 use crate::users::User;
 use schedule::wheel;
+use tables::slots;
 
 /// What the allocator adds to a block of memory, at most: its header and rounding to 16 bytes.
 const BLOCK: usize = 24;

@@ -13,11 +13,11 @@ use plan::{EndpointId, MeasureId, Op, ScriptOp, Session, SessionId, Slot};
 use record::{Measurement, Outcome};
 use stats::rng::{Purpose, Rng};
 
-use crate::budget::{Budget, CHARGED_BYTES_MIN, Charges};
 use crate::scripts::Scripts;
-use crate::slots::{ConnSlot, Key, Slots, UserKey};
 use schedule::arrivals::by_weight;
 use schedule::wheel::Wheel;
+use tables::budget::{Budget, CHARGED_BYTES_MIN, Charges};
+use tables::slots::{ConnSlot, Key, Slots, UserKey};
 
 /// What a user waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,13 +10,14 @@ use driver::addresses::AddressBook;
 use driver::real::{
     LoopError, LoopNews, LoopSetup, StartBarrier, StopFlag, Waiting, Zero, run_loop,
 };
+use engine::Setup;
 use engine::trace::TraceRequest;
-use engine::{Budget, Setup};
 use machine::Memory;
 use machine::thread::{LoopCores, Namespace};
 use plan::Plan;
 use record::Measurement;
 use schedule::share::Share;
+use tables::budget::Budget;
 use trust::ClientConfig;
 
 use super::protocol::Loops;

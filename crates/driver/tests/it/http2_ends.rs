@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use driver::sim::{Link, Packet, PeerAction, Verdict};
-use engine::Budget;
 use record::Outcome;
+use tables::budget::Budget;
 
 use crate::http2_peer::{Got, Http2Peer, body, go_away, head, ok, reset, sent};
 use crate::support::{MS, run, run_over};

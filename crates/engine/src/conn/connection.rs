@@ -11,9 +11,9 @@ use super::http2::{Carrier, Stream};
 use super::poll::Poller;
 use super::reconnecting::{Reconnectable, Reconnecting};
 use super::sse::EventStream;
-use super::tls::Tls;
-use crate::slots::{ConnSlot, UserKey};
 use crate::users::User;
+use tables::slots::{ConnSlot, UserKey};
+use tls::Tls;
 
 /// How far a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

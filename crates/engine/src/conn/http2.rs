@@ -12,8 +12,8 @@ use proto::http1;
 use super::connection::{Conn, Pending, Protocol, Reuse, Stage};
 use super::table::Connections;
 use crate::command::ConnId;
-use crate::slots::{ConnSlot, Key, Slots, UserKey};
 use crate::users::Users;
+use tables::slots::{ConnSlot, Key, Slots, UserKey};
 
 /// Requests that wait for one connection: as many as a server should take at once (RFC 9113 §6.5.2).
 const WAITING_MAX: usize = 99;

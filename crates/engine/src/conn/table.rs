@@ -12,13 +12,13 @@ use super::connection::{Conn, Protocol, Reuse, Stage};
 use super::decoding::Decoder;
 use super::deflate::encode_deflated;
 use super::http2::{Http2, Link};
-use super::tls::{TlsClients, TlsFailure};
 use super::tunnel::Tunnels;
 use crate::addresses::Choice;
-use crate::budget::{Budget, Charges};
 use crate::command::{Command, Commands, ConnId};
-use crate::slots::{ConnSlot, Key, Slots, UserKey};
 use crate::users::Users;
+use tables::budget::{Budget, Charges};
+use tables::slots::{ConnSlot, Key, Slots, UserKey};
+use tls::{TlsClients, TlsFailure};
 
 /// The table of connections, and what they want sent.
 #[derive(Debug)]

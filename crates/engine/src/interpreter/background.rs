@@ -7,7 +7,7 @@ use record::{Measurement, Outcome};
 use super::operations::timeout_ns;
 use super::state::Interpreter;
 use crate::conn::{Conn, NEVER, Protocol, Stage};
-use crate::slots::{ConnSlot, UserKey};
+use tables::slots::{ConnSlot, UserKey};
 
 impl<'p> Interpreter<'p> {
     /// Does what is due in the background. The user may be gone afterwards.

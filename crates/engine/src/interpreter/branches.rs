@@ -10,8 +10,8 @@ use record::Outcome;
 use super::flow::Flow;
 use super::state::Interpreter;
 use crate::conn::{Protocol, Way};
-use crate::slots::{Key, UserKey};
 use crate::users::Wait;
+use tables::slots::{Key, UserKey};
 
 impl Interpreter<'_> {
     /// The instruction that begins branches, which are due when it is.

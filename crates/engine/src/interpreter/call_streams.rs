@@ -17,12 +17,12 @@ use super::calls::{
 use super::flow::Flow;
 use super::http::head_again;
 use super::state::Interpreter;
-use crate::budget::EXHAUSTED;
 use crate::conn::http::{Headers, render_target};
 use crate::conn::{CallStream, Conn, NEVER, Protocol};
 use crate::received::{Label, Received};
-use crate::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
+use tables::budget::EXHAUSTED;
+use tables::slots::{ConnSlot, UserKey};
 
 impl<'p> Interpreter<'p> {
     /// Opens a call, over the user's connection if there is one.

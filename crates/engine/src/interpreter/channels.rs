@@ -14,8 +14,8 @@ use crate::conn::channels::{Attempt, BY_TOPIC, Channels, Rejoin, Unsent};
 use crate::conn::{Protocol, Reconnecting};
 use crate::messages::Delivery;
 use crate::received::{Label, Received, excerpt};
-use crate::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
+use tables::slots::{ConnSlot, UserKey};
 
 impl<'p> Interpreter<'p> {
     /// The WebSocket is open: true if a protocol of channels is spoken over it whose greeting the

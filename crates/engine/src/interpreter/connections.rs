@@ -7,9 +7,10 @@ use super::operations::timeout_ns;
 use super::state::Interpreter;
 use super::websocket::NORMAL;
 use crate::command::ConnId;
-use crate::conn::{Conn, Protocol, Stage, TlsFailure};
-use crate::slots::{ConnSlot, UserKey};
+use crate::conn::{Conn, Protocol, Stage};
 use crate::users::Wait;
+use tables::slots::{ConnSlot, UserKey};
+use tls::TlsFailure;
 
 impl Interpreter<'_> {
     /// The driver made the TCP connection.

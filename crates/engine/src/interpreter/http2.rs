@@ -6,11 +6,11 @@ use proto::http1::Head;
 use record::Outcome;
 
 use super::state::Interpreter;
-use crate::budget::EXHAUSTED;
 use crate::command::ConnId;
 use crate::conn::{Carrier, Protocol, Reuse, Waiting};
-use crate::slots::{ConnSlot, Key, UserKey};
 use crate::users::Wait;
+use tables::budget::EXHAUSTED;
+use tables::slots::{ConnSlot, Key, UserKey};
 
 /// From then on frames that may be a flood are counted again.
 const FLOOD_NS: u64 = 1_000_000_000;

@@ -4,12 +4,12 @@ use plan::Op;
 use record::Outcome;
 
 use super::state::Interpreter;
-use crate::budget::EXHAUSTED;
 use crate::conn::{Decoder, Event, Failure, Protocol, Reuse, Stage};
 use crate::messages::Delivery;
 use crate::received::{Label, Received};
-use crate::slots::ConnSlot;
 use crate::users::Wait;
+use tables::budget::EXHAUSTED;
+use tables::slots::ConnSlot;
 
 impl<'p> Interpreter<'p> {
     /// Plain bytes from the peer: what cannot be decoded yet is kept, as long as there is memory for it.

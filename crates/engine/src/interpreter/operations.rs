@@ -6,9 +6,9 @@ use record::{Measurement, Outcome};
 
 use super::flow::Flow;
 use super::state::Interpreter;
-use crate::budget::EXHAUSTED;
 use crate::received::Received;
-use crate::slots::UserKey;
+use tables::budget::EXHAUSTED;
+use tables::slots::UserKey;
 
 impl Interpreter<'_> {
     /// The operation of a step begins now, which was counted as due.

@@ -7,9 +7,9 @@ use stats::dist::Dist;
 
 use super::flow::Flow;
 use super::state::Interpreter;
-use crate::slots::UserKey;
 use crate::trace::TraceEvent;
 use crate::users::{User, Wait};
+use tables::slots::UserKey;
 
 /// Steps a user may take without waiting before others get their turn.
 const STEPS_MAX: u32 = 10_000;

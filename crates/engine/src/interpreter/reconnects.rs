@@ -12,8 +12,8 @@ use record::Outcome;
 use super::state::Interpreter;
 use super::websocket::SWITCHING;
 use crate::conn::{Deflated, NEVER, Stage};
-use crate::slots::ConnSlot;
 use crate::users::Wait;
+use tables::slots::ConnSlot;
 
 impl<'p> Interpreter<'p> {
     /// How the connection reconnects, if it does.

@@ -8,7 +8,7 @@ use record::Outcome;
 
 use super::state::Interpreter;
 use crate::conn::{Protocol, Reuse};
-use crate::slots::{ConnSlot, UserKey};
+use tables::slots::{ConnSlot, UserKey};
 
 /// Methods that a server may carry out twice (RFC 9110 §9.2.2).
 const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];

@@ -11,9 +11,9 @@ use record::schema::{SessionEnd, UserState, WhyNot};
 use super::program::nanoseconds;
 use super::state::Interpreter;
 use crate::conn::{Conn, Stage};
-use crate::slots::UserKey;
 use crate::trace::TraceEvent;
 use crate::users::Wait;
+use tables::slots::UserKey;
 
 /// How long a leaving user waits for the peer's close frame.
 pub(super) const LEAVE_NS: u64 = 1_000_000_000;

@@ -14,8 +14,8 @@ use super::state::Interpreter;
 use crate::conn::http::encode_get;
 use crate::conn::{Decoder, EventStream, NEVER, Protocol, Stage};
 use crate::received::{Label, Received, coding_of};
-use crate::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
+use tables::slots::{ConnSlot, UserKey};
 
 /// What an event stream's content type is, but for parameters (HTML standard §9.2.5).
 const EVENT_STREAM: &[u8] = b"text/event-stream";

@@ -6,10 +6,10 @@ use crate::conn::Connections;
 use crate::conn::http::Requests;
 use crate::measure::{Gauges, Recorder};
 use crate::messages::Messages;
-use crate::slots::UserKey;
 use crate::users::Users;
 use fetch::Follows;
 use identity::Identities;
+use tables::slots::UserKey;
 
 /// Runs the sessions of a shard's users.
 #[derive(Debug)]

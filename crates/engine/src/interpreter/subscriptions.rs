@@ -10,8 +10,8 @@ use plan::{ChannelVerb, Op, Pc, Poll, SessionId};
 
 use super::state::Interpreter;
 use crate::conn::Protocol;
-use crate::slots::{ConnSlot, UserKey};
 use sequences::{Opened, sequence};
+use tables::slots::{ConnSlot, UserKey};
 
 impl Interpreter<'_> {
     /// The operation in flight succeeded: what it opened is there.

@@ -16,8 +16,8 @@ use crate::conn::channels::{Attempt, Unsent};
 use crate::conn::{NEVER, Stage};
 use crate::messages::Delivery;
 use crate::received::{Label, Received, excerpt};
-use crate::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
+use tables::slots::{ConnSlot, UserKey};
 
 impl<'p> Interpreter<'p> {
     /// The server ended a channel, or answered that it has none.

@@ -9,8 +9,8 @@ use super::calls;
 use super::state::Interpreter;
 use crate::conn::{Protocol, Stage};
 use crate::received::Received;
-use crate::slots::{ConnSlot, UserKey};
 use crate::trace::TraceEvent;
+use tables::slots::{ConnSlot, UserKey};
 
 impl Interpreter<'_> {
     /// What is traced from now on is the user's or that of one of its branches.

@@ -8,8 +8,8 @@ use record::Outcome;
 
 use super::state::Interpreter;
 use crate::conn::{Conn, NEVER};
-use crate::slots::{ConnSlot, Key, UserKey};
 use crate::users::Wait;
+use tables::slots::{ConnSlot, Key, UserKey};
 
 /// A timer whose limit has passed unseen fires again after this time, so that the driver gets to look
 /// for news in between.

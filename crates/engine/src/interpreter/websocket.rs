@@ -12,8 +12,8 @@ use super::state::Interpreter;
 use crate::conn::websocket::{encode_upgrade, verify_upgrade};
 use crate::conn::{Conn, Decoder, Deflated, Pending, Protocol, Reconnectable, Stage, http_outcome};
 use crate::received::{Received, excerpt};
-use crate::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
+use tables::slots::{ConnSlot, UserKey};
 
 /// Normal closure (RFC 6455 §7.4.1).
 pub(super) const NORMAL: u16 = 1000;

@@ -26,6 +26,8 @@ const PURE: &[&str] = &[
     "channels",
     "identity",
     "schedule",
+    "tables",
+    "tls",
     "sequences",
 ];
 const IMPURE: &[&str] = &[
