@@ -19,6 +19,8 @@ mod outgoing;
 mod packet;
 mod properties;
 mod reason;
+#[cfg(test)]
+mod tests;
 mod topic;
 mod wire;
 
