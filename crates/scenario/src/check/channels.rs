@@ -2,7 +2,7 @@
 
 use keys::{EMITTED, PERFORMED, PROTOCOLS, PUSHED, VSNS};
 use plan::expr::{Escape, Part, Template};
-use plan::{ChannelOp, ChannelVerb, MeasureId, MeasureKind, Op, Protocol};
+use plan::{ChannelOp, ChannelVerb, MeasureId, MeasureKind, Op, Payload, Protocol};
 
 use super::Checker;
 use super::fields::Fields;
@@ -87,7 +87,7 @@ impl Checker<'_> {
             Some(Protocol::Phoenix { arrays: true, .. }) => ("vsn=", "vsn=2.0.0"),
             Some(Protocol::Phoenix { arrays: false, .. }) => ("vsn=", "vsn=1.0.0"),
             Some(Protocol::SocketIo) => ("EIO=", "EIO=4&transport=websocket"),
-            Some(Protocol::ActionCable) | None => return,
+            Some(Protocol::ActionCable | Protocol::Mqtt { .. }) | None => return,
         };
         let holds = |what: &str| {
             let mut parts = path.parts.iter();
@@ -123,11 +123,12 @@ impl Checker<'_> {
                 verb: ChannelVerb::Join,
                 topic: Some(topic),
                 event: Template::default(),
-                payload,
+                payload: Payload::Text(payload),
                 reply: None,
                 measure,
                 timeout_ns,
                 rejoin,
+                delivery: None,
             })));
         }
     }
@@ -161,11 +162,12 @@ impl Checker<'_> {
                 verb: ChannelVerb::Leave,
                 topic,
                 event: Template::default(),
-                payload: Template::default(),
+                payload: Payload::Text(Template::default()),
                 reply: None,
                 measure,
                 timeout_ns,
                 rejoin: None,
+                delivery: None,
             })));
         }
     }
@@ -258,11 +260,12 @@ impl Checker<'_> {
                 verb: ChannelVerb::Push,
                 topic,
                 event,
-                payload,
+                payload: Payload::Text(payload),
                 reply,
                 measure,
                 timeout_ns,
                 rejoin: None,
+                delivery: None,
             })));
         }
     }
@@ -333,6 +336,7 @@ impl Checker<'_> {
                 Protocol::Phoenix { .. } => "write `push` here",
                 Protocol::ActionCable => "write `perform` here",
                 Protocol::SocketIo => "write `emit` here",
+                Protocol::Mqtt { .. } => "write `publish` here",
             };
             self.diagnostics
                 .error("no-channels", place, message)

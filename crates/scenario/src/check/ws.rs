@@ -54,6 +54,7 @@ impl Checker<'_> {
                 headers,
                 compress: self.compress(fields),
                 protocol,
+                mqtt: None,
                 reconnect: self.reconnect_websocket(fields, protocol, program),
                 measure,
                 timeout_ns,
