@@ -12,6 +12,8 @@ use document::node::{Entry, Node, NodeKind, Place, Scalar};
 
 /// What Rails' own client offers.
 const CABLE_SUBPROTOCOLS: &str = "actioncable-v1-json, actioncable-unsupported";
+/// What steps of other protocols are called in MQTT.
+const MQTT_VERBS: &[(&str, &str)] = &[("join", "subscribe"), ("leave", "unsubscribe")];
 
 impl Checker<'_> {
     /// The protocol of a step that opens a WebSocket.
@@ -323,6 +325,14 @@ impl Checker<'_> {
             self.diagnostics
                 .error("no-channels", place, message)
                 .hint("open it first: `- ws: { path: /socket/websocket, protocol: phoenix }`");
+        }
+        if let Some(Protocol::Mqtt { .. }) = program.protocol
+            && let Some(own) = MQTT_VERBS.iter().find(|(other, _)| *other == verb)
+        {
+            let message = format!("a connection of MQTT has topics, not channels to `{verb}`");
+            self.diagnostics
+                .error("no-channels", place, message)
+                .hint(format!("write `{}` here", own.1));
         }
         program.protocol
     }
