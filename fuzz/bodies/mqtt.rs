@@ -13,12 +13,12 @@ pub(crate) fn packets(data: &[u8]) {
     let Some((&first, wire)) = data.split_first() else {
         return;
     };
-    let at_once = told(first, wire, wire.len().max(1));
-    assert_eq!(at_once, told(first, wire, usize::from(first % 32) + 1));
+    let at_once = receive(first, wire, wire.len().max(1));
+    assert_eq!(at_once, receive(first, wire, usize::from(first % 32) + 1));
 }
 
 /// What a client found in pieces of this length, and what it answered.
-fn told(first: u8, wire: &[u8], piece_bytes: usize) -> (Vec<String>, Vec<u8>) {
+fn receive(first: u8, wire: &[u8], piece_bytes: usize) -> (Vec<String>, Vec<u8>) {
     let (mut client, mut out) = (begun(first), Vec::new());
     let (mut found, mut inbox) = (Vec::new(), Vec::new());
     for piece in wire.chunks(piece_bytes) {

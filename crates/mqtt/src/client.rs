@@ -68,7 +68,7 @@ enum Stage {
 pub struct Client {
     version: Version,
     stage: Stage,
-    /// The last CONNECT has asked for a session without history.
+    /// The last CONNECT wanted a session without history.
     clean: bool,
     allowed: Allowed,
     bytes_max: usize,

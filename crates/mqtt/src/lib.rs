@@ -1,5 +1,6 @@
-//! The client's side of MQTT 3.1.1 (OASIS Standard, 29 October 2014) and MQTT 5.0 (OASIS Standard, 7 March 2019).
+//! The client's side of MQTT 3.1.1 and 5: packets as bytes, and what a connection remembers of them.
 //!
+//! The standards are those of OASIS, of 29 October 2014 and 7 March 2019.
 //! Bytes to events and back, without sockets and clocks. [`Client`] is what a connection remembers: it writes the
 //! client's packets, reads the server's, acknowledges messages, and knows which of its own are in flight. Section numbers
 //! in this crate are those of MQTT 5 unless they say otherwise; both versions number most sections alike.

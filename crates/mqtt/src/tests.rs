@@ -43,7 +43,7 @@ fn message(qos: Qos) -> Publish<'static> {
 }
 
 /// What a client makes of one packet, and its answer.
-fn told<'a>(client: &mut Client, bytes: &'a [u8]) -> Result<(Event<'a>, Vec<u8>), Error> {
+fn take<'a>(client: &mut Client, bytes: &'a [u8]) -> Result<(Event<'a>, Vec<u8>), Error> {
     let mut out = Vec::new();
     let received = client.receive(bytes, &mut out)?;
     let (taken, event) = received.expect("the packet is complete");
@@ -143,23 +143,23 @@ fn what_is_sent_is_acknowledged_once() {
         assert_eq!(client.publish(&message(Qos::AtLeastOnce), &mut out), Ok(1));
         assert_eq!(client.publish(&message(Qos::ExactlyOnce), &mut out), Ok(2));
         assert_eq!(
-            told(&mut client, &[0x40, 2, 0, 1]),
+            take(&mut client, &[0x40, 2, 0, 1]),
             Ok((answered(1), vec![]))
         );
         // A PUBREC is answered by a PUBREL, also a second time; then the PUBCOMP ends it.
         for _ in 0..2 {
             let release = vec![0x62, 2, 0, 2];
             assert_eq!(
-                told(&mut client, &[0x50, 2, 0, 2]),
+                take(&mut client, &[0x50, 2, 0, 2]),
                 Ok((Event::Handled, release))
             );
         }
         assert_eq!(
-            told(&mut client, &[0x70, 2, 0, 2]),
+            take(&mut client, &[0x70, 2, 0, 2]),
             Ok((answered(2), vec![]))
         );
         for again in [[0x40, 2, 0, 1], [0x70, 2, 0, 2]] {
-            assert!(matches!(told(&mut client, &again), Err(Error::Protocol(_))));
+            assert!(matches!(take(&mut client, &again), Err(Error::Protocol(_))));
         }
     }
 }
@@ -181,14 +181,14 @@ fn a_message_that_the_server_turns_down_has_its_reason() {
         reason: 0x97,
         text: b"n",
     };
-    assert_eq!(told(&mut client, &refused), Ok((event, vec![])));
+    assert_eq!(take(&mut client, &refused), Ok((event, vec![])));
     let nobody = Event::Answered {
         id: 2,
         reason: 0x10,
         text: b"",
     };
     assert_eq!(
-        told(&mut client, &[0x40, 3, 0, 2, 0x10]),
+        take(&mut client, &[0x40, 3, 0, 2, 0x10]),
         Ok((nobody, vec![]))
     );
     assert_eq!(reason_text(Version::V5, 0x97), "quota exceeded");
@@ -207,20 +207,20 @@ fn a_message_of_qos_2_arrives_once_until_it_is_released() {
             publish.splice(8.., *b"hi");
         }
         for _ in 0..2 {
-            let (event, out) = told(&mut client, &publish).unwrap();
+            let (event, out) = take(&mut client, &publish).unwrap();
             assert!(matches!(
                 event,
                 Event::Message(Message { payload: b"hi", .. })
             ));
             assert_eq!(out, [0x50, 2, 0, 9]);
-            let repeated = told(&mut client, &publish);
+            let repeated = take(&mut client, &publish);
             assert_eq!(repeated, Ok((Event::Handled, vec![0x50, 2, 0, 9])));
-            let released = told(&mut client, &[0x62, 2, 0, 9]);
+            let released = take(&mut client, &[0x62, 2, 0, 9]);
             assert_eq!(released, Ok((Event::Handled, vec![0x70, 2, 0, 9])));
         }
         // A release of what is not there.
         assert_eq!(
-            told(&mut client, &[0x62, 2, 0, 9]),
+            take(&mut client, &[0x62, 2, 0, 9]),
             Ok((Event::Handled, unknown))
         );
     }
@@ -234,7 +234,7 @@ fn a_session_that_continues_releases_again() {
         let mut out = Vec::new();
         client.connect(&connect, &mut out).unwrap();
         let ack = [0x20, 2, present, 0];
-        let (event, out) = told(&mut client, &ack).unwrap();
+        let (event, out) = take(&mut client, &ack).unwrap();
         let session_present = present == 1;
         assert_eq!(
             event,
@@ -254,7 +254,7 @@ fn a_session_that_continues_releases_again() {
             .publish(&message(Qos::ExactlyOnce), &mut Vec::new())
             .unwrap();
         if !session_present {
-            told(&mut client, &[0x50, 2, 0, id as u8]).unwrap();
+            take(&mut client, &[0x50, 2, 0, id as u8]).unwrap();
         }
     }
 }
@@ -300,7 +300,7 @@ fn identifiers_in_flight_are_not_used_again() {
         out.clear();
         assert_eq!(client.publish(&message(Qos::AtLeastOnce), &mut out), Ok(id));
         let [high, low] = id.to_be_bytes();
-        told(&mut client, &[0x40, 2, high, low]).unwrap();
+        take(&mut client, &[0x40, 2, high, low]).unwrap();
     }
     for _ in 1..IN_FLIGHT_MAX {
         client
@@ -559,7 +559,7 @@ fn an_answer_to_a_connect_is_checked() {
         reason: 5,
         text: b"",
     };
-    assert_eq!(told(&mut client, &[0x20, 2, 0, 5]), Ok((refused, vec![])));
+    assert_eq!(take(&mut client, &[0x20, 2, 0, 5]), Ok((refused, vec![])));
     assert!(!client.is_connected());
 }
 
@@ -581,7 +581,7 @@ fn user_properties_are_found_by_name() {
         0x30, 19, 0, 1, b'a', 15, 0x01, 1, 0x26, 0, 1, b'k', 0, 1, b'v', 0x26, 0, 0, 0, 1, b'w',
     ];
     let mut client = connected(Version::V5);
-    let Ok((Event::Message(message), _)) = told(&mut client, &bytes) else {
+    let Ok((Event::Message(message), _)) = take(&mut client, &bytes) else {
         panic!("no message");
     };
     assert_eq!(user_property(message.properties, b"k"), Some(&b"v"[..]));
