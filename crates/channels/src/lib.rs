@@ -19,6 +19,8 @@ pub fn parse(protocol: Protocol, text: &[u8]) -> Incoming<'_> {
         Protocol::Phoenix { arrays: false, .. } => phoenix::parse_object(text),
         Protocol::ActionCable => cable::parse(text),
         Protocol::SocketIo => socketio::parse(text),
+        // Its packets are read by the crate `mqtt`; a text is none (MQTT 5 §6.0).
+        Protocol::Mqtt { .. } => Incoming::Broken,
     }
 }
 
@@ -28,7 +30,7 @@ pub fn parse_binary(protocol: Protocol, message: &[u8]) -> Option<Incoming<'_>> 
         Protocol::Phoenix { arrays: true, .. } => Some(phoenix::binary::parse(message)),
         // The older serializer writes texts only.
         Protocol::Phoenix { arrays: false, .. } => Some(Incoming::Broken),
-        Protocol::ActionCable | Protocol::SocketIo => None,
+        Protocol::ActionCable | Protocol::SocketIo | Protocol::Mqtt { .. } => None,
     }
 }
 
@@ -43,6 +45,8 @@ pub fn encode(protocol: Protocol, message: &Outgoing<'_>, out: &mut Vec<u8>) {
         Protocol::Phoenix { arrays, .. } => phoenix::encode(arrays, message, out),
         Protocol::ActionCable => cable::encode(message, out),
         Protocol::SocketIo => socketio::encode(message, out),
+        // The same crate writes them.
+        Protocol::Mqtt { .. } => {}
     }
 }
 
@@ -61,7 +65,7 @@ pub fn is_greeted(protocol: Protocol) -> bool {
 /// Whether the server answers such a message under its number.
 pub fn is_answered(protocol: Protocol, verb: ChannelVerb) -> bool {
     match protocol {
-        Protocol::Phoenix { .. } => true,
+        Protocol::Phoenix { .. } | Protocol::Mqtt { .. } => true,
         Protocol::ActionCable => false,
         Protocol::SocketIo => verb == ChannelVerb::Push,
     }

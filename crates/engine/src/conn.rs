@@ -12,7 +12,7 @@
 //! | `http2` | connections that carry streams, and requests over them |
 //! | `websocket`, `deflate` | frames, upgrades, compressed messages |
 //! | `sse`, `poll` | event streams and polls, which run in the background |
-//! | `channels` | protocols of channels over WebSocket |
+//! | `channels`, `mqtt` | protocols of channels over WebSocket; MQTT |
 //! | `reconnecting` | WebSockets that reconnect, and when |
 //!
 //! Nothing here knows what a user does next: what the peer sent comes out as events.
@@ -26,6 +26,7 @@ mod decoding;
 mod deflate;
 pub(crate) mod http;
 mod http2;
+mod mqtt;
 mod poll;
 mod reconnecting;
 mod sse;
@@ -40,6 +41,7 @@ pub(crate) use connection::{Conn, Pending, Protocol, Reuse, Stage};
 pub(crate) use decoding::{Decoder, Event, Failure, http_outcome};
 pub(crate) use deflate::Deflated;
 pub(crate) use http2::{Carrier, Waiting};
+pub(crate) use mqtt::Mqtt;
 pub(crate) use poll::Poller;
 pub(crate) use reconnecting::{Reconnectable, Reconnecting};
 pub(crate) use sse::EventStream;

@@ -9,7 +9,7 @@
 //! | `sessions` | how sessions end, restart and fail |
 //! | `connections` | news of connections, and what each means to its user |
 //! | `incoming` | bytes received: decoded, and handed to their protocol |
-//! | `http`, `websocket`, `channels`, `sse`, `poll`, `tcp` | the steps of each protocol |
+//! | `http`, `websocket`, `channels`, `mqtt`, `sse`, `poll`, `tcp` | the steps of each protocol |
 //! | `calls`, `call_streams` | calls of gRPC; those that stay open between steps |
 //! | `http2` | what comes over a connection that carries many requests |
 //! | `topics` | channels that the server ends, and joining them again |
@@ -36,6 +36,7 @@ mod flow;
 mod http;
 mod http2;
 mod incoming;
+mod mqtt;
 mod operations;
 mod poll;
 mod program;

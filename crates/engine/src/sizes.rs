@@ -6,7 +6,7 @@ use plan::expr::Value;
 use proto::ws::{self, Deflater, InflatingDecoder};
 
 use crate::conn::channels::{Channels, Topic};
-use crate::conn::{Carrier, Conn, Deflated, EventStream, Pending, Poller, Reconnectable};
+use crate::conn::{Carrier, Conn, Deflated, EventStream, Mqtt, Pending, Poller, Reconnectable};
 use crate::users::User;
 use schedule::wheel;
 use tables::slots;
@@ -83,14 +83,21 @@ fn a_poll_takes_160_bytes_more() {
 
 /// A protocol of channels has this beside its WebSocket, and the names of the topics joined.
 #[test]
-fn a_protocol_of_channels_takes_208_bytes_more() {
+fn a_protocol_of_channels_takes_216_bytes_more() {
     let channels = size_of::<Channels>() + BLOCK;
     assert!(
-        channels <= 208,
+        channels <= 216,
         "a protocol of channels has {channels} bytes"
     );
     let topic = size_of::<Topic>();
     assert!(topic <= 40, "a topic has {topic} bytes");
+}
+
+/// MQTT has this beside a protocol of channels, and the packets in flight.
+#[test]
+fn mqtt_takes_160_bytes_more() {
+    let mqtt = size_of::<Mqtt>() + BLOCK;
+    assert!(mqtt <= 160, "MQTT has {mqtt} bytes");
 }
 
 /// Compressed messages: this much is there from the start, the rest from the first message on.

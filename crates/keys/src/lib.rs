@@ -15,6 +15,7 @@ mod experiment;
 mod grpc;
 mod markov;
 mod matching;
+mod mqtt;
 pub mod other_tools;
 mod phase;
 mod probes;
@@ -39,6 +40,7 @@ pub use dist::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, UNIFORM, WE
 pub use experiment::{CLAIM, COMPARE, EXPERIMENT, FACTOR, PUBLISHED, PUBLISHED_VALUE, RESPONSE};
 pub use markov::{MARKOV, STATE, TRANSITION};
 pub use matching::{EXPECT, REGEX_PARTS, SAVE, SAVE_WORDS, WHEN};
+pub use mqtt::{MQTT_MESSAGE, MQTT_VERSIONS, QOS, RETAINED, WILL};
 pub use probes::{PROBES, PROCESS};
 pub use recorded::SOURCES;
 pub use requests::{EXPECTATIONS, HTTP_REQUEST, PART, WEBSOCKET};
@@ -310,6 +312,8 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
         &PUSHED,
         &PERFORMED,
         &EMITTED,
+        &WILL,
+        &MQTT_MESSAGE,
         &EXPECT,
         &WHEN,
         &SAVE,

@@ -168,6 +168,10 @@ pub static STEPS: &[Table] = &[
     super::channels::PERFORM,
     super::channels::EMIT,
     super::channels::LEAVE,
+    super::mqtt::MQTT,
+    super::mqtt::SUBSCRIBE,
+    super::mqtt::UNSUBSCRIBE,
+    super::mqtt::PUBLISH,
     super::tcp::TCP,
     Table {
         name: "send",

@@ -18,6 +18,7 @@ mod matching;
 mod measures;
 mod messages;
 pub mod meters;
+mod mqtt;
 mod numbered;
 mod once;
 mod options;
@@ -47,6 +48,7 @@ pub use measures::{
     GROUP, GROUP_SEPARATOR, Measure, MeasureKind, Tags, all_tags, builtin, difference, has_tag,
 };
 pub use messages::{Acknowledgement, Expect, Pushed, SendOp, SentAt};
+pub use mqtt::{Delivery, MqttOpen, MqttWill};
 pub use numbered::Numbered;
 pub use once::Once;
 pub use options::{ConnectRetries, Dns, HttpConnections, HttpVersion, Mode, Options, Tls};

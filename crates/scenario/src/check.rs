@@ -21,6 +21,7 @@ mod location;
 mod markov;
 mod matching;
 mod messages;
+mod mqtt;
 mod multipart;
 mod names;
 mod once;
@@ -186,6 +187,8 @@ pub(crate) struct Checker<'a> {
     measures: Vec<Measure>,
     /// Where each of them stands first.
     measure_places: Vec<Place>,
+    /// Any of the messages that the server pushes has a number.
+    has_numbers: bool,
     /// Those of the session, the groups and the step that are being compiled.
     tags: Tags,
     /// All tags so far.
@@ -260,6 +263,7 @@ impl<'a> Checker<'a> {
             tags: Tags::new(),
             totals: BTreeSet::new(),
             headers: Vec::new(),
+            has_numbers: false,
             servers: Vec::new(),
             timeout_ns: 0,
             continue_ns: 0,

@@ -32,6 +32,7 @@ mod lists;
 mod locations;
 mod memory;
 mod missed;
+mod mqtt;
 mod pauses;
 mod peers;
 mod polls;

@@ -8,6 +8,7 @@ use super::call::{Answer, CallStream};
 use super::channels::Channels;
 use super::deflate::{Compression, Deflated};
 use super::http2::{Carrier, Stream};
+use super::mqtt::Mqtt;
 use super::poll::Poller;
 use super::reconnecting::{Reconnectable, Reconnecting};
 use super::sse::EventStream;
@@ -71,7 +72,7 @@ pub(crate) enum Protocol {
     Deflated(Box<Deflated>),
     /// A WebSocket that reconnects.
     Reconnectable(Box<Reconnectable>),
-    /// A WebSocket that carries a protocol of channels.
+    /// A WebSocket that carries a protocol of channels, or MQTT.
     Channels(Box<Channels>),
     /// An event stream.
     Sse(Box<EventStream>),
@@ -253,6 +254,17 @@ impl Conn {
         }
     }
 
+    /// The status with which it opened (RFC 9110 §15.2.2); 0 without a WebSocket.
+    pub(crate) fn opened_status(&mut self) -> u16 {
+        let bare = self.channels().is_some_and(|channels| channels.is_bare());
+        if bare { 0 } else { 101 }
+    }
+
+    /// The state of MQTT, if it speaks that.
+    pub(crate) fn mqtt(&mut self) -> Option<&mut Mqtt> {
+        self.channels()?.mqtt.as_deref_mut()
+    }
+
     /// The state of a plain WebSocket that reconnects.
     pub(crate) fn reconnectable(&mut self) -> Option<&mut Reconnectable> {
         match &mut self.protocol {
@@ -378,7 +390,10 @@ impl Conn {
             Protocol::WebSocket(reader) => reader.gathered_len(),
             Protocol::Deflated(deflated) => deflated.reader.gathered_len(),
             Protocol::Reconnectable(own) => own.reader.gathered_len(),
-            Protocol::Channels(channels) => channels.reader.gathered_len(),
+            Protocol::Channels(channels) => {
+                let part = channels.mqtt.as_ref().map_or(0, |own| own.part.capacity());
+                channels.reader.gathered_len() + part
+            }
             Protocol::Sse(stream) => stream.held.capacity(),
             Protocol::Poll(poller) => poller.body.capacity(),
             Protocol::Call(own) => own.message.capacity(),

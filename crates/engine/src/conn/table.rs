@@ -404,6 +404,18 @@ impl Connections {
         }
     }
 
+    /// Appends packets of MQTT: in a message of the WebSocket, if there is one.
+    pub(crate) fn encode_packets(&mut self, slot: ConnSlot, packets: &[u8]) {
+        if !self.table[slot].channels().is_some_and(|own| own.is_bare()) {
+            let write = |out: &mut Vec<u8>| out.extend_from_slice(packets);
+            return self.encode_message(slot, MessageKind::Binary, write);
+        }
+        self.commands.bytes.extend_from_slice(packets);
+        if let Some(copy) = &mut self.payload {
+            copy.extend_from_slice(packets);
+        }
+    }
+
     /// Appends a close frame; from now on only the peer's is waited for.
     pub(crate) fn encode_close(&mut self, slot: ConnSlot, code: u16) {
         let mask = self.mask();

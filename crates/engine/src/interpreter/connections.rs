@@ -395,6 +395,7 @@ impl Interpreter<'_> {
             Protocol::Poll(_) => "poll is running",
             Protocol::Tcp { .. } => "TCP connection is open",
             Protocol::Call(_) => "call is open",
+            Protocol::Channels(own) if own.mqtt.is_some() => "connection of MQTT is open",
             _ => "WebSocket is open",
         };
         self.cannot(now_ns, key, format!("the user's {what} already"));

@@ -59,6 +59,9 @@ impl<'p> Interpreter<'p> {
                     self.decode_response(now_ns, slot, bytes)
                 }
             },
+            (_, Protocol::Channels(own)) if own.is_bare() => {
+                self.decode_packets(now_ns, slot, bytes)
+            }
             (_, Protocol::Poll(_)) => {
                 self.conns[slot].reuse = Reuse::Answering;
                 self.decode_pieces(now_ns, slot, bytes)

@@ -10,7 +10,6 @@ use proto::ws::{Agreed, MessageKind};
 use record::Outcome;
 
 use super::state::Interpreter;
-use super::websocket::SWITCHING;
 use crate::conn::{Deflated, NEVER, Stage};
 use crate::users::Wait;
 use tables::slots::ConnSlot;
@@ -154,6 +153,9 @@ impl<'p> Interpreter<'p> {
         if let Some(reconnecting) = conn.reconnecting() {
             reconnecting.upgrading = false;
         }
+        if conn.mqtt().is_some() {
+            return self.introduce(now_ns, slot);
+        }
         let channels = conn.channels();
         if !channels.is_some_and(|channels| channels::is_greeted(channels.protocol)) {
             self.reconnected(now_ns, slot);
@@ -163,7 +165,8 @@ impl<'p> Interpreter<'p> {
     /// The connection can be used again: its channels are joined again, or what is to be sent then is sent; then
     /// steps continue.
     pub(super) fn reconnected(&mut self, now_ns: u64, slot: ConnSlot) {
-        self.record_background(now_ns, slot, Outcome::Ok, SWITCHING);
+        let status = self.conns[slot].opened_status();
+        self.record_background(now_ns, slot, Outcome::Ok, status);
         self.conns.set_up(slot, Stage::Open);
         self.conns.end_background();
         if self.conns[slot].reconnectable().is_some() {
@@ -177,7 +180,10 @@ impl<'p> Interpreter<'p> {
             if let ChannelProtocol::Phoenix { heartbeat_ns, .. } = channels.protocol {
                 channels.beat_ns = now_ns.saturating_add(heartbeat_ns);
             }
-            places = channels.topics.len();
+            places = match channels.continues() {
+                true => 0,
+                false => channels.topics.len(),
+            };
         }
         for place in 0..places {
             self.rejoin_now(now_ns, slot, place);

@@ -249,6 +249,7 @@ impl<'p> Interpreter<'p> {
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };
+        let speaks_mqtt = channels.mqtt.is_some();
         let (protocol, number) = (channels.protocol, channels.number());
         let topic = &mut channels.topics[place];
         topic.joined_by = number;
@@ -258,6 +259,22 @@ impl<'p> Interpreter<'p> {
         };
         rejoin.begin(now_ns, timeout_ns);
         let payload = rejoin.payload.clone();
+        self.recorder.counts.sends += 1;
+        self.recorder.begin(measure);
+        self.conns.begin_background();
+        let start = self.conns.commands.bytes.len();
+        if speaks_mqtt {
+            let op = self.join_at(self.conns[slot].user, pc);
+            match self.encode_rejoin(now_ns, slot, op, &name) {
+                Ok(number) => self.renumber(slot, place, number),
+                Err(error) => {
+                    self.conns.commands.bytes.truncate(start);
+                    let outcome = self.users.blame();
+                    return self.rejoin_failed(now_ns, slot, place, outcome, || error);
+                }
+            }
+            return self.send_rejoin(slot, place, start);
+        }
         let message = Outgoing {
             verb: ChannelVerb::Join,
             topic: &name,
@@ -267,12 +284,20 @@ impl<'p> Interpreter<'p> {
             joined_by: number,
             wants_answer: true,
         };
-        self.recorder.counts.sends += 1;
-        self.recorder.begin(measure);
-        self.conns.begin_background();
-        let start = self.conns.commands.bytes.len();
         let write = |out: &mut Vec<u8>| channels::encode(protocol, &message, out);
         self.conns.encode_message(slot, MessageKind::Text, write);
+        self.send_rejoin(slot, place, start);
+    }
+
+    /// An attempt to join a topic again has this number.
+    fn renumber(&mut self, slot: ConnSlot, place: usize, number: u32) {
+        if let Some(channels) = self.conns[slot].channels() {
+            channels.topics[place].joined_by = number;
+        }
+    }
+
+    /// Sends the attempt that was appended to the command bytes since `start`.
+    fn send_rejoin(&mut self, slot: ConnSlot, place: usize, start: usize) {
         let bytes_out = (self.conns.commands.bytes.len() - start) as u32;
         self.send_control(slot, start);
         if let Some(channels) = self.conns[slot].channels()

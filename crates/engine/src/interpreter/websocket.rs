@@ -40,7 +40,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The step that opens, or opened, this WebSocket.
-    fn opening_of(&self, slot: ConnSlot) -> &'p WsOpen {
+    pub(super) fn opening_of(&self, slot: ConnSlot) -> &'p WsOpen {
         if !self.conns[slot].is_background() {
             return self.opening(self.conns[slot].user);
         }
@@ -52,6 +52,9 @@ impl<'p> Interpreter<'p> {
 
     /// The connection is there: requests the upgrade.
     pub(super) fn send_upgrade(&mut self, now_ns: u64, key: UserKey, slot: ConnSlot) {
+        if self.begins_bare(now_ns, slot) {
+            return;
+        }
         let open = self.opening_of(slot);
         let nonce = self.conns.fresh_key();
         let start = self.conns.commands.bytes.len();
@@ -147,7 +150,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The WebSocket is open. The step is done, unless a protocol of channels has yet to greet.
-    fn upgraded(&mut self, now_ns: u64, slot: ConnSlot, agreed: Option<Agreed>) {
+    pub(super) fn upgraded(&mut self, now_ns: u64, slot: ConnSlot, agreed: Option<Agreed>) {
         let key = self.conns[slot].user;
         self.conns[slot].protocol = match agreed {
             Some(agreed) => Protocol::Deflated(Box::new(Deflated::new(agreed))),
@@ -221,6 +224,10 @@ impl<'p> Interpreter<'p> {
         let Some(slot) = self.open_stream(now_ns, key) else {
             return Flow::Fail;
         };
+        if self.conns[slot].mqtt().is_some() {
+            let error = "a connection of MQTT carries messages that are published".to_owned();
+            return self.cannot(now_ns, key, error);
+        }
         if self.conns[slot].is_background() {
             return self.defer_send(now_ns, key, slot, send);
         }
@@ -325,15 +332,28 @@ impl<'p> Interpreter<'p> {
             return Flow::Next;
         }
         self.end_rejoins(now_ns, slot, Outcome::Unfinished);
+        if !self.send_close(slot, code) {
+            self.abandon(now_ns, slot);
+            return Flow::Next;
+        }
         // No measured operation: it neither begins as one nor ends as one.
         self.in_flight += 1;
         self.users[key].sent_ns = now_ns;
-        self.send_close(slot, code);
         self.wait_for(key, Wait::Close, now_ns + LEAVE_NS);
         Flow::Wait
     }
 
-    pub(super) fn send_close(&mut self, slot: ConnSlot, code: u16) {
+    /// Ends what is spoken over a connection, then its WebSocket. False if there is none, and no answer.
+    pub(super) fn send_close(&mut self, slot: ConnSlot, code: u16) -> bool {
+        if self.send_disconnect(slot, code) {
+            return false;
+        }
+        let speaks_mqtt = self.conns[slot].mqtt().is_some();
+        self.send_close_frame(slot, if speaks_mqtt { NORMAL } else { code });
+        true
+    }
+
+    fn send_close_frame(&mut self, slot: ConnSlot, code: u16) {
         let start = self.conns.commands.bytes.len();
         self.conns.encode_close(slot, code);
         self.send_control(slot, start);
@@ -356,10 +376,7 @@ impl<'p> Interpreter<'p> {
     pub(super) fn begin_leaving(&mut self, key: UserKey) -> bool {
         let is_websocket = |conn: &Conn| conn.protocol.is_websocket();
         match self.conns.find(&self.users, key, is_websocket) {
-            Some(slot) if self.is_open_websocket(slot) => {
-                self.send_close(slot, NORMAL);
-                true
-            }
+            Some(slot) if self.is_open_websocket(slot) => self.send_close(slot, NORMAL),
             _ => false,
         }
     }
@@ -380,7 +397,7 @@ impl<'p> Interpreter<'p> {
             return self.lost(now_ns, slot, Outcome::Closed, detail);
         }
         // §5.5.1: the answer carries the code that was received.
-        self.send_close(slot, code.unwrap_or(NORMAL));
+        self.send_close_frame(slot, code.unwrap_or(NORMAL));
         self.conns[slot].stage = Stage::Open;
         // Phoenix' own client does not reconnect after that, the others do.
         if code == Some(NORMAL)
@@ -405,7 +422,7 @@ impl<'p> Interpreter<'p> {
     /// §7.1.7: before a connection with broken frames is closed, the peer is sent the reason.
     pub(super) fn close_broken(&mut self, slot: ConnSlot, error: &ws::Error) {
         if self.conns[slot].stage == Stage::Open {
-            self.send_close(slot, error.close_code());
+            self.send_close_frame(slot, error.close_code());
             self.conns[slot].stage = Stage::Open;
         }
     }

@@ -2,7 +2,7 @@
 
 use keys::{EMITTED, PERFORMED, PROTOCOLS, PUSHED, VSNS};
 use plan::expr::{Escape, Part, Template};
-use plan::{ChannelOp, ChannelVerb, MeasureId, MeasureKind, Op, Protocol};
+use plan::{ChannelOp, ChannelVerb, MeasureId, MeasureKind, Op, Payload, Protocol};
 
 use super::Checker;
 use super::fields::Fields;
@@ -12,6 +12,8 @@ use document::node::{Entry, Node, NodeKind, Place, Scalar};
 
 /// What Rails' own client offers.
 const CABLE_SUBPROTOCOLS: &str = "actioncable-v1-json, actioncable-unsupported";
+/// What steps of other protocols are called in MQTT.
+const MQTT_VERBS: &[(&str, &str)] = &[("join", "subscribe"), ("leave", "unsubscribe")];
 
 impl Checker<'_> {
     /// The protocol of a step that opens a WebSocket.
@@ -87,7 +89,7 @@ impl Checker<'_> {
             Some(Protocol::Phoenix { arrays: true, .. }) => ("vsn=", "vsn=2.0.0"),
             Some(Protocol::Phoenix { arrays: false, .. }) => ("vsn=", "vsn=1.0.0"),
             Some(Protocol::SocketIo) => ("EIO=", "EIO=4&transport=websocket"),
-            Some(Protocol::ActionCable) | None => return,
+            Some(Protocol::ActionCable | Protocol::Mqtt { .. }) | None => return,
         };
         let holds = |what: &str| {
             let mut parts = path.parts.iter();
@@ -123,11 +125,12 @@ impl Checker<'_> {
                 verb: ChannelVerb::Join,
                 topic: Some(topic),
                 event: Template::default(),
-                payload,
+                payload: Payload::Text(payload),
                 reply: None,
                 measure,
                 timeout_ns,
                 rejoin,
+                delivery: None,
             })));
         }
     }
@@ -161,11 +164,12 @@ impl Checker<'_> {
                 verb: ChannelVerb::Leave,
                 topic,
                 event: Template::default(),
-                payload: Template::default(),
+                payload: Payload::Text(Template::default()),
                 reply: None,
                 measure,
                 timeout_ns,
                 rejoin: None,
+                delivery: None,
             })));
         }
     }
@@ -258,11 +262,12 @@ impl Checker<'_> {
                 verb: ChannelVerb::Push,
                 topic,
                 event,
-                payload,
+                payload: Payload::Text(payload),
                 reply,
                 measure,
                 timeout_ns,
                 rejoin: None,
+                delivery: None,
             })));
         }
     }
@@ -321,6 +326,14 @@ impl Checker<'_> {
                 .error("no-channels", place, message)
                 .hint("open it first: `- ws: { path: /socket/websocket, protocol: phoenix }`");
         }
+        if let Some(Protocol::Mqtt { .. }) = program.protocol
+            && let Some(own) = MQTT_VERBS.iter().find(|(other, _)| *other == verb)
+        {
+            let message = format!("a connection of MQTT has topics, not channels to `{verb}`");
+            self.diagnostics
+                .error("no-channels", place, message)
+                .hint(format!("write `{}` here", own.1));
+        }
         program.protocol
     }
 
@@ -333,6 +346,7 @@ impl Checker<'_> {
                 Protocol::Phoenix { .. } => "write `push` here",
                 Protocol::ActionCable => "write `perform` here",
                 Protocol::SocketIo => "write `emit` here",
+                Protocol::Mqtt { .. } => "write `publish` here",
             };
             self.diagnostics
                 .error("no-channels", place, message)

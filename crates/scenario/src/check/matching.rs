@@ -149,7 +149,7 @@ impl Checker<'_> {
     }
 
     fn long_source(&mut self, node: &Node, fields: &Fields<'_>, of: Of) -> Option<Source> {
-        const SOURCES: [&str; 4] = ["pointer", "regex", "header", "from"];
+        const SOURCES: [&str; 5] = ["pointer", "regex", "header", "property", "from"];
         let written: Vec<_> = SOURCES
             .into_iter()
             .filter_map(|key| Some((key, fields.get(key)?)))
@@ -157,7 +157,7 @@ impl Checker<'_> {
         let [(key, value)] = written[..] else {
             self.diagnostics
                 .error("bad-save", &node.place, "`save` needs exactly one source")
-                .hint("write one of `pointer`, `regex`, `header`, `from`");
+                .hint("write one of `pointer`, `regex`, `header`, `property`, `from`");
             return None;
         };
         for of_regex in ["group", "in"] {
@@ -175,6 +175,10 @@ impl Checker<'_> {
                 let word = self.word(value, "a header's name")?;
                 self.token(&word.text, "header", &word.place);
                 self.only_response(value, of, Source::Header(word.text.to_ascii_lowercase()))
+            }
+            "property" => {
+                let word = self.word(value, "a property's name")?;
+                self.only_message(value, of, Source::Property(word.text))
             }
             _ => match self.choice(value, SAVE_WORDS)? {
                 0 => self.only_response(value, of, Source::Status),

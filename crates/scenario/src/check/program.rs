@@ -127,7 +127,10 @@ pub(super) fn wait_in(ops: &[Op]) -> bool {
         Op::Http(_) | Op::WsOpen(_) | Op::SseOpen(_) | Op::TcpOpen(_) | Op::Expect(_) => true,
         Op::CallEnd(end) => !end.cancels,
         Op::Send(send) => send.reply.is_some(),
-        Op::Channel(op) => op.verb == ChannelVerb::Join || op.reply.is_some(),
+        Op::Channel(op) => {
+            let acknowledged = op.delivery.as_ref().is_some_and(|own| own.qos > 0);
+            op.verb == ChannelVerb::Join || op.reply.is_some() || acknowledged
+        }
         Op::Think(dist) | Op::Pace { every: dist, .. } => !never_positive(dist),
         Op::ThinkFor(seconds) => !matches!(seconds, Expr::Const(_)),
         // A poll's user goes on at once; to close takes time only where it was opened before.

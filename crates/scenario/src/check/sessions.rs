@@ -6,6 +6,7 @@ use stats::dist::Dist;
 
 use super::Checker;
 use super::fields::Fields;
+use super::mqtt::MQTT_STEPS;
 use super::program::Program;
 use document::node::{Entry, Node};
 use document::suggest;
@@ -118,6 +119,7 @@ impl Checker<'_> {
             "emit" => self.emit(value, fields, program),
             "leave" => self.leave(value, fields, program),
             "tcp" => self.tcp(value, fields, program),
+            _ if MQTT_STEPS.contains(&verb) => self.mqtt_step(verb, value, fields, program),
             "send" => self.send(value, fields, program),
             "expect" => self.expect_step(value, program),
             "close" => self.close(value, fields, program),

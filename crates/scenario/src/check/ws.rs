@@ -2,7 +2,9 @@
 
 use keys::{COMPRESS, EXPECT, WEBSOCKET};
 use plan::expr::{Escape, Template};
-use plan::{Expect, Match, MatchTest, MeasureId, MeasureKind, Op, Payload, SendOp, Source, WsOpen};
+use plan::{
+    Expect, Match, MatchTest, MeasureId, MeasureKind, Op, Payload, Protocol, SendOp, Source, WsOpen,
+};
 use proto::ws::Offer;
 
 use super::Checker;
@@ -54,6 +56,7 @@ impl Checker<'_> {
                 headers,
                 compress: self.compress(fields),
                 protocol,
+                mqtt: None,
                 reconnect: self.reconnect_websocket(fields, protocol, program),
                 measure,
                 timeout_ns,
@@ -74,6 +77,13 @@ impl Checker<'_> {
 
     pub(super) fn send(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
         self.needs_ws("send", &node.place, program);
+        if let Some(Protocol::Mqtt { .. }) = program.protocol {
+            let message = "a connection of MQTT carries messages that are published";
+            self.diagnostics
+                .error("no-websocket", &node.place, message)
+                .hint("write `publish: { topic: …, payload: … }`");
+            return;
+        }
         if let Some(call) = program.call.clone() {
             return self.call_send(&call, node, fields, program);
         }
@@ -213,6 +223,12 @@ impl Checker<'_> {
             return self.call_close(&call, node, fields, program);
         }
         self.only_of_calls(fields, &["status", "save", "check", "within", "as"]);
+        if let Some(Protocol::Mqtt { five, .. }) = program.protocol {
+            if let Some(code) = self.close_mqtt(node, five) {
+                program.push(Op::Close { code });
+            }
+            return;
+        }
         let code = if node.is_null() {
             Some(1000)
         } else {

@@ -28,6 +28,7 @@ const WITH_EXAMPLES: &[&str] = &[
     "docs/faq.md",
     "docs/grpc.md",
     "docs/http.md",
+    "docs/mqtt.md",
     "docs/realtime.md",
 ];
 
