@@ -16,6 +16,7 @@ mod ids;
 mod load_setting;
 mod matching;
 mod measures;
+mod meetings;
 mod messages;
 pub mod meters;
 mod numbered;
@@ -46,6 +47,7 @@ pub use matching::{Match, MatchTest, Save, Source, pointer_text};
 pub use measures::{
     GROUP, GROUP_SEPARATOR, Measure, MeasureKind, Tags, all_tags, builtin, difference, has_tag,
 };
+pub use meetings::{Counter, MeetOp, Meetings, Queue, Rendezvous};
 pub use messages::{Acknowledgement, Expect, Pushed, SendOp, SentAt};
 pub use numbered::Numbered;
 pub use once::Once;
