@@ -15,6 +15,7 @@ mod experiment;
 mod grpc;
 mod markov;
 mod matching;
+mod meeting;
 pub mod other_tools;
 mod phase;
 mod probes;
@@ -39,6 +40,7 @@ pub use dist::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, UNIFORM, WE
 pub use experiment::{CLAIM, COMPARE, EXPERIMENT, FACTOR, PUBLISHED, PUBLISHED_VALUE, RESPONSE};
 pub use markov::{MARKOV, STATE, TRANSITION};
 pub use matching::{EXPECT, REGEX_PARTS, SAVE, SAVE_WORDS, WHEN};
+pub use meeting::{ON_TIMEOUT, SHARED};
 pub use probes::{PROBES, PROCESS};
 pub use recorded::SOURCES;
 pub use requests::{EXPECTATIONS, HTTP_REQUEST, PART, WEBSOCKET};
@@ -296,6 +298,7 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
         &AWS,
         &GRPC_FILES,
         &DATA,
+        &SHARED,
         &MESSAGE,
         &STAMPS,
         &SETUP,

@@ -116,6 +116,8 @@ pub struct Plan {
     pub script: Option<Arc<Script>>,
     /// The messages and methods of gRPC calls; empty where there are none.
     pub calls: Arc<Schema>,
+    /// What users share while they run.
+    pub meetings: Meetings,
     /// Messages that the server pushes, tried in order.
     pub messages: Vec<Pushed>,
     /// In order, gapless from 0.
