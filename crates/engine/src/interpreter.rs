@@ -19,6 +19,7 @@
 //! | `transactions` | how transactions and groups end |
 //! | `attempts` | steps that are tried again |
 //! | `branches` | steps of a user at the same time |
+//! | `meetings` | steps between users: rendezvous, counters, queues |
 //! | `subscriptions` | from when until when users get pushed messages |
 //! | `background` | background operations |
 //! | `tracing` | what a traced user does |
@@ -36,6 +37,7 @@ mod flow;
 mod http;
 mod http2;
 mod incoming;
+mod meetings;
 mod mqtt;
 mod operations;
 mod poll;

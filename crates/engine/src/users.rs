@@ -42,6 +42,8 @@ pub(crate) enum Wait {
     Close,
     /// A connection of its user's, of which other branches use as many as there may be.
     Turn,
+    /// Other users: at a rendezvous, or for a value of a queue.
+    Others,
     /// The end of its branches; of a branch, that of the others.
     Branches,
     /// Its session is over; the peer's close frame, for tidiness.
@@ -58,7 +60,8 @@ impl Wait {
             | Wait::Upgrade
             | Wait::Reply
             | Wait::Close
-            | Wait::Turn => true,
+            | Wait::Turn
+            | Wait::Others => true,
             Wait::Nothing | Wait::Until | Wait::Restart | Wait::Leaving | Wait::Branches => false,
         }
     }

@@ -5,6 +5,7 @@ use super::auth::{AUTH, SIGN};
 use super::data::DATA;
 use super::grpc::GRPC_FILES;
 use super::matching::WHEN;
+use super::meeting::SHARED;
 use super::{Key, Kind, TIME_UNITS, Table};
 
 /// The keys of `scenario`.
@@ -80,6 +81,12 @@ pub static DOCUMENT: Table = Table {
             kind: Kind::Map(&Kind::Mapping(&DATA)),
             default: Absent,
             doc: "Data files by name; `feed` takes rows of them",
+        },
+        Key {
+            name: "shared",
+            kind: Kind::Mapping(&SHARED),
+            default: Absent,
+            doc: "[What users share](scenario.md#between-users) while they run: rendezvous, counters, queues",
         },
         Key {
             name: "regions",

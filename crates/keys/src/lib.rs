@@ -15,6 +15,7 @@ mod experiment;
 mod grpc;
 mod markov;
 mod matching;
+mod meeting;
 mod mqtt;
 pub mod other_tools;
 mod phase;
@@ -40,6 +41,7 @@ pub use dist::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, UNIFORM, WE
 pub use experiment::{CLAIM, COMPARE, EXPERIMENT, FACTOR, PUBLISHED, PUBLISHED_VALUE, RESPONSE};
 pub use markov::{MARKOV, STATE, TRANSITION};
 pub use matching::{EXPECT, REGEX_PARTS, SAVE, SAVE_WORDS, WHEN};
+pub use meeting::{ON_TIMEOUT, SHARED};
 pub use mqtt::{MQTT_MESSAGE, MQTT_VERSIONS, QOS, RETAINED, WILL};
 pub use probes::{PROBES, PROCESS};
 pub use recorded::SOURCES;
@@ -298,6 +300,7 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
         &AWS,
         &GRPC_FILES,
         &DATA,
+        &SHARED,
         &MESSAGE,
         &STAMPS,
         &SETUP,

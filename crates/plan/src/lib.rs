@@ -16,6 +16,7 @@ mod ids;
 mod load_setting;
 mod matching;
 mod measures;
+mod meetings;
 mod messages;
 pub mod meters;
 mod mqtt;
@@ -47,6 +48,7 @@ pub use matching::{Match, MatchTest, Save, Source, pointer_text};
 pub use measures::{
     GROUP, GROUP_SEPARATOR, Measure, MeasureKind, Tags, all_tags, builtin, difference, has_tag,
 };
+pub use meetings::{Counter, MeetOp, Meetings, Queue, Rendezvous};
 pub use messages::{Acknowledgement, Expect, Pushed, SendOp, SentAt};
 pub use mqtt::{Delivery, MqttOpen, MqttWill};
 pub use numbered::Numbered;
@@ -116,6 +118,8 @@ pub struct Plan {
     pub script: Option<Arc<Script>>,
     /// The messages and methods of gRPC calls; empty where there are none.
     pub calls: Arc<Schema>,
+    /// What users share while they run.
+    pub meetings: Meetings,
     /// Messages that the server pushes, tried in order.
     pub messages: Vec<Pushed>,
     /// In order, gapless from 0.

@@ -20,6 +20,7 @@ mod library;
 mod location;
 mod markov;
 mod matching;
+mod meetings;
 mod messages;
 mod mqtt;
 mod multipart;
@@ -74,6 +75,7 @@ use ::document::{Source, suggest, yaml};
 use auth::Auth;
 use data::Declared;
 use library::Scripts;
+use meetings::Shared;
 use names::Param;
 use plan::expr::Template;
 use plan::probes::Probe;
@@ -228,6 +230,8 @@ pub(crate) struct Checker<'a> {
     folder: PathBuf,
     /// Variables that `setup` sets for all users.
     shared: Vec<String>,
+    /// What users share while they run.
+    between: Shared,
 }
 
 /// What can be numbered fits its type, for each takes several of the limited nodes.
@@ -282,6 +286,7 @@ impl<'a> Checker<'a> {
             proxies: Proxies::default(),
             folder: PathBuf::new(),
             shared: Vec::new(),
+            between: Shared::default(),
         }
     }
 }
@@ -377,6 +382,7 @@ fn kind_name(kind: MeasureKind) -> &'static str {
         MeasureKind::Handshake => "handshakes",
         MeasureKind::Message => "messages",
         MeasureKind::Redirect => "redirects",
+        MeasureKind::Meeting => "waits for other users",
         MeasureKind::Transaction => "a transaction",
         MeasureKind::Check => "a check",
         MeasureKind::Value => "times of a `measure` step",

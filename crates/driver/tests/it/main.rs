@@ -30,6 +30,7 @@ mod identity;
 mod latency;
 mod lists;
 mod locations;
+mod meetings;
 mod memory;
 mod missed;
 mod mqtt;

@@ -288,6 +288,12 @@ impl Interpreter<'_> {
                 self.count_loss(now_ns, key, outcome, detail);
                 self.give_up_session(now_ns, key, (outcome, 0));
             }
+            // What the user waits for is none of the server's.
+            Wait::Others => {
+                self.record_operation(now_ns, key, Outcome::Unfinished, 0);
+                self.count_loss(now_ns, key, outcome, detail);
+                self.give_up_session(now_ns, key, (outcome, 0));
+            }
             // Busy with an HTTP request; the next step that needs it will find none open.
             Wait::Connect | Wait::Retry | Wait::Response | Wait::Turn | Wait::Branches => {
                 self.count_loss(now_ns, key, outcome, detail);

@@ -1,7 +1,7 @@
 //! Measured operations of steps, from their beginning to their row.
 
 use plan::expr::{Condition, EvalError, Value};
-use plan::{MeasureId, Op, Save, builtin};
+use plan::{MeasureId, Op, Save, Slot, builtin};
 use record::{Measurement, Outcome};
 
 use super::flow::Flow;
@@ -87,7 +87,10 @@ impl Interpreter<'_> {
         let lacks =
             |save: &Save| save.default.is_none() && user.slots[save.slot.index()] == Value::Nothing;
         let op = self.users.op(key);
-        op.is_some_and(|op| op.saves().iter().any(lacks))
+        op.is_some_and(|op| {
+            let is_missing = |slot: Slot| user.slots[slot.index()] == Value::Nothing;
+            op.saves().iter().any(lacks) || op.takes().is_some_and(is_missing)
+        })
     }
 
     /// As [`Interpreter::fail`], with the error's text.

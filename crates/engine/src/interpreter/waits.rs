@@ -45,6 +45,7 @@ impl Interpreter<'_> {
                 self.time_out(now_ns, key, Outcome::Timeout);
             }
             Wait::Turn => self.give_up_turn(now_ns, key),
+            Wait::Others => self.give_up_meeting(now_ns, key),
             Wait::Branches => self.serve_waiting(now_ns, key),
             Wait::Nothing => {}
         }

@@ -1,7 +1,9 @@
 //! A session while it is compiled.
 
 use plan::expr::{Expr, Part};
-use plan::{ChannelVerb, DataId, Op, Pc, Protocol, Register, Retry, Slot, Transaction, Visits};
+use plan::{
+    ChannelVerb, DataId, MeetOp, Op, Pc, Protocol, Register, Retry, Slot, Transaction, Visits,
+};
 use stats::dist::Dist;
 
 use super::index;
@@ -125,6 +127,14 @@ impl Program {
 pub(super) fn wait_in(ops: &[Op]) -> bool {
     ops.iter().any(|op| match op {
         Op::Http(_) | Op::WsOpen(_) | Op::SseOpen(_) | Op::TcpOpen(_) | Op::Expect(_) => true,
+        // Values may be there.
+        Op::Meet(op) => matches!(
+            **op,
+            MeetOp::Rendezvous {
+                timeout_ns: 1..,
+                ..
+            }
+        ),
         Op::CallEnd(end) => !end.cancels,
         Op::Send(send) => send.reply.is_some(),
         Op::Channel(op) => {

@@ -154,6 +154,10 @@ impl Checker<'_> {
             "group" => self.group(value, fields, program),
             "transaction" => self.transaction(value, fields, program),
             "parallel" => self.parallel(value, program),
+            "rendezvous" => self.rendezvous(value, fields, program),
+            "next" => self.next_step(value, program),
+            "enqueue" => self.enqueue(value, fields, program),
+            "dequeue" => self.dequeue(value, fields, program),
             "retry" => self.retry(value, fields, program),
             "stop" => self.stop(value, program),
             "restart" => {

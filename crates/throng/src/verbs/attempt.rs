@@ -7,7 +7,7 @@ mod text;
 use std::io::Write;
 
 use controller::{ScenarioText, TraceEvent, Traced, TryRequest};
-use plan::{ChannelVerb, MeasureId, MeasureKind, Op, Plan, SessionId, Slot};
+use plan::{ChannelVerb, MeasureId, MeasureKind, MeetOp, Op, Plan, SessionId, Slot};
 use record::schema::SessionEnd;
 
 use super::run::{failure, interrupt};
@@ -136,6 +136,12 @@ fn word(op: &Op) -> &'static str {
         Op::Set { .. } => "set",
         Op::Script(_) => "js",
         Op::Feed(_) => "feed",
+        Op::Meet(op) => match **op {
+            MeetOp::Rendezvous { .. } => "rendezvous",
+            MeetOp::Next { .. } => "next",
+            MeetOp::Enqueue { .. } => "enqueue",
+            MeetOp::Dequeue { .. } => "dequeue",
+        },
         Op::Check { .. } => "check",
         Op::Measure { .. } => "measure",
         Op::LoopStart { .. } | Op::LoopEnd { .. } => "loop",

@@ -26,6 +26,7 @@ const FLOORS: &[&[&str]] = &[
         "identity",
         "judge",
         "keys",
+        "meeting",
         "probe",
         "protos",
         "schedule",

@@ -36,6 +36,7 @@ fn connected_within(buffers: Arc<Budget>) -> (Sockets, TcpStream) {
             rows_max: 1,
             tls: None,
             buffers,
+            meeting: Arc::default(),
         },
         waiting: Waiting::Wide,
         netns: None,

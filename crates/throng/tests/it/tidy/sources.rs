@@ -25,6 +25,7 @@ const PURE: &[&str] = &[
     "engine",
     "channels",
     "identity",
+    "meeting",
     "schedule",
     "tables",
     "tls",
