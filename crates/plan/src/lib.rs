@@ -49,7 +49,9 @@ pub use measures::{
 pub use messages::{Acknowledgement, Expect, Pushed, SendOp, SentAt};
 pub use numbered::Numbered;
 pub use once::Once;
-pub use options::{ConnectRetries, Dns, HttpConnections, HttpVersion, Mode, Options, Tls};
+pub use options::{
+    ConnectRetries, Dns, HttpConnections, HttpVersion, Mode, Options, Tls, WebSockets,
+};
 pub use phases::{
     Phase, PhaseKind, Population, RATE_MAX_PER_S, Series, Single, Spacing, Trace, closed_until_ns,
 };

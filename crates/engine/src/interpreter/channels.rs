@@ -9,7 +9,6 @@ use record::Outcome;
 
 use super::flow::Flow;
 use super::state::Interpreter;
-use super::websocket::SWITCHING;
 use crate::conn::channels::{Attempt, BY_TOPIC, Channels, Rejoin, Unsent};
 use crate::conn::{Protocol, Reconnecting};
 use crate::messages::Delivery;
@@ -26,7 +25,7 @@ impl<'p> Interpreter<'p> {
             return false;
         };
         let mut channels = Channels::new(protocol, self.users[key].pc);
-        if let Protocol::Deflated(deflated) = &mut self.conns[slot].protocol {
+        if let Protocol::Deflated(deflated) = self.conns[slot].protocol.spoken_mut() {
             channels.reader = std::mem::take(&mut deflated.reader);
             channels.compression = deflated.compression.take();
         }
@@ -36,7 +35,7 @@ impl<'p> Interpreter<'p> {
         if let ChannelProtocol::Phoenix { heartbeat_ns, .. } = protocol {
             channels.beat_ns = now_ns.saturating_add(heartbeat_ns);
         }
-        self.conns[slot].protocol = Protocol::Channels(Box::new(channels));
+        *self.conns[slot].protocol.spoken_mut() = Protocol::Channels(Box::new(channels));
         self.arm_channels(slot);
         channels::is_greeted(protocol)
     }
@@ -137,7 +136,7 @@ impl<'p> Interpreter<'p> {
     /// What a push waits for if the protocol does not number its answers.
     pub(super) fn answer_by_content(&self, key: UserKey, op: &'p ChannelOp) -> Option<&'p Expect> {
         let awaits_number = self.stream(key).is_some_and(
-            |slot| matches!(&self.conns[slot].protocol, Protocol::Channels(c) if c.awaited.is_some() || c.deferred),
+            |slot| matches!(self.conns[slot].protocol.spoken(), Protocol::Channels(c) if c.awaited.is_some() || c.deferred),
         );
         op.reply.as_ref().filter(|_| !awaits_number)
     }
@@ -275,7 +274,8 @@ impl<'p> Interpreter<'p> {
         self.arm_channels(slot);
         let key = self.conns[slot].user;
         if self.users[key].wait == Wait::Upgrade {
-            self.complete(now_ns, key, Outcome::Ok, SWITCHING);
+            let status = self.conns[slot].opened_status();
+            self.complete(now_ns, key, Outcome::Ok, status);
         }
     }
 

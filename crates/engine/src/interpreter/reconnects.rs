@@ -10,7 +10,6 @@ use proto::ws::{Agreed, MessageKind};
 use record::Outcome;
 
 use super::state::Interpreter;
-use super::websocket::SWITCHING;
 use crate::conn::{Deflated, NEVER, Stage};
 use crate::slots::ConnSlot;
 use crate::users::Wait;
@@ -163,7 +162,8 @@ impl<'p> Interpreter<'p> {
     /// The connection can be used again: its channels are joined again, or what is to be sent then is sent; then
     /// steps continue.
     pub(super) fn reconnected(&mut self, now_ns: u64, slot: ConnSlot) {
-        self.record_background(now_ns, slot, Outcome::Ok, SWITCHING);
+        let status = self.conns[slot].opened_status();
+        self.record_background(now_ns, slot, Outcome::Ok, status);
         self.conns.set_up(slot, Stage::Open);
         self.conns.end_background();
         if self.conns[slot].reconnectable().is_some() {

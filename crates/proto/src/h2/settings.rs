@@ -117,7 +117,8 @@ impl PeerSettings {
                 ENABLE_CONNECT_PROTOCOL => {
                     // Once it is 1 it stays so.
                     if value > 1 || value < u32::from(self.takes_connect) {
-                        let what = "the setting ENABLE_CONNECT_PROTOCOL is not 0 or 1, or is taken back";
+                        let what =
+                            "the setting ENABLE_CONNECT_PROTOCOL is not 0 or 1, or is taken back";
                         return Err(Error::protocol(what));
                     }
                     self.takes_connect = value == 1;
