@@ -10,6 +10,7 @@
 //! | `http` | requests as bytes |
 //! | `call` | the answer to a call of gRPC |
 //! | `http2` | connections that carry streams, and requests over them |
+//! | `carried` | WebSockets over them |
 //! | `websocket`, `deflate` | frames, upgrades, compressed messages |
 //! | `sse`, `poll` | event streams and polls, which run in the background |
 //! | `channels`, `mqtt` | protocols of channels over WebSocket; MQTT |
@@ -20,6 +21,7 @@
 mod background;
 mod branches;
 mod call;
+pub(crate) mod carried;
 pub(crate) mod channels;
 mod connection;
 mod decoding;
@@ -37,7 +39,8 @@ pub(crate) mod websocket;
 pub(crate) use background::NEVER;
 pub(crate) use branches::Way;
 pub(crate) use call::{Answer, CallStream};
-pub(crate) use connection::{Conn, Pending, Protocol, Reuse, Stage};
+pub(crate) use carried::Takes;
+pub(crate) use connection::{Conn, Pending, Protocol, Reuse, SWITCHING, Stage};
 pub(crate) use decoding::{Decoder, Event, Failure, http_outcome};
 pub(crate) use deflate::Deflated;
 pub(crate) use http2::{Carrier, Waiting};

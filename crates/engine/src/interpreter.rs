@@ -12,6 +12,7 @@
 //! | `http`, `websocket`, `channels`, `mqtt`, `sse`, `poll`, `tcp` | the steps of each protocol |
 //! | `calls`, `call_streams` | calls of gRPC; those that stay open between steps |
 //! | `http2` | what comes over a connection that carries many requests |
+//! | `carried` | WebSockets over such a connection |
 //! | `topics` | channels that the server ends, and joining them again |
 //! | `reconnects` | WebSockets of channels that reconnect |
 //! | `continuing` | bodies that wait until the server wants them |
@@ -29,6 +30,7 @@ mod background;
 mod branches;
 mod call_streams;
 mod calls;
+mod carried;
 mod channels;
 mod connections;
 mod contents;

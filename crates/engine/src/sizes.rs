@@ -5,6 +5,7 @@
 use plan::expr::Value;
 use proto::ws::{self, Deflater, InflatingDecoder};
 
+use crate::conn::carried::Carried;
 use crate::conn::channels::{Channels, Topic};
 use crate::conn::{Carrier, Conn, Deflated, EventStream, Mqtt, Pending, Poller, Reconnectable};
 use crate::users::User;
@@ -60,6 +61,13 @@ fn an_event_stream_takes_176_bytes_more() {
 fn reconnecting_takes_160_bytes_more() {
     let own = size_of::<Reconnectable>() + BLOCK;
     assert!(own <= 160, "a WebSocket that reconnects has {own} bytes");
+}
+
+/// A WebSocket over HTTP/2 has this beside its row, and the state of its stream.
+#[test]
+fn being_carried_takes_80_bytes_more() {
+    let own = size_of::<Carried>() + BLOCK;
+    assert!(own <= 80, "a WebSocket over HTTP/2 has {own} bytes");
 }
 
 /// A connection of HTTP/2 has this beside its row until it is used; requests in flight have rows of their own.

@@ -450,6 +450,13 @@ pub static OPTIONS: Table = Table {
                   TLS is set up (ALPN), and HTTP/1.1 without TLS. See [HTTP/2](http.md#http2)",
         },
         Key {
+            name: "websockets",
+            kind: Kind::Word(&["upgrade", "streams"]),
+            default: Text("upgrade"),
+            doc: "`upgrade`: each WebSocket is opened by HTTP/1.1, on a connection of its own; `streams`: it is a stream of \
+                  HTTP/2 where `http` is `2` or `auto`. See [WebSockets over HTTP/2](http.md#websockets-over-http2)",
+        },
+        Key {
             name: "http_connections",
             kind: Kind::Word(&["user", "shared"]),
             default: Text("user"),

@@ -53,7 +53,9 @@ pub use messages::{Acknowledgement, Expect, Pushed, SendOp, SentAt};
 pub use mqtt::{Delivery, MqttOpen, MqttWill};
 pub use numbered::Numbered;
 pub use once::Once;
-pub use options::{ConnectRetries, Dns, HttpConnections, HttpVersion, Mode, Options, Tls};
+pub use options::{
+    ConnectRetries, Dns, HttpConnections, HttpVersion, Mode, Options, Tls, WebSockets,
+};
 pub use phases::{
     Phase, PhaseKind, Population, RATE_MAX_PER_S, Series, Single, Spacing, Trace, closed_until_ns,
 };

@@ -287,6 +287,9 @@ impl Connections {
         self.hang_up(users, slot);
         self.wake(users, slot);
         let conn = &self.table[slot];
+        if conn.carrier().is_some() {
+            self.http2.unsettled.remove(&slot.place());
+        }
         if conn.user != UserKey::NONE {
             self.unlink(users, slot);
         } else if conn.carrier().is_some() {
@@ -311,8 +314,11 @@ impl Connections {
         let conn = &self.table[slot];
         match conn.stream() {
             Some(stream) => {
+                // Of a WebSocket, as TCP would end it (RFC 8441 §5).
+                let is_open = matches!(conn.stage, Stage::Open | Stage::Closing)
+                    && conn.protocol.is_websocket();
                 self.http2.carried_count -= 1;
-                self.reset_stream(users, stream);
+                self.end_stream(users, stream, is_open);
             }
             None if conn.stage != Stage::Waiting => {
                 self.commands.list.push(Command::Close { conn: id });
@@ -336,7 +342,10 @@ impl Connections {
         conn.pending = None;
         // News of the connection that was given up arrives late and is ignored.
         conn.generation = self.generation;
-        match &mut conn.protocol {
+        if let Protocol::Carried(own) = &mut conn.protocol {
+            own.stream = None;
+        }
+        match conn.protocol.spoken_mut() {
             Protocol::Sse(own) => {
                 own.reset();
                 own.link = Link::own();

@@ -26,7 +26,7 @@ impl<'p> Interpreter<'p> {
             return false;
         };
         let mut channels = Channels::new(protocol, self.users[key].pc);
-        if let Protocol::Deflated(deflated) = &mut self.conns[slot].protocol {
+        if let Protocol::Deflated(deflated) = self.conns[slot].protocol.spoken_mut() {
             channels.reader = std::mem::take(&mut deflated.reader);
             channels.compression = deflated.compression.take();
         }
@@ -38,7 +38,7 @@ impl<'p> Interpreter<'p> {
         if let ChannelProtocol::Phoenix { heartbeat_ns, .. } = protocol {
             channels.beat_ns = now_ns.saturating_add(heartbeat_ns);
         }
-        self.conns[slot].protocol = Protocol::Channels(Box::new(channels));
+        *self.conns[slot].protocol.spoken_mut() = Protocol::Channels(Box::new(channels));
         self.arm_channels(slot);
         if introduces {
             self.introduce(now_ns, slot);
@@ -159,7 +159,7 @@ impl<'p> Interpreter<'p> {
     /// What a push waits for if the protocol does not number its answers.
     pub(super) fn answer_by_content(&self, key: UserKey, op: &'p ChannelOp) -> Option<&'p Expect> {
         let awaits_number = self.stream(key).is_some_and(
-            |slot| matches!(&self.conns[slot].protocol, Protocol::Channels(c) if c.awaited.is_some() || c.deferred),
+            |slot| matches!(self.conns[slot].protocol.spoken(), Protocol::Channels(c) if c.awaited.is_some() || c.deferred),
         );
         op.reply.as_ref().filter(|_| !awaits_number)
     }

@@ -7,9 +7,8 @@ use record::Outcome;
 
 use super::flow::Flow;
 use super::state::Interpreter;
-use super::websocket::SWITCHING;
 use crate::conn::http::encode_http;
-use crate::conn::{Pending, Protocol, Reuse, Stage, http_outcome};
+use crate::conn::{Pending, Protocol, Reuse, SWITCHING, Stage, http_outcome};
 use crate::received::{Label, Received};
 use crate::users::Wait;
 use identity::Exchange;

@@ -193,7 +193,7 @@ impl<'p> Interpreter<'p> {
                 _ => self.keep_piece(slot, piece),
             },
             Event::End => {}
-            Event::Frame(frame) => match &self.conns[slot].protocol {
+            Event::Frame(frame) => match self.conns[slot].protocol.spoken() {
                 Protocol::Channels(_) => self.take_channel_frame(now_ns, slot, len, &frame),
                 _ => self.take_frame(now_ns, slot, len, &frame),
             },

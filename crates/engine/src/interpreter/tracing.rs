@@ -98,7 +98,7 @@ impl Interpreter<'_> {
         let Some(trace) = &self.recorder.trace else {
             return;
         };
-        match self.conns[slot].protocol {
+        match self.conns[slot].protocol.spoken() {
             Protocol::Poll(_) | Protocol::Channels(_) => {}
             _ => trace.message(received.event(), received.bytes()),
         }

@@ -111,6 +111,10 @@ impl Checker<'_> {
             self.require_http2(of("options").or_else(|| of("target")), &mut options);
             self.grpc_files(node);
         }
+        let written = fields
+            .get("options")
+            .and_then(|node| node.get("websockets"));
+        self.check_websockets(written, &options);
         if let Some(node) = fields.get("script").filter(|node| !node.is_null()) {
             self.script_file(node);
         }
