@@ -50,7 +50,7 @@ impl Part {
         self.count < self.of
     }
 
-    /// This part of so many users. Those of all parts together are all.
+    /// This part of a number of users. Those of all parts together are all.
     pub fn share(self, users: u64) -> u64 {
         let until = |loops: u32| {
             let share = u128::from(users) * u128::from(loops) / u128::from(self.of.max(1));

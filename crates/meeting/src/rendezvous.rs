@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn who_goes_before_is_not_counted_and_who_is_released_cannot_go() {
+    fn a_user_that_goes_before_is_not_counted_and_a_released_one_cannot_go() {
         let mut rendezvous = Rendezvous::new(2);
         let gone = rendezvous.arrive(0).number;
         assert!(rendezvous.leave(gone));

@@ -77,7 +77,7 @@ fn users_wait_for_each_other_and_continue_at_the_same_instant() {
 
 /// What waits for others is not on its way to the target.
 #[test]
-fn who_waits_is_not_in_flight() {
+fn users_who_wait_are_not_in_flight() {
     let text = scenario(
         "{ rendezvous: { sale: 50 }, queues: { none: } }",
         "
@@ -130,7 +130,7 @@ fn a_user_whose_time_is_over_continues_or_fails() {
 
 /// The first user's time is over before the third comes, who would otherwise complete the three.
 #[test]
-fn who_has_gone_does_not_count() {
+fn users_who_have_gone_do_not_count() {
     let ran = ran(&scenario(
         "{ rendezvous: { sale: 3 } }",
         "
@@ -152,7 +152,7 @@ fn who_has_gone_does_not_count() {
 
 /// A rendezvous is complete within the release time of a member's timeout: the member belongs to it.
 #[test]
-fn who_is_about_to_be_released_does_not_time_out() {
+fn a_user_about_to_be_released_does_not_time_out() {
     let ran = ran(&scenario(
         "{ rendezvous: { sale: 2 } }",
         "
@@ -318,7 +318,7 @@ fn values_are_taken_in_their_order() {
     }
 }
 
-/// Payers are there first: each waits until a buyer has put something, and the last one in vain.
+/// Payers are there first: each waits until a buyer has put something, the last one until its time is over.
 #[test]
 fn users_wait_for_values_in_turn() {
     let text = format!(

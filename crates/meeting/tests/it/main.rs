@@ -79,7 +79,7 @@ fn a_loop_with_waiting_users_looks_again_and_again() {
 }
 
 #[test]
-fn who_gives_up_blocks_nobody_and_who_is_released_cannot_give_up() {
+fn a_user_that_gives_up_blocks_nobody_and_a_released_one_cannot() {
     let mut desks = desks(&declared(2, 1), 2);
     desks[0].arrive(0, 1, 0);
     assert_eq!(desks[0].present(0), (1, 2));

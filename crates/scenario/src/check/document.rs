@@ -37,15 +37,7 @@ impl Checker<'_> {
         let target = fields.get("target").and_then(|node| self.target(node));
         let options = self.options_and_calls(&fields);
         let messages = self.messages_of(&fields);
-        if let Some(node) = fields.get("data").filter(|node| !node.is_null()) {
-            self.data(node);
-        }
-        if let Some(node) = fields.get("shared").filter(|node| !node.is_null()) {
-            self.shared_by_users(node);
-        }
-        if let Some(node) = fields.get("regions").filter(|node| !node.is_null()) {
-            self.regions(node);
-        }
+        self.of_users(&fields);
         let (mut sessions, mut once) = self.programs(&fields);
         self.name_measures_by_tags();
         let (faults, redirects) = (self.faults(&sessions), self.redirects_measure(&sessions));
@@ -207,6 +199,20 @@ impl Checker<'_> {
             shared_name: None,
         });
         super::index(self.measures.len() - 1)
+    }
+
+    /// What users have of their own, what they share, and where they are.
+    fn of_users(&mut self, fields: &Fields<'_>) {
+        let given = |key| fields.get(key).filter(|node| !node.is_null());
+        if let Some(node) = given("data") {
+            self.data(node);
+        }
+        if let Some(node) = given("shared") {
+            self.shared_by_users(node);
+        }
+        if let Some(node) = given("regions") {
+            self.regions(node);
+        }
     }
 
     fn messages_of(&mut self, fields: &Fields<'_>) -> Vec<Pushed> {

@@ -291,6 +291,16 @@ impl Checker<'_> {
         }
     }
 
+    pub(super) fn restart(&mut self, node: &Node, program: &mut Program) {
+        if let Some(times_max) = self.count(node) {
+            let register = program.register();
+            program.push(Op::Restart {
+                register,
+                times_max,
+            });
+        }
+    }
+
     pub(super) fn stop(&mut self, node: &Node, program: &mut Program) {
         if node.is_null() {
             program.push(Op::Stop);

@@ -70,7 +70,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    fn of(&self, kind: Kind) -> impl Iterator<Item = &Declared> + Clone {
+    fn declared(&self, kind: Kind) -> impl Iterator<Item = &Declared> + Clone {
         self.all.iter().filter(move |one| one.kind == kind)
     }
 }
@@ -149,7 +149,11 @@ impl Checker<'_> {
                 .hint("its steps run once, when no user is there");
             return None;
         }
-        let names: Vec<String> = self.between.of(kind).map(|one| one.name.clone()).collect();
+        let names: Vec<String> = self
+            .between
+            .declared(kind)
+            .map(|one| one.name.clone())
+            .collect();
         let Some(at) = names.iter().position(|name| *name == word.text) else {
             let message = format!("there is no {} `{}`", kind.noun(), word.text);
             let known = format!("the entries of `shared.{}` are", kind.key());
@@ -177,6 +181,22 @@ impl Checker<'_> {
         Some((index(at), word.text))
     }
 
+    /// A step between users, of this verb.
+    pub(super) fn step_between(
+        &mut self,
+        verb: &str,
+        node: &Node,
+        fields: &Fields<'_>,
+        program: &mut Program,
+    ) {
+        match verb {
+            "rendezvous" => self.rendezvous(node, fields, program),
+            "next" => self.next_step(node, program),
+            "enqueue" => self.enqueue(node, fields, program),
+            _ => self.dequeue(node, fields, program),
+        }
+    }
+
     /// A limit that may be 0.
     fn wait_ns(&mut self, fields: &Fields<'_>) -> u64 {
         let written = fields.get("timeout");
@@ -184,7 +204,7 @@ impl Checker<'_> {
         written.unwrap_or(self.timeout_ns)
     }
 
-    pub(super) fn rendezvous(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
+    fn rendezvous(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
         let found = self.named(Kind::Rendezvous, node);
         let timeout_ns = self.wait_ns(fields);
         let on_timeout = fields.get_or_default("on_timeout");
@@ -202,7 +222,7 @@ impl Checker<'_> {
         })));
     }
 
-    pub(super) fn next_step(&mut self, node: &Node, program: &mut Program) {
+    fn next_step(&mut self, node: &Node, program: &mut Program) {
         let Some(entries) = node.mapping() else {
             self.expected(node, "a mapping of variables and counters");
             return;
@@ -216,7 +236,7 @@ impl Checker<'_> {
         }
     }
 
-    pub(super) fn enqueue(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
+    fn enqueue(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
         let found = self.named(Kind::Queue, node);
         let value = fields.get("value");
         let value = value.and_then(|node| self.typed_template(node, program));
@@ -232,7 +252,7 @@ impl Checker<'_> {
         })));
     }
 
-    pub(super) fn dequeue(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
+    fn dequeue(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
         let found = self.named(Kind::Queue, node);
         let timeout_ns = self.wait_ns(fields);
         let slot = fields.get("save").and_then(|node| {

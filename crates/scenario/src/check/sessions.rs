@@ -154,21 +154,12 @@ impl Checker<'_> {
             "group" => self.group(value, fields, program),
             "transaction" => self.transaction(value, fields, program),
             "parallel" => self.parallel(value, program),
-            "rendezvous" => self.rendezvous(value, fields, program),
-            "next" => self.next_step(value, program),
-            "enqueue" => self.enqueue(value, fields, program),
-            "dequeue" => self.dequeue(value, fields, program),
+            "rendezvous" | "next" | "enqueue" | "dequeue" => {
+                self.step_between(verb, value, fields, program);
+            }
             "retry" => self.retry(value, fields, program),
             "stop" => self.stop(value, program),
-            "restart" => {
-                if let Some(times_max) = self.count(value) {
-                    let register = program.register();
-                    program.push(Op::Restart {
-                        register,
-                        times_max,
-                    });
-                }
-            }
+            "restart" => self.restart(value, program),
             verb => unreachable!("the step `{verb}` has a table and no meaning"),
         }
     }

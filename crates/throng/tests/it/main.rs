@@ -27,6 +27,7 @@ mod http2;
 mod kill;
 mod lab;
 mod market;
+mod meetings;
 mod model;
 mod mqtt;
 mod needs;
