@@ -55,7 +55,7 @@ impl LabReader<'_> {
                     map.place,
                     "a lab needs `regions` or a `network`",
                 )
-                .hint("write `regions: [NAME, …]` with `links`, or `network: aws-2015`");
+                .hint("write `regions: [NAME, …]` with `links`, or `network: aws-2025`");
         }
         Vec::new()
     }
