@@ -11,6 +11,7 @@ mod departures;
 pub mod forwarder;
 pub mod link;
 pub mod namespace;
+pub mod network;
 mod packet;
 mod sys;
 pub mod table;
@@ -18,6 +19,7 @@ pub mod table;
 pub use forwarder::{Counts, Forwarder, PairCounts, Port};
 pub use link::{Backlog, Fate, Jitter, Link, LinkError, LinkState, Loss, Rate, Why};
 pub use namespace::Namespace;
+pub use network::{Done, Emulator, Late, MTU, Network};
 
 use std::io;
 use std::net::Ipv4Addr;
