@@ -28,6 +28,29 @@ impl Emulator {
     }
 }
 
+/// The addresses that the hosts of a place have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Subnet {
+    /// The first of them, which is no host's.
+    pub first: Ipv4Addr,
+    /// How many leading bits they have in common, 1 to 32.
+    pub prefix: u8,
+}
+
+impl Subnet {
+    /// Whether an address is one of them.
+    pub fn contains(self, address: Ipv4Addr) -> bool {
+        let differs = u32::from(self.first) ^ u32::from(address);
+        differs.leading_zeros() >= u32::from(self.prefix)
+    }
+}
+
+impl fmt::Display for Subnet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.first, self.prefix)
+    }
+}
+
 /// What a network did since its start, or since it was reset.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Done {
