@@ -22,7 +22,7 @@ mod packet;
 mod sys;
 pub mod table;
 
-pub use choice::start;
+pub use choice::{Choice, Wanted, choose, start};
 pub use forwarder::{Counts, Forwarder, PairCounts, Port};
 pub use link::{Backlog, Fate, Jitter, Link, LinkError, LinkState, Loss, Rate, Why};
 pub use namespace::Namespace;

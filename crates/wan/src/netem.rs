@@ -187,3 +187,6 @@ fn check(subnets: &[Subnet], links: &[Link]) -> Result<(), WanError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;
