@@ -172,7 +172,7 @@ fn set_links<'a>(
     let faults: Vec<&Fault> = active.map(|active| &active.fault).collect();
     let links = links_with(file, &faults).map_err(SystemError::Wan)?;
     for (from, to, link) in links {
-        system.forwarder.set_link(from, to, link)?;
+        system.network.set_link(from, to, link)?;
     }
     Ok(())
 }

@@ -23,7 +23,7 @@ pub use template::{Piece, Property, Template};
 
 use machine::clock::Dilation;
 use machine::group::Cpus;
-use wan::Link;
+use wan::{Link, Wanted};
 
 use crate::scaling::Rules;
 
@@ -53,6 +53,8 @@ pub struct LabFile {
     pub access: Vec<AccessRegion>,
     /// From region a to region b at a · regions + b, in emulated time.
     pub links: Vec<Link>,
+    /// Who emulates them; [`emulator`](crate::emulator) says who can.
+    pub emulator: Wanted,
     /// Hosts as they are written.
     pub hosts: Vec<Host>,
     /// In the order in which they start.

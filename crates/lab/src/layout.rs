@@ -2,14 +2,15 @@
 
 use std::net::Ipv4Addr;
 
-use wan::Link;
+use wan::{Link, Subnet};
 
 use crate::file::{CONTROL, CROWD_PREFIX, LabFile};
 
 /// The network of benchmarks (RFC 2544, RFC 6890), 198.18.0.0/15.
 const FIRST: u32 = u32::from_be_bytes([198, 18, 0, 0]);
 /// Addresses of a region.
-const REGION_ADDRESSES: u32 = 1 << 10;
+const REGION_ADDRESSES: u32 = 1 << REGION_BITS;
+const REGION_BITS: u8 = 10;
 
 /// A host that is to be made.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +59,16 @@ pub(crate) fn hosts(file: &LabFile) -> Vec<Placed> {
     hosts
 }
 
+/// The addresses of all places: of the regions, and of the place that conducts.
+pub(crate) fn subnets(file: &LabFile) -> Vec<Subnet> {
+    let places = 0..=file.regions.len() as u32;
+    let subnets = places.map(|place| Subnet {
+        first: Ipv4Addr::from(FIRST + place * REGION_ADDRESSES),
+        prefix: 32 - REGION_BITS,
+    });
+    subnets.collect()
+}
+
 /// The matrix of links with the place that conducts, which nothing separates from the others.
 pub(crate) fn links(file: &LabFile) -> Vec<Link> {
     let count = file.regions.len();
@@ -78,4 +89,34 @@ pub(crate) fn nearest(file: &LabFile, region: usize, hosts: &[usize]) -> Option<
         false => 0,
     };
     hosts.iter().copied().min_by_key(|host| round_trip(*host))
+}
+
+#[cfg(test)]
+mod tests {
+    use document::Source;
+
+    use super::*;
+
+    #[test]
+    fn each_host_has_an_address_of_its_place() {
+        let text = "
+lab: addresses
+network: aws-2025
+hosts: { box: { each: all, count: 3 } }
+";
+        let name = "lab.yaml";
+        let (file, found) = crate::file::lab(Source { name, text });
+        let file = file.unwrap_or_else(|| panic!("{found:?}"));
+        let subnets = subnets(&file);
+        assert_eq!(subnets.len().pow(2), links(&file).len());
+        let hosts = hosts(&file);
+        assert_eq!(hosts.len(), 12 * 4 + 1);
+        for host in &hosts {
+            let places = (0..).zip(&subnets);
+            let of = places.filter(|(_, subnet)| subnet.contains(host.address));
+            let of: Vec<u16> = of.map(|(place, _)| place).collect();
+            assert_eq!(of, [host.place], "{}", host.name);
+            assert_ne!(host.address, subnets[usize::from(host.place)].first);
+        }
+    }
 }

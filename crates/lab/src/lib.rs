@@ -19,6 +19,7 @@ mod instance;
 pub mod launch;
 mod layout;
 pub mod message;
+mod network;
 mod pieces;
 pub mod policy;
 mod scaler;
@@ -28,4 +29,6 @@ mod site;
 mod system;
 
 pub use file::{LabFile, describe, lab};
+pub use network::{emulator, in_words as emulator_in_words};
 pub use system::{memory_granted, missing_programs};
+pub use wan::Wanted;

@@ -243,8 +243,13 @@ pub enum InstanceState {
 }
 
 /// What the network did so far.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NetworkStatus {
+    /// Who emulates it: `forwarder` or `netem`.
+    pub by: String,
+    /// Why not netem, or what netem does in another way than the forwarder.
+    #[serde(default)]
+    pub why: Option<String>,
     /// Packets that passed.
     pub packets: u64,
     /// Packets lost by links.
@@ -252,10 +257,14 @@ pub struct NetworkStatus {
     /// Packets lost because the network held as much as it can, was too slow to read them, or a host did not take them:
     /// its own fault.
     pub overflow: u64,
-    /// The 99th percentile of how late packets were read or departed, in nanoseconds: the greater of both.
-    pub late_p99_ns: u64,
+    /// The 99th percentile of how late packets were read or departed, in nanoseconds: the greater of both. `None`: it is
+    /// not counted.
+    #[serde(default)]
+    pub late_p99_ns: Option<u64>,
     /// The latest packet, in nanoseconds.
-    pub late_max_ns: u64,
-    /// CPU time of the network, in seconds.
-    pub cpu_s: f64,
+    #[serde(default)]
+    pub late_max_ns: Option<u64>,
+    /// CPU time of the network, in seconds; `None`: it is not counted.
+    #[serde(default)]
+    pub cpu_s: Option<f64>,
 }

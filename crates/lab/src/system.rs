@@ -12,7 +12,7 @@ use std::time::Duration;
 use machine::clock::{Dilation, unix_ns};
 use machine::group::{Cpus, Group, GroupLimits};
 use machine::procfs;
-use wan::{Forwarder, Namespace, Port};
+use wan::{Choice, Namespace, Network};
 
 use crate::directory::Directory;
 use crate::dns::{self, NameServers, Resolve};
@@ -23,12 +23,11 @@ use crate::folder::Folder;
 use crate::instance::END_MAX;
 use crate::layout::{self, Placed};
 use crate::message::{HostStatus, InstanceStatus, NetworkStatus, Status};
+use crate::network;
 use crate::pieces;
 use crate::scaler::Scaler;
 use crate::site::{Host, Site};
 
-/// The largest packet, in bytes: Ethernet's.
-const MTU: u16 = 1500;
 /// The seed of losses and jitter.
 const SEED: u64 = 1;
 /// Open connections that may wait, and ports that clients may use, on each host.
@@ -49,7 +48,9 @@ pub(crate) struct System {
     pub(crate) scaler: Scaler,
     pub(crate) site: Arc<Site>,
     _names: NameServers,
-    pub(crate) forwarder: Forwarder,
+    pub(crate) network: Box<dyn Network>,
+    /// Who emulates the network, and why.
+    choice: Choice,
     pub(crate) directory: Arc<Directory>,
     pub(crate) events: Arc<Events>,
     source: PathBuf,
@@ -75,10 +76,11 @@ impl System {
             file.hosts.len(),
             file.regions.len()
         ));
-        let (hosts, ports) = make_hosts(&file, placed.clone(), folder, progress)?;
-        let links = layout::links(&file).into_iter();
-        let links = links.map(|link| link.stretched(file.dilation)).collect();
-        let forwarder = Forwarder::start(ports, links, SEED)?;
+        let choice = network::emulator(&file)?;
+        progress(format!("the network: {}", network::in_words(&choice)));
+        let subnets = layout::subnets(&file);
+        let network = wan::start(choice.emulator, &subnets, network::links(&file), SEED)?;
+        let hosts = make_hosts(&file, placed.clone(), &*network, folder, progress)?;
         let password = machine::secret(12).map_err(io_error("read random numbers"))?;
         let beside = source.parent().unwrap_or(Path::new("/"));
         let directory = Arc::new(Directory::new(file, placed, password, beside));
@@ -94,7 +96,8 @@ impl System {
             scaler: Scaler::new(&site).map_err(io_error("serve the lab's page of metrics"))?,
             site,
             _names: names,
-            forwarder,
+            network,
+            choice,
             directory,
             events,
             source: source.to_owned(),
@@ -146,10 +149,10 @@ impl System {
     /// Counts again from zero what the network does.
     pub(crate) fn reset_network(&self) -> Result<(), SystemError> {
         self.dropped_before.store(self.dropped(), Ordering::Relaxed);
-        Ok(self.forwarder.reset_counts()?)
+        Ok(self.network.reset()?)
     }
 
-    /// Packets that hosts sent and the network was too slow to read, since the hosts were made.
+    /// Packets that hosts sent and their devices dropped, as the network was too slow to read them, since the hosts were made.
     fn dropped(&self) -> u64 {
         let all = self.site.hosts.iter().map(|host| host.namespace.dropped());
         all.filter_map(Result::ok).sum()
@@ -247,17 +250,18 @@ impl System {
 
     /// What the network did since its counts were reset.
     fn network(&self) -> Result<NetworkStatus, SystemError> {
-        let counts = self.forwarder.counts()?;
-        let total = counts.total();
+        let done = self.network.done()?;
         let dilation = Dilation::of_process();
         let before = self.dropped_before.load(Ordering::Relaxed);
         Ok(NetworkStatus {
-            packets: total.packets,
-            lost: total.lost + total.queue_full + total.cut,
-            overflow: total.overflow + counts.refused + self.dropped().saturating_sub(before),
-            late_p99_ns: dilation.shrink_ns(counts.late_p99_ns()),
-            late_max_ns: dilation.shrink_ns(counts.late_max_ns()),
-            cpu_s: counts.cpu.as_secs_f64(),
+            by: self.choice.emulator.name().to_owned(),
+            why: self.choice.why.clone(),
+            packets: done.packets,
+            lost: done.lost,
+            overflow: done.overflow + self.dropped().saturating_sub(before),
+            late_p99_ns: done.late.map(|late| dilation.shrink_ns(late.p99_ns)),
+            late_max_ns: done.late.map(|late| dilation.shrink_ns(late.max_ns)),
+            cpu_s: done.cpu.map(|cpu| cpu.as_secs_f64()),
         })
     }
 }
@@ -272,24 +276,20 @@ impl Drop for System {
     }
 }
 
-/// Namespaces and control groups of all hosts, and their ends in the network.
+/// Namespaces and control groups of all hosts.
 fn make_hosts(
     file: &LabFile,
     placed: Vec<Placed>,
+    network: &dyn Network,
     folder: &Folder,
     progress: &mut dyn FnMut(String),
-) -> Result<(Vec<Host>, Vec<Port>), SystemError> {
-    let (mut hosts, mut ports) = (Vec::new(), Vec::new());
+) -> Result<Vec<Host>, SystemError> {
+    let mut hosts = Vec::new();
     let mut unlimited = Unlimited::default();
     for placed in placed {
-        let (namespace, tun) = Namespace::create(placed.address, MTU)?;
+        let namespace = network.add_host(placed.place, placed.address)?;
         set_up(&namespace, &folder.namespace(&placed.name))
             .map_err(io_error(format!("set up the host {}", placed.name)))?;
-        ports.push(Port {
-            address: placed.address,
-            place: placed.place,
-            tun,
-        });
         let limits = GroupLimits {
             cpus: placed
                 .cpus
@@ -315,7 +315,7 @@ fn make_hosts(
     if let Some(text) = unlimited.text() {
         progress(text);
     }
-    Ok((hosts, ports))
+    Ok(hosts)
 }
 
 /// Cores of the lab, if the kernel grants as few.

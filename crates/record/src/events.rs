@@ -139,9 +139,9 @@ mod tests {
                 packets: 1_000,
                 lost: 10,
                 overflow: 0,
-                late_p99_ns: 100_000,
-                late_max_ns: 1_000_000,
-                cpu_ns: u64::MAX,
+                late_p99_ns: Some(100_000),
+                late_max_ns: Some(1_000_000),
+                cpu_ns: Some(u64::MAX),
             },
             EventKind::TimeDilated { factor: 10 },
             EventKind::LabUsed {
@@ -247,6 +247,24 @@ mod tests {
         let path = dir.path().join("events.jsonl");
         write_all(&path, &one_of_each());
         assert_eq!(read(&path).unwrap(), one_of_each());
+    }
+
+    #[test]
+    fn what_a_network_did_not_count_is_left_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("events.jsonl");
+        let what = EventKind::NetworkEmulated {
+            packets: 1_000,
+            lost: 10,
+            overflow: 0,
+            late_p99_ns: None,
+            late_max_ns: None,
+            cpu_ns: None,
+        };
+        let events = [Event { at_ns: 1, what }];
+        write_all(&path, &events);
+        assert!(!std::fs::read_to_string(&path).unwrap().contains("late_"));
+        assert_eq!(read(&path).unwrap(), events);
     }
 
     #[test]

@@ -1,26 +1,41 @@
-//! The lab's wide-area network: hosts as network namespaces, and a forwarder that delays and loses their packets.
+//! The lab's wide-area network: hosts as network namespaces, and a forwarder or netem that delays and loses their packets.
 //!
-//! An emulated host is a [`Namespace`] with one TUN device. The [`Forwarder`] holds the other ends of all devices:
-//! it reads each packet, finds the host of its destination, and has the [`Link`] between the places of the two hosts
-//! decide when the packet departs or whether it is lost. Links are pure: time and randomness are arguments.
+//! An emulated host is a [`Namespace`] with one device. A [`Network`] connects the hosts of places by [`Link`]s. Two
+//! emulate it:
+//!
+//! - The [`Forwarder`] holds the other ends of all hosts' devices, which are TUN devices: it reads each packet, finds the
+//!   host of its destination, and has the link between the places of the two hosts decide when the packet departs or
+//!   whether it is lost. Links are pure: time and randomness are arguments.
+//! - The kernel's netem, where the kernel has it, behind devices that `ip` and `tc` make. Packets stay in the kernel.
 #![deny(missing_docs)]
 
 mod buffers;
 pub mod calibrate;
+mod choice;
 mod departures;
 pub mod forwarder;
 pub mod link;
 pub mod namespace;
+mod netem;
+pub mod network;
 mod packet;
 mod sys;
 pub mod table;
 
+pub use choice::{Choice, Wanted, choose, start};
 pub use forwarder::{Counts, Forwarder, PairCounts, Port};
 pub use link::{Backlog, Fate, Jitter, Link, LinkError, LinkState, Loss, Rate, Why};
 pub use namespace::Namespace;
+pub use netem::{Suits, available as netem_available, suits as netem_suits};
+pub use network::{Done, Emulator, Late, MTU, Network, Subnet};
 
 use std::io;
 use std::net::Ipv4Addr;
+
+#[cfg(test)]
+#[path = "../../../tests/needs.rs"]
+#[expect(dead_code, reason = "shared data is for other tests")]
+mod needs;
 
 /// Why there is no network.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +67,38 @@ pub enum WanError {
     /// No host has this address.
     #[error("no host has the address {0}")]
     NoSuchAddress(Ipv4Addr),
+    /// A host's address is none of its place's.
+    #[error("the address {address} is none of place {place}, which has {subnet}")]
+    WrongPlace {
+        /// The address.
+        address: Ipv4Addr,
+        /// The place.
+        place: u16,
+        /// Its addresses.
+        subnet: Subnet,
+    },
+    /// The kernel was built without netem.
+    #[error(
+        "this kernel has no netem ({0}): load the module `sch_netem` (`modprobe sch_netem`), or write `network: forwarder`"
+    )]
+    NoNetem(String),
+    /// A link that netem does not emulate.
+    #[error("netem cannot do {0}: write `network: forwarder`")]
+    NotByNetem(&'static str),
+    /// A program that makes devices and queues is missing.
+    #[error("`{0}` is not installed: on Debian, `sudo apt-get install iproute2`")]
+    NoProgram(&'static str),
+    /// A program failed.
+    #[error("`{program}` refuses: {said}")]
+    Program {
+        /// Its name.
+        program: &'static str,
+        /// Its complaint, and what it was to do.
+        said: String,
+    },
+    /// The kernel does not switch devices on.
+    #[error("the devices of the network do not come up")]
+    NotUp,
     /// A place without a row in the matrix of links.
     #[error("place {place} does not exist: there are {places}, from 0")]
     NoSuchPlace {

@@ -6,6 +6,8 @@
 use stats::dist::Dist;
 use stats::rng::{Purpose, Rng};
 
+use crate::WanError;
+
 /// The longest one-way delay of a link, 60 s.
 pub const DELAY_NS_MAX: u64 = 60_000_000_000;
 /// The longest jitter of one packet, 10 s: tails of distributions are cut there.
@@ -107,6 +109,12 @@ impl Link {
             Some(rate) => whole("rate", rate.bits_per_s, RATE_BITS_MIN, RATE_BITS_MAX),
             None => Ok(()),
         }
+    }
+
+    /// Checks all values; an error names the two places.
+    pub(crate) fn check_between(&self, from: u16, to: u16) -> Result<(), WanError> {
+        let wrong = |source| WanError::Link { from, to, source };
+        self.check().map_err(wrong)
     }
 }
 

@@ -1,13 +1,13 @@
-//! Emulated hosts: a network namespace each, with one TUN device whose other end is the forwarder's.
+//! Emulated hosts: a network namespace each, with one device whose other end is the network's.
 //!
 //! A namespace has no name and no file: it exists as long as its descriptor here, or a process in it.
 
 use std::fs::{self, File};
 use std::io;
 use std::net::Ipv4Addr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::panic;
-use std::process::{Child, Command};
+use std::process::{self, Child, Command};
 use std::thread;
 
 use rustix::fs::{Mode, OFlags};
@@ -24,10 +24,19 @@ const DEVICES: &str = "/proc/thread-self/net/dev";
 /// The column of packets that a device dropped instead of sending, after its name.
 const DROPPED: usize = 11;
 const TUN: &str = "/dev/net/tun";
+/// What makes a namespace pass on what is for others, by the route alone: whatever way it came, and without a
+/// word to the sender of a shorter one. Devices have the values of `default` at their beginning; of redirects both must be off.
+const ROUTING: [(&str, &str); 5] = [
+    ("/proc/sys/net/ipv4/ip_forward", "1"),
+    ("/proc/sys/net/ipv4/conf/all/rp_filter", "0"),
+    ("/proc/sys/net/ipv4/conf/default/rp_filter", "0"),
+    ("/proc/sys/net/ipv4/conf/all/send_redirects", "0"),
+    ("/proc/sys/net/ipv4/conf/default/send_redirects", "0"),
+];
 /// Packets that wait until the forwarder reads them: 20 ms at 500,000 packets per second.
 const QUEUE_PACKETS: i32 = 10_000;
 
-/// A host's network, alone with its loopback and a device to the forwarder.
+/// A host's network, alone with its loopback and a device to the other hosts.
 #[derive(Debug)]
 pub struct Namespace {
     net: OwnedFd,
@@ -42,6 +51,30 @@ impl Namespace {
     /// # Errors
     /// The kernel has no TUN devices, a capability is missing, or the limit on open files or memory is met.
     pub fn create(address: Ipv4Addr, mtu: u16) -> Result<(Namespace, OwnedFd), WanError> {
+        Namespace::with(address, || set_up(address, mtu))
+    }
+
+    /// Makes a namespace without devices, for a host that will have this address.
+    pub(crate) fn empty(address: Ipv4Addr) -> Result<Namespace, WanError> {
+        Namespace::with(address, || Ok(())).map(|(namespace, ())| namespace)
+    }
+
+    /// Makes a namespace without devices or an address, which passes packets on.
+    pub(crate) fn router() -> Result<Namespace, WanError> {
+        let route = || {
+            for (setting, value) in ROUTING {
+                fs::write(setting, value).map_err(|e| WanError::system("route packets", e))?;
+            }
+            Ok(())
+        };
+        Namespace::with(Ipv4Addr::UNSPECIFIED, route).map(|(namespace, ())| namespace)
+    }
+
+    /// Makes a namespace, and does something in it.
+    fn with<T: Send>(
+        address: Ipv4Addr,
+        then: impl FnOnce() -> Result<T, WanError> + Send,
+    ) -> Result<(Namespace, T), WanError> {
         on_own_thread(|| {
             #[expect(
                 unsafe_code,
@@ -52,10 +85,15 @@ impl Namespace {
                 .map_err(|e| WanError::system("make a network namespace", e))?;
             let net =
                 File::open(OWN).map_err(|e| WanError::system("open a network namespace", e))?;
-            let tun = set_up(address, mtu)?;
+            let done = then()?;
             let net = OwnedFd::from(net);
-            Ok((Namespace { net, address }, tun))
+            Ok((Namespace { net, address }, done))
         })
+    }
+
+    /// Where other programs find it, as long as it is here.
+    pub(crate) fn path(&self) -> String {
+        format!("/proc/{}/fd/{}", process::id(), self.net.as_raw_fd())
     }
 
     /// The host's address.
@@ -63,7 +101,7 @@ impl Namespace {
         self.address
     }
 
-    /// Packets that the host sent and the forwarder never saw, because it was too slow to read them.
+    /// Packets that the host sent and its device dropped: the forwarder was too slow to read them.
     ///
     /// # Errors
     /// The kernel's table of devices cannot be read.
@@ -71,7 +109,7 @@ impl Namespace {
         let text = self.run(|| fs::read_to_string(DEVICES))??;
         let mut lines = text.lines().filter_map(|line| line.split_once(':'));
         let count = lines
-            .find(|(name, _)| name.trim() == sys::TUN_NAME)
+            .find(|(name, _)| name.trim() == sys::DEVICE)
             .and_then(|(_, counts)| counts.split_whitespace().nth(DROPPED)?.parse().ok());
         count.ok_or_else(|| io::Error::other(format!("{DEVICES} does not list the device")))
     }
@@ -124,7 +162,7 @@ fn set_up(address: Ipv4Addr, mtu: u16) -> Result<OwnedFd, WanError> {
     let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None)
         .map_err(|e| WanError::system("open a socket", e))?;
     sys::bring_up(&socket, "lo").map_err(failed("bring up loopback"))?;
-    let device = sys::TUN_NAME;
+    let device = sys::DEVICE;
     sys::set_address(&socket, device, address).map_err(failed("set a device's address"))?;
     sys::set_mtu(&socket, device, mtu).map_err(failed("set a device's MTU"))?;
     match sys::set_queue_length(&socket, device, QUEUE_PACKETS) {

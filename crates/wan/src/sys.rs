@@ -11,7 +11,7 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd};
 
 /// The device's name inside each namespace.
-pub(crate) const TUN_NAME: &str = "wan0";
+pub(crate) const DEVICE: &str = "wan0";
 
 /// `SIOCGSTAMPNS_OLD` of the kernel, whose times are the C library's on 64-bit machines.
 const SIOCGSTAMPNS: libc::Ioctl = 0x8907;
@@ -45,7 +45,7 @@ impl Request {
 /// then carry a `virtio_net_hdr`, and may be larger than the MTU and without a checksum.
 pub(crate) fn make_tun(tun: &impl AsFd) -> io::Result<()> {
     let flags = (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR) as u16;
-    let mut request = Request::new(TUN_NAME, &flags.to_ne_bytes());
+    let mut request = Request::new(DEVICE, &flags.to_ne_bytes());
     ioctl(tun, libc::TUNSETIFF, (&raw mut request).cast())?;
     let offloads = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO_ECN;
     ioctl(

@@ -80,6 +80,7 @@ impl LabReader<'_> {
         let links = self.links(&map);
         let hosts = self.hosts(map.get("hosts")?);
         let links = links.map(|links| self.access(&map, links));
+        let emulator = self.emulator(&map, links.as_deref().unwrap_or_default());
         let services = match map.get("services") {
             Some(node) => self.services(node, &hosts),
             None => Vec::new(),
@@ -111,6 +112,7 @@ impl LabReader<'_> {
             regions: self.regions.clone(),
             access: self.access.clone(),
             links: links?,
+            emulator,
             hosts,
             services,
             scaling,

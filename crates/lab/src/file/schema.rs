@@ -44,6 +44,11 @@ mod tests {
         }
         let found = schema.pointer("/$defs/alarm/properties/metric/enum");
         assert_eq!(found, Some(&Value::from(scaling::METRICS.to_vec())));
+        let emulators = network::EMULATORS
+            .iter()
+            .map(|(name, _)| Value::from(*name));
+        let found = schema.pointer("/properties/network/anyOf/1/properties/by/enum");
+        assert_eq!(found, Some(&emulators.collect()));
         let packages = services::PACKAGES.map(|(name, _)| Value::from(name));
         let found = schema.pointer("/$defs/service/properties/package/enum");
         assert_eq!(found, Some(&Value::from(packages.to_vec())));

@@ -255,12 +255,15 @@ pub enum EventKind {
         lost: u64,
         /// Packets that it lost since it could not carry them.
         overflow: u64,
-        /// The 99th percentile of how late packets departed.
-        late_p99_ns: u64,
+        /// The 99th percentile of how late packets departed; `None`: it was not counted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        late_p99_ns: Option<u64>,
         /// The latest departure.
-        late_max_ns: u64,
-        /// Its CPU time.
-        cpu_ns: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        late_max_ns: Option<u64>,
+        /// Its CPU time; `None`: it was not counted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cpu_ns: Option<u64>,
     },
     /// Emulated time passes slower than the machine's; all times of the record are emulated.
     TimeDilated {

@@ -15,7 +15,7 @@ use document::Source;
 use lab::client::{Client, ClientError, Exec};
 use lab::folder::{self, Folder};
 use lab::launch::{self, LaunchError};
-use lab::{LabFile, memory_granted, missing_programs};
+use lab::{LabFile, Wanted, memory_granted, missing_programs};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -86,7 +86,18 @@ fn check(args: &LabFileArgs) -> Result<Exit, Failure> {
     let file = read(args)?;
     written(write!(std::io::stdout(), "{}", describe::file(&file.lab)))?;
     require(&file)?;
-    Ok(Exit::Passed)
+    let network = emulator(&file)?;
+    written(writeln!(std::io::stdout(), "  network: {network}"))
+}
+
+/// Who emulates the network, in words. Without root the kernel is tried only in the namespaces of the lab.
+fn emulator(file: &File) -> Result<String, Failure> {
+    if file.lab.emulator != Wanted::Forwarder && folder::is_unprivileged() {
+        return Ok("netem, if this kernel has it: `up` says so".to_owned());
+    }
+    let choice =
+        lab::emulator(&file.lab).map_err(|error| Failure::new(Exit::Unavailable, error))?;
+    Ok(lab::emulator_in_words(&choice))
 }
 
 /// What a lab needs of this machine.

@@ -2,6 +2,7 @@
 
 mod dilation;
 mod mobile;
+mod network;
 mod routing;
 mod scaling;
 mod shortage;
@@ -299,6 +300,7 @@ fn a_run_has_regions_faults_and_the_network_in_its_record() {
     let run = lab.records("runs", &["run", file.to_str().unwrap(), "--"]);
     assert_eq!(lab.processes(), 0);
     assert_eq!(run.info().host["lab"], "runs");
+    assert_eq!(run.info().host["lab network"], "forwarder");
     let events = run.events().unwrap();
     let begins = events
         .iter()

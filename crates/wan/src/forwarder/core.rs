@@ -71,7 +71,7 @@ impl Core {
         let numbered = links.iter().enumerate();
         for (number, link) in numbered {
             let (from, to) = (number / usize::from(places), number % usize::from(places));
-            check(from as u16, to as u16, link)?;
+            link.check_between(from as u16, to as u16)?;
         }
         let states = (0..).map(|number| LinkState::new(seed, number));
         let pairs = vec![PairCounts::default(); links.len()];
@@ -123,7 +123,7 @@ impl Core {
 
     pub(super) fn set_link(&mut self, from: u16, to: u16, link: Link) -> Result<(), WanError> {
         let pair = self.pair(from, to)?;
-        check(from, to, &link)?;
+        link.check_between(from, to)?;
         self.links[pair].0 = link;
         Ok(())
     }
@@ -352,11 +352,6 @@ impl Core {
         self.check_place(to)?;
         Ok(usize::from(from) * usize::from(self.places) + usize::from(to))
     }
-}
-
-fn check(from: u16, to: u16, link: &Link) -> Result<(), WanError> {
-    let wrong = |source| WanError::Link { from, to, source };
-    link.check().map_err(wrong)
 }
 
 fn timespec(ns: u64) -> Timespec {

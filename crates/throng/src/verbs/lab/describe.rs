@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use lab::LabFile;
-use lab::message::{PairStatus, Status};
+use lab::message::{NetworkStatus, PairStatus, Status};
 
 /// What a file says.
 pub(super) fn file(lab: &LabFile) -> String {
@@ -121,21 +121,30 @@ pub(super) fn status(status: &Status) -> String {
             name.region
         );
     }
-    let network = &status.network;
-    let _ = writeln!(
-        text,
-        "  network: {} packets, {} lost by links, {} by the network; late at most {}, p99 {}; {} of CPU",
-        network.packets,
-        network.lost,
-        network.overflow,
-        units::duration(network.late_max_ns as f64),
-        units::duration(network.late_p99_ns as f64),
-        units::duration(network.cpu_s * 1e9)
-    );
+    network(&mut text, &status.network);
     for (number, fault) in &status.faults {
         let _ = writeln!(text, "  fault {number}: {fault}");
     }
     text
+}
+
+/// Who emulates the network, and what it did.
+fn network(text: &mut String, network: &NetworkStatus) {
+    let why = network.why.as_ref();
+    let why = why.map_or(String::new(), |why| format!(" ({why})"));
+    let late = network.late_max_ns.zip(network.late_p99_ns);
+    let late = late.map_or("how late is not counted".to_owned(), |(max_ns, p99_ns)| {
+        let [max, p99] = [max_ns, p99_ns].map(|ns| units::duration(ns as f64));
+        format!("late at most {max}, p99 {p99}")
+    });
+    let cpu = network.cpu_s.map(|cpu_s| units::duration(cpu_s * 1e9));
+    let cpu = cpu.map_or(String::new(), |cpu| format!("; {cpu} of CPU"));
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        text,
+        "  network: {}{why}; {} packets, {} lost by links, {} by the network; {late}{cpu}",
+        network.by, network.packets, network.lost, network.overflow
+    );
 }
 
 /// The scaling groups of a file.

@@ -73,7 +73,7 @@ fn network(status: &Status) -> EventKind {
         overflow: network.overflow,
         late_p99_ns: network.late_p99_ns,
         late_max_ns: network.late_max_ns,
-        cpu_ns: (network.cpu_s * 1e9) as u64,
+        cpu_ns: network.cpu_s.map(|cpu_s| (cpu_s * 1e9) as u64),
     }
 }
 
@@ -123,6 +123,7 @@ impl Surroundings for Inside {
             ),
             ("lab hosts".to_owned(), hosts.collect::<Vec<_>>().join(", ")),
             ("lab regions".to_owned(), self.status.regions.join(", ")),
+            ("lab network".to_owned(), self.status.network.by.clone()),
         ];
         let unlimited = self.status.hosts.iter().filter(|host| host.is_unlimited);
         let unlimited: Vec<&str> = unlimited.map(|host| host.name.as_str()).collect();
