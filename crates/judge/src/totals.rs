@@ -17,11 +17,13 @@ const ORDER: [&str; 6] = [
 ];
 
 /// Kinds of measures that are no operations of a step's own: a connection or a redirect is part of one, a pushed message is
-/// begun by the target, a transaction consists of others, a check says how one ended, and a value was computed.
-const NOT_OFFERED: [&str; 6] = [
+/// begun by the target, a meeting is between users, a transaction consists of others, a check says how one ended, and a value
+/// was computed.
+const NOT_OFFERED: [&str; 7] = [
     "connect",
     "redirect",
     "message",
+    "meeting",
     "transaction",
     "check",
     "value",
