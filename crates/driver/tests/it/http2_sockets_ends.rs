@@ -220,7 +220,7 @@ fn pongs_that_wait_take_memory() {
     });
     peer.settings.push((4, 20));
     let link = Link {
-        buffers: std::sync::Arc::new(engine::Budget::new(200 << 10)),
+        buffers: std::sync::Arc::new(tables::budget::Budget::new(200 << 10)),
         ..Link::new(0)
     };
     let ran = run_over(&scenario("", HELLO), &mut peer, link);
