@@ -394,7 +394,10 @@ impl Interpreter<'_> {
     pub(super) fn protocol_of_step(&self, key: UserKey, endpoint: EndpointId) -> Protocol {
         let pc = self.users[key].pc;
         match self.users.op(key) {
-            Some(Op::WsOpen(_)) => self.conns.websocket(endpoint),
+            Some(Op::WsOpen(open)) => match open.mqtt.as_ref().is_some_and(|own| own.bare) {
+                true => Protocol::upgrade(),
+                false => self.conns.websocket(endpoint),
+            },
             Some(Op::SseOpen(open)) => {
                 let retry_ns = open.reconnect.map_or(NEVER, |reconnect| reconnect.pause_ns);
                 Protocol::Sse(Box::new(EventStream::new(pc, retry_ns)))
@@ -417,7 +420,7 @@ impl Interpreter<'_> {
         let Some(slot) = self.stream(key) else {
             return false;
         };
-        let what = match &self.conns[slot].protocol {
+        let what = match self.conns[slot].protocol.spoken() {
             Protocol::Sse(_) => "event stream is open",
             Protocol::Poll(_) => "poll is running",
             Protocol::Tcp { .. } => "TCP connection is open",

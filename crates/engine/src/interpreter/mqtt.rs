@@ -348,7 +348,7 @@ impl Interpreter<'_> {
             Some(Op::WsOpen(open)) => open.reconnect.is_some(),
             _ => false,
         };
-        let Protocol::Channels(channels) = &mut self.conns[slot].protocol else {
+        let Protocol::Channels(channels) = self.conns[slot].protocol.spoken_mut() else {
             return;
         };
         // Before the first acceptance, a loss is a failure of the step.
