@@ -140,6 +140,24 @@ pub static SAVE: Table = Table {
             "The first match in the body or message",
         ),
         key(
+            "css",
+            Kind::Text,
+            Absent,
+            "The first element of an HTML page that this [CSS selector](http.md#elements-of-a-page) names: its text",
+        ),
+        key(
+            "attr",
+            Kind::Text,
+            Absent,
+            "For `css`: the value of this attribute, of the first element that has it",
+        ),
+        key(
+            "all",
+            Kind::Bool,
+            Text("false"),
+            "For `css`: the values of all such elements, as a list in JSON text",
+        ),
+        key(
             "group",
             Kind::Count,
             Said("1 if the regex has a group, else 0"),

@@ -10,6 +10,7 @@ mod channels;
 mod data;
 mod dist;
 mod document;
+mod elements;
 mod fields;
 mod files;
 mod flow;

@@ -228,10 +228,10 @@ impl Interpreter<'_> {
         save: &[Save],
         received: &Received<'_>,
     ) -> Result<(), (Outcome, String)> {
+        let mut page = None;
         for save in save {
-            let (bytes, value) = (received.document_bytes(&save.from), || {
-                received.value(&save.from)
-            });
+            let bytes = received.document_bytes(&save.from);
+            let value = || received.value_of(&save.from, &mut page);
             let found = self.users.while_held(bytes, value);
             let found = found.ok_or_else(|| (Outcome::NoMemory, EXHAUSTED.to_owned()))?;
             let fallback = || {
@@ -251,7 +251,8 @@ impl Interpreter<'_> {
                 Some(Err(error)) => return Err((Outcome::Save, error.to_string())),
                 None => {
                     let body = received.shown(save.from.reads_body());
-                    let (missing, note) = (save.from.missing(), received.depth_note(&save.from));
+                    let missing = save.from.missing();
+                    let note = received.missing_note(&save.from, &page);
                     return Err((Outcome::Save, format!("{missing} in {body}{note}")));
                 }
             }
