@@ -1,4 +1,4 @@
-//! Protocols of channels over WebSocket: Phoenix, ActionCable, Socket.IO.
+//! Protocols of channels over WebSocket: Phoenix, ActionCable, Socket.IO, GraphQL.
 
 use serde::Serialize;
 
@@ -20,6 +20,8 @@ pub enum Protocol {
     ActionCable,
     /// Socket.IO 5 (the protocol of Socket.IO 3 and 4) over Engine.IO 4.
     SocketIo,
+    /// `graphql-transport-ws`, of the library graphql-ws.
+    GraphQl,
 }
 
 impl Protocol {
@@ -29,6 +31,7 @@ impl Protocol {
             Protocol::Phoenix { .. } => "phoenix",
             Protocol::ActionCable => "actioncable",
             Protocol::SocketIo => "socket.io",
+            Protocol::GraphQl => "graphql-ws",
         }
     }
 }
@@ -37,19 +40,21 @@ impl Protocol {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChannelOp {
     pub verb: ChannelVerb,
-    /// The topic (Phoenix), the identifier (ActionCable) or the namespace (Socket.IO); `None`: that
-    /// of the channel joined last.
+    /// The topic (Phoenix), the identifier (ActionCable), the namespace (Socket.IO) or the id (GraphQL); `None`:
+    /// that of the channel joined last.
     pub topic: Option<Template>,
     /// What is pushed: the event (Phoenix, Socket.IO).
     pub event: Template,
     /// JSON: the payload (Phoenix), the data with its action (ActionCable), the list of arguments or,
-    /// when joining, what authenticates (Socket.IO). Empty: none.
+    /// when joining, what authenticates (Socket.IO), the operation (GraphQL). Empty: none.
     pub payload: Template,
-    /// Of a push: what answers it.
+    /// Of a push, or of an operation of GraphQL: what answers it.
     pub reply: Option<Expect>,
     pub measure: MeasureId,
     /// For the server's answer.
     pub timeout_ns: u64,
+    /// Of a join: the server confirms it, and the step waits for that.
+    pub confirmed: bool,
     /// Of a join: the channel is joined again if it fails at the server. Each attempt is an operation
     /// of this measure.
     pub rejoin: Option<MeasureId>,

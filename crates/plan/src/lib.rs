@@ -11,6 +11,7 @@ mod channels;
 mod data;
 mod elements;
 pub mod expr;
+pub mod graphql;
 mod hash;
 mod http;
 mod ids;

@@ -22,6 +22,8 @@ pub struct WsOpen {
     pub compress: Option<Offer>,
     /// The protocol of channels that is spoken over it.
     pub protocol: Option<Protocol>,
+    /// The text that is sent first whenever it opens.
+    pub first: Option<Template>,
     /// What becomes of it if it is lost; `None`: the session cannot go on.
     pub reconnect: Option<WsReconnect>,
     /// Handshake latency: connect, TLS, upgrade and the protocol's greeting together.

@@ -1,6 +1,7 @@
 //! Measured operations of steps, from their beginning to their row.
 
 use plan::expr::{Condition, EvalError, Value};
+use plan::graphql::Answer;
 use plan::{MeasureId, Op, Save, builtin};
 use record::{Measurement, Outcome};
 
@@ -199,6 +200,20 @@ impl Interpreter<'_> {
             }
         }
         Outcome::Ok
+    }
+
+    /// An answer of GraphQL that is not the one that is wanted. Whatever is there of what is to be saved is saved.
+    pub(super) fn answered_with_errors(
+        &mut self,
+        now_ns: u64,
+        key: UserKey,
+        (wanted, save): (Option<Answer>, &[Save]),
+        received: &Received<'_>,
+    ) -> Option<Outcome> {
+        let detail = channels::graphql_failure(wanted?, received.body)?;
+        let _ = self.keep(now_ns, key, save, received);
+        self.explain(now_ns, key, Outcome::Graphql, || detail);
+        Some(Outcome::Graphql)
     }
 
     /// Keeps why a condition on an answer is false.

@@ -1,6 +1,6 @@
 //! WebSocket steps: upgrade, send, reply, close.
 
-use plan::{Expect, Op, Protocol as ChannelProtocol, SendOp, WsOpen};
+use plan::{Expect, Op, SendOp, WsOpen};
 use proto::http1::Event as HttpEvent;
 use proto::ws::{self, Agreed, Event, HandshakeError, MessageKind};
 use record::Outcome;
@@ -40,7 +40,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The step that opens, or opened, this WebSocket.
-    fn opening_of(&self, slot: ConnSlot) -> &'p WsOpen {
+    pub(super) fn opening_of(&self, slot: ConnSlot) -> &'p WsOpen {
         if !self.conns[slot].is_background() {
             return self.opening(self.conns[slot].user);
         }
@@ -382,10 +382,8 @@ impl<'p> Interpreter<'p> {
         // §5.5.1: the answer carries the code that was received.
         self.send_close(slot, code.unwrap_or(NORMAL));
         self.conns[slot].stage = Stage::Open;
-        // Phoenix' own client does not reconnect after that, the others do.
-        if code == Some(NORMAL)
-            && let Some(channels) = self.conns[slot].channels()
-            && matches!(channels.protocol, ChannelProtocol::Phoenix { .. })
+        if let Some(channels) = self.conns[slot].channels()
+            && code.is_some_and(|code| channels::is_final(channels.protocol, code))
         {
             channels.reconnect = None;
         }

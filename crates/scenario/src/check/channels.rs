@@ -87,7 +87,7 @@ impl Checker<'_> {
             Some(Protocol::Phoenix { arrays: true, .. }) => ("vsn=", "vsn=2.0.0"),
             Some(Protocol::Phoenix { arrays: false, .. }) => ("vsn=", "vsn=1.0.0"),
             Some(Protocol::SocketIo) => ("EIO=", "EIO=4&transport=websocket"),
-            Some(Protocol::ActionCable) | None => return,
+            Some(Protocol::ActionCable | Protocol::GraphQl) | None => return,
         };
         let holds = |what: &str| {
             let mut parts = path.parts.iter();
@@ -127,6 +127,7 @@ impl Checker<'_> {
                 reply: None,
                 measure,
                 timeout_ns,
+                confirmed: true,
                 rejoin,
             })));
         }
@@ -165,6 +166,7 @@ impl Checker<'_> {
                 reply: None,
                 measure,
                 timeout_ns,
+                confirmed: false,
                 rejoin: None,
             })));
         }
@@ -262,6 +264,7 @@ impl Checker<'_> {
                 reply,
                 measure,
                 timeout_ns,
+                confirmed: false,
                 rejoin: None,
             })));
         }
@@ -333,6 +336,7 @@ impl Checker<'_> {
                 Protocol::Phoenix { .. } => "write `push` here",
                 Protocol::ActionCable => "write `perform` here",
                 Protocol::SocketIo => "write `emit` here",
+                Protocol::GraphQl => "write `subscribe` here",
             };
             self.diagnostics
                 .error("no-channels", place, message)

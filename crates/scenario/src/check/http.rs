@@ -197,6 +197,7 @@ impl Checker<'_> {
             body,
             continue_ns,
             call: None,
+            graphql: None,
             redirects,
             decodes,
             digest,

@@ -1,7 +1,7 @@
 //! A session while it is compiled.
 
 use plan::expr::{Expr, Part};
-use plan::{ChannelVerb, DataId, Op, Pc, Protocol, Register, Retry, Slot, Transaction, Visits};
+use plan::{DataId, Op, Pc, Protocol, Register, Retry, Slot, Transaction, Visits};
 use stats::dist::Dist;
 
 use super::index;
@@ -127,7 +127,7 @@ pub(super) fn wait_in(ops: &[Op]) -> bool {
         Op::Http(_) | Op::WsOpen(_) | Op::SseOpen(_) | Op::TcpOpen(_) | Op::Expect(_) => true,
         Op::CallEnd(end) => !end.cancels,
         Op::Send(send) => send.reply.is_some(),
-        Op::Channel(op) => op.verb == ChannelVerb::Join || op.reply.is_some(),
+        Op::Channel(op) => op.confirmed || op.reply.is_some(),
         Op::Think(dist) | Op::Pace { every: dist, .. } => !never_positive(dist),
         Op::ThinkFor(seconds) => !matches!(seconds, Expr::Const(_)),
         // A poll's user goes on at once; to close takes time only where it was opened before.

@@ -54,6 +54,7 @@ impl Checker<'_> {
                 headers,
                 compress: self.compress(fields),
                 protocol,
+                first: None,
                 reconnect: self.reconnect_websocket(fields, protocol, program),
                 measure,
                 timeout_ns,
@@ -171,6 +172,7 @@ impl Checker<'_> {
             let timeout_ns = self.timeout_ns;
             program.push(Op::Expect(Box::new(Expect {
                 when: Vec::new(),
+                graphql: None,
                 save: Vec::new(),
                 check: Vec::new(),
                 measure,
@@ -200,6 +202,7 @@ impl Checker<'_> {
         let timeout_ns = self.timeout(fields.get("within"));
         Expect {
             when,
+            graphql: None,
             save,
             check,
             measure,
