@@ -15,7 +15,7 @@ const fn key(name: &'static str, kind: Kind, default: Default, doc: &'static str
 }
 
 /// The protocols.
-pub const PROTOCOLS: &[&str] = &["phoenix", "actioncable", "socket.io"];
+pub const PROTOCOLS: &[&str] = &["phoenix", "actioncable", "socket.io", "graphql-ws"];
 /// Versions of Phoenix' serializer, the newest first.
 pub const VSNS: &[&str] = &["2.0.0", "1.0.0"];
 
@@ -44,6 +44,12 @@ pub(super) const OPENING: &[Key] = &[
         Kind::Duration,
         Text("30s"),
         "For `phoenix`: interval between heartbeats",
+    ),
+    key(
+        "init",
+        Kind::Json,
+        Absent,
+        "For `graphql-ws`: payload of `connection_init`, a mapping",
     ),
     key(
         "reconnect",
@@ -120,7 +126,7 @@ const PARAMS: Key = key(
     Absent,
     "For `actioncable`: further fields of the identifier, besides the channel's name",
 );
-const REPLY: Key = key(
+pub(super) const REPLY: Key = key(
     "reply",
     Kind::Mapping(&EXPECT),
     Absent,
@@ -274,7 +280,7 @@ pub(crate) const LEAVE: Table = Table {
             "leave",
             Kind::Any(&[Kind::Nothing, Kind::Template]),
             Said("the one that was joined last"),
-            "Leaves a topic, channel or namespace",
+            "Leaves a topic, channel or namespace; ends the operation of this id (`graphql-ws`)",
         ),
         PARAMS,
         AS,

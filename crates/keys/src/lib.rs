@@ -12,6 +12,7 @@ mod data;
 mod dist;
 mod document;
 mod experiment;
+mod graphql;
 mod grpc;
 mod markov;
 mod matching;
@@ -30,6 +31,7 @@ pub use self::document::{
     CODINGS, CONNECT_RETRIES, DNS, DOCUMENT, HTTP_VERSIONS, MESSAGE, OPTIONS, SERVER, SESSION,
     SETUP, STAMPS, TARGET_URL, TLS,
 };
+pub use self::graphql::{GRAPHQL_REQUEST, SUBSCRIBED};
 pub use self::grpc::GRPC_FILES;
 pub use arrivals::{PHASES, SINGLE, STEP_RANGE};
 pub use auth::{AUTH, AWS, CREDENTIALS, SIGN};
@@ -303,6 +305,7 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
     ];
     let in_steps = [
         &HTTP_REQUEST,
+        &GRAPHQL_REQUEST,
         &PART,
         &WEBSOCKET,
         &RECONNECT,
@@ -310,6 +313,7 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
         &PUSHED,
         &PERFORMED,
         &EMITTED,
+        &SUBSCRIBED,
         &EXPECT,
         &WHEN,
         &SAVE,

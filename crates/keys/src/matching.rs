@@ -104,8 +104,8 @@ pub static WHEN: Table = Table {
             "topic",
             Kind::Template,
             Absent,
-            "The channel's topic (`phoenix`), identifier (`actioncable`) or namespace \
-             (`socket.io`)",
+            "The channel's topic (`phoenix`), identifier (`actioncable`), namespace \
+             (`socket.io`) or operation's id (`graphql-ws`)",
         ),
         key(
             "id",

@@ -54,6 +54,7 @@ pub static STEPS: &[Table] = &[
             &[TAGS],
         ],
     },
+    super::graphql::GRAPHQL,
     super::grpc::CALL,
     Table {
         name: "ws",
@@ -167,6 +168,7 @@ pub static STEPS: &[Table] = &[
     super::channels::PUSH,
     super::channels::PERFORM,
     super::channels::EMIT,
+    super::graphql::SUBSCRIBE,
     super::channels::LEAVE,
     super::tcp::TCP,
     Table {

@@ -14,6 +14,7 @@ mod elements;
 mod fields;
 mod files;
 mod flow;
+mod graphql;
 mod grpc;
 mod headers;
 mod http;

@@ -56,7 +56,7 @@ pub(super) const STEP: &[Words] = &[
         "write `expect: { when: … }`",
     ),
     form("message sendmessage sendtext sendbytes", "write `send: …`"),
-    form("subscribe", "write `join: TOPIC`"),
+    form("unsubscribe", "write `leave: TOPIC`"),
     form("disconnect", "write `close:`"),
     form(
         "assert asserts assertion assertions verify validate checks",

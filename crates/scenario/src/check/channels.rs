@@ -13,6 +13,9 @@ use document::node::{Entry, Node, NodeKind, Place, Scalar};
 /// What Rails' own client offers.
 const CABLE_SUBPROTOCOLS: &str = "actioncable-v1-json, actioncable-unsupported";
 
+/// That of the library graphql-ws.
+const GRAPHQL_SUBPROTOCOL: &str = "graphql-transport-ws";
+
 impl Checker<'_> {
     /// The protocol of a step that opens a WebSocket.
     pub(super) fn protocol(&mut self, fields: &Fields<'_>) -> Option<Protocol> {
@@ -34,7 +37,8 @@ impl Checker<'_> {
                 })
             }
             1 => Some(Protocol::ActionCable),
-            _ => Some(Protocol::SocketIo),
+            2 => Some(Protocol::SocketIo),
+            _ => Some(Protocol::GraphQl),
         }
     }
 
@@ -72,8 +76,13 @@ impl Checker<'_> {
             }
             offered.push(word.text);
         }
-        if offered.is_empty() && protocol == Some(Protocol::ActionCable) {
-            offered.push(CABLE_SUBPROTOCOLS.to_owned());
+        if offered.is_empty() {
+            let own = match protocol {
+                Some(Protocol::ActionCable) => Some(CABLE_SUBPROTOCOLS),
+                Some(Protocol::GraphQl) => Some(GRAPHQL_SUBPROTOCOL),
+                Some(Protocol::Phoenix { .. } | Protocol::SocketIo) | None => None,
+            };
+            offered.extend(own.map(str::to_owned));
         }
         if !offered.is_empty() {
             let value = Template::fixed(&offered.join(", "));
@@ -103,6 +112,13 @@ impl Checker<'_> {
 
     pub(super) fn join(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
         let protocol = self.spoken("join", &node.place, program);
+        if protocol == Some(Protocol::GraphQl) {
+            let message = "`join` needs a protocol with channels";
+            self.diagnostics
+                .error("no-channels", &node.place, message)
+                .hint("write `subscribe: { query: … }` here");
+            return;
+        }
         let topic = self.topic(node, fields.get("params"), protocol, program);
         if let Some(place) = fields.key_place("payload")
             && protocol == Some(Protocol::ActionCable)
@@ -327,12 +343,19 @@ impl Checker<'_> {
         program.protocol
     }
 
-    fn speaks(&mut self, verb: &str, wanted: &str, place: &Place, program: &mut Program) {
+    pub(super) fn speaks(
+        &mut self,
+        verb: &str,
+        wanted: &str,
+        place: &Place,
+        program: &mut Program,
+    ) {
         if let Some(spoken) = self.spoken(verb, place, program)
             && spoken.name() != wanted
         {
             let message = format!("`{verb}` needs `protocol: {wanted}`");
             let hint = match spoken {
+                _ if verb == "subscribe" => "write `join` here",
                 Protocol::Phoenix { .. } => "write `push` here",
                 Protocol::ActionCable => "write `perform` here",
                 Protocol::SocketIo => "write `emit` here",
@@ -353,7 +376,7 @@ pub(super) fn list_of(node: &Node) -> Node {
     }
 }
 
-fn pair(key: &str, value: &Node) -> Entry {
+pub(super) fn pair(key: &str, value: &Node) -> Entry {
     Entry {
         key: key.to_owned(),
         key_place: value.place.clone(),
@@ -370,7 +393,7 @@ fn as_text(node: &Node) -> Node {
     node
 }
 
-fn mapping(entries: Vec<Entry>, place: &Place) -> Node {
+pub(super) fn mapping(entries: Vec<Entry>, place: &Place) -> Node {
     Node {
         place: place.clone(),
         kind: NodeKind::Mapping(entries),

@@ -108,6 +108,7 @@ impl Checker<'_> {
             "http" | "get" | "head" | "post" | "put" | "patch" | "delete" => {
                 self.http(verb, value, fields, program);
             }
+            "graphql" => self.graphql(value, fields, program),
             "grpc" => self.grpc(value, fields, program),
             "ws" => self.ws(value, fields, program),
             "sse" => self.sse(value, fields, program),
@@ -116,6 +117,7 @@ impl Checker<'_> {
             "push" => self.push(value, fields, program),
             "perform" => self.perform(value, fields, program),
             "emit" => self.emit(value, fields, program),
+            "subscribe" => self.subscribe(value, fields, program),
             "leave" => self.leave(value, fields, program),
             "tcp" => self.tcp(value, fields, program),
             "send" => self.send(value, fields, program),
@@ -154,16 +156,18 @@ impl Checker<'_> {
             "parallel" => self.parallel(value, program),
             "retry" => self.retry(value, fields, program),
             "stop" => self.stop(value, program),
-            "restart" => {
-                if let Some(times_max) = self.count(value) {
-                    let register = program.register();
-                    program.push(Op::Restart {
-                        register,
-                        times_max,
-                    });
-                }
-            }
+            "restart" => self.restart(value, program),
             verb => unreachable!("the step `{verb}` has a table and no meaning"),
+        }
+    }
+
+    fn restart(&mut self, value: &Node, program: &mut Program) {
+        if let Some(times_max) = self.count(value) {
+            let register = program.register();
+            program.push(Op::Restart {
+                register,
+                times_max,
+            });
         }
     }
 

@@ -2,7 +2,10 @@
 
 use keys::{COMPRESS, EXPECT, WEBSOCKET};
 use plan::expr::{Escape, Template};
-use plan::{Expect, Match, MatchTest, MeasureId, MeasureKind, Op, Payload, SendOp, Source, WsOpen};
+use plan::graphql::Answer;
+use plan::{
+    Expect, Match, MatchTest, MeasureId, MeasureKind, Op, Payload, Protocol, SendOp, Source, WsOpen,
+};
 use proto::ws::Offer;
 
 use super::Checker;
@@ -54,7 +57,7 @@ impl Checker<'_> {
                 headers,
                 compress: self.compress(fields),
                 protocol,
-                first: None,
+                first: self.first_message(fields, protocol, program),
                 reconnect: self.reconnect_websocket(fields, protocol, program),
                 measure,
                 timeout_ns,
@@ -172,7 +175,7 @@ impl Checker<'_> {
             let timeout_ns = self.timeout_ns;
             program.push(Op::Expect(Box::new(Expect {
                 when: Vec::new(),
-                graphql: None,
+                graphql: answer_of(program),
                 save: Vec::new(),
                 check: Vec::new(),
                 measure,
@@ -201,8 +204,8 @@ impl Checker<'_> {
         let check = self.conditions(fields.get("check"), program);
         let timeout_ns = self.timeout(fields.get("within"));
         Expect {
+            graphql: answer_of(program),
             when,
-            graphql: None,
             save,
             check,
             measure,
@@ -261,6 +264,11 @@ impl Checker<'_> {
         );
         program.has_stream = true;
     }
+}
+
+/// What messages must be on what was opened last.
+fn answer_of(program: &Program) -> Option<Answer> {
+    (program.protocol == Some(Protocol::GraphQl)).then_some(Answer::Message)
 }
 
 /// What a send is measured as where nothing is said: its first pair, if that is the same for
