@@ -46,7 +46,7 @@ pub use recorded::SOURCES;
 pub use requests::{EXPECTATIONS, HTTP_REQUEST, PART, WEBSOCKET};
 pub use retry::FAILURES;
 pub use schema::{experiment_schema, schema};
-pub use steps::{CHOICE, STEPS};
+pub use steps::{CHOICE, ITEMS, STEPS};
 pub use tcp::{COUNTS, FRAMING, WIDTHS};
 
 /// Units of times that are numbers.
@@ -314,6 +314,7 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
         &PERFORMED,
         &EMITTED,
         &SUBSCRIBED,
+        &ITEMS,
         &EXPECT,
         &WHEN,
         &SAVE,

@@ -18,6 +18,7 @@ mod graphql;
 mod grpc;
 mod headers;
 mod http;
+mod items;
 mod library;
 mod location;
 mod markov;
