@@ -107,6 +107,11 @@ impl Services {
         self.services[name]["tls_url"].as_str()
     }
 
+    /// Where a server speaks its protocol over WebSockets.
+    pub(crate) fn ws_url(&self, name: &str) -> Option<&str> {
+        self.services[name]["ws_url"].as_str()
+    }
+
     /// The process of a server that there is.
     pub(crate) fn pid(&self, name: &str) -> u32 {
         if let Some(pid) = self.orders.lock().unwrap().pids.get(name) {

@@ -91,6 +91,20 @@ pub(crate) fn h2(data: &[u8]) {
             };
             connection.request(&request, &mut sent);
         }
+        // Two tunnels (RFC 8441), the second of which is closed at once.
+        for token in 3..5 {
+            let request = h2::Request {
+                token,
+                block: &[0x82, 0x84, 0x86],
+                body: b"",
+                is_head: false,
+                is_endless: true,
+            };
+            let id = connection.tunnel(&request, &mut sent);
+            if token == 4 {
+                connection.close(id, &mut sent);
+            }
+        }
         feed(wire, piece_bytes, |input| {
             let decoded = connection.decode(input, &LIMITS, &mut scratch, &mut sent);
             let (consumed, event) = decoded.map_err(drop)?;

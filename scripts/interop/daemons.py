@@ -68,6 +68,7 @@ class Daemon(Server):
 class Nginx(Daemon):
     name = "nginx"
     program = "nginx"
+    lacks = ("WebSocket 2",)
 
     def version(self) -> str:
         return re.search(r"nginx/([\d.]+)", output(program("nginx"), "-v"))[1]
@@ -141,6 +142,7 @@ StartServers 2
 ThreadsPerChild 64
 MaxRequestWorkers 512
 Protocols h2 h2c http/1.1
+H2WebSockets on
 DocumentRoot {self.folder}/html
 ForceType application/json
 <Directory {self.folder}/html>
@@ -171,7 +173,7 @@ class H2o(Daemon):
     name = "h2o"
     program = "h2o"
     codings = ("gzip", "br")
-    lacks = ("trailers",)
+    lacks = ("trailers", "WebSocket 2")
 
     def version(self) -> str:
         return re.search(r"h2o version ([\d.]+)", output(program("h2o"), "-v"))[1]

@@ -132,13 +132,13 @@ def ends(bed, server, version: str, tls: bool) -> str:
     return first(result.differs("hello", wanted), count, ended)
 
 
-def websocket(bed, server, tls: bool, backend) -> str:
-    """Messages, plain and compressed, and a large one, each echoed by coder/websocket."""
-    url = server.urls["1.1", tls].replace("http", "ws", 1)
+def websocket(bed, server, version: str, tls: bool, backend) -> str:
+    """Messages, plain and compressed, and a large one, each echoed by `backend`: over HTTP/2 as streams (RFC 8441)."""
     found = []
+    options = ", websockets: streams" if version == "2" else ""
     for compress in ("none", "shared"):
         steps = f"""
-    - ws: {url}/ws
+    - ws: /ws
       as: open
       compress: {compress}
     - loop: 5
@@ -151,9 +151,10 @@ def websocket(bed, server, tls: bool, backend) -> str:
       reply: {{ save: {{ back: body }}, check: "sha256(back) == '{DIGEST}'" }}
     - close: 1000
 """
-        text = scenario(server, "1.1", tls, steps, f"{{ constant: {USERS}/s, for: 1s }}, {{ hold: 500ms }}")
+        text = scenario(server, version, tls, steps, f"{{ constant: {USERS}/s, for: 1s }}, {{ hold: 500ms }}", options)
         before = backend.counts()
-        result = play(bed, text, files=[("body", BODY)])
+        # Not one that falls back to HTTP/1.1.
+        result = play(bed, text.replace("http: auto", "http: 2"), files=[("body", BODY)])
         users = result.users
         found += [result.differs("open", users), result.differs("message", 5 * users), result.differs("large", users)]
         found.append(counted(backend, before, {"message": 6 * users}))
@@ -169,11 +170,10 @@ def table(bed, make, backend, report) -> None:
                 report(server, row, case, found)
             if version == "2":
                 report(server, row, "streams", undisturbed(lambda: streams(bed, server, tls)))
-            else:
-                own = backend or server
-                lacks = "WebSocket" in server.lacks
-                report(server, row, "WebSocket",
-                       None if lacks else undisturbed(lambda: websocket(bed, server, tls, own)))
+            own = backend or server
+            lacks = f"WebSocket {version}" in server.lacks
+            report(server, row, "WebSocket",
+                   None if lacks else undisturbed(lambda: websocket(bed, server, version, tls, own)))
             found = undisturbed(lambda: reload(bed, server, version, tls, False))
             if version == "2":
                 found = first(found, undisturbed(lambda: reload(bed, server, version, tls, True)))

@@ -109,7 +109,6 @@ class Server:
 class Node(Server):
     name = "Node"
     codings = ("gzip", "deflate", "br")
-    lacks = ("WebSocket",)
 
     def version(self) -> str:
         return output("node", "--version").strip().lstrip("v")
@@ -134,6 +133,8 @@ class Node(Server):
 class Go(Server):
     name = "Go"
     codings = ("gzip", "deflate")
+    # Its library for WebSockets takes upgrades alone.
+    lacks = ("WebSocket 2",)
     binary = None
 
     def version(self) -> str:

@@ -101,8 +101,8 @@ sessions:
     - subscribe: { query: "query Wrong { nothing }" }
       reply: {}
     - think: 500ms
-    - leave: Count
-    - leave: room
+    - unsubscribe: Count
+    - unsubscribe: room
     - think: 200ms
     - close:
   stranger:
@@ -124,7 +124,7 @@ thresholds:
   - errors(Say) == 0
   - errors(counted) == 0
   - error_rate(Wrong) == 100%
-  - errors(leave) == 0
+  - errors(unsubscribe) == 0
   - count(messages.lost) == 0
   - errors(check) == 0
 `;

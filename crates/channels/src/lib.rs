@@ -22,6 +22,8 @@ pub fn parse(protocol: Protocol, text: &[u8]) -> Incoming<'_> {
         Protocol::ActionCable => cable::parse(text),
         Protocol::SocketIo => socketio::parse(text),
         Protocol::GraphQl => graphql::parse(text),
+        // Its packets are read by the crate `mqtt`; a text is none (MQTT 5 §6.0).
+        Protocol::Mqtt { .. } => Incoming::Broken,
     }
 }
 
@@ -31,7 +33,7 @@ pub fn parse_binary(protocol: Protocol, message: &[u8]) -> Option<Incoming<'_>> 
         Protocol::Phoenix { arrays: true, .. } => Some(phoenix::binary::parse(message)),
         // The older serializer writes texts only.
         Protocol::Phoenix { arrays: false, .. } => Some(Incoming::Broken),
-        Protocol::ActionCable | Protocol::SocketIo => None,
+        Protocol::ActionCable | Protocol::SocketIo | Protocol::Mqtt { .. } => None,
         // Its own messages are texts.
         Protocol::GraphQl => Some(Incoming::Broken),
     }
@@ -49,6 +51,8 @@ pub fn encode(protocol: Protocol, message: &Outgoing<'_>, out: &mut Vec<u8>) {
         Protocol::ActionCable => cable::encode(message, out),
         Protocol::SocketIo => socketio::encode(message, out),
         Protocol::GraphQl => graphql::encode(message, out),
+        // The same crate writes them.
+        Protocol::Mqtt { .. } => {}
     }
 }
 
@@ -73,7 +77,7 @@ pub fn is_confirmed(protocol: Protocol) -> bool {
 pub fn is_final(protocol: Protocol, code: u16) -> bool {
     match protocol {
         Protocol::Phoenix { .. } => code == 1000,
-        Protocol::ActionCable | Protocol::SocketIo => false,
+        Protocol::ActionCable | Protocol::SocketIo | Protocol::Mqtt { .. } => false,
         Protocol::GraphQl => graphql::is_fatal(code),
     }
 }
@@ -81,7 +85,7 @@ pub fn is_final(protocol: Protocol, code: u16) -> bool {
 /// Whether the server answers such a message under its number.
 pub fn is_answered(protocol: Protocol, verb: ChannelVerb) -> bool {
     match protocol {
-        Protocol::Phoenix { .. } => true,
+        Protocol::Phoenix { .. } | Protocol::Mqtt { .. } => true,
         Protocol::ActionCable | Protocol::GraphQl => false,
         Protocol::SocketIo => verb == ChannelVerb::Push,
     }

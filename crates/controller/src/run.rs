@@ -28,6 +28,7 @@ mod by_worker;
 mod conductor;
 mod deals;
 mod describe;
+mod divided;
 mod error;
 mod guard;
 mod journal;
@@ -163,7 +164,9 @@ pub fn conduct(
     let numbering = Numbering::new(&plan, setup.layout.loops_count);
     let (info, text, rows) = (start.info(), &scenario.text, (rows, numbering.clone()));
     let mut journal = Journal::create(request.runs, info, text, request.durability, rows, secrets)?;
-    journal.begin(generator.warning, before)?;
+    let notes = generator.warning.into_iter();
+    let notes = notes.chain(divided::notes(&plan, &journal.info().workers));
+    journal.begin(notes.collect(), before)?;
     let known = (generator.shares, setup.target, journal.info());
     let fleet = request.fleet.as_deref();
     let kept = attach::keep(fleet, &plan, known, (zero, request.allow_lost_workers))?;

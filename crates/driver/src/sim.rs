@@ -12,11 +12,13 @@ use engine::addresses::Choice;
 use engine::command::{Command, ConnId};
 use engine::measure::Delta;
 use engine::trace::TraceRequest;
-use engine::{Budget, Setup, SetupError, Shard};
+use engine::{Setup, SetupError, Shard};
+use meeting::{Meeting, Part};
 use plan::EndpointId;
 use plan::Plan;
 use record::{Measurement, Outcome};
 use schedule::share::Share;
+use tables::budget::Budget;
 
 /// A connection as the peer sees it: numbered in the order they were opened.
 pub type PeerConn = u64;
@@ -143,12 +145,14 @@ pub fn run(
     peer: &mut dyn Peer,
     link: Link<'_>,
 ) -> Result<SimRun, SetupError> {
+    let meeting = Arc::new(Meeting::new(&plan.meetings, Part::all(shards_count)));
     let share = |index| Share::new(index, shards_count);
     let setup = |index| Setup {
         share: share(index),
         rows_max: 1024,
         tls: None,
         buffers: Arc::clone(&link.buffers),
+        meeting: Arc::clone(&meeting),
     };
     let shards: Result<Vec<Shard<'_>>, SetupError> = (0..shards_count)
         .map(|index| Shard::new(plan, &setup(index)))

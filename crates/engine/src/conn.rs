@@ -10,9 +10,10 @@
 //! | `http` | requests as bytes |
 //! | `call` | the answer to a call of gRPC |
 //! | `http2` | connections that carry streams, and requests over them |
+//! | `carried` | WebSockets over them |
 //! | `websocket`, `deflate` | frames, upgrades, compressed messages |
 //! | `sse`, `poll` | event streams and polls, which run in the background |
-//! | `channels` | protocols of channels over WebSocket |
+//! | `channels`, `mqtt` | protocols of channels over WebSocket; MQTT |
 //! | `reconnecting` | WebSockets that reconnect, and when |
 //!
 //! Nothing here knows what a user does next: what the peer sent comes out as events.
@@ -20,30 +21,32 @@
 mod background;
 mod branches;
 mod call;
+pub(crate) mod carried;
 pub(crate) mod channels;
 mod connection;
 mod decoding;
 mod deflate;
 pub(crate) mod http;
 mod http2;
+mod mqtt;
 mod poll;
 mod reconnecting;
 mod sse;
 mod table;
-mod tls;
 mod tunnel;
 pub(crate) mod websocket;
 
 pub(crate) use background::NEVER;
 pub(crate) use branches::Way;
 pub(crate) use call::{Answer, CallStream};
-pub(crate) use connection::{Conn, Pending, Protocol, Reuse, Stage};
+pub(crate) use carried::Takes;
+pub(crate) use connection::{Conn, Pending, Protocol, Reuse, SWITCHING, Stage};
 pub(crate) use decoding::{Decoder, Event, Failure, http_outcome};
 pub(crate) use deflate::Deflated;
 pub(crate) use http2::{Carrier, Waiting};
+pub(crate) use mqtt::Mqtt;
 pub(crate) use poll::Poller;
 pub(crate) use reconnecting::{Reconnectable, Reconnecting};
 pub(crate) use sse::EventStream;
 pub(crate) use table::Connections;
-pub(crate) use tls::{TlsClients, TlsFailure};
 pub(crate) use tunnel::Resolver;

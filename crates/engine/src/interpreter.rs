@@ -9,9 +9,10 @@
 //! | `sessions` | how sessions end, restart and fail |
 //! | `connections` | news of connections, and what each means to its user |
 //! | `incoming` | bytes received: decoded, and handed to their protocol |
-//! | `http`, `websocket`, `channels`, `sse`, `poll`, `tcp` | the steps of each protocol |
+//! | `http`, `websocket`, `channels`, `mqtt`, `sse`, `poll`, `tcp` | the steps of each protocol |
 //! | `calls`, `call_streams` | calls of gRPC; those that stay open between steps |
 //! | `http2` | what comes over a connection that carries many requests |
+//! | `carried` | WebSockets over such a connection |
 //! | `topics` | channels that the server ends, and joining them again |
 //! | `reconnects` | WebSockets of channels that reconnect |
 //! | `continuing` | bodies that wait until the server wants them |
@@ -19,6 +20,7 @@
 //! | `transactions` | how transactions and groups end |
 //! | `attempts` | steps that are tried again |
 //! | `branches` | steps of a user at the same time |
+//! | `meetings` | steps between users: rendezvous, counters, queues |
 //! | `subscriptions` | from when until when users get pushed messages |
 //! | `background` | background operations |
 //! | `tracing` | what a traced user does |
@@ -28,6 +30,7 @@ mod background;
 mod branches;
 mod call_streams;
 mod calls;
+mod carried;
 mod channels;
 mod connections;
 mod contents;
@@ -36,6 +39,8 @@ mod flow;
 mod http;
 mod http2;
 mod incoming;
+mod meetings;
+mod mqtt;
 mod operations;
 mod poll;
 mod program;

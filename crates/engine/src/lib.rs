@@ -3,7 +3,6 @@
 //! What drives a [`Shard`] is in the crate `driver`: real sockets, or a simulated network.
 
 pub mod addresses;
-pub mod budget;
 pub mod command;
 mod conn;
 #[doc(hidden)]
@@ -22,10 +21,8 @@ mod scripts;
 pub mod shard;
 #[cfg(test)]
 mod sizes;
-mod slots;
 pub mod trace;
 pub mod traffic;
 mod users;
 
-pub use budget::Budget;
 pub use shard::{Setup, SetupError, Shard};

@@ -10,10 +10,10 @@ use record::{Measurement, Outcome};
 
 use crate::measure::Recorder;
 use crate::received::Received;
-use crate::slots::UserKey;
 use crate::users::Users;
 use sequences::{Accounts, Broadcast, Ended, Got, Opened, sequence};
 use stamps::{Clocks, Sent};
+use tables::slots::UserKey;
 
 /// A message that arrived.
 #[derive(Debug, Clone, Copy)]

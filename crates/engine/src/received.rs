@@ -27,6 +27,10 @@ pub(crate) struct Received<'a> {
     pub(crate) took_ns: Option<u64>,
 }
 
+/// Events of messages of MQTT.
+const MESSAGE: &[u8] = b"message";
+const RETAINED: &[u8] = b"retained";
+
 /// What a message has besides its body.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Label<'a> {
@@ -43,6 +47,13 @@ pub(crate) enum Label<'a> {
     Channel {
         topic: &'a [u8],
         event: &'a [u8],
+    },
+    /// A message of MQTT.
+    Published {
+        topic: &'a [u8],
+        /// It was published before the subscription.
+        retained: bool,
+        properties: &'a [u8],
     },
 }
 
@@ -65,13 +76,16 @@ impl<'a> Received<'a> {
     pub(crate) fn bytes(&self) -> &'a [u8] {
         match self.label {
             Label::Frame(whole) => whole,
-            Label::Nothing | Label::Event { .. } | Label::Channel { .. } => self.body,
+            Label::Nothing
+            | Label::Event { .. }
+            | Label::Channel { .. }
+            | Label::Published { .. } => self.body,
         }
     }
 
     pub(crate) fn topic(&self) -> Option<&'a [u8]> {
         match self.label {
-            Label::Channel { topic, .. } => Some(topic),
+            Label::Channel { topic, .. } | Label::Published { topic, .. } => Some(topic),
             Label::Nothing | Label::Event { .. } | Label::Frame(_) => None,
         }
     }
@@ -80,6 +94,7 @@ impl<'a> Received<'a> {
         match self.label {
             Label::Event { name, .. } => Some(name),
             Label::Channel { event, .. } => Some(event),
+            Label::Published { retained, .. } => Some(if retained { RETAINED } else { MESSAGE }),
             Label::Nothing | Label::Frame(_) => None,
         }
     }
@@ -87,7 +102,16 @@ impl<'a> Received<'a> {
     fn event_id(&self) -> Option<&'a [u8]> {
         match self.label {
             Label::Event { id, .. } => Some(id),
-            Label::Nothing | Label::Frame(_) | Label::Channel { .. } => None,
+            Label::Nothing | Label::Frame(_) | Label::Channel { .. } | Label::Published { .. } => {
+                None
+            }
+        }
+    }
+
+    fn property(&self, name: &str) -> Option<&'a [u8]> {
+        match self.label {
+            Label::Published { properties, .. } => mqtt::user_property(properties, name.as_bytes()),
+            _ => None,
         }
     }
 
@@ -121,6 +145,7 @@ impl<'a> Received<'a> {
                 Some(text_value(found.as_bytes()))
             }
             Source::Header(name) => Some(text_value(&self.head?.header(name)?)),
+            Source::Property(name) => Some(text_value(self.property(name)?)),
             Source::Status => Some(Value::Int(i64::from(self.head?.status))),
             Source::Time => Some(Value::Float(self.took_ns? as f64 / 1e6)),
             Source::Body => Some(text_value(self.body)),
@@ -229,6 +254,14 @@ impl<'a> Received<'a> {
                     return false;
                 };
                 with_text(wanted, scope, scratch, |text| json_equals(raw, text))
+            }
+            // The topic of a message may be given as a filter.
+            (MatchTest::Equals(wanted), Source::Topic)
+                if let Label::Published { topic, .. } = self.label =>
+            {
+                with_text(wanted, scope, scratch, |filter| {
+                    mqtt::matches(filter, topic)
+                })
             }
             (MatchTest::Equals(wanted), source) => {
                 let Some(value) = self.value(source) else {

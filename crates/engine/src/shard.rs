@@ -10,6 +10,7 @@ mod admission;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use meeting::{Desk, Meeting};
 use plan::builtin;
 use plan::{EndpointId, Plan};
 use record::{Measurement, Outcome};
@@ -17,18 +18,19 @@ use rustls::ClientConfig;
 use stats::rng::{Purpose, Rng};
 
 use crate::addresses::Choice;
-use crate::budget::Budget;
 use crate::command::{Commands, ConnId};
-use crate::conn::{Connections, Resolver, TlsClients};
+use crate::conn::{Connections, Resolver};
 use crate::interpreter::Interpreter;
 use crate::measure::{Delta, Recorder};
 use crate::scripts::Scripts;
-use crate::slots::{Key, UserKey};
 use crate::trace::{Trace, TraceRequest};
 use crate::users::{User, Users};
 use admission::{Admission, Admitted};
 use schedule::arrivals::{Arrival, users_max};
 use schedule::share::Share;
+use tables::budget::Budget;
+use tables::slots::{Key, UserKey};
+use tls::TlsClients;
 
 /// Users and connections a shard makes room for ahead; more are taken, at the cost of a copy.
 const CAPACITY_MAX: u64 = 20_000;
@@ -45,6 +47,8 @@ pub struct Setup {
     pub tls: Option<Arc<ClientConfig>>,
     /// Memory for what users save and what connections buffer, shared by the loops of a process.
     pub buffers: Arc<Budget>,
+    /// What the users of a process share.
+    pub meeting: Arc<Meeting>,
 }
 
 /// Why a shard cannot be set up.
@@ -99,10 +103,14 @@ impl<'p> Shard<'p> {
         let conns = Connections::new(plan, tls, wire_rng, capacity, &setup.buffers);
         let recorder = Recorder::new(plan, share.index as u16, setup.rows_max);
         let last = plan.phases.last().filter(|last| last.until_done);
+        let mut interpreter = Interpreter::new(plan, users, conns, recorder);
+        if !plan.meetings.is_empty() {
+            interpreter.desk = Some(Box::new(Desk::new(&setup.meeting, share.index)));
+        }
         Ok(Shard {
             plan,
             admission: Admission::new(plan, share),
-            interpreter: Interpreter::new(plan, users, conns, recorder),
+            interpreter,
             done_from_ns: last.map_or(u64::MAX, |last| last.start_ns),
             state: State::Running,
             leaving: Vec::new(),
@@ -165,7 +173,8 @@ impl<'p> Shard<'p> {
         let next = users
             .wheel
             .next_ns()
-            .min(self.interpreter.recorder.cut_ns());
+            .min(self.interpreter.recorder.cut_ns())
+            .min(self.interpreter.meet_ns());
         match self.state {
             State::Running => {
                 let done_ns = if self.is_done() {
@@ -217,6 +226,9 @@ impl<'p> Shard<'p> {
                 }
             }
             State::Over => return false,
+        }
+        if self.interpreter.end_meeting(now_ns) {
+            return true;
         }
         match self.interpreter.users.wheel.pop(now_ns) {
             Some(key) => {

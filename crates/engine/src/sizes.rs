@@ -5,11 +5,12 @@
 use plan::expr::Value;
 use proto::ws::{self, Deflater, InflatingDecoder};
 
+use crate::conn::carried::Carried;
 use crate::conn::channels::{Channels, Topic};
-use crate::conn::{Carrier, Conn, Deflated, EventStream, Pending, Poller, Reconnectable};
-use crate::slots;
+use crate::conn::{Carrier, Conn, Deflated, EventStream, Mqtt, Pending, Poller, Reconnectable};
 use crate::users::User;
 use schedule::wheel;
+use tables::slots;
 
 /// What the allocator adds to a block of memory, at most: its header and rounding to 16 bytes.
 const BLOCK: usize = 24;
@@ -62,6 +63,13 @@ fn reconnecting_takes_160_bytes_more() {
     assert!(own <= 160, "a WebSocket that reconnects has {own} bytes");
 }
 
+/// A WebSocket over HTTP/2 has this beside its row, and the state of its stream.
+#[test]
+fn being_carried_takes_80_bytes_more() {
+    let own = size_of::<Carried>() + BLOCK;
+    assert!(own <= 80, "a WebSocket over HTTP/2 has {own} bytes");
+}
+
 /// A connection of HTTP/2 has this beside its row until it is used; requests in flight have rows of their own.
 #[test]
 fn an_idle_connection_of_http_2_takes_272_bytes_more() {
@@ -83,14 +91,21 @@ fn a_poll_takes_160_bytes_more() {
 
 /// A protocol of channels has this beside its WebSocket, and the names of the topics joined.
 #[test]
-fn a_protocol_of_channels_takes_208_bytes_more() {
+fn a_protocol_of_channels_takes_216_bytes_more() {
     let channels = size_of::<Channels>() + BLOCK;
     assert!(
-        channels <= 208,
+        channels <= 216,
         "a protocol of channels has {channels} bytes"
     );
     let topic = size_of::<Topic>();
     assert!(topic <= 40, "a topic has {topic} bytes");
+}
+
+/// MQTT has this beside a protocol of channels, and the packets in flight.
+#[test]
+fn mqtt_takes_160_bytes_more() {
+    let mqtt = size_of::<Mqtt>() + BLOCK;
+    assert!(mqtt <= 160, "MQTT has {mqtt} bytes");
 }
 
 /// Compressed messages: this much is there from the start, the rest from the first message on.

@@ -13,11 +13,11 @@ use plan::{EndpointId, MeasureId, Op, ScriptOp, Session, SessionId, Slot};
 use record::{Measurement, Outcome};
 use stats::rng::{Purpose, Rng};
 
-use crate::budget::{Budget, CHARGED_BYTES_MIN, Charges};
 use crate::scripts::Scripts;
-use crate::slots::{ConnSlot, Key, Slots, UserKey};
 use schedule::arrivals::by_weight;
 use schedule::wheel::Wheel;
+use tables::budget::{Budget, CHARGED_BYTES_MIN, Charges};
+use tables::slots::{ConnSlot, Key, Slots, UserKey};
 
 /// What a user waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +42,8 @@ pub(crate) enum Wait {
     Close,
     /// A connection of its user's, of which other branches use as many as there may be.
     Turn,
+    /// Other users: at a rendezvous, or for a value of a queue.
+    Others,
     /// The end of its branches; of a branch, that of the others.
     Branches,
     /// Its session is over; the peer's close frame, for tidiness.
@@ -58,7 +60,8 @@ impl Wait {
             | Wait::Upgrade
             | Wait::Reply
             | Wait::Close
-            | Wait::Turn => true,
+            | Wait::Turn
+            | Wait::Others => true,
             Wait::Nothing | Wait::Until | Wait::Restart | Wait::Leaving | Wait::Branches => false,
         }
     }

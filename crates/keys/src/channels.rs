@@ -126,7 +126,7 @@ const PARAMS: Key = key(
     Absent,
     "For `actioncable`: further fields of the identifier, besides the channel's name",
 );
-pub(super) const REPLY: Key = key(
+const REPLY: Key = key(
     "reply",
     Kind::Mapping(&EXPECT),
     Absent,
@@ -280,7 +280,7 @@ pub(crate) const LEAVE: Table = Table {
             "leave",
             Kind::Any(&[Kind::Nothing, Kind::Template]),
             Said("the one that was joined last"),
-            "Leaves a topic, channel or namespace; ends the operation of this id (`graphql-ws`)",
+            "Leaves a topic, channel or namespace",
         ),
         PARAMS,
         AS,

@@ -5,6 +5,7 @@ use super::auth::{AUTH, SIGN};
 use super::data::DATA;
 use super::grpc::GRPC_FILES;
 use super::matching::WHEN;
+use super::meeting::SHARED;
 use super::{Key, Kind, TIME_UNITS, Table};
 
 /// The keys of `scenario`.
@@ -80,6 +81,12 @@ pub static DOCUMENT: Table = Table {
             kind: Kind::Map(&Kind::Mapping(&DATA)),
             default: Absent,
             doc: "Data files by name; `feed` takes rows of them",
+        },
+        Key {
+            name: "shared",
+            kind: Kind::Mapping(&SHARED),
+            default: Absent,
+            doc: "[What users share](scenario.md#between-users) while they run: rendezvous, counters, queues",
         },
         Key {
             name: "regions",
@@ -441,6 +448,13 @@ pub static OPTIONS: Table = Table {
             doc: "Which HTTP requests, event streams and polls speak. `2`: HTTP/2, which a \
                   server without TLS has to expect; `auto`: what the server chooses while \
                   TLS is set up (ALPN), and HTTP/1.1 without TLS. See [HTTP/2](http.md#http2)",
+        },
+        Key {
+            name: "websockets",
+            kind: Kind::Word(&["upgrade", "streams"]),
+            default: Text("upgrade"),
+            doc: "`upgrade`: each WebSocket is opened by HTTP/1.1, on a connection of its own; `streams`: it is a stream of \
+                  HTTP/2 where `http` is `2` or `auto`. See [WebSockets over HTTP/2](http.md#websockets-over-http2)",
         },
         Key {
             name: "http_connections",

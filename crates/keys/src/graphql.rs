@@ -2,7 +2,6 @@
 
 use super::Default::{Absent, Required, Said, Text};
 use super::auth::{STEP_AUTH, STEP_SIGN};
-use super::channels::REPLY;
 use super::matching::{CHECKS, SAVES, TEMPLATES, key};
 use super::tags::TAGS;
 use super::{Key, Kind, Table};
@@ -131,20 +130,5 @@ pub static SUBSCRIBED: Table = Table {
             Said("the name of the measure"),
             "The operation's id on the connection, which is the `topic` of its messages",
         ),
-    ]],
-};
-
-pub(super) const SUBSCRIBE: Table = Table {
-    name: "subscribe",
-    groups: &[&[
-        key(
-            "subscribe",
-            Kind::Mapping(&SUBSCRIBED),
-            Required,
-            "For `graphql-ws`: begins an operation, and does not wait for what it brings",
-        ),
-        REPLY,
-        AS,
-        TAGS,
     ]],
 };

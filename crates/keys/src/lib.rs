@@ -16,6 +16,8 @@ mod graphql;
 mod grpc;
 mod markov;
 mod matching;
+mod meeting;
+mod mqtt;
 pub mod other_tools;
 mod phase;
 mod probes;
@@ -41,6 +43,8 @@ pub use dist::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, UNIFORM, WE
 pub use experiment::{CLAIM, COMPARE, EXPERIMENT, FACTOR, PUBLISHED, PUBLISHED_VALUE, RESPONSE};
 pub use markov::{MARKOV, STATE, TRANSITION};
 pub use matching::{EXPECT, REGEX_PARTS, SAVE, SAVE_WORDS, WHEN};
+pub use meeting::{ON_TIMEOUT, SHARED};
+pub use mqtt::{MQTT_MESSAGE, MQTT_VERSIONS, QOS, RETAINED, WILL};
 pub use probes::{PROBES, PROCESS};
 pub use recorded::SOURCES;
 pub use requests::{EXPECTATIONS, HTTP_REQUEST, PART, WEBSOCKET};
@@ -298,6 +302,7 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
         &AWS,
         &GRPC_FILES,
         &DATA,
+        &SHARED,
         &MESSAGE,
         &STAMPS,
         &SETUP,
@@ -315,6 +320,8 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
         &EMITTED,
         &SUBSCRIBED,
         &ITEMS,
+        &WILL,
+        &MQTT_MESSAGE,
         &EXPECT,
         &WHEN,
         &SAVE,

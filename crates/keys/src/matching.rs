@@ -98,14 +98,14 @@ pub static WHEN: Table = Table {
             Kind::Template,
             Absent,
             "The name of the server-sent event (`message` if it has none), or of the \
-             channel's event",
+             channel's event; of a message of MQTT `message` or `retained`",
         ),
         key(
             "topic",
             Kind::Template,
             Absent,
             "The channel's topic (`phoenix`), identifier (`actioncable`), namespace \
-             (`socket.io`) or operation's id (`graphql-ws`)",
+             (`socket.io`) or operation's id (`graphql-ws`); of a message of MQTT its topic, or a filter that matches it",
         ),
         key(
             "id",
@@ -171,6 +171,12 @@ pub static SAVE: Table = Table {
              and headers",
         ),
         key("header", Kind::Text, Absent, "A response header"),
+        key(
+            "property",
+            Kind::Text,
+            Absent,
+            "A user property of a message of MQTT 5",
+        ),
         key(
             "from",
             Kind::Word(SAVE_WORDS),

@@ -1,10 +1,12 @@
-//! Protocols of channels over WebSocket: Phoenix, ActionCable, Socket.IO, GraphQL.
+//! Protocols of channels: Phoenix, ActionCable, Socket.IO and GraphQL over WebSocket; MQTT, whose topics are channels.
 
 use serde::Serialize;
 
 use crate::expr::Template;
 use crate::ids::MeasureId;
 use crate::messages::Expect;
+use crate::mqtt::Delivery;
+use crate::tcp::Payload;
 
 /// A protocol of channels, and how it goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -22,6 +24,13 @@ pub enum Protocol {
     SocketIo,
     /// `graphql-transport-ws`, of the library graphql-ws.
     GraphQl,
+    /// MQTT.
+    Mqtt {
+        /// Version 5, else 3.1.1.
+        five: bool,
+        /// Longest time between two packets of the client, seconds.
+        keep_alive_s: u16,
+    },
 }
 
 impl Protocol {
@@ -32,6 +41,7 @@ impl Protocol {
             Protocol::ActionCable => "actioncable",
             Protocol::SocketIo => "socket.io",
             Protocol::GraphQl => "graphql-ws",
+            Protocol::Mqtt { .. } => "mqtt",
         }
     }
 }
@@ -40,14 +50,14 @@ impl Protocol {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChannelOp {
     pub verb: ChannelVerb,
-    /// The topic (Phoenix), the identifier (ActionCable), the namespace (Socket.IO) or the id (GraphQL); `None`:
-    /// that of the channel joined last.
+    /// The topic (Phoenix), the identifier (ActionCable), the namespace (Socket.IO), the id (GraphQL), or the topic or
+    /// filter of topics (MQTT); `None`: that of the channel joined last.
     pub topic: Option<Template>,
     /// What is pushed: the event (Phoenix, Socket.IO).
     pub event: Template,
     /// JSON: the payload (Phoenix), the data with its action (ActionCable), the list of arguments or,
-    /// when joining, what authenticates (Socket.IO), the operation (GraphQL). Empty: none.
-    pub payload: Template,
+    /// when joining, what authenticates (Socket.IO), the operation (GraphQL). Any bytes with MQTT. Empty: none.
+    pub payload: Payload,
     /// Of a push, or of an operation of GraphQL: what answers it.
     pub reply: Option<Expect>,
     pub measure: MeasureId,
@@ -58,6 +68,8 @@ pub struct ChannelOp {
     /// Of a join: the channel is joined again if it fails at the server. Each attempt is an operation
     /// of this measure.
     pub rejoin: Option<MeasureId>,
+    /// MQTT only.
+    pub delivery: Option<Box<Delivery>>,
 }
 
 /// What is done with a channel.

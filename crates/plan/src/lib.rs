@@ -18,8 +18,10 @@ mod ids;
 mod load_setting;
 mod matching;
 mod measures;
+mod meetings;
 mod messages;
 pub mod meters;
+mod mqtt;
 mod numbered;
 mod once;
 mod options;
@@ -49,10 +51,14 @@ pub use matching::{Match, MatchTest, Save, Source, pointer_text};
 pub use measures::{
     GROUP, GROUP_SEPARATOR, Measure, MeasureKind, Tags, all_tags, builtin, difference, has_tag,
 };
+pub use meetings::{Counter, MeetOp, Meetings, Queue, Rendezvous};
 pub use messages::{Acknowledgement, Expect, Pushed, SendOp, SentAt};
+pub use mqtt::{Delivery, MqttOpen, MqttWill};
 pub use numbered::Numbered;
 pub use once::Once;
-pub use options::{ConnectRetries, Dns, HttpConnections, HttpVersion, Mode, Options, Tls};
+pub use options::{
+    ConnectRetries, Dns, HttpConnections, HttpVersion, Mode, Options, Tls, WebSockets,
+};
 pub use phases::{
     Phase, PhaseKind, Population, RATE_MAX_PER_S, Series, Single, Spacing, Trace, closed_until_ns,
 };
@@ -117,6 +123,8 @@ pub struct Plan {
     pub script: Option<Arc<Script>>,
     /// The messages and methods of gRPC calls; empty where there are none.
     pub calls: Arc<Schema>,
+    /// What users share while they run.
+    pub meetings: Meetings,
     /// Messages that the server pushes, tried in order.
     pub messages: Vec<Pushed>,
     /// In order, gapless from 0.

@@ -52,6 +52,8 @@ pub enum Source {
     },
     /// An HTTP response header, lower-case name; the first one of that name.
     Header(String),
+    /// A user property of a message of MQTT; the first one of that name.
+    Property(String),
     /// The HTTP status as an integer.
     Status,
     /// The response time so far, from when the request was due, in milliseconds.
@@ -102,7 +104,9 @@ impl PartialEq for Source {
                     whole: w,
                 },
             ) => a.as_str() == b.as_str() && group == g && whole == w,
-            (Source::Header(a), Source::Header(b)) => a == b,
+            (Source::Header(a), Source::Header(b)) | (Source::Property(a), Source::Property(b)) => {
+                a == b
+            }
             (Source::Number { form, at }, Source::Number { form: f, at: a }) => {
                 (form, at) == (f, a)
             }
@@ -126,6 +130,7 @@ impl Source {
             Source::Elements(elements) => format!("`{}`", elements.selector.text()),
             Source::Regex { regex, .. } => format!("`{}`", regex.as_str()),
             Source::Header(name) => format!("header `{name}`"),
+            Source::Property(name) => format!("property `{name}`"),
             Source::Status => "status".to_owned(),
             Source::Time => "time".to_owned(),
             Source::Body => "body".to_owned(),
@@ -148,6 +153,7 @@ impl Source {
                 _ => format!("no match of `{}` with group {group}", regex.as_str()),
             },
             Source::Header(name) => format!("no header `{name}`"),
+            Source::Property(name) => format!("no property `{name}`"),
             Source::Status => "no status".to_owned(),
             Source::Time => "no response time".to_owned(),
             Source::Body => "no text".to_owned(),

@@ -67,6 +67,8 @@ pub enum MeasureKind {
     Message,
     /// A redirect that a request followed: a part of that request's time.
     Redirect,
+    /// Between users: a rendezvous, a queue.
+    Meeting,
     /// Several steps: a transaction, or a group.
     Transaction,
     /// Conditions; only errors are counted.

@@ -57,6 +57,10 @@ impl Plan {
             until_done: true,
         }];
         self.singles.clear();
+        // Nobody else will come.
+        for rendezvous in &mut self.meetings.rendezvous {
+            rendezvous.users = 1;
+        }
         self.options.drain_ns = 0;
     }
 }

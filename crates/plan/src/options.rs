@@ -20,8 +20,9 @@ pub struct Options {
     pub source_addresses: Vec<IpAddr>,
     pub dns: Dns,
     pub tls: Tls,
-    /// Of requests, event streams and polls; WebSockets are opened by HTTP/1.1.
+    /// Of requests, event streams and polls, and of WebSockets if they are streams.
     pub http: HttpVersion,
+    pub websockets: WebSockets,
     pub http_connections: HttpConnections,
     /// Of one user to one endpoint, for branches that run at the same time; at least 1.
     pub connections_max: u32,
@@ -63,6 +64,15 @@ pub enum HttpVersion {
     Http2,
     /// HTTP/2 if the server chooses it while TLS is set up, otherwise HTTP/1.1.
     Auto,
+}
+
+/// How WebSockets are opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum WebSockets {
+    /// Each by an upgrade from HTTP/1.1, on a connection of its own (RFC 6455).
+    Upgrade,
+    /// As streams of HTTP/2 where `http` has that (RFC 8441).
+    Streams,
 }
 
 /// Who owns HTTP connections.

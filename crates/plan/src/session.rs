@@ -12,6 +12,7 @@ use crate::expr::{Condition, Expr, Template};
 use crate::http::HttpOp;
 use crate::ids::{MeasureId, Pc, Register, Slot};
 use crate::matching::Save;
+use crate::meetings::MeetOp;
 use crate::messages::{Expect, SendOp};
 use crate::script::ScriptOp;
 use crate::streams::{Poll, SseOpen, WsOpen};
@@ -125,6 +126,8 @@ pub enum Op {
     Set { slot: Slot, value: Template },
     /// Run a step that is written in JavaScript.
     Script(Box<ScriptOp>),
+    /// Meet other users: a rendezvous, a counter, a queue.
+    Meet(Box<MeetOp>),
     /// Take a row of the users' own data, or finish where there is none.
     Feed(Box<Feed>),
     /// Count `measure` as an error of kind `check` where `condition` is false; the user goes on.
@@ -194,6 +197,7 @@ impl Op {
             Op::Send(send) => Some(send.reply.as_ref().map_or(send.measure, |r| r.measure)),
             Op::Channel(op) => Some(op.measure),
             Op::Expect(expect) => Some(expect.measure),
+            Op::Meet(op) => op.measure(),
             _ => None,
         }
     }
@@ -220,6 +224,17 @@ impl Op {
             _ => return &[],
         };
         reply.as_ref().map_or(&[], |reply| &reply.save)
+    }
+
+    /// The variable that a value of a queue is for.
+    pub fn takes(&self) -> Option<Slot> {
+        match self {
+            Op::Meet(op) => match **op {
+                MeetOp::Dequeue { slot, .. } => Some(slot),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 }
 

@@ -8,9 +8,10 @@ use crate::expr::Template;
 use crate::http::StatusRule;
 use crate::ids::{EndpointId, MeasureId};
 use crate::matching::Save;
+use crate::mqtt::MqttOpen;
 use crate::reconnect::WsReconnect;
 
-/// Opening a WebSocket.
+/// Opening a WebSocket, or a connection that carries MQTT without one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WsOpen {
     pub endpoint: EndpointId,
@@ -24,6 +25,8 @@ pub struct WsOpen {
     pub protocol: Option<Protocol>,
     /// The text that is sent first whenever it opens.
     pub first: Option<Template>,
+    /// How the client of MQTT is introduced, if that is the protocol.
+    pub mqtt: Option<Box<MqttOpen>>,
     /// What becomes of it if it is lost; `None`: the session cannot go on.
     pub reconnect: Option<WsReconnect>,
     /// Handshake latency: connect, TLS, upgrade and the protocol's greeting together.

@@ -14,7 +14,8 @@
 //! | `error` | the RFC's error codes |
 //!
 //! A response's head comes out as [`Head`](crate::http1::Head), as that of HTTP/1.1 does: whoever reads
-//! responses need not know how they came. Streams are named by a token of the caller's.
+//! responses need not know how they came. Streams are named by a token of the caller's. A stream may be a tunnel for another
+//! protocol (RFC 8441).
 
 mod connection;
 mod error;
@@ -30,5 +31,5 @@ mod stream;
 pub use connection::{Connection, Request};
 pub use error::{Code, Error};
 pub use receive::{Event, Scratch};
-pub use request::encode_head;
+pub use request::{encode_connect, encode_head};
 pub use settings::Settings;

@@ -38,5 +38,8 @@ pub use encode::{
 pub use error::{Error, HandshakeError};
 pub use event::Event;
 pub use frame::{CONTROL_PAYLOAD_BYTES_MAX, needed};
-pub use handshake::{Key, encode_handshake, verify_handshake, verify_offer, verify_protocol};
+pub use handshake::{
+    Key, encode_connect, encode_handshake, verify_connect, verify_handshake, verify_offer,
+    verify_protocol,
+};
 pub use inflating::{InflatingDecoder, Reader};

@@ -23,7 +23,9 @@ mod library;
 mod location;
 mod markov;
 mod matching;
+mod meetings;
 mod messages;
+mod mqtt;
 mod multipart;
 mod names;
 mod once;
@@ -76,6 +78,7 @@ use ::document::{Source, suggest, yaml};
 use auth::Auth;
 use data::Declared;
 use library::Scripts;
+use meetings::Shared;
 use names::Param;
 use plan::expr::Template;
 use plan::probes::Probe;
@@ -189,6 +192,8 @@ pub(crate) struct Checker<'a> {
     measures: Vec<Measure>,
     /// Where each of them stands first.
     measure_places: Vec<Place>,
+    /// Any of the messages that the server pushes has a number.
+    has_numbers: bool,
     /// Those of the session, the groups and the step that are being compiled.
     tags: Tags,
     /// All tags so far.
@@ -228,6 +233,8 @@ pub(crate) struct Checker<'a> {
     folder: PathBuf,
     /// Variables that `setup` sets for all users.
     shared: Vec<String>,
+    /// What users share while they run.
+    between: Shared,
 }
 
 /// What can be numbered fits its type, for each takes several of the limited nodes.
@@ -263,6 +270,7 @@ impl<'a> Checker<'a> {
             tags: Tags::new(),
             totals: BTreeSet::new(),
             headers: Vec::new(),
+            has_numbers: false,
             servers: Vec::new(),
             timeout_ns: 0,
             continue_ns: 0,
@@ -281,6 +289,7 @@ impl<'a> Checker<'a> {
             proxies: Proxies::default(),
             folder: PathBuf::new(),
             shared: Vec::new(),
+            between: Shared::default(),
         }
     }
 }
@@ -376,6 +385,7 @@ fn kind_name(kind: MeasureKind) -> &'static str {
         MeasureKind::Handshake => "handshakes",
         MeasureKind::Message => "messages",
         MeasureKind::Redirect => "redirects",
+        MeasureKind::Meeting => "waits for other users",
         MeasureKind::Transaction => "a transaction",
         MeasureKind::Check => "a check",
         MeasureKind::Value => "times of a `measure` step",

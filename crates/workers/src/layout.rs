@@ -128,6 +128,7 @@ fn stay(session: &Session, plan: &Plan) -> f64 {
             | Op::Expect(_) => {
                 exchanges += rounds * visits;
             }
+            Op::Meet(op) if op.timeout_ns() > 0 => return f64::INFINITY,
             // How long a restarted session or a wait by expression lasts is not known.
             Op::Restart { .. } | Op::ThinkFor(_) => return f64::INFINITY,
             _ => {}

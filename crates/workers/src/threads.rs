@@ -10,13 +10,15 @@ use driver::addresses::AddressBook;
 use driver::real::{
     LoopError, LoopNews, LoopSetup, StartBarrier, StopFlag, Waiting, Zero, run_loop,
 };
+use engine::Setup;
 use engine::trace::TraceRequest;
-use engine::{Budget, Setup};
 use machine::Memory;
 use machine::thread::{LoopCores, Namespace};
+use meeting::{Meeting, Part, PartError};
 use plan::Plan;
 use record::Measurement;
 use schedule::share::Share;
+use tables::budget::Budget;
 use trust::ClientConfig;
 
 use super::protocol::Loops;
@@ -64,6 +66,8 @@ pub enum ThreadsError {
     Loop(#[from] LoopError),
     #[error("no thread can be started for a loop of the generator")]
     Spawn(#[source] std::io::Error),
+    #[error(transparent)]
+    Meeting(#[from] PartError),
     #[error("the generator's loops were not ready after {} s", READY_TIME_MAX.as_secs())]
     Slow,
 }
@@ -89,6 +93,7 @@ impl Threads {
         rows: &SyncSender<Vec<Measurement>>,
         report: impl Fn(LoopNews) + Clone + Send + 'static,
     ) -> Result<Threads, ThreadsError> {
+        let meeting = Arc::new(meeting(plan, config.loops)?);
         let barrier = Arc::new(StartBarrier::default());
         let cores = match config.waiting {
             Waiting::Precise => LoopCores::keep(config.loops.of),
@@ -111,6 +116,7 @@ impl Threads {
                     rows_max: ROWS_MAX,
                     tls: config.tls.clone(),
                     buffers: Arc::clone(&buffers),
+                    meeting: Arc::clone(&meeting),
                 },
                 waiting: config.waiting,
                 netns,
@@ -175,6 +181,17 @@ impl Drop for Threads {
             let _ = handle.join();
         }
     }
+}
+
+/// What the users of these loops share.
+fn meeting(plan: &Plan, loops: Loops) -> Result<Meeting, PartError> {
+    let part = Part {
+        first: loops.first,
+        count: loops.count,
+        of: loops.of,
+    };
+    part.check(&plan.meetings, !plan.regions.is_empty())?;
+    Ok(Meeting::new(&plan.meetings, part))
 }
 
 /// What the loops of this process may keep, of the memory that is left. Other processes have the other loops.

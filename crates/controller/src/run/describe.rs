@@ -158,6 +158,7 @@ fn measure(measure: &plan::Measure) -> MeasureInfo {
         MeasureKind::Handshake => "handshake",
         MeasureKind::Message => "message",
         MeasureKind::Redirect => "redirect",
+        MeasureKind::Meeting => "meeting",
         MeasureKind::Transaction => "transaction",
         MeasureKind::Check => "check",
         MeasureKind::Value => "value",

@@ -150,14 +150,14 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes what is known before any user starts: a note about the run as a whole, and what became of `setup`.
+    /// Writes what is known before any user starts: notes about the run as a whole, and what became of `setup`.
     pub(crate) fn begin(
         &mut self,
-        note: Option<String>,
+        notes: Vec<String>,
         before: Option<OnceEnded>,
     ) -> Result<(), RecordError> {
-        let note = note.map(|text| EventKind::Note { text });
-        let mut events = note.into_iter().chain(before.map(EventKind::OnceEnded));
+        let notes = notes.into_iter().map(|text| EventKind::Note { text });
+        let mut events = notes.chain(before.map(EventKind::OnceEnded));
         events.try_for_each(|what| self.event(0, what))
     }
 

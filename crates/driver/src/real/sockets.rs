@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use engine::addresses::Choice;
-use engine::budget::{Charges, EXHAUSTED};
 use engine::command::ConnId;
 use engine::traffic::Traffic;
 use plan::EndpointId;
@@ -14,6 +13,7 @@ use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
+use tables::budget::{Charges, EXHAUSTED};
 
 use super::setup::{LoopError, LoopSetup};
 use super::sources::Sources;

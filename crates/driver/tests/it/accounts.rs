@@ -139,6 +139,7 @@ fn scenario(number: u64) -> String {
         "connect_retries",
         &["{ times: 0 }", "{ times: 2, pause: 100ms }"],
     );
+    text += "shared: { rendezvous: { pair: 2 }, counters: { numbers: }, queues: { few: 2 } }\n";
     text += "sessions:\n";
     for session in 0..1 + rng.below(2) {
         let _ = writeln!(text, "  s{session}:");
@@ -166,7 +167,7 @@ fn scenario(number: u64) -> String {
 
 fn step(text: &mut String, rng: &mut Rng, at: u64, depth: usize) {
     let indent = " ".repeat(depth);
-    let _ = match rng.below(if depth < 8 { 10 } else { 5 }) {
+    let _ = match rng.below(if depth < 8 { 13 } else { 6 }) {
         0 | 1 => writeln!(text, "{indent}- get: /{at}"),
         2 => writeln!(
             text,
@@ -178,7 +179,22 @@ fn step(text: &mut String, rng: &mut Rng, at: u64, depth: usize) {
             one_of(rng, &["10ms", "1s", "{ exponential: 400ms }"])
         ),
         4 => writeln!(text, "{indent}- {{ think: 1ms }}\n{indent}- get: /late{at}"),
-        5 => {
+        5 => writeln!(
+            text,
+            "{indent}- {{ rendezvous: pair, timeout: {}, on_timeout: {} }}",
+            one_of(rng, &["1ms", "60ms", "1s"]),
+            one_of(rng, &["continue", "fail"])
+        ),
+        10 => writeln!(
+            text,
+            "{indent}- next: {{ n: numbers }}\n{indent}- {{ enqueue: few, value: \"${{n}}\" }}\n{indent}- think: 1ms"
+        ),
+        11 => writeln!(
+            text,
+            "{indent}- {{ dequeue: few, save: n, timeout: {} }}\n{indent}- get: /${{n}}\n{indent}  as: taken",
+            one_of(rng, &["0s", "60ms", "1s"])
+        ),
+        12 => {
             let _ = writeln!(text, "{indent}- ws: /socket{at}");
             writeln!(
                 text,

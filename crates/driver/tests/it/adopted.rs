@@ -30,6 +30,7 @@ fn shard(plan: &Plan, share: Share) -> Shard<'_> {
         rows_max: 1_024,
         tls: None,
         buffers: Arc::default(),
+        meeting: Arc::default(),
     };
     Shard::new(plan, &setup).expect("the plan can be run")
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use driver::sim::{self, Link, PeerAction};
-use engine::Budget;
 use record::{Measurement, Outcome};
+use tables::budget::Budget;
 
 use crate::branches_peer::Server;
 use crate::support::{MS, Ran, S, plan, run, run_over};

@@ -199,8 +199,8 @@ fn operations_begin_bring_messages_and_end() {
     - subscribe: {{ query: '{{ nothing }}', id: n }}
       as: nothing
       reply: {{}}
-    - leave: w
-    - leave: Said
+    - unsubscribe: w
+    - unsubscribe: Said
     - close:
 "
     );
@@ -215,7 +215,7 @@ fn operations_begin_bring_messages_and_end() {
         ("wrong", &[Outcome::Graphql]),
         ("unnoticed", &[Outcome::Ok, Outcome::Graphql]),
         ("nothing", &[Outcome::ChannelClosed]),
-        ("leave", &[Outcome::Ok, Outcome::Ok]),
+        ("unsubscribe", &[Outcome::Ok, Outcome::Ok]),
     ] {
         assert_eq!(ran.outcomes(measure), expected, "{measure}");
     }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use driver::sim::{Link, Packet, PeerAction, Verdict};
-use engine::Budget;
 use record::Outcome;
+use tables::budget::Budget;
 
 use crate::http2_peer::{Got, Http2Peer, body, go_away, head, ok, reset, sent};
 use crate::support::{MS, run, run_over};
@@ -66,6 +66,39 @@ fn an_event_stream_that_the_server_resets_reconnects() {
         );
         // The stream failed, not its connection.
         assert_eq!(peer.connections_count, 1);
+    }
+}
+
+/// Whoever opens one waits for a connection that is being set up, as requests do; if it cannot be, each opens its own.
+#[test]
+fn event_streams_that_begin_together_share_a_connection() {
+    let steps = "
+    - sse: /events
+      as: events
+    - expect: { when: { /n: 1 }, as: one }";
+    let text = scenario(", http_connections: shared", steps, "2000/s, for: 10ms");
+    for (is_refused, connections) in [(false, 1), (true, 19)] {
+        let mut peer = Http2Peer::new(MS, |got: &Got| sent(&events(got)));
+        let mut connects = 0;
+        let link = Link {
+            rule: Box::new(move |_, packet| {
+                connects += u32::from(packet == Packet::Connect);
+                match packet {
+                    Packet::Connect if is_refused && connects == 1 => Verdict::Refuse,
+                    _ => Verdict::Pass,
+                }
+            }),
+            ..Link::new(20 * MS)
+        };
+        let ran = run_over(&text, &mut peer, link);
+        let opened = ran.outcomes("events");
+        let refused = opened.iter().filter(|&&own| own == Outcome::Refused);
+        assert_eq!(
+            (opened.len(), refused.count()),
+            (20, usize::from(is_refused))
+        );
+        assert_eq!(ran.outcomes("one").len(), 20 - usize::from(is_refused));
+        assert_eq!(peer.connections_count, connections);
     }
 }
 

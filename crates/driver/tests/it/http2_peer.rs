@@ -128,7 +128,7 @@ impl<F: FnMut(&Got) -> Vec<PeerAction>> Http2Peer<F> {
     }
 }
 
-fn got(conn: PeerConn, stream: u32, block: &[u8]) -> Got {
+pub(crate) fn got(conn: PeerConn, stream: u32, block: &[u8]) -> Got {
     let (mut fields, mut line) = (Vec::new(), ["", ""].map(str::to_owned));
     let mut scratch = hpack::Scratch::default();
     let decoded = hpack::Decoder::new(0).decode(block, &mut scratch, |name, value| {

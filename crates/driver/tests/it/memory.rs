@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use driver::sim::{Link, Peer, PeerAction};
-use engine::Budget;
 use record::Outcome;
+use tables::budget::Budget;
 
 use crate::peers::{HttpPeer, WsPeer, ok};
 use crate::support::{MS, Ran, run_over};

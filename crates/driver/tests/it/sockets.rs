@@ -11,13 +11,16 @@ use driver::real::{LoopNews, LoopSetup, StartBarrier, Waiting, Zero, run_loop};
 use driver::sim::SimRun;
 use engine::Setup;
 use machine::clock::monotonic_ns;
+use meeting::{Meeting, Part};
 use record::Outcome;
 use schedule::share::Share;
 
 use crate::support::{Ran, S, plan};
 
 /// Plays `script` to every connection, each on a thread. Its errors are the client's doing.
-fn server(script: impl Fn(TcpStream) -> std::io::Result<()> + Send + Sync + 'static) -> SocketAddr {
+pub(crate) fn server(
+    script: impl Fn(TcpStream) -> std::io::Result<()> + Send + Sync + 'static,
+) -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let address = listener.local_addr().expect("an address");
     let script = Arc::new(script);
@@ -32,14 +35,26 @@ fn server(script: impl Fn(TcpStream) -> std::io::Result<()> + Send + Sync + 'sta
 
 /// Runs a scenario's text on one loop, all endpoints of which are at `address`.
 fn run_at(address: SocketAddr, text: &str, waiting: Waiting) -> Ran {
+    run_loops_at(address, text, waiting, 1)
+}
+
+/// The same on this number of loops.
+pub(crate) fn run_loops_at(
+    address: SocketAddr,
+    text: &str,
+    waiting: Waiting,
+    loops_count: u32,
+) -> Ran {
     let plan = plan(text);
     let barrier = Arc::new(StartBarrier::default());
-    let setup = LoopSetup {
+    let meeting = Arc::new(Meeting::new(&plan.meetings, Part::all(loops_count)));
+    let setup = |index| LoopSetup {
         shard: Setup {
-            share: Share::new(0, 1),
+            share: Share::new(index, loops_count),
             rows_max: 64,
             tls: None,
             buffers: Arc::default(),
+            meeting: Arc::clone(&meeting),
         },
         waiting,
         netns: None,
@@ -57,19 +72,25 @@ fn run_at(address: SocketAddr, text: &str, waiting: Waiting) -> Ran {
     let (rows, written) = sync_channel(1_000);
     let (news, received) = channel();
     std::thread::scope(|scope| {
-        let ran = scope.spawn(|| {
-            let (rows, news) = (rows, news);
-            run_loop(&plan, &setup, &rows, &|report| {
-                let _ = news.send(report);
+        let loops = (0..loops_count).map(|index| {
+            let (setup, rows, news, plan) = (setup(index), rows.clone(), news.clone(), &plan);
+            scope.spawn(move || {
+                run_loop(plan, &setup, &rows, &|report| {
+                    let _ = news.send(report);
+                })
             })
         });
-        assert!(barrier.await_loops(1, Duration::from_secs(60)));
+        let loops: Vec<_> = loops.collect();
+        assert!(barrier.await_loops(loops_count, Duration::from_secs(60)));
         barrier.open(Zero {
             monotonic_ns: monotonic_ns(),
             unix_ns: 0,
         });
-        ran.join().expect("no panic").expect("a loop that runs");
+        for ran in loops {
+            ran.join().expect("no panic").expect("a loop that runs");
+        }
     });
+    drop((rows, news));
     let deltas = received.into_iter().filter_map(|report| match report {
         LoopNews::Delta(delta) => Some(*delta),
         _ => None,

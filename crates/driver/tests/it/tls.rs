@@ -46,6 +46,7 @@ fn run_with(response: &str, end: End) -> Ran {
         rows_max: 64,
         tls: Some(client_config(Verify::Nothing, &[], None).expect("a client's settings")),
         buffers: Arc::default(),
+        meeting: Arc::default(),
     };
     let config = server_config();
     let mut shard = Shard::new(&plan, &setup).expect("a shard");

@@ -8,8 +8,8 @@ use plan::EndpointId;
 use super::connection::{Protocol, Stage};
 use super::http2::Carrier;
 use super::table::Connections;
-use crate::slots::{ConnSlot, UserKey};
 use crate::users::Users;
+use tables::slots::{ConnSlot, UserKey};
 
 /// How a request of a branch reaches its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What a connection remembers that speaks a protocol of channels over WebSocket.
+//! What a connection remembers that speaks a protocol of channels.
 
 mod topics;
 
@@ -8,6 +8,7 @@ use proto::{http1, ws};
 
 use super::background::{Background, NEVER};
 use super::deflate::Compression;
+use super::mqtt::Mqtt;
 use super::reconnecting::Reconnecting;
 pub(crate) use topics::{Attempt, Rejoin, Topic};
 
@@ -63,6 +64,8 @@ pub(crate) struct Channels {
     pub(crate) attachments: u32,
     /// At the end what was joined last, or is being joined.
     pub(crate) topics: Vec<Topic>,
+    /// Only if it speaks MQTT.
+    pub(crate) mqtt: Option<Box<Mqtt>>,
     /// Only if it reconnects.
     pub(crate) reconnect: Option<Box<Reconnecting>>,
 }
@@ -83,8 +86,23 @@ impl Channels {
             deferred: false,
             attachments: 0,
             topics: Vec::new(),
+            mqtt: None,
             reconnect: None,
         }
+    }
+
+    /// True if it is MQTT without a WebSocket.
+    pub(crate) fn is_bare(&self) -> bool {
+        self.mqtt.as_ref().is_some_and(|mqtt| mqtt.bare)
+    }
+
+    /// The server has kept the session while the connection was lost, with all that it is subscribed to.
+    pub(crate) fn continues(&mut self) -> bool {
+        let continues = self.mqtt.as_ref().is_some_and(|mqtt| mqtt.continued);
+        if continues {
+            self.topics.iter_mut().for_each(|topic| topic.open = true);
+        }
+        continues
     }
 
     /// True from its loss until it can be used again.
@@ -116,6 +134,9 @@ impl Channels {
         self.reader = ws::Reader::default();
         self.compression = None;
         self.attachments = 0;
+        if let Some(mqtt) = &mut self.mqtt {
+            mqtt.part.clear();
+        }
         if let Some(reconnect) = &mut self.reconnect {
             reconnect.reset();
         }
@@ -152,7 +173,7 @@ impl Channels {
     }
 
     /// Forgets a topic. Returns the attempt to join it again that was in flight.
-    fn forget(&mut self, topic: &[u8]) -> Option<(Pc, Attempt)> {
+    pub(crate) fn forget(&mut self, topic: &[u8]) -> Option<(Pc, Attempt)> {
         let own = self.topics.remove(self.place(topic, None)?);
         Some((own.pc, own.attempt()?))
     }
@@ -177,7 +198,19 @@ impl Channels {
             ChannelVerb::Push | ChannelVerb::Leave => Some(self.reach(verb, topic)?),
         };
         let number = self.number();
-        let joined_by = reached.unwrap_or(number);
+        let numbered = (number, reached.unwrap_or(number));
+        Ok(self.note((verb, pc), topic, numbered, wants_answer))
+    }
+
+    /// Remembers what answers a message that is sent with these numbers: its own, and that of the message which joined
+    /// its topic.
+    pub(crate) fn note(
+        &mut self,
+        (verb, pc): (ChannelVerb, Pc),
+        topic: &[u8],
+        (number, joined_by): (u32, u32),
+        wants_answer: bool,
+    ) -> Numbers {
         let given_up = match verb {
             ChannelVerb::Push => None,
             ChannelVerb::Join | ChannelVerb::Leave => self.forget(topic),
@@ -199,11 +232,11 @@ impl Channels {
             // What answers, if anything does, is known by its content.
             ChannelVerb::Join | ChannelVerb::Push | ChannelVerb::Leave => None,
         };
-        Ok(Numbers {
+        Numbers {
             number,
             joined_by,
             given_up,
-        })
+        }
     }
 
     /// The number of the message that joined the topic to which something is sent.

@@ -5,15 +5,20 @@ use proto::{frame, http1, proxy, ws};
 
 use super::background::Background;
 use super::call::{Answer, CallStream};
+use super::carried::Carried;
 use super::channels::Channels;
 use super::deflate::{Compression, Deflated};
 use super::http2::{Carrier, Stream};
+use super::mqtt::Mqtt;
 use super::poll::Poller;
 use super::reconnecting::{Reconnectable, Reconnecting};
 use super::sse::EventStream;
-use super::tls::Tls;
-use crate::slots::{ConnSlot, UserKey};
 use crate::users::User;
+use tables::slots::{ConnSlot, UserKey};
+use tls::Tls;
+
+/// The status of an upgrade (RFC 9110 §15.2.2).
+pub(crate) const SWITCHING: u16 = 101;
 
 /// How far a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,8 +76,10 @@ pub(crate) enum Protocol {
     Deflated(Box<Deflated>),
     /// A WebSocket that reconnects.
     Reconnectable(Box<Reconnectable>),
-    /// A WebSocket that carries a protocol of channels.
+    /// A WebSocket that carries a protocol of channels, or MQTT.
     Channels(Box<Channels>),
+    /// Any of these WebSockets over HTTP/2.
+    Carried(Box<Carried>),
     /// An event stream.
     Sse(Box<EventStream>),
     Poll(Box<Poller>),
@@ -112,7 +119,11 @@ impl Protocol {
     pub(crate) fn may_be_carried(&self) -> bool {
         matches!(
             self,
-            Protocol::Http(_) | Protocol::Sse(_) | Protocol::Poll(_) | Protocol::Call(_)
+            Protocol::Http(_)
+                | Protocol::Sse(_)
+                | Protocol::Poll(_)
+                | Protocol::Call(_)
+                | Protocol::Carried(_)
         )
     }
 
@@ -122,7 +133,8 @@ impl Protocol {
             | Protocol::WebSocket(_)
             | Protocol::Deflated(_)
             | Protocol::Reconnectable(_)
-            | Protocol::Channels(_) => true,
+            | Protocol::Channels(_)
+            | Protocol::Carried(_) => true,
             Protocol::Http(_)
             | Protocol::Http2(_)
             | Protocol::Stream(_)
@@ -136,6 +148,46 @@ impl Protocol {
     /// True if steps send messages over it.
     pub(crate) fn carries_messages(&self) -> bool {
         self.is_websocket() || matches!(self, Protocol::Tcp { .. } | Protocol::Call(_))
+    }
+
+    /// What is spoken, whatever carries it.
+    #[inline]
+    pub(crate) fn spoken(&self) -> &Protocol {
+        match self {
+            Protocol::Carried(own) => &own.spoken,
+            own => own,
+        }
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(crate) fn spoken_mut(&mut self) -> &mut Protocol {
+        match self {
+            Protocol::Carried(own) => &mut own.spoken,
+            own => own,
+        }
+    }
+
+    /// Bytes of messages that have come in part.
+    fn gathered_bytes(&self) -> usize {
+        match self {
+            Protocol::Http(_)
+            | Protocol::Stream(_)
+            | Protocol::Upgrade(_)
+            | Protocol::Tcp { .. } => 0,
+            Protocol::Http2(carrier) => carrier.h2.memory_bytes(),
+            Protocol::WebSocket(reader) => reader.gathered_len(),
+            Protocol::Deflated(deflated) => deflated.reader.gathered_len(),
+            Protocol::Reconnectable(own) => own.reader.gathered_len(),
+            Protocol::Channels(channels) => {
+                let part = channels.mqtt.as_ref().map_or(0, |own| own.part.capacity());
+                channels.reader.gathered_len() + part
+            }
+            Protocol::Carried(own) => own.spoken.gathered_bytes(),
+            Protocol::Sse(stream) => stream.held.capacity(),
+            Protocol::Poll(poller) => poller.body.capacity(),
+            Protocol::Call(own) => own.message.capacity(),
+        }
     }
 }
 
@@ -202,6 +254,7 @@ impl Conn {
             Protocol::Sse(own) => own.link.stream(),
             Protocol::Poll(own) => own.link.stream(),
             Protocol::Call(own) => own.stream,
+            Protocol::Carried(own) => own.stream,
             _ => None,
         }
     }
@@ -213,6 +266,11 @@ impl Conn {
             Protocol::Sse(own) => own.link.set_stream_id(id),
             Protocol::Poll(own) => own.link.set_stream_id(id),
             Protocol::Call(own) => {
+                if let Some(stream) = &mut own.stream {
+                    stream.id = id;
+                }
+            }
+            Protocol::Carried(own) => {
                 if let Some(stream) = &mut own.stream {
                     stream.id = id;
                 }
@@ -247,15 +305,20 @@ impl Conn {
 
     /// The state of the protocol of channels that it speaks.
     pub(crate) fn channels(&mut self) -> Option<&mut Channels> {
-        match &mut self.protocol {
+        match self.protocol.spoken_mut() {
             Protocol::Channels(channels) => Some(channels),
             _ => None,
         }
     }
 
+    /// The state of MQTT, if it speaks that.
+    pub(crate) fn mqtt(&mut self) -> Option<&mut Mqtt> {
+        self.channels()?.mqtt.as_deref_mut()
+    }
+
     /// The state of a plain WebSocket that reconnects.
     pub(crate) fn reconnectable(&mut self) -> Option<&mut Reconnectable> {
-        match &mut self.protocol {
+        match self.protocol.spoken_mut() {
             Protocol::Reconnectable(own) => Some(own),
             _ => None,
         }
@@ -263,7 +326,7 @@ impl Conn {
 
     /// What it remembers of its losses, if it reconnects.
     pub(crate) fn reconnecting(&mut self) -> Option<&mut Reconnecting> {
-        match &mut self.protocol {
+        match self.protocol.spoken_mut() {
             Protocol::Reconnectable(own) => Some(&mut own.reconnecting),
             Protocol::Channels(channels) => channels.reconnect.as_deref_mut(),
             _ => None,
@@ -272,7 +335,7 @@ impl Conn {
 
     /// The decoder of its HTTP responses.
     pub(crate) fn http(&mut self) -> Option<&mut http1::Decoder> {
-        match &mut self.protocol {
+        match self.protocol.spoken_mut() {
             Protocol::Http(decoder) | Protocol::Upgrade(decoder) => Some(decoder),
             Protocol::Sse(stream) => stream.link.http(),
             Protocol::Poll(poller) => poller.link.http(),
@@ -282,6 +345,7 @@ impl Conn {
             | Protocol::Stream(_)
             | Protocol::WebSocket(_)
             | Protocol::Deflated(_)
+            | Protocol::Carried(_)
             | Protocol::Call(_)
             | Protocol::Tcp { .. } => None,
         }
@@ -289,7 +353,7 @@ impl Conn {
 
     /// True while the answer to an upgrade is awaited.
     pub(crate) fn is_upgrading(&self) -> bool {
-        match &self.protocol {
+        match self.protocol.spoken() {
             Protocol::Upgrade(_) => true,
             Protocol::Reconnectable(own) => own.reconnecting.is_upgrading(),
             Protocol::Channels(channels) => {
@@ -302,7 +366,7 @@ impl Conn {
 
     /// What reads its WebSocket frames.
     pub(crate) fn reader(&mut self) -> Option<&mut ws::Reader> {
-        match &mut self.protocol {
+        match self.protocol.spoken_mut() {
             Protocol::WebSocket(reader) => Some(reader),
             Protocol::Deflated(deflated) => Some(&mut deflated.reader),
             Protocol::Reconnectable(own) => Some(&mut own.reader),
@@ -313,7 +377,7 @@ impl Conn {
 
     /// How our messages are compressed, if they are.
     pub(crate) fn compression(&mut self) -> Option<&mut Compression> {
-        match &mut self.protocol {
+        match self.protocol.spoken_mut() {
             Protocol::Deflated(deflated) => Some(&mut deflated.compression),
             Protocol::Reconnectable(own) => own.compression.as_mut(),
             Protocol::Channels(channels) => channels.compression.as_mut(),
@@ -323,7 +387,7 @@ impl Conn {
 
     /// What runs in the background on this connection.
     pub(crate) fn background(&self) -> Option<&Background> {
-        match &self.protocol {
+        match self.protocol.spoken() {
             Protocol::Sse(stream) => Some(&stream.background),
             Protocol::Poll(poller) => Some(&poller.background),
             Protocol::Reconnectable(own) => Some(&own.background),
@@ -335,7 +399,7 @@ impl Conn {
 
     /// The same, to be changed.
     pub(crate) fn background_mut(&mut self) -> Option<&mut Background> {
-        match &mut self.protocol {
+        match self.protocol.spoken_mut() {
             Protocol::Sse(stream) => Some(&mut stream.background),
             Protocol::Poll(poller) => Some(&mut poller.background),
             Protocol::Reconnectable(own) => Some(&mut own.background),
@@ -348,12 +412,28 @@ impl Conn {
     /// True if no step in flight depends on the connection: it polls, or its event stream was open
     /// before, or it reconnects.
     pub(crate) fn is_background(&self) -> bool {
-        match &self.protocol {
+        match self.protocol.spoken() {
             Protocol::Sse(stream) => stream.opened,
             Protocol::Poll(_) => true,
             Protocol::Reconnectable(own) => own.reconnecting.lost,
             Protocol::Channels(channels) => channels.is_lost(),
             _ => false,
+        }
+    }
+
+    /// A WebSocket that may be carried is to be opened by an upgrade after all.
+    pub(crate) fn forgo_carrier(&mut self) {
+        if let Protocol::Carried(own) = &mut self.protocol {
+            self.protocol = std::mem::replace(&mut own.spoken, Protocol::upgrade());
+        }
+    }
+
+    /// The status that opened a WebSocket; 0 without one.
+    pub(crate) fn opened_status(&self) -> u16 {
+        match &self.protocol {
+            Protocol::Carried(own) => own.status,
+            Protocol::Channels(channels) if channels.is_bare() => 0,
+            _ => SWITCHING,
         }
     }
 
@@ -369,22 +449,8 @@ impl Conn {
             Some(Pending::Answer(answer)) => answer.body.capacity(),
             Some(Pending::Upgrade(_) | Pending::Tunnel(_)) | None => 0,
         };
-        let gathered = match &self.protocol {
-            Protocol::Http(_)
-            | Protocol::Stream(_)
-            | Protocol::Upgrade(_)
-            | Protocol::Tcp { .. } => 0,
-            Protocol::Http2(carrier) => carrier.h2.memory_bytes(),
-            Protocol::WebSocket(reader) => reader.gathered_len(),
-            Protocol::Deflated(deflated) => deflated.reader.gathered_len(),
-            Protocol::Reconnectable(own) => own.reader.gathered_len(),
-            Protocol::Channels(channels) => channels.reader.gathered_len(),
-            Protocol::Sse(stream) => stream.held.capacity(),
-            Protocol::Poll(poller) => poller.body.capacity(),
-            Protocol::Call(own) => own.message.capacity(),
-        };
         let inbox = self.inbox.as_ref().map_or(0, |inbox| inbox.capacity());
-        inbox + body + gathered
+        inbox + body + self.protocol.gathered_bytes()
     }
 
     /// True while a background operation is in flight on it.

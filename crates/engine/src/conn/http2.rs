@@ -5,18 +5,23 @@
 //! carrier, which sends for it. Requests are written as text, like those of HTTP/1.1, and become frames
 //! here; one that never changes is prepared once.
 
-use plan::{EndpointId, HttpVersion, Plan};
+use std::collections::BTreeMap;
+
+use plan::{EndpointId, HttpVersion, Plan, WebSockets};
 use proto::h2::{self, Code, Settings};
 use proto::http1;
 
 use super::connection::{Conn, Pending, Protocol, Reuse, Stage};
 use super::table::Connections;
 use crate::command::ConnId;
-use crate::slots::{ConnSlot, Key, Slots, UserKey};
 use crate::users::Users;
+use tables::slots::{ConnSlot, Key, Slots, UserKey};
 
 /// Requests that wait for one connection: as many as a server should take at once (RFC 9113 §6.5.2).
 const WAITING_MAX: usize = 99;
+
+/// What a tunnel is for (RFC 8441 §5).
+const WEBSOCKET: &str = "websocket";
 
 /// A connection that carries the streams of one user, or of all.
 #[derive(Debug)]
@@ -105,6 +110,10 @@ pub(crate) struct Http2 {
     may_speak: Vec<bool>,
     /// What users share, by endpoint; empty: each user has its own connections.
     shared: Vec<Shared>,
+    /// WebSockets go over it where a server takes them.
+    pub(super) carries_websockets: bool,
+    /// Rows that wait for the settings of a carrier, by its place.
+    pub(super) unsettled: BTreeMap<u32, Vec<ConnId>>,
     /// Rows that reach their server over a carrier.
     pub(super) carried_count: usize,
     /// A request as text, and its header block.
@@ -152,6 +161,8 @@ impl Http2 {
             version,
             may_speak: may_speak.collect(),
             shared: shared.collect(),
+            carries_websockets: plan.options.websockets == WebSockets::Streams,
+            unsettled: BTreeMap::new(),
             carried_count: 0,
             text: Vec::new(),
             block: Vec::new(),
@@ -167,7 +178,7 @@ impl Http2 {
     }
 
     /// Whether they all do.
-    pub(super) fn is_required(&self) -> bool {
+    pub(crate) fn is_required(&self) -> bool {
         self.version == HttpVersion::Http2
     }
 }
@@ -335,6 +346,11 @@ impl Connections {
                 conn.stage = Stage::Upgrading;
                 self.begin_set_up();
             }
+            Protocol::Carried(own) => {
+                own.stream = Some(stream);
+                conn.stage = Stage::Upgrading;
+                self.begin_set_up();
+            }
             Protocol::Poll(own) => own.link = Link::Carried(stream),
             Protocol::Call(own) => {
                 own.stream = Some(stream);
@@ -344,17 +360,35 @@ impl Connections {
         }
     }
 
-    /// Turns a request that was appended to the command bytes since `start` into frames, if it goes over
-    /// a carrier. Returns the connection that sends.
+    /// Turns what was appended to the command bytes since `start` into frames, if it goes over a carrier: a request, or
+    /// more of one whose body goes on. Returns the connection that sends.
     #[inline]
     pub(crate) fn frame_request(&mut self, slot: ConnSlot, start: usize) -> ConnSlot {
         match self.table[slot].stream() {
             None => slot,
             Some(stream) => {
                 let carrier = stream.carrier;
-                self.frame_for(carrier, slot, start)
+                match stream.id {
+                    0 => self.frame_for(carrier, slot, start),
+                    id => self.frame_more(carrier, id, start).unwrap_or(slot),
+                }
             }
         }
+    }
+
+    /// `None`: the carrier is gone, and the bytes with it.
+    fn frame_more(&mut self, carrier: ConnId, id: u32, start: usize) -> Option<ConnSlot> {
+        let mut bytes = std::mem::take(&mut self.http2.text);
+        bytes.extend_from_slice(&self.commands.bytes[start..]);
+        self.commands.bytes.truncate(start);
+        let at = self.live(carrier);
+        if let Some(carrier) = at.and_then(|at| self.table[at].carrier_mut()) {
+            let out = &mut self.commands.bytes;
+            carrier.h2.send(id, &bytes, false, out);
+        }
+        bytes.clear();
+        self.http2.text = bytes;
+        at
     }
 
     fn frame_for(&mut self, carrier: ConnId, slot: ConnSlot, start: usize) -> ConnSlot {
@@ -369,8 +403,12 @@ impl Connections {
             true => "https",
             false => "http",
         };
+        let len = match self.table[slot].protocol {
+            Protocol::Carried(_) => h2::encode_connect(&text, scheme, WEBSOCKET, &mut block),
+            _ => h2::encode_head(&text, scheme, &mut block),
+        };
         // What we wrote is a request.
-        if let Some(len) = h2::encode_head(&text, scheme, &mut block) {
+        if let Some(len) = len {
             let is_head = text.starts_with(b"HEAD ");
             self.open_stream(slot, (&block, &text[len..]), is_head);
         }
@@ -395,17 +433,19 @@ impl Connections {
             is_head,
             is_endless: matches!(
                 self.table[slot].protocol,
-                Protocol::Sse(_) | Protocol::Call(_)
+                Protocol::Sse(_) | Protocol::Call(_) | Protocol::Carried(_)
             ),
         };
         let conn = &mut self.table[slot];
         let is_held = matches!(conn.pending.as_deref(), Some(Pending::Unsent(_)));
         let is_open = is_held || conn.call_stream().is_some_and(|own| own.sends);
+        let is_tunnel = matches!(conn.protocol, Protocol::Carried(_));
         let carrier = self.table[at].carrier_mut()?;
         let out = &mut self.commands.bytes;
-        let id = match is_open {
-            true => carrier.h2.open(&request, out),
-            false => carrier.h2.request(&request, out),
+        let id = match (is_tunnel, is_open) {
+            (true, _) => carrier.h2.tunnel(&request, out),
+            (false, true) => carrier.h2.open(&request, out),
+            (false, false) => carrier.h2.request(&request, out),
         };
         self.table[slot].set_stream_id(id);
         Some(at)
@@ -431,14 +471,20 @@ impl Connections {
         Some((at, sent))
     }
 
-    /// A row gives its request up. A carrier that was there for this request alone is closed.
-    pub(super) fn reset_stream(&mut self, users: &mut Users<'_>, stream: Stream) {
+    /// A row gives its request up, or closes its tunnel if it is `open`. A carrier that was there for this request alone
+    /// is closed.
+    pub(super) fn end_stream(&mut self, users: &mut Users<'_>, stream: Stream, open: bool) {
         let start = self.commands.bytes.len();
-        if let Some(at) = self.live(stream.carrier).filter(|_| stream.id != 0)
+        if let Some(at) = self.live(stream.carrier)
             && let Some(carrier) = self.table[at].carrier_mut()
+            // Of a stream that has ended, the carrier knows by itself; but one that has not greeted knows nothing.
+            && (stream.id != 0 || !carrier.h2.is_greeted())
         {
             let out = &mut self.commands.bytes;
-            carrier.h2.reset(stream.id, Code::Cancel, out);
+            match open {
+                true => carrier.h2.close(stream.id, out),
+                false => carrier.h2.reset(stream.id, Code::Cancel, out),
+            }
             let is_over = carrier.is_over();
             self.transmit(at, start);
             if is_over {

@@ -26,6 +26,9 @@ const CABLE_MS: f64 = 6000.0;
 const CABLE_GROWTH: f64 = 0.15;
 const CABLE_GROWTHS_MAX: u32 = 10;
 const CABLE_FIRST_JITTER: f64 = 1.0;
+/// MQTT (Eclipse Paho, `reconnect_delay_set` of `paho-mqtt` 2): the first pause, which doubles, and the longest one.
+const MQTT_MS: f64 = 1000.0;
+const MQTT_MAX_MS: f64 = 120_000.0;
 
 /// graphql-ws 6 (`client.ts`, `retryWait`, `retryAttempts`): the pause that doubles, the least and the most that is
 /// added to it at random, and the attempts after which its client gives up.
@@ -155,6 +158,9 @@ impl Reconnecting {
                 let spread = 2.0 * rng.unit() - 1.0;
                 (ms * (1.0 + SOCKETIO_JITTER * spread)).min(SOCKETIO_MAX_MS)
             }
+            ChannelProtocol::Mqtt { .. } => {
+                (MQTT_MS * 2_f64.powi(tries.min(8) as i32)).min(MQTT_MAX_MS)
+            }
             ChannelProtocol::ActionCable => {
                 let grown = (1.0 + CABLE_GROWTH).powi(tries.min(CABLE_GROWTHS_MAX) as i32);
                 let jitter = match tries {
@@ -229,6 +235,14 @@ mod tests {
             10.0, 50.0, 100.0, 150.0, 200.0, 250.0, 500.0, 1000.0, 2000.0, 5000.0, 5000.0, 5000.0,
         ];
         assert_eq!(pauses(phoenix, 0), expected);
+        let mqtt = ChannelProtocol::Mqtt {
+            five: true,
+            keep_alive_s: 60,
+        };
+        let expected = [
+            1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 120.0, 120.0, 120.0, 120.0, 120.0,
+        ];
+        assert_eq!(pauses(mqtt, 0), expected.map(|s| s * 1000.0));
         for user in 0..1000 {
             let found = pauses(ChannelProtocol::SocketIo, user);
             let ranges = [

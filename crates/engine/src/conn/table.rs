@@ -12,13 +12,13 @@ use super::connection::{Conn, Protocol, Reuse, Stage};
 use super::decoding::Decoder;
 use super::deflate::encode_deflated;
 use super::http2::{Http2, Link};
-use super::tls::{TlsClients, TlsFailure};
 use super::tunnel::Tunnels;
 use crate::addresses::Choice;
-use crate::budget::{Budget, Charges};
 use crate::command::{Command, Commands, ConnId};
-use crate::slots::{ConnSlot, Key, Slots, UserKey};
 use crate::users::Users;
+use tables::budget::{Budget, Charges};
+use tables::slots::{ConnSlot, Key, Slots, UserKey};
+use tls::{TlsClients, TlsFailure};
 
 /// The table of connections, and what they want sent.
 #[derive(Debug)]
@@ -287,6 +287,9 @@ impl Connections {
         self.hang_up(users, slot);
         self.wake(users, slot);
         let conn = &self.table[slot];
+        if conn.carrier().is_some() {
+            self.http2.unsettled.remove(&slot.place());
+        }
         if conn.user != UserKey::NONE {
             self.unlink(users, slot);
         } else if conn.carrier().is_some() {
@@ -311,8 +314,11 @@ impl Connections {
         let conn = &self.table[slot];
         match conn.stream() {
             Some(stream) => {
+                // Of a WebSocket, as TCP would end it (RFC 8441 §5).
+                let is_open = matches!(conn.stage, Stage::Open | Stage::Closing)
+                    && conn.protocol.is_websocket();
                 self.http2.carried_count -= 1;
-                self.reset_stream(users, stream);
+                self.end_stream(users, stream, is_open);
             }
             None if conn.stage != Stage::Waiting => {
                 self.commands.list.push(Command::Close { conn: id });
@@ -336,7 +342,10 @@ impl Connections {
         conn.pending = None;
         // News of the connection that was given up arrives late and is ignored.
         conn.generation = self.generation;
-        match &mut conn.protocol {
+        if let Protocol::Carried(own) = &mut conn.protocol {
+            own.stream = None;
+        }
+        match conn.protocol.spoken_mut() {
             Protocol::Sse(own) => {
                 own.reset();
                 own.link = Link::own();
@@ -401,6 +410,18 @@ impl Connections {
             Some(compression) => {
                 encode_deflated(out, (kind, mask), compression, &mut self.deflater, write);
             }
+        }
+    }
+
+    /// Appends packets of MQTT: in a message of the WebSocket, if there is one.
+    pub(crate) fn encode_packets(&mut self, slot: ConnSlot, packets: &[u8]) {
+        if !self.table[slot].channels().is_some_and(|own| own.is_bare()) {
+            let write = |out: &mut Vec<u8>| out.extend_from_slice(packets);
+            return self.encode_message(slot, MessageKind::Binary, write);
+        }
+        self.commands.bytes.extend_from_slice(packets);
+        if let Some(copy) = &mut self.payload {
+            copy.extend_from_slice(packets);
         }
     }
 

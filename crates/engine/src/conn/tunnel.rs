@@ -12,8 +12,8 @@ use record::Outcome;
 use super::connection::{Pending, Stage};
 use super::table::Connections;
 use crate::addresses::{Choice, NOWHERE};
-use crate::slots::ConnSlot;
 use crate::users::Users;
+use tables::slots::ConnSlot;
 
 /// Finds a user's address of an endpoint.
 pub(crate) struct Resolver(pub(crate) Box<dyn FnMut(EndpointId, Choice) -> SocketAddr>);

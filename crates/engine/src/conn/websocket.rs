@@ -1,4 +1,4 @@
-//! Upgrades to WebSocket: the request, and what its answer agrees to.
+//! Handshakes of WebSockets: the request, and what its answer agrees to.
 
 use plan::WsOpen;
 use proto::http1::Head;
@@ -7,11 +7,11 @@ use proto::ws::{self, Agreed, HandshakeError, Offer};
 use super::http::{Headers, render_target};
 use crate::users::Scope;
 
-/// Appends the request for an upgrade. The error says what cannot be sent.
+/// Appends the request for an upgrade, or without a `nonce` that over HTTP/2. The error says what cannot be sent.
 pub(crate) fn encode_upgrade(
     open: &WsOpen,
     authority: &str,
-    nonce: &ws::Key,
+    nonce: Option<&ws::Key>,
     scope: &mut Scope<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), String> {
@@ -21,7 +21,10 @@ pub(crate) fn encode_upgrade(
     let offer = open.compress.map(Offer::header).map(str::as_bytes);
     let offer = offer.map(|value| ("sec-websocket-extensions", value));
     let headers = headers.iter().chain(offer);
-    ws::encode_handshake(out, &path, host, nonce, headers);
+    match nonce {
+        Some(nonce) => ws::encode_handshake(out, &path, host, nonce, headers),
+        None => ws::encode_connect(out, &path, host, headers),
+    }
     Ok(())
 }
 
@@ -38,6 +41,16 @@ pub(crate) fn verify_upgrade(
             None
         }
     };
+    ws::verify_protocol(head, offered_protocols(open).as_bytes())?;
+    Ok(agreed)
+}
+
+/// The same of one over HTTP/2.
+pub(crate) fn verify_connect(
+    open: &WsOpen,
+    head: &Head<'_>,
+) -> Result<Option<Agreed>, HandshakeError> {
+    let agreed = ws::verify_connect(head, open.compress)?;
     ws::verify_protocol(head, offered_protocols(open).as_bytes())?;
     Ok(agreed)
 }

@@ -12,9 +12,9 @@ use record::Outcome;
 use stats::rng::{Purpose, Rng};
 
 use super::state::Interpreter;
-use crate::slots::UserKey;
 use crate::trace::TraceEvent;
 use crate::users::Wait;
+use tables::slots::UserKey;
 
 impl Interpreter<'_> {
     /// Is the user's step part of an attempt?

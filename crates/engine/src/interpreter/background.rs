@@ -7,7 +7,7 @@ use record::{Measurement, Outcome};
 use super::operations::timeout_ns;
 use super::state::Interpreter;
 use crate::conn::{Conn, NEVER, Protocol, Stage};
-use crate::slots::{ConnSlot, UserKey};
+use tables::slots::{ConnSlot, UserKey};
 
 impl<'p> Interpreter<'p> {
     /// Does what is due in the background. The user may be gone afterwards.
@@ -23,7 +23,7 @@ impl<'p> Interpreter<'p> {
         }
         let due_ns = std::mem::replace(&mut background.due_ns, NEVER);
         let conn = &self.conns[slot];
-        if matches!(conn.protocol, Protocol::Channels(_)) && !conn.is_background() {
+        if matches!(conn.protocol.spoken(), Protocol::Channels(_)) && !conn.is_background() {
             return self.channels_due(now_ns, slot);
         }
         if let Protocol::Call(_) = conn.protocol {
@@ -44,7 +44,7 @@ impl<'p> Interpreter<'p> {
         if let Some(slot) = self.conns.find(&self.users, key, Conn::is_requesting) {
             self.record_background(now_ns, slot, Outcome::Unfinished, 0);
         }
-        let has_channels = |conn: &Conn| matches!(conn.protocol, Protocol::Channels(_));
+        let has_channels = |conn: &Conn| matches!(conn.protocol.spoken(), Protocol::Channels(_));
         if self.users[key].background
             && let Some(slot) = self.conns.find(&self.users, key, has_channels)
         {

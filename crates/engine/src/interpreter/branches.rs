@@ -10,8 +10,8 @@ use record::Outcome;
 use super::flow::Flow;
 use super::state::Interpreter;
 use crate::conn::{Protocol, Way};
-use crate::slots::{Key, UserKey};
 use crate::users::Wait;
+use tables::slots::{Key, UserKey};
 
 impl Interpreter<'_> {
     /// The instruction that begins branches, which are due when it is.
@@ -65,7 +65,7 @@ impl Interpreter<'_> {
             ready_ns = ready_ns.max(self.users[branch].ready_ns);
             self.take_failures(key, branch);
             is_kept &= self.users.take_values(key, branch, own);
-            self.remove_branch(key, branch);
+            self.remove_branch(now_ns, key, branch);
         }
         let user = &mut self.users[key];
         (user.wait, user.due_ns, user.ready_ns) = (Wait::Nothing, ready_ns, ready_ns);
@@ -91,11 +91,12 @@ impl Interpreter<'_> {
     }
 
     /// Its connections stay with the user.
-    fn remove_branch(&mut self, key: UserKey, branch: UserKey) {
+    fn remove_branch(&mut self, now_ns: u64, key: UserKey, branch: UserKey) {
         self.users[key].connected |= self.users[branch].connected;
         self.conns.close_all(&mut self.users, branch);
         self.identities.remove(branch);
         self.follows.forget(branch);
+        self.leave_meeting(now_ns, branch);
         self.users.remove(branch);
     }
 
@@ -106,7 +107,7 @@ impl Interpreter<'_> {
         if owner != key {
             self.interrupt_others(now_ns, owner, key);
             self.users.take_place(owner, key);
-            self.remove_branch(owner, key);
+            self.remove_branch(now_ns, owner, key);
         }
         owner
     }
@@ -132,7 +133,7 @@ impl Interpreter<'_> {
             }
             self.end_transactions_from(now_ns, branch, Outcome::Unfinished, begun_at);
             self.abandon_dialled(now_ns, branch);
-            self.remove_branch(key, branch);
+            self.remove_branch(now_ns, key, branch);
         }
         self.trace_branch_at(None);
     }

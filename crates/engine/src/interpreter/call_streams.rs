@@ -17,12 +17,12 @@ use super::calls::{
 use super::flow::Flow;
 use super::http::head_again;
 use super::state::Interpreter;
-use crate::budget::EXHAUSTED;
 use crate::conn::http::{Headers, render_target};
-use crate::conn::{CallStream, Conn, NEVER, Protocol};
+use crate::conn::{Conn, NEVER, Protocol};
 use crate::received::{Label, Received};
-use crate::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
+use tables::budget::EXHAUSTED;
+use tables::slots::{ConnSlot, UserKey};
 
 impl<'p> Interpreter<'p> {
     /// Opens a call, over the user's connection if there is one.
@@ -34,10 +34,10 @@ impl<'p> Interpreter<'p> {
         }
         let endpoint = self.users.endpoint(key, open.endpoint);
         let Some(carrier) = self.conns.carrier(&self.users, key, endpoint) else {
-            self.connect_call(now_ns, key, open);
+            self.wait_or_open(now_ns, key, endpoint);
             return Flow::Wait;
         };
-        let protocol = self.call_protocol(key, open);
+        let protocol = self.protocol_of_step(key, endpoint);
         let slot = self
             .conns
             .add_stream(&mut self.users, key, carrier, protocol);
@@ -48,18 +48,6 @@ impl<'p> Interpreter<'p> {
         }
         self.begin_subscription(now_ns, key);
         self.done_at_once(now_ns, key)
-    }
-
-    /// Starts a connection for a call.
-    pub(super) fn connect_call(&mut self, now_ns: u64, key: UserKey, open: &CallOpen) {
-        let endpoint = self.users.endpoint(key, open.endpoint);
-        let protocol = self.call_protocol(key, open);
-        self.open_conn(now_ns, key, endpoint, protocol);
-    }
-
-    fn call_protocol(&self, key: UserKey, open: &CallOpen) -> Protocol {
-        let sends = open.message.is_none();
-        Protocol::Call(Box::new(CallStream::new(self.users[key].pc, sends)))
     }
 
     /// The connection of a call is set up.

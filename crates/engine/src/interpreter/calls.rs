@@ -11,10 +11,10 @@ use record::Outcome;
 
 use super::http::head_again;
 use super::state::Interpreter;
-use crate::budget::EXHAUSTED;
 use crate::conn::{Answer, Pending};
 use crate::received::{Label, Received};
-use crate::slots::{ConnSlot, UserKey};
+use tables::budget::EXHAUSTED;
+use tables::slots::{ConnSlot, UserKey};
 
 /// Bytes that a message may take while it is read, for each of its own.
 const READING_FACTOR: usize = 16;

@@ -1,21 +1,21 @@
-//! Protocols of channels over a WebSocket: joining, pushing, leaving, and what the server sends.
+//! Protocols of channels: joining, pushing, leaving, and what the server sends.
 
 use channels::{Ended, How, Incoming, Outgoing};
 use json::depth_note;
-use plan::expr::Template;
+use plan::expr::{EvalError, Template};
 use plan::{ChannelOp, ChannelVerb, Expect, Op, Pc, Protocol as ChannelProtocol};
 use proto::ws::{Event, MessageKind};
 use record::Outcome;
 
 use super::flow::Flow;
+use super::mqtt::OTHER_PROTOCOL;
 use super::state::Interpreter;
-use super::websocket::SWITCHING;
 use crate::conn::channels::{Attempt, BY_TOPIC, Channels, Rejoin, Unsent};
 use crate::conn::{Protocol, Reconnecting};
 use crate::messages::Delivery;
 use crate::received::{Label, Received, excerpt};
-use crate::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
+use tables::slots::{ConnSlot, UserKey};
 
 impl<'p> Interpreter<'p> {
     /// The WebSocket is open: true if a protocol of channels is spoken over it whose greeting the
@@ -26,19 +26,24 @@ impl<'p> Interpreter<'p> {
             return false;
         };
         let mut channels = Channels::new(protocol, self.users[key].pc);
-        if let Protocol::Deflated(deflated) = &mut self.conns[slot].protocol {
+        if let Protocol::Deflated(deflated) = self.conns[slot].protocol.spoken_mut() {
             channels.reader = std::mem::take(&mut deflated.reader);
             channels.compression = deflated.compression.take();
         }
-        if self.opening(key).reconnect.is_some() {
+        channels.mqtt = self.new_mqtt(key);
+        let introduces = channels.mqtt.is_some();
+        if self.opening(key).reconnect.is_some() && !introduces {
             channels.reconnect = Some(Box::new(Reconnecting::new()));
         }
         if let ChannelProtocol::Phoenix { heartbeat_ns, .. } = protocol {
             channels.beat_ns = now_ns.saturating_add(heartbeat_ns);
         }
-        self.conns[slot].protocol = Protocol::Channels(Box::new(channels));
+        *self.conns[slot].protocol.spoken_mut() = Protocol::Channels(Box::new(channels));
         self.arm_channels(slot);
         self.send_first(now_ns, slot);
+        if introduces {
+            self.introduce(now_ns, slot);
+        }
         channels::is_greeted(protocol)
     }
 
@@ -97,11 +102,11 @@ impl<'p> Interpreter<'p> {
             let error = "the WebSocket speaks no protocol of channels".to_owned();
             return Err(Unsent::Impossible(error));
         };
+        let impossible = |error: EvalError| Unsent::Impossible(error.to_string());
         let mut text = |template: &Template| {
             let mut out = Vec::new();
             let rendered = template.render(&mut scope, &mut out);
-            let rendered = rendered.map(|()| out);
-            rendered.map_err(|error| Unsent::Impossible(error.to_string()))
+            rendered.map(|()| out).map_err(impossible)
         };
         let topic: Box<[u8]> = match &op.topic {
             Some(topic) => text(topic)?.into(),
@@ -110,16 +115,22 @@ impl<'p> Interpreter<'p> {
                 None => return Err(Unsent::Impossible("no channel is joined".to_owned())),
             },
         };
-        let (event, payload) = (text(&op.event)?, text(&op.payload)?);
+        let (event, mut payload) = (text(&op.event)?, Vec::new());
+        let rendered = op.payload.render(&mut scope, &mut payload);
+        rendered.map_err(impossible)?;
+        let again = op.rejoin.is_some() || channels.reconnect.is_some();
+        if channels.mqtt.is_some() != op.delivery.is_some() {
+            return Err(Unsent::Impossible(OTHER_PROTOCOL.to_owned()));
+        }
+        if channels.mqtt.is_some() {
+            let given_up = self.encode_for_mqtt(now_ns, slot, op, (&topic, &payload))?;
+            if again && op.verb == ChannelVerb::Join {
+                self.keep_payload(slot, b"");
+            }
+            return Ok(given_up);
+        }
         let wants_answer = op.reply.is_some() || op.verb != ChannelVerb::Push;
         let numbers = channels.next_numbers((op.verb, pc), &topic, wants_answer)?;
-        let again = op.rejoin.is_some() || channels.reconnect.is_some();
-        if op.verb == ChannelVerb::Join
-            && again
-            && let Some(own) = channels.topics.last_mut()
-        {
-            own.rejoin = Some(Box::new(Rejoin::new(&payload)));
-        }
         let protocol = channels.protocol;
         let message = Outgoing {
             verb: op.verb,
@@ -132,13 +143,24 @@ impl<'p> Interpreter<'p> {
         };
         let write = |out: &mut Vec<u8>| channels::encode(protocol, &message, out);
         self.conns.encode_message(slot, MessageKind::Text, write);
+        if again && op.verb == ChannelVerb::Join {
+            self.keep_payload(slot, &payload);
+        }
         Ok(numbers.given_up)
+    }
+
+    /// The topic that is being joined may be joined again, with this payload.
+    fn keep_payload(&mut self, slot: ConnSlot, payload: &[u8]) {
+        let channels = self.conns[slot].channels();
+        if let Some(own) = channels.and_then(|channels| channels.topics.last_mut()) {
+            own.rejoin = Some(Box::new(Rejoin::new(payload)));
+        }
     }
 
     /// What a push waits for if the protocol does not number its answers.
     pub(super) fn answer_by_content(&self, key: UserKey, op: &'p ChannelOp) -> Option<&'p Expect> {
         let awaits_number = self.stream(key).is_some_and(
-            |slot| matches!(&self.conns[slot].protocol, Protocol::Channels(c) if c.awaited.is_some() || c.deferred),
+            |slot| matches!(self.conns[slot].protocol.spoken(), Protocol::Channels(c) if c.awaited.is_some() || c.deferred),
         );
         op.reply.as_ref().filter(|_| !awaits_number)
     }
@@ -157,7 +179,9 @@ impl<'p> Interpreter<'p> {
         frame: &Event<'_>,
     ) {
         self.trace_channel_frame(frame);
+        let speaks_mqtt = self.conns[slot].mqtt().is_some();
         match frame {
+            Event::Binary(bytes) if speaks_mqtt => self.take_packets(now_ns, slot, len, bytes),
             Event::Text(text) => self.take_text(now_ns, slot, len, text.as_bytes()),
             Event::Binary(bytes) => self.take_binary(now_ns, slot, len, bytes),
             frame => self.take_frame(now_ns, slot, len, frame),
@@ -193,7 +217,7 @@ impl<'p> Interpreter<'p> {
         self.act_on(now_ns, slot, len, text, incoming);
     }
 
-    fn act_on(
+    pub(super) fn act_on(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -262,7 +286,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The connection may be used; from now on the server is silent for this long at most.
-    fn greeted(&mut self, now_ns: u64, slot: ConnSlot, silence_ns: Option<u64>) {
+    pub(super) fn greeted(&mut self, now_ns: u64, slot: ConnSlot, silence_ns: Option<u64>) {
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };
@@ -276,7 +300,8 @@ impl<'p> Interpreter<'p> {
         self.arm_channels(slot);
         let key = self.conns[slot].user;
         if self.users[key].wait == Wait::Upgrade {
-            self.complete(now_ns, key, Outcome::Ok, SWITCHING);
+            let status = self.conns[slot].opened_status();
+            self.complete(now_ns, key, Outcome::Ok, status);
         }
     }
 
@@ -433,6 +458,9 @@ impl<'p> Interpreter<'p> {
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };
+        if channels.mqtt.is_some() {
+            return self.beat_mqtt(now_ns, slot);
+        }
         let protocol = channels.protocol;
         let (ChannelProtocol::Phoenix { heartbeat_ns, .. }, None) = (protocol, channels.beat)
         else {

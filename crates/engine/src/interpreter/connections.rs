@@ -7,9 +7,10 @@ use super::operations::timeout_ns;
 use super::state::Interpreter;
 use super::websocket::NORMAL;
 use crate::command::ConnId;
-use crate::conn::{Conn, Protocol, Stage, TlsFailure};
-use crate::slots::{ConnSlot, UserKey};
+use crate::conn::{CallStream, Conn, EventStream, NEVER, Protocol, Stage};
 use crate::users::Wait;
+use tables::slots::{ConnSlot, UserKey};
+use tls::TlsFailure;
 
 impl Interpreter<'_> {
     /// The driver made the TCP connection.
@@ -141,17 +142,17 @@ impl Interpreter<'_> {
         if speaks_http2 {
             return self.begin_http2(now_ns, slot);
         }
+        self.conns[slot].forgo_carrier();
+        let (id, endpoint) = (self.conns.id(slot), self.conns[slot].endpoint);
+        let waiting = self.conns.take_waiting(slot);
         match &self.conns[slot].protocol {
             // A call is made over HTTP/2 alone.
-            Protocol::Http2(_) | Protocol::Stream(_) | Protocol::Call(_) => {}
+            Protocol::Http2(_) | Protocol::Stream(_) | Protocol::Call(_) | Protocol::Carried(_) => {
+            }
             Protocol::Http(_) => {
-                let (id, endpoint) = (self.conns.id(slot), self.conns[slot].endpoint);
-                let waiting = self.conns.take_waiting(slot);
                 self.conns.set_up(slot, Stage::Idle);
-                // Over HTTP/1.1, others open further ones.
                 self.conns.wake(&mut self.users, slot);
                 self.send_request(now_ns, key, slot);
-                self.release_waiting(now_ns, endpoint, waiting, Some(id));
             }
             Protocol::Upgrade(_)
             | Protocol::WebSocket(_)
@@ -168,6 +169,8 @@ impl Interpreter<'_> {
                 self.complete(now_ns, key, Outcome::Ok, 0);
             }
         }
+        // Over HTTP/1.1, others open further ones.
+        self.release_waiting(now_ns, endpoint, waiting, Some(id));
     }
 
     /// The user has a connection.
@@ -221,7 +224,7 @@ impl Interpreter<'_> {
             None => detail(),
         };
         if self.conns[slot].is_background() {
-            return match self.conns[slot].protocol {
+            return match self.conns[slot].protocol.spoken() {
                 Protocol::Poll(_) => self.poll_lost(now_ns, slot, outcome, detail),
                 Protocol::Channels(_) | Protocol::Reconnectable(_) => {
                     self.reconnect_failed(now_ns, slot, (outcome, 0), detail);
@@ -284,6 +287,12 @@ impl Interpreter<'_> {
                 self.fail_because(now_ns, key, (outcome, 0), detail);
             }
             Wait::Until => {
+                self.count_loss(now_ns, key, outcome, detail);
+                self.give_up_session(now_ns, key, (outcome, 0));
+            }
+            // What the user waits for is none of the server's.
+            Wait::Others => {
+                self.record_operation(now_ns, key, Outcome::Unfinished, 0);
                 self.count_loss(now_ns, key, outcome, detail);
                 self.give_up_session(now_ns, key, (outcome, 0));
             }
@@ -359,13 +368,10 @@ impl Interpreter<'_> {
         match self.users.op(key) {
             // Another user may have released a connection since.
             Some(Op::Http(http)) => self.reach(now_ns, key, http),
-            Some(Op::WsOpen(open)) => {
-                let endpoint = self.users.endpoint(key, open.endpoint);
-                self.open_conn(now_ns, key, endpoint, Protocol::upgrade());
-            }
-            Some(Op::SseOpen(open)) => self.connect_event_stream(now_ns, key, open),
+            Some(Op::WsOpen(open)) => self.reach_for_stream(now_ns, key, open.endpoint),
+            Some(Op::SseOpen(open)) => self.reach_for_stream(now_ns, key, open.endpoint),
+            Some(Op::CallOpen(open)) => self.reach_for_stream(now_ns, key, open.endpoint),
             Some(Op::TcpOpen(open)) => self.connect_tcp(now_ns, key, open),
-            Some(Op::CallOpen(open)) => self.connect_call(now_ns, key, open),
             other => unreachable!("a connection is tried again for {other:?}"),
         }
     }
@@ -377,6 +383,28 @@ impl Interpreter<'_> {
     }
 
     // Streams: what is open between steps, of which a user has at most one.
+
+    /// Finds or opens the connection for a step that opens a WebSocket, an event stream or a call.
+    pub(super) fn reach_for_stream(&mut self, now_ns: u64, key: UserKey, endpoint: EndpointId) {
+        let endpoint = self.users.endpoint(key, endpoint);
+        self.ride_or_open(now_ns, key, endpoint);
+    }
+
+    /// What the user's step in flight is to use.
+    pub(super) fn protocol_of_step(&self, key: UserKey, endpoint: EndpointId) -> Protocol {
+        let pc = self.users[key].pc;
+        match self.users.op(key) {
+            Some(Op::WsOpen(_)) => self.conns.websocket(endpoint),
+            Some(Op::SseOpen(open)) => {
+                let retry_ns = open.reconnect.map_or(NEVER, |reconnect| reconnect.pause_ns);
+                Protocol::Sse(Box::new(EventStream::new(pc, retry_ns)))
+            }
+            Some(Op::CallOpen(open)) => {
+                Protocol::Call(Box::new(CallStream::new(pc, open.message.is_none())))
+            }
+            _ => Protocol::http(),
+        }
+    }
 
     /// The user's WebSocket, TCP connection, event stream or poll.
     pub(super) fn stream(&self, key: UserKey) -> Option<ConnSlot> {
@@ -394,6 +422,7 @@ impl Interpreter<'_> {
             Protocol::Poll(_) => "poll is running",
             Protocol::Tcp { .. } => "TCP connection is open",
             Protocol::Call(_) => "call is open",
+            Protocol::Channels(own) if own.mqtt.is_some() => "connection of MQTT is open",
             _ => "WebSocket is open",
         };
         self.cannot(now_ns, key, format!("the user's {what} already"));

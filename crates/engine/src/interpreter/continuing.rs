@@ -7,10 +7,10 @@
 use record::Outcome;
 
 use super::state::Interpreter;
-use crate::budget::EXHAUSTED;
 use crate::conn::{Conn, Pending};
-use crate::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
+use tables::budget::EXHAUSTED;
+use tables::slots::{ConnSlot, UserKey};
 
 const EXPECTATION: &[u8] = b"expect: 100-continue\r\n";
 const HEAD_END: &[u8] = b"\r\n\r\n";

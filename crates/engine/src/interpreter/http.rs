@@ -7,13 +7,12 @@ use record::Outcome;
 
 use super::flow::Flow;
 use super::state::Interpreter;
-use super::websocket::SWITCHING;
 use crate::conn::http::encode_http;
-use crate::conn::{Pending, Protocol, Reuse, Stage, http_outcome};
+use crate::conn::{Pending, Protocol, Reuse, SWITCHING, Stage, http_outcome};
 use crate::received::{Label, Received};
-use crate::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 use identity::Exchange;
+use tables::slots::{ConnSlot, UserKey};
 
 impl<'p> Interpreter<'p> {
     pub(super) fn request(&mut self, now_ns: u64, key: UserKey, http: &HttpOp) -> Flow {

@@ -6,27 +6,38 @@ use proto::http1::Head;
 use record::Outcome;
 
 use super::state::Interpreter;
-use crate::budget::EXHAUSTED;
 use crate::command::ConnId;
-use crate::conn::{Carrier, Protocol, Reuse, Waiting};
-use crate::slots::{ConnSlot, Key, UserKey};
+use crate::conn::{Carrier, Protocol, Reuse, Stage, Waiting};
 use crate::users::Wait;
+use tables::budget::EXHAUSTED;
+use tables::slots::{ConnSlot, Key, UserKey};
 
 /// From then on frames that may be a flood are counted again.
 const FLOOD_NS: u64 = 1_000_000_000;
 
 impl Interpreter<'_> {
-    /// Sends the user's request over a carrier that takes it, once one is set up, or over a new connection.
+    /// Does what the user's step is for over a carrier that takes it, once one is set up, or over a new connection.
     pub(super) fn ride_or_open(&mut self, now_ns: u64, key: UserKey, endpoint: EndpointId) {
-        match self.conns.carrier(&self.users, key, endpoint) {
-            Some(carrier) => self.ride(now_ns, key, carrier, Protocol::http()),
-            None if self.users[key].is_branch => self.reach_in_turn(now_ns, key, endpoint),
+        let protocol = self.protocol_of_step(key, endpoint);
+        let carrier = match protocol.may_be_carried() {
+            true => self.conns.carrier(&self.users, key, endpoint),
+            false => None,
+        };
+        match carrier {
+            Some(carrier) => self.ride(now_ns, key, carrier, protocol),
+            None if self.users[key].is_branch && protocol.is_http() => {
+                self.reach_in_turn(now_ns, key, endpoint);
+            }
             None => self.wait_or_open(now_ns, key, endpoint),
         }
     }
 
     /// The same over a connection that has served nothing yet.
     pub(super) fn wait_or_open(&mut self, now_ns: u64, key: UserKey, endpoint: EndpointId) {
+        let protocol = self.protocol_of_step(key, endpoint);
+        if !protocol.may_be_carried() {
+            return self.open_conn(now_ns, key, endpoint, protocol);
+        }
         let user = &self.users[key];
         let waiting = Waiting {
             user: key,
@@ -36,7 +47,7 @@ impl Interpreter<'_> {
         if self.conns.wait_for_carrier(endpoint, waiting) {
             return self.wait_for(key, Wait::Connect, self.connected_by_ns(now_ns, key));
         }
-        self.open_conn(now_ns, key, endpoint, Protocol::http());
+        self.open_conn(now_ns, key, endpoint, protocol);
         let slot = self.users[key].conn;
         self.conns.opens_carrier(endpoint, slot);
     }
@@ -62,10 +73,11 @@ impl Interpreter<'_> {
             let fresh = opened.and_then(|id| self.conns.live(id));
             let takes =
                 |&slot: &ConnSlot| self.conns[slot].carrier().is_some_and(Carrier::can_open);
+            let protocol = self.protocol_of_step(own.user, endpoint);
             match fresh.filter(takes) {
-                Some(carrier) => self.ride(now_ns, own.user, carrier, Protocol::http()),
+                Some(carrier) => self.ride(now_ns, own.user, carrier, protocol),
                 None if opened.is_some() => self.ride_or_open(now_ns, own.user, endpoint),
-                None => self.open_conn(now_ns, own.user, endpoint, Protocol::http()),
+                None => self.open_conn(now_ns, own.user, endpoint, protocol),
             }
         }
     }
@@ -83,6 +95,8 @@ impl Interpreter<'_> {
         self.conns.share_carrier(slot);
         self.conns.wake(&mut self.users, slot);
         let waiting = self.conns.take_waiting(slot);
+        // What it was opened for comes before others.
+        self.settle_websockets(now_ns, slot);
         self.release_waiting(now_ns, endpoint, waiting, Some(id));
     }
 
@@ -108,6 +122,7 @@ impl Interpreter<'_> {
             Protocol::Sse(_) => self.request_event_stream(now_ns, key, slot),
             Protocol::Poll(_) => self.send_poll(now_ns, slot),
             Protocol::Call(_) => self.begin_call(now_ns, slot),
+            Protocol::Carried(_) => self.open_carried(now_ns, slot),
             _ => self.send_request(now_ns, key, slot),
         }
     }
@@ -196,6 +211,10 @@ impl Interpreter<'_> {
             }
             if greets {
                 self.share_carrier(now_ns, slot);
+                // What it turned away may have ended a session, and its connections with it.
+                if self.conns.live(id).is_none() {
+                    return bytes.len();
+                }
             }
             match decoded {
                 Err(error) => {
@@ -317,7 +336,7 @@ impl Interpreter<'_> {
             }
             _ => {
                 let id = self.conns.id(slot);
-                self.take_stream_head(now_ns, slot, len, head);
+                self.take_opening_head(now_ns, slot, len, head);
                 if self.conns.live(id).is_some() {
                     self.end_carried(now_ns, slot, &[]);
                 }
@@ -357,9 +376,17 @@ impl Interpreter<'_> {
             }
             Protocol::Poll(_) => self.keep_head(slot, head),
             Protocol::Call(_) => self.take_call_head(now_ns, slot, head),
-            _ => self.take_stream_head(now_ns, slot, len, head),
+            _ => self.take_opening_head(now_ns, slot, len, head),
         }
         0
+    }
+
+    /// The head that opens an event stream or a WebSocket.
+    fn take_opening_head(&mut self, now_ns: u64, slot: ConnSlot, len: usize, head: &Head<'_>) {
+        match self.conns[slot].protocol {
+            Protocol::Carried(_) => self.take_connect_head(now_ns, slot, len, head),
+            _ => self.take_stream_head(now_ns, slot, len, head),
+        }
     }
 
     fn take_body(&mut self, now_ns: u64, slot: ConnSlot, piece: &[u8]) {
@@ -367,6 +394,7 @@ impl Interpreter<'_> {
         match self.conns[slot].protocol {
             Protocol::Sse(_) => self.take_stream_piece(now_ns, slot, piece),
             Protocol::Call(_) => self.take_call_piece(now_ns, slot, piece),
+            Protocol::Carried(_) => return self.take_in(now_ns, slot, piece),
             Protocol::Stream(_) if self.call_on(slot).is_some() => {
                 self.take_answer_piece(now_ns, slot, piece);
             }
@@ -386,6 +414,9 @@ impl Interpreter<'_> {
             Protocol::Stream(_) => self.end_pieces(now_ns, slot, false),
             Protocol::Poll(_) => self.end_poll(now_ns, slot, false),
             Protocol::Call(_) => self.end_open_call(now_ns, slot, trailers),
+            Protocol::Carried(_) => self.lost(now_ns, slot, Outcome::Closed, || {
+                "the peer closed".to_owned()
+            }),
             _ => self.lost(now_ns, slot, Outcome::Closed, || {
                 "the server ended the event stream".to_owned()
             }),
@@ -414,8 +445,8 @@ impl Interpreter<'_> {
         match self.conns[slot].protocol {
             Protocol::Stream(_) if served => self.resend(now_ns, slot, true),
             Protocol::Poll(_) if served => self.poll_again(now_ns, slot, true),
-            Protocol::Sse(_) if served && !self.conns[slot].is_background() => {
-                self.open_again(now_ns, slot);
+            Protocol::Sse(_) | Protocol::Carried(_) if served && self.is_opening(slot) => {
+                self.resend(now_ns, slot, true);
             }
             _ => {
                 let outcome = outcome_of_end(code);
@@ -425,6 +456,12 @@ impl Interpreter<'_> {
                 self.carried_failed(now_ns, slot, outcome, detail);
             }
         }
+    }
+
+    /// True if a step in flight opens an event stream or a WebSocket on this row.
+    fn is_opening(&self, slot: ConnSlot) -> bool {
+        let conn = &self.conns[slot];
+        conn.stage == Stage::Upgrading && !conn.is_background()
     }
 
     /// The peer broke the protocol: it gets the code, and the connection ends.
@@ -460,11 +497,11 @@ impl Interpreter<'_> {
             }
             _ => (outcome, detail.to_owned()),
         };
-        let rows: Vec<ConnId> = carrier
-            .h2
-            .tokens()
+        let tokens = carrier.h2.tokens();
+        let mut rows: Vec<ConnId> = tokens
             .map(|token| self.conns.id(ConnSlot::new(token)))
             .collect();
+        rows.extend(self.conns.take_unsettled(slot));
         let endpoint = self.conns[slot].endpoint;
         let waiting = self.conns.take_waiting(slot);
         self.conns.close(&mut self.users, slot);

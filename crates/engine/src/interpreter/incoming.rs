@@ -4,12 +4,12 @@ use plan::Op;
 use record::Outcome;
 
 use super::state::Interpreter;
-use crate::budget::EXHAUSTED;
 use crate::conn::{Decoder, Event, Failure, Protocol, Reuse, Stage};
 use crate::messages::Delivery;
 use crate::received::{Label, Received};
-use crate::slots::ConnSlot;
 use crate::users::Wait;
+use tables::budget::EXHAUSTED;
+use tables::slots::ConnSlot;
 
 impl<'p> Interpreter<'p> {
     /// Plain bytes from the peer: what cannot be decoded yet is kept, as long as there is memory for it.
@@ -59,6 +59,9 @@ impl<'p> Interpreter<'p> {
                     self.decode_response(now_ns, slot, bytes)
                 }
             },
+            (_, Protocol::Channels(own)) if own.is_bare() => {
+                self.decode_packets(now_ns, slot, bytes)
+            }
             (_, Protocol::Poll(_)) => {
                 self.conns[slot].reuse = Reuse::Answering;
                 self.decode_pieces(now_ns, slot, bytes)
@@ -190,7 +193,7 @@ impl<'p> Interpreter<'p> {
                 _ => self.keep_piece(slot, piece),
             },
             Event::End => {}
-            Event::Frame(frame) => match &self.conns[slot].protocol {
+            Event::Frame(frame) => match self.conns[slot].protocol.spoken() {
                 Protocol::Channels(_) => self.take_channel_frame(now_ns, slot, len, &frame),
                 _ => self.take_frame(now_ns, slot, len, &frame),
             },

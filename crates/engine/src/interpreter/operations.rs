@@ -2,14 +2,14 @@
 
 use plan::expr::{Condition, EvalError, Value};
 use plan::graphql::Answer;
-use plan::{MeasureId, Op, Save, builtin};
+use plan::{MeasureId, Op, Save, Slot, builtin};
 use record::{Measurement, Outcome};
 
 use super::flow::Flow;
 use super::state::Interpreter;
-use crate::budget::EXHAUSTED;
 use crate::received::Received;
-use crate::slots::UserKey;
+use tables::budget::EXHAUSTED;
+use tables::slots::UserKey;
 
 impl Interpreter<'_> {
     /// The operation of a step begins now, which was counted as due.
@@ -88,7 +88,10 @@ impl Interpreter<'_> {
         let lacks =
             |save: &Save| save.default.is_none() && user.slots[save.slot.index()] == Value::Nothing;
         let op = self.users.op(key);
-        op.is_some_and(|op| op.saves().iter().any(lacks))
+        op.is_some_and(|op| {
+            let is_missing = |slot: Slot| user.slots[slot.index()] == Value::Nothing;
+            op.saves().iter().any(lacks) || op.takes().is_some_and(is_missing)
+        })
     }
 
     /// As [`Interpreter::fail`], with the error's text.

@@ -15,7 +15,7 @@ use super::state::Interpreter;
 use crate::conn::http::encode_get;
 use crate::conn::{Poller, Protocol, Reuse, Stage};
 use crate::received::{Label, Received};
-use crate::slots::{ConnSlot, UserKey};
+use tables::slots::{ConnSlot, UserKey};
 
 /// The messages of a response, or why there are none.
 type Found<'b> = Result<Vec<&'b [u8]>, (Outcome, String)>;

@@ -7,9 +7,9 @@ use stats::dist::Dist;
 
 use super::flow::Flow;
 use super::state::Interpreter;
-use crate::slots::UserKey;
 use crate::trace::TraceEvent;
 use crate::users::{User, Wait};
+use tables::slots::UserKey;
 
 /// Steps a user may take without waiting before others get their turn.
 const STEPS_MAX: u32 = 10_000;
@@ -82,6 +82,7 @@ impl Interpreter<'_> {
             Op::Choose(branches) => Flow::Jump(choose(&mut self.users[key], branches)),
             Op::Stop => Flow::End,
             Op::Feed(feed) => self.feed(now_ns, key, feed),
+            Op::Meet(op) => self.meet(now_ns, key, op),
             Op::LoopEnd { register, body } => {
                 let left = &mut self.users[key].registers[register.index()];
                 *left = left.saturating_sub(1);
@@ -200,7 +201,13 @@ impl Interpreter<'_> {
     }
 
     /// Gives a variable its value. The flow is what comes of it if there is no memory for that.
-    fn assign(&mut self, now_ns: u64, key: UserKey, slot: Slot, value: Value) -> Option<Flow> {
+    pub(super) fn assign(
+        &mut self,
+        now_ns: u64,
+        key: UserKey,
+        slot: Slot,
+        value: Value,
+    ) -> Option<Flow> {
         self.trace_set(slot, &value);
         if self.users.store(key, slot, value) {
             return None;

@@ -10,10 +10,9 @@ use proto::ws::{Agreed, MessageKind};
 use record::Outcome;
 
 use super::state::Interpreter;
-use super::websocket::SWITCHING;
 use crate::conn::{Deflated, NEVER, Stage};
-use crate::slots::ConnSlot;
 use crate::users::Wait;
+use tables::slots::ConnSlot;
 
 impl<'p> Interpreter<'p> {
     /// How the connection reconnects, if it does.
@@ -159,6 +158,9 @@ impl<'p> Interpreter<'p> {
         if let Some(reconnecting) = conn.reconnecting() {
             reconnecting.upgrading = false;
         }
+        if conn.mqtt().is_some() {
+            return self.introduce(now_ns, slot);
+        }
         self.send_first(now_ns, slot);
         let channels = self.conns[slot].channels();
         if !channels.is_some_and(|channels| channels::is_greeted(channels.protocol)) {
@@ -169,7 +171,8 @@ impl<'p> Interpreter<'p> {
     /// The connection can be used again: its channels are joined again, or what is to be sent then is sent; then
     /// steps continue.
     pub(super) fn reconnected(&mut self, now_ns: u64, slot: ConnSlot) {
-        self.record_background(now_ns, slot, Outcome::Ok, SWITCHING);
+        let status = self.conns[slot].opened_status();
+        self.record_background(now_ns, slot, Outcome::Ok, status);
         self.conns.set_up(slot, Stage::Open);
         self.conns.end_background();
         if self.conns[slot].reconnectable().is_some() {
@@ -183,7 +186,10 @@ impl<'p> Interpreter<'p> {
             if let ChannelProtocol::Phoenix { heartbeat_ns, .. } = channels.protocol {
                 channels.beat_ns = now_ns.saturating_add(heartbeat_ns);
             }
-            places = channels.topics.len();
+            places = match channels.continues() {
+                true => 0,
+                false => channels.topics.len(),
+            };
         }
         for place in 0..places {
             self.rejoin_now(now_ns, slot, place);

@@ -10,7 +10,7 @@ use record::{Measurement, Outcome};
 
 use super::state::Interpreter;
 use crate::conn::http::encode_http;
-use crate::slots::UserKey;
+use tables::slots::UserKey;
 
 impl<'p> Interpreter<'p> {
     /// The user's request was answered with a redirect: it goes on there, or ends as one that cannot be followed.

@@ -8,7 +8,7 @@ use record::Outcome;
 
 use super::state::Interpreter;
 use crate::conn::{Protocol, Reuse};
-use crate::slots::{ConnSlot, UserKey};
+use tables::slots::{ConnSlot, UserKey};
 
 /// Methods that a server may carry out twice (RFC 9110 §9.2.2).
 const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
@@ -49,7 +49,8 @@ impl Interpreter<'_> {
         )
     }
 
-    /// Sends the user's request once more, as it was: on any connection if it was not processed, else on a fresh one.
+    /// Sends the user's request once more, or opens its event stream or WebSocket, as it was: on any connection if it was
+    /// not processed, else on a fresh one.
     pub(super) fn resend(&mut self, now_ns: u64, slot: ConnSlot, unprocessed: bool) {
         let (key, endpoint) = (self.conns[slot].user, self.conns[slot].endpoint);
         self.recorder.counts.requests_retried += 1;
@@ -59,15 +60,6 @@ impl Interpreter<'_> {
             true => self.ride_or_open(now_ns, key, endpoint),
             false => self.wait_or_open(now_ns, key, endpoint),
         }
-    }
-
-    /// Opens an event stream once more, which was not processed.
-    pub(super) fn open_again(&mut self, now_ns: u64, slot: ConnSlot) {
-        let (key, open) = (self.conns[slot].user, self.events_op(slot));
-        self.recorder.counts.requests_retried += 1;
-        self.conns.close(&mut self.users, slot);
-        self.restore_values(key);
-        self.connect_event_stream(now_ns, key, open);
     }
 
     /// A request is written once more: it draws what it drew before.

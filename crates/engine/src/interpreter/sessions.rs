@@ -11,9 +11,9 @@ use record::schema::{SessionEnd, UserState, WhyNot};
 use super::program::nanoseconds;
 use super::state::Interpreter;
 use crate::conn::{Conn, Stage};
-use crate::slots::UserKey;
 use crate::trace::TraceEvent;
 use crate::users::Wait;
+use tables::slots::UserKey;
 
 /// How long a leaving user waits for the peer's close frame.
 pub(super) const LEAVE_NS: u64 = 1_000_000_000;
@@ -49,6 +49,7 @@ impl Interpreter<'_> {
         key: UserKey,
         (outcome, status): (Outcome, u16),
     ) {
+        self.leave_meeting(now_ns, key);
         self.interrupt_branches(now_ns, key);
         let begun_at = self.users.begun_at(key);
         let inner = begun_at.map_or(0, |pc| pc + 1);
@@ -109,6 +110,7 @@ impl Interpreter<'_> {
             | Wait::Reply
             | Wait::Close
             | Wait::Turn
+            | Wait::Others
             | Wait::Branches => UserState::Waiting,
             Wait::Nothing | Wait::Leaving => UserState::Working,
         };
@@ -162,6 +164,7 @@ impl Interpreter<'_> {
 
     /// What the session had in progress ends with it.
     fn end_session(&mut self, now_ns: u64, key: UserKey, outcome: Outcome) {
+        self.leave_meeting(now_ns, key);
         self.interrupt_branches(now_ns, key);
         self.end_transactions(now_ns, key, outcome);
         self.give_up_background(now_ns, key);
@@ -264,6 +267,11 @@ impl Interpreter<'_> {
         match user.wait {
             Wait::Restart => self.restart(now_ns, key),
             Wait::Until if self.users.session(key).is_endless(user.pc) => {
+                self.finish_endless(now_ns, key);
+            }
+            // Those that it waits for may be gone.
+            Wait::Others if self.users.session(key).is_endless(user.pc) => {
+                self.record_operation(now_ns, key, Outcome::Unfinished, 0);
                 self.finish_endless(now_ns, key);
             }
             Wait::Branches if self.users.session(key).is_endless(user.pc) => {

@@ -12,10 +12,10 @@ use super::connections::is_worth_a_retry;
 use super::flow::Flow;
 use super::state::Interpreter;
 use crate::conn::http::encode_get;
-use crate::conn::{Decoder, EventStream, NEVER, Protocol, Stage};
+use crate::conn::{Decoder, NEVER, Stage};
 use crate::received::{Label, Received, coding_of};
-use crate::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
+use tables::slots::{ConnSlot, UserKey};
 
 /// What an event stream's content type is, but for parameters (HTML standard §9.2.5).
 const EVENT_STREAM: &[u8] = b"text/event-stream";
@@ -29,20 +29,8 @@ impl<'p> Interpreter<'p> {
         if self.has_stream(now_ns, key) {
             return Flow::Fail;
         }
-        self.connect_event_stream(now_ns, key, open);
+        self.reach_for_stream(now_ns, key, open.endpoint);
         Flow::Wait
-    }
-
-    /// Starts the first connection of a stream.
-    pub(super) fn connect_event_stream(&mut self, now_ns: u64, key: UserKey, open: &SseOpen) {
-        let endpoint = self.users.endpoint(key, open.endpoint);
-        let retry_ns = open.reconnect.map_or(NEVER, |reconnect| reconnect.pause_ns);
-        let stream = EventStream::new(self.users[key].pc, retry_ns);
-        let protocol = Protocol::Sse(Box::new(stream));
-        match self.conns.carrier(&self.users, key, endpoint) {
-            Some(carrier) => self.ride(now_ns, key, carrier, protocol),
-            None => self.open_conn(now_ns, key, endpoint, protocol),
-        }
     }
 
     /// The step that opened the stream.

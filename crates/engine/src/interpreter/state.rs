@@ -6,10 +6,11 @@ use crate::conn::Connections;
 use crate::conn::http::Requests;
 use crate::measure::{Gauges, Recorder};
 use crate::messages::Messages;
-use crate::slots::UserKey;
 use crate::users::Users;
 use fetch::Follows;
 use identity::Identities;
+use meeting::Desk;
+use tables::slots::UserKey;
 
 /// Runs the sessions of a shard's users.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub(crate) struct Interpreter<'p> {
     pub(super) identities: Identities<UserKey>,
     /// Of users that are on the way through redirects.
     pub(super) follows: Follows<UserKey>,
+    /// Of users that wait for others; `None`: the plan has nothing that they share.
+    pub(crate) desk: Option<Box<Desk<UserKey>>>,
     pub(crate) messages: Messages<'p>,
     pub(crate) recorder: Recorder,
     /// Operations of steps in flight.
@@ -47,6 +50,7 @@ impl<'p> Interpreter<'p> {
             requests: Requests::new(plan),
             identities: Identities::default(),
             follows: Follows::default(),
+            desk: None,
             messages: Messages::new(plan),
             recorder,
             in_flight: 0,
@@ -67,8 +71,9 @@ impl<'p> Interpreter<'p> {
     }
 
     pub(crate) fn gauges(&self) -> Gauges {
-        // What waits for a connection of its user's is not on its way.
-        let waiting = self.users.branches.waiting_count() as u64;
+        // What waits for a connection of its user's, or for other users, is not on its way.
+        let meeting = self.desk.as_ref().map_or(0, |desk| desk.waiting_count());
+        let waiting = (self.users.branches.waiting_count() + meeting) as u64;
         Gauges {
             users: self.users.len() as u64,
             connections: self.conns.len() as u64,

@@ -10,8 +10,8 @@ use plan::{ChannelVerb, Op, Pc, Poll, SessionId};
 
 use super::state::Interpreter;
 use crate::conn::Protocol;
-use crate::slots::{ConnSlot, UserKey};
 use sequences::{Opened, sequence};
+use tables::slots::{ConnSlot, UserKey};
 
 impl Interpreter<'_> {
     /// The operation in flight succeeded: what it opened is there.
@@ -42,7 +42,7 @@ impl Interpreter<'_> {
         let Some(slot) = self.stream(key) else {
             return;
         };
-        if let Protocol::Channels(channels) = &self.conns[slot].protocol
+        if let Protocol::Channels(channels) = self.conns[slot].protocol.spoken()
             && let Some(topic) = channels.topics.last()
         {
             self.messages.accounts.join(key, &topic.name, now_ns);
@@ -83,7 +83,8 @@ impl Interpreter<'_> {
         if !self.messages.accounts.are_kept() {
             return Vec::new();
         }
-        let stream = self.stream(key).map(|slot| &self.conns[slot].protocol);
+        let stream = self.stream(key);
+        let stream = stream.map(|slot| self.conns[slot].protocol.spoken());
         let Some(Protocol::Channels(channels)) = stream else {
             return Vec::new();
         };

@@ -6,7 +6,7 @@ use proto::frame;
 use super::flow::Flow;
 use super::state::Interpreter;
 use crate::conn::Protocol;
-use crate::slots::{ConnSlot, UserKey};
+use tables::slots::{ConnSlot, UserKey};
 
 impl<'p> Interpreter<'p> {
     pub(super) fn open_tcp(&mut self, now_ns: u64, key: UserKey, open: &TcpOpen) -> Flow {

@@ -16,8 +16,8 @@ use crate::conn::channels::{Attempt, Unsent};
 use crate::conn::{NEVER, Stage};
 use crate::messages::Delivery;
 use crate::received::{Label, Received, excerpt};
-use crate::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
+use tables::slots::{ConnSlot, UserKey};
 
 impl<'p> Interpreter<'p> {
     /// The server ended a channel, or answered that it has none.
@@ -268,6 +268,7 @@ impl<'p> Interpreter<'p> {
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };
+        let speaks_mqtt = channels.mqtt.is_some();
         let (protocol, number) = (channels.protocol, channels.number());
         let topic = &mut channels.topics[place];
         topic.joined_by = number;
@@ -277,6 +278,22 @@ impl<'p> Interpreter<'p> {
         };
         rejoin.begin(now_ns, timeout_ns);
         let payload = rejoin.payload.clone();
+        self.recorder.counts.sends += 1;
+        self.recorder.begin(measure);
+        self.conns.begin_background();
+        let start = self.conns.commands.bytes.len();
+        if speaks_mqtt {
+            let op = self.join_at(self.conns[slot].user, pc);
+            match self.encode_rejoin(now_ns, slot, op, &name) {
+                Ok(number) => self.renumber(slot, place, number),
+                Err(error) => {
+                    self.conns.commands.bytes.truncate(start);
+                    let outcome = self.users.blame();
+                    return self.rejoin_failed(now_ns, slot, place, outcome, || error);
+                }
+            }
+            return self.send_rejoin(slot, place, start);
+        }
         let message = Outgoing {
             verb: ChannelVerb::Join,
             topic: &name,
@@ -286,12 +303,23 @@ impl<'p> Interpreter<'p> {
             joined_by: number,
             wants_answer: true,
         };
-        self.recorder.counts.sends += 1;
-        self.recorder.begin(measure);
-        self.conns.begin_background();
-        let start = self.conns.commands.bytes.len();
         let write = |out: &mut Vec<u8>| channels::encode(protocol, &message, out);
         self.conns.encode_message(slot, MessageKind::Text, write);
+        self.send_rejoin(slot, place, start);
+        if !channels::is_confirmed(protocol) {
+            self.rejoin_answered(now_ns, slot, place, (true, b""));
+        }
+    }
+
+    /// An attempt to join a topic again has this number.
+    fn renumber(&mut self, slot: ConnSlot, place: usize, number: u32) {
+        if let Some(channels) = self.conns[slot].channels() {
+            channels.topics[place].joined_by = number;
+        }
+    }
+
+    /// Sends the attempt that was appended to the command bytes since `start`.
+    fn send_rejoin(&mut self, slot: ConnSlot, place: usize, start: usize) {
         let bytes_out = (self.conns.commands.bytes.len() - start) as u32;
         self.send_control(slot, start);
         if let Some(channels) = self.conns[slot].channels()
@@ -299,9 +327,6 @@ impl<'p> Interpreter<'p> {
             && let Some(attempt) = &mut rejoin.attempt
         {
             attempt.bytes_out = bytes_out;
-        }
-        if !channels::is_confirmed(protocol) {
-            self.rejoin_answered(now_ns, slot, place, (true, b""));
         }
     }
 

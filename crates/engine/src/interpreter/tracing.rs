@@ -9,8 +9,8 @@ use super::calls;
 use super::state::Interpreter;
 use crate::conn::{Protocol, Stage};
 use crate::received::Received;
-use crate::slots::{ConnSlot, UserKey};
 use crate::trace::TraceEvent;
+use tables::slots::{ConnSlot, UserKey};
 
 impl Interpreter<'_> {
     /// What is traced from now on is the user's or that of one of its branches.
@@ -98,7 +98,7 @@ impl Interpreter<'_> {
         let Some(trace) = &self.recorder.trace else {
             return;
         };
-        match self.conns[slot].protocol {
+        match self.conns[slot].protocol.spoken() {
             Protocol::Poll(_) | Protocol::Channels(_) => {}
             _ => trace.message(received.event(), received.bytes()),
         }

@@ -8,8 +8,8 @@ use record::{Measurement, Outcome};
 
 use super::flow::Flow;
 use super::state::Interpreter;
-use crate::slots::UserKey;
 use crate::users::User;
+use tables::slots::UserKey;
 
 impl Interpreter<'_> {
     /// The instruction that begins one.

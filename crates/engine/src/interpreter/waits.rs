@@ -8,8 +8,8 @@ use record::Outcome;
 
 use super::state::Interpreter;
 use crate::conn::{Conn, NEVER};
-use crate::slots::{ConnSlot, Key, UserKey};
 use crate::users::Wait;
+use tables::slots::{ConnSlot, Key, UserKey};
 
 /// A timer whose limit has passed unseen fires again after this time, so that the driver gets to look
 /// for news in between.
@@ -45,6 +45,7 @@ impl Interpreter<'_> {
                 self.time_out(now_ns, key, Outcome::Timeout);
             }
             Wait::Turn => self.give_up_turn(now_ns, key),
+            Wait::Others => self.give_up_meeting(now_ns, key),
             Wait::Branches => self.serve_waiting(now_ns, key),
             Wait::Nothing => {}
         }

@@ -1,7 +1,7 @@
 //! WebSocket steps: upgrade, send, reply, close.
 
 use plan::{Expect, Op, SendOp, WsOpen};
-use proto::http1::Event as HttpEvent;
+use proto::http1::{Event as HttpEvent, Head};
 use proto::ws::{self, Agreed, Event, HandshakeError, MessageKind};
 use record::Outcome;
 
@@ -12,22 +12,21 @@ use super::state::Interpreter;
 use crate::conn::websocket::{encode_upgrade, verify_upgrade};
 use crate::conn::{Conn, Decoder, Deflated, Pending, Protocol, Reconnectable, Stage, http_outcome};
 use crate::received::{Received, excerpt};
-use crate::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
+use tables::budget::EXHAUSTED;
+use tables::slots::{ConnSlot, UserKey};
 
 /// Normal closure (RFC 6455 §7.4.1).
 pub(super) const NORMAL: u16 = 1000;
-/// The status of an upgrade (RFC 9110 §15.2.2).
-pub(super) const SWITCHING: u16 = 101;
 
 impl<'p> Interpreter<'p> {
     pub(super) fn open_websocket(&mut self, now_ns: u64, key: UserKey, open: &WsOpen) -> Flow {
         self.begin(now_ns, key);
+        self.follows.forget(key);
         if self.has_stream(now_ns, key) {
             return Flow::Fail;
         }
-        let endpoint = self.users.endpoint(key, open.endpoint);
-        self.open_conn(now_ns, key, endpoint, Protocol::upgrade());
+        self.reach_for_stream(now_ns, key, open.endpoint);
         Flow::Wait
     }
 
@@ -50,22 +49,27 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    /// The connection is there: requests the upgrade.
+    /// The connection is there: requests the upgrade, or the same over HTTP/2.
     pub(super) fn send_upgrade(&mut self, now_ns: u64, key: UserKey, slot: ConnSlot) {
+        if self.begins_bare(now_ns, slot) {
+            return;
+        }
         let open = self.opening_of(slot);
-        let nonce = self.conns.fresh_key();
+        let is_carried = self.conns[slot].stream().is_some();
+        let nonce = (!is_carried).then(|| self.conns.fresh_key());
         let start = self.conns.commands.bytes.len();
         let authority = self.requests.authority(self.conns[slot].endpoint);
+        let before = self.users[key].value;
         let scope = &mut self.users.scope(now_ns, key);
         let out = &mut self.conns.commands.bytes;
-        if let Err(error) = encode_upgrade(open, authority, &nonce, scope, out) {
+        if let Err(error) = encode_upgrade(open, authority, nonce.as_ref(), scope, out) {
             self.conns.commands.bytes.truncate(start);
             return self.not_upgraded(now_ns, slot, (self.users.blame(), 0), error);
         }
         self.carry_cookies(now_ns, slot, &open.headers, &[], start);
         let conn = &mut self.conns[slot];
         conn.stage = Stage::Upgrading;
-        conn.pending = Some(Box::new(Pending::Upgrade(nonce)));
+        conn.pending = nonce.map(|nonce| Box::new(Pending::Upgrade(nonce)));
         if let Some(decoder) = conn.http() {
             decoder.begin(false);
         }
@@ -74,13 +78,22 @@ impl<'p> Interpreter<'p> {
             let sent_ns = background.map_or(now_ns, |background| background.sent_ns);
             return self.transmit_background(slot, start, sent_ns + open.timeout_ns);
         }
+        if is_carried && self.users[key].value != before {
+            self.follows.remember(key, before);
+        }
         self.send_for_user(slot, start);
         let deadline_ns = self.users[key].sent_ns + open.timeout_ns;
         self.wait_for(key, Wait::Upgrade, deadline_ns);
     }
 
     /// The WebSocket did not open.
-    fn not_upgraded(&mut self, now_ns: u64, slot: ConnSlot, ended: (Outcome, u16), detail: String) {
+    pub(super) fn not_upgraded(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        ended: (Outcome, u16),
+        detail: String,
+    ) {
         if self.conns[slot].is_background() {
             return self.reconnect_failed(now_ns, slot, ended, || detail);
         }
@@ -92,7 +105,6 @@ impl<'p> Interpreter<'p> {
     /// The answer to the upgrade, and the frames that follow it at once.
     pub(super) fn decode_upgrade(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
         let conn = &mut self.conns.table[slot];
-        let key = conn.user;
         let Some(mut decoder) = conn.http().map(std::mem::take) else {
             return bytes.len();
         };
@@ -113,50 +125,66 @@ impl<'p> Interpreter<'p> {
         let Some(Pending::Upgrade(nonce)) = pending else {
             unreachable!("an upgrade in flight keeps its key");
         };
+        let id = self.conns.id(slot);
+        let agreed = verify_upgrade(self.opening_of(slot), &head, &nonce);
+        let is_open = agreed.is_ok();
+        self.take_handshake(now_ns, slot, (taken, &head), agreed);
+        if !is_open || self.conns.live(id).is_none() {
+            return bytes.len();
+        }
+        taken + self.decode_pieces(now_ns, slot, &bytes[taken..])
+    }
+
+    /// The answer to a handshake, of `len` bytes, and what it agrees to.
+    pub(super) fn take_handshake(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        (len, head): (usize, &Head<'_>),
+        agreed: Result<Option<Agreed>, HandshakeError>,
+    ) {
+        let key = self.conns[slot].user;
         let background = self.conns[slot].is_background();
         match self.conns[slot].background_mut() {
-            Some(own) if background => own.bytes_in = taken as u32,
-            _ => self.users[key].bytes_in = taken as u32,
+            Some(own) if background => own.bytes_in = len as u32,
+            _ => self.users[key].bytes_in = len as u32,
         }
-        let open = self.opening_of(slot);
-        self.trace_response(&head, &[]);
-        self.keep_cookies(now_ns, slot, &open.headers, &head);
-        let agreed = match verify_upgrade(open, &head, &nonce) {
+        self.trace_response(head, &[]);
+        self.keep_cookies(now_ns, slot, &self.opening_of(slot).headers, head);
+        let agreed = match agreed {
             Ok(agreed) => agreed,
             Err(error) => {
                 let ended = match error {
                     HandshakeError::Declined { status } => (Outcome::Status, status),
                     _ => (Outcome::WsProtocol, head.status),
                 };
-                self.not_upgraded(now_ns, slot, ended, error.to_string());
-                return bytes.len();
+                return self.not_upgraded(now_ns, slot, ended, error.to_string());
             }
         };
-        let id = self.conns.id(slot);
+        if let Protocol::Carried(own) = &mut self.conns[slot].protocol {
+            own.status = head.status;
+        }
         match background {
             true => {
-                self.recorder.counts.bytes_in += taken as u64;
+                self.recorder.counts.bytes_in += len as u64;
                 self.upgraded_again(now_ns, slot, agreed);
             }
             false => self.upgraded(now_ns, slot, agreed),
         }
-        if self.conns.live(id).is_none() {
-            return bytes.len();
-        }
-        taken + self.decode_pieces(now_ns, slot, &bytes[taken..])
     }
 
     /// The WebSocket is open. The step is done, unless a protocol of channels has yet to greet.
-    fn upgraded(&mut self, now_ns: u64, slot: ConnSlot, agreed: Option<Agreed>) {
+    pub(super) fn upgraded(&mut self, now_ns: u64, slot: ConnSlot, agreed: Option<Agreed>) {
         let key = self.conns[slot].user;
-        self.conns[slot].protocol = match agreed {
+        *self.conns[slot].protocol.spoken_mut() = match agreed {
             Some(agreed) => Protocol::Deflated(Box::new(Deflated::new(agreed))),
             None => Protocol::WebSocket(ws::Reader::default()),
         };
         self.conns.set_up(slot, Stage::Open);
         if !self.opens_channels(now_ns, slot) {
             self.keep_reconnectable(slot);
-            self.complete(now_ns, key, Outcome::Ok, SWITCHING);
+            let status = self.conns[slot].opened_status();
+            self.complete(now_ns, key, Outcome::Ok, status);
         }
     }
 
@@ -167,13 +195,13 @@ impl<'p> Interpreter<'p> {
         if open.reconnect.is_none() || open.protocol.is_some() {
             return;
         }
-        let protocol = std::mem::replace(&mut self.conns[slot].protocol, Protocol::upgrade());
-        let deflated = match protocol {
+        let spoken = self.conns[slot].protocol.spoken_mut();
+        let deflated = match std::mem::replace(spoken, Protocol::upgrade()) {
             Protocol::Deflated(deflated) => Some(*deflated),
             _ => None,
         };
         let own = Reconnectable::new(self.users[key].pc, deflated);
-        self.conns[slot].protocol = Protocol::Reconnectable(Box::new(own));
+        *self.conns[slot].protocol.spoken_mut() = Protocol::Reconnectable(Box::new(own));
     }
 
     /// A message arrived or a control frame, in `len` bytes.
@@ -221,6 +249,10 @@ impl<'p> Interpreter<'p> {
         let Some(slot) = self.open_stream(now_ns, key) else {
             return Flow::Fail;
         };
+        if self.conns[slot].mqtt().is_some() {
+            let error = "a connection of MQTT carries messages that are published".to_owned();
+            return self.cannot(now_ns, key, error);
+        }
         if self.conns[slot].is_background() {
             return self.defer_send(now_ns, key, slot, send);
         }
@@ -288,8 +320,12 @@ impl<'p> Interpreter<'p> {
             }
         };
         encoded.inspect_err(|_| self.conns.commands.bytes.truncate(start))?;
-        self.send_for_user(slot, start);
-        Ok(())
+        let sender = self.send_for_user(slot, start);
+        // What the windows of HTTP/2 do not take is kept.
+        match sender == slot || self.conns.has_room(sender) {
+            true => Ok(()),
+            false => Err(EXHAUSTED.to_owned()),
+        }
     }
 
     pub(super) fn expect(&mut self, now_ns: u64, key: UserKey, expect: &Expect) -> Flow {
@@ -325,15 +361,28 @@ impl<'p> Interpreter<'p> {
             return Flow::Next;
         }
         self.end_rejoins(now_ns, slot, Outcome::Unfinished);
+        if !self.send_close(slot, code) {
+            self.abandon(now_ns, slot);
+            return Flow::Next;
+        }
         // No measured operation: it neither begins as one nor ends as one.
         self.in_flight += 1;
         self.users[key].sent_ns = now_ns;
-        self.send_close(slot, code);
         self.wait_for(key, Wait::Close, now_ns + LEAVE_NS);
         Flow::Wait
     }
 
-    pub(super) fn send_close(&mut self, slot: ConnSlot, code: u16) {
+    /// Ends what is spoken over a connection, then its WebSocket. False if there is none, and no answer.
+    pub(super) fn send_close(&mut self, slot: ConnSlot, code: u16) -> bool {
+        if self.send_disconnect(slot, code) {
+            return false;
+        }
+        let speaks_mqtt = self.conns[slot].mqtt().is_some();
+        self.send_close_frame(slot, if speaks_mqtt { NORMAL } else { code });
+        true
+    }
+
+    fn send_close_frame(&mut self, slot: ConnSlot, code: u16) {
         let start = self.conns.commands.bytes.len();
         self.conns.encode_close(slot, code);
         self.send_control(slot, start);
@@ -343,8 +392,9 @@ impl<'p> Interpreter<'p> {
     /// and heartbeats.
     pub(super) fn send_control(&mut self, slot: ConnSlot, start: usize) {
         self.trace_sent(slot, start);
+        let sender = self.conns.frame_request(slot, start);
         self.recorder.counts.bytes_out += (self.conns.commands.bytes.len() - start) as u64;
-        self.conns.transmit(slot, start);
+        self.conns.transmit(sender, start);
     }
 
     pub(super) fn is_open_websocket(&self, slot: ConnSlot) -> bool {
@@ -356,10 +406,7 @@ impl<'p> Interpreter<'p> {
     pub(super) fn begin_leaving(&mut self, key: UserKey) -> bool {
         let is_websocket = |conn: &Conn| conn.protocol.is_websocket();
         match self.conns.find(&self.users, key, is_websocket) {
-            Some(slot) if self.is_open_websocket(slot) => {
-                self.send_close(slot, NORMAL);
-                true
-            }
+            Some(slot) if self.is_open_websocket(slot) => self.send_close(slot, NORMAL),
             _ => false,
         }
     }
@@ -380,7 +427,7 @@ impl<'p> Interpreter<'p> {
             return self.lost(now_ns, slot, Outcome::Closed, detail);
         }
         // §5.5.1: the answer carries the code that was received.
-        self.send_close(slot, code.unwrap_or(NORMAL));
+        self.send_close_frame(slot, code.unwrap_or(NORMAL));
         self.conns[slot].stage = Stage::Open;
         if let Some(channels) = self.conns[slot].channels()
             && code.is_some_and(|code| channels::is_final(channels.protocol, code))
@@ -403,7 +450,7 @@ impl<'p> Interpreter<'p> {
     /// §7.1.7: before a connection with broken frames is closed, the peer is sent the reason.
     pub(super) fn close_broken(&mut self, slot: ConnSlot, error: &ws::Error) {
         if self.conns[slot].stage == Stage::Open {
-            self.send_close(slot, error.close_code());
+            self.send_close_frame(slot, error.close_code());
             self.conns[slot].stage = Stage::Open;
         }
     }

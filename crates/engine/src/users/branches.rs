@@ -8,7 +8,7 @@ use plan::{Branch, Parallel, Pc};
 use stats::rng::{Purpose, Rng};
 
 use super::{User, Users, Wait, large_bytes};
-use crate::slots::{Key, UserKey};
+use tables::slots::{Key, UserKey};
 
 impl User {
     /// A branch of it, which begins now. Its draws follow from the seed and its number among the branches.

@@ -48,6 +48,18 @@ pub(super) const STEP: &[Words] = &[
         "request requests url uri path fetch visit goto navigate",
         "write `get: /path`, or `http: METHOD /path`",
     ),
+    form(
+        "barrier synchronize synchronizingtimer synctimer syncpoint",
+        "write `rendezvous: NAME`, and `shared: { rendezvous: { NAME: 500 } }` at the top level",
+    ),
+    form(
+        "counter increment uniqueid sequence",
+        "write `next: { number: NAME }`, and `shared: { counters: { NAME: } }` at the top level",
+    ),
+    form(
+        "produce consume fifo fifoput fifopop",
+        "write `enqueue: NAME` and `dequeue: NAME`, and `shared: { queues: { NAME: } }` at the top level",
+    ),
     form("options", "write `http: OPTIONS /path`"),
     form("websocket wsconnect connect", "write `ws: /path`"),
     form("eventsource events", "write `sse: /path`"),
@@ -56,7 +68,6 @@ pub(super) const STEP: &[Words] = &[
         "write `expect: { when: … }`",
     ),
     form("message sendmessage sendtext sendbytes", "write `send: …`"),
-    form("unsubscribe", "write `leave: TOPIC`"),
     form("disconnect", "write `close:`"),
     form(
         "assert asserts assertion assertions verify validate checks",

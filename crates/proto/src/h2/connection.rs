@@ -6,9 +6,12 @@ use alloc::vec::Vec;
 use super::error::Code;
 use super::frame::{self, BITS_31, FrameHead};
 use super::settings::{PeerSettings, Settings, WINDOW_BYTES_DEFAULT};
-use super::stream::{Stream, Streams};
+use super::stream::{NOBODY, Stream, Streams};
 use crate::hpack;
 use crate::limits::Limits;
+
+/// Streams that we have closed and the peer has not: beyond that, further ones are reset.
+const CLOSING_MAX: usize = 100;
 
 /// The client's side of one connection. It owns no buffer but what the peer made it keep: the dynamic
 /// table, a header block in pieces, and bodies that wait for the peer's windows.
@@ -122,6 +125,11 @@ impl Connection {
         self.is_greeted
     }
 
+    /// Whether the peer takes [tunnels](Connection::tunnel), as far as its settings say.
+    pub fn takes_connect(&self) -> bool {
+        self.peer.takes_connect
+    }
+
     /// Whether no request will ever be sent over it again.
     pub fn is_ending(&self) -> bool {
         self.last_id.is_some() || self.next_id > BITS_31
@@ -129,12 +137,13 @@ impl Connection {
 
     /// Requests whose responses have not ended.
     pub fn open_count(&self) -> usize {
-        self.streams.len()
+        self.tokens().count()
     }
 
     /// The tokens of requests whose responses have not ended.
     pub fn tokens(&self) -> impl Iterator<Item = u32> {
-        self.streams.iter().map(|stream| stream.token)
+        let awaited = self.streams.iter().filter(|stream| stream.is_awaited());
+        awaited.map(|stream| stream.token)
     }
 
     /// Bytes that it owns beside its own size.
@@ -149,25 +158,43 @@ impl Connection {
 
     /// Appends a request and returns the number of its stream; only if [`Connection::can_open`].
     pub fn request(&mut self, request: &Request<'_>, out: &mut Vec<u8>) -> u32 {
-        self.begin(request, false, out)
+        let own = self.stream_of(request);
+        self.begin(own, request, out)
     }
 
     /// The same of a request whose body goes on: [`Connection::send`] sends the rest of it.
     pub fn open(&mut self, request: &Request<'_>, out: &mut Vec<u8>) -> u32 {
-        self.begin(request, true, out)
+        let mut own = self.stream_of(request);
+        own.is_open = true;
+        self.begin(own, request, out)
     }
 
-    fn begin(&mut self, request: &Request<'_>, is_open: bool, out: &mut Vec<u8>) -> u32 {
-        debug_assert!(self.can_open(), "a stream is opened where one may be");
-        let id = self.next_id;
-        self.next_id += 2;
+    /// The same of a CONNECT with a protocol (RFC 8441), whose block is that of
+    /// [`encode_connect`](super::encode_connect); only if [`Connection::takes_connect`]. From a response of 2xx on, its
+    /// bodies are the bytes of that protocol.
+    pub fn tunnel(&mut self, request: &Request<'_>, out: &mut Vec<u8>) -> u32 {
+        let mut own = self.stream_of(request);
+        own.is_open = true;
+        own.is_tunnel = true;
+        self.begin(own, request, out)
+    }
+
+    /// The stream of a request that is about to be sent.
+    fn stream_of(&self, request: &Request<'_>) -> Stream {
         let send_window = i64::from(self.peer.window_bytes);
-        let mut own = Stream::new(id, request.token, send_window, self.stream_window_max);
+        let (id, token) = (self.next_id, request.token);
+        let mut own = Stream::new(id, token, send_window, self.stream_window_max);
         own.is_head = request.is_head;
         own.is_endless = request.is_endless;
-        own.is_open = is_open;
+        own
+    }
+
+    fn begin(&mut self, own: Stream, request: &Request<'_>, out: &mut Vec<u8>) -> u32 {
+        debug_assert!(self.can_open(), "a stream is opened where one may be");
+        let id = own.id;
+        self.next_id += 2;
+        let ends_stream = request.body.is_empty() && !own.is_open;
         self.streams.push(own);
-        let ends_stream = request.body.is_empty() && !is_open;
         self.put_block(id, request.block, ends_stream, out);
         self.send_body(id, request, out);
         id
@@ -213,6 +240,20 @@ impl Connection {
         if self.streams.remove(id).is_some() {
             self.reset_id = self.reset_id.max(id);
             frame::put_reset(out, id, code);
+        }
+    }
+
+    /// Closes a tunnel: ends our side of it, and drops what the peer says until it ends its own (RFC 8441 §5). One whose
+    /// bytes still wait to be sent is reset. Nothing of it is reported from now on.
+    pub fn close(&mut self, id: u32, out: &mut Vec<u8>) {
+        let closing = self.streams.iter().filter(|stream| !stream.is_awaited());
+        let is_full = closing.count() >= CLOSING_MAX;
+        match self.streams.get_mut(id) {
+            Some(stream) if stream.is_open && !stream.has_unsent() && !is_full => {
+                stream.token = NOBODY;
+                self.send(id, &[], true, out);
+            }
+            _ => self.reset(id, Code::Cancel, out),
         }
     }
 

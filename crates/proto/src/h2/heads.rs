@@ -96,6 +96,13 @@ impl Connection {
         let Some(stream) = self.streams.get_mut(id) else {
             return Ok(None);
         };
+        if !stream.is_awaited() {
+            match ends {
+                true => drop(self.streams.remove(id)),
+                false => self.reset(id, Code::Cancel, out),
+            }
+            return Ok(None);
+        }
         let token = stream.token;
         let verdict = match reading.fault {
             Some(fault) => Err(fault),
@@ -165,7 +172,10 @@ fn take_fields(
         return Ok(Fields::Interim { wants_body });
     }
     stream.has_head = true;
-    if !stream.is_head && !matches!(status, 204 | 304) {
+    if stream.is_tunnel && status < 300 {
+        // RFC 9110 §9.3.6: a length is ignored there.
+        stream.content_length = None;
+    } else if !stream.is_head && !matches!(status, 204 | 304) {
         stream.content_length = reading.content_length;
     } else {
         // Its body is empty, whatever its length would be (§8.1.1).

@@ -198,10 +198,14 @@ impl Connection {
 
     /// A request that the peer said not to process.
     fn take_unprocessed(&mut self) -> Option<u32> {
-        let id = self.streams.first_after(self.last_id?)?;
-        let stream = self.streams.remove(id)?;
-        self.reset_id = self.reset_id.max(id);
-        Some(stream.token)
+        loop {
+            let id = self.streams.first_after(self.last_id?)?;
+            let stream = self.streams.remove(id)?;
+            self.reset_id = self.reset_id.max(id);
+            if stream.is_awaited() {
+                return Some(stream.token);
+            }
+        }
     }
 
     /// What holds for any frame.
@@ -304,6 +308,11 @@ impl Connection {
             let Some(stream) = self.streams.get_mut(id).filter(|_| !piece.is_empty()) else {
                 return (piece.len(), None);
             };
+            // As TCP does when bytes come for a socket that was closed.
+            if !stream.is_awaited() {
+                self.reset(id, Code::Cancel, out);
+                return (piece.len(), None);
+            }
             let token = stream.token;
             stream.body_bytes += piece.len() as u64;
             if let Err(error) = check_body(stream, limits) {
@@ -335,6 +344,10 @@ impl Connection {
             }
             return None;
         }
+        if !stream.is_awaited() {
+            self.streams.remove(id);
+            return None;
+        }
         if let Err(error) = check_complete(stream) {
             self.break_stream(id, error, out);
             return Some(Event::Broken { token, error });
@@ -354,10 +367,14 @@ impl Connection {
         }
     }
 
-    /// A response has ended. What is left of its request is not sent (§8.1).
+    /// A response has ended. What is left of its request is not sent (§8.1); a tunnel ends on our side, too.
     pub(super) fn end_stream(&mut self, id: u32, out: &mut Vec<u8>) {
-        let stream = self.streams.remove(id);
-        if stream.is_some_and(|stream| stream.has_unsent() || stream.is_open) {
+        let Some(stream) = self.streams.remove(id) else {
+            return;
+        };
+        if stream.is_tunnel && stream.is_open && !stream.has_unsent() {
+            frame::put(out, frame::DATA, frame::END_STREAM, id, &[]);
+        } else if stream.has_unsent() || stream.is_open {
             frame::put_reset(out, id, Code::NoError);
             self.reset_id = self.reset_id.max(id);
         }
@@ -437,7 +454,7 @@ impl Connection {
         let code = frame::number(payload, "a RST_STREAM frame is not 4 bytes long")?;
         let code = Code::from_number(code);
         match self.streams.remove(id) {
-            Some(stream) => Ok(Some(Found::Reset {
+            Some(stream) => Ok(stream.is_awaited().then_some(Found::Reset {
                 token: stream.token,
                 code,
             })),
@@ -466,7 +483,8 @@ impl Connection {
         let Some(error) = self.widen(id, payload, out)? else {
             return Ok(None);
         };
-        let token = self.streams.get_mut(id).map(|stream| stream.token);
+        let stream = self.streams.get_mut(id).filter(|own| own.is_awaited());
+        let token = stream.map(|stream| stream.token);
         self.break_stream(id, error, out);
         Ok(token.map(|token| Found::Broken { token, error }))
     }

@@ -21,12 +21,29 @@ pub(super) const OF_CONNECTIONS: [&str; 5] = [
 ///
 /// Names come out in lower case, fields of the connection are left out, and `host` becomes `:authority`.
 pub fn encode_head(text: &[u8], scheme: &str, out: &mut Vec<u8>) -> Option<usize> {
+    encode(text, scheme, None, out)
+}
+
+/// The same of a CONNECT that opens a tunnel for a protocol (RFC 8441 §4). Its target is a path.
+pub fn encode_connect(
+    text: &[u8],
+    scheme: &str,
+    protocol: &str,
+    out: &mut Vec<u8>,
+) -> Option<usize> {
+    encode(text, scheme, Some(protocol), out)
+}
+
+fn encode(text: &[u8], scheme: &str, protocol: Option<&str>, out: &mut Vec<u8>) -> Option<usize> {
     let (line, end_len) = next_line(text)?;
     let mut at = line.len() + end_len;
     let line = core::str::from_utf8(line).ok()?;
     let (method, rest) = line.split_once(' ')?;
     let target = rest.strip_suffix(" HTTP/1.1")?;
     hpack::encode_field(out, ":method", method.as_bytes());
+    if let Some(protocol) = protocol {
+        hpack::encode_field(out, ":protocol", protocol.as_bytes());
+    }
     hpack::encode_field(out, ":scheme", scheme.as_bytes());
     let mut path = Some(target);
     loop {
@@ -83,15 +100,19 @@ mod tests {
     fn decoded(text: &str, scheme: &str) -> Option<(usize, Vec<(String, String)>)> {
         let mut block = Vec::new();
         let len = encode_head(text.as_bytes(), scheme, &mut block)?;
+        Some((len, fields_of(&block)))
+    }
+
+    fn fields_of(block: &[u8]) -> Vec<(String, String)> {
         let mut fields = Vec::new();
         let mut scratch = hpack::Scratch::default();
         hpack::Decoder::new(0)
-            .decode(&block, &mut scratch, |name, value| {
+            .decode(block, &mut scratch, |name, value| {
                 let text = |bytes| String::from_utf8_lossy(bytes).to_string();
                 fields.push((text(name), text(value)));
             })
             .unwrap();
-        Some((len, fields))
+        fields
     }
 
     #[test]
@@ -112,6 +133,27 @@ mod tests {
                 ("te", "trailers"),
                 ("cookie", "a=b; c=d"),
                 ("content-length", "2"),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_connect_says_its_protocol() {
+        let text = "CONNECT /chat?room=1 HTTP/1.1\r\nhost: h\r\nsec-websocket-version: 13\r\n\r\n";
+        let mut block = Vec::new();
+        let len = encode_connect(text.as_bytes(), "https", "websocket", &mut block).unwrap();
+        assert_eq!(len, text.len());
+        let fields = fields_of(&block);
+        let fields: Vec<_> = fields.iter().map(|(n, v)| (&**n, &**v)).collect();
+        assert_eq!(
+            fields,
+            [
+                (":method", "CONNECT"),
+                (":protocol", "websocket"),
+                (":scheme", "https"),
+                (":authority", "h"),
+                (":path", "/chat?room=1"),
+                ("sec-websocket-version", "13"),
             ]
         );
     }

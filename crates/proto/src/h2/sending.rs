@@ -67,6 +67,11 @@ impl Connection {
         let token = stream.token;
         match self.streams.take_unsent(id) {
             Some(mut unsent) => {
+                // What was sent goes when it is most of it: a stream that lasts may never be sent to its end.
+                if unsent.sent > unsent.body.len() / 2 {
+                    unsent.body.drain(..unsent.sent);
+                    unsent.sent = 0;
+                }
                 unsent.body.extend_from_slice(body);
                 unsent.ends = ends;
                 self.streams.keep_unsent(id, unsent);

@@ -12,6 +12,8 @@ const MAX_CONCURRENT_STREAMS: u16 = 3;
 const INITIAL_WINDOW_SIZE: u16 = 4;
 const MAX_FRAME_SIZE: u16 = 5;
 const MAX_HEADER_LIST_SIZE: u16 = 6;
+/// RFC 8441 §3.
+const ENABLE_CONNECT_PROTOCOL: u16 = 8;
 
 /// A window until something else is agreed on (§6.9.2).
 pub(super) const WINDOW_BYTES_DEFAULT: u32 = 65_535;
@@ -70,6 +72,8 @@ pub(super) struct PeerSettings {
     /// It takes a smaller table than we are thought to have: the next block has to say that ours is empty
     /// (RFC 7541 §4.2).
     pub(super) wants_small_table: bool,
+    /// It takes CONNECT with a protocol (RFC 8441 §3).
+    pub(super) takes_connect: bool,
 }
 
 impl PeerSettings {
@@ -79,6 +83,7 @@ impl PeerSettings {
         window_bytes: WINDOW_BYTES_DEFAULT,
         payload_bytes_max: PAYLOAD_BYTES_MAX as u32,
         wants_small_table: false,
+        takes_connect: false,
     };
 
     /// Takes over what a SETTINGS frame says.
@@ -108,6 +113,15 @@ impl PeerSettings {
                         return Err(Error::protocol(what));
                     }
                     self.payload_bytes_max = value;
+                }
+                ENABLE_CONNECT_PROTOCOL => {
+                    // Once it is 1 it stays so.
+                    if value > 1 || value < u32::from(self.takes_connect) {
+                        let what =
+                            "the setting ENABLE_CONNECT_PROTOCOL is not 0 or 1, or is taken back";
+                        return Err(Error::protocol(what));
+                    }
+                    self.takes_connect = value == 1;
                 }
                 // What we do not know is ignored (§6.5.2).
                 _ => {}

@@ -6,11 +6,14 @@ use alloc::vec::Vec;
 /// Streams whose places are kept while none is open.
 const PLACES_KEPT: usize = 1;
 
+/// The token of a stream that its caller has closed: no event has it.
+pub(super) const NOBODY: u32 = u32::MAX;
+
 /// A request whose response has not ended.
 #[derive(Debug)]
 pub(super) struct Stream {
     pub(super) id: u32,
-    /// The caller's name for it.
+    /// The caller's name for it, or [`NOBODY`].
     pub(super) token: u32,
     /// What we may still send; below zero after the peer made its window smaller (§6.9.2).
     pub(super) send_window: i64,
@@ -23,6 +26,8 @@ pub(super) struct Stream {
     pub(super) is_endless: bool,
     /// More of its request's body may follow.
     pub(super) is_open: bool,
+    /// It is a tunnel: its bodies are what both sides say (RFC 8441).
+    pub(super) is_tunnel: bool,
     /// The final head has come.
     pub(super) has_head: bool,
     /// Bytes of the body so far.
@@ -57,11 +62,17 @@ impl Stream {
             is_head: false,
             is_endless: false,
             is_open: false,
+            is_tunnel: false,
             has_head: false,
             body_bytes: 0,
             content_length: None,
             unsent: None,
         }
+    }
+
+    /// True if somebody waits for what comes over it.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.token != NOBODY
     }
 
     /// True if a part of its request's body waits for the peer's windows.

@@ -85,7 +85,7 @@ impl core::error::Error for Error {}
 /// Why a response does not open a WebSocket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HandshakeError {
-    /// The status is not 101.
+    /// The status is not 101, or over HTTP/2 not 2xx.
     Declined {
         /// What it is.
         status: u16,

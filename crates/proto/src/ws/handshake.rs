@@ -1,4 +1,4 @@
-//! The opening handshake (RFC 6455 §4.1, §4.2.2).
+//! The opening handshake (RFC 6455 §4.1, §4.2.2), and that over HTTP/2 (RFC 8441 §5).
 
 use super::deflate::{self, Agreed, Offer};
 use super::error::HandshakeError;
@@ -69,6 +69,20 @@ pub fn encode_handshake<'h>(
     out.extend_from_slice(b"\r\n");
 }
 
+/// Appends the request that opens a WebSocket over HTTP/2, as text for
+/// [`h2::encode_connect`](crate::h2::encode_connect): no key, and nothing of an upgrade (RFC 8441 §5). What
+/// [`encode_handshake`] says of `headers` holds here.
+pub fn encode_connect<'h>(
+    out: &mut Vec<u8>,
+    target: &str,
+    host: &str,
+    headers: impl IntoIterator<Item = (&'h str, &'h [u8])>,
+) {
+    let version = ("sec-websocket-version", &b"13"[..]);
+    let headers = core::iter::once(version).chain(headers);
+    http1::encode_head(out, "CONNECT", target, host, headers);
+}
+
 /// Checks the response to the handshake (§4.1, the list at its end). The subprotocol is for
 /// [`verify_protocol`], since only the caller knows what it offered.
 ///
@@ -76,6 +90,10 @@ pub fn encode_handshake<'h>(
 /// The first requirement that the response fails.
 pub fn verify_handshake(head: &Head<'_>, key: &Key) -> Result<(), HandshakeError> {
     verify_upgrade(head, key)?;
+    verify_no_extension(head)
+}
+
+fn verify_no_extension(head: &Head<'_>) -> Result<(), HandshakeError> {
     if values(head, "sec-websocket-extensions").any(|value| http1::list(&value).next().is_some()) {
         return Err(HandshakeError::Extension);
     }
@@ -93,6 +111,25 @@ pub fn verify_offer(
 ) -> Result<Option<Agreed>, HandshakeError> {
     verify_upgrade(head, key)?;
     deflate::agreed(head, offer)
+}
+
+/// Checks the response to [`encode_connect`], and returns what the server agreed to of the compression that was
+/// offered. Any status of 2xx opens the WebSocket.
+///
+/// # Errors
+/// As [`verify_handshake`].
+pub fn verify_connect(
+    head: &Head<'_>,
+    offer: Option<Offer>,
+) -> Result<Option<Agreed>, HandshakeError> {
+    if !(200..300).contains(&head.status) {
+        let status = head.status;
+        return Err(HandshakeError::Declined { status });
+    }
+    match offer {
+        Some(offer) => deflate::agreed(head, offer),
+        None => verify_no_extension(head).map(|()| None),
+    }
 }
 
 fn verify_upgrade(head: &Head<'_>, key: &Key) -> Result<(), HandshakeError> {

@@ -5,6 +5,7 @@ mod frames;
 mod h2_hostile;
 mod h2_pieces;
 mod h2_server;
+mod h2_tunnels;
 mod h2_wire;
 mod hpack;
 mod http1_oracle;

@@ -1,8 +1,10 @@
 //! Frames and handshakes as bytes, and the events expected of them.
 
 use crate::ws_pieces::{OwnedEvent, frame, read};
-use proto::ws::{Decoder, Error, HandshakeError, Key};
-use proto::ws::{encode_handshake, verify_handshake, verify_protocol};
+use proto::ws::{Agreed, Decoder, Error, HandshakeError, Key, Offer};
+use proto::ws::{
+    encode_connect, encode_handshake, verify_connect, verify_handshake, verify_protocol,
+};
 use proto::{Limits, http1};
 
 fn text(text: &str) -> OwnedEvent {
@@ -321,6 +323,45 @@ fn handshake_responses() {
             expected,
             "{wire}"
         );
+    }
+}
+
+/// RFC 8441 §5.1, as text before it becomes fields.
+#[test]
+fn a_request_over_http_2_has_no_key() {
+    let mut wire = Vec::new();
+    encode_connect(
+        &mut wire,
+        "/chat",
+        "server.example.com",
+        [("origin", &b"http://example.com"[..])],
+    );
+    assert_eq!(
+        String::from_utf8(wire).unwrap(),
+        "CONNECT /chat HTTP/1.1\r\nhost: server.example.com\r\nsec-websocket-version: 13\r\n\
+         origin: http://example.com\r\n\r\n"
+    );
+}
+
+#[test]
+fn responses_over_http_2() {
+    let deflate = "sec-websocket-extensions: permessage-deflate\r\n";
+    let agreed = Agreed {
+        client_context: true,
+        server_context: true,
+    };
+    let shared = Some(Offer::Shared);
+    for (status, fields, offer, expected) in [
+        (200, "", None, Ok(None)),
+        (204, "", shared, Ok(None)),
+        (200, deflate, shared, Ok(Some(agreed))),
+        (200, deflate, None, Err(HandshakeError::Extension)),
+        (302, "", None, Err(HandshakeError::Declined { status: 302 })),
+        (403, "", None, Err(HandshakeError::Declined { status: 403 })),
+    ] {
+        let wire = format!("HTTP/1.1 {status} x\r\n{fields}\r\n");
+        let found = with_head(&wire, |head| verify_connect(head, offer));
+        assert_eq!(found, expected, "{wire}");
     }
 }
 

@@ -13,7 +13,10 @@ mod operations;
 #[path = "../../../../tests/queue_client.rs"]
 mod queue_client;
 #[path = "../../../../tests/services.rs"]
-#[expect(dead_code, reason = "TLS of servers is for other tests")]
+#[expect(
+    dead_code,
+    reason = "TLS and WebSockets of servers are for other tests"
+)]
 mod services;
 mod starts;
 mod support;

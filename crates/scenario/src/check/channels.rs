@@ -2,7 +2,7 @@
 
 use keys::{EMITTED, PERFORMED, PROTOCOLS, PUSHED, VSNS};
 use plan::expr::{Escape, Part, Template};
-use plan::{ChannelOp, ChannelVerb, MeasureId, MeasureKind, Op, Protocol};
+use plan::{ChannelOp, ChannelVerb, MeasureId, MeasureKind, Op, Payload, Protocol};
 
 use super::Checker;
 use super::fields::Fields;
@@ -12,6 +12,8 @@ use document::node::{Entry, Node, NodeKind, Place, Scalar};
 
 /// What Rails' own client offers.
 const CABLE_SUBPROTOCOLS: &str = "actioncable-v1-json, actioncable-unsupported";
+/// What steps of other protocols are called in MQTT and GraphQL.
+const SUBSCRIBING: &[(&str, &str)] = &[("join", "subscribe"), ("leave", "unsubscribe")];
 
 /// That of the library graphql-ws.
 const GRAPHQL_SUBPROTOCOL: &str = "graphql-transport-ws";
@@ -80,7 +82,8 @@ impl Checker<'_> {
             let own = match protocol {
                 Some(Protocol::ActionCable) => Some(CABLE_SUBPROTOCOLS),
                 Some(Protocol::GraphQl) => Some(GRAPHQL_SUBPROTOCOL),
-                Some(Protocol::Phoenix { .. } | Protocol::SocketIo) | None => None,
+                Some(Protocol::Phoenix { .. } | Protocol::SocketIo | Protocol::Mqtt { .. })
+                | None => None,
             };
             offered.extend(own.map(str::to_owned));
         }
@@ -96,7 +99,9 @@ impl Checker<'_> {
             Some(Protocol::Phoenix { arrays: true, .. }) => ("vsn=", "vsn=2.0.0"),
             Some(Protocol::Phoenix { arrays: false, .. }) => ("vsn=", "vsn=1.0.0"),
             Some(Protocol::SocketIo) => ("EIO=", "EIO=4&transport=websocket"),
-            Some(Protocol::ActionCable | Protocol::GraphQl) | None => return,
+            Some(Protocol::ActionCable | Protocol::GraphQl | Protocol::Mqtt { .. }) | None => {
+                return;
+            }
         };
         let holds = |what: &str| {
             let mut parts = path.parts.iter();
@@ -112,13 +117,6 @@ impl Checker<'_> {
 
     pub(super) fn join(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
         let protocol = self.spoken("join", &node.place, program);
-        if protocol == Some(Protocol::GraphQl) {
-            let message = "`join` needs a protocol with channels";
-            self.diagnostics
-                .error("no-channels", &node.place, message)
-                .hint("write `subscribe: { query: … }` here");
-            return;
-        }
         let topic = self.topic(node, fields.get("params"), protocol, program);
         if let Some(place) = fields.key_place("payload")
             && protocol == Some(Protocol::ActionCable)
@@ -139,12 +137,13 @@ impl Checker<'_> {
                 verb: ChannelVerb::Join,
                 topic: Some(topic),
                 event: Template::default(),
-                payload,
+                payload: Payload::Text(payload),
                 reply: None,
                 measure,
                 timeout_ns,
                 confirmed: true,
                 rejoin,
+                delivery: None,
             })));
         }
     }
@@ -178,12 +177,13 @@ impl Checker<'_> {
                 verb: ChannelVerb::Leave,
                 topic,
                 event: Template::default(),
-                payload: Template::default(),
+                payload: Payload::Text(Template::default()),
                 reply: None,
                 measure,
                 timeout_ns,
                 confirmed: false,
                 rejoin: None,
+                delivery: None,
             })));
         }
     }
@@ -276,12 +276,13 @@ impl Checker<'_> {
                 verb: ChannelVerb::Push,
                 topic,
                 event,
-                payload,
+                payload: Payload::Text(payload),
                 reply,
                 measure,
                 timeout_ns,
                 confirmed: false,
                 rejoin: None,
+                delivery: None,
             })));
         }
     }
@@ -340,26 +341,28 @@ impl Checker<'_> {
                 .error("no-channels", place, message)
                 .hint("open it first: `- ws: { path: /socket/websocket, protocol: phoenix }`");
         }
+        if let Some(Protocol::Mqtt { .. } | Protocol::GraphQl) = program.protocol
+            && let Some(own) = SUBSCRIBING.iter().find(|(other, _)| *other == verb)
+        {
+            let message = format!("this connection has subscriptions, not channels to `{verb}`");
+            self.diagnostics
+                .error("no-channels", place, message)
+                .hint(format!("write `{}` here", own.1));
+        }
         program.protocol
     }
 
-    pub(super) fn speaks(
-        &mut self,
-        verb: &str,
-        wanted: &str,
-        place: &Place,
-        program: &mut Program,
-    ) {
+    fn speaks(&mut self, verb: &str, wanted: &str, place: &Place, program: &mut Program) {
         if let Some(spoken) = self.spoken(verb, place, program)
             && spoken.name() != wanted
         {
             let message = format!("`{verb}` needs `protocol: {wanted}`");
             let hint = match spoken {
-                _ if verb == "subscribe" => "write `join` here",
                 Protocol::Phoenix { .. } => "write `push` here",
                 Protocol::ActionCable => "write `perform` here",
                 Protocol::SocketIo => "write `emit` here",
                 Protocol::GraphQl => "write `subscribe` here",
+                Protocol::Mqtt { .. } => "write `publish` here",
             };
             self.diagnostics
                 .error("no-channels", place, message)

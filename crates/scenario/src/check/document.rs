@@ -40,6 +40,9 @@ impl Checker<'_> {
         if let Some(node) = fields.get("data").filter(|node| !node.is_null()) {
             self.data(node);
         }
+        if let Some(node) = fields.get("shared").filter(|node| !node.is_null()) {
+            self.shared_by_users(node);
+        }
         if let Some(node) = fields.get("regions").filter(|node| !node.is_null()) {
             self.regions(node);
         }
@@ -55,7 +58,9 @@ impl Checker<'_> {
         let (probes, scaling) = self.server_side(&fields);
         self.unused_params();
         let planned = phases.iter().map(Phase::users_planned).sum::<f64>();
-        let data = self.finish_data(planned + singles.len() as f64);
+        let planned = planned + singles.len() as f64;
+        let data = self.finish_data(planned);
+        let meetings = self.finish_shared(planned, &sessions);
         let all = sessions.iter_mut().chain(once.sessions());
         let (secret_sets, cookie_sets) = self.finish_secrets(all);
         let proxies = self.lead_through_proxies(target.as_ref());
@@ -78,6 +83,7 @@ impl Checker<'_> {
             data,
             script: self.finish_scripts(),
             calls: self.schema.take().unwrap_or_default(),
+            meetings,
             messages,
             phases,
             singles,
@@ -105,6 +111,10 @@ impl Checker<'_> {
             self.require_http2(of("options").or_else(|| of("target")), &mut options);
             self.grpc_files(node);
         }
+        let written = fields
+            .get("options")
+            .and_then(|node| node.get("websockets"));
+        self.check_websockets(written, &options);
         if let Some(node) = fields.get("script").filter(|node| !node.is_null()) {
             self.script_file(node);
         }

@@ -1,9 +1,9 @@
 //! GraphQL: operations over HTTP, and over a WebSocket.
 
-use keys::{GRAPHQL_REQUEST, PROTOCOLS, SUBSCRIBED};
+use keys::{GRAPHQL_REQUEST, SUBSCRIBED};
 use plan::expr::{Escape, Template};
 use plan::graphql::Answer;
-use plan::{ChannelOp, ChannelVerb, Match, MatchTest, Op, Protocol, Source};
+use plan::{ChannelOp, ChannelVerb, Match, MatchTest, MeasureKind, Op, Payload, Protocol, Source};
 
 use super::Checker;
 use super::channels::{mapping, pair};
@@ -69,8 +69,67 @@ impl Checker<'_> {
         self.request_with(&line, content, fields, program);
     }
 
-    pub(super) fn subscribe(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
-        self.speaks("subscribe", PROTOCOLS[3], &node.place, program);
+    /// A step on a WebSocket of `graphql-ws` that MQTT has as well.
+    pub(super) fn graphql_step(
+        &mut self,
+        verb: &str,
+        node: &Node,
+        fields: &Fields<'_>,
+        program: &mut Program,
+    ) {
+        match verb {
+            "subscribe" => self.begin_operation(node, fields, program),
+            "unsubscribe" => self.end_operation(node, fields, program),
+            _ => {
+                let message = format!("`{verb}` needs a connection of MQTT");
+                self.diagnostics
+                    .error("no-channels", &node.place, message)
+                    .hint("write `subscribe: { query: … }`, for mutations too");
+            }
+        }
+    }
+
+    /// Reports an operation where none can be sent.
+    pub(super) fn no_graphql(&mut self, place: &Place) {
+        let message = "an operation of GraphQL needs a WebSocket that speaks it";
+        self.diagnostics
+            .error("no-channels", place, message)
+            .hint("open it first: `- ws: { path: /graphql, protocol: graphql-ws }`");
+    }
+
+    fn end_operation(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
+        self.only_of_mqtt(fields, &["timeout"]);
+        let topic = match node.is_null() {
+            true => Some(None),
+            false => self.template(node, Escape::None, program).map(Some),
+        };
+        let measure = self.measure_from(fields, "as", "unsubscribe", MeasureKind::Request);
+        let timeout_ns = self.timeout_ns;
+        if let Some(topic) = topic {
+            program.push(Op::Channel(Box::new(ChannelOp {
+                verb: ChannelVerb::Leave,
+                topic,
+                event: Template::default(),
+                payload: Payload::Text(Template::default()),
+                reply: None,
+                measure,
+                timeout_ns,
+                confirmed: false,
+                rejoin: None,
+                delivery: None,
+            })));
+        }
+    }
+
+    fn only_of_mqtt(&mut self, fields: &Fields<'_>, keys: &[&str]) {
+        for place in keys.iter().filter_map(|key| fields.key_place(key)) {
+            self.diagnostics
+                .error("misplaced-key", place, "this needs a connection of MQTT");
+        }
+    }
+
+    fn begin_operation(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
+        self.only_of_mqtt(fields, &["qos", "no_local", "retained", "timeout"]);
         let Some(subscribed) = self.fields(node, &SUBSCRIBED, "`subscribe`") else {
             return;
         };
@@ -95,12 +154,13 @@ impl Checker<'_> {
             verb: ChannelVerb::Join,
             topic: Some(topic),
             event: Template::default(),
-            payload,
+            payload: Payload::Text(payload),
             reply,
             measure,
             timeout_ns,
             confirmed: false,
             rejoin: None,
+            delivery: None,
         })));
     }
 

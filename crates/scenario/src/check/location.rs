@@ -183,13 +183,13 @@ fn split_authority(text: &str) -> Result<Authority<'_>, (String, String)> {
         ));
     };
     let tls = match scheme {
-        "http" | "ws" | "tcp" => false,
-        "https" | "wss" | "tls" => true,
+        "http" | "ws" | "tcp" | "mqtt" => false,
+        "https" | "wss" | "tls" | "mqtts" => true,
         _ => {
             let message = format!("URLs of the scheme `{scheme}` are not spoken");
             return Err((
                 message,
-                "the schemes are http, https, ws, wss, tcp and tls".to_owned(),
+                "the schemes are http, https, ws, wss, tcp, tls, mqtt and mqtts".to_owned(),
             ));
         }
     };
@@ -213,6 +213,8 @@ fn split_authority(text: &str) -> Result<Authority<'_>, (String, String)> {
                 format!("write {scheme}://{authority}:9000"),
             ));
         }
+        None if scheme == "mqtt" => 1883,
+        None if scheme == "mqtts" => 8883,
         None if tls => 443,
         None => 80,
         Some(port) => match port.parse::<u16>() {

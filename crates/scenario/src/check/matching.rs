@@ -149,7 +149,7 @@ impl Checker<'_> {
     }
 
     fn long_source(&mut self, node: &Node, fields: &Fields<'_>, of: Of) -> Option<Source> {
-        const SOURCES: [&str; 5] = ["pointer", "regex", "css", "header", "from"];
+        const SOURCES: [&str; 6] = ["pointer", "regex", "css", "header", "property", "from"];
         const PARTS: [(&str, &str); 4] = [
             ("group", "regex"),
             ("in", "regex"),
@@ -163,7 +163,7 @@ impl Checker<'_> {
         let [(key, value)] = written[..] else {
             self.diagnostics
                 .error("bad-save", &node.place, "`save` needs exactly one source")
-                .hint("write one of `pointer`, `regex`, `css`, `header`, `from`");
+                .hint("write one of `pointer`, `regex`, `css`, `header`, `property`, `from`");
             return None;
         };
         for (part, of) in PARTS {
@@ -182,6 +182,10 @@ impl Checker<'_> {
                 let word = self.word(value, "a header's name")?;
                 self.token(&word.text, "header", &word.place);
                 self.only_response(value, of, Source::Header(word.text.to_ascii_lowercase()))
+            }
+            "property" => {
+                let word = self.word(value, "a property's name")?;
+                self.only_message(value, of, Source::Property(word.text))
             }
             _ => match self.choice(value, SAVE_WORDS)? {
                 0 => self.only_response(value, of, Source::Status),

@@ -98,6 +98,7 @@ impl Checker<'_> {
         let numbers = fields.get_or_default("numbers");
         let own = numbers.and_then(|node| self.choice(&node, &["shared", "own"]));
         let from = self.place_of_number(seq)?;
+        self.has_numbers = true;
         let sequence = match fields.get("key") {
             Some(key) => Some(self.place_of_number(key)?),
             None => None,

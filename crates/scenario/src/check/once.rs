@@ -60,6 +60,7 @@ impl Checker<'_> {
         let places = std::mem::replace(&mut self.measure_places, vec![Place::at(0..0)]);
         let totals = std::mem::take(&mut self.totals);
         let (steps, time_limit_ns, cookies) = self.once_parts(node, name);
+        self.between.alone = Some(name);
         let mut program = Program::default();
         if is_strict {
             let measure = self.measure(name, MeasureKind::Transaction, place);
@@ -67,6 +68,7 @@ impl Checker<'_> {
         } else if let Some(steps) = steps {
             self.steps(steps, &mut program);
         }
+        self.between.alone = None;
         let session = program.into_session(name, 1.0, cookies);
         if session.has_endless_loop() {
             self.diagnostics

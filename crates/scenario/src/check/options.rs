@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use keys::{CODINGS, CONNECT_RETRIES, DNS, HTTP_VERSIONS, OPTIONS, TLS, Table};
 use plan::expr::Template;
-use plan::{ConnectRetries, Dns, HttpConnections, HttpVersion, Mode, Options, Tls};
+use plan::{ConnectRetries, Dns, HttpConnections, HttpVersion, Mode, Options, Tls, WebSockets};
 use units::parse::{self, UnitError};
 
 use super::Checker;
@@ -56,10 +56,6 @@ impl Checker<'_> {
         self.report_twice(&fields, target);
         let of_either = |key| fields.get(key).or(of_target(key));
         self.proxies(of_either("proxy"), of_either("no_proxy"));
-        let http = match of_target("http") {
-            Some(node) => self.choice(node, HTTP_VERSIONS).unwrap_or(0),
-            None => self.option_choice(&OPTIONS, &fields, "http"),
-        };
         Options {
             connect_timeout_ns: self.option_ns(&fields, "connect_timeout"),
             connect_retries: self.connect_retries(fields.get("connect_retries")),
@@ -77,10 +73,10 @@ impl Checker<'_> {
             source_addresses: self.source_addresses(fields.get("source_addresses")),
             dns: self.dns(fields.get("dns")),
             tls: self.tls(fields.get("tls").or(of_target("tls"))),
-            http: match http {
-                1 => HttpVersion::Http2,
-                2 => HttpVersion::Auto,
-                _ => HttpVersion::Http1,
+            http: self.http_version(&fields, of_target("http")),
+            websockets: match self.option_choice(&OPTIONS, &fields, "websockets") {
+                1 => WebSockets::Streams,
+                _ => WebSockets::Upgrade,
             },
             http_connections: match self.option_choice(&OPTIONS, &fields, "http_connections") {
                 1 => HttpConnections::Shared,
@@ -95,6 +91,29 @@ impl Checker<'_> {
             },
             loops_count: fields.get("loops").and_then(|node| self.loops(node)),
             lag_max_ns: self.option_ns(&fields, "lag_max"),
+        }
+    }
+
+    fn http_version(&mut self, fields: &Fields<'_>, of_target: Option<&Node>) -> HttpVersion {
+        let http = match of_target {
+            Some(node) => self.choice(node, HTTP_VERSIONS).unwrap_or(0),
+            None => self.option_choice(&OPTIONS, fields, "http"),
+        };
+        match http {
+            1 => HttpVersion::Http2,
+            2 => HttpVersion::Auto,
+            _ => HttpVersion::Http1,
+        }
+    }
+
+    /// WebSockets are streams of HTTP/2 alone. `written`: where it is chosen how they are opened.
+    pub(super) fn check_websockets(&mut self, written: Option<&Node>, options: &Options) {
+        let lacks_http2 =
+            options.websockets == WebSockets::Streams && options.http == HttpVersion::Http1;
+        if let Some(node) = written.filter(|_| lacks_http2) {
+            let message = "WebSockets are streams over HTTP/2 alone";
+            let error = self.diagnostics.error("needs-http2", &node.place, message);
+            error.hint("write `http: 2` or `http: auto` as well, under `target` or `options`");
         }
     }
 

@@ -134,8 +134,8 @@ impl Checker<'_> {
             return true;
         };
         let hint = match verb {
-            "ws" | "sse" | "poll" | "tcp" | "join" | "push" | "perform" | "emit" | "subscribe"
-            | "leave" | "send" | "expect" | "close" => {
+            "ws" | "sse" | "poll" | "tcp" | "join" | "push" | "perform" | "emit" | "leave"
+            | "mqtt" | "subscribe" | "unsubscribe" | "publish" | "send" | "expect" | "close" => {
                 self.stays_open(&place);
                 return false;
             }

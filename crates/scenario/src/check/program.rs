@@ -1,7 +1,7 @@
 //! A session while it is compiled.
 
 use plan::expr::{Expr, Part};
-use plan::{DataId, Op, Pc, Protocol, Register, Retry, Slot, Transaction, Visits};
+use plan::{DataId, MeetOp, Op, Pc, Protocol, Register, Retry, Slot, Transaction, Visits};
 use stats::dist::Dist;
 
 use super::index;
@@ -125,9 +125,20 @@ impl Program {
 pub(super) fn wait_in(ops: &[Op]) -> bool {
     ops.iter().any(|op| match op {
         Op::Http(_) | Op::WsOpen(_) | Op::SseOpen(_) | Op::TcpOpen(_) | Op::Expect(_) => true,
+        // Values may be there.
+        Op::Meet(op) => matches!(
+            **op,
+            MeetOp::Rendezvous {
+                timeout_ns: 1..,
+                ..
+            }
+        ),
         Op::CallEnd(end) => !end.cancels,
         Op::Send(send) => send.reply.is_some(),
-        Op::Channel(op) => op.confirmed || op.reply.is_some(),
+        Op::Channel(op) => {
+            let acknowledged = op.delivery.as_ref().is_some_and(|own| own.qos > 0);
+            op.confirmed || op.reply.is_some() || acknowledged
+        }
         Op::Think(dist) | Op::Pace { every: dist, .. } => !never_positive(dist),
         Op::ThinkFor(seconds) => !matches!(seconds, Expr::Const(_)),
         // A poll's user goes on at once; to close takes time only where it was opened before.

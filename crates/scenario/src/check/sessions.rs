@@ -6,6 +6,7 @@ use stats::dist::Dist;
 
 use super::Checker;
 use super::fields::Fields;
+use super::mqtt::MQTT_STEPS;
 use super::program::Program;
 use document::node::{Entry, Node};
 use document::suggest;
@@ -117,9 +118,9 @@ impl Checker<'_> {
             "push" => self.push(value, fields, program),
             "perform" => self.perform(value, fields, program),
             "emit" => self.emit(value, fields, program),
-            "subscribe" => self.subscribe(value, fields, program),
             "leave" => self.leave(value, fields, program),
             "tcp" => self.tcp(value, fields, program),
+            _ if MQTT_STEPS.contains(&verb) => self.mqtt_step(verb, value, fields, program),
             "send" => self.send(value, fields, program),
             "expect" => self.expect_step(value, program),
             "close" => self.close(value, fields, program),
@@ -154,6 +155,10 @@ impl Checker<'_> {
             "group" => self.group(value, fields, program),
             "transaction" => self.transaction(value, fields, program),
             "parallel" => self.parallel(value, program),
+            "rendezvous" => self.rendezvous(value, fields, program),
+            "next" => self.next_step(value, program),
+            "enqueue" => self.enqueue(value, fields, program),
+            "dequeue" => self.dequeue(value, fields, program),
             "retry" => self.retry(value, fields, program),
             "stop" => self.stop(value, program),
             "restart" => self.restart(value, program),

@@ -58,6 +58,7 @@ impl Checker<'_> {
                 compress: self.compress(fields),
                 protocol,
                 first: self.first_message(fields, protocol, program),
+                mqtt: None,
                 reconnect: self.reconnect_websocket(fields, protocol, program),
                 measure,
                 timeout_ns,
@@ -78,6 +79,13 @@ impl Checker<'_> {
 
     pub(super) fn send(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
         self.needs_ws("send", &node.place, program);
+        if let Some(Protocol::Mqtt { .. }) = program.protocol {
+            let message = "a connection of MQTT carries messages that are published";
+            self.diagnostics
+                .error("no-websocket", &node.place, message)
+                .hint("write `publish: { topic: …, payload: … }`");
+            return;
+        }
         if let Some(call) = program.call.clone() {
             return self.call_send(&call, node, fields, program);
         }
@@ -219,6 +227,12 @@ impl Checker<'_> {
             return self.call_close(&call, node, fields, program);
         }
         self.only_of_calls(fields, &["status", "save", "check", "within", "as"]);
+        if let Some(Protocol::Mqtt { five, .. }) = program.protocol {
+            if let Some(code) = self.close_mqtt(node, five) {
+                program.push(Op::Close { code });
+            }
+            return;
+        }
         let code = if node.is_null() {
             Some(1000)
         } else {

@@ -1,6 +1,6 @@
 //! Protocols of channels become instructions.
 
-use plan::{Acknowledgement, Backoff, ChannelVerb, Jitter, Op, Pauses, Protocol, WsOpen};
+use plan::{Acknowledgement, Backoff, ChannelVerb, Jitter, Op, Pauses, Payload, Protocol, WsOpen};
 
 use crate::{plan, rendered, with_steps};
 
@@ -94,10 +94,11 @@ fn steps_of_channels() {
             identifier
         );
     }
-    assert_eq!(
-        ops[1].payload.as_static(),
-        Some(r#"{"text":"hi","action":"speak"}"#)
-    );
+    let Payload::Text(payload) = &ops[1].payload else {
+        panic!("{:?}", ops[1].payload);
+    };
+    let expected = r#"{"text":"hi","action":"speak"}"#;
+    assert_eq!(payload.as_static(), Some(expected));
     assert!(ops[1].topic.is_none() && ops[1].reply.is_some());
     let names: Vec<_> = plan.measures.iter().map(|m| m.name.as_str()).collect();
     let expected = ["connect", "handshake", "join", "speak", "leave", "steps"];

@@ -29,6 +29,7 @@ const WITH_EXAMPLES: &[&str] = &[
     "docs/graphql.md",
     "docs/grpc.md",
     "docs/http.md",
+    "docs/mqtt.md",
     "docs/realtime.md",
 ];
 

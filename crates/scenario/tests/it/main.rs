@@ -16,6 +16,7 @@ mod identity;
 mod layout;
 mod lengths;
 mod markov;
+mod mqtt;
 mod multipart;
 mod other_tools;
 mod parallel;

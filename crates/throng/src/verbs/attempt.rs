@@ -7,7 +7,7 @@ mod text;
 use std::io::Write;
 
 use controller::{ScenarioText, TraceEvent, Traced, TryRequest};
-use plan::{MeasureId, MeasureKind, Op, Plan, SessionId, Slot};
+use plan::{ChannelVerb, MeasureId, MeasureKind, MeetOp, Op, Plan, SessionId, Slot};
 use record::schema::SessionEnd;
 
 use super::run::{failure, interrupt};
@@ -119,6 +119,7 @@ fn word(op: &Op) -> &'static str {
     match op {
         Op::Http(http) if http.call.is_some() => "grpc",
         Op::Http(_) => "request",
+        Op::WsOpen(open) if open.mqtt.is_some() => "mqtt",
         Op::WsOpen(_) => "ws",
         Op::SseOpen(_) => "sse",
         Op::Poll(_) => "poll",
@@ -126,6 +127,7 @@ fn word(op: &Op) -> &'static str {
         Op::CallOpen(_) => "grpc",
         Op::CallEnd(_) => "close",
         Op::Send(_) => "send",
+        Op::Channel(op) if op.delivery.is_some() => mqtt_word(op.verb),
         Op::Channel(_) => "channel",
         Op::Expect(_) => "expect",
         Op::Close { .. } => "close",
@@ -134,6 +136,12 @@ fn word(op: &Op) -> &'static str {
         Op::Set { .. } => "set",
         Op::Script(_) => "js",
         Op::Feed(_) => "feed",
+        Op::Meet(op) => match **op {
+            MeetOp::Rendezvous { .. } => "rendezvous",
+            MeetOp::Next { .. } => "next",
+            MeetOp::Enqueue { .. } => "enqueue",
+            MeetOp::Dequeue { .. } => "dequeue",
+        },
         Op::Check { .. } => "check",
         Op::Measure { .. } => "measure",
         Op::LoopStart { .. } | Op::LoopEnd { .. } => "loop",
@@ -144,6 +152,14 @@ fn word(op: &Op) -> &'static str {
         Op::Restart { .. } => "restart",
         Op::TransactionStart { .. } | Op::TransactionEnd { .. } => "transaction",
         Op::Stop => "stop",
+    }
+}
+
+fn mqtt_word(verb: ChannelVerb) -> &'static str {
+    match verb {
+        ChannelVerb::Join => "subscribe",
+        ChannelVerb::Push => "publish",
+        ChannelVerb::Leave => "unsubscribe",
     }
 }
 

@@ -9,6 +9,7 @@ mod channels;
 mod deep;
 mod frames;
 mod http;
+mod mqtt;
 mod played;
 mod polls;
 mod server;
@@ -71,6 +72,11 @@ fn channels_are_what_their_protocols_say() {
 }
 
 #[test]
+fn mqtt_is_what_its_standards_say() {
+    all_are_right("", &mqtt::cases());
+}
+
+#[test]
 fn framed_messages_are_what_their_framing_says() {
     all_are_right("", &tcp::cases());
 }
@@ -92,6 +98,7 @@ fn the_names_of_cases_differ() {
         polls::cases(),
         channels::cases(),
         tcp::cases(),
+        mqtt::cases(),
         deep::channels(),
         deep::polls(),
     ];

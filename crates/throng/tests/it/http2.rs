@@ -2,6 +2,7 @@
 //! record.
 
 mod peers;
+mod sockets;
 
 use std::collections::BTreeMap;
 use std::io::Write;

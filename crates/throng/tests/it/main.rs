@@ -28,6 +28,7 @@ mod kill;
 mod lab;
 mod market;
 mod model;
+mod mqtt;
 mod needs;
 mod once;
 #[cfg(feature = "web")]

@@ -16,7 +16,8 @@ use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 /// The crates by floor. A crate imports from floors below its own only.
 const FLOORS: &[&[&str]] = &[
     &[
-        "grpc", "html", "httpd", "json", "proto", "signing", "stats", "trust", "units",
+        "grpc", "html", "httpd", "json", "mqtt", "proto", "signing", "stats", "tables", "trust",
+        "units",
     ],
     &["factorial", "plan", "record", "machine", "wan"],
     &[
@@ -26,11 +27,13 @@ const FLOORS: &[&[&str]] = &[
         "identity",
         "judge",
         "keys",
+        "meeting",
         "probe",
         "protos",
         "schedule",
         "script",
         "sequences",
+        "tls",
     ],
     &[
         "analyze",

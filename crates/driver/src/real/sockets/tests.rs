@@ -2,8 +2,9 @@ use std::io::Read;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::Arc;
 
-use engine::{Budget, Setup};
+use engine::Setup;
 use schedule::share::Share;
+use tables::budget::Budget;
 
 use super::*;
 use crate::addresses::AddressBook;
@@ -35,6 +36,7 @@ fn connected_within(buffers: Arc<Budget>) -> (Sockets, TcpStream) {
             rows_max: 1,
             tls: None,
             buffers,
+            meeting: Arc::default(),
         },
         waiting: Waiting::Wide,
         netns: None,

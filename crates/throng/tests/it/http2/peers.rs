@@ -16,17 +16,63 @@ use crate::support::{Space, pass, skip};
 /// Answers what the tests request, and reports what it counted once its standard input ends.
 const SCRIPT: &str = r#"
 const http2 = require('node:http2'), fs = require('node:fs'), zlib = require('node:zlib');
-const [cert, key] = process.argv.slice(2);
+const { createHash } = require('node:crypto');
+const [sockets, cert, key] = process.argv.slice(2);
+const settings = { enableConnectProtocol: sockets === 'streams' };
 const server = cert
-  ? http2.createSecureServer({ cert: fs.readFileSync(cert), key: fs.readFileSync(key) })
-  : http2.createServer();
-const counted = { streams: 0, errors: 0 };
+  ? http2.createSecureServer({ settings, cert: fs.readFileSync(cert), key: fs.readFileSync(key), allowHTTP1: true })
+  : http2.createServer({ settings });
+const counted = { streams: 0, errors: 0, websockets: 0, upgrades: 0, messages: 0, closed: 0 };
+// Echoes the messages of a WebSocket as they came; compressed ones stand for themselves.
+const talk = (duplex, path) => {
+  let held = Buffer.alloc(0);
+  duplex.on('error', () => {});
+  duplex.on('data', (piece) => {
+    held = Buffer.concat([held, piece]);
+    for (;;) {
+      if (held.length < 2) return;
+      const short = held[1] & 127, at = short < 126 ? 2 : short === 126 ? 4 : 10;
+      if (held.length < at + 4) return;
+      const length = short < 126 ? short : short === 126 ? held.readUInt16BE(2) : Number(held.readBigUInt64BE(2));
+      if (held.length < at + 4 + length) return;
+      if (!(held[1] & 128)) counted.errors += 1;
+      const first = held[0], payload = Buffer.from(held.subarray(at + 4, at + 4 + length));
+      for (let i = 0; i < length; i += 1) payload[i] ^= held[at + (i & 3)];
+      held = held.subarray(at + 4 + length);
+      if (path === '/lost') return duplex.destroy(new Error('lost'));
+      const head = Buffer.alloc(at);
+      head[0] = first;
+      head[1] = short;
+      if (short === 126) head.writeUInt16BE(length, 2);
+      if (short === 127) head.writeBigUInt64BE(BigInt(length), 2);
+      duplex.write(Buffer.concat([head, payload]));
+      if ((first & 15) === 8) { counted.closed += 1; return duplex.end(); }
+      counted.messages += 1;
+    }
+  });
+};
+const SEPARATE = 'permessage-deflate; client_no_context_takeover; server_no_context_takeover';
+server.on('upgrade', (request, socket) => {
+  counted.upgrades += 1;
+  const guid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+  const accept = createHash('sha1').update(request.headers['sec-websocket-key'] + guid).digest('base64');
+  socket.write(`HTTP/1.1 101 x\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-accept: ${accept}\r\n\r\n`);
+  talk(socket, request.url);
+});
 const large = Buffer.alloc(200000, 'x');
 server.on('sessionError', () => { counted.errors += 1; });
 server.on('stream', (stream, headers) => {
   counted.streams += 1;
   const path = headers[':path'];
   stream.on('error', () => {});
+  if (headers[':protocol'] === 'websocket') {
+    counted.websockets += 1;
+    if (path === '/forbidden') return stream.respond({ ':status': 403 }, { endStream: true });
+    const answer = { ':status': 200 };
+    if (headers['sec-websocket-extensions']) answer['sec-websocket-extensions'] = SEPARATE;
+    stream.respond(answer);
+    return talk(stream, path);
+  }
   if (path === '/refused') return stream.close(http2.constants.NGHTTP2_REFUSED_STREAM);
   if (path === '/broken') return stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR);
   if (path === '/events') {
@@ -66,8 +112,13 @@ pub(super) struct Node {
 impl Node {
     /// `None`, and the test is reported as skipped, where there is no Node.
     pub(super) fn start(space: &Space, tls: bool) -> Option<Node> {
+        Node::start_with(space, tls, "streams")
+    }
+
+    /// The same of one that takes WebSockets over HTTP/2 only if `sockets` is `streams`.
+    pub(super) fn start_with(space: &Space, tls: bool, sockets: &str) -> Option<Node> {
         let mut command = Command::new("node");
-        command.arg(space.file("server.js", SCRIPT));
+        command.arg(space.file("server.js", SCRIPT)).arg(sockets);
         if tls {
             let (cert, key) = certificate(space);
             command.args([cert, key]);

@@ -26,7 +26,10 @@ const PURE: &[&str] = &[
     "engine",
     "channels",
     "identity",
+    "meeting",
     "schedule",
+    "tables",
+    "tls",
     "sequences",
 ];
 const IMPURE: &[&str] = &[

@@ -6,8 +6,10 @@ const NO_SLOT: u32 = u32::MAX;
 
 /// Names an entry of a table by its place: each table has a type of its own for that, so that no key is
 /// used with the wrong one.
-pub(crate) trait Key: Copy {
+pub trait Key: Copy {
+    /// The key of the entry at this place.
     fn new(place: u32) -> Self;
+    /// The place of its entry.
     fn place(self) -> u32;
 }
 
@@ -15,11 +17,11 @@ macro_rules! keys {
     ($($(#[$doc:meta])* $name:ident)+) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub(crate) struct $name(u32);
+        pub struct $name(u32);
 
         impl $name {
             /// Names no entry.
-            pub(crate) const NONE: $name = $name(u32::MAX);
+            pub const NONE: $name = $name(u32::MAX);
         }
 
         impl Key for $name {
@@ -41,8 +43,10 @@ keys! {
     ConnSlot
 }
 
+/// A place of a table.
 #[derive(Debug)]
-pub(crate) enum Entry<T> {
+pub enum Entry<T> {
+    /// In use.
     Taken(T),
     /// The next free slot.
     Free(u32),
@@ -50,7 +54,7 @@ pub(crate) enum Entry<T> {
 
 /// The table. Keys are dense, so that other tables can run beside it.
 #[derive(Debug)]
-pub(crate) struct Slots<K, T> {
+pub struct Slots<K, T> {
     entries: Vec<Entry<T>>,
     free: u32,
     count: usize,
@@ -58,7 +62,8 @@ pub(crate) struct Slots<K, T> {
 }
 
 impl<K: Key, T> Slots<K, T> {
-    pub(crate) fn with_capacity(count: usize) -> Slots<K, T> {
+    /// A table with room for this number of entries; it grows if there are more.
+    pub fn with_capacity(count: usize) -> Slots<K, T> {
         Slots {
             entries: Vec::with_capacity(count),
             free: NO_SLOT,
@@ -67,12 +72,14 @@ impl<K: Key, T> Slots<K, T> {
         }
     }
 
+    /// How many entries are in use.
     #[inline]
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.count
     }
 
-    pub(crate) fn insert(&mut self, value: T) -> K {
+    /// Puts a value into the place that was freed last, or a new one.
+    pub fn insert(&mut self, value: T) -> K {
         self.count += 1;
         if self.free == NO_SLOT {
             self.entries.push(Entry::Taken(value));
@@ -86,7 +93,8 @@ impl<K: Key, T> Slots<K, T> {
         K::new(place)
     }
 
-    pub(crate) fn remove(&mut self, key: K) -> Option<T> {
+    /// Frees the place: what was in it.
+    pub fn remove(&mut self, key: K) -> Option<T> {
         let entry = self.entries.get_mut(key.place() as usize)?;
         if matches!(entry, Entry::Free(_)) {
             return None;
@@ -100,14 +108,16 @@ impl<K: Key, T> Slots<K, T> {
         }
     }
 
-    pub(crate) fn get(&self, key: K) -> Option<&T> {
+    /// What is at the place, unless it is free.
+    pub fn get(&self, key: K) -> Option<&T> {
         match self.entries.get(key.place() as usize)? {
             Entry::Taken(value) => Some(value),
             Entry::Free(_) => None,
         }
     }
 
-    pub(crate) fn get_mut(&mut self, key: K) -> Option<&mut T> {
+    /// What is at the place, unless it is free.
+    pub fn get_mut(&mut self, key: K) -> Option<&mut T> {
         match self.entries.get_mut(key.place() as usize)? {
             Entry::Taken(value) => Some(value),
             Entry::Free(_) => None,
@@ -115,7 +125,7 @@ impl<K: Key, T> Slots<K, T> {
     }
 
     /// The keys in use, in order.
-    pub(crate) fn keys(&self) -> Vec<K> {
+    pub fn keys(&self) -> Vec<K> {
         let taken = self.entries.iter().enumerate();
         taken
             .filter(|(_, e)| matches!(e, Entry::Taken(_)))

@@ -1,4 +1,4 @@
-//! TLS as a transformation of bytes: ciphertext in, plaintext out, and back.
+//! TLS of a client as a transformation of bytes: ciphertext in, plaintext out, and back.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ const HTTP2: &[u8] = b"h2";
 
 /// What TLS sessions of a shard are made of.
 #[derive(Debug)]
-pub(crate) struct TlsClients {
+pub struct TlsClients {
     config: Option<Arc<ClientConfig>>,
     /// The same, with what connections offer that may speak HTTP/2.
     http2: Option<Arc<ClientConfig>>,
@@ -25,10 +25,7 @@ pub(crate) struct TlsClients {
 
 impl TlsClients {
     /// The error is a name that no certificate can be for.
-    pub(crate) fn new(
-        plan: &Plan,
-        config: Option<Arc<ClientConfig>>,
-    ) -> Result<TlsClients, String> {
+    pub fn new(plan: &Plan, config: Option<Arc<ClientConfig>>) -> Result<TlsClients, String> {
         let names = plan.endpoints.iter().map(|endpoint| {
             if !endpoint.tls {
                 return Ok(None);
@@ -59,7 +56,7 @@ impl TlsClients {
 
     /// A session with the endpoint; `None` for plain TCP. `may_be_http2`: that is offered if the plan
     /// wants it.
-    pub(crate) fn session(
+    pub fn session(
         &self,
         endpoint: EndpointId,
         may_be_http2: bool,
@@ -75,15 +72,17 @@ impl TlsClients {
 
 /// One connection's TLS.
 #[derive(Debug)]
-pub(crate) struct Tls {
+pub struct Tls {
     session: ClientConnection,
 }
 
 /// Why TLS cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TlsFailure {
-    pub(crate) outcome: Outcome,
-    pub(crate) detail: String,
+pub struct TlsFailure {
+    /// As what it is counted.
+    pub outcome: Outcome,
+    /// What rustls says of it.
+    pub detail: String,
 }
 
 impl From<Error> for TlsFailure {
@@ -118,25 +117,24 @@ fn internal(error: &std::io::Error) -> TlsFailure {
 }
 
 impl Tls {
-    pub(crate) fn new(
-        config: &Arc<ClientConfig>,
-        name: &ServerName<'static>,
-    ) -> Result<Tls, TlsFailure> {
+    /// A session with the server of this name; nothing is sent yet.
+    pub fn new(config: &Arc<ClientConfig>, name: &ServerName<'static>) -> Result<Tls, TlsFailure> {
         let session = ClientConnection::new(Arc::clone(config), name.clone())?;
         Ok(Tls { session })
     }
 
     /// Both sides will speak HTTP/2.
-    pub(crate) fn agreed_on_http2(&self) -> bool {
+    pub fn agreed_on_http2(&self) -> bool {
         self.session.alpn_protocol() == Some(HTTP2)
     }
 
-    pub(crate) fn is_handshaking(&self) -> bool {
+    /// The handshake is not done.
+    pub fn is_handshaking(&self) -> bool {
         self.session.is_handshaking()
     }
 
     /// Appends what the peer must be sent now.
-    pub(crate) fn flush(&mut self, out: &mut Vec<u8>) -> Result<(), TlsFailure> {
+    pub fn flush(&mut self, out: &mut Vec<u8>) -> Result<(), TlsFailure> {
         while self.session.wants_write() {
             self.session.write_tls(out).map_err(|e| internal(&e))?;
         }
@@ -144,7 +142,7 @@ impl Tls {
     }
 
     /// Encrypts `plain`, appending what the peer must be sent.
-    pub(crate) fn send(&mut self, mut plain: &[u8], out: &mut Vec<u8>) -> Result<(), TlsFailure> {
+    pub fn send(&mut self, mut plain: &[u8], out: &mut Vec<u8>) -> Result<(), TlsFailure> {
         // The session buffers up to its limit; it is emptied between pieces.
         while !plain.is_empty() {
             let taken = self
@@ -161,7 +159,7 @@ impl Tls {
     /// Decrypts, appending plaintext to `plain` and answers of TLS itself to `out`. True once the
     /// peer has closed its side: what follows is no part of the session any more and is
     /// dropped (RFC 8446 §6.1).
-    pub(crate) fn receive(
+    pub fn receive(
         &mut self,
         mut cipher: &[u8],
         plain: &mut Vec<u8>,

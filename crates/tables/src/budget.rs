@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Less than this does not count, bytes.
-pub(crate) const CHARGED_BYTES_MIN: usize = 16 << 10;
+pub const CHARGED_BYTES_MIN: usize = 16 << 10;
 /// What counts is rounded up to a multiple of this, bytes.
 const STEP_BYTES: u64 = 64 << 10;
 /// Why something is not kept: the text of errors.
@@ -95,7 +95,7 @@ impl Charges {
     }
 
     /// What `read` returns, for which these bytes are held meanwhile; `None`: there is no memory for that.
-    pub(crate) fn while_held<T>(&self, bytes: usize, read: impl FnOnce() -> T) -> Option<T> {
+    pub fn while_held<T>(&self, bytes: usize, read: impl FnOnce() -> T) -> Option<T> {
         if bytes < CHARGED_BYTES_MIN {
             return Some(read());
         }
@@ -108,7 +108,7 @@ impl Charges {
     }
 
     /// What `from` holds is held by `to`, instead of what that held.
-    pub(crate) fn hand_over(&mut self, from: u32, to: u32) {
+    pub fn hand_over(&mut self, from: u32, to: u32) {
         self.clear(to);
         if let Some(bytes) = self.held.remove(&from) {
             self.held.insert(to, bytes);
@@ -116,7 +116,7 @@ impl Charges {
     }
 
     /// True if `slot` holds something that counts.
-    pub(crate) fn has(&self, slot: u32) -> bool {
+    pub fn has(&self, slot: u32) -> bool {
         !self.held.is_empty() && self.held.contains_key(&slot)
     }
 

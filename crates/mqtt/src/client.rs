@@ -1,0 +1,458 @@
+//! What a client's connection remembers, and which packet may follow which (§4.3).
+
+use crate::outgoing::{self, Connect, Publish, Subscribe};
+use crate::packet::{Ack, ConnAck, Incoming, Packet, kind, parse};
+use crate::topic::{TopicError, check_filter, check_topic};
+use crate::wire::{BYTES_MAX, TEXT_BYTES_MAX};
+use crate::{Error, Qos, Version};
+
+/// Most messages of a client that wait for an acknowledgement, unless its server allows fewer.
+pub const IN_FLIGHT_MAX: usize = 1024;
+/// Most packets of a client that wait for one.
+pub const PACKETS_MAX: usize = 4096;
+/// Most messages of QoS 2 that a server of version 5 has not released, which it is informed of. With version 3.1.1 the
+/// number of packet identifiers is the only limit.
+pub const RECEIVE_MAX: u16 = 1024;
+
+/// A packet identifier that is not known (§3.6.2.1).
+const NOT_FOUND: u8 = 0x92;
+/// Reasons from here on are failures (§2.4).
+const FAILURE: u8 = 0x80;
+/// Bytes of the longest fixed header (§2.1).
+const HEADER_BYTES_MAX: usize = 5;
+
+/// What a packet in flight waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Awaits {
+    PubAck,
+    PubRec,
+    PubComp,
+    SubAck,
+    UnsubAck,
+}
+
+impl Awaits {
+    /// Messages alone count for the maximum that a server receives (§3.3.4).
+    fn is_of_message(self) -> bool {
+        matches!(self, Awaits::PubAck | Awaits::PubRec | Awaits::PubComp)
+    }
+}
+
+/// What the server allows (§3.2.2.3).
+#[derive(Debug, Clone, Copy)]
+struct Allowed {
+    in_flight: usize,
+    packet_bytes: usize,
+    qos: Qos,
+    retain: bool,
+}
+
+const ALL: Allowed = Allowed {
+    in_flight: IN_FLIGHT_MAX,
+    packet_bytes: BYTES_MAX,
+    qos: Qos::ExactlyOnce,
+    retain: true,
+};
+
+/// How far the connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// The server answers the CONNECT next.
+    Connecting,
+    Connected,
+}
+
+/// A client's connection, from its CONNECT on. It can be used for further connections of the same client, one after the
+/// other.
+#[derive(Debug)]
+pub struct Client {
+    version: Version,
+    stage: Stage,
+    /// The last CONNECT wanted a session without history.
+    clean: bool,
+    allowed: Allowed,
+    bytes_max: usize,
+    last_id: u16,
+    in_flight: Vec<(u16, Awaits)>,
+    /// Messages of QoS 2 that are not released, in order.
+    received: Vec<u16>,
+}
+
+/// Why a packet is not sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error(transparent)]
+    Topic(#[from] TopicError),
+    #[error("the server allows QoS {0} at most")]
+    Qos(u8),
+    #[error("the server does not allow retained messages")]
+    Retain,
+    #[error(
+        "{0} packets are in flight without an acknowledgement; the server, or Throng, allows no more"
+    )]
+    InFlight(usize),
+    #[error("a packet of {bytes} bytes; the server allows {max}")]
+    TooLarge { bytes: usize, max: usize },
+    #[error("{0} has more than 65,535 bytes")]
+    TooLong(&'static str),
+}
+
+/// A message that arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message<'a> {
+    pub topic: &'a [u8],
+    pub payload: &'a [u8],
+    /// Version 5: as bytes, for [`crate::user_property`].
+    pub properties: &'a [u8],
+    /// It was published before the subscription, and the server kept it.
+    pub retained: bool,
+}
+
+/// What a packet of the server means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// The connection can be used. `keep_alive_s` takes the place of the client's.
+    Connected {
+        session_present: bool,
+        keep_alive_s: Option<u16>,
+    },
+    /// The server does not accept the client; `text`: what it adds to the reason.
+    Refused {
+        reason: u8,
+        text: &'a [u8],
+    },
+    Message(Message<'a>),
+    /// What had this packet identifier has its last acknowledgement.
+    Answered {
+        id: u16,
+        /// Below 0x80 it succeeded.
+        reason: u8,
+        text: &'a [u8],
+    },
+    /// The server answered a ping.
+    Pong,
+    /// The server ends the connection.
+    Disconnect {
+        reason: u8,
+        text: &'a [u8],
+    },
+    /// A part of a handshake, or a message that came before.
+    Handled,
+}
+
+impl Client {
+    /// `bytes_max`: of the longest packet that is read, without its fixed header; at most [`BYTES_MAX`].
+    pub fn new(version: Version, bytes_max: usize) -> Client {
+        Client {
+            version,
+            stage: Stage::Connecting,
+            clean: true,
+            allowed: ALL,
+            bytes_max: bytes_max.min(BYTES_MAX),
+            last_id: 0,
+            in_flight: Vec::new(),
+            received: Vec::new(),
+        }
+    }
+
+    /// Its version of the protocol.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Whether it has been accepted.
+    pub fn is_connected(&self) -> bool {
+        self.stage == Stage::Connected
+    }
+
+    // The client's packets.
+
+    /// Appends what is sent first on a connection.
+    pub fn connect(&mut self, connect: &Connect<'_>, out: &mut Vec<u8>) -> Result<(), Refusal> {
+        let long = |bytes: &[u8]| bytes.len() > TEXT_BYTES_MAX;
+        if long(connect.client_id) {
+            return Err(Refusal::TooLong("the client identifier"));
+        }
+        if connect.user.is_some_and(long) || connect.password.is_some_and(long) {
+            return Err(Refusal::TooLong("the user name or password"));
+        }
+        if let Some(will) = &connect.will {
+            check_topic(will.topic)?;
+            if long(will.payload) {
+                return Err(Refusal::TooLong("the payload of the will"));
+            }
+        }
+        self.stage = Stage::Connecting;
+        self.clean = connect.clean;
+        self.allowed = ALL;
+        let bytes_max = self.bytes_max.saturating_add(HEADER_BYTES_MAX) as u32;
+        outgoing::connect(self.version, connect, (RECEIVE_MAX, bytes_max), out);
+        Ok(())
+    }
+
+    /// Appends a subscription, and returns its packet identifier.
+    pub fn subscribe(&mut self, own: &Subscribe<'_>, out: &mut Vec<u8>) -> Result<u16, Refusal> {
+        check_filter(own.filter)?;
+        self.send(Awaits::SubAck, out, |version, id, out| {
+            outgoing::subscribe(version, id, own, out);
+        })
+    }
+
+    /// Appends the end of a subscription, and returns its packet identifier.
+    pub fn unsubscribe(&mut self, filter: &[u8], out: &mut Vec<u8>) -> Result<u16, Refusal> {
+        check_filter(filter)?;
+        self.send(Awaits::UnsubAck, out, |version, id, out| {
+            outgoing::unsubscribe(version, id, filter, out);
+        })
+    }
+
+    /// Appends a message, and returns its packet identifier; 0: nothing acknowledges it.
+    pub fn publish(&mut self, message: &Publish<'_>, out: &mut Vec<u8>) -> Result<u16, Refusal> {
+        check_topic(message.topic)?;
+        if message.qos > self.allowed.qos {
+            return Err(Refusal::Qos(self.allowed.qos.number()));
+        }
+        if message.retain && !self.allowed.retain {
+            return Err(Refusal::Retain);
+        }
+        let mut texts = message
+            .properties
+            .iter()
+            .flat_map(|(key, value)| [key, value]);
+        if texts.any(|text| text.len() > TEXT_BYTES_MAX) {
+            return Err(Refusal::TooLong("a user property"));
+        }
+        let awaits = match message.qos {
+            Qos::AtMostOnce => {
+                let start = out.len();
+                outgoing::publish(self.version, 0, message, out);
+                return self.fits(start, out).map(|()| 0);
+            }
+            Qos::AtLeastOnce => Awaits::PubAck,
+            Qos::ExactlyOnce => Awaits::PubRec,
+        };
+        self.send(awaits, out, |version, id, out| {
+            outgoing::publish(version, id, message, out);
+        })
+    }
+
+    /// Appends a ping.
+    pub fn ping(&self, out: &mut Vec<u8>) {
+        outgoing::ping(out);
+    }
+
+    /// Appends what is sent last. The reason is sent in version 5.
+    pub fn disconnect(&self, reason: u8, out: &mut Vec<u8>) {
+        outgoing::disconnect(self.version, reason, out);
+    }
+
+    /// Appends a packet that is acknowledged.
+    fn send(
+        &mut self,
+        awaits: Awaits,
+        out: &mut Vec<u8>,
+        write: impl FnOnce(Version, u16, &mut Vec<u8>),
+    ) -> Result<u16, Refusal> {
+        let messages = self
+            .in_flight
+            .iter()
+            .filter(|(_, awaits)| awaits.is_of_message());
+        let (in_flight, max) = match awaits.is_of_message() {
+            true => (messages.count(), self.allowed.in_flight),
+            false => (self.in_flight.len(), PACKETS_MAX),
+        };
+        if in_flight >= max {
+            return Err(Refusal::InFlight(in_flight));
+        }
+        let id = self.next_id();
+        let start = out.len();
+        write(self.version, id, out);
+        self.fits(start, out)?;
+        self.last_id = id;
+        self.in_flight.push((id, awaits));
+        Ok(id)
+    }
+
+    /// Takes back a packet that is larger than the server allows.
+    fn fits(&self, start: usize, out: &mut Vec<u8>) -> Result<(), Refusal> {
+        let bytes = out.len() - start;
+        let max = self.allowed.packet_bytes;
+        if bytes <= max {
+            return Ok(());
+        }
+        out.truncate(start);
+        Err(Refusal::TooLarge { bytes, max })
+    }
+
+    /// A packet identifier that is not in flight (§2.2.1). There is one: far fewer may be in flight.
+    fn next_id(&self) -> u16 {
+        let mut id = self.last_id;
+        loop {
+            id = id.checked_add(1).unwrap_or(1);
+            if self.place(id).is_none() {
+                return id;
+            }
+        }
+    }
+
+    fn place(&self, id: u16) -> Option<usize> {
+        self.in_flight.iter().position(|(own, _)| *own == id)
+    }
+
+    // The server's packets.
+
+    /// Reads the first packet of `bytes`, appends what answers it, and returns how many bytes it took. `None`: it is not
+    /// complete.
+    pub fn receive<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Option<(usize, Event<'a>)>, Error> {
+        let Some((taken, packet)) = parse(self.version, bytes, self.bytes_max)? else {
+            return Ok(None);
+        };
+        let event = self.take(packet, out)?;
+        Ok(Some((taken, event)))
+    }
+
+    fn take<'a>(&mut self, packet: Packet<'a>, out: &mut Vec<u8>) -> Result<Event<'a>, Error> {
+        match (&packet, self.stage) {
+            (Packet::ConnAck(_), Stage::Connecting) => {}
+            (Packet::ConnAck(_), Stage::Connected) => {
+                return Err(Error::Protocol("a second CONNACK".to_owned()));
+            }
+            (_, Stage::Connecting) => {
+                return Err(Error::Protocol("a packet before the CONNACK".to_owned()));
+            }
+            _ => {}
+        }
+        match packet {
+            Packet::ConnAck(ack) => self.connected(&ack, out),
+            Packet::Publish(message) => self.message(&message, out),
+            Packet::PubAck(ack) => self.answered(&ack, Awaits::PubAck, "PUBACK"),
+            Packet::PubRec(ack) => self.pub_rec(&ack, out),
+            Packet::PubRel(ack) => {
+                let known = self.received.binary_search(&ack.id);
+                let reason = match known {
+                    Ok(place) => {
+                        self.received.remove(place);
+                        0
+                    }
+                    Err(_) => NOT_FOUND,
+                };
+                outgoing::ack(self.version, kind::PUBCOMP, (ack.id, reason), out);
+                Ok(Event::Handled)
+            }
+            Packet::PubComp(ack) => self.answered(&ack, Awaits::PubComp, "PUBCOMP"),
+            Packet::SubAck(ack) => self.answered(&ack, Awaits::SubAck, "SUBACK"),
+            Packet::UnsubAck(ack) => self.answered(&ack, Awaits::UnsubAck, "UNSUBACK"),
+            Packet::PingResp => Ok(Event::Pong),
+            Packet::Disconnect { reason, text } => Ok(Event::Disconnect { reason, text }),
+        }
+    }
+
+    fn connected<'a>(&mut self, ack: &ConnAck<'a>, out: &mut Vec<u8>) -> Result<Event<'a>, Error> {
+        if ack.code != 0 {
+            return Ok(Event::Refused {
+                reason: ack.code,
+                text: ack.text,
+            });
+        }
+        if ack.session_present && self.clean {
+            let problem = "a session of before, although a clean one was requested";
+            return Err(Error::Protocol(problem.to_owned()));
+        }
+        self.stage = Stage::Connected;
+        let in_flight = ack.receive_maximum.map_or(IN_FLIGHT_MAX, usize::from);
+        self.allowed = Allowed {
+            in_flight: in_flight.min(IN_FLIGHT_MAX),
+            packet_bytes: ack.packet_maximum.map_or(BYTES_MAX, |max| max as usize),
+            qos: ack.qos_maximum.and_then(Qos::new).unwrap_or(ALL.qos),
+            retain: !ack.no_retain,
+        };
+        if !ack.session_present {
+            self.received.clear();
+        }
+        // Of what was in flight before, releases are sent again (§4.4); messages are not kept.
+        let continued = ack.session_present;
+        self.in_flight
+            .retain(|(_, awaits)| continued && *awaits == Awaits::PubComp);
+        for (id, _) in &self.in_flight {
+            outgoing::ack(self.version, kind::PUBREL, (*id, 0), out);
+        }
+        Ok(Event::Connected {
+            session_present: ack.session_present,
+            keep_alive_s: ack.keep_alive_s,
+        })
+    }
+
+    /// A message, which is acknowledged at once. One of QoS 2 counts as the same until it is released (§4.3.3).
+    fn message<'a>(&mut self, own: &Incoming<'a>, out: &mut Vec<u8>) -> Result<Event<'a>, Error> {
+        match own.qos {
+            Qos::AtMostOnce => {}
+            Qos::AtLeastOnce => outgoing::ack(self.version, kind::PUBACK, (own.id, 0), out),
+            Qos::ExactlyOnce => {
+                let known = self.received.binary_search(&own.id);
+                if let Err(place) = known {
+                    if self.version == Version::V5
+                        && self.received.len() >= usize::from(RECEIVE_MAX)
+                    {
+                        return Err(Error::ReceiveMaximum);
+                    }
+                    self.received.insert(place, own.id);
+                }
+                outgoing::ack(self.version, kind::PUBREC, (own.id, 0), out);
+                if known.is_ok() {
+                    return Ok(Event::Handled);
+                }
+            }
+        }
+        Ok(Event::Message(Message {
+            topic: own.topic,
+            payload: own.payload,
+            properties: own.properties,
+            retained: own.retain,
+        }))
+    }
+
+    /// The server has a message of QoS 2, or does not take it (§4.3.3).
+    fn pub_rec<'a>(&mut self, ack: &Ack<'a>, out: &mut Vec<u8>) -> Result<Event<'a>, Error> {
+        let Some(place) = self.place(ack.id) else {
+            outgoing::ack(self.version, kind::PUBREL, (ack.id, NOT_FOUND), out);
+            return Ok(Event::Handled);
+        };
+        match &mut self.in_flight[place].1 {
+            Awaits::PubRec if ack.code >= FAILURE => {
+                return self.answered(ack, Awaits::PubRec, "PUBREC");
+            }
+            awaits @ (Awaits::PubRec | Awaits::PubComp) => *awaits = Awaits::PubComp,
+            _ => return Err(unexpected("PUBREC", ack.id)),
+        }
+        outgoing::ack(self.version, kind::PUBREL, (ack.id, 0), out);
+        Ok(Event::Handled)
+    }
+
+    /// The last acknowledgement of what is in flight.
+    fn answered<'a>(
+        &mut self,
+        ack: &Ack<'a>,
+        awaits: Awaits,
+        name: &'static str,
+    ) -> Result<Event<'a>, Error> {
+        let place = self
+            .in_flight
+            .iter()
+            .position(|own| *own == (ack.id, awaits));
+        self.in_flight
+            .swap_remove(place.ok_or_else(|| unexpected(name, ack.id))?);
+        Ok(Event::Answered {
+            id: ack.id,
+            reason: ack.code,
+            text: ack.text,
+        })
+    }
+}
+
+fn unexpected(name: &str, id: u16) -> Error {
+    Error::Protocol(format!("a {name} for packet {id}, which awaits none"))
+}

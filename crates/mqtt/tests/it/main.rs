@@ -1,0 +1,3 @@
+//! What needs the repository's files.
+
+mod corpus;

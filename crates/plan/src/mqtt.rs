@@ -1,0 +1,49 @@
+//! MQTT: how a client is introduced to its server, and how its messages are delivered.
+
+use serde::Serialize;
+
+use crate::expr::Template;
+use crate::tcp::Payload;
+
+/// What a client says of itself (MQTT 5 §3.1).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MqttOpen {
+    /// Straight on TCP or TLS: there is no WebSocket.
+    pub bare: bool,
+    /// Empty: the server gives it one.
+    pub client_id: Template,
+    pub user: Option<Template>,
+    pub password: Option<Template>,
+    /// The server forgets an earlier session of this client.
+    pub clean: bool,
+    /// Version 5: how long the server keeps the session after the connection, seconds.
+    pub session_expiry_s: u32,
+    pub will: Option<MqttWill>,
+}
+
+/// What the server publishes if the client is lost.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MqttWill {
+    pub topic: Template,
+    pub payload: Payload,
+    /// 0 to 2.
+    pub qos: u8,
+    pub retain: bool,
+    /// Version 5: from the loss to the message, seconds.
+    pub delay_s: u32,
+}
+
+/// How a message is delivered, or those of a subscription.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Delivery {
+    /// 0 to 2.
+    pub qos: u8,
+    /// Of a message: the server keeps it for later subscribers.
+    pub retain: bool,
+    /// Of a message, version 5: names and values of user properties.
+    pub properties: Vec<(String, Template)>,
+    /// Of a subscription, version 5: what the client itself publishes does not come.
+    pub no_local: bool,
+    /// Of a subscription, version 5: retained messages come 0 always, 1 if the subscription is new, 2 never.
+    pub retain_handling: u8,
+}

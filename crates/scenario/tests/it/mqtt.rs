@@ -1,0 +1,142 @@
+//! What steps of MQTT compile to.
+
+use plan::{ChannelVerb, Op, Payload, Protocol, WsOpen};
+
+use crate::{compile_with, plan, with_steps};
+
+fn ops(steps: &str) -> Vec<Op> {
+    plan(&with_steps(steps)).sessions[0].ops.clone()
+}
+
+fn opened(step: &str) -> (WsOpen, plan::Endpoint) {
+    let plan = plan(&with_steps(step));
+    let Op::WsOpen(open) = &plan.sessions[0].ops[0] else {
+        panic!("{:?}", plan.sessions[0].ops);
+    };
+    (
+        (**open).clone(),
+        plan.endpoints[open.endpoint.index()].clone(),
+    )
+}
+
+#[test]
+fn servers_are_reached_over_tcp_tls_and_websockets() {
+    for (server, tls, port, bare) in [
+        ("broker.test", false, 1883, true),
+        ("broker.test:99", false, 99, true),
+        ("mqtt://broker.test", false, 1883, true),
+        ("mqtts://broker.test", true, 8883, true),
+        ("tls://broker.test:99", true, 99, true),
+        ("ws://broker.test/mqtt", false, 80, false),
+        ("wss://broker.test:99/mqtt", true, 99, false),
+    ] {
+        let (open, endpoint) = opened(&format!("- mqtt: {server}"));
+        assert_eq!(endpoint.host, "broker.test", "{server}");
+        assert_eq!((endpoint.tls, endpoint.port), (tls, port), "{server}");
+        let mqtt = open.mqtt.expect("it is MQTT");
+        assert_eq!(mqtt.bare, bare, "{server}");
+        assert_eq!(open.path.as_static(), Some(if bare { "" } else { "/mqtt" }));
+        let offered = open
+            .headers
+            .iter()
+            .find(|(name, _)| name == "sec-websocket-protocol");
+        assert_eq!(
+            offered.and_then(|(_, value)| value.as_static()),
+            Some("mqtt")
+        );
+    }
+}
+
+#[test]
+fn a_client_says_what_its_step_says() {
+    let (open, _) = opened(
+        r#"- mqtt:
+  version: 5
+  client_id: me
+  user: u
+  password: "${env('TOKEN')}"
+  keep_alive: 2m
+  clean: false
+  session_expiry: 1h
+  will: { topic: w, payload: gone, qos: 1, retain: true, delay: 5s }
+  reconnect: true"#,
+    );
+    let expected = Protocol::Mqtt {
+        five: true,
+        keep_alive_s: 120,
+    };
+    assert_eq!(open.protocol, Some(expected));
+    assert!(open.reconnect.is_some());
+    let mqtt = open.mqtt.expect("it is MQTT");
+    let will = mqtt.will.expect("there is a will");
+    assert_eq!(mqtt.client_id.as_static(), Some("me"));
+    assert_eq!((mqtt.clean, mqtt.session_expiry_s), (false, 3600));
+    assert_eq!((will.qos, will.retain, will.delay_s), (1, true, 5));
+}
+
+#[test]
+fn topics_are_channels() {
+    let ops = ops("- mqtt:
+  version: 5
+- subscribe: a/+
+  qos: 2
+  no_local: true
+  retained: never
+- publish: { topic: b, bytes: [ u8: 1 ], qos: 1, retain: true, properties: { k: v } }
+- unsubscribe:
+- close: 4");
+    let [
+        _,
+        Op::Channel(join),
+        Op::Channel(push),
+        Op::Channel(leave),
+        Op::Close { code: 4 },
+        ..,
+    ] = &ops[..]
+    else {
+        panic!("{ops:?}");
+    };
+    let verbs = [join.verb, push.verb, leave.verb];
+    assert_eq!(
+        verbs,
+        [ChannelVerb::Join, ChannelVerb::Push, ChannelVerb::Leave]
+    );
+    let delivery = join.delivery.as_ref().expect("it is MQTT");
+    assert_eq!(
+        (delivery.qos, delivery.no_local, delivery.retain_handling),
+        (2, true, 2)
+    );
+    let delivery = push.delivery.as_ref().expect("it is MQTT");
+    assert_eq!(
+        (delivery.qos, delivery.retain, delivery.properties.len()),
+        (1, true, 1)
+    );
+    assert!(matches!(push.payload, Payload::Bytes(_)));
+    assert_eq!(leave.topic, None);
+}
+
+/// What others get of a shared subscription is not lost.
+#[test]
+fn numbers_of_shared_subscriptions_are_warned_of() {
+    let scenario = |messages: &str, filter: &str| {
+        format!(
+            "target: mqtt://broker.test
+{messages}
+sessions:
+  s:
+    - mqtt:
+    - subscribe: {filter}
+arrivals: [ {{ constant: 1/s, for: 1s }} ]
+"
+        )
+    };
+    let numbered = "messages: { said: { when: { topic: a }, seq: /n } }";
+    let warnings = |messages, filter| {
+        let (plan, diagnostics) = compile_with(&scenario(messages, filter), &[]);
+        assert!(plan.is_some());
+        diagnostics.len()
+    };
+    assert_eq!(warnings(numbered, "$share/g/a"), 1);
+    assert_eq!(warnings(numbered, "a"), 0);
+    assert_eq!(warnings("", "$share/g/a"), 0);
+}
