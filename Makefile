@@ -19,7 +19,7 @@ help:
 	@echo "                cargo-fuzz, else by random changes of the kept corpus"
 	@echo "make web        build the page of reports, web/dist"
 	@echo "make bench      speed and memory compared with wrk, on this machine"
-	@echo "make bench-micro    codecs, timer wheel, recorder, histogram and scripts alone, a few minutes"
+	@echo "make bench-micro    codecs, pages, timer wheel, recorder, histogram and scripts alone, a few minutes"
 	@echo "make bench-compare  how fast ten samples of a million numbers are compared, on one core"
 	@echo "make bench-peers    installs other load generators and measures each, under an hour"
 	@echo "make bench-million  holds up to 2,000,000 users, about ten minutes; APPLY=1 lets it change"
@@ -88,7 +88,7 @@ bench: toolchain web
 	@bench/run $(if $(APPLY),--apply)
 
 bench-micro: toolchain
-	@cargo bench --locked --package proto --package stats --package engine --package schedule --package script --benches
+	@cargo bench --locked --package proto --package html --package stats --package engine --package schedule --package script --benches
 
 bench-compare: toolchain
 	@cargo run --release --locked --package stats --example compare_speed

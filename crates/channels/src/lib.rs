@@ -1,16 +1,18 @@
 //! Protocols of channels over WebSocket: the server's messages parsed, the client's encoded.
 //!
-//! Each of `phoenix`, `cable` and `socketio` parses the server's texts into [`Incoming`] and encodes
+//! Each of `phoenix`, `cable`, `socketio` and `graphql` parses the server's texts into [`Incoming`] and encodes
 //! [`Outgoing`]. What a connection remembers of its channels is the caller's.
 
 mod cable;
+mod graphql;
 mod message;
 mod phoenix;
 mod socketio;
 
 use plan::{ChannelVerb, Protocol};
 
-pub use message::{Ended, Incoming, Outgoing};
+pub use graphql::failure as graphql_failure;
+pub use message::{Ended, How, Incoming, Outgoing};
 
 /// Parses a text of the server's.
 pub fn parse(protocol: Protocol, text: &[u8]) -> Incoming<'_> {
@@ -19,6 +21,7 @@ pub fn parse(protocol: Protocol, text: &[u8]) -> Incoming<'_> {
         Protocol::Phoenix { arrays: false, .. } => phoenix::parse_object(text),
         Protocol::ActionCable => cable::parse(text),
         Protocol::SocketIo => socketio::parse(text),
+        Protocol::GraphQl => graphql::parse(text),
         // Its packets are read by the crate `mqtt`; a text is none (MQTT 5 §6.0).
         Protocol::Mqtt { .. } => Incoming::Broken,
     }
@@ -31,6 +34,8 @@ pub fn parse_binary(protocol: Protocol, message: &[u8]) -> Option<Incoming<'_>> 
         // The older serializer writes texts only.
         Protocol::Phoenix { arrays: false, .. } => Some(Incoming::Broken),
         Protocol::ActionCable | Protocol::SocketIo | Protocol::Mqtt { .. } => None,
+        // Its own messages are texts.
+        Protocol::GraphQl => Some(Incoming::Broken),
     }
 }
 
@@ -45,6 +50,7 @@ pub fn encode(protocol: Protocol, message: &Outgoing<'_>, out: &mut Vec<u8>) {
         Protocol::Phoenix { arrays, .. } => phoenix::encode(arrays, message, out),
         Protocol::ActionCable => cable::encode(message, out),
         Protocol::SocketIo => socketio::encode(message, out),
+        Protocol::GraphQl => graphql::encode(message, out),
         // The same crate writes them.
         Protocol::Mqtt { .. } => {}
     }
@@ -57,16 +63,30 @@ pub fn heartbeat(protocol: Protocol, number: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// Whether the server speaks first, and nothing may be sent before.
+/// Whether a message of the server's says that the connection may be used.
 pub fn is_greeted(protocol: Protocol) -> bool {
     !matches!(protocol, Protocol::Phoenix { .. })
+}
+
+/// Whether the server says that a channel was joined.
+pub fn is_confirmed(protocol: Protocol) -> bool {
+    protocol != Protocol::GraphQl
+}
+
+/// Whether the protocol's own client does not reconnect after the server has closed with this status.
+pub fn is_final(protocol: Protocol, code: u16) -> bool {
+    match protocol {
+        Protocol::Phoenix { .. } => code == 1000,
+        Protocol::ActionCable | Protocol::SocketIo | Protocol::Mqtt { .. } => false,
+        Protocol::GraphQl => graphql::is_fatal(code),
+    }
 }
 
 /// Whether the server answers such a message under its number.
 pub fn is_answered(protocol: Protocol, verb: ChannelVerb) -> bool {
     match protocol {
         Protocol::Phoenix { .. } | Protocol::Mqtt { .. } => true,
-        Protocol::ActionCable => false,
+        Protocol::ActionCable | Protocol::GraphQl => false,
         Protocol::SocketIo => verb == ChannelVerb::Push,
     }
 }

@@ -51,10 +51,29 @@ pub struct Ended<'a> {
     pub topic: Cow<'a, [u8]>,
     /// The number of the message that joined what has ended, if the server states it.
     pub joined_by: Option<u32>,
-    /// It broke at the server, which did not mean to end it: own clients join it again.
-    pub failed: bool,
+    pub how: How,
     /// What the server said of it, if anything.
     pub reason: &'a [u8],
+}
+
+/// How a channel ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// The server closed it.
+    Closed,
+    /// It broke at the server, which did not mean to end it: own clients join it again.
+    Failed,
+    /// The server has sent all that there is.
+    Completed,
+    /// The server answered with errors, which are the reason.
+    Errors,
+}
+
+impl How {
+    /// Nothing is left of it: it may be left, and joined again under its name, as if it had never been.
+    pub fn is_over(self) -> bool {
+        matches!(self, How::Completed | How::Errors)
+    }
 }
 
 /// A message from the user.

@@ -5,7 +5,7 @@ pub(super) mod binary;
 
 use plan::ChannelVerb;
 
-use super::message::{Ended, Incoming, Outgoing, quote};
+use super::message::{Ended, How, Incoming, Outgoing, quote};
 use json::{first_items, pairs, unquoted};
 
 /// The parts of a message as they stand in it.
@@ -64,7 +64,10 @@ fn meaning<'a>(parts: &Parts<'a>) -> Incoming<'a> {
         b"phx_close" | b"phx_error" => Incoming::Ended(Ended {
             topic,
             joined_by: quoted_number(parts.joined_by).or_else(|| quoted_number(parts.number)),
-            failed: *event == *b"phx_error",
+            how: match *event == *b"phx_error" {
+                true => How::Failed,
+                false => How::Closed,
+            },
             reason: if payload == b"{}" { b"" } else { payload },
         }),
         _ => Incoming::Message {
@@ -226,20 +229,23 @@ mod tests {
 
     #[test]
     fn both_ends_are_read() {
-        let ended = |failed, reason| {
+        let ended = |how, reason| {
             Incoming::Ended(Ended {
                 topic: b"r"[..].into(),
                 joined_by: Some(3),
-                failed,
+                how,
                 reason,
             })
         };
         let object = br#"{"topic":"r","event":"phx_close","payload":{},"ref":"3"}"#;
-        assert_eq!(parse_object(object), ended(false, b""));
+        assert_eq!(parse_object(object), ended(How::Closed, b""));
         let array = br#"["3","3","r","phx_error",{}]"#;
-        assert_eq!(parse_array(array), ended(true, b""));
+        assert_eq!(parse_array(array), ended(How::Failed, b""));
         let array = br#"["3",null,"r","phx_close",{"reason":"kicked"}]"#;
-        assert_eq!(parse_array(array), ended(false, br#"{"reason":"kicked"}"#));
+        assert_eq!(
+            parse_array(array),
+            ended(How::Closed, br#"{"reason":"kicked"}"#)
+        );
     }
 
     #[test]

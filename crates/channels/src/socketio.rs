@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use plan::ChannelVerb;
 
-use super::message::{Ended, Incoming, Outgoing, quote};
+use super::message::{Ended, How, Incoming, Outgoing, quote};
 use json::{first_items, json_number, pairs, unquoted};
 
 /// The namespace that packets leave out.
@@ -71,7 +71,7 @@ fn packet(text: &[u8]) -> Option<Incoming<'_>> {
         b'1' => Incoming::Ended(Ended {
             topic,
             joined_by: None,
-            failed: false,
+            how: How::Closed,
             reason: json,
         }),
         b'2' | b'5' => {
@@ -211,7 +211,7 @@ mod tests {
             Incoming::Ended(Ended {
                 topic,
                 joined_by: None,
-                failed: false,
+                how: How::Closed,
                 reason: b"",
             })
         };

@@ -32,10 +32,12 @@ pub fn answers(data: &[u8]) {
         phoenix(false),
         Protocol::ActionCable,
         Protocol::SocketIo,
+        Protocol::GraphQl,
     ] {
         channels::parse(protocol, data);
         channels::parse_binary(protocol, data);
     }
+    channels::graphql_failure(plan::graphql::Answer::Partial, data);
     identity::read(data);
 }
 

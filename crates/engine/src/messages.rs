@@ -352,6 +352,6 @@ impl<'p> Messages<'p> {
 
 /// Why a message does not count as numbered.
 fn absent_number(received: &Received<'_>, numbered: &Numbered) -> String {
-    let note = received.depth_note(&numbered.from);
+    let note = received.missing_note(&numbered.from, &None);
     format!("no number in {}{note}", received.shown(true))
 }

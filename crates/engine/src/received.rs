@@ -2,12 +2,16 @@
 
 use std::borrow::Cow;
 
+use html::{Page, TooMuch, page_bytes};
 use json::{depth_note, document_bytes, json_number, number, pointer, unquoted};
 use plan::expr::{Template, Value, all_places};
 use plan::{Match, MatchTest, Source};
 use proto::http1;
 
 use crate::users::Scope;
+
+/// A page that was parsed for one value, for the next ones of the same body.
+pub(crate) type Parsed = Option<Result<Page, TooMuch>>;
 
 /// A response or message, as steps see it.
 #[derive(Debug, Clone, Copy)]
@@ -113,7 +117,16 @@ impl<'a> Received<'a> {
 
     /// The value `source` names, or `None` if it is not there.
     pub(crate) fn value(&self, source: &Source) -> Option<Value> {
+        self.value_of(source, &mut None)
+    }
+
+    /// The same, of a body that may have been parsed before.
+    pub(crate) fn value_of(&self, source: &Source, page: &mut Parsed) -> Option<Value> {
         match source {
+            Source::Elements(elements) => {
+                let page = page.get_or_insert_with(|| Page::parse(self.body));
+                elements.value(page.as_ref().ok()?)
+            }
             Source::Pointer(tokens) => {
                 let raw = pointer(self.body, tokens)?;
                 Some(Value::from_json(&String::from_utf8_lossy(raw)))
@@ -154,6 +167,7 @@ impl<'a> Received<'a> {
     pub(crate) fn document_bytes(&self, source: &Source) -> usize {
         match source {
             Source::Path(_) => document_bytes(self.body),
+            Source::Elements(_) => page_bytes(self.body),
             _ => 0,
         }
     }
@@ -182,10 +196,11 @@ impl<'a> Received<'a> {
     }
 
     /// What to add to the text of an error about a value that is not there.
-    pub(crate) fn depth_note(&self, source: &Source) -> &'static str {
-        match source {
-            Source::Pointer(_) => depth_note(self.body),
-            _ => "",
+    pub(crate) fn missing_note(&self, source: &Source, page: &Parsed) -> String {
+        match (source, page) {
+            (Source::Pointer(_), _) => depth_note(self.body).to_owned(),
+            (Source::Elements(_), Some(Err(error))) => format!("; {error}"),
+            _ => String::new(),
         }
     }
 

@@ -15,7 +15,7 @@ const fn key(name: &'static str, kind: Kind, default: Default, doc: &'static str
 }
 
 /// The protocols.
-pub const PROTOCOLS: &[&str] = &["phoenix", "actioncable", "socket.io"];
+pub const PROTOCOLS: &[&str] = &["phoenix", "actioncable", "socket.io", "graphql-ws"];
 /// Versions of Phoenix' serializer, the newest first.
 pub const VSNS: &[&str] = &["2.0.0", "1.0.0"];
 
@@ -44,6 +44,12 @@ pub(super) const OPENING: &[Key] = &[
         Kind::Duration,
         Text("30s"),
         "For `phoenix`: interval between heartbeats",
+    ),
+    key(
+        "init",
+        Kind::Json,
+        Absent,
+        "For `graphql-ws`: payload of `connection_init`, a mapping",
     ),
     key(
         "reconnect",

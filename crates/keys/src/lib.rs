@@ -12,6 +12,7 @@ mod data;
 mod dist;
 mod document;
 mod experiment;
+mod graphql;
 mod grpc;
 mod markov;
 mod matching;
@@ -32,6 +33,7 @@ pub use self::document::{
     CODINGS, CONNECT_RETRIES, DNS, DOCUMENT, HTTP_VERSIONS, MESSAGE, OPTIONS, SERVER, SESSION,
     SETUP, STAMPS, TARGET_URL, TLS,
 };
+pub use self::graphql::{GRAPHQL_REQUEST, SUBSCRIBED};
 pub use self::grpc::GRPC_FILES;
 pub use arrivals::{PHASES, SINGLE, STEP_RANGE};
 pub use auth::{AUTH, AWS, CREDENTIALS, SIGN};
@@ -48,7 +50,7 @@ pub use recorded::SOURCES;
 pub use requests::{EXPECTATIONS, HTTP_REQUEST, PART, WEBSOCKET};
 pub use retry::FAILURES;
 pub use schema::{experiment_schema, schema};
-pub use steps::{CHOICE, STEPS};
+pub use steps::{CHOICE, ITEMS, STEPS};
 pub use tcp::{COUNTS, FRAMING, WIDTHS};
 
 /// Units of times that are numbers.
@@ -308,6 +310,7 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
     ];
     let in_steps = [
         &HTTP_REQUEST,
+        &GRAPHQL_REQUEST,
         &PART,
         &WEBSOCKET,
         &RECONNECT,
@@ -315,6 +318,8 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
         &PUSHED,
         &PERFORMED,
         &EMITTED,
+        &SUBSCRIBED,
+        &ITEMS,
         &WILL,
         &MQTT_MESSAGE,
         &EXPECT,

@@ -104,8 +104,8 @@ pub static WHEN: Table = Table {
             "topic",
             Kind::Template,
             Absent,
-            "The channel's topic (`phoenix`), identifier (`actioncable`) or namespace \
-             (`socket.io`); of a message of MQTT its topic, or a filter that matches it",
+            "The channel's topic (`phoenix`), identifier (`actioncable`), namespace \
+             (`socket.io`) or operation's id (`graphql-ws`); of a message of MQTT its topic, or a filter that matches it",
         ),
         key(
             "id",
@@ -138,6 +138,24 @@ pub static SAVE: Table = Table {
             Kind::Text,
             Absent,
             "The first match in the body or message",
+        ),
+        key(
+            "css",
+            Kind::Text,
+            Absent,
+            "The first element of an HTML page that this [CSS selector](http.md#elements-of-a-page) names: its text",
+        ),
+        key(
+            "attr",
+            Kind::Text,
+            Absent,
+            "For `css`: the value of this attribute, of the first element that has it",
+        ),
+        key(
+            "all",
+            Kind::Bool,
+            Text("false"),
+            "For `css`: the values of all such elements, as a list in JSON text",
         ),
         key(
             "group",

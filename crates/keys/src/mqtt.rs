@@ -1,6 +1,7 @@
 //! Steps of MQTT.
 
 use super::Default::{Absent, Required, Said, Text};
+use super::graphql::SUBSCRIBED;
 use super::matching::{EXPECT, TEMPLATES, key};
 use super::tags::TAGS;
 use super::{Default, Key, Kind, Table};
@@ -133,21 +134,24 @@ pub static WILL: Table = Table {
     ]],
 };
 
+const SUBSCRIPTION: Kind = Kind::Any(&[Kind::Template, Kind::Mapping(&SUBSCRIBED)]);
+
 pub(crate) const SUBSCRIBE: Table = Table {
     name: "subscribe",
     groups: &[&[
         key(
             "subscribe",
-            Kind::Template,
+            SUBSCRIPTION,
             Required,
-            "Subscribes to a topic, or to all that match a filter (`rooms/+/said`, `rooms/#`), and waits \
-             for the server's acknowledgement. A refusal ends the session",
+            "MQTT: subscribes to a topic, or to all that match a filter (`rooms/+/said`, `rooms/#`), and waits \
+             for the server's acknowledgement; a refusal ends the session. `graphql-ws`: a mapping; begins an operation, \
+             and does not wait for what it brings",
         ),
         key(
             "qos",
             Kind::Word(QOS),
             Text("0"),
-            "The highest QoS of the messages",
+            "MQTT: the highest QoS of the messages",
         ),
         key(
             "no_local",
@@ -161,7 +165,15 @@ pub(crate) const SUBSCRIBE: Table = Table {
             Text("always"),
             "Version 5: when the server sends retained messages; `new`: if the subscription is new",
         ),
-        named(Text("subscribe")),
+        key(
+            "reply",
+            Kind::Mapping(&EXPECT),
+            Absent,
+            "`graphql-ws`: the result of this operation to wait for",
+        ),
+        named(Said(
+            "`subscribe`; of an operation of GraphQL its name as written",
+        )),
         TIMEOUT,
         TAGS,
     ]],
@@ -174,7 +186,7 @@ pub(crate) const UNSUBSCRIBE: Table = Table {
             "unsubscribe",
             Kind::Any(&[Kind::Nothing, Kind::Template]),
             Said("the one that was subscribed last"),
-            "Ends a subscription to a topic or filter, as it was written",
+            "Ends a subscription to a topic or filter, as it was written, or the operation of this id (`graphql-ws`)",
         ),
         named(Text("unsubscribe")),
         TIMEOUT,

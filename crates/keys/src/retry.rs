@@ -26,6 +26,7 @@ pub const FAILURES: &[&str] = &[
     "check",
     "step",
     "script",
+    "graphql",
     "self-connect",
     "other",
     "protocol",

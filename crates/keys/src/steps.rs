@@ -54,6 +54,7 @@ pub static STEPS: &[Table] = &[
             &[TAGS],
         ],
     },
+    super::graphql::GRAPHQL,
     super::grpc::CALL,
     Table {
         name: "ws",
@@ -464,10 +465,13 @@ pub static STEPS: &[Table] = &[
         name: "parallel",
         groups: &[&[key(
             "parallel",
-            Kind::List(&Kind::Any(&[Kind::Steps, Kind::Step])),
+            Kind::Any(&[
+                Kind::List(&Kind::Any(&[Kind::Steps, Kind::Step])),
+                Kind::Mapping(&ITEMS),
+            ]),
             Required,
-            "Branches that the user runs at the same time, at most 64. Each is a list of steps, or one step. The user \
-             continues when the last one has ended",
+            "Branches that the user runs at the same time, at most 64. Each is a list of steps, or one step; or a mapping, \
+             with steps for each item of a list. The user continues when the last one has ended",
         )]],
     },
     super::meeting::RENDEZVOUS,
@@ -531,5 +535,37 @@ pub static CHOICE: Table = Table {
     groups: &[&[
         key("weight", Kind::Number, Text("1"), "The branch's share"),
         key("steps", Kind::Steps, Required, "The steps of the branch"),
+    ]],
+};
+
+/// The keys of `items at the same time`.
+pub static ITEMS: Table = Table {
+    name: "items at the same time",
+    groups: &[&[
+        key(
+            "foreach",
+            Kind::Expression,
+            Required,
+            "A list in JSON text, such as `save` takes from a response",
+        ),
+        key(
+            "as",
+            Kind::Text,
+            Required,
+            "The variable that has the item. An object or a list is JSON text: `${json(item, '/id')}`",
+        ),
+        key(
+            "index",
+            Kind::Text,
+            Absent,
+            "The variable that has the item's number, from 0",
+        ),
+        key(
+            "at_once",
+            Kind::Count,
+            Text("6"),
+            "Items that the user handles at the same time, at most 64",
+        ),
+        key("steps", Kind::Steps, Required, "The steps for each item"),
     ]],
 };

@@ -1,4 +1,4 @@
-//! Protocols of channels: Phoenix, ActionCable and Socket.IO over WebSocket; MQTT, whose topics are channels.
+//! Protocols of channels: Phoenix, ActionCable, Socket.IO and GraphQL over WebSocket; MQTT, whose topics are channels.
 
 use serde::Serialize;
 
@@ -22,6 +22,8 @@ pub enum Protocol {
     ActionCable,
     /// Socket.IO 5 (the protocol of Socket.IO 3 and 4) over Engine.IO 4.
     SocketIo,
+    /// `graphql-transport-ws`, of the library graphql-ws.
+    GraphQl,
     /// MQTT.
     Mqtt {
         /// Version 5, else 3.1.1.
@@ -38,6 +40,7 @@ impl Protocol {
             Protocol::Phoenix { .. } => "phoenix",
             Protocol::ActionCable => "actioncable",
             Protocol::SocketIo => "socket.io",
+            Protocol::GraphQl => "graphql-ws",
             Protocol::Mqtt { .. } => "mqtt",
         }
     }
@@ -47,19 +50,21 @@ impl Protocol {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChannelOp {
     pub verb: ChannelVerb,
-    /// The topic (Phoenix), the identifier (ActionCable), the namespace (Socket.IO), or the topic or filter of topics
-    /// (MQTT); `None`: that of the channel joined last.
+    /// The topic (Phoenix), the identifier (ActionCable), the namespace (Socket.IO), the id (GraphQL), or the topic or
+    /// filter of topics (MQTT); `None`: that of the channel joined last.
     pub topic: Option<Template>,
     /// What is pushed: the event (Phoenix, Socket.IO).
     pub event: Template,
     /// JSON: the payload (Phoenix), the data with its action (ActionCable), the list of arguments or,
-    /// when joining, what authenticates (Socket.IO). Any bytes with MQTT. Empty: none.
+    /// when joining, what authenticates (Socket.IO), the operation (GraphQL). Any bytes with MQTT. Empty: none.
     pub payload: Payload,
-    /// Of a push: what answers it.
+    /// Of a push, or of an operation of GraphQL: what answers it.
     pub reply: Option<Expect>,
     pub measure: MeasureId,
     /// For the server's answer.
     pub timeout_ns: u64,
+    /// Of a join: the server confirms it, and the step waits for that.
+    pub confirmed: bool,
     /// Of a join: the channel is joined again if it fails at the server. Each attempt is an operation
     /// of this measure.
     pub rejoin: Option<MeasureId>,

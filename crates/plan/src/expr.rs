@@ -18,6 +18,7 @@ pub use condition::{Condition, shown};
 pub use functions::Pure;
 pub use invented::{Invention, Language};
 pub use numbers::EvalError;
+pub(crate) use places::LIST_BYTES_MAX;
 pub use places::all_places;
 
 use std::sync::Arc;

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::auth::{Aws, Digest};
 use crate::calls::Call;
 use crate::expr::{Condition, Template};
+use crate::graphql::Answer;
 use crate::ids::{EndpointId, MeasureId, Slot};
 use crate::matching::Save;
 
@@ -31,6 +32,8 @@ pub struct HttpOp {
     pub continue_ns: u64,
     /// It is a call of gRPC, whose message is its body.
     pub call: Option<Box<Call>>,
+    /// It is an operation of GraphQL: what its answer must be.
+    pub graphql: Option<Answer>,
     /// How many redirects are followed; 0: a redirect is the answer.
     pub redirects: u8,
     /// It accepts content codings, which are undone if something is saved from the body.
@@ -72,7 +75,7 @@ pub fn is_secret_header(name: &str) -> bool {
 impl HttpOp {
     /// True where the response body has to be kept until its end.
     pub fn keeps_body(&self) -> bool {
-        self.save.iter().any(|s| s.from.reads_body())
+        self.graphql.is_some() || self.save.iter().any(|s| s.from.reads_body())
     }
 }
 

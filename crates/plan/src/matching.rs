@@ -3,6 +3,7 @@
 use serde::{Serialize, Serializer};
 use serde_json_path::JsonPath;
 
+use crate::elements::Elements;
 use crate::expr::Template;
 use crate::expr::binary::NumberForm;
 use crate::ids::Slot;
@@ -39,6 +40,8 @@ pub enum Source {
     Pointer(Vec<String>),
     /// All places that JSONPath names (RFC 9535), as a list in JSON text.
     Path(JsonPath),
+    /// Elements of a page of HTML.
+    Elements(Box<Elements>),
     /// A group of the first match in the body or message.
     Regex {
         #[serde(serialize_with = "regex_text")]
@@ -88,6 +91,7 @@ impl PartialEq for Source {
         match (self, other) {
             (Source::Pointer(a), Source::Pointer(b)) => a == b,
             (Source::Path(a), Source::Path(b)) => a == b,
+            (Source::Elements(a), Source::Elements(b)) => a == b,
             (
                 Source::Regex {
                     regex: a,
@@ -123,6 +127,7 @@ impl Source {
         match self {
             Source::Pointer(tokens) => pointer_text(tokens),
             Source::Path(path) => path.to_string(),
+            Source::Elements(elements) => format!("`{}`", elements.selector.text()),
             Source::Regex { regex, .. } => format!("`{}`", regex.as_str()),
             Source::Header(name) => format!("header `{name}`"),
             Source::Property(name) => format!("property `{name}`"),
@@ -142,6 +147,7 @@ impl Source {
             Source::Pointer(tokens) if tokens.is_empty() => "no JSON".to_owned(),
             Source::Pointer(tokens) => format!("nothing at {}", pointer_text(tokens)),
             Source::Path(path) => format!("no JSON, or too much of it at {path}"),
+            Source::Elements(elements) => elements.missing(),
             Source::Regex { regex, group, .. } => match group {
                 0 => format!("no match of `{}`", regex.as_str()),
                 _ => format!("no match of `{}` with group {group}", regex.as_str()),
@@ -164,6 +170,7 @@ impl Source {
             self,
             Source::Pointer(_)
                 | Source::Path(_)
+                | Source::Elements(_)
                 | Source::Regex { .. }
                 | Source::Body
                 | Source::Number { .. }
@@ -185,6 +192,13 @@ mod tests {
             group,
             whole: false,
         };
+        let elements = |attribute: Option<&str>| {
+            Source::Elements(Box::new(Elements {
+                selector: html::Selector::parse("li.x").unwrap(),
+                attribute: attribute.map(str::to_owned),
+                all: false,
+            }))
+        };
         let number = Source::Number {
             form: NumberForm::parse("u16be").unwrap(),
             at: 4,
@@ -197,6 +211,11 @@ mod tests {
             (regex(1), "no match of `id=([0-9]+)` with group 1"),
             (Source::Header("x-kind".to_owned()), "no header `x-kind`"),
             (number, "no u16be@4"),
+            (elements(None), "no element `li.x`"),
+            (
+                elements(Some("id")),
+                "no element `li.x` with the attribute `id`",
+            ),
         ] {
             assert_eq!(source.missing(), expected);
         }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::expr::{Condition, Template};
+use crate::graphql::Answer;
 use crate::ids::MeasureId;
 use crate::matching::{Match, Save, Source};
 use crate::numbered::Numbered;
@@ -25,6 +26,8 @@ pub struct SendOp {
 pub struct Expect {
     /// All must hold. Empty: the next message that is not one of [`crate::Plan::messages`].
     pub when: Vec<Match>,
+    /// The connection speaks GraphQL: what the message must be.
+    pub graphql: Option<Answer>,
     pub save: Vec<Save>,
     /// Evaluated after `save`; a false one counts as error kind `check`.
     pub check: Vec<Condition>,

@@ -23,6 +23,8 @@ pub struct WsOpen {
     pub compress: Option<Offer>,
     /// The protocol of channels that is spoken over it.
     pub protocol: Option<Protocol>,
+    /// The text that is sent first whenever it opens.
+    pub first: Option<Template>,
     /// How the client of MQTT is introduced, if that is the protocol.
     pub mqtt: Option<Box<MqttOpen>>,
     /// What becomes of it if it is lost; `None`: the session cannot go on.

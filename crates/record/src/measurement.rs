@@ -196,6 +196,8 @@ outcomes! {
     ProxyRefused = 58 "proxy-refused",
     /// A function or step in JavaScript threw, or exceeded a limit.
     Script = 59 "script",
+    /// An answer of GraphQL had errors, or was none.
+    Graphql = 60 "graphql",
 }
 
 impl From<Outcome> for u8 {
@@ -249,6 +251,7 @@ impl Outcome {
                 | Outcome::Rejected
                 | Outcome::Redirect
                 | Outcome::Decoding
+                | Outcome::Graphql
         ) || self.is_of_http2()
             || self.is_of_grpc()
     }

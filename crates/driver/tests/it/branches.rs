@@ -339,3 +339,56 @@ fn a_websocket_stays_open_beside_branches() {
     assert_eq!(times(&ran, "echo"), [(20, 20)]);
     assert!(ran.run.ended_ns < 11 * S);
 }
+
+const ITEMS: &str = "
+    - set: { list: '[\"a\",\"b\",\"c\",\"d\",\"e\"]', kept: old }
+    - parallel:
+        foreach: list
+        as: item
+        index: number
+        at_once: 2
+        steps:
+          - { get: \"/${item}${number}/10\", as: item }
+          - set: { kept: new }
+    - { get: \"/${kept}/1\", as: after }
+";
+
+/// Two branches take turns through the list: the first has items 0, 2 and 4.
+#[test]
+fn branches_take_turns_through_a_list() {
+    let (ran, server) = ran(ITEMS);
+    let expected = [(0, 10), (0, 10), (10, 20), (10, 20), (20, 30)];
+    assert_eq!(times(&ran, "item"), expected);
+    assert_eq!(times(&ran, "after"), [(30, 31)]);
+    let paths = ["/a0/10", "/b1/10", "/c2/10", "/d3/10", "/e4/10", "/old/1"];
+    assert_eq!(server.paths(), paths);
+    assert_eq!(server.at_once_max, 2);
+    assert_eq!(ran.total(|counts| counts.users_finished), 1);
+}
+
+#[test]
+fn few_items_and_none_leave_branches_without_one() {
+    for (list, count) in [("[]", 0), ("[7]", 1), ("[7, 8, 9]", 3)] {
+        let steps = format!(
+            "
+    - parallel: {{ foreach: \"'{list}'\", as: item, steps: [ {{ get: \"/${{item}}/10\", as: item }} ] }}
+    - {{ get: /after/1, as: after }}
+"
+        );
+        let (ran, server) = ran(&steps);
+        assert_eq!(ran.outcomes("item"), vec![Outcome::Ok; count], "{list}");
+        assert_eq!(ran.outcomes("after"), [Outcome::Ok]);
+        assert_eq!(server.at_once_max, count.max(1));
+    }
+}
+
+/// What is no list ends the session, once.
+#[test]
+fn items_of_what_is_no_list_are_a_failure() {
+    let (ran, server) = ran("
+    - parallel: { foreach: \"'no list'\", as: item, steps: [ { get: /x/10 } ] }
+    - { get: /after/1, as: after }
+");
+    assert!(server.paths().is_empty());
+    assert_eq!(ran.total(|counts| counts.users_failed), 1);
+}

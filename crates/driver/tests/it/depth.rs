@@ -126,3 +126,22 @@ sessions:
         assert!(detail.contains("nested deeper than 127 levels"), "{detail}");
     }
 }
+
+#[test]
+fn a_page_that_is_nested_too_deeply_has_no_elements() {
+    let scenario = format!(
+        "
+target: http://target.test/
+options: {{ response_max: 1MiB }}
+sessions:
+  main:
+    - get: /deep
+      save: {{ a: {{ css: a }} }}
+{ARRIVALS}"
+    );
+    let mut peer = HttpPeer::new(|_| 0, |_| ok(&deep("<div>")));
+    let ran = run(&scenario, &mut peer);
+    assert_eq!(ran.outcomes("GET /deep"), [Outcome::Save]);
+    let detail = &ran.details()[0];
+    assert!(detail.contains("nested deeper than 512 levels"), "{detail}");
+}

@@ -127,3 +127,27 @@ fn json_path_saves_a_list_of_all_places() {
     let (ran, _) = play(steps, "no JSON");
     assert!(ran.details()[0].contains("no JSON"), "{:?}", ran.details());
 }
+
+#[test]
+fn selectors_save_elements_of_a_page() {
+    let steps = "    - get: /form
+      save:
+        token: { css: 'form input[name=_csrf]', attr: value }
+        title: { css: title }
+        links: { css: 'nav a', attr: href, all: true }
+        none: { css: '.error', default: fine }
+    - { get: \"/${token}/${title}/${join(links, '-')}/${none}\", as: found }";
+    let page = "<title> Shop\n</title><nav><a href=1>x</a><a>y</a><a href=2>z</a></nav>
+        <form><input name=other value=wrong><input name=_csrf value='t&amp;1'></form>";
+    let (ran, paths) = play(steps, page);
+    assert_eq!(
+        paths,
+        ["/form", "/t%261/Shop/1-2/fine"],
+        "{:?}",
+        ran.details()
+    );
+    let (ran, _) = play(steps, "{}");
+    let detail = &ran.details()[0];
+    let expected = "no element `form input[name=_csrf]` with the attribute `value` in `{}`";
+    assert_eq!(detail, expected);
+}

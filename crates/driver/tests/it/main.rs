@@ -20,6 +20,7 @@ mod depth;
 mod events;
 mod faults;
 mod feeds;
+mod graphql;
 mod grpc;
 mod grpc_streams;
 mod http;

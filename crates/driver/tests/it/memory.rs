@@ -190,3 +190,18 @@ fn a_document_counts_while_it_is_parsed() {
         assert_eq!(ran.details().contains(&EXHAUSTED.to_owned()), is_refused);
     }
 }
+
+#[test]
+fn a_page_counts_while_it_is_searched() {
+    let steps = "
+    - loop: 3
+      steps:
+        - { get: /, as: page, save: { title: { css: title } } }";
+    let body = format!("<title>x</title>{}", "<p>x".repeat(2 * KIB));
+    let page = |budget_kib| {
+        let mut peer = HttpPeer::new(|_| MS, |_| ok(&body));
+        ran(&scenario(steps, 1), budget_kib, &mut peer).outcomes("page")
+    };
+    assert_eq!(page(256), [Outcome::NoMemory]);
+    assert_eq!(page(4 * KIB), [Outcome::Ok; 3]);
+}

@@ -2,7 +2,7 @@
 
 mod topics;
 
-use channels::is_answered;
+use channels::{is_answered, is_confirmed};
 use plan::{ChannelVerb, Pc, Protocol as ChannelProtocol};
 use proto::{http1, ws};
 
@@ -228,9 +228,9 @@ impl Channels {
         self.awaited = match verb {
             _ if !wants_answer => None,
             verb if is_answered(self.protocol, verb) => Some(number),
-            ChannelVerb::Join => Some(BY_TOPIC),
+            ChannelVerb::Join if is_confirmed(self.protocol) => Some(BY_TOPIC),
             // What answers, if anything does, is known by its content.
-            ChannelVerb::Push | ChannelVerb::Leave => None,
+            ChannelVerb::Join | ChannelVerb::Push | ChannelVerb::Leave => None,
         };
         Numbers {
             number,
@@ -243,6 +243,10 @@ impl Channels {
     fn reach(&mut self, verb: ChannelVerb, topic: &[u8]) -> Result<u32, Unsent> {
         let name = String::from_utf8_lossy(topic);
         let Some(place) = self.place(topic, None) else {
+            // What is over is forgotten.
+            if verb == ChannelVerb::Leave && self.protocol == ChannelProtocol::GraphQl {
+                return Err(Unsent::Needless);
+            }
             return Err(Unsent::Impossible(format!("{name:?} is not joined")));
         };
         let own = &self.topics[place];

@@ -30,6 +30,12 @@ const CABLE_FIRST_JITTER: f64 = 1.0;
 const MQTT_MS: f64 = 1000.0;
 const MQTT_MAX_MS: f64 = 120_000.0;
 
+/// graphql-ws 6 (`client.ts`, `retryWait`, `retryAttempts`): the pause that doubles, the least and the most that is
+/// added to it at random, and the attempts after which its client gives up.
+const GRAPHQL_MS: f64 = 1000.0;
+const GRAPHQL_MORE_MS: (f64, f64) = (300.0, 3000.0);
+const GRAPHQL_ATTEMPTS: u32 = 5;
+
 /// A plain WebSocket that reconnects.
 #[derive(Debug)]
 pub(crate) struct Reconnectable {
@@ -110,6 +116,12 @@ impl Reconnecting {
         backoff.attempts_max.is_some_and(|max| self.tries >= max)
     }
 
+    /// The number of attempts after which the protocol's own client gives up, if these were all.
+    pub(crate) fn client_gave_up(&self, protocol: ChannelProtocol) -> Option<u32> {
+        let gives_up = protocol == ChannelProtocol::GraphQl && self.tries >= GRAPHQL_ATTEMPTS;
+        gives_up.then_some(GRAPHQL_ATTEMPTS)
+    }
+
     /// Before a new connection.
     pub(crate) fn reset(&mut self) {
         self.http = http1::Decoder::new();
@@ -156,6 +168,11 @@ impl Reconnecting {
                     _ => CABLE_GROWTH,
                 };
                 CABLE_MS * grown * (1.0 + jitter * rng.unit())
+            }
+            ChannelProtocol::GraphQl => {
+                let (least, most) = GRAPHQL_MORE_MS;
+                let more = least + (most - least) * rng.unit();
+                GRAPHQL_MS * 2_f64.powi(tries.min(8) as i32) + more
             }
         };
         (ms * MS as f64) as u64
@@ -243,6 +260,12 @@ mod tests {
             for (tries, pause) in found.iter().enumerate().skip(1) {
                 let least = 6000.0 * 1.15_f64.powi(tries.min(10) as i32);
                 assert!((least..=least * 1.15).contains(pause), "{tries}: {found:?}");
+            }
+            let found = pauses(ChannelProtocol::GraphQl, user);
+            for (tries, pause) in found.iter().take(5).enumerate() {
+                let least = 1000.0 * 2_f64.powi(tries as i32);
+                let range = least + 300.0..=least + 3000.0;
+                assert!(range.contains(pause), "{tries}: {found:?}");
             }
         }
     }

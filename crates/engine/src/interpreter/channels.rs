@@ -1,6 +1,6 @@
 //! Protocols of channels: joining, pushing, leaving, and what the server sends.
 
-use channels::{Ended, Incoming, Outgoing};
+use channels::{Ended, How, Incoming, Outgoing};
 use json::depth_note;
 use plan::expr::{EvalError, Template};
 use plan::{ChannelOp, ChannelVerb, Expect, Op, Pc, Protocol as ChannelProtocol};
@@ -40,6 +40,7 @@ impl<'p> Interpreter<'p> {
         }
         *self.conns[slot].protocol.spoken_mut() = Protocol::Channels(Box::new(channels));
         self.arm_channels(slot);
+        self.send_first(now_ns, slot);
         if introduces {
             self.introduce(now_ns, slot);
         }
@@ -166,7 +167,7 @@ impl<'p> Interpreter<'p> {
 
     /// True if the user's step in flight joins a channel: without it the session cannot continue.
     pub(super) fn is_joining(&self, key: UserKey) -> bool {
-        matches!(self.users.op(key), Some(Op::Channel(op)) if op.verb == ChannelVerb::Join)
+        matches!(self.users.op(key), Some(Op::Channel(op)) if op.confirmed)
     }
 
     /// As `take_frame`, of a WebSocket that speaks a protocol of channels.
@@ -400,7 +401,7 @@ impl<'p> Interpreter<'p> {
                 let ended = Ended {
                     topic: topic.into(),
                     joined_by: None,
-                    failed: false,
+                    how: How::Closed,
                     reason,
                 };
                 self.channel_ended(now_ns, slot, &ended);

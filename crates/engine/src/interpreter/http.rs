@@ -313,6 +313,10 @@ impl<'p> Interpreter<'p> {
         } else if let Some((outcome, detail)) = damage {
             self.explain(now_ns, key, *outcome, || detail.clone());
             *outcome
+        } else if let Some(outcome) =
+            self.answered_with_errors(now_ns, key, (http.graphql, &http.save), received)
+        {
+            outcome
         } else {
             self.examine(now_ns, key, &http.save, &http.check, received)
         };

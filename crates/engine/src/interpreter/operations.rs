@@ -1,6 +1,7 @@
 //! Measured operations of steps, from their beginning to their row.
 
 use plan::expr::{Condition, EvalError, Value};
+use plan::graphql::Answer;
 use plan::{MeasureId, Op, Save, Slot, builtin};
 use record::{Measurement, Outcome};
 
@@ -204,6 +205,20 @@ impl Interpreter<'_> {
         Outcome::Ok
     }
 
+    /// An answer of GraphQL that is not the one that is wanted. Whatever is there of what is to be saved is saved.
+    pub(super) fn answered_with_errors(
+        &mut self,
+        now_ns: u64,
+        key: UserKey,
+        (wanted, save): (Option<Answer>, &[Save]),
+        received: &Received<'_>,
+    ) -> Option<Outcome> {
+        let detail = channels::graphql_failure(wanted?, received.body)?;
+        let _ = self.keep(now_ns, key, save, received);
+        self.explain(now_ns, key, Outcome::Graphql, || detail);
+        Some(Outcome::Graphql)
+    }
+
     /// Keeps why a condition on an answer is false.
     fn explain_false(
         &mut self,
@@ -231,10 +246,10 @@ impl Interpreter<'_> {
         save: &[Save],
         received: &Received<'_>,
     ) -> Result<(), (Outcome, String)> {
+        let mut page = None;
         for save in save {
-            let (bytes, value) = (received.document_bytes(&save.from), || {
-                received.value(&save.from)
-            });
+            let bytes = received.document_bytes(&save.from);
+            let value = || received.value_of(&save.from, &mut page);
             let found = self.users.while_held(bytes, value);
             let found = found.ok_or_else(|| (Outcome::NoMemory, EXHAUSTED.to_owned()))?;
             let fallback = || {
@@ -254,7 +269,8 @@ impl Interpreter<'_> {
                 Some(Err(error)) => return Err((Outcome::Save, error.to_string())),
                 None => {
                     let body = received.shown(save.from.reads_body());
-                    let (missing, note) = (save.from.missing(), received.depth_note(&save.from));
+                    let missing = save.from.missing();
+                    let note = received.missing_note(&save.from, &page);
                     return Err((Outcome::Save, format!("{missing} in {body}{note}")));
                 }
             }

@@ -120,8 +120,13 @@ impl<'p> Interpreter<'p> {
 
     /// The number of attempts after one loss, if this was the last.
     fn attempts_used_up(&mut self, slot: ConnSlot) -> Option<u32> {
-        let backoff = self.backoff(slot)?;
+        let backoff = self.backoff(slot);
+        let protocol = self.conns[slot].channels().map(|own| own.protocol);
         let reconnecting = self.conns[slot].reconnecting()?;
+        if let Some(protocol) = protocol {
+            return reconnecting.client_gave_up(protocol);
+        }
+        let backoff = backoff?;
         backoff
             .attempts_max
             .filter(|_| reconnecting.has_given_up(backoff))
@@ -156,7 +161,8 @@ impl<'p> Interpreter<'p> {
         if conn.mqtt().is_some() {
             return self.introduce(now_ns, slot);
         }
-        let channels = conn.channels();
+        self.send_first(now_ns, slot);
+        let channels = self.conns[slot].channels();
         if !channels.is_some_and(|channels| channels::is_greeted(channels.protocol)) {
             self.reconnected(now_ns, slot);
         }
@@ -213,6 +219,13 @@ impl<'p> Interpreter<'p> {
                 self.send_late(now_ns, slot, send);
             }
             _ => {}
+        }
+    }
+
+    /// The WebSocket is open: sends what is to be sent first.
+    pub(super) fn send_first(&mut self, now_ns: u64, slot: ConnSlot) {
+        if let Some(first) = &self.opening_of(slot).first {
+            self.send_again(now_ns, slot, first);
         }
     }
 

@@ -4,7 +4,7 @@
 //! joined it. Attempts to join it again run in the background, each an operation of the measure
 //! `rejoin`.
 
-use channels::{Ended, Outgoing};
+use channels::{Ended, How, Outgoing};
 use plan::{
     ChannelOp, ChannelVerb, Expect, MeasureId, Op, Pauses, Pc, Protocol as ChannelProtocol,
 };
@@ -41,7 +41,7 @@ impl<'p> Interpreter<'p> {
             return;
         }
         self.leave_topics(now_ns, key, subscribed);
-        let wanted = ended.failed && self.join_at(key, pc).rejoin.is_some();
+        let wanted = ended.how == How::Failed && self.join_at(key, pc).rejoin.is_some();
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };
@@ -53,14 +53,27 @@ impl<'p> Interpreter<'p> {
         let lives = topic.lives();
         self.arm_channels(slot);
         let detail = || describe(ended);
-        if !self.waits_on(now_ns, slot, (&*ended.topic, number), lives) {
-            return self.record_end(now_ns, slot, pc, detail);
+        let waits_on = self.waits_on(now_ns, slot, (&*ended.topic, number), lives);
+        if ended.how.is_over()
+            && let Some(channels) = self.conns[slot].channels()
+        {
+            channels.topics.remove(place);
+        }
+        let outcome = match ended.how {
+            How::Errors => Outcome::Graphql,
+            How::Closed | How::Failed | How::Completed => Outcome::ChannelClosed,
+        };
+        if !waits_on {
+            return match ended.how {
+                How::Completed => {}
+                _ => self.record_end(now_ns, slot, (pc, outcome), detail),
+            };
         }
         if self.is_joining(key) {
             return self.fail_because(now_ns, key, (Outcome::Rejected, 0), detail);
         }
-        self.explain(now_ns, key, Outcome::ChannelClosed, detail);
-        self.complete(now_ns, key, Outcome::ChannelClosed, 0);
+        self.explain(now_ns, key, outcome, detail);
+        self.complete(now_ns, key, outcome, 0);
     }
 
     /// The server ends the connection, and all its channels with it. `again`: it may reconnect.
@@ -94,7 +107,7 @@ impl<'p> Interpreter<'p> {
         };
         if self.conns[slot].stage == Stage::Open {
             for (pc, _) in open {
-                self.record_end(now_ns, slot, pc, detail);
+                self.record_end(now_ns, slot, (pc, Outcome::ChannelClosed), detail);
             }
         }
         self.lost(now_ns, slot, outcome, detail);
@@ -143,7 +156,13 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The end of a channel that no operation waits on: a row of the step that joined it.
-    fn record_end(&mut self, now_ns: u64, slot: ConnSlot, pc: Pc, detail: impl FnOnce() -> String) {
+    fn record_end(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        (pc, outcome): (Pc, Outcome),
+        detail: impl FnOnce() -> String,
+    ) {
         let key = self.conns[slot].user;
         let measure = self.join_at(key, pc).measure;
         let user = &self.users[key];
@@ -151,7 +170,7 @@ impl<'p> Interpreter<'p> {
             due_ns: now_ns,
             sent_ns: now_ns,
             done_ns: now_ns,
-            outcome: Outcome::ChannelClosed,
+            outcome,
             bytes_out: 0,
             bytes_in: 0,
             ..user.row(measure)
@@ -287,6 +306,9 @@ impl<'p> Interpreter<'p> {
         let write = |out: &mut Vec<u8>| channels::encode(protocol, &message, out);
         self.conns.encode_message(slot, MessageKind::Text, write);
         self.send_rejoin(slot, place, start);
+        if !channels::is_confirmed(protocol) {
+            self.rejoin_answered(now_ns, slot, place, (true, b""));
+        }
     }
 
     /// An attempt to join a topic again has this number.
@@ -339,7 +361,7 @@ impl<'p> Interpreter<'p> {
         let detail = || describe(ended);
         self.rejoin_failed(now_ns, slot, place, Outcome::Rejected, detail);
         if let Some(channels) = self.conns[slot].channels()
-            && !ended.failed
+            && ended.how != How::Failed
         {
             channels.topics[place].rejoin = None;
         }
@@ -450,9 +472,11 @@ impl<'p> Interpreter<'p> {
 /// How a channel ended.
 fn describe(ended: &Ended<'_>) -> String {
     let topic = String::from_utf8_lossy(&ended.topic);
-    let how = match ended.failed {
-        true => "failed at the server",
-        false => "was closed by the server",
+    let how = match ended.how {
+        How::Failed => "failed at the server",
+        How::Closed => "was closed by the server",
+        How::Completed => "was completed by the server",
+        How::Errors => "was answered with errors",
     };
     match ended.reason {
         b"" => format!("the channel {topic:?} {how}"),

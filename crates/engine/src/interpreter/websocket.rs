@@ -1,6 +1,6 @@
 //! WebSocket steps: upgrade, send, reply, close.
 
-use plan::{Expect, Op, Protocol as ChannelProtocol, SendOp, WsOpen};
+use plan::{Expect, Op, SendOp, WsOpen};
 use proto::http1::{Event as HttpEvent, Head};
 use proto::ws::{self, Agreed, Event, HandshakeError, MessageKind};
 use record::Outcome;
@@ -429,10 +429,8 @@ impl<'p> Interpreter<'p> {
         // §5.5.1: the answer carries the code that was received.
         self.send_close_frame(slot, code.unwrap_or(NORMAL));
         self.conns[slot].stage = Stage::Open;
-        // Phoenix' own client does not reconnect after that, the others do.
-        if code == Some(NORMAL)
-            && let Some(channels) = self.conns[slot].channels()
-            && matches!(channels.protocol, ChannelProtocol::Phoenix { .. })
+        if let Some(channels) = self.conns[slot].channels()
+            && code.is_some_and(|code| channels::is_final(channels.protocol, code))
         {
             channels.reconnect = None;
         }

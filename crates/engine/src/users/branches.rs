@@ -3,6 +3,7 @@
 //! A branch is a row of the table of users that no count of users contains: it has a program counter, a timer, random
 //! draws and variables of its own, and its user's number.
 
+use plan::expr::Value;
 use plan::{Branch, Parallel, Pc};
 use stats::rng::{Purpose, Rng};
 
@@ -16,11 +17,15 @@ impl User {
         if let Some(draws) = branch.retry_draws {
             registers[draws.index()] = Rng::new(seed, number, Purpose::Retry).next_u64();
         }
+        let mut slots = self.slots.clone();
+        if let Some((slot, number)) = branch.first {
+            slots[slot.index()] = Value::Int(number);
+        }
         User {
             think: Rng::new(seed, number, Purpose::Think),
             choice: Rng::new(seed, number, Purpose::Choice),
             value: Rng::new(seed, number, Purpose::Value),
-            slots: self.slots.clone(),
+            slots,
             registers,
             pc: branch.instructions.start,
             iteration: self.iteration,

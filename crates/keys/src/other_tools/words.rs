@@ -302,8 +302,13 @@ pub(super) const SAVE: &[Words] = &[
         "write `pointer: /items/0/id`; `$.items[0].id` means the same",
     ),
     key(
+        "css",
+        "xpath selector",
+        "write `css: \"input[name=csrf]\"`, with `attr: value` for an attribute: CSS selectors find elements of HTML pages",
+    ),
+    key(
         "regex",
-        "xpath css selector boundary pattern regexp",
+        "boundary pattern regexp",
         "write `regex: \"name=\\\"([^\\\"]*)\"`: documents that are no JSON are searched by regular expressions",
     ),
     form(

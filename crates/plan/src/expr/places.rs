@@ -4,8 +4,8 @@ use serde_json_path::JsonPath;
 
 use super::Value;
 
-/// Longest list that JSONPath makes of a text, in bytes: one place may contain others.
-const LIST_BYTES_MAX: usize = 16 << 20;
+/// Longest list that JSONPath makes of a text, or a selector of a page, in bytes: one place may contain others.
+pub(crate) const LIST_BYTES_MAX: usize = 16 << 20;
 
 /// What JSONPath finds in JSON text, as a list in JSON text, which may be empty; `None`: the text is no JSON, or the list
 /// would be too long.

@@ -21,6 +21,8 @@ pub struct Parallel {
 pub struct Branch {
     /// Its [`Op::BranchEnd`](crate::Op::BranchEnd) included.
     pub instructions: Range<Pc>,
+    /// A variable, and what it holds when the branch begins: where it begins among items that several branches share.
+    pub first: Option<(Slot, i64)>,
     /// Variables that it sets, and no other branch: the user has their values when all branches have ended.
     pub sets: Vec<Slot>,
     /// Counts the pauses that it draws before further attempts, if there are any.

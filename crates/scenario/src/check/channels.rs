@@ -12,8 +12,11 @@ use document::node::{Entry, Node, NodeKind, Place, Scalar};
 
 /// What Rails' own client offers.
 const CABLE_SUBPROTOCOLS: &str = "actioncable-v1-json, actioncable-unsupported";
-/// What steps of other protocols are called in MQTT.
-const MQTT_VERBS: &[(&str, &str)] = &[("join", "subscribe"), ("leave", "unsubscribe")];
+/// What steps of other protocols are called in MQTT and GraphQL.
+const SUBSCRIBING: &[(&str, &str)] = &[("join", "subscribe"), ("leave", "unsubscribe")];
+
+/// That of the library graphql-ws.
+const GRAPHQL_SUBPROTOCOL: &str = "graphql-transport-ws";
 
 impl Checker<'_> {
     /// The protocol of a step that opens a WebSocket.
@@ -36,7 +39,8 @@ impl Checker<'_> {
                 })
             }
             1 => Some(Protocol::ActionCable),
-            _ => Some(Protocol::SocketIo),
+            2 => Some(Protocol::SocketIo),
+            _ => Some(Protocol::GraphQl),
         }
     }
 
@@ -74,8 +78,14 @@ impl Checker<'_> {
             }
             offered.push(word.text);
         }
-        if offered.is_empty() && protocol == Some(Protocol::ActionCable) {
-            offered.push(CABLE_SUBPROTOCOLS.to_owned());
+        if offered.is_empty() {
+            let own = match protocol {
+                Some(Protocol::ActionCable) => Some(CABLE_SUBPROTOCOLS),
+                Some(Protocol::GraphQl) => Some(GRAPHQL_SUBPROTOCOL),
+                Some(Protocol::Phoenix { .. } | Protocol::SocketIo | Protocol::Mqtt { .. })
+                | None => None,
+            };
+            offered.extend(own.map(str::to_owned));
         }
         if !offered.is_empty() {
             let value = Template::fixed(&offered.join(", "));
@@ -89,7 +99,9 @@ impl Checker<'_> {
             Some(Protocol::Phoenix { arrays: true, .. }) => ("vsn=", "vsn=2.0.0"),
             Some(Protocol::Phoenix { arrays: false, .. }) => ("vsn=", "vsn=1.0.0"),
             Some(Protocol::SocketIo) => ("EIO=", "EIO=4&transport=websocket"),
-            Some(Protocol::ActionCable | Protocol::Mqtt { .. }) | None => return,
+            Some(Protocol::ActionCable | Protocol::GraphQl | Protocol::Mqtt { .. }) | None => {
+                return;
+            }
         };
         let holds = |what: &str| {
             let mut parts = path.parts.iter();
@@ -129,6 +141,7 @@ impl Checker<'_> {
                 reply: None,
                 measure,
                 timeout_ns,
+                confirmed: true,
                 rejoin,
                 delivery: None,
             })));
@@ -168,6 +181,7 @@ impl Checker<'_> {
                 reply: None,
                 measure,
                 timeout_ns,
+                confirmed: false,
                 rejoin: None,
                 delivery: None,
             })));
@@ -266,6 +280,7 @@ impl Checker<'_> {
                 reply,
                 measure,
                 timeout_ns,
+                confirmed: false,
                 rejoin: None,
                 delivery: None,
             })));
@@ -326,10 +341,10 @@ impl Checker<'_> {
                 .error("no-channels", place, message)
                 .hint("open it first: `- ws: { path: /socket/websocket, protocol: phoenix }`");
         }
-        if let Some(Protocol::Mqtt { .. }) = program.protocol
-            && let Some(own) = MQTT_VERBS.iter().find(|(other, _)| *other == verb)
+        if let Some(Protocol::Mqtt { .. } | Protocol::GraphQl) = program.protocol
+            && let Some(own) = SUBSCRIBING.iter().find(|(other, _)| *other == verb)
         {
-            let message = format!("a connection of MQTT has topics, not channels to `{verb}`");
+            let message = format!("this connection has subscriptions, not channels to `{verb}`");
             self.diagnostics
                 .error("no-channels", place, message)
                 .hint(format!("write `{}` here", own.1));
@@ -346,6 +361,7 @@ impl Checker<'_> {
                 Protocol::Phoenix { .. } => "write `push` here",
                 Protocol::ActionCable => "write `perform` here",
                 Protocol::SocketIo => "write `emit` here",
+                Protocol::GraphQl => "write `subscribe` here",
                 Protocol::Mqtt { .. } => "write `publish` here",
             };
             self.diagnostics
@@ -363,7 +379,7 @@ pub(super) fn list_of(node: &Node) -> Node {
     }
 }
 
-fn pair(key: &str, value: &Node) -> Entry {
+pub(super) fn pair(key: &str, value: &Node) -> Entry {
     Entry {
         key: key.to_owned(),
         key_place: value.place.clone(),
@@ -380,7 +396,7 @@ fn as_text(node: &Node) -> Node {
     node
 }
 
-fn mapping(entries: Vec<Entry>, place: &Place) -> Node {
+pub(super) fn mapping(entries: Vec<Entry>, place: &Place) -> Node {
     Node {
         place: place.clone(),
         kind: NodeKind::Mapping(entries),

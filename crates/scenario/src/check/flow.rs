@@ -2,7 +2,7 @@
 
 use keys::CHOICE;
 use plan::expr::{Binary, Escape, Expr, Func, Part, Pure, Template, Value};
-use plan::{MeasureId, MeasureKind, Op, Transaction};
+use plan::{MeasureId, MeasureKind, Op, Slot, Transaction};
 
 use super::Checker;
 use super::fields::Fields;
@@ -10,6 +10,16 @@ use super::names::Names;
 use super::program::Program;
 use document::node::{Node, Place};
 use expression::Scope;
+
+/// Gives a variable the value of an expression.
+pub(super) fn set(slot: Slot, expr: Expr) -> Op {
+    Op::Set {
+        slot,
+        value: Template {
+            parts: vec![Part::Expr(expr, Escape::None)],
+        },
+    }
+}
 
 /// A loop of up to this number of constant rounds needs no wait.
 const ROUNDS_WITHOUT_WAIT_MAX: i64 = 1000;
@@ -124,12 +134,6 @@ impl Checker<'_> {
         let (Some(list_value), Some(item), Some(index)) = (list_value, item, index) else {
             return;
         };
-        let set = |slot, expr| Op::Set {
-            slot,
-            value: Template {
-                parts: vec![Part::Expr(expr, Escape::None)],
-            },
-        };
         program.push(set(list, list_value));
         program.push(set(index, Expr::Const(Value::Int(-1))));
         let register = program.register();
@@ -176,7 +180,13 @@ impl Checker<'_> {
     }
 
     /// A loop whose body takes no time would spin and stop every other user of its event loop.
-    fn must_wait(&mut self, verb: &str, place: Option<&Place>, start: usize, program: &Program) {
+    pub(super) fn must_wait(
+        &mut self,
+        verb: &str,
+        place: Option<&Place>,
+        start: usize,
+        program: &Program,
+    ) {
         if let Some(place) = place.filter(|_| !program.waits_since(start)) {
             let message =
                 format!("the body of this `{verb}` never waits, so it would be a busy loop");

@@ -142,6 +142,7 @@ impl Checker<'_> {
             own_cookies: Vec::new(),
             body: None,
             continue_ns: 0,
+            graphql: None,
             call: Some(Box::new(call)),
             redirects: 0,
             decodes: false,

@@ -3,6 +3,7 @@
 use keys::HTTP_REQUEST;
 use plan::expr::template::Builder;
 use plan::expr::{Escape, Part, Template};
+use plan::graphql::Answer;
 use plan::{Aws, Digest, HttpOp, MeasureKind, Op, StatusRule};
 use units::parse::UnitError;
 
@@ -15,13 +16,26 @@ use super::matching::Of;
 use super::program::Program;
 use document::node::{Node, Place};
 
+/// What answers of GraphQL are accepted (GraphQL over HTTP, section 4).
+const GRAPHQL_TYPES: &str = "application/graphql-response+json, application/json;q=0.9";
+
 /// What stands before a request's other keys.
-struct Line<'n> {
-    method: String,
-    url: &'n Node,
-    /// `GET /path` as written.
-    name: String,
-    location: Option<Location>,
+pub(super) struct Line<'n> {
+    pub(super) method: String,
+    pub(super) url: &'n Node,
+    /// What the measure is called: `GET /path` as written.
+    pub(super) name: String,
+    pub(super) location: Option<Location>,
+}
+
+/// What a request sends, and wants.
+pub(super) struct Content {
+    pub(super) body: Option<Template>,
+    pub(super) content_type: Option<String>,
+    /// How long the body waits for the server's consent; 0: it does not.
+    pub(super) continue_ns: u64,
+    /// The body is an operation of GraphQL.
+    pub(super) graphql: Option<Answer>,
 }
 
 /// What stands in a request's head besides its first line.
@@ -157,12 +171,38 @@ impl Checker<'_> {
 
     fn request(&mut self, line: &Line<'_>, fields: &Fields<'_>, program: &mut Program) {
         let (body, content_type) = self.body(fields, program);
+        let content = Content {
+            continue_ns: self.continue_ns(fields, body.is_some()),
+            body,
+            content_type,
+            graphql: None,
+        };
+        self.request_with(line, content, fields, program);
+    }
+
+    /// A request that sends this.
+    pub(super) fn request_with(
+        &mut self,
+        line: &Line<'_>,
+        content: Content,
+        fields: &Fields<'_>,
+        program: &mut Program,
+    ) {
+        let Content {
+            body,
+            content_type,
+            continue_ns,
+            graphql,
+        } = content;
         let Head {
-            headers,
+            mut headers,
             own_cookies,
             digest,
             sign,
         } = self.request_head(fields, content_type, program);
+        if graphql.is_some() {
+            add_absent(&mut headers, "accept", &Template::fixed(GRAPHQL_TYPES));
+        }
         self.only_signed(sign.is_some(), &headers, &line.url.place);
         let encoding = headers
             .iter()
@@ -178,7 +218,6 @@ impl Checker<'_> {
             None => self.measure(&name, MeasureKind::Request, &line.url.place),
         };
         let timeout_ns = self.timeout(fields.get("timeout"));
-        let continue_ns = self.continue_ns(fields, body.is_some());
         let Some(Location {
             endpoint,
             path,
@@ -197,6 +236,7 @@ impl Checker<'_> {
             body,
             continue_ns,
             call: None,
+            graphql,
             redirects,
             decodes,
             digest,

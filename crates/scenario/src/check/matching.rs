@@ -137,7 +137,7 @@ impl Checker<'_> {
                 let message = format!("`{text}` is not something that can be saved");
                 let hint = format!(
                     "write a JSON pointer like {}, or one of: status, time, body, event, id, topic, \
-                     {{ regex: … }}, {{ header: … }}",
+                     {{ regex: … }}, {{ css: … }}, {{ header: … }}",
                     pointer_meant(text)
                 );
                 self.diagnostics
@@ -149,7 +149,13 @@ impl Checker<'_> {
     }
 
     fn long_source(&mut self, node: &Node, fields: &Fields<'_>, of: Of) -> Option<Source> {
-        const SOURCES: [&str; 5] = ["pointer", "regex", "header", "property", "from"];
+        const SOURCES: [&str; 6] = ["pointer", "regex", "css", "header", "property", "from"];
+        const PARTS: [(&str, &str); 4] = [
+            ("group", "regex"),
+            ("in", "regex"),
+            ("attr", "css"),
+            ("all", "css"),
+        ];
         let written: Vec<_> = SOURCES
             .into_iter()
             .filter_map(|key| Some((key, fields.get(key)?)))
@@ -157,20 +163,21 @@ impl Checker<'_> {
         let [(key, value)] = written[..] else {
             self.diagnostics
                 .error("bad-save", &node.place, "`save` needs exactly one source")
-                .hint("write one of `pointer`, `regex`, `header`, `property`, `from`");
+                .hint("write one of `pointer`, `regex`, `css`, `header`, `property`, `from`");
             return None;
         };
-        for of_regex in ["group", "in"] {
-            if key != "regex"
-                && let Some(place) = fields.key_place(of_regex)
+        for (part, of) in PARTS {
+            if key != of
+                && let Some(place) = fields.key_place(part)
             {
-                let message = format!("`{of_regex}` needs a `regex`");
+                let message = format!("`{part}` needs a `{of}`");
                 self.diagnostics.error("bad-save", place, message);
             }
         }
         match key {
             "pointer" => self.place_or_places(value),
             "regex" => self.regex_group(value, fields, of),
+            "css" => self.elements(value, fields),
             "header" => {
                 let word = self.word(value, "a header's name")?;
                 self.token(&word.text, "header", &word.place);

@@ -34,6 +34,9 @@ impl Checker<'_> {
         fields: &Fields<'_>,
         program: &mut Program,
     ) {
+        if program.protocol == Some(Protocol::GraphQl) {
+            return self.graphql_step(verb, node, fields, program);
+        }
         match verb {
             "subscribe" => self.subscribe(node, fields, program),
             "unsubscribe" => self.unsubscribe(node, fields, program),
@@ -76,6 +79,7 @@ impl Checker<'_> {
                 headers,
                 compress: None,
                 protocol: Some(protocol),
+                first: None,
                 mqtt: Some(Box::new(mqtt)),
                 reconnect,
                 measure,
@@ -202,6 +206,14 @@ impl Checker<'_> {
     }
 
     fn subscribe(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
+        if node.mapping().is_some() {
+            return self.no_graphql(&node.place);
+        }
+        if let Some(place) = fields.key_place("reply") {
+            self.diagnostics
+                .error("misplaced-key", place, "this needs `protocol: graphql-ws`")
+                .hint("wait for a message with `expect`");
+        }
         let five = self.speaks_mqtt("subscribe", &node.place, program);
         self.only_of_five(fields, five, &["no_local", "retained"]);
         let filter = self.mqtt_topic(node, mqtt::check_filter, program);
@@ -232,6 +244,7 @@ impl Checker<'_> {
                 reply: None,
                 measure,
                 timeout_ns,
+                confirmed: true,
                 rejoin: None,
                 delivery: Some(Box::new(delivery)),
             })));
@@ -255,6 +268,7 @@ impl Checker<'_> {
                 reply: None,
                 measure,
                 timeout_ns,
+                confirmed: false,
                 rejoin: None,
                 delivery: Some(Box::default()),
             })));
@@ -300,6 +314,7 @@ impl Checker<'_> {
                 reply,
                 measure,
                 timeout_ns,
+                confirmed: false,
                 rejoin: None,
                 delivery: Some(Box::new(delivery)),
             })));

@@ -11,7 +11,7 @@ use super::program::Program;
 use document::node::{Node, Place};
 
 /// Branches of one step.
-const BRANCHES_MAX: usize = 64;
+pub(super) const BRANCHES_MAX: usize = 64;
 /// Ends the names of variables that the branches behind do not know.
 const HIDDEN: &str = " of another branch";
 /// Why a variable is not known in a branch.
@@ -32,8 +32,14 @@ pub(super) struct InBranch {
 
 impl Checker<'_> {
     pub(super) fn parallel(&mut self, node: &Node, program: &mut Program) {
+        if node.get("foreach").is_some() {
+            return self.parallel_items(node, program);
+        }
         let Some(items) = node.sequence().filter(|items| !items.is_empty()) else {
-            self.expected(node, "a list of branches (`[ { get: /a }, { get: /b } ]`)");
+            self.expected(
+                node,
+                "a list of branches (`[ { get: /a }, { get: /b } ]`), or a mapping with `foreach`",
+            );
             return;
         };
         if let Some(further) = items.get(BRANCHES_MAX) {
@@ -93,6 +99,7 @@ impl Checker<'_> {
         sets.dedup();
         Branch {
             instructions: start..program.pc(),
+            first: None,
             sets,
             retry_draws: program.retry_draws,
         }
@@ -128,7 +135,7 @@ impl Checker<'_> {
         };
         let hint = match verb {
             "ws" | "sse" | "poll" | "tcp" | "join" | "push" | "perform" | "emit" | "leave"
-            | "send" | "expect" | "close" => {
+            | "mqtt" | "subscribe" | "unsubscribe" | "publish" | "send" | "expect" | "close" => {
                 self.stays_open(&place);
                 return false;
             }

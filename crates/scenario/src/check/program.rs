@@ -1,9 +1,7 @@
 //! A session while it is compiled.
 
 use plan::expr::{Expr, Part};
-use plan::{
-    ChannelVerb, DataId, MeetOp, Op, Pc, Protocol, Register, Retry, Slot, Transaction, Visits,
-};
+use plan::{DataId, MeetOp, Op, Pc, Protocol, Register, Retry, Slot, Transaction, Visits};
 use stats::dist::Dist;
 
 use super::index;
@@ -139,7 +137,7 @@ pub(super) fn wait_in(ops: &[Op]) -> bool {
         Op::Send(send) => send.reply.is_some(),
         Op::Channel(op) => {
             let acknowledged = op.delivery.as_ref().is_some_and(|own| own.qos > 0);
-            op.verb == ChannelVerb::Join || op.reply.is_some() || acknowledged
+            op.confirmed || op.reply.is_some() || acknowledged
         }
         Op::Think(dist) | Op::Pace { every: dist, .. } => !never_positive(dist),
         Op::ThinkFor(seconds) => !matches!(seconds, Expr::Const(_)),

@@ -109,6 +109,7 @@ impl Checker<'_> {
             "http" | "get" | "head" | "post" | "put" | "patch" | "delete" => {
                 self.http(verb, value, fields, program);
             }
+            "graphql" => self.graphql(value, fields, program),
             "grpc" => self.grpc(value, fields, program),
             "ws" => self.ws(value, fields, program),
             "sse" => self.sse(value, fields, program),
@@ -161,6 +162,16 @@ impl Checker<'_> {
             "stop" => self.stop(value, program),
             "restart" => self.restart(value, program),
             verb => unreachable!("the step `{verb}` has a table and no meaning"),
+        }
+    }
+
+    fn restart(&mut self, value: &Node, program: &mut Program) {
+        if let Some(times_max) = self.count(value) {
+            let register = program.register();
+            program.push(Op::Restart {
+                register,
+                times_max,
+            });
         }
     }
 

@@ -2,6 +2,7 @@
 
 use keys::{COMPRESS, EXPECT, WEBSOCKET};
 use plan::expr::{Escape, Template};
+use plan::graphql::Answer;
 use plan::{
     Expect, Match, MatchTest, MeasureId, MeasureKind, Op, Payload, Protocol, SendOp, Source, WsOpen,
 };
@@ -56,6 +57,7 @@ impl Checker<'_> {
                 headers,
                 compress: self.compress(fields),
                 protocol,
+                first: self.first_message(fields, protocol, program),
                 mqtt: None,
                 reconnect: self.reconnect_websocket(fields, protocol, program),
                 measure,
@@ -181,6 +183,7 @@ impl Checker<'_> {
             let timeout_ns = self.timeout_ns;
             program.push(Op::Expect(Box::new(Expect {
                 when: Vec::new(),
+                graphql: answer_of(program),
                 save: Vec::new(),
                 check: Vec::new(),
                 measure,
@@ -209,6 +212,7 @@ impl Checker<'_> {
         let check = self.conditions(fields.get("check"), program);
         let timeout_ns = self.timeout(fields.get("within"));
         Expect {
+            graphql: answer_of(program),
             when,
             save,
             check,
@@ -274,6 +278,11 @@ impl Checker<'_> {
         );
         program.has_stream = true;
     }
+}
+
+/// What messages must be on what was opened last.
+fn answer_of(program: &Program) -> Option<Answer> {
+    (program.protocol == Some(Protocol::GraphQl)).then_some(Answer::Message)
 }
 
 /// What a send is measured as where nothing is said: its first pair, if that is the same for

@@ -26,6 +26,7 @@ const WITH_EXAMPLES: &[&str] = &[
     "docs/coming-from.md",
     "docs/connecting.md",
     "docs/faq.md",
+    "docs/graphql.md",
     "docs/grpc.md",
     "docs/http.md",
     "docs/mqtt.md",

@@ -78,3 +78,56 @@ fn a_loop_whose_branches_never_wait_would_spin() {
         "- forever: [ { parallel: [ { set: { a: 1 } }, { get: / } ] } ]",
     ));
 }
+
+#[test]
+fn items_share_the_instructions_of_branches() {
+    let plan = plan(&with_steps(
+        "
+- set: { list: '[1]' }
+- parallel: { foreach: list, as: item, at_once: 3, steps: [ { get: \"/${item}\", save: { x: /x } } ] }
+- get: /
+",
+    ));
+    let session = &plan.sessions[0];
+    let parallel = session.ops.iter().find_map(|op| match op {
+        Op::Parallel(parallel) => Some(parallel),
+        _ => None,
+    });
+    let branches = &parallel.unwrap().branches;
+    let firsts: Vec<i64> = branches.iter().map(|own| own.first.unwrap().1).collect();
+    assert_eq!(firsts, [-3, -2, -1]);
+    assert!(
+        branches
+            .iter()
+            .all(|own| own.instructions == branches[0].instructions)
+    );
+    assert!(branches.iter().all(|own| own.sets.is_empty()));
+    for (step, expected) in [
+        (
+            "parallel: { foreach: l, as: i, at_once: 65, steps: [ { get: / } ] }",
+            "write a number from 1 to 64",
+        ),
+        (
+            "parallel: { foreach: l, as: i, at_once: 0, steps: [ { get: / } ] }",
+            "write a number from 1 to 64",
+        ),
+        (
+            "parallel: { foreach: l, as: i, steps: [ { set: { a: 1 } } ] }",
+            "so it would be a busy loop",
+        ),
+        (
+            "parallel: { foreach: l, as: i, steps: [ { stop: } ] }",
+            "cannot stand in a branch",
+        ),
+        ("parallel: { foreach: l, steps: [ { get: / } ] }", "`as`"),
+    ] {
+        let error = rendered(
+            &with_steps(&format!("- set: {{ l: '[]' }}\n- {step}\n")),
+            &[],
+        );
+        assert!(error.contains(expected), "{step}: {error}");
+    }
+    let behind = "- set: { l: '[]' }\n- parallel: { foreach: l, as: i, steps: [ { get: /, save: { x: /x } } ] }\n- get: /${x}\n";
+    let error = rendered(&with_steps(behind), &[]);
+    assert!(error.contains("`x`"), "{error}");
+}

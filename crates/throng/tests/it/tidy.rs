@@ -16,7 +16,8 @@ use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 /// The crates by floor. A crate imports from floors below its own only.
 const FLOORS: &[&[&str]] = &[
     &[
-        "grpc", "httpd", "json", "mqtt", "proto", "signing", "stats", "tables", "trust", "units",
+        "grpc", "html", "httpd", "json", "mqtt", "proto", "signing", "stats", "tables", "trust",
+        "units",
     ],
     &["factorial", "plan", "record", "machine", "wan"],
     &[
@@ -119,6 +120,11 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
         &["rquickjs"],
         &["script"],
         "JavaScript runs in `script`, with its limits",
+    ),
+    (
+        &["html5ever"],
+        &["html"],
+        "pages are parsed by `html`, with its limits",
     ),
     (&["fake"], &["plan"], "call `fake` of the expressions"),
     (
