@@ -165,16 +165,6 @@ impl Checker<'_> {
         }
     }
 
-    fn restart(&mut self, value: &Node, program: &mut Program) {
-        if let Some(times_max) = self.count(value) {
-            let register = program.register();
-            program.push(Op::Restart {
-                register,
-                times_max,
-            });
-        }
-    }
-
     /// The table of the step's verb: its first key that is one. `check` is also a part of other
     /// steps and counts only where it stands alone.
     fn step_table(&mut self, node: &Node) -> Option<&'static Table> {
