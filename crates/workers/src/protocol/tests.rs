@@ -195,9 +195,9 @@ fn messages_keep_their_form() {
             // Counts and gauges.
             "00000000000000000000000000000000040300000000000000000000000000000203020100",
             // One measure: its number, operations due, those that never began by reason, those that began, and how often
-            // each of 60 outcomes.
-            "01010601000001043c03",
-            "000000000000000000000000000000000000000000000000000000000000000000000000000000",
+            // each of 61 outcomes.
+            "01010601000001043d03",
+            "00000000000000000000000000000000000000000000000000000000000000000000000000000000",
             "0000000000000000000000000000000000000000",
             // Attempts that were tried again.
             "02",
