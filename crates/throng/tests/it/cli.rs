@@ -299,7 +299,7 @@ fn the_schema_describes_the_examples() {
     let schema = at_root(&["schema", "lab"]).with(0).out;
     let of_labs = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
     for example in [
-        "quick", "own", "answer", "scaling", "routing", "mobile", "split", "dilation",
+        "quick", "own", "answer", "final", "scaling", "routing", "mobile", "split", "dilation",
     ] {
         let path = root().join(format!("examples/lab/{example}.yaml"));
         let lab = yaml(&std::fs::read_to_string(path).unwrap());

@@ -522,6 +522,7 @@ fn the_architectures_are_right() {
     planned.with(0).stdout_contains("15 runs");
     for scenario in [
         "examples/lab/answer-scenario.yaml",
+        "examples/lab/final-scenario.yaml",
         "examples/lab/forwarders-scenario.yaml",
     ] {
         Ended::of(throng(["check", scenario]).current_dir(root())).with(0);
@@ -540,4 +541,26 @@ fn the_architectures_are_right() {
     ];
     let planned = Ended::of(throng(experiment).current_dir(root()));
     planned.with(0).stdout_contains("30 runs");
+}
+
+/// With 24,000 users it takes three days, or most of an hour: here it is only checked.
+#[test]
+fn the_final_is_right() {
+    let mut check = throng(["lab", "check", "examples/lab/final.yaml"]);
+    let checked = Ended::of(check.current_dir(root()));
+    checked
+        .with(0)
+        .stdout_contains("service two-pipelined: on two-pipelined-host-ireland,");
+    for (further, runs) in [(&[][..], "9 runs"), (&["--full"][..], "45 runs")] {
+        let experiment = [
+            "experiment",
+            "examples/lab/final-experiment.yaml",
+            "--plan",
+            "--dir",
+            "nowhere",
+        ];
+        let mut plan = throng([&experiment, further].concat());
+        let planned = Ended::of(plan.current_dir(root()));
+        planned.with(0).stdout_contains(runs);
+    }
 }

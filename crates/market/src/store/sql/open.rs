@@ -18,8 +18,9 @@ const VERSION: i64 = 1;
 const UNFINISHED: i64 = 0;
 /// The routine of ledgers that was added last.
 const NEWEST_ROUTINE: &str = "market_conclude";
-/// How long a process waits at least for others that make or check the tables.
-const HOLD_MIN: Duration = Duration::from_secs(20);
+/// How long a process waits at least for others that make or check the tables. Each does so alone, and waits for some
+/// round trips: two processes in each of eight regions that begin together take 20 s by their distances.
+const HOLD_MIN: Duration = Duration::from_secs(60);
 const HOLD_PAUSE: Duration = Duration::from_millis(20);
 /// Most rows of one statement.
 const ROWS_MAX: usize = 256;
