@@ -246,7 +246,7 @@ impl<'p> Users<'p> {
 
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.table.len() - self.branches.count()
+        self.table.count() - self.branches.count()
     }
 
     /// The users, without their branches.

@@ -74,7 +74,7 @@ impl<K: Key, T> Slots<K, T> {
 
     /// How many entries are in use.
     #[inline]
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.count
     }
 

@@ -106,7 +106,7 @@ impl Connections {
 
     /// Connections; rows that others carry are none.
     pub(crate) fn len(&self) -> usize {
-        self.table.len() - self.http2.carried_count
+        self.table.count() - self.http2.carried_count
     }
 
     #[inline]

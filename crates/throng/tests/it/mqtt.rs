@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use record::Outcome;
 
-use crate::support::{Ended, Services, Space, skip};
+use crate::support::{Ended, Services, Space, pass, skip};
 
 /// What the servers of `scripts/services` are protected by.
 const PASSWORD: &str = "open-sesame";
@@ -191,7 +191,7 @@ thresholds:
     let space = Space::new();
     thread::scope(|scope| {
         scope.spawn(|| {
-            thread::sleep(Duration::from_secs(3));
+            pass(Duration::from_secs(3));
             services.kill("mosquitto");
         });
         Ended::of(&mut space.run_text(&text, &[])).with(1);

@@ -191,8 +191,8 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
     ),
     (
         &["rustls"],
-        &["engine", "probe", "reflection", "server", "trust"],
-        "TLS is the engine's, that of those who question servers, and that of systems under test",
+        &["engine", "probe", "reflection", "server", "tls", "trust"],
+        "TLS is that of users, that of those who question servers, and that of systems under test",
     ),
 ];
 
