@@ -11,7 +11,7 @@ PROGRAMS = ["kube-apiserver", "kube-controller-manager", "kube-scheduler"]
 
 def go(*arguments, cwd=None, **environment):
     """Runs go; its output goes where ours does."""
-    return subprocess.run(["go", *arguments], check=True, cwd=cwd, env={**os.environ, "GOFLAGS": "-p=1", **environment})
+    return subprocess.run(["go", *arguments], check=True, cwd=cwd, env={**os.environ, "GOFLAGS": "-p=2", **environment})
 
 
 def module_folder(name, version):
@@ -27,6 +27,7 @@ def kubernetes(folder):
     The release's own module takes its parts from folders of its repository. Those parts are published as modules of
     their own: release 1.X.Y has them as 0.X.Y.
     """
+    folder = os.path.abspath(folder)
     out = os.path.join(folder, "bin")
     os.makedirs(out, exist_ok=True)
     missing = [name for name in PROGRAMS if not os.path.exists(os.path.join(out, name))]
@@ -55,9 +56,7 @@ def write_module(folder, sources):
 
 
 def helm(folder):
-    """The helm in PATH, or one that is built into `folder`/bin."""
+    """Builds helm into `folder`/bin, unless it is there."""
     out = os.path.join(folder, "bin")
-    program = os.path.join(out, "helm")
-    if not os.path.exists(program):
+    if not os.path.exists(os.path.join(out, "helm")):
         go("install", f"helm.sh/helm/v3/cmd/helm@{HELM}", cwd="/", GOBIN=os.path.abspath(out))
-    return program

@@ -2,7 +2,7 @@
 
 It does of a kubelet what the chart needs: volumes of ConfigMaps, Secrets, claims and empty folders; variables and their
 references; init containers, sidecars, restarts; readiness by HTTP; termination with grace. A pod's address is one of
-loopback, and names of Services are in each container's /etc/hosts.
+the loopback interface, and names of Services are in each container's /etc/hosts.
 """
 
 import base64
@@ -29,6 +29,11 @@ def now():
     return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def expanded(text, variables):
+    """With $(NAME) replaced; a name that is not known stays as it is."""
+    return re.sub(r"\$\((\w+)\)", lambda match: variables.get(match[1], match[0]), text)
+
+
 class Node:
     """A node of the cluster. `images`: the program of each image, by the beginning of its name."""
 
@@ -48,7 +53,7 @@ class Node:
         self.api.create("/api/v1/nodes", {"metadata": {"name": self.name, "labels": labels}})
         self.api.patch_status(f"/api/v1/nodes/{self.name}", {
             "capacity": size, "allocatable": size, "conditions": [ready],
-            "addresses": [{"type": "InternalIP", "address": f"127.0.{self.number}.1"}],
+            "addresses": [{"type": "InternalIP", "address": f"10.244.{self.number}.1"}],
         })
 
     def serve(self):
@@ -82,7 +87,7 @@ class Node:
         uid = pod["metadata"]["uid"]
         running = self.pods.get(uid)
         if running is None and pod["status"].get("phase") == "Pending":
-            address = f"127.0.{self.number}.{10 + len(self.pods)}"
+            address = f"10.244.{self.number}.{10 + len(self.pods)}"
             running = self.pods[uid] = Pod(self, pod, address)
             running.thread.start()
         if running and "deletionTimestamp" in pod["metadata"]:
@@ -111,7 +116,6 @@ class Container:
         program = next((path for name, path in pod.node.images.items() if image.startswith(name)), None)
         if program is None:
             raise LookupError(f"image {image} is not on this node")
-        expand = lambda word: re.sub(r"\$\((\w+)\)", lambda m: self.environment.get(m[1], m[0]), word)
         mounts = [
             (pod.volumes[mount["name"]], mount["mountPath"], mount.get("readOnly", False))
             for mount in spec.get("volumeMounts", [])
@@ -122,7 +126,7 @@ class Container:
         specification = pod.path(self.name, "container.json")
         with open(specification, "w") as file:
             json.dump({
-                "root": root, "program": program, "args": [expand(word) for word in spec.get("args", [])],
+                "root": root, "program": program, "args": [expanded(word, self.environment) for word in spec.get("args", [])],
                 "env": {"PATH": "/usr/bin", "HOME": "/tmp", "HOSTNAME": pod.name, **self.environment},
                 "folder": spec.get("workingDir", "/"), "user": security["runAsUser"], "mounts": mounts,
                 "hosts": pod.node.names.path, "files_max": FILES_MAX,
@@ -248,16 +252,16 @@ class Pod:
         for source in spec.get("envFrom", []):
             known.update(self.secret(source["secretRef"]["name"]))
         for variable in spec.get("env", []):
-            known[variable["name"]] = self.value(variable)
+            known[variable["name"]] = self.value(variable, known)
         return known
 
     def secret(self, name):
         data = self.in_namespace("secrets", name).get("data", {})
         return {key: base64.b64decode(value).decode() for key, value in data.items()}
 
-    def value(self, variable):
+    def value(self, variable, known):
         if "valueFrom" not in variable:
-            return variable.get("value", "")
+            return expanded(variable.get("value", ""), known)
         source = variable["valueFrom"]
         if "secretKeyRef" in source:
             return self.secret(source["secretKeyRef"]["name"])[source["secretKeyRef"]["key"]]
@@ -332,7 +336,7 @@ class Pod:
         initialized = condition("Initialized", phase != "Pending")
         status = {
             "phase": phase, "podIP": self.address, "podIPs": [{"ip": self.address}],
-            "hostIP": f"127.0.{self.node.number}.1", "startTime": self.object["status"].get("startTime", now()),
+            "hostIP": f"10.244.{self.node.number}.1", "startTime": self.object["status"].get("startTime", now()),
             "conditions": [condition("PodScheduled", True), initialized, *ready],
             "initContainerStatuses": [container.status() for container in self.inits],
             "containerStatuses": [container.status() for container in self.mains],

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use async_nats::{ConnectOptions, ServerAddr};
+use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
 use trust::{Identity, Verify, client_config};
 
@@ -43,18 +44,26 @@ impl Access {
 
     /// The server's address.
     pub(crate) fn address(&self) -> Result<ServerAddr, NatsError> {
-        let refused = |problem: String| NatsError::Url {
-            url: shown(&self.url),
-            problem,
-        };
-        let address: ServerAddr = self
-            .url
-            .parse()
-            .map_err(|e: std::io::Error| refused(e.to_string()))?;
+        let parsed: Result<ServerAddr, std::io::Error> = self.url.parse();
+        let address = parsed.map_err(|error| self.refused(error.to_string()))?;
         if address.host().is_empty() {
-            return Err(refused("it names no host".to_owned()));
+            return Err(self.refused("it names no host".to_owned()));
         }
         Ok(address)
+    }
+
+    fn refused(&self, problem: String) -> NatsError {
+        NatsError::Url {
+            url: shown(&self.url),
+            problem,
+        }
+    }
+
+    /// A user or a password without the escapes of a URL (RFC 3986, section 2.1).
+    fn decoded(&self, part: &str) -> Result<String, NatsError> {
+        let text = percent_decode_str(part).decode_utf8();
+        let text = text.map_err(|_| self.refused("its user is not UTF-8".to_owned()))?;
+        Ok(text.into_owned())
     }
 
     /// Adds who we are, and whom we trust.
@@ -63,6 +72,14 @@ impl Access {
         mut options: ConnectOptions,
         address: &ServerAddr,
     ) -> Result<ConnectOptions, NatsError> {
+        // The client leaves what stands before the host to us.
+        options = match (address.username(), address.password()) {
+            (Some(user), Some(password)) => {
+                options.user_and_password(self.decoded(user)?, self.decoded(password)?)
+            }
+            (Some(token), None) => options.token(self.decoded(token)?),
+            (None, _) => options,
+        };
         if let Some(path) = &self.creds {
             let text = text(path)?;
             options = options

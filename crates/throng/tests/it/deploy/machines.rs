@@ -1,7 +1,9 @@
 //! Fleets without Kubernetes: units, cloud-init, OpenTofu; and the script of the chart's sidecar.
 
+use std::path::Path;
 use std::process::Command;
 
+use super::objects::by_name;
 use crate::support::{Ended, Running, Space, plain, root, skip, yaml};
 
 const UNITS: [&str; 2] = ["throng-agent.service", "throng-nats.service"];
@@ -75,12 +77,52 @@ fn the_configuration_of_nats_is_valid() {
     if !has("nats-server", "--version") {
         return;
     }
+    nats_reads(&root().join("deploy/systemd/nats.conf"), "secret").with(0);
+}
+
+/// What NATS says to a configuration with this variable.
+#[track_caller]
+fn nats_reads(configuration: &Path, password: &str) -> Ended {
     let mut command = plain(Command::new("nats-server"));
-    command
-        .args(["-t", "-c"])
-        .arg(root().join("deploy/systemd/nats.conf"));
-    let ended = Ended::of(command.env("NATS_PASSWORD", "secret"));
-    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    command.args(["-t", "-c"]).arg(configuration);
+    Ended::of(command.env("NATS_PASSWORD", password))
+}
+
+/// NATS reads a variable as its configuration. There these are a number, a truth value, and nothing that it knows.
+#[test]
+fn any_password_is_a_text_to_nats() {
+    if !has("nats-server", "--version") {
+        return;
+    }
+    let space = Space::new();
+    let head = yaml(&filled(&read("deploy/cloud-init/head.yaml")));
+    let written = head["write_files"].as_array().unwrap().iter();
+    let mut variables = written.filter(|of| of["path"] == "/etc/throng/nats.env");
+    let variable = variables.next().unwrap()["content"].as_str().unwrap();
+    // systemd takes the outer quotes away.
+    let variable = variable.trim_end().strip_prefix("NATS_PASSWORD='");
+    let quoted = variable.and_then(|rest| rest.strip_suffix('\'')).unwrap();
+    let on_machines = root().join("deploy/systemd/nats.conf");
+    let mut cases = vec![(on_machines.clone(), quoted.replace("secret", "$(PASSWORD)"))];
+    for name in ["own-nats", "chart-fleet"] {
+        let objects = by_name(&read(&format!("testdata/deploy/{name}.yaml")));
+        let text = objects["ConfigMap throng-nats"]["data"]["nats.conf"].as_str();
+        // Debian's NATS is older than the image's.
+        let text = text.unwrap().replace(", sync_interval: always", "");
+        let env = "/spec/template/spec/containers/0/env";
+        let env = objects["StatefulSet throng-nats"].pointer(env).unwrap();
+        let mut env = env.as_array().unwrap().iter();
+        let variable = env.find(|of| of["name"] == "NATS_PASSWORD").unwrap();
+        let value = variable["value"].as_str().unwrap().to_owned();
+        cases.push((space.file(name, &text), value));
+    }
+    for password in ["12345", "true", "1e5abc"] {
+        let bare = nats_reads(&on_machines, password);
+        assert_ne!(bare.code, Some(0), "{password} needs no quotes");
+        for (configuration, value) in &cases {
+            nats_reads(configuration, &value.replace("$(PASSWORD)", password)).with(0);
+        }
+    }
 }
 
 /// The files of a machine are those of `deploy/systemd`, and its values are where they are read.

@@ -121,6 +121,36 @@ fn the_permissions_of_the_documents_are_enough_and_no_more() {
     Ended::of(&mut bare).with(69);
 }
 
+/// Each line of the authorization, with a URL's user that it lets in and one that it does not.
+#[test]
+fn the_user_of_the_url_is_let_in() {
+    if !has_nats() {
+        return;
+    }
+    let cases = [
+        (
+            "user: ann, password: \"p@ss:1e5\"",
+            "ann:p%40ss%3A1e5",
+            "ann:p",
+        ),
+        ("token: \"t@ken\"", "t%40ken", "tken"),
+    ];
+    for (line, right, wrong) in cases {
+        let space = Space::new();
+        let file = space.file("nats.conf", &format!("authorization {{ {line} }}\n"));
+        let server = Server::start_with(&space, None, &["--config".as_ref(), file.as_os_str()]);
+        let status = |user: &str| {
+            let url = server.url().replace("//", &format!("//{user}@"));
+            Ended::of(&mut throng(["fleet", "status", "--nats", &url]))
+        };
+        status(right).with(0);
+        let refused = status(wrong).with(69);
+        refused.stderr_contains("authorization violation");
+        assert!(!refused.err.contains(wrong), "{}", refused.err);
+        status("%ff").stderr_contains("not UTF-8");
+    }
+}
+
 /// Nearly all files that NATS keeps contain this.
 fn stored(space: &Space, text: &str) -> bool {
     fn look(directory: &Path, text: &[u8]) -> bool {

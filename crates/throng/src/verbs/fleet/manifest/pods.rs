@@ -60,7 +60,11 @@ pub(super) fn nats(manifest: &Manifest<'_>) -> Value {
             "name": "nats",
             "image": NATS_IMAGE,
             "args": ["--config", "/etc/nats/nats.conf"],
-            "env": [secret("NATS_PASSWORD", &name, "password")],
+            // In quotes: NATS reads it as its configuration, in which 1e5 is a number.
+            "env": [
+                secret("PASSWORD", &name, "password"),
+                { "name": "NATS_PASSWORD", "value": "\"$(PASSWORD)\"" },
+            ],
             "ports": [
                 { "name": "nats", "containerPort": NATS_PORT },
                 { "name": "monitor", "containerPort": MONITOR_PORT },
@@ -103,7 +107,11 @@ pub(super) fn agents(manifest: &Manifest<'_>) -> Value {
         "env": [pod_name, nats_url(manifest)],
         "resources": resources(("2", "2Gi"), &json!({ "cpu": "2", "memory": "2Gi" })),
         "securityContext": *CONTAINER_SECURITY,
-        "volumeMounts": [{ "name": "tmp", "mountPath": "/tmp" }],
+        // Spool and rows are in the second.
+        "volumeMounts": [
+            { "name": "tmp", "mountPath": "/tmp" },
+            { "name": "tmp", "mountPath": "/var/tmp" },
+        ],
     });
     let spec = json!({
         "topologySpreadConstraints": [spread],
