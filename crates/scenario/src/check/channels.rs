@@ -173,18 +173,7 @@ impl Checker<'_> {
         let measure = self.measure_from(fields, "as", "leave", MeasureKind::Request);
         let timeout_ns = self.timeout(fields.get("timeout"));
         if let Some(topic) = topic {
-            program.push(Op::Channel(Box::new(ChannelOp {
-                verb: ChannelVerb::Leave,
-                topic,
-                event: Template::default(),
-                payload: Payload::Text(Template::default()),
-                reply: None,
-                measure,
-                timeout_ns,
-                confirmed: false,
-                rejoin: None,
-                delivery: None,
-            })));
+            program.push(Op::Channel(Box::new(leaving(topic, measure, timeout_ns))));
         }
     }
 
@@ -368,6 +357,22 @@ impl Checker<'_> {
                 .error("no-channels", place, message)
                 .hint(hint);
         }
+    }
+}
+
+/// The end of a channel, a subscription or an operation; of the connection's last one without `topic`.
+pub(super) fn leaving(topic: Option<Template>, measure: MeasureId, timeout_ns: u64) -> ChannelOp {
+    ChannelOp {
+        verb: ChannelVerb::Leave,
+        topic,
+        event: Template::default(),
+        payload: Payload::Text(Template::default()),
+        reply: None,
+        measure,
+        timeout_ns,
+        confirmed: false,
+        rejoin: None,
+        delivery: None,
     }
 }
 

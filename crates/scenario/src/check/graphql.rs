@@ -6,7 +6,7 @@ use plan::graphql::Answer;
 use plan::{ChannelOp, ChannelVerb, Match, MatchTest, MeasureKind, Op, Payload, Protocol, Source};
 
 use super::Checker;
-use super::channels::{mapping, pair};
+use super::channels::{leaving, mapping, pair};
 use super::fields::Fields;
 use super::http::{Content, Line};
 use super::program::Program;
@@ -106,18 +106,7 @@ impl Checker<'_> {
         let measure = self.measure_from(fields, "as", "unsubscribe", MeasureKind::Request);
         let timeout_ns = self.timeout_ns;
         if let Some(topic) = topic {
-            program.push(Op::Channel(Box::new(ChannelOp {
-                verb: ChannelVerb::Leave,
-                topic,
-                event: Template::default(),
-                payload: Payload::Text(Template::default()),
-                reply: None,
-                measure,
-                timeout_ns,
-                confirmed: false,
-                rejoin: None,
-                delivery: None,
-            })));
+            program.push(Op::Channel(Box::new(leaving(topic, measure, timeout_ns))));
         }
     }
 

@@ -9,6 +9,7 @@ use plan::{
 };
 
 use super::Checker;
+use super::channels::leaving;
 use super::fields::Fields;
 use super::headers::add_absent;
 use super::program::Program;
@@ -261,16 +262,8 @@ impl Checker<'_> {
         let timeout_ns = self.timeout(fields.get("timeout"));
         if let Some(topic) = filter {
             program.push(Op::Channel(Box::new(ChannelOp {
-                verb: ChannelVerb::Leave,
-                topic,
-                event: Template::default(),
-                payload: Payload::Text(Template::default()),
-                reply: None,
-                measure,
-                timeout_ns,
-                confirmed: false,
-                rejoin: None,
                 delivery: Some(Box::default()),
+                ..leaving(topic, measure, timeout_ns)
             })));
         }
     }
