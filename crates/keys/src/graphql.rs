@@ -1,8 +1,8 @@
 //! Keys of GraphQL: operations over HTTP, and over a WebSocket.
 
 use super::Default::{Absent, Required, Said, Text};
-use super::auth::{STEP_AUTH, STEP_SIGN};
 use super::matching::{CHECKS, SAVES, TEMPLATES, key};
+use super::requests::{AUTH, SIGN};
 use super::tags::TAGS;
 use super::{Key, Kind, Table};
 
@@ -70,18 +70,8 @@ pub(super) const GRAPHQL: Table = Table {
             Absent,
             "Additional cookies of this request",
         ),
-        key(
-            "auth",
-            STEP_AUTH,
-            Said("`options.auth`"),
-            "The user's credentials; `none` sends none",
-        ),
-        key(
-            "sign",
-            STEP_SIGN,
-            Said("`options.sign`, unless the step has `auth`"),
-            "Signs the request; `none` does not",
-        ),
+        AUTH,
+        SIGN,
         key(
             "status",
             Kind::OneOrMore(&Kind::Scalar),

@@ -12,6 +12,20 @@ pub(super) const STREAM_AUTH: Key = key(
     "The user's credentials: `basic` or `bearer`; `none` sends none",
 );
 
+pub(super) const AUTH: Key = key(
+    "auth",
+    STEP_AUTH,
+    Said("`options.auth`"),
+    "The user's credentials; `none` sends none",
+);
+
+pub(super) const SIGN: Key = key(
+    "sign",
+    STEP_SIGN,
+    Said("`options.sign`, unless the step has `auth`"),
+    "Signs the request; `none` does not",
+);
+
 /// What a request may expect of its server.
 pub const EXPECTATIONS: &[&str] = &["100-continue"];
 
@@ -48,18 +62,8 @@ pub(super) const HTTP: &[Key] = &[
         Absent,
         "`100-continue`: the body is sent once the server [says that it wants it](http.md#large-bodies)",
     ),
-    key(
-        "auth",
-        STEP_AUTH,
-        Said("`options.auth`"),
-        "The user's credentials; `none` sends none",
-    ),
-    key(
-        "sign",
-        STEP_SIGN,
-        Said("`options.sign`, unless the step has `auth`"),
-        "Signs the request; `none` does not",
-    ),
+    AUTH,
+    SIGN,
     key(
         "status",
         Kind::OneOrMore(&Kind::Scalar),

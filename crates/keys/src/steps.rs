@@ -5,7 +5,30 @@ use super::data::FEED;
 use super::matching::{CHECKS, EXPECT, SAVES, TEMPLATES, key};
 use super::requests::{HTTP, HTTP_REQUEST, STREAM_AUTH, URL, WEBSOCKET, WS};
 use super::tags::TAGS;
-use super::{Kind, TIME_UNITS, Table, markov};
+use super::{Key, Kind, TIME_UNITS, Table, markov};
+
+const LIST: Key = key(
+    "foreach",
+    Kind::Expression,
+    Required,
+    "A list in JSON text, such as `save` takes from a response",
+);
+
+const ITEM: Key = key(
+    "as",
+    Kind::Text,
+    Required,
+    "The variable that has the item. An object or a list is JSON text: `${json(item, '/id')}`",
+);
+
+const ITEM_NUMBER: Key = key(
+    "index",
+    Kind::Text,
+    Absent,
+    "The variable that has the item's number, from 0",
+);
+
+const ITEM_STEPS: Key = key("steps", Kind::Steps, Required, "The steps for each item");
 
 /// The kinds of steps.
 pub static STEPS: &[Table] = &[
@@ -381,31 +404,16 @@ pub static STEPS: &[Table] = &[
     Table {
         name: "foreach",
         groups: &[&[
-            key(
-                "foreach",
-                Kind::Expression,
-                Required,
-                "A list in JSON text, such as `save` takes from a response",
-            ),
-            key(
-                "as",
-                Kind::Text,
-                Required,
-                "The variable that has the item. An object or a list is JSON text: `${json(item, '/id')}`",
-            ),
-            key(
-                "index",
-                Kind::Text,
-                Absent,
-                "The variable that has the item's number, from 0",
-            ),
+            LIST,
+            ITEM,
+            ITEM_NUMBER,
             key(
                 "max",
                 Kind::Count,
                 Said("all items"),
                 "Items after this number are left out",
             ),
-            key("steps", Kind::Steps, Required, "The steps for each item"),
+            ITEM_STEPS,
         ]],
     },
     Table {
@@ -542,30 +550,15 @@ pub static CHOICE: Table = Table {
 pub static ITEMS: Table = Table {
     name: "items at the same time",
     groups: &[&[
-        key(
-            "foreach",
-            Kind::Expression,
-            Required,
-            "A list in JSON text, such as `save` takes from a response",
-        ),
-        key(
-            "as",
-            Kind::Text,
-            Required,
-            "The variable that has the item. An object or a list is JSON text: `${json(item, '/id')}`",
-        ),
-        key(
-            "index",
-            Kind::Text,
-            Absent,
-            "The variable that has the item's number, from 0",
-        ),
+        LIST,
+        ITEM,
+        ITEM_NUMBER,
         key(
             "at_once",
             Kind::Count,
             Text("6"),
             "Items that the user handles at the same time, at most 64",
         ),
-        key("steps", Kind::Steps, Required, "The steps for each item"),
+        ITEM_STEPS,
     ]],
 };
