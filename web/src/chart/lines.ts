@@ -84,7 +84,7 @@ export function lines(whole: LinesSpec, theme: Theme): Option {
   const hasLabels = [spec.marks, spec.verticals].some((all) => all && all.length > 0);
   return {
     ...base(theme),
-    ...frame(spec.x, { ...spec.y, ...range(spec), top: top(spec) }, theme, hasLabels),
+    ...frame(spec.x, { ...spec.y, ...range(spec), top: top(drawn(spec)) }, theme, hasLabels),
     tooltip: tooltip(
       theme,
       (params) => hover(params as Hover[], spec),
@@ -112,28 +112,37 @@ function cut(spec: LinesSpec): LinesSpec {
   };
 }
 
-/** A logarithmic axis ends at round numbers around what is drawn. */
-function range(spec: LinesSpec): { min?: number | undefined; max?: number | undefined } {
-  if (!spec.y.log) return {};
-  const values = spec.lines.flatMap((line) => [
+/** The values that are drawn, with those of bands and intervals. */
+function drawn(spec: LinesSpec): number[] {
+  return spec.lines.flatMap((line) => [
     ...line.points.map((point) => point[1] ?? 0),
     ...(line.band ?? []).flatMap(([, low, high]) => [low ?? 0, high ?? 0]),
     ...(line.intervals ?? []).flatMap(([, low, high]) => [low ?? 0, high ?? 0]),
   ]);
-  const positive = values.filter((value) => value > 0);
+}
+
+/** A logarithmic axis ends at round numbers around what is drawn. */
+function range(spec: LinesSpec): { min?: number | undefined; max?: number | undefined } {
+  if (!spec.y.log) return {};
+  const positive = drawn(spec).filter((value) => value > 0);
   const low = positive.reduce((least, value) => Math.min(least, value), Infinity);
-  const high = positive.reduce((most, value) => Math.max(most, value), 0);
+  const high = top(positive);
   if (high === 0) return {};
   const [from, to] = roundEnds(low, high);
   return { min: spec.y.min ?? from, max: spec.y.max ?? to };
 }
 
-function top(spec: LinesSpec): number {
-  const drawn = spec.lines.flatMap((line) => [
-    ...line.points.map((point) => point[1] ?? 0),
-    ...(line.band ?? []).map((point) => point[2] ?? 0),
-  ]);
-  return drawn.reduce((most, value) => Math.max(most, value), 0);
+function top(values: number[]): number {
+  return values.reduce((most, value) => Math.max(most, value), 0);
+}
+
+/** About the middle of the vertical axis. */
+function middle(spec: LinesSpec): number {
+  const { min, max } = range(spec);
+  if (min !== undefined && max !== undefined) return Math.sqrt(min * max);
+  const values = drawn(spec);
+  const bottom = values.reduce((least, value) => Math.min(least, value), 0);
+  return ((spec.y.min ?? bottom) + (spec.y.max ?? top(values))) / 2;
 }
 
 const MARKS = ['circle', 'diamond', 'triangle', 'rect', 'pin', 'arrow'];
@@ -199,6 +208,7 @@ function intervals(line: Line, colour: string): Option {
 }
 
 function limits(spec: LinesSpec, theme: Theme): Option {
+  const half = middle(spec);
   return {
     silent: true,
     symbol: 'none',
@@ -209,7 +219,8 @@ function limits(spec: LinesSpec, theme: Theme): Option {
         formatter: () => name,
         color: theme.bad,
         fontSize: 11,
-        position: 'insideEndTop',
+        // Within the plot: above it are the names of phases, and below it those of ticks.
+        position: at > half ? 'insideEndBottom' : 'insideEndTop',
         // Lines do not cross the name.
         ...(name ? { backgroundColor: theme.ground, padding: [1, 3] } : {}),
       },
