@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use ::market::{MarketOptions, Part};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -152,28 +152,51 @@ async fn a_cut_line_fails_requests_and_nothing_is_done_twice() {
         }
     })
     .await;
-    let answered = settled(&mut fan).await;
-    let total = fan.news("distribution").await["total"].as_u64().unwrap();
+    let mut total = 0;
+    let answered = settled(&mut fan, &mut total).await;
+    let balance = asked(&mut fan, JOIN, &mut total).await["balance"].as_u64();
+    let staked = 100_000 - balance.unwrap();
+    // What was pushed last may have come before the answers, or comes yet.
+    while total != staked {
+        total = fan.news("distribution").await["total"].as_u64().unwrap();
+    }
     assert!(total >= answered, "{total} of {answered}");
     assert!(
         total <= answered + unanswered,
         "{total} of {answered} and {unanswered}"
     );
-    let balance = fan.request(JOIN).await["balance"].as_u64().unwrap();
-    assert_eq!(balance, 100_000 - total);
 }
 
 /// Predicts until it is answered; how many predictions were accepted in all.
 async fn settled<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin>(
     fan: &mut Client<S>,
+    total: &mut u64,
 ) -> u64 {
     loop {
-        let reply = fan.request(PREDICT).await;
+        let reply = asked(fan, PREDICT, total).await;
         if reply["accepted"] == true {
             return 2;
         }
         assert_eq!(reply["error"]["code"], "unavailable", "{reply}");
         sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// The reply to a request; `total` becomes that of the last distribution that came before it.
+async fn asked<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin>(
+    fan: &mut Client<S>,
+    request: &str,
+    total: &mut u64,
+) -> Value {
+    fan.send(request).await;
+    loop {
+        let message = fan.json().await;
+        if message.get("re").is_some() {
+            return message;
+        }
+        if message["type"] == "distribution" {
+            *total = message["total"].as_u64().unwrap();
+        }
     }
 }
 

@@ -160,6 +160,19 @@ pub(crate) fn page(address: SocketAddr, path: &str) -> String {
     answer.split_once("\r\n\r\n").unwrap().1.to_owned()
 }
 
+/// Waits until the metrics have this line.
+pub(crate) fn until_metric(metrics: SocketAddr, line: &str) {
+    let line = format!("\nqueue_{line}\n");
+    let shown = (0..1_000).any(|_| {
+        let is_shown = page(metrics, "/metrics").contains(&line);
+        if !is_shown {
+            pause(20);
+        }
+        is_shown
+    });
+    assert!(shown, "never{line}");
+}
+
 /// Waits for a server to notice something.
 pub(crate) fn pause(ms: u64) {
     // Nobody sends.

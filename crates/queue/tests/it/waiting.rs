@@ -1,13 +1,13 @@
 //! Pops that wait for a message.
 
-use std::net::{Shutdown, SocketAddr};
+use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
 use queue::{QueueOptions, Wait};
 
 use crate::queue_client::*;
 use crate::support::{
-    Queue, address, database, free_address, on_each_store, page, pause, small, sql,
+    Queue, address, database, free_address, on_each_store, small, sql, until_metric,
 };
 
 const LONG_MS: u32 = 30_000;
@@ -155,19 +155,6 @@ fn a_client_that_leaves_while_it_waits_takes_no_message() {
         let sent = sender.send((id, 1, 0), "text").unwrap();
         assert_eq!(sender.pop(id, 1, 0).unwrap().unwrap().id, sent);
     }
-}
-
-/// Waits until the metrics have this line.
-fn until_metric(metrics: SocketAddr, line: &str) {
-    let line = format!("\nqueue_{line}\n");
-    let shown = (0..1_000).any(|_| {
-        let is_shown = page(metrics, "/metrics").contains(&line);
-        if !is_shown {
-            pause(20);
-        }
-        is_shown
-    });
-    assert!(shown, "never{line}");
 }
 
 #[expect(
