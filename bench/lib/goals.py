@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from lib.chat_tables import ratios as chat_ratios
 from lib.held_figures import bytes_per_user, held
+from lib.peers import CONNECTIONS
 from lib.peers_tables import good, per_cpu_second
 from lib.run_tables import bare_lags_us, lags_us, messages, ratios
 from lib.tables import spread, table
@@ -89,6 +90,19 @@ def echo(users: int) -> Callable[[dict], list[float]]:
     return find
 
 
+def beside(peer: str, kind: str, users: int) -> Callable[[dict], list[float]]:
+    """Operations per CPU-second: ours to those of a peer, both medians over rounds."""
+    def find(raw: dict) -> list[float]:
+        rates = {name: per_cpu_second(rows) for (name,), rows in good(raw, kind, users).items()}
+        return [rates["throng"] / rates[peer]] if {"throng", peer} <= rates.keys() else []
+    return find
+
+
+def cpu_beside(peer: str, kind: str, users: int) -> Callable[[dict], list[float]]:
+    """CPU of an operation relative to a peer's."""
+    return lambda raw: [1 / ratio for ratio in beside(peer, kind, users)(raw)]
+
+
 def punctual(raw: dict) -> list[float]:
     """p99 lag of messages over open connections, at 50,000 a second."""
     return lags_us(messages(raw))
@@ -134,6 +148,13 @@ GOALS = [
          3, True, echo(64), "×", 2),
     Goal("echo-1000", "WebSocket echo per CPU-second, 1,000 connections, relative to the best peer",
          "peers", 3, True, echo(1_000), "×", 2),
+    *(Goal(f"h2-{streams}", f"CPU of a request over HTTP/2, {streams} at once on a connection, relative to h2load",
+           "peers_h2", limit, False, cpu_beside("h2load", "h2", CONNECTIONS * streams), "×", 2)
+      for streams, limit in ((1, 1), (10, 1), (100, 1.2))),
+    Goal("grpc-ghz", "gRPC calls per CPU-second, relative to ghz", "peers_h2", 5, True,
+         beside("ghz", "grpc", CONNECTIONS), "×", 1),
+    Goal("grpc-k6", "gRPC calls per CPU-second, relative to k6", "peers_h2", 10, True,
+         beside("k6", "grpc", CONNECTIONS), "×", 1),
     Goal("lag", "p99 lag of 50,000 sends a second from one core", "run", 50, False, punctual, "µs",
          1, lambda raw: bare_lags_us(messages(raw))),
     Goal("chat-20k", "a chat message to 20,000, to the last receiver", "chat_crowd", 0.3, False,

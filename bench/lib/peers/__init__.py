@@ -1,6 +1,6 @@
 """The peers, one class each: how it is started with a load, and how its output is read."""
 
-from lib.peers.base import CONNECTIONS, KINDS, KINDS_HTTP_2, Load, Outcome, Peer
+from lib.peers.base import CONNECTIONS, FILES, KINDS, Load, Outcome, Peer
 from lib.peers.native import Ab, Autocannon, Fortio, Ghz, H2load, Hey, Oha, Wrk
 from lib.peers.scripted import Artillery, Gatling, K6, Locust
 from lib.peers.tsung import Tsung
@@ -11,4 +11,4 @@ PEERS: dict[str, type[Peer]] = {
                  Artillery)
 }
 
-__all__ = ["CONNECTIONS", "KINDS", "KINDS_HTTP_2", "PEERS", "Load", "Outcome", "Peer"]
+__all__ = ["CONNECTIONS", "FILES", "KINDS", "PEERS", "Load", "Outcome", "Peer"]

@@ -7,11 +7,14 @@ from collections.abc import Iterable
 from lib import machine
 from lib.install import Tool
 
-# Closed HTTP load, WebSockets that wait, WebSocket echo, open load against a server that stalls.
-KINDS_HTTP_1 = ("http", "idle", "echo", "stall")
-# Closed loads of requests and of gRPC's calls, and users who wait after a request.
-KINDS_HTTP_2 = ("h2", "grpc", "idle_h2")
-KINDS = KINDS_HTTP_1 + KINDS_HTTP_2
+# The kinds of load, by the file of raw data that they go to. HTTP/1.1: a closed load, WebSockets that wait, WebSocket
+# echo, an open load against a server that stalls; closed loads of HTTP/2 and of gRPC's calls; users of HTTP/2 who wait.
+FILES = {
+    "peers": ("http", "idle", "echo", "stall"),
+    "peers_h2": ("h2", "grpc"),
+    "peers_idle_h2": ("idle_h2",),
+}
+KINDS = tuple(kind for kinds in FILES.values() for kind in kinds)
 # Of all closed loads but echo's larger one; over HTTP/2 each may carry several requests at once.
 CONNECTIONS = 64
 MESSAGE_BYTES = 100

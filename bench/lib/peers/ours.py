@@ -24,10 +24,12 @@ sessions:
   user: [ {{ forever: [ {{ get: /hello, as: page }} ] }} ]
 arrivals: [ {{ users: {users}, for: {seconds}s }} ]
 """
+# A loop may have 20,000 files open where the kernel has this limit: all loops share the client's core.
+USERS_OF_LOOP = 15_000
 CONNECTED = """
 name: {kind}
 target: {{ url: "http://127.0.0.1:{port}/", http: 2 }}
-options: {{ loops: 1 }}
+options: {{ loops: {loops} }}
 sessions:
   user: [ {{ get: /hello, as: page }}, {steps} ]
 arrivals:
@@ -76,7 +78,7 @@ class Throng(Peer):
         else:
             arrivals = [f"{{ users: {load.users}, for: {load.seconds}s }}"]
             steps = ECHO.format(text="x" * MESSAGE_BYTES)
-        return scenario.format(kind=load.kind, port=load.port, steps=steps,
+        return scenario.format(kind=load.kind, port=load.port, steps=steps, loops=1 + load.users // USERS_OF_LOOP,
                               arrivals="\n  ".join(f"- {phase}" for phase in arrivals))
 
     def read(self, load: Load, printed: str) -> Outcome:
