@@ -3,8 +3,8 @@
 //! The buckets are those of HdrHistogram (Tene, <https://hdrhistogram.org>) with lowest
 //! discernible value 1 and three significant digits: numbers below 2048 each have a bucket of
 //! their own; above, each octave is cut into 1024 equal buckets, so a bucket is never wider than
-//! 1/1024 of its numbers. All of `u64` is covered. The counters stand in pages of 256, made when
-//! the first number falls into them.
+//! 1/1024 of its numbers. All of `u64` is covered. While few buckets count, they are in a list; then
+//! the counters stand in pages of 256, made when the first number falls into them.
 
 /// Buckets in an octave.
 const OCTAVE: usize = 1024;
@@ -14,12 +14,18 @@ const BUCKETS: usize = (64 - OCTAVE_BITS as usize + 1) * OCTAVE;
 const PAGE: usize = 256;
 const PAGES: usize = BUCKETS / PAGE;
 const _: () = assert!(PAGES < u8::MAX as usize, "a page's place fits a byte");
+const _: () = assert!(BUCKETS <= u16::MAX as usize, "a bucket's number fits");
+/// Most buckets in a list: it then takes as much as a page.
+const FEW_MAX: usize = 128;
 
 /// A histogram of `u64`, exact in count, sum, least and greatest, and within 0.1 % in quantiles.
 ///
-/// Below 500 bytes while empty, and 2 KiB for each page touched: a quarter of an octave.
+/// Below 500 bytes while empty, and 16 bytes for each of the first 128 buckets. With more of them, 2 KiB for each page
+/// touched: a quarter of an octave.
 #[derive(Clone)]
 pub struct LogHistogram {
+    /// Numbers of buckets and their counts, from the least, while there are few and no pages.
+    few: Vec<(u16, u64)>,
     /// For each page of buckets, one more than its place in `counters`; 0: not made.
     places: [u8; PAGES],
     counters: Vec<[u64; PAGE]>,
@@ -34,6 +40,7 @@ impl LogHistogram {
     /// An empty one.
     pub fn new() -> LogHistogram {
         LogHistogram {
+            few: Vec::new(),
             places: [0; PAGES],
             counters: Vec::new(),
             count: 0,
@@ -55,7 +62,7 @@ impl LogHistogram {
         if n == 0 {
             return;
         }
-        *self.counter(bucket_of(value)) += n;
+        self.add(bucket_of(value), n);
         self.count += n;
         self.sum += u128::from(value) * u128::from(n);
         self.min = self.min.min(value);
@@ -64,6 +71,9 @@ impl LogHistogram {
 
     /// Adds all that the other one counted, as if it had been recorded here.
     pub fn merge(&mut self, other: &LogHistogram) {
+        for &(bucket, count) in &other.few {
+            self.add(usize::from(bucket), count);
+        }
         for (page, &place) in other.places.iter().enumerate() {
             let Some(theirs) = usize::from(place).checked_sub(1) else {
                 continue;
@@ -81,6 +91,7 @@ impl LogHistogram {
 
     /// Forgets all numbers and keeps the pages, to record the like again without allocating.
     pub fn clear(&mut self) {
+        self.few.clear();
         self.counters.iter_mut().for_each(|page| page.fill(0));
         (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
     }
@@ -113,13 +124,19 @@ impl LogHistogram {
     pub fn count_at_most(&self, value: u64) -> u64 {
         let bucket = bucket_of(value);
         let (page, offset) = (bucket / PAGE, bucket % PAGE);
+        let few = self
+            .few
+            .iter()
+            .take_while(|&&(few, _)| usize::from(few) <= bucket);
+        let few: u64 = few.map(|&(_, count)| count).sum();
         let made = self.places[..=page].iter().enumerate();
-        made.filter_map(|(number, &place)| Some((number, usize::from(place).checked_sub(1)?)))
-            .map(|(number, place)| match number < page {
-                true => self.counters[place].iter().sum::<u64>(),
-                false => self.counters[place][..=offset].iter().sum(),
-            })
-            .sum()
+        let made =
+            made.filter_map(|(number, &place)| Some((number, usize::from(place).checked_sub(1)?)));
+        let paged = made.map(|(number, place)| match number < page {
+            true => self.counters[place].iter().sum::<u64>(),
+            false => self.counters[place][..=offset].iter().sum(),
+        });
+        few + paged.sum::<u64>()
     }
 
     /// The arithmetic mean, exact up to the rounding of the division; 0 where nothing was recorded.
@@ -158,27 +175,48 @@ impl LogHistogram {
 
     /// The buckets that counted something, from the least: (lowest number, highest number, count).
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
-        let made = self
-            .places
+        let few = self
+            .few
             .iter()
-            .enumerate()
-            .filter(|&(_, &place)| place != 0);
-        made.flat_map(|(page, &place)| {
+            .map(|&(bucket, count)| (usize::from(bucket), count));
+        let places = self.places.iter().enumerate();
+        let made = places.filter(|&(_, &place)| place != 0);
+        let paged = made.flat_map(|(page, &place)| {
             let counters = self.counters[usize::from(place) - 1].iter().enumerate();
             counters
                 .filter(|&(_, &count)| count != 0)
-                .map(move |(offset, &count)| {
-                    let (lowest, highest) = bounds_of(page * PAGE + offset);
-                    (lowest, highest, count)
-                })
+                .map(move |(offset, &count)| (page * PAGE + offset, count))
+        });
+        few.chain(paged).map(|(bucket, count)| {
+            let (lowest, highest) = bounds_of(bucket);
+            (lowest, highest, count)
         })
     }
 
+    /// Adds to the counter of a bucket.
     #[inline]
-    fn counter(&mut self, bucket: usize) -> &mut u64 {
-        &mut self.page(bucket / PAGE)[bucket % PAGE]
+    fn add(&mut self, bucket: usize, n: u64) {
+        match self.places[bucket / PAGE] {
+            0 => self.add_to_few(bucket, n),
+            place => self.counters[usize::from(place) - 1][bucket % PAGE] += n,
+        }
     }
 
+    /// Adds to the counter of a bucket whose page was not made.
+    #[inline(never)]
+    fn add_to_few(&mut self, bucket: usize, n: u64) {
+        if self.counters.is_empty() {
+            let number = bucket as u16;
+            match self.few.binary_search_by_key(&number, |&(few, _)| few) {
+                Ok(at) => return self.few[at].1 += n,
+                Err(at) if self.few.len() < FEW_MAX => return self.few.insert(at, (number, n)),
+                Err(_) => {}
+            }
+        }
+        self.page(bucket / PAGE)[bucket % PAGE] += n;
+    }
+
+    /// A page, with all that was counted so far in pages as well.
     #[inline]
     fn page(&mut self, page: usize) -> &mut [u64; PAGE] {
         if self.places[page] == 0 {
@@ -191,6 +229,10 @@ impl LogHistogram {
     fn make_page(&mut self, page: usize) {
         self.counters.push([0; PAGE]);
         self.places[page] = self.counters.len() as u8;
+        for (bucket, count) in std::mem::take(&mut self.few) {
+            let bucket = usize::from(bucket);
+            self.page(bucket / PAGE)[bucket % PAGE] += count;
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{BUCKETS, LogHistogram, PAGE, bounds_of, bucket_of};
+use super::{BUCKETS, LogHistogram, bounds_of, bucket_of};
 
 /// The form of a [`LogHistogram`] in any serde format. Empty buckets are left out.
 #[derive(Serialize, Deserialize)]
@@ -15,8 +15,6 @@ struct Serialized {
     /// Number of the bucket and its count, from the least.
     buckets: Vec<(u16, u64)>,
 }
-
-const _: () = assert!(BUCKETS <= u16::MAX as usize, "a bucket's number fits");
 
 impl Serialize for LogHistogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -57,7 +55,7 @@ fn restored(form: &Serialized) -> Option<LogHistogram> {
         }
         before = Some(bucket);
         hist.count = hist.count.checked_add(count)?;
-        hist.page(number / PAGE)[number % PAGE] = count;
+        hist.add(number, count);
         // All counts together fit 64 bits, and so does each number: their products fit.
         let (lowest, highest) = bounds_of(number);
         sum_min += u128::from(lowest) * u128::from(count);

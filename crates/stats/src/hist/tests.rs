@@ -72,6 +72,25 @@ fn sizes_are_kept() {
     assert!(size_of::<LogHistogram>() < 500);
     let histogram = recorded(&(1_000_000..1_100_000).collect::<Vec<_>>());
     assert!(histogram.counters.capacity() * size_of::<[u64; PAGE]>() <= 4096);
+    assert!(histogram.few.is_empty());
+}
+
+#[test]
+fn few_buckets_need_no_pages() {
+    let values: Vec<u64> = (0..FEW_MAX as u32).map(|n| 1 << (n % 60)).collect();
+    let mut histogram = recorded(&values);
+    assert!(histogram.counters.is_empty() && histogram.few.len() == 60);
+    let more = recorded(
+        &(0..FEW_MAX as u64)
+            .map(|n| n * 1_000_000)
+            .collect::<Vec<_>>(),
+    );
+    assert!(more.counters.is_empty());
+    histogram.merge(&more);
+    assert!(histogram.few.is_empty() && histogram.counters.len() > 60);
+    histogram.clear();
+    histogram.record(1);
+    assert!(histogram.few.is_empty(), "the page is there");
 }
 
 #[test]
@@ -99,8 +118,9 @@ fn greatest_numbers_are_accepted() {
 
 #[test]
 fn clear_forgets_and_keeps_pages() {
-    let mut histogram = recorded(&[5, 5_000_000]);
+    let mut histogram = recorded(&(0..=2 * FEW_MAX as u64).collect::<Vec<_>>());
     let pages = histogram.counters.len();
+    assert!(pages > 1);
     histogram.clear();
     assert_eq!(histogram, LogHistogram::new());
     assert_eq!(histogram.counters.len(), pages);
@@ -125,7 +145,7 @@ proptest! {
 
     #[test]
     fn merging_is_recording_together(
-        left in vec(any_value(), 0..100), right in vec(any_value(), 0..100),
+        left in vec(any_value(), 0..300), right in vec(any_value(), 0..300),
     ) {
         let mut merged = recorded(&left);
         merged.merge(&recorded(&right));
