@@ -4,31 +4,29 @@
 //! discernible value 1 and three significant digits: numbers below 2048 each have a bucket of
 //! their own; above, each octave is cut into 1024 equal buckets, so a bucket is never wider than
 //! 1/1024 of its numbers. All of `u64` is covered. While few buckets count, they are in a list; then
-//! the counters stand in pages of 256, made when the first number falls into them.
+//! in pages of 256, made when the first number falls into them.
+
+mod pages;
+mod serialized;
+
+use pages::Pages;
 
 /// Buckets in an octave.
 const OCTAVE: usize = 1024;
 const OCTAVE_BITS: u32 = OCTAVE.trailing_zeros();
 /// Two octaves' worth of single numbers, then 53 octaves up to 2⁶⁴.
 const BUCKETS: usize = (64 - OCTAVE_BITS as usize + 1) * OCTAVE;
-const PAGE: usize = 256;
-const PAGES: usize = BUCKETS / PAGE;
-const _: () = assert!(PAGES < u8::MAX as usize, "a page's place fits a byte");
 const _: () = assert!(BUCKETS <= u16::MAX as usize, "a bucket's number fits");
 /// Most buckets in a list: it then takes as much as a page.
 const FEW_MAX: usize = 128;
 
 /// A histogram of `u64`, exact in count, sum, least and greatest, and within 0.1 % in quantiles.
 ///
-/// Below 500 bytes while empty, and 16 bytes for each of the first 128 buckets. With more of them, 2 KiB for each page
+/// Below 100 bytes while empty, and 16 bytes for each of the first 128 buckets. With more of them, 2 KiB for each page
 /// touched: a quarter of an octave.
 #[derive(Clone)]
 pub struct LogHistogram {
-    /// Numbers of buckets and their counts, from the least, while there are few and no pages.
-    few: Vec<(u16, u64)>,
-    /// For each page of buckets, one more than its place in `counters`; 0: not made.
-    places: [u8; PAGES],
-    counters: Vec<[u64; PAGE]>,
+    counters: Counters,
     count: u64,
     sum: u128,
     /// `u64::MAX` while empty.
@@ -36,13 +34,19 @@ pub struct LogHistogram {
     max: u64,
 }
 
+/// How often each bucket counted.
+#[derive(Clone)]
+enum Counters {
+    /// Numbers of buckets and their counts, from the least.
+    Few(Vec<(u16, u64)>),
+    Paged(Box<Pages>),
+}
+
 impl LogHistogram {
     /// An empty one.
     pub fn new() -> LogHistogram {
         LogHistogram {
-            few: Vec::new(),
-            places: [0; PAGES],
-            counters: Vec::new(),
+            counters: Counters::Few(Vec::new()),
             count: 0,
             sum: 0,
             min: u64::MAX,
@@ -71,17 +75,13 @@ impl LogHistogram {
 
     /// Adds all that the other one counted, as if it had been recorded here.
     pub fn merge(&mut self, other: &LogHistogram) {
-        for &(bucket, count) in &other.few {
-            self.add(usize::from(bucket), count);
-        }
-        for (page, &place) in other.places.iter().enumerate() {
-            let Some(theirs) = usize::from(place).checked_sub(1) else {
-                continue;
-            };
-            let ours = self.page(page);
-            for (our, their) in ours.iter_mut().zip(&other.counters[theirs]) {
-                *our += their;
+        match &other.counters {
+            Counters::Few(few) => {
+                for &(bucket, count) in few {
+                    self.add(usize::from(bucket), count);
+                }
             }
+            Counters::Paged(pages) => self.pages().merge(pages),
         }
         self.count += other.count;
         self.sum += other.sum;
@@ -91,8 +91,10 @@ impl LogHistogram {
 
     /// Forgets all numbers and keeps the pages, to record the like again without allocating.
     pub fn clear(&mut self) {
-        self.few.clear();
-        self.counters.iter_mut().for_each(|page| page.fill(0));
+        match &mut self.counters {
+            Counters::Few(few) => few.clear(),
+            Counters::Paged(pages) => pages.clear(),
+        }
         (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
     }
 
@@ -123,20 +125,15 @@ impl LogHistogram {
     /// How many numbers lie in the bucket of `value` or below it.
     pub fn count_at_most(&self, value: u64) -> u64 {
         let bucket = bucket_of(value);
-        let (page, offset) = (bucket / PAGE, bucket % PAGE);
-        let few = self
-            .few
-            .iter()
-            .take_while(|&&(few, _)| usize::from(few) <= bucket);
-        let few: u64 = few.map(|&(_, count)| count).sum();
-        let made = self.places[..=page].iter().enumerate();
-        let made =
-            made.filter_map(|(number, &place)| Some((number, usize::from(place).checked_sub(1)?)));
-        let paged = made.map(|(number, place)| match number < page {
-            true => self.counters[place].iter().sum::<u64>(),
-            false => self.counters[place][..=offset].iter().sum(),
-        });
-        few + paged.sum::<u64>()
+        match &self.counters {
+            Counters::Few(few) => {
+                let below = few
+                    .iter()
+                    .take_while(|&&(few, _)| usize::from(few) <= bucket);
+                below.map(|&(_, count)| count).sum()
+            }
+            Counters::Paged(pages) => pages.count_at_most(bucket),
+        }
     }
 
     /// The arithmetic mean, exact up to the rounding of the division; 0 where nothing was recorded.
@@ -175,18 +172,12 @@ impl LogHistogram {
 
     /// The buckets that counted something, from the least: (lowest number, highest number, count).
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
-        let few = self
-            .few
-            .iter()
-            .map(|&(bucket, count)| (usize::from(bucket), count));
-        let places = self.places.iter().enumerate();
-        let made = places.filter(|&(_, &place)| place != 0);
-        let paged = made.flat_map(|(page, &place)| {
-            let counters = self.counters[usize::from(place) - 1].iter().enumerate();
-            counters
-                .filter(|&(_, &count)| count != 0)
-                .map(move |(offset, &count)| (page * PAGE + offset, count))
-        });
+        let (few, pages) = match &self.counters {
+            Counters::Few(few) => (few.as_slice(), None),
+            Counters::Paged(pages) => (&[][..], Some(pages)),
+        };
+        let few = few.iter().map(|&(bucket, n)| (usize::from(bucket), n));
+        let paged = pages.into_iter().flat_map(|pages| pages.iter());
         few.chain(paged).map(|(bucket, count)| {
             let (lowest, highest) = bounds_of(bucket);
             (lowest, highest, count)
@@ -196,42 +187,37 @@ impl LogHistogram {
     /// Adds to the counter of a bucket.
     #[inline]
     fn add(&mut self, bucket: usize, n: u64) {
-        match self.places[bucket / PAGE] {
-            0 => self.add_to_few(bucket, n),
-            place => self.counters[usize::from(place) - 1][bucket % PAGE] += n,
+        match &mut self.counters {
+            Counters::Few(_) => self.add_to_few(bucket, n),
+            Counters::Paged(pages) => pages.add(bucket, n),
         }
     }
 
-    /// Adds to the counter of a bucket whose page was not made.
     #[inline(never)]
     fn add_to_few(&mut self, bucket: usize, n: u64) {
-        if self.counters.is_empty() {
+        if let Counters::Few(few) = &mut self.counters {
             let number = bucket as u16;
-            match self.few.binary_search_by_key(&number, |&(few, _)| few) {
-                Ok(at) => return self.few[at].1 += n,
-                Err(at) if self.few.len() < FEW_MAX => return self.few.insert(at, (number, n)),
+            match few.binary_search_by_key(&number, |&(few, _)| few) {
+                Ok(at) => return few[at].1 += n,
+                Err(at) if few.len() < FEW_MAX => return few.insert(at, (number, n)),
                 Err(_) => {}
             }
         }
-        self.page(bucket / PAGE)[bucket % PAGE] += n;
+        self.pages().add(bucket, n);
     }
 
-    /// A page, with all that was counted so far in pages as well.
-    #[inline]
-    fn page(&mut self, page: usize) -> &mut [u64; PAGE] {
-        if self.places[page] == 0 {
-            self.make_page(page);
+    /// The counters, in pages from now on.
+    fn pages(&mut self) -> &mut Pages {
+        if let Counters::Few(few) = &self.counters {
+            let mut pages = Box::new(Pages::new());
+            for &(bucket, count) in few {
+                pages.add(usize::from(bucket), count);
+            }
+            self.counters = Counters::Paged(pages);
         }
-        &mut self.counters[usize::from(self.places[page]) - 1]
-    }
-
-    #[cold]
-    fn make_page(&mut self, page: usize) {
-        self.counters.push([0; PAGE]);
-        self.places[page] = self.counters.len() as u8;
-        for (bucket, count) in std::mem::take(&mut self.few) {
-            let bucket = usize::from(bucket);
-            self.page(bucket / PAGE)[bucket % PAGE] += count;
+        match &mut self.counters {
+            Counters::Paged(pages) => pages,
+            Counters::Few(_) => unreachable!("they were put into pages"),
         }
     }
 }
@@ -278,8 +264,6 @@ fn bounds_of(bucket: usize) -> (u64, u64) {
     let lowest = ((bucket - octave * OCTAVE) as u64) << octave;
     (lowest, lowest + ((1 << octave) - 1))
 }
-
-mod serialized;
 
 #[cfg(test)]
 mod tests;
