@@ -148,15 +148,6 @@ def figures(folder: pathlib.Path, looks: list[tuple[float, float, int]], sent: i
             "bytes_per_agent_s": sent}
 
 
-def table(rows: list[dict]) -> str:
-    """The cost of merging each second, for people."""
-    lines = ["| agents | measures each second | controller's CPU, cores | memory, MiB | bytes per agent and second |",
-             "|---|---|---|---|---|"]
-    lines += [f"| {row['agents']:,} | {row['agents'] * row['measures']:,} | {row['cpu_cores']:.3f} |"
-              f" {row['rss_peak_bytes'] / 2**20:.0f} | {row['bytes_per_agent_s']:,} |" for row in rows]
-    return "\n".join(lines)
-
-
 def extrapolated(rows: list[dict]) -> dict:
     """The line through the first and the last row, and what it means for the largest fleet and for ten million users."""
     first, last = rows[0], rows[-1]
@@ -180,14 +171,3 @@ def extrapolated(rows: list[dict]) -> dict:
     within = (CORES_MAX - cpu) / cpu_each if cpu_each > 0 else None
     return {"cpu_cores_per_agent": cpu_each, "rss_bytes_per_agent": memory_each, "agents_of_half_a_core": within,
             "agents_of_a_core": largest, "ten_million_users": fleets}
-
-
-def shown(found: dict) -> str:
-    """The extrapolation, for people."""
-    lines = [f"half a core bears {found['agents_of_half_a_core'] or 0:,.0f} agents, a whole one"
-             f" {found['agents_of_a_core'] or 0:,.0f}",
-             "| users of an agent | agents for ten million | CPU, cores | memory, MiB | MB a second |",
-             "|---|---|---|---|---|"]
-    lines += [f"| {row['users_of_an_agent']:,} | {row['agents']:,} | {row['cpu_cores']:.2f} |"
-              f" {row['rss_bytes'] / 2**20:,.0f} | {row['bytes_s'] / 1e6:.1f} |" for row in found["ten_million_users"]]
-    return "\n".join(lines)
