@@ -1,8 +1,10 @@
 """A controller with simulated agents: what it costs each second, and what that means for larger fleets."""
 
+import dataclasses
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import threading
@@ -13,8 +15,10 @@ from lib.process import TARGET, THRONG, BenchError
 
 AGENTS = TARGET / "release" / "examples" / "simulated_agents"
 OPERATIONS = 20
-WARM_UP = 3
-START_SECONDS_MAX = 300
+RUN_SECONDS_MAX = 400
+LOOK_SECONDS = 0.1
+# The beginning of a line about a second of the run.
+SECOND = re.compile(r"\s+(\d+):(\d\d)  ")
 USERS = 10_000_000
 USERS_OF_AN_AGENT = (10_000, 50_000, 100_000, 500_000)
 CORES_MAX = 0.5
@@ -70,7 +74,7 @@ def peak_bytes(pid: int) -> int:
 
 
 def one(agents: int, measures: int, seconds: int) -> dict:
-    """A run by this number of simulated agents: what its controller used each second, from the fourth on."""
+    """A run by this number of simulated agents, and what its controller used."""
     version = subprocess.run([str(THRONG), "--version"], text=True, capture_output=True, check=True).stdout.split()[1]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -85,66 +89,72 @@ def one(agents: int, measures: int, seconds: int) -> dict:
             try:
                 if "wait" not in simulated.stdout.readline():
                     raise BenchError(f"{agents} simulated agents did not start")
-                looks = conduct(folder, nats.url, agents)
+                course = conduct(folder, nats.url, agents)
                 sent = int(simulated.stdout.readline())
             finally:
                 simulated.kill()
                 simulated.wait()
-        return figures(folder, looks, sent, agents, measures)
+        return figures(folder, course, sent, agents, measures)
 
 
-def conduct(folder: pathlib.Path, url: str, agents: int) -> list[tuple[float, float, int]]:
-    """The run: by each of its seconds, the CPU time of the controller so far, and its memory."""
+@dataclasses.dataclass
+class Course:
+    """A run as it was looked at from outside."""
+
+    # Times, with the CPU time of the controller until then, and the most memory that it had.
+    looks: list[tuple[int, float, int]] = dataclasses.field(default_factory=list)
+    # When it showed a second of the run: the time, and the second.
+    shown: list[tuple[int, int]] = dataclasses.field(default_factory=list)
+    said: list[str] = dataclasses.field(default_factory=list)
+
+    def cpu_s_at(self, unix_ns: int) -> float:
+        """CPU time of the controller until the look nearest to then."""
+        return min(self.looks, key=lambda look: abs(look[0] - unix_ns))[1]
+
+
+def conduct(folder: pathlib.Path, url: str, agents: int) -> Course:
+    """The run, from the start of its controller to its end."""
     command = [str(THRONG), "run", str(folder / "simulated.yaml"), "--runs", str(folder / "runs"), "--fleet", url,
                "--agents", str(agents), "--clock-bound", "60s", "--lost-after", "60s", "--force"]
     run = subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    has_begun, said = threading.Event(), []
+    course = Course()
 
     def read() -> None:
         for line in run.stdout:
-            said.append(line)
-            # The first second of the run.
-            if line.lstrip().startswith("0:"):
-                has_begun.set()
-        has_begun.set()
+            course.said.append(line)
+            if second := SECOND.match(line):
+                course.shown.append((time.time_ns(), 60 * int(second[1]) + int(second[2])))
 
     reader = threading.Thread(target=read)
     reader.start()
-    looks = []
-    try:
-        if not has_begun.wait(START_SECONDS_MAX):
-            raise BenchError(f"a run by {agents} agents did not begin")
-        while run.poll() is None:
-            try:
-                looks.append((time.monotonic(), cpu_s(run.pid), peak_bytes(run.pid)))
-            except (OSError, ValueError):
-                break
-            time.sleep(1)
-    finally:
-        if not has_begun.is_set():
+    deadline = time.monotonic() + RUN_SECONDS_MAX
+    while run.poll() is None:
+        if time.monotonic() > deadline:
             run.kill()
-        run.wait(START_SECONDS_MAX)
-        reader.join()
-    if len(looks) <= WARM_UP + 1:
-        raise BenchError(f"a run by {agents} agents was looked at {len(looks)} times: {''.join(said)[-500:]}")
-    return looks
+        try:
+            course.looks.append((time.time_ns(), cpu_s(run.pid), peak_bytes(run.pid)))
+        except (OSError, ValueError):
+            break
+        time.sleep(LOOK_SECONDS)
+    run.wait()
+    reader.join()
+    if len(course.shown) < 2:
+        raise BenchError(f"a run by {agents} agents showed no course: {''.join(course.said)[-500:]}")
+    return course
 
 
-def figures(folder: pathlib.Path, looks: list[tuple[float, float, int]], sent: int, agents: int,
-            measures: int) -> dict:
-    """What one run cost; all agents must have taken part to its end."""
+def figures(folder: pathlib.Path, course: Course, sent: int, agents: int, measures: int) -> dict:
+    """What one run cost from its start until its controller had merged its last seconds; all agents must have taken part."""
     (directory,) = (folder / "runs").iterdir()
     info = json.loads((directory / "run.json").read_text())
     whole = sum(worker["lost_at_ns"] is None for worker in info["workers"])
     if whole != agents:
         raise BenchError(f"{whole} of {agents} simulated agents took part")
-    # The first look is after the first second; those after the last are of the verdict.
-    steady = looks[WARM_UP:round(info["ended_ns"] / 1e9) - 1]
-    if len(steady) < 2:
-        raise BenchError(f"a run by {agents} agents was too short")
-    (begun, cpu_begun, _), (ended, cpu_ended, _) = steady[0], steady[-1]
-    return {"agents": agents, "measures": measures, "seconds": len(steady) - 1,
-            "cpu_cores": (cpu_ended - cpu_begun) / (ended - begun), "rss_peak_bytes": looks[-1][2],
+    begun_ns, (shown_ns, second) = info["started_unix_ns"], course.shown[-1]
+    # What was received of later seconds by then is counted as well.
+    cpu = course.cpu_s_at(shown_ns) - course.cpu_s_at(begun_ns)
+    return {"agents": agents, "measures": measures, "seconds": second, "cpu_cores": cpu / second,
+            "behind_s": (shown_ns - begun_ns) / 1e9 - second, "rss_peak_bytes": course.looks[-1][2],
             "bytes_per_agent_s": sent}
 
 
