@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel};
 use std::time::Duration;
 
 use driver::real::{LoopNews, StopFlag, Zero};
+use machine::clock::monotonic_ns;
 use plan::Plan;
 use record::Measurement;
 use record::schema::WorkerInfo;
@@ -23,6 +24,9 @@ use super::protocol::{Loops, Usage};
 use super::rows::LeftRows;
 use super::setup::LoopsSetup;
 use super::threads::{LoopConfig, LoopPlace, Threads, ThreadsError};
+
+/// How often workers are supervised, at most: looking at a thousand of them takes longer than an event.
+const SUPERVISION_NS: u64 = 10_000_000;
 
 /// Why the loops of a run do not start, or failed.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +59,8 @@ pub enum PoolEvent {
 pub struct Pool {
     loops: Backend,
     news: Receiver<News>,
+    /// When workers were last supervised.
+    supervised_ns: u64,
 }
 
 #[derive(Debug)]
@@ -89,7 +95,11 @@ impl Pool {
                 Backend::Threads(Threads::prepare(plan, &config, stop, &rows, report)?)
             }
         };
-        Ok(Pool { loops, news })
+        Ok(Pool {
+            loops,
+            news,
+            supervised_ns: 0,
+        })
     }
 
     /// The loops of another controller's agents: theirs, the offsets of their clocks to its own, and its zero.
@@ -106,6 +116,7 @@ impl Pool {
         Ok(Pool {
             loops: Backend::Processes(processes),
             news,
+            supervised_ns: 0,
         })
     }
 
@@ -119,7 +130,11 @@ impl Pool {
 
     /// The next event, or [`PoolEvent::None`] after `timeout`.
     pub fn receive(&mut self, timeout: Duration) -> PoolEvent {
-        if let Backend::Processes(processes) = &mut self.loops {
+        let now_ns = monotonic_ns();
+        if let Backend::Processes(processes) = &mut self.loops
+            && now_ns.saturating_sub(self.supervised_ns) >= SUPERVISION_NS
+        {
+            self.supervised_ns = now_ns;
             let notices = processes.supervise();
             if !notices.is_empty() {
                 return PoolEvent::Notices(notices);
