@@ -37,10 +37,11 @@ def pairs_section(raw: dict) -> list[str]:
 
 def simulated_section(raw: dict) -> list[str]:
     """What simulated agents cost their controller each second, and what follows for larger fleets."""
-    heads = ["agents", "measures each second", "controller's CPU, cores", "behind at the end, s", "memory at most, MiB",
-             "bytes per agent and second"]
+    heads = ["agents", "measures each second", "controller's CPU, cores", "its memory at most, MiB", "CPU of NATS, cores",
+             "behind at the end, s", "bytes per agent and second"]
     rows = [[f"{row['agents']:,}", f"{row['agents'] * row['measures']:,}", f"{row['cpu_cores']:.3f}",
-             f"{row['behind_s']:.1f}", f"{row['rss_peak_bytes'] / 2**20:,.0f}", f"{row['bytes_per_agent_s']:,}"] for row in raw["rows"]]
+             f"{row['rss_peak_bytes'] / 2**20:,.0f}", f"{row['nats_cores']:.2f}", f"{row['behind_s']:.1f}",
+             f"{row['bytes_per_agent_s']:,}"] for row in raw["rows"]]
     lines = table(heads, rows)
     if len(raw["rows"]) < 2:
         return lines

@@ -89,7 +89,7 @@ def one(agents: int, measures: int, seconds: int) -> dict:
             try:
                 if "wait" not in simulated.stdout.readline():
                     raise BenchError(f"{agents} simulated agents did not start")
-                course = conduct(folder, nats.url, agents)
+                course = conduct(folder, nats, agents)
                 sent = int(simulated.stdout.readline())
             finally:
                 simulated.kill()
@@ -101,20 +101,21 @@ def one(agents: int, measures: int, seconds: int) -> dict:
 class Course:
     """A run as it was looked at from outside."""
 
-    # Times, with the CPU time of the controller until then, and the most memory that it had.
-    looks: list[tuple[int, float, int]] = dataclasses.field(default_factory=list)
+    # Times, with the CPU time of the controller and of NATS until then, and the most memory that the controller had.
+    looks: list[tuple[int, float, float, int]] = dataclasses.field(default_factory=list)
     # When it showed a second of the run: the time, and the second.
     shown: list[tuple[int, int]] = dataclasses.field(default_factory=list)
     said: list[str] = dataclasses.field(default_factory=list)
 
-    def cpu_s_at(self, unix_ns: int) -> float:
-        """CPU time of the controller until the look nearest to then."""
-        return min(self.looks, key=lambda look: abs(look[0] - unix_ns))[1]
+    def cpu_s_at(self, unix_ns: int) -> tuple[float, float]:
+        """CPU time of the controller and of NATS until the look nearest to then."""
+        _, controller, nats, _ = min(self.looks, key=lambda look: abs(look[0] - unix_ns))
+        return controller, nats
 
 
-def conduct(folder: pathlib.Path, url: str, agents: int) -> Course:
+def conduct(folder: pathlib.Path, nats: Nats, agents: int) -> Course:
     """The run, from the start of its controller to its end."""
-    command = [str(THRONG), "run", str(folder / "simulated.yaml"), "--runs", str(folder / "runs"), "--fleet", url,
+    command = [str(THRONG), "run", str(folder / "simulated.yaml"), "--runs", str(folder / "runs"), "--fleet", nats.url,
                "--agents", str(agents), "--clock-bound", "60s", "--lost-after", "60s", "--force"]
     run = subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     course = Course()
@@ -132,7 +133,8 @@ def conduct(folder: pathlib.Path, url: str, agents: int) -> Course:
         if time.monotonic() > deadline:
             run.kill()
         try:
-            course.looks.append((time.time_ns(), cpu_s(run.pid), peak_bytes(run.pid)))
+            cpu = cpu_s(run.pid), cpu_s(nats.process.pid)
+            course.looks.append((time.time_ns(), *cpu, peak_bytes(run.pid)))
         except (OSError, ValueError):
             break
         time.sleep(LOOK_SECONDS)
@@ -152,9 +154,10 @@ def figures(folder: pathlib.Path, course: Course, sent: int, agents: int, measur
         raise BenchError(f"{whole} of {agents} simulated agents took part")
     begun_ns, (shown_ns, second) = info["started_unix_ns"], course.shown[-1]
     # What was received of later seconds by then is counted as well.
-    cpu = course.cpu_s_at(shown_ns) - course.cpu_s_at(begun_ns)
-    return {"agents": agents, "measures": measures, "seconds": second, "cpu_cores": cpu / second,
-            "behind_s": (shown_ns - begun_ns) / 1e9 - second, "rss_peak_bytes": course.looks[-1][2],
+    controller, nats = (end - begin for begin, end in zip(course.cpu_s_at(begun_ns), course.cpu_s_at(shown_ns)))
+    return {"agents": agents, "measures": measures, "seconds": second, "cpu_cores": controller / second,
+            "nats_cores": nats / second, "behind_s": (shown_ns - begun_ns) / 1e9 - second,
+            "rss_peak_bytes": course.looks[-1][3],
             "bytes_per_agent_s": sent}
 
 
