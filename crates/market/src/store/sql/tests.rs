@@ -92,6 +92,12 @@ impl Database {
         Sql::open(&self.options()).unwrap()
     }
 
+    /// A store that waits less than a busy machine may need to open it.
+    fn open_impatient(&self, options: &SqlOptions) -> Sql {
+        let mut attempts = (0..20).map(|_| Sql::open(options));
+        attempts.find_map(Result::ok).expect("it opens in the end")
+    }
+
     fn run(&self, sql: &str) {
         connect(&self.address).plain(sql).unwrap();
     }

@@ -27,13 +27,12 @@ fn a_server_that_hangs_is_unavailable_within_the_wait() {
             // A busy machine may take longer than its `wait` while nothing is frozen, too, such as to make the tables.
             let patient = database.open();
             let wait = Duration::from_secs(3);
-            let store = Sql::open(&SqlOptions {
+            let store = database.open_impatient(&SqlOptions {
                 wait,
                 driver,
                 connections: 2,
                 ..database.options()
             });
-            let store = store.unwrap();
             let user = named("someone");
             let first = prediction(&user, 1, Outcome::Home, 1);
             run(async {
