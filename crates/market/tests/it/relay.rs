@@ -154,7 +154,7 @@ async fn a_cut_line_fails_requests_and_nothing_is_done_twice() {
     .await;
     let mut total = 0;
     let answered = settled(&mut fan, &mut total).await;
-    let balance = asked(&mut fan, JOIN, &mut total).await["balance"].as_u64();
+    let balance = reply_to(&mut fan, JOIN, &mut total).await["balance"].as_u64();
     let staked = 100_000 - balance.unwrap();
     // What was pushed last may have come before the answers, or comes yet.
     while total != staked {
@@ -173,7 +173,7 @@ async fn settled<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin>(
     total: &mut u64,
 ) -> u64 {
     loop {
-        let reply = asked(fan, PREDICT, total).await;
+        let reply = reply_to(fan, PREDICT, total).await;
         if reply["accepted"] == true {
             return 2;
         }
@@ -183,7 +183,7 @@ async fn settled<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin>(
 }
 
 /// The reply to a request; `total` becomes that of the last distribution that came before it.
-async fn asked<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin>(
+async fn reply_to<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin>(
     fan: &mut Client<S>,
     request: &str,
     total: &mut u64,
