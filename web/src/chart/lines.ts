@@ -49,6 +49,8 @@ type Api = {
 
 export function lines(whole: LinesSpec, theme: Theme): Option {
   const spec = cut(whole);
+  const values = drawn(spec);
+  const ends = range(spec, values);
   const series: Option[] = [];
   spec.lines.forEach((line, place) => {
     const style = line.style ?? place;
@@ -76,7 +78,7 @@ export function lines(whole: LinesSpec, theme: Theme): Option {
     type: 'line',
     data: [],
     silent: true,
-    markLine: limits(spec, theme),
+    markLine: limits(spec, middle(spec, values, ends), theme),
   });
   if (spec.marks?.length) series.push(phases(spec.marks, theme));
   if (spec.highlights?.length) series.push(highlights(spec.highlights, theme));
@@ -84,7 +86,7 @@ export function lines(whole: LinesSpec, theme: Theme): Option {
   const hasLabels = [spec.marks, spec.verticals].some((all) => all && all.length > 0);
   return {
     ...base(theme),
-    ...frame(spec.x, { ...spec.y, ...range(spec), top: top(drawn(spec)) }, theme, hasLabels),
+    ...frame(spec.x, { ...spec.y, ...ends, top: top(values) }, theme, hasLabels),
     tooltip: tooltip(
       theme,
       (params) => hover(params as Hover[], spec),
@@ -121,10 +123,15 @@ function drawn(spec: LinesSpec): number[] {
   ]);
 }
 
+interface Ends {
+  min?: number | undefined;
+  max?: number | undefined;
+}
+
 /** A logarithmic axis ends at round numbers around what is drawn. */
-function range(spec: LinesSpec): { min?: number | undefined; max?: number | undefined } {
+function range(spec: LinesSpec, values: number[]): Ends {
   if (!spec.y.log) return {};
-  const positive = drawn(spec).filter((value) => value > 0);
+  const positive = values.filter((value) => value > 0);
   const low = positive.reduce((least, value) => Math.min(least, value), Infinity);
   const high = top(positive);
   if (high === 0) return {};
@@ -137,10 +144,8 @@ function top(values: number[]): number {
 }
 
 /** About the middle of the vertical axis. */
-function middle(spec: LinesSpec): number {
-  const { min, max } = range(spec);
+function middle(spec: LinesSpec, values: number[], { min, max }: Ends): number {
   if (min !== undefined && max !== undefined) return Math.sqrt(min * max);
-  const values = drawn(spec);
   const bottom = values.reduce((least, value) => Math.min(least, value), 0);
   return ((spec.y.min ?? bottom) + (spec.y.max ?? top(values))) / 2;
 }
@@ -207,8 +212,8 @@ function intervals(line: Line, colour: string): Option {
   };
 }
 
-function limits(spec: LinesSpec, theme: Theme): Option {
-  const half = middle(spec);
+/** Horizontal lines, whose names stand above them in the lower half of the plot and below them in the upper one. */
+function limits(spec: LinesSpec, half: number, theme: Theme): Option {
   return {
     silent: true,
     symbol: 'none',
