@@ -524,9 +524,17 @@ fn the_architectures_are_right() {
         "examples/lab/answer-scenario.yaml",
         "examples/lab/final-scenario.yaml",
         "examples/lab/forwarders-scenario.yaml",
+        "examples/lab/partition-scenario.yaml",
     ] {
-        Ended::of(throng(["check", scenario]).current_dir(root())).with(0);
+        let mut check = throng(["check", scenario]);
+        check.envs([("MARKET_STORE", "mysql://a@b/c"), ("RESOLVER", "http://a/")]);
+        Ended::of(check.current_dir(root())).with(0);
     }
+    let mut check = throng(["lab", "check", "examples/lab/partition.yaml"]);
+    let checked = Ended::of(check.current_dir(root()));
+    checked
+        .with(0)
+        .stdout_contains("fault at 30 s for 15 s: partition: ireland from sydney");
     let mut check = throng(["lab", "check", "examples/lab/forwarders.yaml"]);
     let checked = Ended::of(check.current_dir(root()));
     checked
