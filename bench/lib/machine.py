@@ -14,7 +14,10 @@ BENCH = pathlib.Path(__file__).resolve().parent.parent
 ROOT = BENCH.parent
 RUNS = BENCH / "runs"
 
-# Above this load for each core something else takes part in what is measured.
+# What each core does meanwhile, above which something else takes part in what is measured; and for how long we look.
+BUSY = 0.2
+LOOK_SECONDS = 2.0
+# Older raw data has the load average instead, which a bench just before had raised.
 BUSY_LOAD = 0.5
 
 
@@ -27,8 +30,20 @@ def describe() -> dict:
         "kernel": platform.release(),
         "memory_bytes": meminfo()["MemTotal"],
         "system": system(),
-        "load_before": os.getloadavg()[0],
+        "busy_before": busy_cores(LOOK_SECONDS),
     }
+
+
+def busy_cores(seconds: float) -> float:
+    """Cores that work, or are taken by other guests of the host, on average over this time."""
+    def worked_ticks() -> int:
+        # user nice system idle iowait irq softirq steal
+        ticks = [int(word) for word in pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+        return sum(ticks) - ticks[3] - ticks[4]
+
+    before, begun = worked_ticks(), time.monotonic()
+    time.sleep(seconds)
+    return (worked_ticks() - before) / os.sysconf("SC_CLK_TCK") / (time.monotonic() - begun)
 
 
 def system() -> str:
@@ -87,11 +102,19 @@ def settle(sockets: int, seconds_max: float) -> float:
     return time.monotonic() - begun
 
 
+def busy_with(machine: dict) -> str | None:
+    """What the machine was doing before, if that was too much to measure beside it."""
+    if "busy_before" in machine:
+        busy, limit, text = machine["busy_before"], BUSY, "{:.1f} cores"
+    else:
+        busy, limit, text = machine["load_before"], BUSY_LOAD, "load {:.1f}"
+    return text.format(busy) if busy > limit * machine["cores"] else None
+
+
 def warn_if_busy(machine: dict) -> None:
     """Says so where figures will be worse than alone."""
-    if machine["load_before"] > BUSY_LOAD * machine["cores"]:
-        print(f"warning: the machine was busy before (load {machine['load_before']:.1f}): "
-              "figures are worse than alone")
+    if busy := busy_with(machine):
+        print(f"warning: the machine was busy before ({busy}): figures are worse than alone")
 
 
 class Store:
