@@ -18,6 +18,7 @@ mod markov;
 mod matching;
 mod meeting;
 mod mqtt;
+mod options;
 pub mod other_tools;
 mod phase;
 mod probes;
@@ -27,12 +28,10 @@ mod retry;
 mod schema;
 mod steps;
 mod tags;
+mod target;
 mod tcp;
 
-pub use self::document::{
-    CODINGS, CONNECT_RETRIES, DNS, DOCUMENT, HTTP_VERSIONS, MESSAGE, OPTIONS, SERVER, SESSION,
-    SETUP, STAMPS, TARGET_URL, TLS,
-};
+pub use self::document::{DOCUMENT, MESSAGE, SESSION, SETUP, STAMPS};
 pub use self::graphql::{GRAPHQL_REQUEST, SUBSCRIBED};
 pub use self::grpc::GRPC_FILES;
 pub use arrivals::{PHASES, SINGLE, STEP_RANGE};
@@ -45,12 +44,14 @@ pub use markov::{MARKOV, STATE, TRANSITION};
 pub use matching::{EXPECT, REGEX_PARTS, SAVE, SAVE_WORDS, WHEN};
 pub use meeting::{ON_TIMEOUT, SHARED};
 pub use mqtt::{MQTT_MESSAGE, MQTT_VERSIONS, QOS, RETAINED, WILL};
+pub use options::{CODINGS, CONNECT_RETRIES, DNS, OPTIONS};
 pub use probes::{PROBES, PROCESS};
 pub use recorded::SOURCES;
 pub use requests::{EXPECTATIONS, HTTP_REQUEST, PART, WEBSOCKET};
 pub use retry::FAILURES;
 pub use schema::{experiment_schema, schema};
 pub use steps::{CHOICE, ITEMS, STEPS};
+pub use target::{HTTP_VERSIONS, SERVER, TARGET_URL, TLS};
 pub use tcp::{COUNTS, FRAMING, WIDTHS};
 
 /// Units of times that are numbers.
