@@ -3,6 +3,11 @@
 /// The code of success.
 pub const OK: u8 = 0;
 
+/// The code of a status that is none.
+pub(crate) const UNKNOWN: u8 = 2;
+/// The code of a call that has had its time.
+pub const DEADLINE_EXCEEDED: u8 = 4;
+
 /// The names of all codes, by number (grpc/grpc, doc/statuscodes.md).
 pub const STATUSES: &[&str] = &[
     "OK",

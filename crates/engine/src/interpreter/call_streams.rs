@@ -4,15 +4,14 @@
 //! A call ends with its server's status. A step that waits for that judges it; otherwise an end as OK is kept for that
 //! step, and any other end is a loss, as that of a WebSocket.
 
-use grpc::{Frame, OK};
+use grpc::{Ending, Frame, OK};
 use plan::calls::{CallEnd, CallOpen};
 use plan::{Op, Payload, SendOp};
 use proto::http1::{self, Head};
 use record::Outcome;
 
 use super::calls::{
-    Ending, Fault, check_head, ending_after, ending_at_head, fault_of, head_text, outcome_of,
-    read_message, shown_message,
+    Fault, check_head, ending_after, ending_at_head, fault_of, outcome_of, read_message,
 };
 use super::flow::Flow;
 use super::http::head_again;
@@ -117,7 +116,7 @@ impl<'p> Interpreter<'p> {
         let scope = &mut self.users.scope(now_ns, key);
         message.frame(&self.plan.calls, open.compress, scope, &mut framed)?;
         if let Some(trace) = &self.recorder.trace {
-            let shown = shown_message(&self.plan.calls, open.request, &framed);
+            let shown = grpc::shown(&self.plan.calls, open.request, &framed);
             trace.sent_message(&shown);
         }
         let Some((carrier, sent)) = self.conns.send_more(slot, &framed, *is_last) else {
@@ -232,7 +231,7 @@ impl<'p> Interpreter<'p> {
             Ok(ending) => ending,
             Err((outcome, detail)) => return self.call_lost(now_ns, slot, outcome, || detail),
         };
-        let text = head_text(&ending, head, trailers);
+        let text = ending.head_text(head, trailers);
         self.trace_response(&head_again(&text), &[]);
         let key = self.conns[slot].user;
         if let (Some(Op::CallEnd(end)), Wait::Close) = (self.users.op(key), self.users[key].wait) {
@@ -310,10 +309,7 @@ impl<'p> Interpreter<'p> {
         let ended = own.and_then(|own| own.ended.take());
         if end.cancels || ended.is_some() {
             self.conns.close(&mut self.users, slot);
-            let ending = Ending {
-                code: OK,
-                message: String::new(),
-            };
+            let ending = Ending::new(OK, "");
             let outcome = match ended.filter(|_| !end.cancels) {
                 None => Outcome::Ok,
                 Some(text) => self.judge_end(now_ns, key, end, (&ending, &text)),

@@ -3,7 +3,7 @@
 //!
 //! A reply is only framed and counted, unless a step reads it: then it becomes JSON.
 
-use grpc::{Frame, FrameError, Frames, OK, PREFIX_BYTES, Schema};
+use grpc::{AnswerError, Ending, Frame, FrameError, Frames, OK, Schema};
 use plan::Op;
 use plan::calls::Call;
 use proto::http1::Head;
@@ -18,12 +18,6 @@ use tables::slots::{ConnSlot, UserKey};
 
 /// Bytes that a message may take while it is read, for each of its own.
 const READING_FACTOR: usize = 16;
-
-/// How a call ended: its status and what its server says about it.
-pub(super) struct Ending {
-    pub(super) code: u8,
-    pub(super) message: String,
-}
 
 /// What went wrong, in words.
 pub(super) type Fault = (Outcome, String);
@@ -117,7 +111,7 @@ impl<'p> Interpreter<'p> {
     ) {
         let key = self.conns[slot].user;
         self.conns.close(&mut self.users, slot);
-        let text = head_text(ending, &answer.head, trailers);
+        let text = ending.head_text(&answer.head, trailers);
         let json = self.read_answer(key, ending, answer);
         let shown = json.as_ref().map_or(&[][..], Vec::as_slice);
         let head = head_again(&text);
@@ -203,11 +197,6 @@ impl<'p> Interpreter<'p> {
     }
 }
 
-/// The status of a response that may be an answer.
-const HTTP_OK: u16 = 200;
-/// How the content type of an answer begins.
-const CONTENT_TYPE: &[u8] = b"application/grpc";
-
 /// The call of an instruction, if it is one.
 #[inline]
 pub(super) fn call_at(op: Option<&Op>) -> Option<&Call> {
@@ -217,25 +206,21 @@ pub(super) fn call_at(op: Option<&Op>) -> Option<&Call> {
     }
 }
 
+/// The status of a response that may be an answer.
+const HTTP_OK: u16 = 200;
+
 /// Is a head that of an answer?
 pub(super) fn check_head(head: &Head<'_>) -> Result<(), Fault> {
-    if head.status != HTTP_OK {
-        let code = grpc::of_http_status(head.status);
-        let name = grpc::name_of(code);
-        let detail = format!("HTTP status {} instead of an answer: {name}", head.status);
-        return Err((outcome_of(code), detail));
-    }
-    let found = head.header("content-type").unwrap_or_default();
-    let (is_grpc, rest) = match found.split_at_checked(CONTENT_TYPE.len()) {
-        Some((start, rest)) => (start.eq_ignore_ascii_case(CONTENT_TYPE), rest),
-        None => (false, &[][..]),
+    let content_type = head.header("content-type").unwrap_or_default();
+    grpc::check_head(head.status, &content_type).map_err(|error| fault_of_answer(&error))
+}
+
+fn fault_of_answer(error: &AnswerError) -> Fault {
+    let outcome = match error {
+        AnswerError::Http { code, .. } => outcome_of(*code),
+        _ => Outcome::Protocol,
     };
-    if is_grpc && matches!(rest.first(), None | Some(b'+' | b';' | b' ')) {
-        return Ok(());
-    }
-    let found = String::from_utf8_lossy(&found);
-    let detail = format!("content-type {found:?} instead of application/grpc");
-    Err((Outcome::Protocol, detail))
+    (outcome, error.to_string())
 }
 
 /// Reads the frames of a piece of an answer to a call that has one reply.
@@ -296,7 +281,7 @@ pub(super) fn fault_of(error: &FrameError) -> Fault {
 
 /// The status behind messages in these frames.
 pub(super) fn ending_after(frames: &Frames, trailers: &[u8]) -> Result<Ending, Fault> {
-    let ending = ending_of(trailers)?;
+    let ending = Ending::parse(trailers).map_err(|error| fault_of_answer(&error))?;
     match frames.is_between_messages() {
         true => Ok(ending),
         false => Err((
@@ -308,59 +293,7 @@ pub(super) fn ending_after(frames: &Frames, trailers: &[u8]) -> Result<Ending, F
 
 /// The status of an answer that is a head alone. A head without one says otherwise what is wrong.
 pub(super) fn ending_at_head(head: &Head<'_>) -> Result<Ending, Fault> {
-    ending_of(head.raw).or_else(|fault| check_head(head).and(Err(fault)))
-}
-
-/// The status that trailers have, each field on a line.
-fn ending_of(trailers: &[u8]) -> Result<Ending, Fault> {
-    let Some(status) = field(trailers, b"grpc-status") else {
-        let detail = "the answer ends without a grpc-status".to_owned();
-        return Err((Outcome::Protocol, detail));
-    };
-    let code = std::str::from_utf8(status).ok();
-    let Some(code) = code.and_then(|code| code.parse::<u32>().ok()) else {
-        let status = String::from_utf8_lossy(status);
-        let detail = format!("the grpc-status {status:?} is no number");
-        return Err((Outcome::Protocol, detail));
-    };
-    let message = match field(trailers, b"grpc-message") {
-        Some(message) if !message.is_empty() => format!(": {}", grpc::readable(message)),
-        _ => String::new(),
-    };
-    Ok(Ending {
-        // What no code has counts as UNKNOWN.
-        code: u8::try_from(code)
-            .ok()
-            .filter(|code| usize::from(*code) < grpc::STATUSES.len())
-            .unwrap_or(UNKNOWN),
-        message,
-    })
-}
-
-/// The code of a status that is none.
-const UNKNOWN: u8 = 2;
-
-/// The value of the first field of this name among lines.
-fn field<'a>(lines: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
-    lines.split(|&byte| byte == b'\n').find_map(|line| {
-        let colon = line.iter().position(|&byte| byte == b':')?;
-        let (found, value) = line.split_at(colon);
-        found
-            .eq_ignore_ascii_case(name)
-            .then(|| value[1..].trim_ascii())
-    })
-}
-
-/// Head and trailers as one head, whose status is that of the call.
-pub(super) fn head_text(ending: &Ending, head: &[u8], trailers: &[u8]) -> Vec<u8> {
-    let name = grpc::name_of(ending.code);
-    let mut text = format!("gRPC {} {name}\r\n", ending.code).into_bytes();
-    let fields = head.iter().position(|&byte| byte == b'\n');
-    let fields = fields.map_or(&[][..], |end| &head[end + 1..]);
-    text.extend_from_slice(fields.strip_suffix(b"\r\n").unwrap_or(fields));
-    text.extend_from_slice(trailers.strip_suffix(b"\r\n").unwrap_or(trailers));
-    text.extend_from_slice(b"\r\n");
-    text
+    Ending::parse(head.raw).or_else(|error| check_head(head).and(Err(fault_of_answer(&error))))
 }
 
 /// The schema's number of the message that an instruction sends with a call, if it makes one.
@@ -369,24 +302,6 @@ pub(super) fn request_of(op: Option<&Op>) -> Option<u32> {
         Some(Op::CallOpen(open)) => Some(open.request),
         op => call_at(op).map(|call| call.request),
     }
-}
-
-/// A request as it is shown: the message of a call as JSON.
-pub(super) fn shown(schema: &Schema, request: Option<u32>, text: &[u8]) -> Vec<u8> {
-    const END: &[u8] = b"\r\n\r\n";
-    let end = text.windows(END.len()).position(|here| here == END);
-    let (Some(request), Some(end)) = (request, end) else {
-        return text.to_vec();
-    };
-    let (head, framed) = text.split_at(end + END.len());
-    [head, &shown_message(schema, request, framed)].concat()
-}
-
-/// A message in its frame, as it is shown.
-pub(super) fn shown_message(schema: &Schema, message: u32, framed: &[u8]) -> Vec<u8> {
-    let plain = grpc::unframed(framed, u32::MAX).ok();
-    let json = plain.and_then(|plain| grpc::to_json(schema, message, &plain).ok());
-    json.unwrap_or_else(|| framed.get(PREFIX_BYTES..).unwrap_or_default().to_vec())
 }
 
 /// What a code is counted as.

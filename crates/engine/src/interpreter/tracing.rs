@@ -69,7 +69,7 @@ impl Interpreter<'_> {
                 None => trace.sent(conn.endpoint, text),
                 Some(_) => {
                     let request = calls::request_of(self.users.op(conn.user));
-                    let text = calls::shown(&self.plan.calls, request, text);
+                    let text = grpc::shown_request(&self.plan.calls, request, text);
                     trace.sent(conn.endpoint, &as_http2(&text));
                 }
             }

@@ -20,19 +20,6 @@ use super::matching::Of;
 use super::program::Program;
 use document::node::{Node, Place};
 
-/// Names of metadata that gRPC and HTTP/2 use themselves.
-const RESERVED: &[&str] = &[
-    "connection",
-    "content-length",
-    "content-type",
-    "host",
-    "keep-alive",
-    "proxy-connection",
-    "te",
-    "transfer-encoding",
-    "upgrade",
-];
-
 /// A method of the schema.
 struct Found {
     method: Method,
@@ -262,7 +249,7 @@ impl Checker<'_> {
         }
         let entries = fields.get("metadata").and_then(Node::mapping);
         for entry in entries.unwrap_or_default() {
-            if is_reserved(&entry.key) {
+            if grpc::is_reserved(&entry.key) {
                 let message = format!("`{}` is not metadata: gRPC sets it itself", entry.key);
                 let hint = match entry.key.eq_ignore_ascii_case("grpc-timeout") {
                     true => "write `deadline`",
@@ -276,7 +263,7 @@ impl Checker<'_> {
         headers.extend(self.headers(fields.get("metadata"), program));
         self.add_auth(fields, &mut headers, program);
         for (name, value) in &self.headers {
-            if !is_reserved(name) {
+            if !grpc::is_reserved(name) {
                 add_absent(&mut headers, name, value);
             }
         }
@@ -318,9 +305,4 @@ fn folder(text: &str) -> String {
         "" | "." => String::new(),
         folder => format!("{folder}/"),
     }
-}
-
-fn is_reserved(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    name.starts_with("grpc-") || RESERVED.contains(&&*name)
 }
