@@ -254,6 +254,42 @@ fn a_deadline_limits_a_call_with_all_its_messages() {
 }
 
 #[test]
+fn metadata_of_the_beginning_is_saved_by_messages_and_at_the_end() {
+    let steps = [
+        TALK,
+        "send: { text: hi }
+      as: hello
+      reply: { when: { /text: hi }, save: { said: /text, ticket: { header: x-ticket } }, check: \"ticket == 'a7'\" }",
+        "send: { text: '${ticket}' }\n      as: again",
+        "close:
+      as: end
+      save: { first: { header: x-ticket }, last: { header: x-cost } }
+      check: [\"first == 'a7'\", \"last == '7'\"]",
+    ];
+    let mut answered = false;
+    let (ran, peer) = ran(&steps, move |got| {
+        let mut frames = Vec::new();
+        if !answered && !got.body.is_empty() {
+            answered = true;
+            let fields = [
+                (":status", "200"),
+                ("content-type", "application/grpc"),
+                ("x-ticket", "a7"),
+            ];
+            frames.push(head(got.stream, false, &fields));
+            frames.push(data(got.stream, &framed(0, HI)));
+        }
+        if got.ended {
+            frames.push(trailers(got.stream, "0"));
+        }
+        sent(&frames)
+    });
+    each_is_ok(&ran, &["talk", "hello", "again", "end"]);
+    let ticket = framed(0, &[0x0a, 2, b'a', b'7']);
+    assert_eq!(peer.requests[0].body, [framed(0, HI), ticket].concat());
+}
+
+#[test]
 fn status_and_metadata_of_an_end_are_saved_and_checked() {
     let end = |status: &str, check: &str| {
         format!(

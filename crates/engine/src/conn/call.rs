@@ -30,6 +30,8 @@ pub(crate) struct CallStream {
     pub(crate) frames: Frames,
     /// The message under way, in its frame.
     pub(crate) message: Vec<u8>,
+    /// The head of the answer, once it is there.
+    pub(crate) head: Vec<u8>,
     /// How the server has ended it as OK: status and metadata as a head; `None`: it has not.
     pub(crate) ended: Option<Vec<u8>>,
     /// Its compressed messages can be read.
@@ -46,6 +48,7 @@ impl CallStream {
             stream: None,
             frames: Frames::default(),
             message: Vec::new(),
+            head: Vec::new(),
             ended: None,
             is_gzip: false,
             sends,

@@ -186,7 +186,7 @@ impl Protocol {
             Protocol::Carried(own) => own.spoken.gathered_bytes(),
             Protocol::Sse(stream) => stream.held.capacity(),
             Protocol::Poll(poller) => poller.body.capacity(),
-            Protocol::Call(own) => own.message.capacity(),
+            Protocol::Call(own) => own.message.capacity() + own.head.capacity(),
         }
     }
 }

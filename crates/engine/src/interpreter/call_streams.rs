@@ -6,7 +6,7 @@
 
 use grpc::{Ending, Frame, OK};
 use plan::calls::{CallEnd, CallOpen};
-use plan::{Op, Payload, SendOp};
+use plan::{Op, Payload, Save, SendOp, Source};
 use proto::http1::{self, Head};
 use record::Outcome;
 
@@ -142,6 +142,7 @@ impl<'p> Interpreter<'p> {
         let encoding = head.header("grpc-encoding");
         if let Some(own) = self.conns[slot].call_stream() {
             own.is_gzip = encoding.is_some_and(|coding| coding.eq_ignore_ascii_case(b"gzip"));
+            own.head = head.raw.to_vec();
         }
     }
 
@@ -182,13 +183,23 @@ impl<'p> Interpreter<'p> {
                 let is_plain = expect.when.is_empty() && expect.check.is_empty();
                 !(is_plain && expect.save.is_empty())
             });
+        let saves_head = self.expected(key).is_some_and(|expect| {
+            let is_of_head = |save: &Save| matches!(save.from, Source::Header(_));
+            expect.save.iter().any(is_of_head)
+        });
         let read = match is_read {
             true => self.read_call_message(slot, framed),
             false => Ok(Vec::new()),
         };
         match read {
             Ok(json) => {
-                let received = Received::message(&json);
+                let own = self.conns[slot].call_stream().filter(|_| saves_head);
+                let head = own.map(|own| own.head.clone());
+                let head = head.as_ref().map(|head| head_again(head));
+                let received = Received {
+                    head: head.as_ref(),
+                    ..Received::message(&json)
+                };
                 self.take_message(now_ns, slot, framed.len(), &received);
             }
             Err((outcome, detail)) => self.call_lost(now_ns, slot, outcome, || detail),
@@ -210,9 +221,11 @@ impl<'p> Interpreter<'p> {
 
     /// The server has ended a call, with these trailers.
     pub(super) fn end_open_call(&mut self, now_ns: u64, slot: ConnSlot, trailers: &[u8]) {
-        let frames = self.conns[slot].call_stream().map(|own| own.frames);
-        let ending = ending_after(&frames.unwrap_or_default(), trailers);
-        self.call_ended(now_ns, slot, ending, (&[], trailers));
+        let own = self.conns[slot].call_stream();
+        let own = own.map(|own| (own.frames, std::mem::take(&mut own.head)));
+        let (frames, head) = own.unwrap_or_default();
+        let ending = ending_after(&frames, trailers);
+        self.call_ended(now_ns, slot, ending, (&head, trailers));
     }
 
     /// The same by a head alone.

@@ -18,6 +18,8 @@ const REGEX_BYTES_MAX: usize = 1 << 20;
 pub(super) enum Of {
     Response,
     Message,
+    /// A message of a call, which has the metadata of the call's beginning.
+    CallMessage,
 }
 
 impl Checker<'_> {
@@ -181,7 +183,11 @@ impl Checker<'_> {
             "header" => {
                 let word = self.word(value, "a header's name")?;
                 self.token(&word.text, "header", &word.place);
-                self.only_response(value, of, Source::Header(word.text.to_ascii_lowercase()))
+                let source = Source::Header(word.text.to_ascii_lowercase());
+                match of {
+                    Of::CallMessage => Some(source),
+                    Of::Response | Of::Message => self.only_response(value, of, source),
+                }
             }
             "property" => {
                 let word = self.word(value, "a property's name")?;
@@ -199,17 +205,21 @@ impl Checker<'_> {
     }
 
     fn only_response(&mut self, node: &Node, of: Of, source: Source) -> Option<Source> {
-        if of == Of::Message {
-            self.diagnostics
-                .error(
-                    "bad-save",
-                    &node.place,
-                    "a message has no status, headers or response time",
-                )
-                .hint("save a JSON pointer, a `regex`, `body`, `event` or `id`");
-            return None;
-        }
-        Some(source)
+        let (message, hint) = match of {
+            Of::Response => return Some(source),
+            Of::Message => (
+                "a message has no status, headers or response time",
+                "save a JSON pointer, a `regex`, `body`, `event` or `id`",
+            ),
+            Of::CallMessage => (
+                "a message of a call has no status and no response time",
+                "save a JSON pointer, or a `header` of the call's beginning; the status is that of `close`",
+            ),
+        };
+        self.diagnostics
+            .error("bad-save", &node.place, message)
+            .hint(hint);
+        None
     }
 
     fn only_message(&mut self, node: &Node, of: Of, source: Source) -> Option<Source> {

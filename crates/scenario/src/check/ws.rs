@@ -208,7 +208,11 @@ impl Checker<'_> {
         measure: MeasureId,
         program: &mut Program,
     ) -> Expect {
-        let save = self.saves(fields.get("save"), Of::Message, program);
+        let of = match program.call {
+            Some(_) => Of::CallMessage,
+            None => Of::Message,
+        };
+        let save = self.saves(fields.get("save"), of, program);
         let check = self.conditions(fields.get("check"), program);
         let timeout_ns = self.timeout(fields.get("within"));
         Expect {
