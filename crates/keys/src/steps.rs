@@ -234,6 +234,12 @@ pub static STEPS: &[Table] = &[
                 "Over a call: no further message follows, so that the server may reply",
             ),
             key(
+                "gzip",
+                Kind::Bool,
+                Said("as the call says"),
+                "Over a call with `gzip: true`: whether this message is compressed",
+            ),
+            key(
                 "as",
                 Kind::Text,
                 Said("the first pair of the message (`op=games`), else `send`"),

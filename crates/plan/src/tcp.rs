@@ -28,6 +28,8 @@ pub enum Payload {
         message: crate::calls::Payload,
         /// No further message follows.
         is_last: bool,
+        /// It is compressed; `None`: as the call says.
+        compress: Option<bool>,
     },
 }
 

@@ -1,6 +1,9 @@
 //! Calls of gRPC whose messages are steps, in virtual time.
 
+use std::io::Read;
+
 use driver::sim::PeerAction;
+use flate2::read::GzDecoder;
 use record::Outcome;
 
 use crate::grpc::{Answers, answer_head, data, framed, scenario, trailers};
@@ -287,6 +290,43 @@ fn metadata_of_the_beginning_is_saved_by_messages_and_at_the_end() {
     each_is_ok(&ran, &["talk", "hello", "again", "end"]);
     let ticket = framed(0, &[0x0a, 2, b'a', b'7']);
     assert_eq!(peer.requests[0].body, [framed(0, HI), ticket].concat());
+}
+
+#[test]
+fn messages_are_compressed_one_by_one() {
+    let steps = [
+        "grpc: throng.echo.Echo/Talk\n      as: talk\n      gzip: true",
+        "send: { text: hi }\n      as: packed",
+        "send: { text: hi }\n      as: plain\n      gzip: false",
+        "send: { text: hi }\n      as: packed\n      gzip: true\n      last: true",
+        "close:\n      as: end",
+    ];
+    let (ran, peer) = ran(&steps, |got| match got.ended {
+        true => sent(&[answer_head(got.stream), trailers(got.stream, "0")]),
+        false => Vec::new(),
+    });
+    each_is_ok(&ran, &["talk", "plain", "end"]);
+    let request = &peer.requests[0];
+    let encoding = "grpc-encoding: gzip".to_owned();
+    assert!(request.fields.contains(&encoding), "{:?}", request.fields);
+    let (mut rest, mut flags) = (&request.body[..], Vec::new());
+    while let Some((prefix, behind)) = rest.split_first_chunk::<5>() {
+        let len = u32::from_be_bytes([prefix[1], prefix[2], prefix[3], prefix[4]]) as usize;
+        flags.push(prefix[0]);
+        let message = match prefix[0] {
+            0 => behind[..len].to_vec(),
+            _ => {
+                let mut plain = Vec::new();
+                GzDecoder::new(&behind[..len])
+                    .read_to_end(&mut plain)
+                    .unwrap();
+                plain
+            }
+        };
+        assert_eq!(message, HI);
+        rest = &behind[len..];
+    }
+    assert_eq!(flags, [1, 0, 1]);
 }
 
 #[test]

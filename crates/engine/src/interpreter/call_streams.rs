@@ -104,7 +104,12 @@ impl<'p> Interpreter<'p> {
         send: &SendOp,
     ) -> Result<(), String> {
         let open = self.opened_by(slot);
-        let Payload::Message { message, is_last } = &send.payload else {
+        let Payload::Message {
+            message,
+            is_last,
+            compress,
+        } = &send.payload
+        else {
             return Err("a call takes the messages of its method only".to_owned());
         };
         let own = self.conns[slot].call_stream();
@@ -114,7 +119,8 @@ impl<'p> Interpreter<'p> {
         let key = self.conns[slot].user;
         let mut framed = Vec::new();
         let scope = &mut self.users.scope(now_ns, key);
-        message.frame(&self.plan.calls, open.compress, scope, &mut framed)?;
+        let compress = compress.unwrap_or(open.compress);
+        message.frame(&self.plan.calls, compress, scope, &mut framed)?;
         if let Some(trace) = &self.recorder.trace {
             let shown = grpc::shown(&self.plan.calls, open.request, &framed);
             trace.sent_message(&shown);

@@ -16,6 +16,8 @@ pub(super) struct OpenCall {
     pub(super) request: u32,
     /// Steps may send messages.
     pub(super) sends: bool,
+    /// Its head says that messages may be compressed.
+    pub(super) compress: bool,
 }
 
 /// The instructions so far and what they use.

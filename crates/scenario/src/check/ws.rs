@@ -89,7 +89,7 @@ impl Checker<'_> {
         if let Some(call) = program.call.clone() {
             return self.call_send(&call, node, fields, program);
         }
-        self.only_of_calls(fields, &["last"]);
+        self.only_of_calls(fields, &["last", "gzip"]);
         let payload = match fields.get("bytes") {
             Some(bytes) if node.is_null() => self.bytes(bytes, program).map(Payload::Bytes),
             Some(bytes) => {

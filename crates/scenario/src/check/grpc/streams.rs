@@ -72,6 +72,7 @@ impl Checker<'_> {
             name: found.name.clone(),
             request,
             sends: client_streams,
+            compress,
         });
         let Some(location) = location else { return };
         program.push(Op::CallOpen(Box::new(CallOpen {
@@ -117,18 +118,37 @@ impl Checker<'_> {
         let message = self.call_message(&schema, call.request, node, program);
         let name = node.map_or_else(|| "send".to_owned(), send_name);
         let last = fields.get("last").and_then(|node| self.bool(node));
+        let compress = self.send_compress(call, fields);
         let (reply, measure) = self.reply_of(fields, &name, program);
         if let Some(message) = message {
             program.push(Op::Send(Box::new(SendOp {
                 payload: Payload::Message {
                     message,
                     is_last: last.unwrap_or(false),
+                    compress,
                 },
                 binary: true,
                 reply,
                 measure,
             })));
         }
+    }
+
+    /// Whether a message is compressed, if its step says so. The coding stands in the call's head, which is sent before
+    /// (PROTOCOL-HTTP2.md, "Message-Encoding"; doc/compression.md).
+    fn send_compress(&mut self, call: &OpenCall, fields: &Fields<'_>) -> Option<bool> {
+        let node = fields.get("gzip")?;
+        let compress = self.bool(node)?;
+        if compress && !call.compress {
+            let message = format!(
+                "`{}` was called without `gzip`, so that its server does not know the coding",
+                call.name
+            );
+            self.diagnostics
+                .error("misplaced-key", &node.place, message)
+                .hint("write `gzip: true` beside `grpc`, and `gzip: false` at messages that are not to be compressed");
+        }
+        Some(compress)
     }
 
     /// The end of the call that is open.
