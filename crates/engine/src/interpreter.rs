@@ -11,6 +11,7 @@
 //! | `incoming` | bytes received: decoded, and handed to their protocol |
 //! | `http`, `websocket`, `channels`, `mqtt`, `sse`, `poll`, `tcp` | the steps of each protocol |
 //! | `calls`, `call_streams` | calls of gRPC; those that stay open between steps |
+//! | `deadlines` | calls whose time is over |
 //! | `http2` | what comes over a connection that carries many requests |
 //! | `carried` | WebSockets over such a connection |
 //! | `topics` | channels that the server ends, and joining them again |
@@ -35,6 +36,7 @@ mod channels;
 mod connections;
 mod contents;
 mod continuing;
+mod deadlines;
 mod flow;
 mod http;
 mod http2;

@@ -52,13 +52,14 @@ pub(super) const CALL: Table = Table {
             "deadline",
             Kind::Duration,
             Absent,
-            "How long the call, with all its messages, may take from when it is sent; `grpc-timeout` states it to the server",
+            "How long the call, with all its messages, may take from when it is sent; `grpc-timeout` states it to the server. \
+             One that passes ends the call as `DEADLINE_EXCEEDED`",
         ),
         key(
             "gzip",
             Kind::Bool,
             Text("false"),
-            "Compresses the request, and accepts compressed replies",
+            "Compresses the request's messages, and accepts compressed replies",
         ),
         key(
             "status",

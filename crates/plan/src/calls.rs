@@ -24,6 +24,8 @@ pub struct Call {
     pub statuses: Vec<u8>,
     /// Conditions on the reply.
     pub expect: Vec<Match>,
+    /// How long the call may last from when its step begins; the server knows of it.
+    pub deadline_ns: Option<u64>,
 }
 
 /// A call whose messages are sent and expected by later steps.

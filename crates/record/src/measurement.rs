@@ -236,7 +236,8 @@ impl Outcome {
         !matches!(self, Outcome::Ok | Outcome::Unfinished)
     }
 
-    /// True for a failure that the target answered with: its time is known, though it is no success.
+    /// True for a failure that the target answered with: its time is known, though it is no success. A deadline that
+    /// has passed is none, whoever noticed it: of what was called only a lower bound of its time is known.
     pub fn is_answered_failure(self) -> bool {
         matches!(
             self,
@@ -253,7 +254,7 @@ impl Outcome {
                 | Outcome::Decoding
                 | Outcome::Graphql
         ) || self.is_of_http2()
-            || self.is_of_grpc()
+            || (self.is_of_grpc() && self != Outcome::GrpcDeadlineExceeded)
     }
 
     /// True if a call of gRPC ended with a status of its server's.
@@ -277,6 +278,7 @@ impl Outcome {
                 | Outcome::Reset
                 | Outcome::Closed
                 | Outcome::Timeout
+                | Outcome::GrpcDeadlineExceeded
                 | Outcome::TlsUntrusted
                 | Outcome::Tls
                 | Outcome::SelfConnect

@@ -398,12 +398,56 @@ fn a_call_beyond_its_deadline_is_given_up() {
     let (ran, peer) = ran(&[step], |_| Vec::new());
     assert_eq!(
         ran.outcomes("call"),
-        [Outcome::Timeout],
+        [Outcome::GrpcDeadlineExceeded],
         "{:?}",
         ran.details()
     );
     assert_eq!(ran.rows("call")[0].response_ns(), 50 * MS);
     assert_eq!(peer.resets, [(1, 8)], "the server gets CANCEL");
+    assert!(
+        ran.details()[0].contains("the call's deadline has passed"),
+        "{:?}",
+        ran.details()
+    );
+    // A shorter timeout is none of the call's.
+    let (shorter, _) = self::ran(&[&format!("{step}\n      timeout: 20ms")], |_| Vec::new());
+    assert_eq!(shorter.outcomes("call"), [Outcome::Timeout]);
+    // A step may expect it, and sees its status.
+    let expected = format!(
+        "{step}\n      status: DEADLINE_EXCEEDED\n      save: {{ code: status }}\n      check: code == 4"
+    );
+    let (expected, peer) = self::ran(&[&expected], |_| Vec::new());
+    assert_eq!(
+        expected.outcomes("call"),
+        [Outcome::Ok],
+        "{:?}",
+        expected.details()
+    );
+    assert_eq!(peer.resets, [(1, 8)]);
+}
+
+#[test]
+fn a_deadline_is_the_same_kind_of_error_whoever_notices_first() {
+    let step = "grpc: throng.echo.Echo/Say\n      as: call\n      deadline: 1ms";
+    // The server's status, and its reset, come with the deadline itself.
+    for frames in [
+        vec![answer_head(1), trailers(1, "4")],
+        vec![reset(1, 8)],
+        vec![answer_head(1), reset(1, 8)],
+    ] {
+        let frames = frames.concat();
+        let (ran, _) = ran(&[step], move |_| sent(std::slice::from_ref(&frames)));
+        assert_eq!(
+            ran.outcomes("call"),
+            [Outcome::GrpcDeadlineExceeded],
+            "{:?}",
+            ran.details()
+        );
+    }
+    // A reset before is the server's own.
+    let step = "grpc: throng.echo.Echo/Say\n      as: call\n      deadline: 50ms";
+    let (early, _) = ran(&[step], |got| sent(&[reset(got.stream, 8)]));
+    assert_eq!(early.outcomes("call"), [Outcome::Http2Cancel]);
 }
 
 #[test]

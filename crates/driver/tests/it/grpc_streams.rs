@@ -233,16 +233,19 @@ fn a_deadline_limits_a_call_with_all_its_messages() {
     // A step that waits fails at the deadline, whatever time it has itself.
     let (waited, peer) = ran(&[talk, word, "expect: { as: next }"], echo());
     each_is_ok(&waited, &["talk", "word"]);
-    assert_eq!(waited.outcomes("next"), [Outcome::Timeout]);
+    assert_eq!(waited.outcomes("next"), [Outcome::GrpcDeadlineExceeded]);
     let opened_ns = waited.rows("talk")[0].done_ns;
     assert_eq!(waited.rows("next")[0].done_ns, opened_ns + 300 * MS);
     assert_eq!(peer.resets, [(1, 8)], "the server gets CANCEL");
     // A user who thinks loses the call, one who awaits its end learns it.
     let (thought, _) = ran(&[talk, "think: 1s", word], echo());
-    assert_eq!(thought.counted("steps", Outcome::Timeout), 1);
+    assert_eq!(thought.counted("steps", Outcome::GrpcDeadlineExceeded), 1);
     assert!(thought.rows("word").is_empty());
     let (closed, peer) = ran(&[talk, "close:\n      as: end"], |_| Vec::new());
-    assert_eq!(closed.outcomes("end"), [Outcome::Timeout]);
+    assert_eq!(closed.outcomes("end"), [Outcome::GrpcDeadlineExceeded]);
+    let expecting = "close:\n      as: end\n      status: DEADLINE_EXCEEDED";
+    let (expected, _) = ran(&[talk, expecting], |_| Vec::new());
+    each_is_ok(&expected, &["talk", "end"]);
     let fields = &peer.requests[0].fields;
     let limit = "grpc-timeout: 300000u";
     assert!(fields.iter().any(|own| own == limit), "{fields:?}");
@@ -253,43 +256,32 @@ fn a_deadline_limits_a_call_with_all_its_messages() {
     each_is_ok(&ended, &["talk", "end"]);
     let (left, _) = ran(&[talk, "close: cancel", "think: 1s", TALK, word], echo());
     each_is_ok(&left, &["word"]);
-    assert_eq!(left.counted("steps", Outcome::Timeout), 0);
+    assert_eq!(left.counted("steps", Outcome::GrpcDeadlineExceeded), 0);
 }
 
 #[test]
-fn metadata_of_the_beginning_is_saved_by_messages_and_at_the_end() {
-    let steps = [
-        TALK,
-        "send: { text: hi }
-      as: hello
-      reply: { when: { /text: hi }, save: { said: /text, ticket: { header: x-ticket } }, check: \"ticket == 'a7'\" }",
-        "send: { text: '${ticket}' }\n      as: again",
-        "close:
-      as: end
-      save: { first: { header: x-ticket }, last: { header: x-cost } }
-      check: [\"first == 'a7'\", \"last == '7'\"]",
-    ];
-    let mut answered = false;
-    let (ran, peer) = ran(&steps, move |got| {
-        let mut frames = Vec::new();
-        if !answered && !got.body.is_empty() {
-            answered = true;
-            let fields = [
-                (":status", "200"),
-                ("content-type", "application/grpc"),
-                ("x-ticket", "a7"),
-            ];
-            frames.push(head(got.stream, false, &fields));
-            frames.push(data(got.stream, &framed(0, HI)));
-        }
-        if got.ended {
-            frames.push(trailers(got.stream, "0"));
-        }
-        sent(&frames)
-    });
-    each_is_ok(&ran, &["talk", "hello", "again", "end"]);
-    let ticket = framed(0, &[0x0a, 2, b'a', b'7']);
-    assert_eq!(peer.requests[0].body, [framed(0, HI), ticket].concat());
+fn deadlines_limit_calls_whichever_side_streams() {
+    for (open, send) in [
+        (REPEAT, None),
+        (
+            "grpc: throng.echo.Echo/Collect\n      as: collect",
+            Some("send: { text: hi }\n      as: one"),
+        ),
+    ] {
+        let open = format!("{open}\n      deadline: 40ms");
+        let mut steps = vec![&*open];
+        steps.extend(send);
+        steps.push("expect: { as: first }");
+        let (ran, peer) = ran(&steps, |_| Vec::new());
+        assert_eq!(
+            ran.outcomes("first"),
+            [Outcome::GrpcDeadlineExceeded],
+            "{:?}",
+            ran.details()
+        );
+        assert_eq!(ran.rows("first")[0].response_ns(), 40 * MS);
+        assert_eq!(peer.resets, [(1, 8)]);
+    }
 }
 
 #[test]
@@ -327,6 +319,42 @@ fn messages_are_compressed_one_by_one() {
         rest = &behind[len..];
     }
     assert_eq!(flags, [1, 0, 1]);
+}
+
+#[test]
+fn metadata_of_the_beginning_is_saved_by_messages_and_at_the_end() {
+    let steps = [
+        TALK,
+        "send: { text: hi }
+      as: hello
+      reply: { when: { /text: hi }, save: { said: /text, ticket: { header: x-ticket } }, check: \"ticket == 'a7'\" }",
+        "send: { text: '${ticket}' }\n      as: again",
+        "close:
+      as: end
+      save: { first: { header: x-ticket }, last: { header: x-cost } }
+      check: [\"first == 'a7'\", \"last == '7'\"]",
+    ];
+    let mut answered = false;
+    let (ran, peer) = ran(&steps, move |got| {
+        let mut frames = Vec::new();
+        if !answered && !got.body.is_empty() {
+            answered = true;
+            let fields = [
+                (":status", "200"),
+                ("content-type", "application/grpc"),
+                ("x-ticket", "a7"),
+            ];
+            frames.push(head(got.stream, false, &fields));
+            frames.push(data(got.stream, &framed(0, HI)));
+        }
+        if got.ended {
+            frames.push(trailers(got.stream, "0"));
+        }
+        sent(&frames)
+    });
+    each_is_ok(&ran, &["talk", "hello", "again", "end"]);
+    let ticket = framed(0, &[0x0a, 2, b'a', b'7']);
+    assert_eq!(peer.requests[0].body, [framed(0, HI), ticket].concat());
 }
 
 #[test]

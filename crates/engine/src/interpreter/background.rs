@@ -27,8 +27,7 @@ impl<'p> Interpreter<'p> {
             return self.channels_due(now_ns, slot);
         }
         if let Protocol::Call(_) = conn.protocol {
-            let detail = || "the call's deadline has passed".to_owned();
-            return self.call_lost(now_ns, slot, Outcome::Timeout, detail);
+            return self.end_at_deadline(now_ns, slot);
         }
         let outcome = match self.conns[slot].stage {
             Stage::Waiting | Stage::Idle => return self.begin_background(now_ns, slot, due_ns),

@@ -252,14 +252,25 @@ impl<'p> Interpreter<'p> {
         };
         let text = ending.head_text(head, trailers);
         self.trace_response(&head_again(&text), &[]);
+        self.call_ended_as(now_ns, slot, &ending, text);
+    }
+
+    /// `text`: status and metadata as a head.
+    pub(super) fn call_ended_as(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        ending: &Ending,
+        text: Vec<u8>,
+    ) {
         let key = self.conns[slot].user;
         if let (Some(Op::CallEnd(end)), Wait::Close) = (self.users.op(key), self.users[key].wait) {
             self.conns.close(&mut self.users, slot);
-            let outcome = self.judge_end(now_ns, key, end, (&ending, &text));
+            let outcome = self.judge_end(now_ns, key, end, (ending, &text));
             return self.complete(now_ns, key, outcome, 0);
         }
         let name = grpc::name_of(ending.code);
-        let detail = format!("the server ended the call: {name}{}", ending.message);
+        let detail = format!("the call ended as {name}{}", ending.message);
         match (ending.code, self.users[key].wait) {
             (OK, Wait::Reply) => self.call_lost(now_ns, slot, Outcome::Closed, || detail),
             (OK, _) => {

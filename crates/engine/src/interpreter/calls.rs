@@ -101,7 +101,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Looks into a whole answer and ends the call.
-    fn weigh_answer(
+    pub(super) fn weigh_answer(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,

@@ -338,6 +338,9 @@ impl Interpreter<'_> {
                     !matches!(conn.stage, Stage::Idle | Stage::Open) && !conn.is_background()
                 };
                 match self.conns.find(&self.users, key, in_use) {
+                    Some(slot) if self.is_past_deadline(now_ns, slot) => {
+                        self.end_at_deadline(now_ns, slot);
+                    }
                     Some(slot) => self.lost(now_ns, slot, outcome, detail),
                     None => self.fail_because(now_ns, key, (outcome, 0), detail),
                 }

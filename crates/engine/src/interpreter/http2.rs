@@ -275,6 +275,10 @@ impl Interpreter<'_> {
             }
             Event::Reset { token, code } => {
                 let slot = self.count_received(token, consumed, true);
+                if code == Code::Cancel && self.is_past_deadline(now_ns, slot) {
+                    self.end_at_deadline(now_ns, slot);
+                    return 0;
+                }
                 let detail = || format!("the server reset the stream ({})", code.name());
                 self.carried_failed(now_ns, slot, outcome_of(code), detail);
             }

@@ -177,6 +177,7 @@ impl Checker<'_> {
             reply: method.reply,
             statuses,
             expect,
+            deadline_ns,
         });
         (headers, call)
     }

@@ -180,7 +180,10 @@ fn statuses_are_counted_by_kind() {
         outcomes(&run, "full"),
         [(Outcome::GrpcResourceExhausted, 40)].into()
     );
-    assert_eq!(outcomes(&run, "slow"), [(Outcome::Timeout, 40)].into());
+    assert_eq!(
+        outcomes(&run, "slow"),
+        [(Outcome::GrpcDeadlineExceeded, 40)].into()
+    );
     server.stop();
 }
 
