@@ -85,6 +85,13 @@ class Result:
         errors = ", ".join(f"{count} {kind}" for kind, count in self.errors(name).items()) or "no errors"
         return "; ".join([f"{name}: {self.ok(name)} of {wanted}, {errors}", *self.texts()[:2]])
 
+    def fails_otherwise(self, name: str, kind: str, wanted: int) -> str:
+        """What is wrong with a measure that should have this many operations, all with this error; empty: nothing."""
+        if self.errors(name) == {kind: wanted} and self.count(name) == wanted > 0:
+            return ""
+        errors = ", ".join(f"{count} {found}" for found, count in self.errors(name).items()) or "no errors"
+        return f"{name}: {wanted} {kind} wanted, {errors} of {self.count(name)}"
+
 
 def play(bed: Bed, text: str, *args, while_running=None, files=()) -> Result:
     """Runs a scenario beside these files."""

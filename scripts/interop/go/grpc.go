@@ -25,6 +25,7 @@ func newGRPC() server {
 	options := []grpc.ServerOption{
 		grpc.StatsHandler(watcher{}),
 		grpc.UnaryInterceptor(compress),
+		grpc.StreamInterceptor(inspect),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: *idle, MaxConnectionAgeGrace: time.Minute}),
 	}
 	if *certFile != "" {
@@ -49,9 +50,8 @@ func compress(
 	if !ok {
 		return handle(ctx, request)
 	}
-	call := ctx.Value(key{}).(*call)
-	if expected := own.GetExpectCompressed(); expected != nil && expected.Value != call.isCompressed {
-		return nil, status.Error(codes.InvalidArgument, "the request's compression is not as it says")
+	if err := check(ctx, own); err != nil {
+		return nil, err
 	}
 	if wanted := own.GetResponseCompressed(); wanted != nil {
 		compressor := map[bool]string{true: "gzip", false: "identity"}[wanted.Value]
@@ -60,6 +60,34 @@ func compress(
 		}
 	}
 	return handle(ctx, request)
+}
+
+// A request that may say whether it is compressed.
+type telling interface{ GetExpectCompressed() *pb.BoolValue }
+
+func check(ctx context.Context, request telling) error {
+	call := ctx.Value(key{}).(*call)
+	if expected := request.GetExpectCompressed(); expected != nil && expected.Value != call.isCompressed {
+		return status.Error(codes.InvalidArgument, "the request's compression is not as it says")
+	}
+	return nil
+}
+
+// Messages of a stream are looked at when they are received.
+type inspected struct{ grpc.ServerStream }
+
+func (s inspected) RecvMsg(message any) error {
+	if err := s.ServerStream.RecvMsg(message); err != nil {
+		return err
+	}
+	if own, ok := message.(telling); ok {
+		return check(s.Context(), own)
+	}
+	return nil
+}
+
+func inspect(service any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+	return handle(service, inspected{stream})
 }
 
 type key struct{}

@@ -157,7 +157,7 @@ fn scenarios_of_the_interop_cases_are_valid() {
             scenarios_count += 1;
         }
     }
-    assert_eq!(scenarios_count, 16);
+    assert_eq!(scenarios_count, 18);
 }
 
 #[test]
