@@ -81,12 +81,12 @@ fn begun(first: u8) -> Client {
         client.publish(&publish, &mut out).expect("it is right");
     }
     let subscribe = Subscribe {
-        filter: b"a/#",
+        filters: &[b"a/#"],
         qos: Qos::ExactlyOnce,
         no_local: false,
         retain_handling: 0,
     };
     client.subscribe(&subscribe, &mut out).expect("it is right");
-    client.unsubscribe(b"a/#", &mut out).expect("it is right");
+    client.unsubscribe(&[b"a/#"], &mut out).expect("it is right");
     client
 }

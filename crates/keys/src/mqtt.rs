@@ -134,7 +134,11 @@ pub static WILL: Table = Table {
     ]],
 };
 
-const SUBSCRIPTION: Kind = Kind::Any(&[Kind::Template, Kind::Mapping(&SUBSCRIBED)]);
+const SUBSCRIPTION: Kind = Kind::Any(&[
+    Kind::Template,
+    Kind::List(&Kind::Template),
+    Kind::Mapping(&SUBSCRIBED),
+]);
 
 pub(crate) const SUBSCRIBE: Table = Table {
     name: "subscribe",
@@ -143,8 +147,8 @@ pub(crate) const SUBSCRIBE: Table = Table {
             "subscribe",
             SUBSCRIPTION,
             Required,
-            "MQTT: subscribes to a topic, or to all that match a filter (`rooms/+/said`, `rooms/#`), and waits \
-             for the server's acknowledgement; a refusal ends the session. `graphql-ws`: a mapping; begins an operation, \
+            "MQTT: subscribes to a topic, to all that match a filter (`rooms/+/said`, `rooms/#`), or to a list of them in \
+             one packet, and waits for the server's acknowledgement; a refusal ends the session. `graphql-ws`: a mapping; begins an operation, \
              and does not wait for what it brings",
         ),
         key(
@@ -184,9 +188,9 @@ pub(crate) const UNSUBSCRIBE: Table = Table {
     groups: &[&[
         key(
             "unsubscribe",
-            Kind::Any(&[Kind::Nothing, Kind::Template]),
+            Kind::Any(&[Kind::Nothing, Kind::Template, Kind::List(&Kind::Template)]),
             Said("the one that was subscribed last"),
-            "Ends a subscription to a topic or filter, as it was written, or the operation of this id (`graphql-ws`)",
+            "Ends a subscription to a topic or filter, as it was written, or to a list of them, or the operation of this id (`graphql-ws`)",
         ),
         named(Text("unsubscribe")),
         TIMEOUT,

@@ -1,7 +1,8 @@
 //! What a client's connection remembers, and which packet may follow which (§4.3).
 
+use crate::in_flight::{Awaits, InFlight};
 use crate::outgoing::{self, Connect, Publish, Subscribe};
-use crate::packet::{Ack, ConnAck, Incoming, Packet, kind, parse};
+use crate::packet::{Ack, ConnAck, FAILURE, Incoming, OTHER_COUNT, Packet, kind, parse};
 use crate::topic::{TopicError, check_filter, check_topic};
 use crate::wire::{BYTES_MAX, TEXT_BYTES_MAX};
 use crate::{Error, Qos, Version};
@@ -14,29 +15,13 @@ pub const PACKETS_MAX: usize = 4096;
 /// number of packet identifiers is the only limit.
 pub const RECEIVE_MAX: u16 = 1024;
 
+/// Most filters of one packet.
+pub const FILTERS_MAX: usize = 1000;
+
 /// A packet identifier that is not known (§3.6.2.1).
 const NOT_FOUND: u8 = 0x92;
-/// Reasons from here on are failures (§2.4).
-const FAILURE: u8 = 0x80;
 /// Bytes of the longest fixed header (§2.1).
 const HEADER_BYTES_MAX: usize = 5;
-
-/// What a packet in flight waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Awaits {
-    PubAck,
-    PubRec,
-    PubComp,
-    SubAck,
-    UnsubAck,
-}
-
-impl Awaits {
-    /// Messages alone count for the maximum that a server receives (§3.3.4).
-    fn is_of_message(self) -> bool {
-        matches!(self, Awaits::PubAck | Awaits::PubRec | Awaits::PubComp)
-    }
-}
 
 /// What the server allows (§3.2.2.3).
 #[derive(Debug, Clone, Copy)]
@@ -72,8 +57,7 @@ pub struct Client {
     clean: bool,
     allowed: Allowed,
     bytes_max: usize,
-    last_id: u16,
-    in_flight: Vec<(u16, Awaits)>,
+    in_flight: InFlight,
     /// Messages of QoS 2 that are not released, in order.
     received: Vec<u16>,
 }
@@ -95,6 +79,8 @@ pub enum Refusal {
     TooLarge { bytes: usize, max: usize },
     #[error("{0} has more than 65,535 bytes")]
     TooLong(&'static str),
+    #[error("{0} filters in a packet; it has from one to {FILTERS_MAX}")]
+    Filters(usize),
 }
 
 /// A message that arrived.
@@ -125,8 +111,10 @@ pub enum Event<'a> {
     /// What had this packet identifier has its last acknowledgement.
     Answered {
         id: u16,
-        /// Below 0x80 it succeeded.
+        /// Below 0x80 it succeeded. Of several the first failure, else the first.
         reason: u8,
+        /// The reason of each filter, if it had filters (but of an UNSUBACK of 3.1.1).
+        codes: &'a [u8],
         text: &'a [u8],
     },
     /// The server answered a ping.
@@ -149,8 +137,7 @@ impl Client {
             clean: true,
             allowed: ALL,
             bytes_max: bytes_max.min(BYTES_MAX),
-            last_id: 0,
-            in_flight: Vec::new(),
+            in_flight: InFlight::default(),
             received: Vec::new(),
         }
     }
@@ -190,19 +177,25 @@ impl Client {
         Ok(())
     }
 
-    /// Appends a subscription, and returns its packet identifier.
+    /// Appends subscriptions, and returns the packet's identifier.
     pub fn subscribe(&mut self, own: &Subscribe<'_>, out: &mut Vec<u8>) -> Result<u16, Refusal> {
-        check_filter(own.filter)?;
-        self.send(Awaits::SubAck, out, |version, id, out| {
+        check_filters(own.filters)?;
+        let codes_count = own.filters.len() as u16;
+        self.send((Awaits::SubAck, codes_count), out, |version, id, out| {
             outgoing::subscribe(version, id, own, out);
         })
     }
 
-    /// Appends the end of a subscription, and returns its packet identifier.
-    pub fn unsubscribe(&mut self, filter: &[u8], out: &mut Vec<u8>) -> Result<u16, Refusal> {
-        check_filter(filter)?;
-        self.send(Awaits::UnsubAck, out, |version, id, out| {
-            outgoing::unsubscribe(version, id, filter, out);
+    /// Appends the end of subscriptions, and returns the packet's identifier.
+    pub fn unsubscribe(&mut self, filters: &[&[u8]], out: &mut Vec<u8>) -> Result<u16, Refusal> {
+        check_filters(filters)?;
+        // The answer of 3.1.1 has no codes (3.1.1 §3.11).
+        let codes_count = match self.version {
+            Version::V3 => 0,
+            Version::V5 => filters.len() as u16,
+        };
+        self.send((Awaits::UnsubAck, codes_count), out, |version, id, out| {
+            outgoing::unsubscribe(version, id, filters, out);
         })
     }
 
@@ -231,7 +224,7 @@ impl Client {
             Qos::AtLeastOnce => Awaits::PubAck,
             Qos::ExactlyOnce => Awaits::PubRec,
         };
-        self.send(awaits, out, |version, id, out| {
+        self.send((awaits, 0), out, |version, id, out| {
             outgoing::publish(version, id, message, out);
         })
     }
@@ -246,30 +239,25 @@ impl Client {
         outgoing::disconnect(self.version, reason, out);
     }
 
-    /// Appends a packet that is acknowledged.
+    /// Appends a packet that is acknowledged, with this number of codes.
     fn send(
         &mut self,
-        awaits: Awaits,
+        (awaits, codes_count): (Awaits, u16),
         out: &mut Vec<u8>,
         write: impl FnOnce(Version, u16, &mut Vec<u8>),
     ) -> Result<u16, Refusal> {
-        let messages = self
-            .in_flight
-            .iter()
-            .filter(|(_, awaits)| awaits.is_of_message());
         let (in_flight, max) = match awaits.is_of_message() {
-            true => (messages.count(), self.allowed.in_flight),
-            false => (self.in_flight.len(), PACKETS_MAX),
+            true => (self.in_flight.messages_count(), self.allowed.in_flight),
+            false => (self.in_flight.count(), PACKETS_MAX),
         };
         if in_flight >= max {
             return Err(Refusal::InFlight(in_flight));
         }
-        let id = self.next_id();
+        let id = self.in_flight.next_id();
         let start = out.len();
         write(self.version, id, out);
         self.fits(start, out)?;
-        self.last_id = id;
-        self.in_flight.push((id, awaits));
+        self.in_flight.push(id, awaits, codes_count);
         Ok(id)
     }
 
@@ -282,21 +270,6 @@ impl Client {
         }
         out.truncate(start);
         Err(Refusal::TooLarge { bytes, max })
-    }
-
-    /// A packet identifier that is not in flight (§2.2.1). There is one: far fewer may be in flight.
-    fn next_id(&self) -> u16 {
-        let mut id = self.last_id;
-        loop {
-            id = id.checked_add(1).unwrap_or(1);
-            if self.place(id).is_none() {
-                return id;
-            }
-        }
-    }
-
-    fn place(&self, id: u16) -> Option<usize> {
-        self.in_flight.iter().position(|(own, _)| *own == id)
     }
 
     // The server's packets.
@@ -373,12 +346,8 @@ impl Client {
         if !ack.session_present {
             self.received.clear();
         }
-        // Of what was in flight before, releases are sent again (§4.4); messages are not kept.
-        let continued = ack.session_present;
-        self.in_flight
-            .retain(|(_, awaits)| continued && *awaits == Awaits::PubComp);
-        for (id, _) in &self.in_flight {
-            outgoing::ack(self.version, kind::PUBREL, (*id, 0), out);
+        for id in self.in_flight.begin(ack.session_present) {
+            outgoing::ack(self.version, kind::PUBREL, (id, 0), out);
         }
         Ok(Event::Connected {
             session_present: ack.session_present,
@@ -417,16 +386,16 @@ impl Client {
 
     /// The server has a message of QoS 2, or does not take it (§4.3.3).
     fn pub_rec<'a>(&mut self, ack: &Ack<'a>, out: &mut Vec<u8>) -> Result<Event<'a>, Error> {
-        let Some(place) = self.place(ack.id) else {
-            outgoing::ack(self.version, kind::PUBREL, (ack.id, NOT_FOUND), out);
-            return Ok(Event::Handled);
-        };
-        match &mut self.in_flight[place].1 {
-            Awaits::PubRec if ack.code >= FAILURE => {
+        match self.in_flight.awaits(ack.id) {
+            None => {
+                outgoing::ack(self.version, kind::PUBREL, (ack.id, NOT_FOUND), out);
+                return Ok(Event::Handled);
+            }
+            Some((Awaits::PubRec, _)) if ack.code >= FAILURE => {
                 return self.answered(ack, Awaits::PubRec, "PUBREC");
             }
-            awaits @ (Awaits::PubRec | Awaits::PubComp) => *awaits = Awaits::PubComp,
-            _ => return Err(unexpected("PUBREC", ack.id)),
+            Some((Awaits::PubRec | Awaits::PubComp, _)) => self.in_flight.received(ack.id),
+            Some(_) => return Err(unexpected("PUBREC", ack.id)),
         }
         outgoing::ack(self.version, kind::PUBREL, (ack.id, 0), out);
         Ok(Event::Handled)
@@ -439,18 +408,34 @@ impl Client {
         awaits: Awaits,
         name: &'static str,
     ) -> Result<Event<'a>, Error> {
-        let place = self
-            .in_flight
-            .iter()
-            .position(|own| *own == (ack.id, awaits));
-        self.in_flight
-            .swap_remove(place.ok_or_else(|| unexpected(name, ack.id))?);
+        let Some((_, codes_count)) = self.in_flight.awaits(ack.id).filter(|own| own.0 == awaits)
+        else {
+            return Err(unexpected(name, ack.id));
+        };
+        if usize::from(codes_count) != ack.codes.len() {
+            return Err(Error::Malformed {
+                packet: name,
+                problem: OTHER_COUNT,
+            });
+        }
+        self.in_flight.remove(ack.id);
         Ok(Event::Answered {
             id: ack.id,
             reason: ack.code,
+            codes: ack.codes,
             text: ack.text,
         })
     }
+}
+
+fn check_filters(filters: &[&[u8]]) -> Result<(), Refusal> {
+    if !(1..=FILTERS_MAX).contains(&filters.len()) {
+        return Err(Refusal::Filters(filters.len()));
+    }
+    for filter in filters {
+        check_filter(filter)?;
+    }
+    Ok(())
 }
 
 fn unexpected(name: &str, id: u16) -> Error {

@@ -13,9 +13,11 @@
 //! | `outgoing` | the client's packets, to bytes (§3) |
 //! | `topic` | names and filters of topics (§4.7) |
 //! | `reason` | reason codes as text (§2.4) |
+//! | `in_flight` | what waits for an acknowledgement (§4.3) |
 //! | `client` | which packet may follow which (§4.3) |
 
 mod client;
+mod in_flight;
 mod outgoing;
 mod packet;
 mod properties;
@@ -25,10 +27,12 @@ mod tests;
 mod topic;
 mod wire;
 
-pub use client::{Client, Event, IN_FLIGHT_MAX, Message, PACKETS_MAX, RECEIVE_MAX, Refusal};
+pub use client::{
+    Client, Event, FILTERS_MAX, IN_FLIGHT_MAX, Message, PACKETS_MAX, RECEIVE_MAX, Refusal,
+};
 pub use outgoing::{Connect, Publish, Subscribe, Will};
 pub use properties::user_property;
-pub use reason::reason_text;
+pub use reason::{reason_text, reason_words, refusals};
 pub use topic::{TopicError, check_filter, check_topic, matches};
 pub use wire::{BYTES_MAX, TEXT_BYTES_MAX};
 

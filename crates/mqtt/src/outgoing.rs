@@ -31,10 +31,11 @@ pub struct Will<'a> {
     pub delay_s: u32,
 }
 
-/// A subscription (§3.8).
+/// Subscriptions, each with the same options (§3.8).
 #[derive(Debug, Clone, Copy)]
 pub struct Subscribe<'a> {
-    pub filter: &'a [u8],
+    /// From one to [`crate::FILTERS_MAX`].
+    pub filters: &'a [&'a [u8]],
     /// The highest that messages may come with.
     pub qos: Qos,
     /// Version 5: what the client itself publishes does not come.
@@ -116,18 +117,22 @@ pub(crate) fn subscribe(version: Version, id: u16, subscribe: &Subscribe<'_>, ou
             out.push(0);
             options |= u8::from(subscribe.no_local) << 2 | (subscribe.retain_handling & 0b11) << 4;
         }
-        push_binary(subscribe.filter, out);
-        out.push(options);
+        for filter in subscribe.filters {
+            push_binary(filter, out);
+            out.push(options);
+        }
     });
 }
 
-pub(crate) fn unsubscribe(version: Version, id: u16, filter: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn unsubscribe(version: Version, id: u16, filters: &[&[u8]], out: &mut Vec<u8>) {
     packet(kind::UNSUBSCRIBE << 4 | 0b0010, out, |out| {
         out.extend_from_slice(&id.to_be_bytes());
         if version == Version::V5 {
             out.push(0);
         }
-        push_binary(filter, out);
+        for filter in filters {
+            push_binary(filter, out);
+        }
     });
 }
 

@@ -51,7 +51,10 @@ pub(crate) struct Incoming<'a> {
 #[derive(Debug)]
 pub(crate) struct Ack<'a> {
     pub(crate) id: u16,
+    /// Of several the first that is a failure, else the first.
     pub(crate) code: u8,
+    /// Of a SUBACK, and an UNSUBACK of version 5: a code for each filter.
+    pub(crate) codes: &'a [u8],
     pub(crate) text: &'a [u8],
 }
 
@@ -92,7 +95,12 @@ const NAMES: [&str; 16] = [
     "AUTH",
 ];
 
+/// Reasons from here on are failures (§2.4).
+pub(crate) const FAILURE: u8 = 0x80;
+
 const NO_ID: Problem = "a packet identifier is 0";
+/// Of a SUBACK or UNSUBACK (§3.9.3, §3.11.3).
+pub(crate) const OTHER_COUNT: Problem = "it has another number of codes than there were filters";
 
 /// The first packet of `bytes`, and how many of them it takes; `None`: it is not complete.
 pub(crate) fn parse(
@@ -282,7 +290,12 @@ fn ack<'a>(version: Version, body: &mut Reader<'a>) -> Result<Ack<'a>, Problem> 
         Version::V3 => (0, &[][..]),
         Version::V5 => reason(body, of::ACK)?,
     };
-    Ok(Ack { id, code, text })
+    Ok(Ack {
+        id,
+        code,
+        codes: &[],
+        text,
+    })
 }
 
 /// A reason with properties, both of which may be left out (§3.4.2.1, §3.14.2.1).
@@ -312,50 +325,55 @@ fn reason_text<'a>(body: &mut Reader<'a>, of: u8) -> Result<&'a [u8], Problem> {
     Ok(text)
 }
 
-/// The answer to a SUBSCRIBE, which had one filter (§3.9).
+/// The answer to a SUBSCRIBE, with a code for each filter (§3.9).
 fn sub_ack<'a>(version: Version, body: &mut Reader<'a>) -> Result<Ack<'a>, Problem> {
     let id = body.nonzero_u16(NO_ID)?;
     let text = match version {
         Version::V3 => &[][..],
         Version::V5 => reason_text(body, of::ACK)?,
     };
-    let code = only(body)?;
-    let known = match version {
+    coded(id, text, body, |code| match version {
+        _ if code <= 2 => true,
         Version::V3 => code == 0x80,
         Version::V5 => is_failure(code),
-    };
-    match code {
-        0..=2 => Ok(Ack { id, code, text }),
-        _ if known => Ok(Ack { id, code, text }),
-        _ => Err("its reason is unknown"),
-    }
+    })
 }
 
-/// The answer to an UNSUBSCRIBE, which had one filter (§3.11).
+/// The answer to an UNSUBSCRIBE; in version 5 with a code for each filter (§3.11).
 fn unsub_ack<'a>(version: Version, body: &mut Reader<'a>) -> Result<Ack<'a>, Problem> {
     let id = body.nonzero_u16(NO_ID)?;
     if version == Version::V3 {
         return Ok(Ack {
             id,
             code: 0,
+            codes: &[],
             text: &[],
         });
     }
     let text = reason_text(body, of::ACK)?;
-    match only(body)? {
-        // 0x11: there was no such subscription.
-        code @ (0 | 0x11) => Ok(Ack { id, code, text }),
-        code if is_failure(code) => Ok(Ack { id, code, text }),
-        _ => Err("its reason is unknown"),
-    }
+    // 0x11: there was no such subscription.
+    coded(id, text, body, |code| {
+        matches!(code, 0 | 0x11) || is_failure(code)
+    })
 }
 
-fn only(body: &mut Reader<'_>) -> Result<u8, Problem> {
-    match body.0 {
-        [code] => {
-            *body = Reader(&[]);
-            Ok(*code)
-        }
-        _ => Err("it has another number of codes than one, for the one filter"),
+/// An acknowledgement whose rest are codes.
+fn coded<'a>(
+    id: u16,
+    text: &'a [u8],
+    body: &mut Reader<'a>,
+    is_known: impl Fn(u8) -> bool,
+) -> Result<Ack<'a>, Problem> {
+    let codes = std::mem::replace(body, Reader(&[])).0;
+    if !codes.iter().all(|&code| is_known(code)) {
+        return Err("its reason is unknown");
     }
+    let failed = codes.iter().find(|&&code| code >= FAILURE);
+    let code = *failed.or(codes.first()).ok_or(OTHER_COUNT)?;
+    Ok(Ack {
+        id,
+        code,
+        codes,
+        text,
+    })
 }

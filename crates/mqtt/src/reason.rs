@@ -1,6 +1,7 @@
 //! Reason codes as text (§2.4; MQTT 3.1.1 §3.2.2.3 and §3.9.3).
 
 use crate::Version;
+use crate::packet::FAILURE;
 
 /// What a code from 0x80 on says, and what a CONNACK of 3.1.1 does by a code from 1 on.
 pub fn reason_text(version: Version, code: u8) -> &'static str {
@@ -13,6 +14,25 @@ pub fn reason_text(version: Version, code: u8) -> &'static str {
         (Version::V3, 0x80) => "failure",
         (_, code) => named(code).unwrap_or("an unknown reason"),
     }
+}
+
+/// A code in words, with its number; 0 is the normal one.
+pub fn reason_words(version: Version, code: u8) -> String {
+    let named = match code {
+        0 => "normally",
+        code => reason_text(version, code),
+    };
+    format!("{named} (0x{code:02x})")
+}
+
+/// The filters that were refused by their codes, each with its reason.
+pub fn refusals(version: Version, filters: &[&[u8]], codes: &[u8]) -> String {
+    let refused = filters.iter().zip(codes).filter(|own| *own.1 >= FAILURE);
+    let said = refused.map(|(filter, code)| {
+        let filter = String::from_utf8_lossy(filter);
+        format!("{filter}: {}", reason_words(version, *code))
+    });
+    said.collect::<Vec<_>>().join(", ")
 }
 
 /// Whether the standard has such a code for a failure.

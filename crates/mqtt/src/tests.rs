@@ -1,5 +1,7 @@
 //! Packets and handshakes: bytes worked out from the standards, round trips, and servers that break the rules.
 
+mod filters;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -55,6 +57,7 @@ fn answered(id: u16) -> Event<'static> {
     Event::Answered {
         id,
         reason: 0,
+        codes: &[],
         text: b"",
     }
 }
@@ -105,7 +108,7 @@ fn a_connect_is_written_as_the_standards_have_it() {
 #[test]
 fn subscriptions_messages_and_ends_are_written_as_the_standards_have_it() {
     let subscribe = Subscribe {
-        filter: b"a/#",
+        filters: &[b"a/#"],
         qos: Qos::ExactlyOnce,
         no_local: true,
         retain_handling: 2,
@@ -127,7 +130,7 @@ fn subscriptions_messages_and_ends_are_written_as_the_standards_have_it() {
     for (version, expected) in [Version::V3, Version::V5].into_iter().zip(written) {
         let (mut client, mut out) = (connected(version), Vec::new());
         assert_eq!(client.subscribe(&subscribe, &mut out), Ok(1));
-        assert_eq!(client.unsubscribe(b"a/#", &mut out), Ok(2));
+        assert_eq!(client.unsubscribe(&[b"a/#"], &mut out), Ok(2));
         assert_eq!(client.publish(&publish, &mut out), Ok(3));
         client.ping(&mut out);
         client.disconnect(4, &mut out);
@@ -179,12 +182,14 @@ fn a_message_that_the_server_turns_down_has_its_reason() {
     let event = Event::Answered {
         id: 1,
         reason: 0x97,
+        codes: &[],
         text: b"n",
     };
     assert_eq!(take(&mut client, &refused), Ok((event, vec![])));
     let nobody = Event::Answered {
         id: 2,
         reason: 0x10,
+        codes: &[],
         text: b"",
     };
     assert_eq!(
@@ -284,7 +289,7 @@ fn the_servers_limits_hold() {
     let refused = client.publish(&message(Qos::AtLeastOnce), &mut out);
     assert_eq!(refused, Err(Refusal::InFlight(2)));
     // Subscriptions do not count.
-    assert_eq!(client.unsubscribe(b"a", &mut out), Ok(3));
+    assert_eq!(client.unsubscribe(&[b"a"], &mut out), Ok(3));
     let mut wild = message(Qos::AtMostOnce);
     wild.topic = b"a/+";
     let refused = client.publish(&wild, &mut out);
@@ -401,12 +406,12 @@ const BROKEN: &[(Version, &[u8], &str)] = &[
     (
         Version::V3,
         &[0x90, 2, 0, 1],
-        "a malformed SUBACK: it has another number of codes than one, for the one filter",
+        "a malformed SUBACK: it has another number of codes than there were filters",
     ),
     (
         Version::V3,
         &[0x90, 4, 0, 1, 0, 0],
-        "a malformed SUBACK: it has another number of codes than one, for the one filter",
+        "a malformed SUBACK: it has another number of codes than there were filters",
     ),
     (
         Version::V3,
@@ -483,7 +488,7 @@ const BROKEN: &[(Version, &[u8], &str)] = &[
     (
         Version::V5,
         &[0xb0, 3, 0, 1, 0],
-        "a malformed UNSUBACK: it has another number of codes than one, for the one filter",
+        "a malformed UNSUBACK: it has another number of codes than there were filters",
     ),
 ];
 
@@ -492,7 +497,7 @@ fn servers_that_break_the_rules_are_found_out() {
     for (version, bytes, expected) in BROKEN {
         let mut client = connected(*version);
         let subscribe = Subscribe {
-            filter: b"a",
+            filters: &[b"a"],
             qos: Qos::AtMostOnce,
             no_local: false,
             retain_handling: 0,

@@ -42,6 +42,8 @@ pub struct Delivery {
     pub retain: bool,
     /// Of a message, version 5: names and values of user properties.
     pub properties: Vec<(String, Template)>,
+    /// Of a subscription or its end: further filters in the same packet.
+    pub more: Vec<Template>,
     /// Of a subscription, version 5: what the client itself publishes does not come.
     pub no_local: bool,
     /// Of a subscription, version 5: retained messages come 0 always, 1 if the subscription is new, 2 never.

@@ -37,6 +37,8 @@ mod meetings;
 mod memory;
 mod missed;
 mod mqtt;
+mod mqtt_filters;
+mod mqtt_sessions;
 mod pauses;
 mod peers;
 mod polls;

@@ -9,19 +9,19 @@ use crate::peers::{WsPeer, frame};
 use crate::support::{MS, Ran, S, run, run_over};
 
 /// A packet of a client: its first byte, and what follows its length.
-type Sent = (u8, Vec<u8>);
+pub(crate) type Sent = (u8, Vec<u8>);
 
 /// A server that calls `respond` with the number of the connection and each packet.
-struct Broker<F> {
+pub(crate) struct Broker<F> {
     respond: F,
     inbox: HashMap<PeerConn, Vec<u8>>,
     /// Each packet, in the order in which they came.
-    packets: Vec<Sent>,
+    pub(crate) packets: Vec<Sent>,
     closed: usize,
 }
 
 impl<F: FnMut(PeerConn, &Sent) -> Vec<PeerAction>> Broker<F> {
-    fn new(respond: F) -> Broker<F> {
+    pub(crate) fn new(respond: F) -> Broker<F> {
         Broker {
             respond,
             inbox: HashMap::new(),
@@ -30,7 +30,7 @@ impl<F: FnMut(PeerConn, &Sent) -> Vec<PeerAction>> Broker<F> {
         }
     }
 
-    fn kinds(&self) -> Vec<u8> {
+    pub(crate) fn kinds(&self) -> Vec<u8> {
         self.packets.iter().map(|(first, _)| first >> 4).collect()
     }
 }
@@ -67,12 +67,12 @@ fn take_packet(inbox: &mut Vec<u8>) -> Option<Sent> {
     Some((packet[0], packet[2..].to_vec()))
 }
 
-fn send(bytes: &[u8]) -> PeerAction {
+pub(crate) fn send(bytes: &[u8]) -> PeerAction {
     PeerAction::Send(bytes.to_vec())
 }
 
 /// What a sound server of 3.1.1 answers. It delivers what is published with the QoS of the message.
-fn answers(sent: &Sent) -> Vec<u8> {
+pub(crate) fn answers(sent: &Sent) -> Vec<u8> {
     let (first, body) = sent;
     match first >> 4 {
         1 => vec![0x20, 2, 0, 0],
@@ -88,21 +88,40 @@ fn answers(sent: &Sent) -> Vec<u8> {
             [ack, own].concat()
         }
         6 => vec![0x70, 2, body[0], body[1]],
-        8 => vec![0x90, 3, body[0], body[1], body[body.len() - 1]],
+        8 => {
+            let filters = filters_of(sent);
+            let start = [0x90, 2 + filters.len() as u8, body[0], body[1]];
+            start
+                .into_iter()
+                .chain(filters.into_iter().map(|own| own.1))
+                .collect()
+        }
         10 => vec![0xb0, 2, body[0], body[1]],
         12 => vec![0xd0, 0],
         _ => vec![],
     }
 }
 
-fn sound(sent: &Sent) -> Vec<PeerAction> {
+/// The filters of a SUBSCRIBE of 3.1.1, and their QoS.
+pub(crate) fn filters_of((_, body): &Sent) -> Vec<(String, u8)> {
+    let (mut rest, mut filters) = (&body[2..], Vec::new());
+    while let [high, low, behind @ ..] = rest {
+        let length = usize::from(u16::from_be_bytes([*high, *low]));
+        let filter = String::from_utf8(behind[..length].to_vec()).expect("it is text");
+        filters.push((filter, behind[length]));
+        rest = &behind[length + 1..];
+    }
+    filters
+}
+
+pub(crate) fn sound(sent: &Sent) -> Vec<PeerAction> {
     match answers(sent) {
         bytes if bytes.is_empty() => vec![],
         bytes => vec![PeerAction::Send(bytes)],
     }
 }
 
-fn scenario(opening: &str, steps: &str) -> String {
+pub(crate) fn scenario(opening: &str, steps: &str) -> String {
     format!(
         "
 name: mqtt
@@ -122,7 +141,7 @@ arrivals:
     )
 }
 
-fn times(ran: &Ran, measure: &str) -> Vec<(Outcome, u64)> {
+pub(crate) fn times(ran: &Ran, measure: &str) -> Vec<(Outcome, u64)> {
     let rows = ran.rows(measure).into_iter();
     rows.map(|row| (row.outcome, row.response_ns())).collect()
 }
@@ -462,31 +481,6 @@ fn a_lost_connection_reconnects_and_subscribes_again() {
     assert_eq!(times(&ran, "late"), [(Outcome::Ok, S)]);
     assert_eq!(broker.kinds(), [1, 8, 3, 1, 8, 3, 4, 14]);
     assert_eq!(ran.total(|counts| counts.users_finished), 1);
-}
-
-/// A server that kept the session knows the subscriptions.
-#[test]
-fn a_session_that_was_kept_is_not_subscribed_again() {
-    let steps = "
-    - subscribe: a
-    - publish: { topic: b, qos: 1 }
-    - think: 3s
-    - publish: { topic: b, qos: 1 }
-    - close:
-";
-    let mut broker = Broker::new(|conn, sent: &Sent| match (conn, sent.0 >> 4) {
-        (0, 3) => vec![PeerAction::Reset],
-        (1, 1) => vec![send(&[0x20, 2, 1, 0])],
-        _ => sound(sent),
-    });
-    let text = scenario(
-        "client_id: me\n      clean: false\n      reconnect: true",
-        steps,
-    );
-    let ran = run(&text, &mut broker);
-    assert_eq!(ran.outcomes("publish"), [Outcome::Reset, Outcome::Ok]);
-    assert_eq!(ran.outcomes("rejoin"), []);
-    assert_eq!(broker.kinds(), [1, 8, 3, 1, 3, 14]);
 }
 
 /// An attempt to reconnect that is not answered ends after its time, and another one follows.

@@ -10,7 +10,8 @@ use super::background::{Background, NEVER};
 use super::deflate::Compression;
 use super::mqtt::Mqtt;
 use super::reconnecting::Reconnecting;
-pub(crate) use topics::{Attempt, Rejoin, Topic};
+use topics::Rejoin;
+pub(crate) use topics::{Attempt, Topic};
 
 /// In place of a number: not an answer is awaited but the news that a topic was joined.
 pub(crate) const BY_TOPIC: u32 = 0;
@@ -236,6 +237,13 @@ impl Channels {
             number,
             joined_by,
             given_up,
+        }
+    }
+
+    /// The topic that is being joined may be joined again, with this payload.
+    pub(crate) fn rejoin_last(&mut self, payload: &[u8]) {
+        if let Some(own) = self.topics.last_mut() {
+            own.rejoin = Some(Box::new(Rejoin::new(payload)));
         }
     }
 

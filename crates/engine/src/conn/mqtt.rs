@@ -88,11 +88,11 @@ impl Mqtt {
         written.map_err(|error| error.to_string())
     }
 
-    /// Appends the packet of a step. Returns its identifier; 0: nothing acknowledges it.
+    /// Appends the packet of a step: of a message with one topic, else with one filter or more. Returns its identifier; 0: nothing acknowledges it.
     pub(crate) fn write(
         &mut self,
         (verb, delivery): (ChannelVerb, &Delivery),
-        topic: &[u8],
+        topics: &[&[u8]],
         payload: &[u8],
         properties: &[(&[u8], &[u8])],
         out: &mut Vec<u8>,
@@ -100,17 +100,17 @@ impl Mqtt {
         match verb {
             ChannelVerb::Join => {
                 let subscribe = Subscribe {
-                    filter: topic,
+                    filters: topics,
                     qos: qos(delivery.qos),
                     no_local: delivery.no_local,
                     retain_handling: delivery.retain_handling,
                 };
                 self.client.subscribe(&subscribe, out)
             }
-            ChannelVerb::Leave => self.client.unsubscribe(topic, out),
+            ChannelVerb::Leave => self.client.unsubscribe(topics, out),
             ChannelVerb::Push => {
                 let publish = Publish {
-                    topic,
+                    topic: topics.first().copied().unwrap_or_default(),
                     payload,
                     qos: qos(delivery.qos),
                     retain: delivery.retain,

@@ -10,7 +10,7 @@ use record::Outcome;
 use super::flow::Flow;
 use super::mqtt::OTHER_PROTOCOL;
 use super::state::Interpreter;
-use crate::conn::channels::{Attempt, BY_TOPIC, Channels, Rejoin, Unsent};
+use crate::conn::channels::{Attempt, BY_TOPIC, Channels, Unsent};
 use crate::conn::{Protocol, Reconnecting};
 use crate::messages::Delivery;
 use crate::received::{Label, Received, excerpt};
@@ -79,7 +79,7 @@ impl<'p> Interpreter<'p> {
         }
         let given_up = encoded.inspect_err(|_| self.conns.commands.bytes.truncate(start))?;
         self.send_for_user(slot, start);
-        if let Some(attempt) = given_up {
+        for attempt in given_up {
             self.record_attempt(now_ns, slot, attempt, Outcome::Unfinished);
         }
         let channels = self.conns[slot].channels();
@@ -87,14 +87,14 @@ impl<'p> Interpreter<'p> {
         Ok(awaits || op.reply.is_some())
     }
 
-    /// Appends the message and remembers what answers it. Returns the attempt to join its topic that
+    /// Appends the message and remembers what answers it. Returns the attempts to join its topics that
     /// it makes needless.
     fn encode_for_channel(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
         op: &ChannelOp,
-    ) -> Result<Option<(Pc, Attempt)>, Unsent> {
+    ) -> Result<Vec<(Pc, Attempt)>, Unsent> {
         let conn = &mut self.conns.table[slot];
         let pc = self.users[conn.user].pc;
         let mut scope = self.users.scope(now_ns, conn.user);
@@ -123,11 +123,7 @@ impl<'p> Interpreter<'p> {
             return Err(Unsent::Impossible(OTHER_PROTOCOL.to_owned()));
         }
         if channels.mqtt.is_some() {
-            let given_up = self.encode_for_mqtt(now_ns, slot, op, (&topic, &payload))?;
-            if again && op.verb == ChannelVerb::Join {
-                self.keep_payload(slot, b"");
-            }
-            return Ok(given_up);
+            return self.encode_for_mqtt(now_ns, slot, (op, again), (&topic, &payload));
         }
         let wants_answer = op.reply.is_some() || op.verb != ChannelVerb::Push;
         let numbers = channels.next_numbers((op.verb, pc), &topic, wants_answer)?;
@@ -143,18 +139,13 @@ impl<'p> Interpreter<'p> {
         };
         let write = |out: &mut Vec<u8>| channels::encode(protocol, &message, out);
         self.conns.encode_message(slot, MessageKind::Text, write);
-        if again && op.verb == ChannelVerb::Join {
-            self.keep_payload(slot, &payload);
+        if again
+            && op.verb == ChannelVerb::Join
+            && let Some(channels) = self.conns[slot].channels()
+        {
+            channels.rejoin_last(&payload);
         }
-        Ok(numbers.given_up)
-    }
-
-    /// The topic that is being joined may be joined again, with this payload.
-    fn keep_payload(&mut self, slot: ConnSlot, payload: &[u8]) {
-        let channels = self.conns[slot].channels();
-        if let Some(own) = channels.and_then(|channels| channels.topics.last_mut()) {
-            own.rejoin = Some(Box::new(Rejoin::new(payload)));
-        }
+        Ok(numbers.given_up.into_iter().collect())
     }
 
     /// What a push waits for if the protocol does not number its answers.

@@ -4,7 +4,8 @@
 //! `channels`, `topics` and `reconnects`.
 
 use channels::Incoming;
-use mqtt::{Error, Event, Message, reason_text};
+use mqtt::{Error, Event, Message, Version};
+use plan::expr::Template;
 use plan::{ChannelOp, ChannelVerb, Op, Pc, Protocol as ChannelProtocol};
 use record::Outcome;
 
@@ -87,38 +88,51 @@ impl Interpreter<'_> {
         self.wait_for(key, Wait::Upgrade, deadline_ns);
     }
 
-    /// Appends the packet of a step, and remembers what answers it. Returns the attempt to subscribe again that it makes
-    /// needless.
+    /// Appends the packet of a step, and remembers what answers it. Returns the attempts to subscribe again that it makes
+    /// needless. `again`: what it subscribes to is subscribed to again on another connection.
     pub(super) fn encode_for_mqtt(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
-        op: &ChannelOp,
+        (op, again): (&ChannelOp, bool),
         (topic, payload): (&[u8], &[u8]),
-    ) -> Result<Option<(Pc, Attempt)>, Unsent> {
+    ) -> Result<Vec<(Pc, Attempt)>, Unsent> {
         let conn = &mut self.conns.table[slot];
         let pc = self.users[conn.user].pc;
         let mut scope = self.users.scope(now_ns, conn.user);
         let (Some(channels), Some(delivery)) = (conn.channels(), &op.delivery) else {
             return Err(Unsent::Impossible(OTHER_PROTOCOL.to_owned()));
         };
+        let mut text = |template: &Template| {
+            let mut text = Vec::new();
+            let rendered = template.render(&mut scope, &mut text);
+            rendered
+                .map(|()| text)
+                .map_err(|error| Unsent::Impossible(error.to_string()))
+        };
+        let more: Vec<_> = delivery
+            .more
+            .iter()
+            .map(&mut text)
+            .collect::<Result<_, _>>()?;
+        let mut topics = vec![topic];
+        topics.extend(more.iter().map(Vec::as_slice));
         channels.awaited = None;
         if channels.is_lost() {
             return Err(match op.verb {
                 ChannelVerb::Join | ChannelVerb::Push => Unsent::Later,
                 ChannelVerb::Leave => {
-                    channels.forget(topic);
+                    for topic in topics {
+                        channels.forget(topic);
+                    }
                     Unsent::Needless
                 }
             });
         }
-        let mut values = Vec::new();
-        for (_, value) in &delivery.properties {
-            let mut text = Vec::new();
-            let rendered = value.render(&mut scope, &mut text);
-            rendered.map_err(|error| Unsent::Impossible(error.to_string()))?;
-            values.push(text);
-        }
+        let own = delivery.properties.iter();
+        let values: Vec<_> = own
+            .map(|(_, value)| text(value))
+            .collect::<Result<_, _>>()?;
         let names = delivery.properties.iter().map(|(name, _)| name.as_bytes());
         let properties: Vec<_> = names.zip(values.iter().map(Vec::as_slice)).collect();
         let mut packet = Vec::new();
@@ -126,13 +140,20 @@ impl Interpreter<'_> {
             return Err(Unsent::Impossible(OTHER_PROTOCOL.to_owned()));
         };
         let how = (op.verb, &**delivery);
-        let id = mqtt.write(how, topic, payload, &properties, &mut packet);
+        let id = mqtt.write(how, &topics, payload, &properties, &mut packet);
         let id = id.map_err(|error| Unsent::Impossible(error.to_string()))?;
         mqtt.sent_ns = now_ns;
         let number = u32::from(id);
-        let noted = channels.note((op.verb, pc), topic, (number, number), id > 0);
+        let mut given_up = Vec::new();
+        for topic in topics {
+            let noted = channels.note((op.verb, pc), topic, (number, number), id > 0);
+            given_up.extend(noted.given_up);
+            if again && op.verb == ChannelVerb::Join {
+                channels.rejoin_last(b"");
+            }
+        }
         self.conns.encode_packets(slot, &packet);
-        Ok(noted.given_up)
+        Ok(given_up)
     }
 
     /// Appends a subscription that is made again. Returns its number.
@@ -148,7 +169,7 @@ impl Interpreter<'_> {
         };
         let mut packet = Vec::new();
         let how = (ChannelVerb::Join, &**delivery);
-        let id = mqtt.write(how, topic, b"", &[], &mut packet);
+        let id = mqtt.write(how, &[topic], b"", &[], &mut packet);
         mqtt.sent_ns = now_ns;
         self.conns.encode_packets(slot, &packet);
         id.map(u32::from).map_err(|error| error.to_string())
@@ -264,7 +285,7 @@ impl Interpreter<'_> {
     /// What the server sent makes no sense. A client of version 5 says so before it closes (§4.13.1).
     fn broke_mqtt(&mut self, now_ns: u64, slot: ConnSlot, error: &Error) {
         if let Some(mqtt) = self.conns[slot].mqtt()
-            && mqtt.client.version() == mqtt::Version::V5
+            && mqtt.client.version() == Version::V5
             && mqtt.client.is_connected()
         {
             let mut packet = Vec::new();
@@ -284,11 +305,16 @@ impl Interpreter<'_> {
         }
         match event {
             Event::Message(message) => self.take_published(now_ns, slot, len, message),
-            Event::Answered { id, reason, text } => {
+            Event::Answered {
+                id,
+                reason,
+                codes,
+                text,
+            } => {
                 let (number, ok) = (u32::from(id), reason < FAILURE);
                 let payload = match ok {
                     true => Vec::new(),
-                    false => self.describe_reason(slot, reason, text).into_bytes(),
+                    false => self.describe_refusal(slot, id, (reason, codes), text),
                 };
                 let payload = &payload[..];
                 let incoming = Incoming::Reply {
@@ -303,7 +329,7 @@ impl Interpreter<'_> {
                 keep_alive_s,
             } => self.accepted(now_ns, slot, (session_present, keep_alive_s)),
             Event::Refused { reason, text } => {
-                let reason = self.describe_reason(slot, reason, text);
+                let reason = describe_reason(self.version(slot), reason, text);
                 let detail = || format!("the server rejected the client: {reason}");
                 self.lost(now_ns, slot, Outcome::Rejected, detail);
             }
@@ -313,7 +339,7 @@ impl Interpreter<'_> {
                 }
             }
             Event::Disconnect { reason, text } => {
-                let why = self.describe_reason(slot, reason, text);
+                let why = describe_reason(self.version(slot), reason, text);
                 if let Some(channels) = self.conns[slot].channels()
                     && reason == TAKEN_OVER
                 {
@@ -365,14 +391,41 @@ impl Interpreter<'_> {
         self.greeted(now_ns, slot, None);
     }
 
-    /// A reason in words, with what the server adds.
-    fn describe_reason(&mut self, slot: ConnSlot, reason: u8, text: &[u8]) -> String {
-        let version = self.conns[slot].mqtt().map(|mqtt| mqtt.client.version());
-        let named = version.map_or("", |version| reason_text(version, reason));
-        let named = if reason == 0 { "normally" } else { named };
-        match text {
-            b"" => format!("{named} (0x{reason:02x})"),
-            text => format!("{named} (0x{reason:02x}): {}", excerpt(text)),
+    /// Why the server has turned something down: of several filters for each that it was.
+    fn describe_refusal(
+        &mut self,
+        slot: ConnSlot,
+        id: u16,
+        (reason, codes): (u8, &[u8]),
+        text: &[u8],
+    ) -> Vec<u8> {
+        let version = self.version(slot);
+        let channels = self.conns[slot].channels();
+        let topics = channels.map_or(&[][..], |channels| &channels.topics);
+        let topics = topics.iter().filter(|own| own.joined_by == u32::from(id));
+        let filters: Vec<&[u8]> = topics.map(|own| &*own.name).collect();
+        // What ends subscriptions has left their topics already.
+        if codes.len() < 2 || codes.len() != filters.len() {
+            return describe_reason(version, reason, text).into_bytes();
         }
+        let said = mqtt::refusals(version, &filters, codes).into_bytes();
+        match text {
+            b"" => said,
+            text => [&said, &b": "[..], text].concat(),
+        }
+    }
+
+    fn version(&mut self, slot: ConnSlot) -> Version {
+        let mqtt = self.conns[slot].mqtt();
+        mqtt.map_or(Version::V5, |mqtt| mqtt.client.version())
+    }
+}
+
+/// A reason in words, with what the server adds.
+fn describe_reason(version: Version, reason: u8, text: &[u8]) -> String {
+    let words = mqtt::reason_words(version, reason);
+    match text {
+        b"" => words,
+        text => format!("{words}: {}", excerpt(text)),
     }
 }

@@ -24,7 +24,7 @@ impl Interpreter<'_> {
             Some(Op::SseOpen(open)) => (false, is_same_for_all(&open.path)),
             Some(Op::TcpOpen(_) | Op::CallOpen(_)) => (false, true),
             Some(Op::Channel(op)) if op.verb == ChannelVerb::Join => {
-                return self.join_topic(now_ns, key);
+                return self.join_topics(now_ns, key);
             }
             _ => return,
         };
@@ -37,15 +37,18 @@ impl Interpreter<'_> {
         self.messages.subscribe(now_ns, key, opened);
     }
 
-    /// The topic that was joined last is there.
-    fn join_topic(&mut self, now_ns: u64, key: UserKey) {
+    /// The topics that were joined last, by one message, are there.
+    fn join_topics(&mut self, now_ns: u64, key: UserKey) {
         let Some(slot) = self.stream(key) else {
             return;
         };
         if let Protocol::Channels(channels) = self.conns[slot].protocol.spoken()
-            && let Some(topic) = channels.topics.last()
+            && let Some(last) = channels.topics.last()
         {
-            self.messages.accounts.join(key, &topic.name, now_ns);
+            let topics = channels.topics.iter();
+            for topic in topics.filter(|own| own.joined_by == last.joined_by) {
+                self.messages.accounts.join(key, &topic.name, now_ns);
+            }
         }
     }
 

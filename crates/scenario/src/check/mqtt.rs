@@ -217,19 +217,25 @@ impl Checker<'_> {
         }
         let five = self.speaks_mqtt("subscribe", &node.place, program);
         self.only_of_five(fields, five, &["no_local", "retained"]);
-        let filter = self.mqtt_topic(node, mqtt::check_filter, program);
-        if self.has_numbers && node.text().is_some_and(|text| text.starts_with("$share/")) {
+        let filters = self.filters(node, program);
+        let items = self.one_or_more(node).iter();
+        let mut shared =
+            items.filter(|item| item.text().is_some_and(|text| text.starts_with("$share/")));
+        if let Some(item) = shared.next().filter(|_| self.has_numbers) {
             let message = "a shared subscription divides messages among its clients, so that numbers which others got count \
                            as lost";
             self.diagnostics
-                .warning("shared-numbers", &node.place, message)
+                .warning("shared-numbers", &item.place, message)
                 .hint("leave `seq` out of `messages`, or subscribe without `$share`");
         }
         let qos = self.qos(fields);
         let retained = fields.get_or_default("retained");
         let retained = retained.and_then(|node| self.choice(&node, RETAINED));
+        let mut filters = filters.into_iter();
+        let filter = filters.next();
         let delivery = Delivery {
             qos: qos.unwrap_or(0),
+            more: filters.collect(),
             no_local: self.flag(fields, "no_local"),
             retain_handling: retained.unwrap_or(0) as u8,
             ..Delivery::default()
@@ -254,17 +260,52 @@ impl Checker<'_> {
 
     fn unsubscribe(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
         self.speaks_mqtt("unsubscribe", &node.place, program);
-        let filter = match node.is_null() {
-            true => Some(None),
-            false => self.mqtt_topic(node, mqtt::check_filter, program).map(Some),
+        let filters = match node.is_null() {
+            true => None,
+            false => Some(self.filters(node, program)),
         };
         let measure = self.measure_from(fields, "as", "unsubscribe", MeasureKind::Request);
         let timeout_ns = self.timeout(fields.get("timeout"));
-        if let Some(topic) = filter {
-            program.push(Op::Channel(Box::new(ChannelOp {
-                delivery: Some(Box::default()),
-                ..leaving(topic, measure, timeout_ns)
-            })));
+        if filters.as_ref().is_some_and(Vec::is_empty) {
+            return;
+        }
+        let mut filters = filters.into_iter().flatten();
+        let topic = filters.next();
+        let delivery = Delivery {
+            more: filters.collect(),
+            ..Delivery::default()
+        };
+        program.push(Op::Channel(Box::new(ChannelOp {
+            delivery: Some(Box::new(delivery)),
+            ..leaving(topic, measure, timeout_ns)
+        })));
+    }
+
+    /// One filter or a list of them; empty: one is wrong, which is reported.
+    fn filters(&mut self, node: &Node, program: &Program) -> Vec<Template> {
+        let items = self.one_or_more(node);
+        if !(1..=mqtt::FILTERS_MAX).contains(&items.len()) {
+            let message = format!("a packet has 1 to {} filters", mqtt::FILTERS_MAX);
+            self.diagnostics
+                .error("bad-topic", &node.place, message)
+                .hint("write a filter like `rooms/+/said`, or a list of them; more of them in further steps");
+            return Vec::new();
+        }
+        let mut filters: Vec<Template> = Vec::new();
+        for item in items {
+            let Some(filter) = self.mqtt_topic(item, mqtt::check_filter, program) else {
+                continue;
+            };
+            if filter.as_static().is_some() && filters.contains(&filter) {
+                self.diagnostics
+                    .error("bad-topic", &item.place, "this filter is in the list twice")
+                    .hint("leave one of them out: the server would take the second in place of the first");
+            }
+            filters.push(filter);
+        }
+        match filters.len() == items.len() {
+            true => filters,
+            false => Vec::new(),
         }
     }
 

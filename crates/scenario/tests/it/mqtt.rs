@@ -140,3 +140,26 @@ arrivals: [ {{ constant: 1/s, for: 1s }} ]
     assert_eq!(warnings(numbered, "a"), 0);
     assert_eq!(warnings("", "$share/g/a"), 0);
 }
+
+#[test]
+fn filters_of_a_list_stand_in_one_step() {
+    let ops = ops("- mqtt:
+- subscribe: [a/+, 'rooms/${user}/said']
+  qos: 1
+- unsubscribe: [a/+]");
+    let [_, Op::Channel(subscribe), Op::Channel(unsubscribe), ..] = &ops[..] else {
+        panic!("{ops:?}");
+    };
+    let first = |op: &plan::ChannelOp| {
+        op.topic
+            .as_ref()
+            .and_then(|own| own.as_static().map(str::to_owned))
+    };
+    assert_eq!(subscribe.verb, ChannelVerb::Join);
+    assert_eq!(first(subscribe).as_deref(), Some("a/+"));
+    let delivery = subscribe.delivery.as_ref().unwrap();
+    assert_eq!((delivery.qos, delivery.more.len()), (1, 1));
+    assert_eq!(unsubscribe.verb, ChannelVerb::Leave);
+    assert_eq!(first(unsubscribe).as_deref(), Some("a/+"));
+    assert!(unsubscribe.delivery.as_ref().unwrap().more.is_empty());
+}
