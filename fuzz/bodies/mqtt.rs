@@ -52,13 +52,16 @@ fn look_into(event: &Event<'_>) {
     }
 }
 
-/// A client with a packet of each kind in flight, if it was accepted.
+/// A client with a packet of each kind in flight, if it was accepted. It may keep its messages, and have connected again.
 fn begun(first: u8) -> Client {
     let (version, accept) = match first & 0x80 {
         0 => (Version::V3, &b"\x20\x02\0\0"[..]),
         _ => (Version::V5, &b"\x20\x03\0\0\0"[..]),
     };
     let (mut client, mut out) = (Client::new(version, BYTES_MAX), Vec::new());
+    if first & 0x20 != 0 {
+        client.keep_messages();
+    }
     let connect = Connect {
         client_id: b"me",
         clean: first & 0x20 == 0,
@@ -87,6 +90,12 @@ fn begun(first: u8) -> Client {
         retain_handling: 0,
     };
     client.subscribe(&subscribe, &mut out).expect("it is right");
-    client.unsubscribe(&[b"a/#"], &mut out).expect("it is right");
+    client
+        .unsubscribe(&[b"a/#"], &mut out)
+        .expect("it is right");
+    if first & 0x30 == 0x30 {
+        // The connection was lost: what is kept is sent again if the server has the session.
+        client.connect(&connect, &mut out).expect("it is right");
+    }
     client
 }

@@ -147,6 +147,22 @@ impl Client {
         self.version
     }
 
+    /// From now on messages are kept until the server has them, and are sent again over the next connection if the server
+    /// has kept the session (§4.4). Otherwise only releases are.
+    pub fn keep_messages(&mut self) {
+        self.in_flight.keeps = true;
+    }
+
+    /// Whether messages are kept.
+    pub fn keeps_messages(&self) -> bool {
+        self.in_flight.keeps
+    }
+
+    /// Bytes of the messages that are kept.
+    pub fn kept_bytes(&self) -> usize {
+        self.in_flight.kept_bytes()
+    }
+
     /// Whether it has been accepted.
     pub fn is_connected(&self) -> bool {
         self.stage == Stage::Connected
@@ -257,7 +273,7 @@ impl Client {
         let start = out.len();
         write(self.version, id, out);
         self.fits(start, out)?;
-        self.in_flight.push(id, awaits, codes_count);
+        self.in_flight.push(id, awaits, codes_count, &out[start..]);
         Ok(id)
     }
 
@@ -285,6 +301,8 @@ impl Client {
             return Ok(None);
         };
         let event = self.take(packet, out)?;
+        // An acknowledgement may have made room for more.
+        self.send_again(out);
         Ok(Some((taken, event)))
     }
 
@@ -346,13 +364,18 @@ impl Client {
         if !ack.session_present {
             self.received.clear();
         }
-        for id in self.in_flight.begin(ack.session_present) {
-            outgoing::ack(self.version, kind::PUBREL, (id, 0), out);
-        }
+        self.in_flight.begin(ack.session_present);
+        self.send_again(out);
         Ok(Event::Connected {
             session_present: ack.session_present,
             keep_alive_s: ack.keep_alive_s,
         })
+    }
+
+    /// Appends what is still to be sent of before this connection.
+    fn send_again(&mut self, out: &mut Vec<u8>) {
+        let allowed = (self.allowed.in_flight, self.allowed.packet_bytes);
+        self.in_flight.send_again(self.version, allowed, out);
     }
 
     /// A message, which is acknowledged at once. One of QoS 2 counts as the same until it is released (§4.3.3).

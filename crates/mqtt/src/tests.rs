@@ -1,6 +1,7 @@
 //! Packets and handshakes: bytes worked out from the standards, round trips, and servers that break the rules.
 
 mod filters;
+mod sessions;
 
 use proptest::prelude::*;
 

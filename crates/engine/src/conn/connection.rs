@@ -180,8 +180,9 @@ impl Protocol {
             Protocol::Deflated(deflated) => deflated.reader.gathered_len(),
             Protocol::Reconnectable(own) => own.reader.gathered_len(),
             Protocol::Channels(channels) => {
-                let part = channels.mqtt.as_ref().map_or(0, |own| own.part.capacity());
-                channels.reader.gathered_len() + part
+                let mqtt = channels.mqtt.as_ref();
+                let kept = mqtt.map_or(0, |own| own.part.capacity() + own.client.kept_bytes());
+                channels.reader.gathered_len() + kept
             }
             Protocol::Carried(own) => own.spoken.gathered_bytes(),
             Protocol::Sse(stream) => stream.held.capacity(),

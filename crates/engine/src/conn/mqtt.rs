@@ -3,6 +3,7 @@
 use mqtt::{Client, Connect, Publish, Qos, Refusal, Subscribe, Version, Will};
 use plan::expr::{Context, Template};
 use plan::{ChannelVerb, Delivery, MqttOpen};
+use record::Outcome;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -18,6 +19,8 @@ pub(crate) struct Mqtt {
     pub(crate) keep_alive_ns: u64,
     /// When the last one was sent.
     pub(crate) sent_ns: u64,
+    /// How the last connection was lost while a step waited for the acknowledgement of its message.
+    pub(crate) lost: Option<Box<(Outcome, String)>>,
     /// The beginning of a packet that a message of a WebSocket has divided.
     pub(crate) part: Vec<u8>,
 }
@@ -32,6 +35,7 @@ impl Mqtt {
             continued: false,
             keep_alive_ns: u64::from(keep_alive_s) * SECOND_NS,
             sent_ns: 0,
+            lost: None,
             part: Vec::new(),
         }
     }

@@ -15,6 +15,7 @@ use crate::conn::{Protocol, Reconnecting};
 use crate::messages::Delivery;
 use crate::received::{Label, Received, excerpt};
 use crate::users::Wait;
+use tables::budget::EXHAUSTED;
 use tables::slots::{ConnSlot, UserKey};
 
 impl<'p> Interpreter<'p> {
@@ -81,6 +82,11 @@ impl<'p> Interpreter<'p> {
         self.send_for_user(slot, start);
         for attempt in given_up {
             self.record_attempt(now_ns, slot, attempt, Outcome::Unfinished);
+        }
+        let mqtt = self.conns[slot].mqtt();
+        let keeps = mqtt.is_some_and(|own| own.client.keeps_messages());
+        if keeps && !self.conns.has_room(slot) {
+            return Err(Unsent::Impossible(EXHAUSTED.to_owned()));
         }
         let channels = self.conns[slot].channels();
         let awaits = channels.is_some_and(|channels| channels.awaited.is_some());

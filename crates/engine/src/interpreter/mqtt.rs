@@ -6,7 +6,7 @@
 use channels::Incoming;
 use mqtt::{Error, Event, Message, Version};
 use plan::expr::Template;
-use plan::{ChannelOp, ChannelVerb, Op, Pc, Protocol as ChannelProtocol};
+use plan::{ChannelOp, ChannelVerb, MqttOpen, Op, Pc, Protocol as ChannelProtocol};
 use record::Outcome;
 
 use super::state::Interpreter;
@@ -32,7 +32,13 @@ impl Interpreter<'_> {
         };
         let bare = open.mqtt.as_ref().is_some_and(|own| own.bare);
         let bytes_max = self.conns.limits.message_bytes_max;
-        Some(Box::new(Mqtt::new(five, keep_alive_s, bare, bytes_max)))
+        let mut mqtt = Mqtt::new(five, keep_alive_s, bare, bytes_max);
+        // A server of version 5 ends a session that does not expire later with its connection (§3.1.2.11.2).
+        let is_kept = |own: &MqttOpen| !own.clean && (!five || own.session_expiry_s > 0);
+        if open.reconnect.is_some() && open.mqtt.as_deref().is_some_and(is_kept) {
+            mqtt.client.keep_messages();
+        }
+        Some(Box::new(mqtt))
     }
 
     /// TCP, and TLS if wanted, are set up. True if MQTT is spoken without a WebSocket: the client introduces itself.
@@ -221,6 +227,44 @@ impl Interpreter<'_> {
         let mut packet = Vec::new();
         mqtt.client.ping(&mut packet);
         self.send_packets(now_ns, slot, &packet);
+    }
+
+    /// The number of the message whose acknowledgement the step in flight waits for, if it is sent again should the
+    /// server have kept the session.
+    pub(super) fn kept_message(&self, slot: ConnSlot) -> Option<u32> {
+        let Protocol::Channels(channels) = self.conns[slot].protocol.spoken() else {
+            return None;
+        };
+        let mqtt = channels.mqtt.as_ref()?;
+        let key = self.conns[slot].user;
+        let publishes = match self.users.op(key) {
+            Some(Op::Channel(op)) => op.verb == ChannelVerb::Push,
+            _ => false,
+        };
+        let waits = publishes && self.users[key].wait == Wait::Reply;
+        channels
+            .awaited
+            .filter(|_| waits && mqtt.client.keeps_messages())
+    }
+
+    /// The client is accepted again. Without the session of before, a message that was in flight has failed as its
+    /// connection did.
+    pub(super) fn fail_without_session(&mut self, now_ns: u64, slot: ConnSlot) {
+        let awaits = self.kept_message(slot).is_some();
+        let key = self.conns[slot].user;
+        let Some(channels) = self.conns[slot].channels() else {
+            return;
+        };
+        let lost = channels.mqtt.as_mut().and_then(|mqtt| mqtt.lost.take());
+        let Some(lost) = lost.filter(|_| awaits && !channels.continues()) else {
+            return;
+        };
+        channels.awaited = None;
+        let (outcome, detail) = *lost;
+        self.explain(now_ns, key, outcome, || {
+            format!("{detail}; the server has not kept the session")
+        });
+        self.complete(now_ns, key, outcome, 0);
     }
 
     // What the server sends.

@@ -51,8 +51,10 @@ impl<'p> Interpreter<'p> {
     ) {
         self.end_rejoins(now_ns, slot, outcome);
         let key = self.conns[slot].user;
+        let kept = self.kept_message(slot);
         if let Some(channels) = self.conns[slot].channels() {
             channels.suspend();
+            channels.awaited = kept;
         }
         if let Some(own) = self.conns[slot].reconnectable() {
             own.reconnecting.lost = true;
@@ -60,6 +62,12 @@ impl<'p> Interpreter<'p> {
         }
         self.wait_to_reconnect_websocket(now_ns, slot);
         if self.users[key].wait != Wait::Reply {
+            return;
+        }
+        if kept.is_some() {
+            if let Some(mqtt) = self.conns[slot].mqtt() {
+                mqtt.lost = Some(Box::new((outcome, detail())));
+            }
             return;
         }
         let deferred = self.conns[slot].channels().is_some_and(|own| own.deferred);
@@ -195,7 +203,11 @@ impl<'p> Interpreter<'p> {
             self.rejoin_now(now_ns, slot, place);
         }
         self.arm_channels(slot);
-        self.send_deferred(now_ns, slot);
+        let id = self.conns.id(slot);
+        self.fail_without_session(now_ns, slot);
+        if self.conns.live(id).is_some() {
+            self.send_deferred(now_ns, slot);
+        }
     }
 
     /// A plain WebSocket can be used again.
