@@ -64,7 +64,7 @@ proptest! {
         filters in proptest::collection::vec("[a-zé]{1,9}(/\\+)?", 1..9),
         codes in proptest::collection::vec(prop_oneof![0..3_u8, Just(0x80)], 1..9),
     ) {
-        let filters: Vec<&[u8]> = filters.iter().map(|filter| filter.as_bytes()).collect();
+        let filters: Vec<&[u8]> = filters.iter().map(String::as_bytes).collect();
         let subscribe = Subscribe {
             filters: &filters,
             qos: Qos::ExactlyOnce,
