@@ -506,7 +506,7 @@ fn the_architectures_are_right() {
         (
             "money",
             "service two-money: on two-money-host-ireland,",
-            "18 runs",
+            "12 runs",
         ),
         (
             "thesis",
