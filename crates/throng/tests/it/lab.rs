@@ -506,12 +506,6 @@ fn the_architectures_are_right() {
             "15 runs",
         ),
         (
-            "examples/lab/money.yaml",
-            "service two-money: on two-money-host-ireland,",
-            "examples/lab/money-experiment.yaml",
-            "12 runs",
-        ),
-        (
             "examples/lab/thesis.yaml",
             "service two-blocking: on two-host-ireland,",
             "examples/lab/thesis-experiment.yaml",
@@ -540,7 +534,6 @@ fn the_architectures_are_right() {
         "examples/lab/answer-scenario.yaml",
         "examples/lab/final-scenario.yaml",
         "examples/lab/forwarders-scenario.yaml",
-        "examples/lab/money-scenario.yaml",
         "examples/lab/partition-scenario.yaml",
     ] {
         let mut check = throng(["check", scenario]);
