@@ -229,9 +229,14 @@ impl Controller {
         }
     }
 
+    /// Whether rows are kept until the controller has stored them.
+    fn keeps_rows(&self) -> bool {
+        self.carrier.keeps()
+    }
+
     /// Waits until one more frame of rows may be sent. False: none may ever be.
     fn may_send_rows(&self) -> bool {
-        if !self.carrier.keeps() {
+        if !self.keeps_rows() {
             return self.credits.take();
         }
         let is_lost = || self.lost.load(Ordering::Relaxed);

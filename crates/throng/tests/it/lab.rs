@@ -537,7 +537,10 @@ fn the_architectures_are_right() {
         "examples/lab/partition-scenario.yaml",
     ] {
         let mut check = throng(["check", scenario]);
-        check.envs([("MARKET_STORE", "mysql://a@b/c"), ("RESOLVER", "http://a/")]);
+        check.envs([
+            ("MARKET_STORE", "mysql://a@b/c"),
+            ("MARKET_RESOLVER", "http://a/"),
+        ]);
         Ended::of(check.current_dir(root())).with(0);
     }
 }

@@ -1,6 +1,7 @@
 //! What becomes of the rows of a slice.
 
 use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
 
 use plan::Plan;
 use record::{Measurement, RequestsWriter};
@@ -10,6 +11,10 @@ use crate::fleet::Rows;
 use crate::numbering::Numbering;
 use crate::protocol::{Slice, ToController};
 use crate::rows::{self, RowLimits};
+
+/// Rows of a frame, and how long they are gathered, where a server stores each message: that costs more than its rows.
+const GATHERED_ROWS_MAX: usize = 4_096;
+const GATHERING_TIME_MAX: Duration = Duration::from_millis(100);
 
 /// What becomes of the rows of a slice.
 pub(super) enum RowsWay {
@@ -50,9 +55,94 @@ impl RowsWay {
 
 /// Rows, as fast as the controller takes them. Rows of the loops are received all the time.
 fn send_rows(rows: &Receiver<Vec<Measurement>>, controller: &Controller) {
-    for batch in rows {
+    while let Ok(mut batch) = rows.recv() {
+        if controller.keeps_rows() {
+            gather(&mut batch, rows);
+        }
         if controller.may_send_rows() {
             controller.send(&ToController::Rows(batch));
         }
+    }
+}
+
+/// Adds the batches that come next.
+fn gather(batch: &mut Vec<Measurement>, rows: &Receiver<Vec<Measurement>>) {
+    let due = Instant::now() + GATHERING_TIME_MAX;
+    while batch.len() < GATHERED_ROWS_MAX {
+        let Ok(more) = rows.recv_timeout(due.saturating_duration_since(Instant::now())) else {
+            return;
+        };
+        batch.extend(more);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::thread;
+
+    use record::Outcome;
+
+    use super::*;
+
+    /// That many rows, each with the number of its user.
+    fn rows(users: std::ops::Range<u64>) -> Vec<Measurement> {
+        let of_user = |user| Measurement {
+            due_ns: 0,
+            sent_ns: 0,
+            done_ns: 0,
+            user,
+            measure: 0,
+            session: 0,
+            loop_id: 0,
+            outcome: Outcome::Ok,
+            status: 200,
+            weight: 1,
+            bytes_out: 0,
+            bytes_in: 0,
+        };
+        users.map(of_user).collect()
+    }
+
+    #[test]
+    fn batches_are_gathered_until_a_frame_is_full() {
+        let (sender, receiver) = channel();
+        for begin in (0..10_240).step_by(256) {
+            sender.send(rows(begin..begin + 256)).unwrap();
+        }
+        let mut batch = receiver.recv().unwrap();
+        gather(&mut batch, &receiver);
+        assert_eq!(batch, rows(0..4_096));
+    }
+
+    #[test]
+    fn gathering_ends_with_the_loops() {
+        let (sender, receiver) = channel();
+        sender.send(rows(0..1)).unwrap();
+        sender.send(rows(1..3)).unwrap();
+        drop(sender);
+        let mut batch = receiver.recv().unwrap();
+        gather(&mut batch, &receiver);
+        assert_eq!(batch, rows(0..3));
+    }
+
+    #[test]
+    fn rows_wait_for_a_tenth_of_a_second_at_most() {
+        let (sender, receiver) = channel();
+        let late = sender.clone();
+        let later = thread::spawn(move || {
+            for begin in 0.. {
+                thread::sleep(Duration::from_millis(20));
+                if late.send(rows(begin..begin + 1)).is_err() {
+                    return;
+                }
+            }
+        });
+        sender.send(rows(0..1)).unwrap();
+        let mut batch = receiver.recv().unwrap();
+        gather(&mut batch, &receiver);
+        assert!(batch.len() < GATHERED_ROWS_MAX, "{}", batch.len());
+        drop(receiver);
+        later.join().unwrap();
     }
 }
