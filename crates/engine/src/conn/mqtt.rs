@@ -92,7 +92,8 @@ impl Mqtt {
         written.map_err(|error| error.to_string())
     }
 
-    /// Appends the packet of a step: of a message with one topic, else with one filter or more. Returns its identifier; 0: nothing acknowledges it.
+    /// Appends the packet of a step: of a message with one topic, else with one filter or more. Returns its identifier; 0:
+    /// nothing acknowledges it.
     pub(crate) fn write(
         &mut self,
         (verb, delivery): (ChannelVerb, &Delivery),

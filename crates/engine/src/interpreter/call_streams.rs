@@ -183,13 +183,14 @@ impl<'p> Interpreter<'p> {
     /// A message arrived: it is read if somebody looks into it.
     fn take_call_message(&mut self, now_ns: u64, slot: ConnSlot, framed: &[u8]) {
         let key = self.conns[slot].user;
+        let expected = self.expected(key);
         let is_read = self.recorder.trace.is_some()
             || !self.plan.messages.is_empty()
-            || self.expected(key).is_some_and(|expect| {
+            || expected.is_some_and(|expect| {
                 let is_plain = expect.when.is_empty() && expect.check.is_empty();
                 !(is_plain && expect.save.is_empty())
             });
-        let saves_head = self.expected(key).is_some_and(|expect| {
+        let saves_head = expected.is_some_and(|expect| {
             let is_of_head = |save: &Save| matches!(save.from, Source::Header(_));
             expect.save.iter().any(is_of_head)
         });
