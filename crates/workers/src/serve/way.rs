@@ -1,8 +1,9 @@
 //! What becomes of the rows of a slice.
 
 use std::sync::mpsc::Receiver;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use machine::clock::monotonic_ns;
 use plan::Plan;
 use record::{Measurement, RequestsWriter};
 
@@ -14,7 +15,7 @@ use crate::rows::{self, RowLimits};
 
 /// Rows of a frame, and how long they are gathered, where a server stores each message: that costs more than its rows.
 const GATHERED_ROWS_MAX: usize = 4_096;
-const GATHERING_TIME_MAX: Duration = Duration::from_millis(100);
+const GATHERING_NS_MAX: u64 = 100_000_000;
 
 /// What becomes of the rows of a slice.
 pub(super) enum RowsWay {
@@ -67,9 +68,10 @@ fn send_rows(rows: &Receiver<Vec<Measurement>>, controller: &Controller) {
 
 /// Adds the batches that come next.
 fn gather(batch: &mut Vec<Measurement>, rows: &Receiver<Vec<Measurement>>) {
-    let due = Instant::now() + GATHERING_TIME_MAX;
+    let end_ns = monotonic_ns() + GATHERING_NS_MAX;
     while batch.len() < GATHERED_ROWS_MAX {
-        let Ok(more) = rows.recv_timeout(due.saturating_duration_since(Instant::now())) else {
+        let left = Duration::from_nanos(end_ns.saturating_sub(monotonic_ns()));
+        let Ok(more) = rows.recv_timeout(left) else {
             return;
         };
         batch.extend(more);
@@ -130,9 +132,10 @@ mod tests {
     fn rows_wait_for_a_tenth_of_a_second_at_most() {
         let (sender, receiver) = channel();
         let late = sender.clone();
+        let (_ending, end) = channel::<()>();
         let later = thread::spawn(move || {
             for begin in 0.. {
-                thread::sleep(Duration::from_millis(20));
+                let _ = end.recv_timeout(Duration::from_millis(20));
                 if late.send(rows(begin..begin + 1)).is_err() {
                     return;
                 }
