@@ -24,6 +24,7 @@ use crate::limits::FLOW_SECONDS_MAX;
 use crate::names;
 use intervals::Stated;
 pub(crate) use part::Part;
+pub(crate) use rates::Completed;
 pub(crate) use windows::Window;
 
 /// The measurements of one run.
@@ -47,7 +48,7 @@ pub struct Figures {
     /// How long the request had waited, at the end of each second of the run, that waited for longest; 0: none did.
     pub(crate) waited_ns: Vec<u64>,
     /// Operations that the target answered in the drain, by measure.
-    pub(crate) drained: Vec<u64>,
+    pub(crate) drained: Vec<Completed>,
     /// Operations begun, by measure; empty if the record does not say.
     pub begun: Vec<u64>,
     /// Operations that were due, by measure; empty where the record does not say so.
@@ -166,11 +167,6 @@ fn sum<'a>(rows: impl Iterator<Item = &'a SeriesRow>, of: impl Fn(&SeriesRow) ->
     rows.map(of).sum()
 }
 
-/// True for the name of an outcome with which the target answered.
-fn is_answered(outcome: &str) -> bool {
-    Outcome::from_name(outcome).is_some_and(Outcome::is_answered)
-}
-
 impl Cell {
     /// Response times of all operations: those never answered took at least as long as they were waited
     /// for.
@@ -210,9 +206,15 @@ impl Cell {
 
     /// Operations that the target answered, with success or with a failure. Those that were never answered have
     /// ended, but the target has not completed them.
-    pub fn answered(&self) -> u64 {
-        let failures = self.errors().filter(|(kind, _)| is_answered(kind));
-        self.succeeded() + failures.map(|(_, n)| n).sum::<u64>()
+    pub(crate) fn answered(&self) -> Completed {
+        let mut answered = Completed {
+            succeeded: self.succeeded(),
+            failed: 0,
+        };
+        for (kind, n) in self.errors() {
+            answered.count(kind, n);
+        }
+        answered
     }
 
     /// Operations that the end of the run interrupted, and of which nothing is known.

@@ -276,7 +276,7 @@ fn notes(figures: &Figures) -> Vec<Finding> {
 /// Operations that ended without an answer of the target.
 fn never_answered(figures: &Figures) -> u64 {
     let cells = (0..figures.info.measures.len()).map(|measure| figures.cell(None, measure));
-    let unanswered = cells.map(|cell| cell.ended() + cell.unfinished() - cell.answered());
+    let unanswered = cells.map(|cell| cell.ended() + cell.unfinished() - cell.answered().total());
     unanswered.sum()
 }
 

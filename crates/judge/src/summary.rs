@@ -93,7 +93,9 @@ pub(crate) fn summarise(
     let count = cell.ended();
     let all = measures.iter();
     let begun = all.clone().map(|&number| figures.begun_of(phase, number));
-    let completed = all.map(|&number| figures.completed(phase, number)).sum();
+    let completed = all
+        .map(|&number| figures.completed(phase, number).total())
+        .sum();
     let errors = cell.errors().map(|(kind, n)| (kind.to_owned(), n));
     MeasureSummary {
         name: name.to_owned(),

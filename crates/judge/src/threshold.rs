@@ -5,7 +5,7 @@ use record::schema::{PercentileInterval, ThresholdResult, WireFigures};
 use stats::hist::LogHistogram;
 
 use crate::clocks;
-use crate::figures::{Cell, Figures, Part};
+use crate::figures::{Cell, Completed, Figures, Part};
 use crate::limits::FAILED_SOONER_MIN;
 use crate::numbered::{self, Numbered};
 use crate::summary::{per_second, traffic};
@@ -241,13 +241,22 @@ fn of_part(figures: &Figures, part: &Part) -> Option<f64> {
         Basis::Service => &cell.service,
         Basis::Lag => &cell.lag,
     };
-    let completed = measures
+    let completed: Completed = measures
         .iter()
-        .map(|&measure| figures.completed(phase, measure));
+        .map(|&measure| figures.completed(phase, measure))
+        .sum();
+    let only_succeeded = basis == Basis::Succeeded;
     let seen = Seen {
         ended: cell.ended(),
         begun: cell.ended() + cell.unfinished(),
-        completed: completed.sum(),
+        counted: match only_succeeded {
+            true => cell.succeeded(),
+            false => cell.ended(),
+        },
+        completed: match only_succeeded {
+            true => completed.succeeded,
+            false => completed.total(),
+        },
         failed: cell.failed(),
         seconds: figures.completion_seconds(phase),
         may_be_none: !measures.is_empty()
@@ -263,7 +272,9 @@ struct Seen {
     ended: u64,
     /// With those that the end of the run interrupted.
     begun: u64,
-    /// Those that the target answered within the time.
+    /// Those that ended, or of these those that succeeded, as the figure's basis says.
+    counted: u64,
+    /// Those that the target answered within the time, or of these those that succeeded.
     completed: u64,
     failed: u64,
     seconds: f64,
@@ -286,7 +297,7 @@ fn may_be_none(figures: &Figures, measure: usize) -> bool {
 fn of_counts(stat: Stat, seen: &Seen) -> Option<f64> {
     let happened = seen.begun > 0 || seen.may_be_none;
     match stat {
-        Stat::Count => happened.then_some(seen.ended as f64),
+        Stat::Count => happened.then_some(seen.counted as f64),
         Stat::Rate => {
             let is_known = happened && seen.seconds > 0.0;
             is_known.then(|| per_second(seen.completed, seen.seconds))

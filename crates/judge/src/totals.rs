@@ -115,6 +115,7 @@ mod tests {
     use record::schema::{NeverBegun, WhyNot};
 
     use super::*;
+    use crate::figures::Completed;
     use crate::sample;
 
     /// 60 s of load and 20 s of drain. Of 6,000 requests and more, 60 timed out, 1,200 began in the drain, 10 were
@@ -135,7 +136,11 @@ mod tests {
         figures.add_begun(0, 0, 9_000);
         figures.add_begun(0, sample::REQUEST, 6_070);
         figures.add_begun(1, sample::REQUEST, 1_200);
-        figures.drained = vec![0, 1_200];
+        let succeeded = |succeeded| Completed {
+            succeeded,
+            failed: 0,
+        };
+        figures.drained = vec![succeeded(0), succeeded(1_200)];
         figures
     }
 

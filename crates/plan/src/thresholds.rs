@@ -116,7 +116,7 @@ pub enum Stat {
 pub enum Basis {
     /// done − due of all operations, those that were never answered as a lower bound: `p98(x)`.
     Response,
-    /// done − due of those that succeeded: `p98(x.succeeded)`.
+    /// done − due of those that succeeded: `p98(x.succeeded)`. Also which are counted: `rate(x.succeeded)`.
     Succeeded,
     /// done − sent of those that succeeded: `p98(x.service)`.
     Service,

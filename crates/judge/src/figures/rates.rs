@@ -1,6 +1,48 @@
 //! How much was offered, begun and completed, each over the time in which it happened.
 
+use record::Outcome;
+
 use super::Figures;
+
+/// Operations that the target answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Completed {
+    pub(crate) succeeded: u64,
+    pub(crate) failed: u64,
+}
+
+impl Completed {
+    /// With success or with a failure.
+    pub(crate) fn total(self) -> u64 {
+        self.succeeded + self.failed
+    }
+
+    /// Adds operations by the name of their outcome.
+    pub(super) fn count(&mut self, outcome: &str, operations: u64) {
+        match Outcome::from_name(outcome) {
+            Some(Outcome::Ok) => self.succeeded += operations,
+            Some(outcome) if outcome.is_answered_failure() => self.failed += operations,
+            _ => {}
+        }
+    }
+
+    /// None where the others are more.
+    fn without(self, others: Completed) -> Completed {
+        Completed {
+            succeeded: self.succeeded.saturating_sub(others.succeeded),
+            failed: self.failed.saturating_sub(others.failed),
+        }
+    }
+}
+
+impl std::iter::Sum for Completed {
+    fn sum<I: Iterator<Item = Completed>>(all: I) -> Completed {
+        all.fold(Completed::default(), |sum, one| Completed {
+            succeeded: sum.succeeded + one.succeeded,
+            failed: sum.failed + one.failed,
+        })
+    }
+}
 
 impl Figures {
     /// How long a phase, or all of them, ran: the planned time as far as the run got, without the drain, in
@@ -23,11 +65,11 @@ impl Figures {
     }
 
     /// Operations of a measure that the target answered within a phase, or over the complete run.
-    pub fn completed(&self, phase: Option<usize>, measure: usize) -> u64 {
+    pub(crate) fn completed(&self, phase: Option<usize>, measure: usize) -> Completed {
         let answered = self.cell(phase, measure).answered();
         let is_last = phase.is_some_and(|phase| phase + 1 == self.info.phases.len());
         match self.drained.get(measure) {
-            Some(drained) if is_last => answered.saturating_sub(*drained),
+            Some(drained) if is_last => answered.without(*drained),
             _ => answered,
         }
     }

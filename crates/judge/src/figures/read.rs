@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use record::schema::Tally;
 use record::{Interval, Measurement, RecordError, Run};
 
-use super::{Cell, Figures, Flow};
+use super::{Cell, Completed, Figures, Flow};
 use crate::limits::FLOW_SECONDS_MAX;
 
 /// Which of a cell's histograms a tag of the latency log names.
@@ -199,10 +199,11 @@ impl Figures {
                 let number = measure.measure as usize;
                 self.add_begun(phase.phase as usize, number, measure.begun);
                 if is_drain {
-                    self.drained.resize(self.drained.len().max(number + 1), 0);
-                    let answered = measure.outcomes.iter();
-                    let answered = answered.filter(|(outcome, _)| super::is_answered(outcome));
-                    self.drained[number] += answered.map(|(_, n)| n).sum::<u64>();
+                    let length = self.drained.len().max(number + 1);
+                    self.drained.resize(length, Completed::default());
+                    for (outcome, n) in &measure.outcomes {
+                        self.drained[number].count(outcome, *n);
+                    }
                 }
                 let cell = self.cell_mut(last.min(phase.phase as usize), number);
                 let Some(cell) = cell else { continue };

@@ -219,7 +219,7 @@ fn imported(figure: &Figure, run: &Subject) -> Option<f64> {
     let Figure::Measure {
         stat,
         measure: Some(measure),
-        basis: Basis::Response,
+        basis: Basis::Response | Basis::Succeeded,
         ..
     } = figure
     else {

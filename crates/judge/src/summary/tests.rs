@@ -6,7 +6,7 @@ use record::schema::{
     ThresholdResult, Verdict,
 };
 
-use crate::figures::{Figures, Flow, Window};
+use crate::figures::{Completed, Figures, Flow, Window};
 use crate::names::RunNames;
 use crate::sample::{self, MS, fail, succeed};
 
@@ -188,9 +188,19 @@ fn what_the_target_never_answered_is_not_completed() {
         ..Tally::default()
     });
     let cell = figures.cell(None, sample::REQUEST);
-    assert_eq!((cell.ended(), cell.answered()), (7_323, 6_090));
-    assert_eq!(figures.completed(None, sample::REQUEST), 6_090);
-    assert_eq!(figures.completed(Some(0), sample::REQUEST), 6_060);
+    let completed = |succeeded, failed| Completed { succeeded, failed };
+    assert_eq!(
+        (cell.ended(), cell.answered()),
+        (7_323, completed(6_030, 60))
+    );
+    assert_eq!(
+        figures.completed(None, sample::REQUEST),
+        completed(6_030, 60)
+    );
+    assert_eq!(
+        figures.completed(Some(0), sample::REQUEST),
+        completed(6_000, 60)
+    );
     let summary = sample::judged(&figures);
     let rate_of = |measures: &[MeasureSummary]| measures[0].rate_per_s;
     assert_eq!(rate_of(&summary.measures), 101.5);

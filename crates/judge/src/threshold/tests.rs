@@ -60,6 +60,27 @@ fn every_figure_has_its_value_and_unit() {
 }
 
 #[test]
+fn what_succeeded_is_counted_by_itself() {
+    let mut figures = figures();
+    fail(&mut figures, REQUEST, Outcome::Timeout, 60);
+    fail(&mut figures, REQUEST, Outcome::Status, 120);
+    let succeeded = |stat| measure(stat, Some(REQUEST as u16), Basis::Succeeded, None);
+    check(&figures, request(Stat::Count), 6_181.0, true, "6,180");
+    check(&figures, succeeded(Stat::Count), 6_001.0, true, "6,000");
+    check(&figures, request(Stat::Rate), 103.0, true, "102/s");
+    check(&figures, succeeded(Stat::Rate), 101.0, true, "100/s");
+}
+
+#[test]
+fn none_succeeded_where_all_failed() {
+    let mut figures = Figures::new(sample::info(), vec![sample::row(0)], Vec::new());
+    fail(&mut figures, REQUEST, Outcome::Status, 120);
+    let succeeded = |stat| measure(stat, Some(REQUEST as u16), Basis::Succeeded, None);
+    check(&figures, succeeded(Stat::Count), 1.0, true, "0");
+    check(&figures, succeeded(Stat::Rate), 1.0, true, "0/s");
+}
+
+#[test]
 fn refused_users_are_not_connected() {
     let mut figures = figures();
     (

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::error::FigureError;
 use super::statistic::{
-    Unit, basis_of, limit, misspelt_basis, percentile_of_k6, split_basis, stat,
+    Unit, basis_of, check_basis, limit, misspelt_basis, percentile_of_k6, split_basis, stat,
 };
 use super::tags;
 use super::{Basis, Comparison, Figure, Threshold};
@@ -26,8 +26,6 @@ pub const UNKNOWN_TAG: &str = "unknown-tag";
 
 /// Before the limit of `behind(300ms)`.
 const BEHIND: &str = "behind(";
-
-const ONLY_DURATIONS: &str = "only durations have `.succeeded`, `.service` and `.lag`";
 
 const FORMS: &str = "write it like `p98(request) < 250ms`, `connected >= 99.9%` or `errors == 0`";
 
@@ -221,9 +219,7 @@ impl Names<'_> {
             return Err(FigureError::new(span, message).hint(hint));
         }
         let (measure, basis) = self.measure(text, measure_span.clone())?;
-        if basis != Basis::Response && unit != Unit::Duration {
-            return Err(FigureError::new(measure_span, ONLY_DURATIONS));
-        }
+        check_basis(basis, (stat, unit), measure_span)?;
         let figure = match measure {
             Which::One(measure) => Figure::Measure {
                 stat,
@@ -331,9 +327,7 @@ fn of_all_requests(
         return Err(FigureError::new(span, message).hint(hint));
     }
     let (stat, unit) = stat(name, name_span)?;
-    if basis != Basis::Response && unit != Unit::Duration {
-        return Err(FigureError::new(span, ONLY_DURATIONS));
-    }
+    check_basis(basis, (stat, unit), span.clone())?;
     let figure = Figure::Measure {
         stat,
         measure: None,

@@ -61,6 +61,27 @@ pub(super) fn split_basis(written: &str) -> (&str, Option<&'static str>) {
     }
 }
 
+/// Durations are of every basis; of those that succeeded there are also a number and a rate.
+pub(super) fn check_basis(
+    basis: Basis,
+    (stat, unit): (Stat, Unit),
+    span: Range<usize>,
+) -> Result<(), FigureError> {
+    let fits = match basis {
+        Basis::Response => true,
+        Basis::Succeeded => unit == Unit::Duration || matches!(stat, Stat::Count | Stat::Rate),
+        Basis::Service | Basis::Lag => unit == Unit::Duration,
+    };
+    if fits {
+        return Ok(());
+    }
+    let message = match basis {
+        Basis::Succeeded => "only durations, `count` and `rate` have `.succeeded`",
+        _ => "only durations have `.service` and `.lag`",
+    };
+    Err(FigureError::new(span, message))
+}
+
 /// A duration's name and the word behind it, where that is no number (`p99.9`).
 pub(super) fn misspelt_basis(name: &str) -> Option<(&str, &str)> {
     let (before, behind) = name.rsplit_once('.')?;

@@ -120,6 +120,18 @@ fn figures_of_every_kind() {
             0.5,
         ),
         (
+            "rate.succeeded > 30/s",
+            figure(Stat::Rate, None, Basis::Succeeded, None),
+            Comparison::Greater,
+            30.0,
+        ),
+        (
+            "count(request.succeeded) > 5",
+            figure(Stat::Count, Some(2), Basis::Succeeded, None),
+            Comparison::Greater,
+            5.0,
+        ),
+        (
             "count(request) != 5",
             figure(Stat::Count, Some(2), Basis::Response, None),
             Comparison::NotEqual,
@@ -166,7 +178,11 @@ fn wrong_thresholds_say_what_they_lack() {
         ("p0.lag < 1s", "`p0` is not a percentile"),
         (
             "errors.lag == 0",
-            "only durations have `.succeeded`, `.service` and `.lag`",
+            "only durations have `.service` and `.lag`",
+        ),
+        (
+            "errors.succeeded == 0",
+            "only durations, `count` and `rate` have `.succeeded`",
         ),
         (
             "p98.succeeded(request) < 1s",
@@ -177,7 +193,7 @@ fn wrong_thresholds_say_what_they_lack() {
         ("connected >= 99% in hold", "is a figure of the whole run"),
         (
             "count(request.lag) > 1",
-            "only durations have `.succeeded`, `.service` and `.lag`",
+            "only durations have `.service` and `.lag`",
         ),
         ("erors == 0", "did you mean `errors`?"),
         ("errors = 0", "write =="),
