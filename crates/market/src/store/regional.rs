@@ -23,7 +23,7 @@ use server::metrics::{Counter, Page};
 const LOOK: Duration = Duration::from_millis(500);
 /// How long it waits after a failure.
 const PAUSE: Duration = Duration::from_millis(250);
-/// How often a prediction that waits for a settlement looks whether it was copied.
+/// How often a prediction that waits for the courier looks whether it has come.
 const FOLLOW_LOOK: Duration = Duration::from_millis(10);
 /// Most accepted predictions that may wait for the owner.
 const OUTBOX_MAX: u64 = 1_000_000;
@@ -46,13 +46,15 @@ pub(crate) struct Regional {
     owner: Arc<dyn Store>,
     /// How long predictions are accepted without hearing of the owner.
     alone_max: Duration,
-    /// How long one waits until a pool was copied that is known to be settled.
+    /// How long a prediction waits for the courier.
     follow_max: Duration,
     /// By game: the open pool in the ledger, with the owner's distribution as it was received last.
     open: Vec<Mutex<Option<Pool>>>,
     /// By game: the open pool as it was announced.
     announced: Vec<AtomicU64>,
     last_news: Mutex<Instant>,
+    /// What the owner had settled by then was copied.
+    copied_until: Mutex<Instant>,
     /// Accepted predictions that the owner has not decided, about.
     undecided: AtomicU64,
     /// Something was accepted, or may have been settled.
@@ -89,6 +91,7 @@ impl Regional {
             open: (0..games).map(|_| Mutex::new(None)).collect(),
             announced: (0..games).map(|_| AtomicU64::new(0)).collect(),
             last_news: Mutex::new(now()),
+            copied_until: Mutex::new(now()),
             undecided: AtomicU64::new(0),
             news: Notify::new(),
             metrics: RegionalMetrics::default(),
@@ -120,19 +123,42 @@ impl Regional {
             Some(open) => open.id.0 < announced,
             None => announced > 0,
         };
-        if !is_behind() {
-            return Ok(());
-        }
-        let following = async {
-            while is_behind() {
+        let why = "a settled pool could not be copied in time";
+        self.wait_until(|| !is_behind(), why).await
+    }
+
+    /// Accepts a prediction of a pool that the ledger does not know, if it was opened by now: a user who comes from another
+    /// region may know it from there. Such a user has to wait for the courier, and nobody else has: what a user
+    /// says is no announcement.
+    async fn accept_later(&self, prediction: &Prediction) -> Result<Verdict, StoreError> {
+        let arrived = now();
+        let is_current = || {
+            *self
+                .copied_until
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                >= arrived
+        };
+        let why = "the pool is unknown here, and its owner does not answer";
+        self.wait_until(is_current, why).await?;
+        self.ledger.accept(prediction).await
+    }
+
+    /// True if the pool, of which the ledger does not know, may have been opened after those that it knows.
+    fn may_be_new(&self, pool: PoolId) -> bool {
+        let game = pool.game(self.open.len() as u64).and_then(GameId::index);
+        game.is_some_and(|place| self.known(place).is_none_or(|open| open.id < pool))
+    }
+
+    /// Waits until this is so, for `follow_max` at most.
+    async fn wait_until(&self, is_so: impl Fn() -> bool, why: &str) -> Result<(), StoreError> {
+        let waiting = async {
+            while !is_so() {
                 tokio::time::sleep(FOLLOW_LOOK).await;
             }
         };
-        let followed = tokio::time::timeout(self.follow_max, following).await;
-        followed.map_err(|_| {
-            let why = "a settled pool could not be copied in time";
-            StoreError::Unavailable(why.to_owned())
-        })
+        let waited = tokio::time::timeout(self.follow_max, waiting).await;
+        waited.map_err(|_| StoreError::Unavailable(why.to_owned()))
     }
 
     /// One round of the courier. `touch` is called with each game whose pool has more money now, as soon as it has.
@@ -183,16 +209,25 @@ impl Regional {
 
     /// Copies pools that the owner has settled, and remembers the distributions of those that are open.
     async fn copy_settled(&self) -> Result<(), StoreError> {
+        let begun = now();
         let open = self.owner_sql.open_pools().await?;
         *self
             .last_news
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = now();
         let caught_up = join_all(open.iter().map(|pool| self.catch_up(*pool))).await;
-        caught_up.into_iter().collect()
+        let caught_up: Result<Vec<bool>, StoreError> = caught_up.into_iter().collect();
+        if caught_up?.into_iter().all(|is_open_known| is_open_known) {
+            *self
+                .copied_until
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner) = begun;
+        }
+        Ok(())
     }
 
-    async fn catch_up(&self, open: Pool) -> Result<(), StoreError> {
+    /// Copies what was settled before this open pool. False if it could not all be copied yet.
+    async fn catch_up(&self, open: Pool) -> Result<bool, StoreError> {
         let Some(place) = open.game.index().filter(|place| *place < self.open.len()) else {
             return Err(StoreError::UnknownGame);
         };
@@ -206,7 +241,7 @@ impl Regional {
             };
             if local >= open.id {
                 self.remember(place, open);
-                return Ok(());
+                return Ok(true);
             }
             self.forget(place);
             if !self.ledger.is_used(local).await? {
@@ -218,13 +253,13 @@ impl Regional {
             let closed = self.owner_sql.closed(self.ledger.number(), local).await?;
             let Some(closed) = closed else {
                 // A replica of the owner may be behind.
-                return Ok(());
+                return Ok(false);
             };
             if self.ledger.copy(closed).await? {
                 self.metrics.copied.add(1);
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     fn known(&self, place: usize) -> Option<Pool> {
@@ -378,7 +413,10 @@ impl Store for Regional {
                 return Err(StoreError::Unavailable(why.to_owned()));
             }
             self.follow(prediction.pool).await?;
-            let verdict = self.ledger.accept(prediction).await?;
+            let mut verdict = self.ledger.accept(prediction).await?;
+            if verdict == Verdict::Unknown && self.may_be_new(prediction.pool) {
+                verdict = self.accept_later(prediction).await?;
+            }
             if matches!(verdict, Verdict::Accepted { .. }) {
                 self.undecided.fetch_add(1, Ordering::Relaxed);
                 self.stir();

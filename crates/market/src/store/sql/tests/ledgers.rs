@@ -376,6 +376,54 @@ fn a_prediction_waits_until_an_announced_settlement_was_copied() {
 }
 
 #[test]
+fn a_pool_that_is_new_to_the_region_is_unknown_once_all_was_copied() {
+    for mut world in World::each() {
+        let settle = Act::Settle {
+            game: 1,
+            outcome: Outcome::Home,
+        };
+        run(async {
+            world.play(&settle).await;
+            let (_, _, regional) = &world.ledgers[0];
+            let predict = |pool| prediction(&named("user 0"), pool, Outcome::Away, 1);
+            let [open, never] = [4, 3001].map(predict);
+            let (open, never, carried) =
+                tokio::join!(regional.predict(&open), regional.predict(&never), async {
+                    // They wait by then.
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    regional.carry(|_| ()).await
+                },);
+            carried.unwrap();
+            assert!(matches!(open, Ok(Verdict::Accepted { .. })), "{open:?}");
+            assert_eq!(never, Ok(Verdict::Unknown));
+            // Pools before the open one are not waited for.
+            let old = prediction(&named("user 0"), 1, Outcome::Away, 1);
+            assert!(regional.predict(&old).await.is_ok());
+            world.check().await;
+        });
+    }
+}
+
+#[test]
+fn a_pool_that_is_new_to_the_region_is_unavailable_without_the_owner() {
+    for (owner_database, database) in Database::each().into_iter().zip(Database::each()) {
+        let owner = Arc::new(Sql::open(&owner_database.options()).unwrap());
+        let ledger = Arc::new(ledger(&database, &owner));
+        let far: Arc<dyn Store> = Arc::clone(&owner) as Arc<dyn Store>;
+        let limits = [Duration::from_secs(60), Duration::from_millis(50)];
+        let regional = Regional::new(ledger, owner, far, 3, limits);
+        run(async {
+            let newer = prediction(&named("someone"), 4, Outcome::Home, 1);
+            let verdict = regional.predict(&newer).await;
+            assert!(
+                matches!(verdict, Err(StoreError::Unavailable(_))),
+                "{verdict:?}"
+            );
+        });
+    }
+}
+
+#[test]
 fn two_processes_that_decide_the_same_count_it_once() {
     for world in World::each() {
         let database = &world.ledger_database;
