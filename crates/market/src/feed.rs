@@ -105,7 +105,7 @@ where
             Ok(answer) => return answer,
             Err(_) => state.metrics.store_errors.add(1),
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(server::stretch(PAUSE)).await;
     }
 }
 

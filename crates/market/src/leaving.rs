@@ -88,7 +88,7 @@ pub(crate) async fn close_waiting(state: Arc<MarketState>) {
             Ok(()) => drop(state.leaving.waiting().drain(..block.len())),
             Err(_) => {
                 state.metrics.store_errors.add(1);
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(server::stretch(PAUSE)).await;
             }
         }
     }

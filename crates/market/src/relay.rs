@@ -132,7 +132,7 @@ impl Relay {
         let close = async |user| {
             let close = Demand::Close { user };
             while self.upstreams[place].send(&close, self.wait).await.is_err() {
-                tokio::time::sleep(CLOSE_PAUSE).await;
+                tokio::time::sleep(server::stretch(CLOSE_PAUSE)).await;
             }
             self.leaving.fetch_sub(1, Ordering::Relaxed);
         };

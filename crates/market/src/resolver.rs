@@ -92,7 +92,7 @@ impl Resolver {
             }
             tokio::select! {
                 Some(done) = under_way.next() => drop(busy.remove(&done)),
-                _ = tokio::time::timeout(LOOK, self.something_new(duty)) => {}
+                _ = tokio::time::timeout(server::stretch(LOOK), self.something_new(duty)) => {}
             }
         }
     }
@@ -151,7 +151,7 @@ impl Resolver {
             Failure::Store(_) => metrics.store_errors.add(1),
             Failure::Bus(_) => metrics.bus_errors.add(1),
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(server::stretch(PAUSE)).await;
     }
 
     async fn settle(&self, event: Event) -> Result<Settlement, Failure> {

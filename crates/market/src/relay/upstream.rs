@@ -132,7 +132,7 @@ pub(super) async fn keep_open(
             // What had not been sent fails at once, by being dropped.
             while requests.try_recv().is_ok() {}
         }
-        sleep(pause).await;
+        sleep(server::stretch(pause)).await;
         pause = (pause * 2).min(PAUSE_MAX);
     }
 }
@@ -212,7 +212,7 @@ pub(super) async fn watch(
                 let Ended = listen(socket, news, wait).await;
             }
         }
-        sleep(pause).await;
+        sleep(server::stretch(pause)).await;
         pause = (pause * 2).min(PAUSE_MAX);
     }
 }
@@ -277,7 +277,7 @@ struct Silence {
 
 impl Silence {
     fn new() -> Self {
-        let mut ticks = interval(TICK);
+        let mut ticks = interval(server::stretch(TICK));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
             since: Instant::now(),

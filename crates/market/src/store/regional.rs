@@ -355,7 +355,7 @@ impl Regional {
     /// Counts a round that failed, and waits before the next one.
     pub(crate) async fn pause(&self) {
         self.metrics.failures.add(1);
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(server::stretch(PAUSE)).await;
     }
 }
 

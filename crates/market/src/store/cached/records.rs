@@ -194,7 +194,7 @@ impl Record for ScoreRecord {
 }
 
 fn kept_ms() -> u64 {
-    KEPT.as_millis() as u64
+    server::stretch(KEPT).as_millis() as u64
 }
 
 /// The numbers in a text, which has exactly `N` of them.

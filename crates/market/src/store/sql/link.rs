@@ -107,7 +107,7 @@ impl Target {
     fn connect_for(&self, wait: Duration) -> Result<Box<dyn Sql + Send>, SqlError> {
         let idle = self.wait * IDLE_FACTOR;
         let idle = match wait > self.wait {
-            true => idle.max(PATIENT_IDLE_MIN),
+            true => idle.max(server::stretch(PATIENT_IDLE_MIN)),
             false => idle,
         };
         let mut sql = server::database::connect(&self.address, APPLICATION, wait)?;
@@ -173,7 +173,7 @@ impl Link {
                 true
             }
             Err(_) => {
-                self.again = now() + self.pause;
+                self.again = now() + server::stretch(self.pause);
                 self.pause = (self.pause * 2).min(PAUSE_MAX);
                 false
             }

@@ -183,7 +183,7 @@ pub(super) fn begin(
     wait: Duration,
 ) -> Result<Opened, OpenError> {
     let dialect = Dialect::for_kind(sql.kind());
-    hold(sql, dialect, wait.max(HOLD_MIN))?;
+    hold(sql, dialect, wait.max(server::stretch(HOLD_MIN)))?;
     let opened = check_or_make(sql, dialect, rules, purpose);
     // If this fails, so does the connection, which gives it back, too.
     let released = sql.rows(dialect.release, &[]);
