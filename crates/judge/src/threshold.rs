@@ -245,18 +245,15 @@ fn of_part(figures: &Figures, part: &Part) -> Option<f64> {
         .iter()
         .map(|&measure| figures.completed(phase, measure))
         .sum();
-    let only_succeeded = basis == Basis::Succeeded;
+    let (counted, completed) = match basis {
+        Basis::Succeeded => (cell.succeeded(), completed.succeeded),
+        _ => (cell.ended(), completed.total()),
+    };
     let seen = Seen {
         ended: cell.ended(),
         begun: cell.ended() + cell.unfinished(),
-        counted: match only_succeeded {
-            true => cell.succeeded(),
-            false => cell.ended(),
-        },
-        completed: match only_succeeded {
-            true => completed.succeeded,
-            false => completed.total(),
-        },
+        counted,
+        completed,
         failed: cell.failed(),
         seconds: figures.completion_seconds(phase),
         may_be_none: !measures.is_empty()

@@ -115,9 +115,10 @@ impl Regional {
 
     /// Waits until the ledger knows the open pool that was announced for the game of a prediction.
     async fn follow(&self, pool: PoolId) -> Result<(), StoreError> {
-        let game = pool.game(self.open.len() as u64).and_then(GameId::index);
-        // Such a pool is unknown, as will be found.
-        let Some(place) = game else { return Ok(()) };
+        // A pool without a place is unknown, as will be found.
+        let Some(place) = self.place_of(pool) else {
+            return Ok(());
+        };
         let announced = self.announced[place].load(Ordering::Relaxed);
         let is_behind = || match self.known(place) {
             Some(open) => open.id.0 < announced,
@@ -146,8 +147,13 @@ impl Regional {
 
     /// True if the pool, of which the ledger does not know, may have been opened after those that it knows.
     fn may_be_new(&self, pool: PoolId) -> bool {
-        let game = pool.game(self.open.len() as u64).and_then(GameId::index);
-        game.is_some_and(|place| self.known(place).is_none_or(|open| open.id < pool))
+        let place = self.place_of(pool);
+        place.is_some_and(|place| self.known(place).is_none_or(|open| open.id < pool))
+    }
+
+    /// The place of the pool's game.
+    fn place_of(&self, pool: PoolId) -> Option<usize> {
+        pool.game(self.open.len() as u64).and_then(GameId::index)
     }
 
     /// Waits until this is so, for `follow_max` at most.
