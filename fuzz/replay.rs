@@ -9,7 +9,10 @@ use std::path::Path;
 pub(crate) fn replay(target: &str, variants_count: u64, body: impl Fn(&[u8])) {
     let variants_count = setting("FUZZ_VARIANTS").unwrap_or(variants_count);
     let seed = setting("FUZZ_SEED").unwrap_or(0);
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let mut above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let root = above.find(|folder| folder.join("Cargo.lock").exists());
+    let root = root.expect("a crate stands in its workspace");
+    let corpus = root.join("fuzz/corpus");
     let entries = std::fs::read_dir(corpus.join(target)).expect("each target has a corpus");
     let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     files.sort();

@@ -6,11 +6,18 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+/// The root of the workspace.
+pub(crate) fn root() -> PathBuf {
+    let mut above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let root = above.find(|folder| folder.join("Cargo.lock").exists());
+    root.unwrap().to_owned()
+}
+
 /// A file or directory of the shared data: below `THRONG_DATA`, else below `../shared/data`.
 /// If it is missing, the test is reported as skipped.
 #[must_use]
 pub(crate) fn shared_data(name: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let beside = root().join("../shared/data");
     let data = std::env::var_os("THRONG_DATA").map_or(beside, PathBuf::from);
     let path = data.join(name);
     if path.exists() {
