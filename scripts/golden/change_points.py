@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Golden values of crates/stats/src/change_points.rs, by the definition of Matteson and James (2014).
+"""Golden values of crates/base/stats/src/change_points.rs, by the definition of Matteson and James (2014).
 
 The statistic of a split is written out pair by pair, and checked against SciPy's energy distance, which
 divides the sums within the parts by n² instead of n (n − 1). p-values of short series are exact, over all

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes testdata/golden/compare.json: what SciPy, statsmodels and NetworkX say about samples, which
-crates/stats computes as well. Where they say nothing (ties in exact tests, limits beyond their
+crates/base/stats computes as well. Where they say nothing (ties in exact tests, limits beyond their
 tables), the answer is counted out or integrated here, by other means than the crate's.
 
     python -m venv venv && venv/bin/pip install -r scripts/golden/requirements.txt

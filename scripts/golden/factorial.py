@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Golden values for crates/factorial: designs fitted by statsmodels, tests by SciPy.
+"""Golden values for crates/base/stats: designs fitted by statsmodels, tests by SciPy.
 
     pip install -r scripts/golden/requirements.txt
     python scripts/golden/factorial.py

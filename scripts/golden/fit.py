@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Golden values of crates/stats/src/{fit,counts,hurst,serial}.rs, from SciPy, NumPy and statsmodels.
+"""Golden values of crates/base/stats/src/{fit,counts,hurst,serial}.rs, from SciPy, NumPy and statsmodels.
 
     pip install -r scripts/golden/requirements.txt
     python scripts/golden/fit.py

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes testdata/golden/meters.json: what crates/stats computes of polygons and pooled groups, by
+"""Writes testdata/golden/meters.json: what crates/base/stats computes of polygons and pooled groups, by
 other means than the crate's: areas by the shoelace formula over all orders, deviations and quantiles
 from all values, the geometric mean by SciPy.
 

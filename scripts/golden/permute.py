@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Golden values of crates/stats/src/permute.rs and student.rs, from SciPy and NumPy.
+"""Golden values of crates/base/stats/src/permute.rs and student.rs, from SciPy and NumPy.
 
 Permutation p-values are scipy.stats.permutation_test's; the step-down max-T procedure and the
 pseudo-F have no counterpart there and are written out by their definitions, permutation by permutation.

@@ -30,7 +30,7 @@ pub use ensembles::{
 
 pub use scaling::Scaling;
 
-use factorial::factor_letter;
+use stats::factorial::factor_letter;
 
 use findings::{left_out, missing};
 use units::Unit;

@@ -4,7 +4,7 @@ import type { Entry } from '../document/results';
 import { type Child, el } from '../dom';
 import { request } from './request';
 
-/** As `NOTE_CHARS_MAX` in `crates/record/src/note.rs`. */
+/** As `NOTE_CHARS_MAX` in `crates/base/record/src/note.rs`. */
 const CHARS_MAX = 280;
 
 /** The note that is being written. Its form survives that the rows around it are drawn again. */

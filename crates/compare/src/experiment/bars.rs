@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use factorial::brown_forsythe;
 use judge::limits::EXPERIMENT_SIGNIFICANCE;
 use serde::Serialize;
+use stats::factorial::brown_forsythe;
 use stats::student::{mean_interval, two_sided_t};
 use units::Unit;
 

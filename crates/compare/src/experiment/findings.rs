@@ -1,8 +1,8 @@
 //! What to know of an experiment before its figures are believed.
 
-use factorial::factor_letter;
-use factorial::{FactorialError, Test, brown_forsythe, shapiro_wilk, spearman};
 use record::schema::{Finding, Severity};
+use stats::factorial::factor_letter;
+use stats::factorial::{FactorialError, Test, brown_forsythe, shapiro_wilk, spearman};
 
 use super::analysis::{CellFigures, FitFigures, MissingCell};
 use super::values::{deviation, mean};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use factorial::{Alias, Estimate, Factorial, Observation, Term, factorial};
+use stats::factorial::{Alias, Estimate, Factorial, Observation, Term, factorial};
 
 use super::analysis::{
     CellFigures, ErrorFigures, EstimateFigures, FitFigures, InteractionTable, LevelFigures,

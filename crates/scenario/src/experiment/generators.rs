@@ -1,6 +1,6 @@
 //! Generators of fractional designs: `D=ABC`.
 
-use factorial::factor_letter;
+use stats::factorial::factor_letter;
 
 use super::{FACTORS_MAX, Factor, Generator};
 use crate::check::Checker;

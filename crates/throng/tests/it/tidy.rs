@@ -339,8 +339,8 @@ fn the_codecs_do_without_std() {
 /// may not import it, the record, which detects that a path is a process's open file, and the network, which
 /// opens its namespaces and is on the floor of `machine`.
 const KERNEL_FILES: &[&str] = &[
-    "crates/machine/src/procfs.rs",
-    "crates/record/src/whole.rs",
+    "crates/base/machine/src/procfs.rs",
+    "crates/base/record/src/whole.rs",
     "crates/server/src/metrics.rs",
     "crates/server/src/threads/files.rs",
     "crates/wan/src/namespace.rs",

@@ -5,12 +5,12 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 
 use controller::experiment::{ExperimentState, PlannedRun, Progress, RunRecord, RunStage};
-use factorial::factor_letter;
 use judge::responses::run_values;
 use record::Run;
 use record::schema::Verdict;
 use scenario::Experiment;
 use scenario::experiment::Design;
+use stats::factorial::factor_letter;
 
 use super::open::Opened;
 use crate::page;

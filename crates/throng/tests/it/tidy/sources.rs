@@ -139,10 +139,10 @@ fn files_of_tests_are_known_by_their_whole_path() {
     assert!(is_part_of("crates/judge/src/sample.rs", module));
     assert!(is_part_of("crates/judge/src/sample/runs.rs", module));
     assert!(!is_part_of("crates/judge/src/samples.rs", module));
-    assert!(!is_part_of("crates/stats/src/sample.rs", module));
+    assert!(!is_part_of("crates/base/stats/src/sample.rs", module));
     let by_path = |path: &str| SOURCES.iter().find(|source| source.path == path).unwrap();
     assert!(by_path("crates/judge/src/sample.rs").is_test);
-    assert!(!by_path("crates/stats/src/sample.rs").is_test);
+    assert!(!by_path("crates/base/stats/src/sample.rs").is_test);
 }
 
 /// Names that say nothing, and how many definitions have them. The numbers only shrink.

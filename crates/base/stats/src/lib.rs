@@ -1,0 +1,45 @@
+//! Pure statistics: random numbers, distributions, histograms, intervals, comparisons of samples.
+#![deny(missing_docs)]
+
+pub mod anderson;
+mod bracket;
+pub mod censored;
+pub mod change_points;
+pub mod clique;
+pub mod counts;
+pub mod dist;
+pub mod ecdf;
+pub mod ensemble;
+pub mod exact;
+pub mod factorial;
+mod fft;
+pub mod filter;
+pub mod fit;
+pub mod greatest;
+pub mod hist;
+pub mod hurst;
+pub mod interval;
+pub mod ks;
+pub mod long_run;
+pub mod mean;
+pub mod means;
+pub mod modes;
+pub mod multiple;
+pub mod order;
+pub mod percentile;
+pub mod permute;
+pub mod polygon;
+pub mod pooled;
+pub mod power;
+pub mod quantile;
+pub mod rank;
+pub mod reliability;
+pub mod rng;
+pub mod sample;
+pub mod serial;
+mod special;
+pub mod spline;
+pub mod steady;
+pub mod student;
+pub mod trend;
+pub mod usl;
