@@ -1,7 +1,7 @@
 //! Fuzzing what an MQTT server sends: any bytes. Nothing panics, and how they were cut changes neither what a client makes of
 //! them nor what it answers.
 
-use mqtt::{
+use proto::mqtt::{
     Client, Connect, Event, Publish, Qos, Subscribe, Version, check_filter, matches, user_property,
 };
 

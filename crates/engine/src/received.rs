@@ -110,7 +110,9 @@ impl<'a> Received<'a> {
 
     fn property(&self, name: &str) -> Option<&'a [u8]> {
         match self.label {
-            Label::Published { properties, .. } => mqtt::user_property(properties, name.as_bytes()),
+            Label::Published { properties, .. } => {
+                proto::mqtt::user_property(properties, name.as_bytes())
+            }
             _ => None,
         }
     }
@@ -260,7 +262,7 @@ impl<'a> Received<'a> {
                 if let Label::Published { topic, .. } = self.label =>
             {
                 with_text(wanted, scope, scratch, |filter| {
-                    mqtt::matches(filter, topic)
+                    proto::mqtt::matches(filter, topic)
                 })
             }
             (MatchTest::Equals(wanted), source) => {

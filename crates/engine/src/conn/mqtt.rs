@@ -1,8 +1,8 @@
 //! What a connection of MQTT remembers besides its topics.
 
-use mqtt::{Client, Connect, Publish, Qos, Refusal, Subscribe, Version, Will};
 use plan::expr::{Context, Template};
 use plan::{ChannelVerb, Delivery, MqttOpen};
+use proto::mqtt::{Client, Connect, Publish, Qos, Refusal, Subscribe, Version, Will};
 use record::Outcome;
 
 const SECOND_NS: u64 = 1_000_000_000;

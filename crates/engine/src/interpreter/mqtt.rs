@@ -4,9 +4,9 @@
 //! `channels`, `topics` and `reconnects`.
 
 use channels::Incoming;
-use mqtt::{Error, Event, Message, Version};
 use plan::expr::Template;
 use plan::{ChannelOp, ChannelVerb, MqttOpen, Op, Pc, Protocol as ChannelProtocol};
+use proto::mqtt::{Error, Event, Message, Version};
 use record::Outcome;
 
 use super::state::Interpreter;
@@ -199,7 +199,7 @@ impl Interpreter<'_> {
         let (bare, sent_ns) = (mqtt.bare, mqtt.sent_ns);
         let mut packet = Vec::new();
         // The status of a WebSocket is no reason of MQTT.
-        let reason = u8::try_from(code).unwrap_or(mqtt::NORMAL);
+        let reason = u8::try_from(code).unwrap_or(proto::mqtt::NORMAL);
         mqtt.client.disconnect(reason, &mut packet);
         self.send_packets(sent_ns, slot, &packet);
         bare
@@ -452,7 +452,7 @@ impl Interpreter<'_> {
         if codes.len() < 2 || codes.len() != filters.len() {
             return describe_reason(version, reason, text).into_bytes();
         }
-        let said = mqtt::refusals(version, &filters, codes).into_bytes();
+        let said = proto::mqtt::refusals(version, &filters, codes).into_bytes();
         match text {
             b"" => said,
             text => [&said, &b": "[..], text].concat(),
@@ -467,7 +467,7 @@ impl Interpreter<'_> {
 
 /// A reason in words, with what the server adds.
 fn describe_reason(version: Version, reason: u8, text: &[u8]) -> String {
-    let words = mqtt::reason_words(version, reason);
+    let words = proto::mqtt::reason_words(version, reason);
     match text {
         b"" => words,
         text => format!("{words}: {}", excerpt(text)),

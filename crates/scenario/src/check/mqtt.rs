@@ -1,12 +1,12 @@
 //! Steps of MQTT: opening, subscribing, publishing, ending a subscription.
 
 use keys::{MQTT_MESSAGE, MQTT_VERSIONS, QOS, RETAINED, WILL};
-use mqtt::TopicError;
 use plan::expr::{Escape, Template};
 use plan::{
     ChannelOp, ChannelVerb, Delivery, EndpointId, MeasureKind, MqttOpen, MqttWill, Op, Payload,
     Protocol, WsOpen,
 };
+use proto::mqtt::TopicError;
 
 use super::Checker;
 use super::channels::leaving;
@@ -189,7 +189,7 @@ impl Checker<'_> {
     fn will(&mut self, node: &Node, five: bool, program: &Program) -> Option<MqttWill> {
         let fields = self.fields(node, &WILL, "`will`")?;
         self.only_of_five(&fields, five, &["delay"]);
-        let topic = self.mqtt_topic(fields.get("topic")?, mqtt::check_topic, program);
+        let topic = self.mqtt_topic(fields.get("topic")?, proto::mqtt::check_topic, program);
         let payload = match fields.get("payload") {
             Some(node) => self.payload(node, program),
             None => Some(Template::default()),
@@ -284,8 +284,8 @@ impl Checker<'_> {
     /// One filter or a list of them; empty: one is wrong, which is reported.
     fn filters(&mut self, node: &Node, program: &Program) -> Vec<Template> {
         let items = self.one_or_more(node);
-        if !(1..=mqtt::FILTERS_MAX).contains(&items.len()) {
-            let message = format!("a packet has 1 to {} filters", mqtt::FILTERS_MAX);
+        if !(1..=proto::mqtt::FILTERS_MAX).contains(&items.len()) {
+            let message = format!("a packet has 1 to {} filters", proto::mqtt::FILTERS_MAX);
             self.diagnostics
                 .error("bad-topic", &node.place, message)
                 .hint("write a filter like `rooms/+/said`, or a list of them; more of them in further steps");
@@ -293,7 +293,7 @@ impl Checker<'_> {
         }
         let mut filters: Vec<Template> = Vec::new();
         for item in items {
-            let Some(filter) = self.mqtt_topic(item, mqtt::check_filter, program) else {
+            let Some(filter) = self.mqtt_topic(item, proto::mqtt::check_filter, program) else {
                 continue;
             };
             if filter.as_static().is_some() && filters.contains(&filter) {
@@ -317,7 +317,7 @@ impl Checker<'_> {
         self.only_of_five(&message, five, &["properties"]);
         let topic = message
             .get("topic")
-            .and_then(|node| self.mqtt_topic(node, mqtt::check_topic, program));
+            .and_then(|node| self.mqtt_topic(node, proto::mqtt::check_topic, program));
         let payload = self.mqtt_payload(&message, program);
         let qos = self.qos(&message).unwrap_or(0);
         let delivery = Delivery {
@@ -467,7 +467,7 @@ impl Checker<'_> {
     /// The code of a step that closes a connection of MQTT.
     pub(super) fn close_mqtt(&mut self, node: &Node, five: bool) -> Option<u16> {
         if node.is_null() {
-            return Some(u16::from(mqtt::NORMAL));
+            return Some(u16::from(proto::mqtt::NORMAL));
         }
         let code = self.count(node)?;
         if !five || !CLOSE_REASONS.contains(&code) {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use reflection::{ReflectionError, Server, Source};
+use protos::reflection::{ReflectionError, Server, Source};
 
 use crate::args::ProtosArgs;
 use crate::exit::{Exit, Failure, written};
@@ -26,7 +26,7 @@ pub(crate) fn protos(args: &ProtosArgs) -> Result<Exit, Failure> {
             .collect::<Result<_, _>>()?,
         wait: args.timeout,
     };
-    let sources = reflection::sources(&server).map_err(failure)?;
+    let sources = protos::reflection::sources(&server).map_err(failure)?;
     let text = match &args.output {
         None => methods(&sources),
         Some(directory) => {

@@ -327,10 +327,10 @@ fn third_party_walls_hold() {
 
 #[test]
 fn the_codecs_do_without_std() {
-    let root = read(&ROOT.join("crates/proto/src/lib.rs"));
+    let root = read(&ROOT.join("crates/protocols/proto/src/lib.rs"));
     assert!(
         root.contains("\n#![no_std]\n"),
-        "crates/proto/src/lib.rs must say #![no_std]: codecs turn bytes into events and reach no \
+        "crates/protocols/proto/src/lib.rs must say #![no_std]: codecs turn bytes into events and reach no \
          socket, clock, thread or random source; take what is missing as an argument"
     );
 }

@@ -1,0 +1,130 @@
+//! The client's side of MQTT 3.1.1 and 5: packets as bytes, and what a connection remembers of them.
+//!
+//! The standards are those of OASIS, of 29 October 2014 and 7 March 2019.
+//! Bytes to events and back, without sockets and clocks. [`Client`] is what a connection remembers: it writes the
+//! client's packets, reads the server's, acknowledges messages, and knows which of its own are in flight. Section numbers
+//! in this crate are those of MQTT 5 unless they say otherwise; both versions number most sections alike.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `wire` | integers, texts and lengths (§1.5) |
+//! | `properties` | properties of version 5 (§2.2.2) |
+//! | `packet` | the server's packets, from bytes (§3) |
+//! | `outgoing` | the client's packets, to bytes (§3) |
+//! | `topic` | names and filters of topics (§4.7) |
+//! | `reason` | reason codes as text (§2.4) |
+//! | `in_flight` | what waits for an acknowledgement (§4.3) |
+//! | `client` | which packet may follow which (§4.3) |
+
+use alloc::string::String;
+mod client;
+mod in_flight;
+mod outgoing;
+mod packet;
+mod properties;
+mod reason;
+#[cfg(test)]
+mod tests;
+mod topic;
+mod wire;
+
+pub use client::{
+    Client, Event, FILTERS_MAX, IN_FLIGHT_MAX, Message, PACKETS_MAX, RECEIVE_MAX, Refusal,
+};
+pub use outgoing::{Connect, Publish, Subscribe, Will};
+pub use properties::user_property;
+pub use reason::{reason_text, reason_words, refusals};
+pub use topic::{TopicError, check_filter, check_topic, matches};
+pub use wire::{BYTES_MAX, TEXT_BYTES_MAX};
+
+/// Normal disconnection (§3.14.2.1).
+pub const NORMAL: u8 = 0x00;
+
+/// A version of the protocol; its number is that on the wire (§3.1.2.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// 3.1.1.
+    V3,
+    /// 5.0.
+    V5,
+}
+
+impl Version {
+    pub(crate) fn level(self) -> u8 {
+        match self {
+            Version::V3 => 4,
+            Version::V5 => 5,
+        }
+    }
+}
+
+/// How often a message is delivered (§4.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Qos {
+    /// 0.
+    AtMostOnce,
+    /// 1.
+    AtLeastOnce,
+    /// 2.
+    ExactlyOnce,
+}
+
+impl Qos {
+    /// By its number; 3 is none (§3.3.1.2).
+    pub fn new(number: u8) -> Option<Qos> {
+        match number {
+            0 => Some(Qos::AtMostOnce),
+            1 => Some(Qos::AtLeastOnce),
+            2 => Some(Qos::ExactlyOnce),
+            _ => None,
+        }
+    }
+
+    /// Its number.
+    pub fn number(self) -> u8 {
+        self as u8
+    }
+}
+
+/// What the server sent is not MQTT, or may not be sent now. The connection is of no more use.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Bytes that are no packet.
+    #[error("a malformed {packet}: {problem}")]
+    Malformed {
+        /// The packet's name.
+        packet: &'static str,
+        /// The rule that its bytes break.
+        problem: &'static str,
+    },
+    /// A packet that is not allowed here.
+    #[error("{0}")]
+    Protocol(String),
+    /// A packet with more bytes than the client takes.
+    #[error("a packet of {bytes} bytes; at most {max} are read")]
+    TooLarge {
+        /// Bytes of the packet.
+        bytes: usize,
+        /// Bytes that are allowed.
+        max: usize,
+    },
+    /// More messages than the client allowed are not released (§3.3.4).
+    #[error("more than {RECEIVE_MAX} messages of QoS 2 that are not released")]
+    ReceiveMaximum,
+    /// A topic alias, although the client allows none (§3.3.2.3.4).
+    #[error("a topic alias {0}; the client allows none")]
+    TopicAlias(u16),
+}
+
+impl Error {
+    /// What a client of version 5 says of it before it closes (§3.14.2.1).
+    pub fn reason(&self) -> u8 {
+        match self {
+            Error::Malformed { .. } => 0x81,
+            Error::Protocol(_) => 0x82,
+            Error::ReceiveMaximum => 0x93,
+            Error::TopicAlias(_) => 0x94,
+            Error::TooLarge { .. } => 0x95,
+        }
+    }
+}

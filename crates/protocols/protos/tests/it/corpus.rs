@@ -1,0 +1,18 @@
+//! Answers of gRPC and files that define them.
+
+#[path = "../../../../../fuzz/bodies/grpc.rs"]
+mod bodies;
+#[path = "../../../../../fuzz/replay.rs"]
+mod replay;
+
+use replay::replay;
+
+#[test]
+fn answers() {
+    replay("calls", 2000, bodies::calls);
+}
+
+#[test]
+fn files() {
+    replay("protos", 60, bodies::protos);
+}
