@@ -23,8 +23,8 @@ pub(crate) fn yaml(data: &[u8]) {
     let (_, diagnostics) = scenario::compile(source, &settings());
     scenario::render(&diagnostics, source);
     scenario::experiment(source, &settings(), true);
-    document::meters(source);
-    document::prices(source);
+    scenario::document::meters(source);
+    scenario::document::prices(source);
 }
 
 /// Expressions, as a condition and inside text.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use plan::ChannelVerb;
 
 use super::message::{Incoming, Outgoing, quote};
-use json::{pairs, unquoted};
+use plan::json::{pairs, unquoted};
 
 /// A server pings every 3 s; the library's client takes it for gone after twice that
 /// (`ConnectionMonitor.staleThreshold`).

@@ -3,9 +3,9 @@
 
 use std::borrow::Cow;
 
-use json::{items, pairs, pointer, unquoted};
 use plan::ChannelVerb;
 use plan::graphql::Answer;
+use plan::json::{items, pairs, pointer, unquoted};
 
 use super::message::{Ended, How, Incoming, Outgoing, quote};
 

@@ -6,7 +6,7 @@ pub(super) mod binary;
 use plan::ChannelVerb;
 
 use super::message::{Ended, How, Incoming, Outgoing, quote};
-use json::{first_items, pairs, unquoted};
+use plan::json::{first_items, pairs, unquoted};
 
 /// The parts of a message as they stand in it.
 struct Parts<'a> {

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use plan::ChannelVerb;
 
 use super::message::{Ended, How, Incoming, Outgoing, quote};
-use json::{first_items, json_number, pairs, unquoted};
+use plan::json::{first_items, json_number, pairs, unquoted};
 
 /// The namespace that packets leave out.
 const MAIN: &[u8] = b"/";

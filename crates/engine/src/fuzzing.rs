@@ -6,7 +6,7 @@ mod replay;
 
 use plan::Protocol;
 
-use json::{items, json_number, pairs, pointer, unquoted};
+use plan::json::{items, json_number, pairs, pointer, unquoted};
 
 /// Reads `data` as JSON, as messages of every protocol of channels, as cookies and as challenges: each is read or
 /// refused, and nothing panics.

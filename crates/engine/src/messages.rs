@@ -3,8 +3,8 @@
 
 mod stamps;
 
-use json::depth_note;
 use plan::Plan;
+use plan::json::depth_note;
 use plan::{Acknowledgement, Expect, Match, MeasureId, MessageId, Numbered, Pushed, Source};
 use record::{Measurement, Outcome};
 

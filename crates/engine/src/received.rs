@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use html::{Page, TooMuch, page_bytes};
-use json::{depth_note, document_bytes, json_number, number, pointer, unquoted};
 use plan::expr::{Template, Value, all_places};
+use plan::json::{depth_note, document_bytes, json_number, number, pointer, unquoted};
 use plan::{Match, MatchTest, Source};
 use proto::http1;
 

@@ -253,7 +253,7 @@ impl Control {
         };
         let Some(at) = self.system.host(host) else {
             let names: Vec<&str> = self.system.host_names().collect();
-            let hint = document::suggest::hint(host, "the hosts are", names);
+            let hint = scenario::document::suggest::hint(host, "the hosts are", names);
             let hint = hint.unwrap_or_default();
             return Reply::Refused(format!("there is no host `{host}`: {hint}"));
         };

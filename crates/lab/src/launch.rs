@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use document::Source;
 use machine::clock::Dilation;
 use machine::group::remove_groups;
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_change};
 use rustix::process::{Signal, WaitOptions};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
+use scenario::document::Source;
 use serde::{Deserialize, Serialize};
 
 use crate::client::{Client, ClientError};

@@ -93,7 +93,7 @@ pub(crate) fn nearest(file: &LabFile, region: usize, hosts: &[usize]) -> Option<
 
 #[cfg(test)]
 mod tests {
-    use document::Source;
+    use scenario::document::Source;
 
     use super::*;
 

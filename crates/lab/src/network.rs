@@ -38,7 +38,7 @@ pub(crate) fn links(file: &LabFile) -> Vec<Link> {
 
 #[cfg(test)]
 mod tests {
-    use document::Source;
+    use scenario::document::Source;
     use wan::{Emulator, Wanted};
 
     use super::*;

@@ -71,7 +71,7 @@ fn weighted(hosts: &[usize], weight: &dyn Fn(usize) -> f64, draw: f64) -> Option
 
 #[cfg(test)]
 mod tests {
-    use document::Source;
+    use scenario::document::Source;
 
     use super::*;
     use crate::lab;

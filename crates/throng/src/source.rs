@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use controller::Inputs;
-use document::Origin;
 use miette::{MietteDiagnostic, Severity as Level};
 use plan::Plan;
 use plan::probes::Probe;
+use scenario::document::Origin;
 use scenario::{Diagnostic, Experiment, Load, Settings, Severity, Source, UrlRun, url_scenario};
 
 use crate::args::LoadArgs;
@@ -52,7 +52,7 @@ pub(crate) struct Text {
 
 /// Reads a scenario, or converts a Tsung file; `-` is standard input.
 pub(crate) fn scenario(name: &str, leniency: Leniency) -> Result<Text, Failure> {
-    let bytes = read_bytes(name, document::yaml::TEXT_BYTES_MAX as u64)?;
+    let bytes = read_bytes(name, scenario::document::yaml::TEXT_BYTES_MAX as u64)?;
     if Path::new(name).extension().is_some_and(|e| e == "har") {
         return Err(Failure::hinted(
             Exit::Data,
@@ -70,7 +70,7 @@ pub(crate) fn scenario(name: &str, leniency: Leniency) -> Result<Text, Failure> 
 pub(crate) fn read(name: &str) -> Result<Text, Failure> {
     text_of(
         name,
-        read_bytes(name, document::yaml::TEXT_BYTES_MAX as u64)?,
+        read_bytes(name, scenario::document::yaml::TEXT_BYTES_MAX as u64)?,
     )
 }
 

@@ -109,7 +109,7 @@ fn flags(command: &Command) -> impl Iterator<Item = &Arg> {
 
 fn hint(command: &Command, key: &str) -> String {
     let names: Vec<&str> = flags(command).filter_map(Arg::get_long).collect();
-    match document::suggest::nearest(key, names.iter().copied()) {
+    match scenario::document::suggest::nearest(key, names.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("there are {}", names.join(", ")),
     }

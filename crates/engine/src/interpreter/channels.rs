@@ -1,8 +1,8 @@
 //! Protocols of channels: joining, pushing, leaving, and what the server sends.
 
 use channels::{Ended, How, Incoming, Outgoing};
-use json::depth_note;
 use plan::expr::{EvalError, Template};
+use plan::json::depth_note;
 use plan::{ChannelOp, ChannelVerb, Expect, Op, Pc, Protocol as ChannelProtocol};
 use proto::ws::{Event, MessageKind};
 use record::Outcome;

@@ -4,7 +4,7 @@
 //! is an operation of its own. Without an interval the next request follows the response at once
 //! (long polling). Failures are counted and tried again after a pause.
 
-use json::{depth_note, items, pointer};
+use plan::json::{depth_note, items, pointer};
 use plan::{Op, Poll, pointer_text};
 use proto::http1::Head;
 use record::Outcome;

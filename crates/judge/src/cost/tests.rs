@@ -1,4 +1,4 @@
-use document::Source;
+use scenario::document::Source;
 
 use super::*;
 
@@ -9,8 +9,8 @@ fn list(text: &str) -> Prices {
         name: "prices.yaml",
         text,
     };
-    let (prices, diagnostics) = document::prices(source);
-    prices.unwrap_or_else(|| panic!("{}", document::render(&diagnostics, source)))
+    let (prices, diagnostics) = scenario::document::prices(source);
+    prices.unwrap_or_else(|| panic!("{}", scenario::document::render(&diagnostics, source)))
 }
 
 fn decimal(text: &str) -> Decimal {

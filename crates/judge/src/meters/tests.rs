@@ -1,5 +1,5 @@
-use document::Source;
 use record::probes::{ProbeInfo, ProbeRow};
+use scenario::document::Source;
 
 use super::*;
 use crate::sample::{self, MS};
@@ -9,8 +9,8 @@ fn meters(text: &str) -> Meters {
         name: "meters.yaml",
         text,
     };
-    let (meters, diagnostics) = document::meters(source);
-    meters.unwrap_or_else(|| panic!("{}", document::render(&diagnostics, source)))
+    let (meters, diagnostics) = scenario::document::meters(source);
+    meters.unwrap_or_else(|| panic!("{}", scenario::document::render(&diagnostics, source)))
 }
 
 /// A run of a minute with 6,000 requests of 10 ms, and two servers whose CPU was reported thrice.

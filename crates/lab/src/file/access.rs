@@ -1,8 +1,8 @@
 //! Users behind an access link: regions of their own beside the one that the link leads to.
 
-use document::node::Entry;
-use document::reader::Map;
-use document::suggest;
+use scenario::document::node::Entry;
+use scenario::document::reader::Map;
+use scenario::document::suggest;
 use wan::Link;
 use wan::table::{ACCESS, Access};
 
@@ -115,7 +115,7 @@ fn extended(links: &[Link], base: usize, behind: &[(usize, &'static Access)]) ->
 
 #[cfg(test)]
 mod tests {
-    use document::Source;
+    use scenario::document::Source;
 
     use crate::file::{Fault, LabFile, Policy};
     use crate::lab;

@@ -162,7 +162,7 @@ faults: [ { at: 1s, degrade: near, rate: 50kbit/s } ]
 ";
         let file = |text: &str| {
             let name = "lab.yaml";
-            let (file, found) = crate::file::lab(document::Source { name, text });
+            let (file, found) = crate::file::lab(scenario::document::Source { name, text });
             file.unwrap_or_else(|| panic!("{found:?}"))
         };
         let slower = file(text).dilated(20).unwrap();

@@ -1,8 +1,8 @@
 //! What befalls a lab, by time.
 
-use document::diagnostic::Diagnostic;
-use document::node::Node;
-use document::reader::Map;
+use scenario::document::diagnostic::Diagnostic;
+use scenario::document::node::Node;
+use scenario::document::reader::Map;
 use units::parse::UnitError;
 
 use super::read::LabReader;

@@ -1,6 +1,6 @@
 //! Hosts: singly, several of a kind, or as many in each of several regions.
 
-use document::node::{Entry, Node};
+use scenario::document::node::{Entry, Node};
 
 use super::read::LabReader;
 use super::{CONTROL, CROWD_PREFIX, HOSTS_MAX, Host, Price};

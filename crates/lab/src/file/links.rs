@@ -1,7 +1,7 @@
 //! Links between regions: numbers of the file's own, or of a named network.
 
-use document::node::Node;
-use document::reader::Map;
+use scenario::document::node::Node;
+use scenario::document::reader::Map;
 use units::parse::{UnitError, leading_number};
 use wan::{Backlog, Jitter, Link, Loss, Rate};
 

@@ -1,8 +1,8 @@
 //! Names that users resolve, and which instances they get.
 
-use document::node::{Entry, Node};
-use document::reader::Map;
-use document::suggest;
+use scenario::document::node::{Entry, Node};
+use scenario::document::reader::Map;
+use scenario::document::suggest;
 
 use super::read::LabReader;
 use super::{Name, Policy, Service};

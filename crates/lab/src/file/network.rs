@@ -1,8 +1,8 @@
 //! The network: regions with their distances by name, and who emulates it.
 
-use document::node::Node;
-use document::reader::Map;
-use document::suggest;
+use scenario::document::node::Node;
+use scenario::document::reader::Map;
+use scenario::document::suggest;
 use wan::table::{Losses, TABLES, Table};
 use wan::{Link, Suits, Wanted, netem_suits};
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use document::diagnostic::Diagnostic;
-use document::node::{Entry, Node, Place};
-use document::reader::{DocumentReader, Map};
-use document::{Source, suggest};
 use machine::clock::FACTOR_MAX;
+use scenario::document::diagnostic::Diagnostic;
+use scenario::document::node::{Entry, Node, Place};
+use scenario::document::reader::{DocumentReader, Map};
+use scenario::document::{Source, suggest};
 
 use super::{AccessRegion, LabFile, NAME_MAX, REGIONS_MAX, Run, Service, Template};
 

@@ -1,9 +1,9 @@
 //! Scaling groups: bounds, start-up times, and alarms.
 
-use document::diagnostic::Diagnostic;
-use document::node::{Entry, Node, Place};
-use document::reader::Map;
-use document::suggest;
+use scenario::document::diagnostic::Diagnostic;
+use scenario::document::node::{Entry, Node, Place};
+use scenario::document::reader::Map;
+use scenario::document::suggest;
 
 use super::read::LabReader;
 use super::{Host, LabFile, Package, Part, ScalingGroup, Service};

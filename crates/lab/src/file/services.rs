@@ -1,8 +1,8 @@
 //! Services: packages and commands, when they are ready, and how they end.
 
-use document::node::{Entry, Node, Place};
-use document::reader::Map;
-use document::suggest;
+use scenario::document::node::{Entry, Node, Place};
+use scenario::document::reader::Map;
+use scenario::document::suggest;
 
 use super::read::LabReader;
 use super::{Host, Package, Part, Ready, SERVICES_MAX, Service, Template};

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use document::{Source, render};
 use proptest::prelude::{ProptestConfig, any, prop, proptest};
+use scenario::document::{Source, render};
 
 const GOOD: &str = "
 lab: good

@@ -14,7 +14,7 @@ use judge::cost;
 static PRICES: LazyLock<Prices> = LazyLock::new(|| {
     let text = include_str!("../../../../examples/prices/aws-2015.yaml");
     let name = "aws-2015.yaml";
-    let (prices, _) = document::prices(document::Source { name, text });
+    let (prices, _) = scenario::document::prices(scenario::document::Source { name, text });
     prices.expect("the example is part of the program, and a test reads it")
 });
 

@@ -1,7 +1,7 @@
 //! Scenarios converted from other tools' files.
 
 use convert::{har, tsung};
-use document::{Diagnostic, Source};
+use scenario::document::{Diagnostic, Source};
 
 use super::{FILES_BYTES_MAX, Text, folder, print, read_input, wrong};
 use crate::exit::{Exit, Failure};

@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use document::Source;
 use lab::client::{Client, ClientError, Exec};
 use lab::folder::{self, Folder};
 use lab::launch::{self, LaunchError};
 use lab::{LabFile, Wanted, memory_granted, missing_programs};
+use scenario::document::Source;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 

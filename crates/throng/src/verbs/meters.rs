@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::path::Path;
 
-use document::{Diagnostic, Source};
 use judge::Figures;
 use judge::cost::{self, CostError};
 use judge::meters::{Subject, meter};
 use plan::prices::Prices;
 use record::Run;
 use report::Page;
+use scenario::document::{Diagnostic, Source};
 
 use crate::args::MetersArgs;
 use crate::exit::{Exit, Failure, written};
@@ -17,12 +17,12 @@ use crate::verbs::show::judge_again;
 use crate::{page, source, terminal};
 
 pub(crate) fn meters(args: &MetersArgs) -> Result<Exit, Failure> {
-    let mut meters = read(&args.meters, document::meters)?;
+    let mut meters = read(&args.meters, scenario::document::meters)?;
     if args.reference.is_some() {
         meters.reference.clone_from(&args.reference);
     }
     let prices = match &args.prices {
-        Some(path) => Some(read(path, document::prices)?),
+        Some(path) => Some(read(path, scenario::document::prices)?),
         None => None,
     };
     let mut runs = Vec::new();

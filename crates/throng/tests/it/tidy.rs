@@ -443,8 +443,8 @@ type Check = fn(scenario::Source<'_>) -> Vec<scenario::Diagnostic>;
 
 /// Examples that are no scenarios, by folder; the tests of their verbs use them.
 const OTHER_EXAMPLES: &[(&str, Check)] = &[
-    ("meters", |source| document::meters(source).1),
-    ("prices", |source| document::prices(source).1),
+    ("meters", |source| scenario::document::meters(source).1),
+    ("prices", |source| scenario::document::prices(source).1),
 ];
 
 #[test]

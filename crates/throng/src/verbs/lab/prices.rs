@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use document::Source;
-use document::prices::{Hourly, hourly};
 use lab::LabFile;
+use scenario::document::Source;
+use scenario::document::prices::{Hourly, hourly};
 
 use crate::exit::{Exit, Failure};
 use crate::source;
@@ -49,7 +49,7 @@ pub(super) fn check(path: &Path, lab: &LabFile) -> Result<(), Failure> {
                 price.name
             );
             let known = hourly.per_hour.keys().map(String::as_str);
-            let hint = document::suggest::hint(&price.name, "the prices are", known);
+            let hint = scenario::document::suggest::hint(&price.name, "the prices are", known);
             let hint = hint.unwrap_or_else(|| "add it to the list".to_owned());
             return Err(Failure::hinted(Exit::Data, message, &hint));
         }

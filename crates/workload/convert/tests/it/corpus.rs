@@ -1,0 +1,18 @@
+//! The fuzzers' bodies on their kept corpus.
+
+#[path = "../../../../../fuzz/bodies/convert.rs"]
+mod bodies;
+#[path = "../../../../../fuzz/replay.rs"]
+mod replay;
+
+use replay::replay;
+
+#[test]
+fn no_recording_panics() {
+    replay("har", 200, bodies::har);
+}
+
+#[test]
+fn no_tsung_file_panics() {
+    replay("tsung", 200, bodies::tsung);
+}

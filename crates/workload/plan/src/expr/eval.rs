@@ -1,0 +1,361 @@
+//! Evaluating expressions.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json_path::JsonPath;
+use signing::Signer;
+use stats::rng::Rng;
+
+use super::functions::{apply, signed};
+use super::invented::invented;
+use super::numbers::{EvalError, described, number, to_int};
+use super::places::all_places;
+use super::value::Number;
+use super::{Binary, Context, Expr, Func, Unary, Value};
+
+/// Longest text that `random_string` makes, in characters.
+pub const RANDOM_STRING_MAX: i64 = 65_536;
+/// Most memory of a document in which JSONPath looks for places, by the bound that follows from its text.
+const DOCUMENT_BYTES_MAX: usize = 16 << 20;
+
+impl Expr {
+    /// The expression's value for this user. `and` and `or` look at their right side only where
+    /// the left one does not decide.
+    pub fn eval<C: Context>(&self, context: &mut C) -> Result<Value, EvalError> {
+        match self {
+            Expr::Const(value) => Ok(value.clone()),
+            Expr::Var(slot) => Ok(context.var(*slot).clone()),
+            Expr::Shared(slot) => Ok(context.shared(*slot).clone()),
+            Expr::User => int(context.user()),
+            Expr::Iteration => int(context.iteration()),
+            Expr::Call(func, args) => call(*func, args, context),
+            Expr::Script(function, args) => {
+                let args = args.iter().map(|arg| arg.eval(context));
+                let args = args.collect::<Result<Vec<Value>, EvalError>>()?;
+                context.call_script(*function, &args)
+            }
+            Expr::Token(signer, args) => token(signer, args, context),
+            Expr::Places(path, text) => places(path, &text.eval(context)?),
+            Expr::Unary(op, inner) => unary(*op, &inner.eval(context)?),
+            Expr::Binary(Binary::And, left, right) => {
+                let truth = left.eval_bool(context)? && right.eval_bool(context)?;
+                Ok(Value::Bool(truth))
+            }
+            Expr::Binary(Binary::Or, left, right) => {
+                let truth = left.eval_bool(context)? || right.eval_bool(context)?;
+                Ok(Value::Bool(truth))
+            }
+            Expr::Binary(op, left, right) => {
+                let (left, right) = (left.eval(context)?, right.eval(context)?);
+                binary(*op, &left, &right)
+            }
+        }
+    }
+
+    /// Whether the expression holds for this user.
+    pub fn eval_bool<C: Context>(&self, context: &mut C) -> Result<bool, EvalError> {
+        Ok(self.eval(context)?.is_true())
+    }
+
+    /// The expression as a number.
+    pub fn eval_number<C: Context>(&self, context: &mut C) -> Result<f64, EvalError> {
+        Ok(match number(&self.eval(context)?)? {
+            Number::Int(i) => i as f64,
+            Number::Float(f) => f,
+        })
+    }
+
+    /// The expression as a count: truncated, below zero counts as zero.
+    pub fn eval_count<C: Context>(&self, context: &mut C) -> Result<u64, EvalError> {
+        let value = self.eval(context)?;
+        Ok(u64::try_from(to_int(&value)?).unwrap_or(0))
+    }
+}
+
+fn int(n: u64) -> Result<Value, EvalError> {
+    i64::try_from(n)
+        .map(Value::Int)
+        .map_err(|_| EvalError::Overflow)
+}
+
+/// Calls a function whose arguments are constant and that needs nothing of a user.
+pub fn fold_call(func: Func, args: &[Value]) -> Option<Result<Value, EvalError>> {
+    let first = args.first()?;
+    match func {
+        Func::Str => Some(Ok(Value::Text(first.to_text()))),
+        Func::Int => Some(to_int(first).map(Value::Int)),
+        Func::Len => Some(Ok(length(first))),
+        Func::Base64 => Some(Ok(base64(args))),
+        Func::Raw => Some(Ok(first.clone())),
+        Func::Pure(function) => Some(apply(function, args)),
+        Func::Items => Some(Ok(items(first))),
+        Func::Json => Some(Ok(json(first, args.get(1)?))),
+        Func::Random
+        | Func::RandomFloat
+        | Func::RandomString
+        | Func::Pick
+        | Func::Uuid
+        | Func::Fake(..)
+        | Func::Now => None,
+    }
+}
+
+/// Nothing is built of the list, which may be long.
+fn items(value: &Value) -> Value {
+    let count = crate::json::each_item(value.to_text().as_bytes(), |_| true);
+    Value::Int(count.map_or(0, |count| count as i64))
+}
+
+/// What is found stays as it stands in the text, and nothing is built of the rest, which may be long.
+fn json(text: &Value, pointer: &Value) -> Value {
+    let pointer = pointer.to_text();
+    let tokens: Vec<String> = match pointer.strip_prefix('/') {
+        Some(rest) => rest.split('/').map(unescaped).collect(),
+        None if pointer.is_empty() => Vec::new(),
+        None => return Value::Nothing,
+    };
+    match crate::json::pointer(text.to_text().as_bytes(), &tokens) {
+        Some(found) => Value::from_json(&String::from_utf8_lossy(found)),
+        None => Value::Nothing,
+    }
+}
+
+/// Of what is no JSON there is nothing, as for pointers.
+fn places(path: &JsonPath, text: &Value) -> Result<Value, EvalError> {
+    let text = text.to_text();
+    if crate::json::document_bytes(text.as_bytes()) > DOCUMENT_BYTES_MAX {
+        let error = "json: the text is too long for JSONPath; `save` parts of a response instead";
+        return Err(EvalError::Argument(error.to_owned()));
+    }
+    Ok(all_places(path, text.as_bytes()).unwrap_or(Value::Nothing))
+}
+
+/// One token of a JSON pointer (RFC 6901 §4).
+fn unescaped(token: &str) -> String {
+    token.replace("~1", "/").replace("~0", "~")
+}
+
+fn length(value: &Value) -> Value {
+    Value::Int(value.to_text().chars().count() as i64)
+}
+
+/// Of all texts together.
+fn base64(args: &[Value]) -> Value {
+    let mut bytes = Vec::new();
+    args.iter().for_each(|arg| arg.write_text(&mut bytes));
+    Value::text(&STANDARD.encode(bytes))
+}
+
+pub fn unary(op: Unary, value: &Value) -> Result<Value, EvalError> {
+    match op {
+        Unary::Not => Ok(Value::Bool(!value.is_true())),
+        Unary::Negate => match number(value)? {
+            Number::Int(i) => i.checked_neg().map(Value::Int).ok_or(EvalError::Overflow),
+            Number::Float(f) => Ok(Value::Float(-f)),
+        },
+    }
+}
+
+pub fn binary(op: Binary, left: &Value, right: &Value) -> Result<Value, EvalError> {
+    let order = |test: fn(Ordering) -> bool| {
+        compare(left, right).map(|found| Value::Bool(found.is_some_and(test)))
+    };
+    match op {
+        Binary::Equal => Ok(Value::Bool(equal(left, right))),
+        Binary::NotEqual => Ok(Value::Bool(!equal(left, right))),
+        Binary::Less => order(Ordering::is_lt),
+        Binary::LessEqual => order(Ordering::is_le),
+        Binary::Greater => order(Ordering::is_gt),
+        Binary::GreaterEqual => order(Ordering::is_ge),
+        // Text that reads as a number is one; with any other text `+` joins.
+        Binary::Add if is_plain_text(left) || is_plain_text(right) => {
+            let mut out = Vec::new();
+            left.write_text(&mut out);
+            right.write_text(&mut out);
+            Ok(Value::text(&String::from_utf8_lossy(&out)))
+        }
+        Binary::And => Ok(Value::Bool(left.is_true() && right.is_true())),
+        Binary::Or => Ok(Value::Bool(left.is_true() || right.is_true())),
+        Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Divide | Binary::Remainder => {
+            arithmetic(op, number(left)?, number(right)?)
+        }
+    }
+}
+
+fn is_plain_text(value: &Value) -> bool {
+    matches!(value, Value::Text(_)) && value.number().is_none()
+}
+
+/// Two texts by their characters, numbers by value (text that reads as a number is one beside a
+/// number), other pairs by their text; nothing equals nothing alone.
+fn equal(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Text(a), Value::Text(b)) => a == b,
+        (Value::Nothing, _) | (_, Value::Nothing) => left == right,
+        _ => match (left.number(), right.number()) {
+            (Some(Number::Int(a)), Some(Number::Int(b))) => a == b,
+            (Some(a), Some(b)) => a.as_f64() == b.as_f64(),
+            _ => left.to_text() == right.to_text(),
+        },
+    }
+}
+
+/// Two numbers by value (text that reads as a number is one), other texts by their bytes; other
+/// pairs have no order. `None`: not a
+/// number is on one side.
+fn compare(left: &Value, right: &Value) -> Result<Option<Ordering>, EvalError> {
+    match (left.number(), right.number()) {
+        (Some(Number::Int(a)), Some(Number::Int(b))) => Ok(Some(a.cmp(&b))),
+        (Some(a), Some(b)) => Ok(a.as_f64().partial_cmp(&b.as_f64())),
+        _ => match (left, right) {
+            (Value::Text(a), Value::Text(b)) => Ok(Some(a.cmp(b))),
+            _ => Err(EvalError::NoOrder(described(left), described(right))),
+        },
+    }
+}
+
+/// Integers stay integers where the result is one; `7 / 2` is 3.5.
+fn arithmetic(op: Binary, left: Number, right: Number) -> Result<Value, EvalError> {
+    if let (Number::Int(a), Number::Int(b)) = (left, right) {
+        let exact = match op {
+            Binary::Add => a.checked_add(b),
+            Binary::Subtract => a.checked_sub(b),
+            Binary::Multiply => a.checked_mul(b),
+            _ if b == 0 => return Err(EvalError::DivisionByZero),
+            Binary::Remainder => a.checked_rem(b),
+            _ if a.checked_rem(b) == Some(0) => a.checked_div(b),
+            _ => return Ok(Value::Float(a as f64 / b as f64)),
+        };
+        return exact.map(Value::Int).ok_or(EvalError::Overflow);
+    }
+    let (a, b) = (left.as_f64(), right.as_f64());
+    if b == 0.0 && matches!(op, Binary::Divide | Binary::Remainder) {
+        return Err(EvalError::DivisionByZero);
+    }
+    Ok(Value::Float(match op {
+        Binary::Add => a + b,
+        Binary::Subtract => a - b,
+        Binary::Multiply => a * b,
+        Binary::Remainder => a % b,
+        _ => a / b,
+    }))
+}
+
+fn call<C: Context>(func: Func, args: &[Expr], context: &mut C) -> Result<Value, EvalError> {
+    match func {
+        Func::Random => {
+            let low = to_int(&argument(args, 0, context)?)?;
+            let high = to_int(&argument(args, 1, context)?)?;
+            random(low, high, context.rng())
+        }
+        Func::RandomFloat => {
+            let low = number(&argument(args, 0, context)?)?.as_f64();
+            let high = number(&argument(args, 1, context)?)?.as_f64();
+            random_float(low, high, context.rng())
+        }
+        Func::RandomString => {
+            let length = to_int(&argument(args, 0, context)?)?;
+            random_string(length, context.rng())
+        }
+        Func::Pick if args.is_empty() => Ok(Value::Nothing),
+        Func::Pick => {
+            let index = context.rng().below(args.len() as u64) as usize;
+            args[index].eval(context)
+        }
+        Func::Uuid => Ok(uuid(context.rng())),
+        Func::Fake(what, language) => {
+            let count = match args.first() {
+                Some(count) => Some(to_int(&count.eval(context)?)?),
+                None => None,
+            };
+            invented(what, language, count, context.rng())
+        }
+        Func::Now => Ok(Value::Int(context.now_ms())),
+        Func::Str => Ok(Value::Text(argument(args, 0, context)?.to_text())),
+        Func::Int => to_int(&argument(args, 0, context)?).map(Value::Int),
+        Func::Len => Ok(length(&argument(args, 0, context)?)),
+        Func::Base64 => {
+            let values: Result<Vec<Value>, EvalError> =
+                args.iter().map(|arg| arg.eval(context)).collect();
+            values.map(|values| base64(&values))
+        }
+        Func::Raw => argument(args, 0, context),
+        Func::Pure(function) => {
+            let values: Result<Vec<Value>, EvalError> =
+                args.iter().map(|arg| arg.eval(context)).collect();
+            apply(function, &values?)
+        }
+        Func::Items => Ok(items(&argument(args, 0, context)?)),
+        Func::Json => {
+            let text = argument(args, 0, context)?;
+            Ok(json(&text, &argument(args, 1, context)?))
+        }
+    }
+}
+
+fn token<C: Context>(signer: &Signer, args: &[Expr], context: &mut C) -> Result<Value, EvalError> {
+    let claims = argument(args, 0, context)?.to_text();
+    let header = match args.get(1) {
+        Some(header) => Some(header.eval(context)?.to_text()),
+        None => None,
+    };
+    signed(signer.token(header.as_deref(), &claims))
+}
+
+/// The n-th argument; the parser checked that it is there.
+fn argument<C: Context>(args: &[Expr], n: usize, context: &mut C) -> Result<Value, EvalError> {
+    args.get(n)
+        .map_or(Ok(Value::Nothing), |arg| arg.eval(context))
+}
+
+fn random(low: i64, high: i64, rng: &mut Rng) -> Result<Value, EvalError> {
+    if low > high {
+        return Err(EvalError::Argument(format!(
+            "random({low}, {high}): the range is empty"
+        )));
+    }
+    let width = high.wrapping_sub(low) as u64;
+    let draw = match width.checked_add(1) {
+        Some(count) => rng.below(count),
+        None => rng.next_u64(),
+    };
+    Ok(Value::Int(low.wrapping_add(draw as i64)))
+}
+
+fn random_float(low: f64, high: f64, rng: &mut Rng) -> Result<Value, EvalError> {
+    let drawn = low + (high - low) * rng.unit();
+    if low > high || !drawn.is_finite() {
+        let text = format!("random_float({low}, {high}): the range is empty or too wide");
+        return Err(EvalError::Argument(text));
+    }
+    Ok(Value::Float(drawn))
+}
+
+fn random_string(length: i64, rng: &mut Rng) -> Result<Value, EvalError> {
+    const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+    if !(0..=RANDOM_STRING_MAX).contains(&length) {
+        let text = format!("random_string({length}): the length is not in 0..={RANDOM_STRING_MAX}");
+        return Err(EvalError::Argument(text));
+    }
+    let text: String = (0..length)
+        .map(|_| char::from(ALPHABET[rng.below(36) as usize]))
+        .collect();
+    Ok(Value::Text(Arc::from(text)))
+}
+
+/// RFC 9562 section 5.4: 122 random bits, version 4, variant 10.
+fn uuid(rng: &mut Rng) -> Value {
+    let high = (rng.next_u64() & !0xf000) | 0x4000;
+    let low = (rng.next_u64() & !(0b11 << 62)) | (0b10 << 62);
+    Value::text(&format!(
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        high >> 32,
+        (high >> 16) & 0xffff,
+        high & 0xffff,
+        low >> 48,
+        low & 0xffff_ffff_ffff
+    ))
+}

@@ -1,0 +1,226 @@
+//! What a scenario compiles to, and the evaluation of its expressions.
+//!
+//! A [`Plan`] is immutable and shared by every loop: flat programs, phases and options, all names
+//! resolved. Times are nanoseconds (`u64`), rates are per second (`f64`), sizes are bytes. Nothing in it
+//! refers back to the text it came from. [`meters`], [`prices`] and [`probes`] are the compiled forms of
+//! the smaller documents.
+
+mod auth;
+pub mod calls;
+mod channels;
+mod data;
+mod elements;
+pub mod expr;
+pub mod graphql;
+mod hash;
+mod http;
+mod ids;
+pub mod json;
+mod load_setting;
+mod matching;
+mod measures;
+mod meetings;
+mod messages;
+pub mod meters;
+mod mqtt;
+mod numbered;
+mod once;
+mod options;
+mod phases;
+pub mod prices;
+pub mod probes;
+mod reconnect;
+mod regions;
+mod remote;
+mod script;
+pub mod secret;
+mod session;
+mod streams;
+mod tcp;
+pub mod thresholds;
+mod via;
+mod wire;
+
+pub use auth::{Aws, Digest};
+pub use channels::{ChannelOp, ChannelVerb, Protocol};
+pub use data::{Data, End, Feed, Found, Order, Table};
+pub use elements::Elements;
+pub use http::{HttpOp, StatusRule, is_secret_header};
+pub use ids::{DataId, EndpointId, MeasureId, MessageId, Pc, Register, SessionId, Slot};
+pub use load_setting::LoadSetting;
+pub use matching::{Match, MatchTest, Save, Source, pointer_text};
+pub use measures::{
+    GROUP, GROUP_SEPARATOR, Measure, MeasureKind, Tags, all_tags, builtin, difference, has_tag,
+};
+pub use meetings::{Counter, MeetOp, Meetings, Queue, Rendezvous};
+pub use messages::{Acknowledgement, Expect, Pushed, SendOp, SentAt};
+pub use mqtt::{Delivery, MqttOpen, MqttWill};
+pub use numbered::Numbered;
+pub use once::Once;
+pub use options::{
+    ConnectRetries, Dns, HttpConnections, HttpVersion, Mode, Options, Tls, WebSockets,
+};
+pub use phases::{
+    Phase, PhaseKind, Population, RATE_MAX_PER_S, Series, Single, Spacing, Trace, closed_until_ns,
+};
+pub use reconnect::{Backoff, Jitter, Pauses, WsReconnect};
+pub use regions::{REGION, Recorded, Region};
+pub use script::{Script, ScriptOp, ScriptStep};
+pub use session::{Branch, Failures, Op, Parallel, Retry, Session, Transaction, Visits};
+pub use streams::{Poll, Reconnect, SseOpen, WsOpen};
+pub use tcp::{Payload, TcpOpen};
+pub use thresholds::{Basis, Comparison, Figure, Stat, Threshold};
+pub use via::{Proxy, ProxyCredentials, ProxyKind, Via};
+pub use wire::Wire;
+
+use std::sync::Arc;
+
+use grpc::Schema;
+use serde::Serialize;
+
+use expr::Value;
+use probes::Probe;
+
+/// Everything a worker needs to know to play its part of a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Plan {
+    /// The scenario's name; names the run directory.
+    pub name: String,
+    /// Every random draw of the run follows from it.
+    pub seed: u64,
+    /// The target is expected to fall behind: that it does is no failure.
+    pub expects_overload: bool,
+    /// What is under load.
+    pub target: Target,
+    /// Where connections go. For [`Target::Url`] the first is the target; for
+    /// [`Target::Builtin`] the first is a placeholder until [`Plan::set_target`].
+    pub endpoints: Vec<Endpoint>,
+    /// What endpoints are reached through.
+    pub proxies: Vec<Proxy>,
+    /// Where the target is several servers: each one's endpoint and weight. A user belongs to one
+    /// of them, and its steps to endpoint 0 go there. Empty: there is one.
+    pub servers: Vec<(EndpointId, f64)>,
+    /// Where users connect from; empty: the scenario does not say.
+    pub regions: Vec<Region>,
+    /// The programs users run.
+    pub sessions: Vec<Session>,
+    /// Steps that run once before any user starts.
+    pub setup: Option<Box<Once>>,
+    /// Steps that run once when all users are gone.
+    pub teardown: Option<Box<Once>>,
+    /// The values of the variables of [`Plan::setup`], by their slots, once it has run.
+    pub shared: Vec<Value>,
+    /// Everything that is measured, by name. The first entries are the [`builtin`] ones.
+    pub measures: Vec<Measure>,
+    /// Where steps are counted that could not be done and are no operations: a `set` whose value cannot
+    /// be computed, a `feed` that finds no row. Open WebSockets, TCP connections and event streams that were lost
+    /// between steps are counted there, too. [`builtin::CONNECT`] where there are no such steps.
+    pub faults: MeasureId,
+    /// Redirects that were followed, one row each. [`builtin::CONNECT`] where none are.
+    pub redirects: MeasureId,
+    /// Users' own data.
+    pub data: Vec<Data>,
+    /// Functions and steps in JavaScript.
+    pub script: Option<Arc<Script>>,
+    /// The messages and methods of gRPC calls; empty where there are none.
+    pub calls: Arc<Schema>,
+    /// What users share while they run.
+    pub meetings: Meetings,
+    /// Messages that the server pushes, tried in order.
+    pub messages: Vec<Pushed>,
+    /// In order, gapless from 0.
+    pub phases: Vec<Phase>,
+    /// Users that start at times of their own, beside the phases; in the order of their times.
+    pub singles: Vec<Single>,
+    /// Run-wide settings.
+    pub options: Options,
+    /// What must hold for the run to pass.
+    pub thresholds: Vec<Threshold>,
+    /// Which overrides hold secrets, by their place in the list: the record leaves out their values.
+    pub secret_sets: Vec<usize>,
+    /// Those of them that reach cookies only: an experiment may compare settings that cookies carry.
+    pub cookie_sets: Vec<usize>,
+    /// What the probes query on the server's side.
+    pub probes: Vec<Probe>,
+    /// Scaling groups for the lab that the run takes place in, instead of the lab's own: a mapping as JSON. The lab
+    /// checks it.
+    pub scaling: Option<String>,
+}
+
+/// What is under load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub enum Target {
+    /// A server that is already there; `endpoints[0]` says where.
+    Url(String),
+    /// One of Throng's own systems, started for the run and stopped after it.
+    Builtin {
+        /// As in `throng serve NAME`.
+        name: String,
+        /// Passed on as `--key value`.
+        args: Vec<(String, String)>,
+    },
+}
+
+impl Target {
+    /// Passwords in the addresses that a built-in system is given.
+    pub fn passwords(&self) -> impl Iterator<Item = &str> {
+        let args: &[(String, String)] = match self {
+            Target::Url(_) => &[],
+            Target::Builtin { args, .. } => args,
+        };
+        args.iter()
+            .filter_map(|(_, value)| secret::password_of(value))
+    }
+}
+
+/// A place connections are made to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Endpoint {
+    /// True for `https` and `wss`.
+    pub tls: bool,
+    /// Host name or literal address, without brackets.
+    pub host: String,
+    /// TCP port. Of a Unix socket it is that of URLs without one.
+    pub port: u16,
+    /// Path that relative step paths are appended to, without a trailing slash; often empty.
+    pub base_path: String,
+    /// How connections reach it.
+    pub via: Via,
+}
+
+impl Plan {
+    /// When the last phase ends.
+    pub fn end_ns(&self) -> u64 {
+        self.phases.last().map_or(0, Phase::end_ns)
+    }
+
+    /// How many users all phases together are expected to start.
+    pub fn users_planned(&self) -> f64 {
+        self.phases.iter().map(Phase::users_planned).sum::<f64>() + self.singles.len() as f64
+    }
+
+    /// The measures of a run's record; [`Threshold`]s refer to them.
+    pub fn recorded(&self) -> Recorded {
+        Recorded::new(&self.measures, &self.messages, &self.regions)
+    }
+
+    /// Whether any user may run the session of this number.
+    pub fn has_users_of(&self, session: usize) -> bool {
+        let is_it = |id: SessionId| usize::from(id.0) == session;
+        let draws = |phase: &Phase| match (&phase.session, &phase.weights) {
+            (Some(id), _) => is_it(*id),
+            (None, Some(weights)) => weights.get(session).is_some_and(|weight| *weight > 0.0),
+            (None, None) => self.sessions[session].weight > 0.0,
+        };
+        let mut phases = self.phases.iter().flat_map(Phase::parts);
+        phases.any(|phase| !matches!(phase.kind, PhaseKind::Hold) && draws(phase))
+            || self.singles.iter().any(|single| is_it(single.session))
+    }
+
+    /// Puts the address of a started built-in target in the placeholder's place.
+    pub fn set_target(&mut self, host: &str, port: u16) {
+        let endpoint = &mut self.endpoints[0];
+        endpoint.host = host.to_owned();
+        endpoint.port = port;
+    }
+}

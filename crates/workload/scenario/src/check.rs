@@ -1,0 +1,393 @@
+//! The tree, checked and compiled.
+//!
+//! Every function here reports what is wrong and goes on, so that one compilation finds all
+//! problems; it returns `None` if nothing is left to check. This file holds what the
+//! parts share and the order of the work; each part has a file of its own.
+
+mod arrivals;
+mod auth;
+mod channels;
+mod data;
+mod dist;
+mod document;
+mod elements;
+mod fields;
+mod files;
+mod flow;
+mod graphql;
+mod grpc;
+mod headers;
+mod http;
+mod items;
+mod library;
+mod location;
+mod markov;
+mod matching;
+mod meetings;
+mod messages;
+mod mqtt;
+mod multipart;
+mod names;
+mod once;
+mod options;
+mod parallel;
+mod pointers;
+mod poll;
+mod probes;
+mod program;
+mod proxies;
+mod reconnect;
+mod redirects;
+mod regions;
+mod retry;
+mod scripts;
+mod secrets;
+mod servers;
+mod sessions;
+mod sign;
+mod sse;
+mod tags;
+mod tcp;
+mod templates;
+mod thresholds;
+mod unix;
+mod words;
+mod ws;
+
+pub use arrivals::USERS_MAX;
+pub use thresholds::figure;
+
+pub(crate) use self::document::stem;
+pub(crate) use fields::Fields;
+pub use http::is_token_byte;
+pub use multipart::BINARY;
+pub use proxies::PROXY_VARIABLES;
+pub(crate) use words::Word;
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ::grpc::Schema;
+
+use crate::document::diagnostic::{Collector, Diagnostic};
+use crate::document::node::Place;
+use crate::document::{Source, suggest, yaml};
+use crate::overrides;
+use auth::Auth;
+use data::Declared;
+use library::Scripts;
+use meetings::Shared;
+use names::Param;
+use plan::expr::Template;
+use plan::probes::Probe;
+use plan::{Aws, Endpoint, EndpointId, Measure, MeasureId, MeasureKind, Plan, Region, Tags};
+use proxies::Proxies;
+use secrets::Secrets;
+use stats::dist::Dist;
+
+/// What else a scenario depends on.
+#[derive(Clone, Copy)]
+pub struct Settings<'a> {
+    /// `--set key=value`, in order.
+    pub overrides: &'a [(String, String)],
+    /// Environment variables.
+    pub env: &'a dyn Fn(&str) -> Option<String>,
+    /// Texts of files that the scenario names, or why they cannot be read. Behind [`BINARY`] stands a file whose bytes
+    /// are wanted, in base64.
+    pub files: &'a dyn Fn(&str) -> Result<String, String>,
+}
+
+/// What is wrong with the settings of a built-in system, of which this crate knows the names only.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SystemProblem {
+    /// What is wrong.
+    pub about: SystemPart,
+    /// In words.
+    pub message: String,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+/// What of a built-in system's settings is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SystemPart {
+    /// The name of the setting of this number, from 0.
+    Key(usize),
+    /// Its value.
+    Value(usize),
+    /// They do not go together.
+    Together,
+}
+
+/// Looks at the settings of the system of this name, each a key and a value.
+pub type CheckSystem<'a> = dyn Fn(&str, &[(String, String)]) -> Vec<SystemProblem> + 'a;
+
+/// Checks a scenario and compiles it. All problems are reported at once, in the order of the text;
+/// there is a plan exactly where none of them is an error.
+pub fn compile(source: Source<'_>, settings: &Settings<'_>) -> (Option<Plan>, Vec<Diagnostic>) {
+    compile_checking(source, settings, &|_, _| Vec::new())
+}
+
+/// As [`compile`], and has the settings of a built-in system looked at.
+pub fn compile_checking(
+    source: Source<'_>,
+    settings: &Settings<'_>,
+    check_system: &CheckSystem<'_>,
+) -> (Option<Plan>, Vec<Diagnostic>) {
+    let mut diagnostics = Collector::new(source.text, settings.overrides);
+    let Some(mut root) = yaml::parse(source.text, &mut diagnostics) else {
+        return (None, diagnostics.finish());
+    };
+    overrides::apply(&mut root, settings.overrides, &mut diagnostics);
+    let mut checker = Checker::new(diagnostics, settings);
+    checker.check_system = check_system;
+    let plan = checker.document(&root, source.name);
+    let plan = plan.filter(|_| !checker.diagnostics.has_errors());
+    (plan, checker.diagnostics.finish())
+}
+
+/// Checks a list of probes that stands by itself, as the value of a scenario's `probes`.
+pub fn probes(source: Source<'_>, settings: &Settings<'_>) -> (Vec<Probe>, Vec<Diagnostic>) {
+    let mut diagnostics = Collector::new(source.text, settings.overrides);
+    let Some(root) = yaml::parse(source.text, &mut diagnostics) else {
+        return (Vec::new(), diagnostics.finish());
+    };
+    let mut checker = Checker::new(diagnostics, settings);
+    let probes = checker.probes(&root);
+    (probes, checker.diagnostics.finish())
+}
+
+/// Checks a distribution of durations that stands by itself.
+pub(crate) fn distribution(text: &str, settings: &Settings<'_>) -> (Option<Dist>, Vec<Diagnostic>) {
+    let mut diagnostics = Collector::new(text, settings.overrides);
+    let Some(root) = yaml::parse(text, &mut diagnostics) else {
+        return (None, diagnostics.finish());
+    };
+    let mut checker = Checker::new(diagnostics, settings);
+    let dist = checker.dist(&root);
+    (dist, checker.diagnostics.finish())
+}
+
+/// A checker for an experiment, which has no overrides and no parameters of its own.
+pub(crate) fn experiment_checker<'a>(
+    source: Source<'a>,
+    settings: &'a Settings<'a>,
+) -> Checker<'a> {
+    Checker::new(Collector::new(source.text, &[]), settings)
+}
+
+/// What the parts of a compilation share.
+pub(crate) struct Checker<'a> {
+    pub(crate) diagnostics: Collector<'a>,
+    settings: &'a Settings<'a>,
+    check_system: &'a CheckSystem<'a>,
+    params: Vec<Param>,
+    endpoints: Vec<Endpoint>,
+    /// `target.servers`: endpoint and weight.
+    servers: Vec<(EndpointId, f64)>,
+    /// Where users connect from.
+    regions: Vec<Region>,
+    measures: Vec<Measure>,
+    /// Where each of them stands first.
+    measure_places: Vec<Place>,
+    /// Any of the messages that the server pushes has a number.
+    has_numbers: bool,
+    /// Those of the session, the groups and the step that are being compiled.
+    tags: Tags,
+    /// All tags so far.
+    totals: BTreeSet<(String, String)>,
+    /// Run-wide headers.
+    headers: Vec<(String, Template)>,
+    /// `options.timeout`.
+    timeout_ns: u64,
+    /// `options.continue_timeout`.
+    continue_ns: u64,
+    /// `options.accept_encoding`.
+    accept_encoding: Option<Template>,
+    /// `options.redirects`.
+    redirects: u8,
+    /// The run's seed, for what is drawn already now.
+    seed: u64,
+    data: Vec<Declared>,
+    /// `options.auth`.
+    auth: Option<Auth>,
+    /// `options.sign`.
+    sign: Option<Box<Aws>>,
+    /// `options.cookies`.
+    cookies: bool,
+    /// What `grpc` defines.
+    schema: Option<Arc<Schema>>,
+    /// It defines nothing, because a file is wrong.
+    has_bad_protos: bool,
+    /// What the scenario has in JavaScript.
+    scripts: RefCell<Scripts>,
+    /// Files of bodies so far, by name.
+    uploads: Vec<(String, Arc<[u8]>)>,
+    /// What reaches secret places.
+    secrets: Secrets,
+    /// What is reached through proxies.
+    proxies: Proxies,
+    /// The scenario's folder.
+    folder: PathBuf,
+    /// Variables that `setup` sets for all users.
+    shared: Vec<String>,
+    /// What users share while they run.
+    between: Shared,
+}
+
+/// What can be numbered fits its type, for each takes several of the limited nodes.
+const _: () = assert!(yaml::NODES_MAX / 2 < u16::MAX as usize);
+
+/// A count of things as a plan's index of the next one.
+fn index<T: From<u16>>(count: usize) -> T {
+    let count = u16::try_from(count);
+    T::from(count.expect("the limit on nodes bounds what a scenario can number"))
+}
+
+/// The first measure: connections.
+fn connects() -> Measure {
+    Measure {
+        name: "connect".to_owned(),
+        kind: MeasureKind::Connect,
+        tags: Tags::new(),
+        shared_name: None,
+    }
+}
+
+impl<'a> Checker<'a> {
+    fn new(diagnostics: Collector<'a>, settings: &'a Settings<'a>) -> Checker<'a> {
+        Checker {
+            diagnostics,
+            settings,
+            check_system: &|_, _| Vec::new(),
+            params: Vec::new(),
+            endpoints: Vec::new(),
+            regions: Vec::new(),
+            measures: vec![connects()],
+            measure_places: vec![Place::at(0..0)],
+            tags: Tags::new(),
+            totals: BTreeSet::new(),
+            headers: Vec::new(),
+            has_numbers: false,
+            servers: Vec::new(),
+            timeout_ns: 0,
+            continue_ns: 0,
+            accept_encoding: None,
+            redirects: 0,
+            seed: 1,
+            data: Vec::new(),
+            auth: None,
+            sign: None,
+            cookies: false,
+            schema: None,
+            has_bad_protos: false,
+            scripts: RefCell::default(),
+            uploads: Vec::new(),
+            secrets: Secrets::default(),
+            proxies: Proxies::default(),
+            folder: PathBuf::new(),
+            shared: Vec::new(),
+            between: Shared::default(),
+        }
+    }
+}
+
+impl Checker<'_> {
+    /// The measure of that name with the tags of the step that is being compiled; it is made where there is none
+    /// yet. Pushed messages have no step, and so no tags.
+    fn measure(&mut self, name: &str, kind: MeasureKind, place: &Place) -> MeasureId {
+        if name.is_empty() || name.len() > 200 || name.chars().any(char::is_control) {
+            self.diagnostics
+                .error("bad-name", place, "this cannot be the name of a measure")
+                .hint("a name has 1 to 200 characters and no line breaks");
+        }
+        let tags = match kind {
+            MeasureKind::Message => Tags::new(),
+            _ => self.tags.clone(),
+        };
+        let mut same_name = (0..).zip(&self.measures).filter(|(_, m)| m.name == name);
+        let first = same_name.clone().next().map(|(at, m)| (at, m.kind));
+        if let Some((at, found)) = first.filter(|(_, found)| *found != kind) {
+            let message = format!("`{name}` already measures {}", kind_name(found));
+            self.diagnostics
+                .error("measure-conflict", place, message)
+                .hint("give it another name with `as`");
+            return index(at);
+        }
+        if let Some((at, _)) = same_name.find(|(_, m)| m.tags == tags) {
+            return index(at);
+        }
+        let mut known = self.measures.iter().map(|m| m.name.as_str());
+        let mistaken = |known| mistaken(name, known).or_else(|| mistaken(known, name));
+        if let Some(message) = known.find_map(mistaken) {
+            self.diagnostics
+                .error("measure-conflict", place, message)
+                .hint("give it another name with `as`");
+        }
+        self.measures.push(Measure {
+            name: name.to_owned(),
+            kind,
+            tags,
+            shared_name: None,
+        });
+        self.measure_places.push(place.clone());
+        index(self.measures.len() - 1)
+    }
+
+    /// The endpoint's number; equal ones are one.
+    fn endpoint(&mut self, endpoint: Endpoint) -> EndpointId {
+        let at = self
+            .endpoints
+            .iter()
+            .position(|e| *e == endpoint)
+            .unwrap_or_else(|| {
+                self.endpoints.push(endpoint);
+                self.endpoints.len() - 1
+            });
+        index(at)
+    }
+
+    /// Reports a name that is not among the known ones.
+    pub(crate) fn unknown<'n>(
+        &mut self,
+        code: &'static str,
+        place: &Place,
+        message: String,
+        (written, what): (&str, &str),
+        known: impl IntoIterator<Item = &'n str> + Clone,
+    ) {
+        let hint = suggest::hint(written, what, known);
+        self.diagnostics.error(code, place, message).hint_some(hint);
+    }
+}
+
+/// What is wrong with a name where it is what some of the times of the measure `whole` are called: in
+/// thresholds, and where the run directory keeps them.
+fn mistaken(name: &str, whole: &str) -> Option<String> {
+    let times = match name.strip_prefix(whole)? {
+        ".succeeded" => "times of successes",
+        ".failed" => "times of failures that were answered",
+        ".censored" => "times of operations that were never answered",
+        ".service" => "service times",
+        ".lag" => "lag",
+        ".late" => "lag of late answers",
+        _ => return None,
+    };
+    Some(format!("`{name}` also means the {times} of `{whole}`"))
+}
+
+fn kind_name(kind: MeasureKind) -> &'static str {
+    match kind {
+        MeasureKind::Connect => "connections",
+        MeasureKind::Request => "requests",
+        MeasureKind::Handshake => "handshakes",
+        MeasureKind::Message => "messages",
+        MeasureKind::Redirect => "redirects",
+        MeasureKind::Meeting => "waits for other users",
+        MeasureKind::Transaction => "a transaction",
+        MeasureKind::Check => "a check",
+        MeasureKind::Value => "times of a `measure` step",
+    }
+}

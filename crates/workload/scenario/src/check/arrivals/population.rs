@@ -1,0 +1,115 @@
+//! Closed populations: fixed numbers of users, ramps of them, and what continues whom.
+
+use plan::{Phase, PhaseKind, Population, Session};
+use units::parse::{UnitError, count};
+
+use super::super::Checker;
+use super::Timeline;
+use crate::document::node::{Node, Place};
+
+impl Checker<'_> {
+    /// `64`, or `0..500`.
+    pub(super) fn closed(&mut self, node: &Node) -> Option<PhaseKind> {
+        let what = ("bad-count", "a number of users, or two (`0..500`)");
+        let (from_count, to_count) = self.unit(node, what, |text| {
+            let Some((from, to)) = text.split_once("..") else {
+                return rate_is_no_count(text).map(|count| (count, count));
+            };
+            let (from, to) = (from.trim(), to.trim());
+            if from.is_empty() || to.is_empty() {
+                return Err(UnitError {
+                    message: format!("`{text}` lacks a number"),
+                    hint: "write both numbers, such as 0..500".to_owned(),
+                });
+            }
+            Ok((rate_is_no_count(from)?, rate_is_no_count(to)?))
+        })?;
+        if from_count.max(to_count) == 0 {
+            self.diagnostics
+                .error(
+                    "bad-count",
+                    &node.place,
+                    "a population needs at least one user",
+                )
+                .hint("write `hold` for a phase in which no user starts");
+        }
+        Some(PhaseKind::Closed(Population {
+            kept_count: 0,
+            from_count,
+            to_count,
+        }))
+    }
+
+    /// Warns of ramps whose users would not leave: those in a loop that never ends stay until the run ends.
+    pub(super) fn leavable(&mut self, place: &Place, timeline: &Timeline<'_>) {
+        let falls = |phase: &&Phase| match phase.kind {
+            PhaseKind::Closed(population) => population.to_count < population.from_count,
+            _ => false,
+        };
+        let phases = timeline.phases.iter().filter(falls);
+        let found = phases
+            .flat_map(|phase| timeline.sessions_of(phase).map(move |s| (phase, s)))
+            .find(|(_, session)| session.has_endless_loop());
+        if let Some((phase, session)) = found {
+            let message = format!(
+                "the number of users falls in phase `{}`, but users of session `{}` leave only when it ends, and its \
+                 loop never does",
+                phase.name, session.name
+            );
+            self.diagnostics
+                .warning("never-leaves", place, message)
+                .hint("remove the `forever`: a closed population starts its sessions again anyway");
+        }
+    }
+}
+
+/// A whole number; what is written as a rate is another kind of phase.
+fn rate_is_no_count(text: &str) -> Result<u64, UnitError> {
+    count(text).map_err(|error| match text.contains('/') {
+        true => UnitError {
+            hint: "users are a number, like 50 or 0..50; for a rate write `constant: 10/s` or \
+                   `ramp: 0/s..10/s`"
+                .to_owned(),
+            ..error
+        },
+        false => error,
+    })
+}
+
+impl<'s> Timeline<'s> {
+    /// Closed phases one after the other, of the same sessions and with a ramp among them, are one population: the
+    /// users of one stay in the next, as far as its number allows.
+    pub(super) fn join_populations(&mut self) {
+        let joined = |a: &Phase, b: &Phase| {
+            let closed = |phase: &Phase| matches!(phase.kind, PhaseKind::Closed(_));
+            closed(a) && closed(b) && a.session == b.session && a.weights == b.weights
+        };
+        for row in self.phases.chunk_by_mut(joined) {
+            let ramps = row.iter().any(
+                |phase| matches!(phase.kind, PhaseKind::Closed(population) if population.is_ramp()),
+            );
+            let mut before = 0;
+            for phase in row.iter_mut().filter(|_| ramps) {
+                if let PhaseKind::Closed(population) = &mut phase.kind {
+                    population.kept_count = before.min(population.from_count);
+                    before = population.to_count;
+                }
+            }
+        }
+    }
+
+    /// The sessions that users of this phase may run.
+    pub(super) fn sessions_of<'a>(
+        &'a self,
+        phase: &'a Phase,
+    ) -> impl Iterator<Item = &'s Session> + use<'a, 's> {
+        let sessions = self.sessions.iter().enumerate();
+        sessions
+            .filter(|(at, session)| match (&phase.session, &phase.weights) {
+                (Some(id), _) => id.index() == *at,
+                (None, Some(weights)) => weights.get(*at).is_some_and(|weight| *weight > 0.0),
+                (None, None) => session.weight > 0.0,
+            })
+            .map(|(_, session)| session)
+    }
+}

@@ -1,0 +1,165 @@
+//! Mappings with known keys.
+
+use crate::keys::{Default, Key, Table, other_tools};
+
+use super::Checker;
+use crate::document::node::{Entry, Node, NodeKind, Place, Scalar};
+use crate::document::suggest;
+
+/// A mapping's entries, known to be keys of its table.
+pub(crate) struct Fields<'n> {
+    table: &'static Table,
+    entries: Vec<&'n Entry>,
+    place: Place,
+}
+
+impl<'n> Fields<'n> {
+    /// The value of a key, if it is written.
+    pub(crate) fn get(&self, name: &str) -> Option<&'n Node> {
+        debug_assert!(
+            self.table.key(name).is_some(),
+            "{name} is no key of {}",
+            self.table.name
+        );
+        self.entries
+            .iter()
+            .find(|e| e.key == name)
+            .map(|e| &e.value)
+    }
+
+    /// A mapping in which nothing is written.
+    pub(crate) fn empty(table: &'static Table) -> Fields<'n> {
+        Fields {
+            table,
+            entries: Vec::new(),
+            place: Place::at(0..0),
+        }
+    }
+
+    /// Where the first key besides the given one stands.
+    pub(crate) fn other_than(&self, name: &str) -> Option<&'n Place> {
+        self.entries
+            .iter()
+            .find(|e| e.key != name)
+            .map(|e| &e.key_place)
+    }
+
+    /// Where the mapping stands.
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Where a key stands, if it is written.
+    pub(crate) fn key_place(&self, name: &str) -> Option<&'n Place> {
+        self.entries
+            .iter()
+            .find(|e| e.key == name)
+            .map(|e| &e.key_place)
+    }
+
+    /// The value of a key, or of the default that its table says.
+    pub(crate) fn get_or_default(&self, name: &str) -> Option<DefaultedNode<'n>> {
+        if let Some(node) = self.get(name) {
+            return Some(DefaultedNode::Written(node));
+        }
+        match self.table.key(name)?.default {
+            Default::Text(text) => Some(DefaultedNode::Default(Box::new(Node {
+                place: Place::at(0..0),
+                kind: NodeKind::Scalar(Scalar {
+                    text: text.to_owned(),
+                    quoted: false,
+                    verbatim: None,
+                }),
+            }))),
+            Default::Required | Default::Absent | Default::Said(_) => None,
+        }
+    }
+}
+
+/// A value that was written, or the default in its place.
+pub(crate) enum DefaultedNode<'n> {
+    Written(&'n Node),
+    Default(Box<Node>),
+}
+
+impl std::ops::Deref for DefaultedNode<'_> {
+    type Target = Node;
+
+    fn deref(&self) -> &Node {
+        match self {
+            DefaultedNode::Written(node) => node,
+            DefaultedNode::Default(node) => node,
+        }
+    }
+}
+
+impl Checker<'_> {
+    /// The entries of a mapping; reports unknown and missing keys. `called`: how
+    /// messages call the mapping.
+    pub(crate) fn fields<'n>(
+        &mut self,
+        node: &'n Node,
+        table: &'static Table,
+        called: &str,
+    ) -> Option<Fields<'n>> {
+        let Some(entries) = node.mapping() else {
+            self.expected(node, &format!("a mapping ({called})"));
+            return None;
+        };
+        let known = self.known_entries(entries, table, called);
+        let fields = Fields {
+            table,
+            entries: known,
+            place: node.place.clone(),
+        };
+        // Who misspelt a key has not left it out.
+        let meant = |name: &str| {
+            entries.iter().any(|entry| {
+                let written = entry.key.as_str();
+                let meant = || match other_tools::hint_for_key(table, written) {
+                    Some(_) => other_tools::key_meant(table, written),
+                    None => suggest::nearest(written, table.names()),
+                };
+                table.key(written).is_none() && meant() == Some(name)
+            })
+        };
+        self.missing_keys(&fields, called, meant);
+        Some(fields)
+    }
+
+    fn known_entries<'n>(
+        &mut self,
+        entries: &'n [Entry],
+        table: &'static Table,
+        called: &str,
+    ) -> Vec<&'n Entry> {
+        let mut known = Vec::new();
+        for entry in entries {
+            if table.key(&entry.key).is_some() {
+                known.push(entry);
+                continue;
+            }
+            let message = format!("unknown key `{}` in {called}", entry.key);
+            let hint = other_tools::hint_for_key(table, &entry.key)
+                .or_else(|| suggest::hint(&entry.key, "the keys here are", table.names()));
+            self.diagnostics
+                .error("unknown-key", &entry.key_place, message)
+                .hint_some(hint);
+        }
+        known
+    }
+
+    fn missing_keys(&mut self, fields: &Fields<'_>, called: &str, meant: impl Fn(&str) -> bool) {
+        let required = |key: &&'static Key| matches!(key.default, Default::Required);
+        for key in fields.table.keys().filter(required) {
+            if fields.get(key.name).is_some() || meant(key.name) {
+                continue;
+            }
+            let message = format!("`{}` is missing in {called}", key.name);
+            let hint = format!("write it like `{}: {}`", key.name, key.kind.example());
+            self.diagnostics
+                .error("missing-key", &fields.place, message)
+                .hint(hint);
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! What a scenario has in JavaScript: the file of functions, and steps.
+
+use std::sync::Arc;
+
+use plan::expr::Expr;
+use plan::{Op, Script, ScriptOp, ScriptStep};
+use units::parse::{self, UnitError};
+
+use super::Checker;
+use super::fields::Fields;
+use super::names::Names;
+use super::program::Program;
+use crate::document::node::{Node, Place};
+use crate::expression::{Scope, is_function, is_name, reserved_as};
+
+/// Longest time of a call, in nanoseconds.
+const TIME_NS_MAX: u64 = 10_000_000_000;
+/// Least memory of a loop's scripts: what QuickJS needs itself, and something to work with.
+const MEMORY_BYTES_MIN: u64 = 2 << 20;
+/// Most memory.
+const MEMORY_BYTES_MAX: u64 = 1 << 30;
+/// Largest text of a step, in bytes.
+const STEP_BYTES_MAX: usize = 64 << 10;
+
+impl Checker<'_> {
+    /// What `options` say of scripts.
+    pub(super) fn script_limits(&mut self, fields: &Fields<'_>) {
+        let time_ns = self.option_ns(fields, "script_time_max");
+        if let Some(place) = fields.key_place("script_time_max")
+            && time_ns > TIME_NS_MAX
+        {
+            self.diagnostics
+                .error(
+                    "bad-duration",
+                    place,
+                    "a loop would serve nobody else for all of this time",
+                )
+                .hint("write at most 10s; what takes longer is no part of a load test");
+        }
+        let what = ("bad-size", "a size");
+        let memory = fields.get_or_default("script_memory_max");
+        let memory = memory.and_then(|node| {
+            self.unit(&node, what, |text| match parse::size(text)? {
+                bytes @ MEMORY_BYTES_MIN..=MEMORY_BYTES_MAX => Ok(bytes),
+                _ => Err(UnitError {
+                    message: format!("`{text}` is out of range"),
+                    hint: "write 2MiB to 1GiB".to_owned(),
+                }),
+            })
+        });
+        let memory_bytes = memory.unwrap_or(MEMORY_BYTES_MIN) as usize;
+        self.scripts.get_mut().limit(time_ns, memory_bytes);
+    }
+
+    /// `script`: reads the file, and the names of its functions.
+    pub(super) fn script_file(&mut self, node: &Node) {
+        self.scripts.get_mut().break_down();
+        let Some(file) = self.file(node) else {
+            return;
+        };
+        let names = match self.scripts.get_mut().load(&file.name, &file.text) {
+            Ok(names) => names.to_vec(),
+            Err(problem) => {
+                let at = problem
+                    .place
+                    .map(|(line, column)| format!(":{line}:{column}"));
+                let message = format!(
+                    "{}{}: {}",
+                    file.name,
+                    at.unwrap_or_default(),
+                    problem.message
+                );
+                self.diagnostics
+                    .error("bad-script", &file.place, message)
+                    .hint(problem.hint);
+                return;
+            }
+        };
+        for name in names.iter().filter(|name| is_function(name)) {
+            let message = format!(
+                "the script's function `{name}` has the name of a function that expressions have"
+            );
+            self.diagnostics
+                .error("bad-script", &file.place, message)
+                .hint("give it another name");
+        }
+        for (name, (meaning, _)) in names
+            .iter()
+            .filter_map(|name| Some((name, reserved_as(name)?)))
+        {
+            let message = format!("the script's function `{name}` cannot be called: {meaning}");
+            self.diagnostics
+                .error("bad-script", &file.place, message)
+                .hint("give it another name");
+        }
+    }
+
+    /// A step in JavaScript.
+    pub(super) fn js_step(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
+        let Some(text) = node.text().filter(|_| !node.is_null()) else {
+            return self.expected(node, "JavaScript (`js: |` and lines below)");
+        };
+        if text.len() > STEP_BYTES_MAX {
+            self.diagnostics
+                .error(
+                    "bad-script",
+                    &node.place,
+                    "the text of this step is too long",
+                )
+                .hint("a step has at most 64 KiB; write functions in the file of `script`");
+            return;
+        }
+        let read = self.variables_in(text, program);
+        let mut outputs = Vec::new();
+        let mut slots = Vec::new();
+        for item in fields
+            .get("sets")
+            .map_or(&[][..], |node| self.one_or_more(node))
+        {
+            let Some(word) = self.word(item, "a variable's name") else {
+                continue;
+            };
+            self.note_computed(&word.text, text);
+            let slot = self.variable(&word.text, &word.place, program);
+            if let Some(slot) = slot.filter(|_| !outputs.contains(&word.text)) {
+                slots.push(slot);
+                outputs.push(word.text);
+            }
+        }
+        let start = start_of(text, self.diagnostics.text(), &node.place);
+        let (names, inputs) = read.into_iter().unzip();
+        let step = ScriptStep {
+            text: text.into(),
+            line: start.map_or(1, |start| start.line),
+            inputs: names,
+            outputs,
+        };
+        match self.scripts.get_mut().step(step) {
+            Ok(number) => {
+                program.push(Op::Script(Box::new(ScriptOp {
+                    step: number,
+                    inputs,
+                    outputs: slots,
+                })));
+            }
+            Err(problem) => {
+                let there = start
+                    .zip(problem.place)
+                    .and_then(|(start, (line, column))| {
+                        start.place(self.diagnostics.text(), line, column)
+                    });
+                let place = there.unwrap_or_else(|| node.place.clone());
+                self.diagnostics
+                    .error("bad-script", &place, problem.message)
+                    .hint(problem.hint);
+            }
+        }
+    }
+
+    /// The variables and parameters whose names are words of a text, and what they mean here.
+    fn variables_in(&self, text: &str, program: &Program) -> Vec<(String, Expr)> {
+        let scope = Names::new(self, Some(&program.slot_names));
+        let mut found: Vec<(String, Expr)> = Vec::new();
+        for name in scope.names() {
+            let is_new = found.iter().all(|(known, _)| known != name);
+            if is_new && is_name(name) && has_word(text, name) {
+                found.extend(scope.lookup(name).map(|expr| (name.to_owned(), expr)));
+            }
+        }
+        for (name, expr) in [("user", Expr::User), ("iteration", Expr::Iteration)] {
+            if has_word(text, name) {
+                found.push((name.to_owned(), expr));
+            }
+        }
+        found
+    }
+
+    /// What is to be loaded by the loops; `None`: nothing calls it.
+    pub(super) fn finish_scripts(&mut self) -> Option<Arc<Script>> {
+        self.scripts.take().finish().map(Arc::new)
+    }
+}
+
+/// Whether a name stands in a text as a word.
+fn has_word(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    text.match_indices(name).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + name.len()..].chars().next();
+        !before.is_some_and(is_part) && !after.is_some_and(is_part)
+    })
+}
+
+/// Where the text of a step begins in the scenario.
+#[derive(Debug, Clone, Copy)]
+struct Start {
+    /// Of its first line, from 1.
+    line: u32,
+    /// Bytes before each of its lines.
+    indent: usize,
+}
+
+/// `None`: the source does not show its lines, as of a text in quotes.
+fn start_of(text: &str, source: &str, place: &Place) -> Option<Start> {
+    if place.set.is_some() {
+        return None;
+    }
+    let first = text.lines().next().filter(|line| !line.trim().is_empty())?;
+    let at = place.span.start + source.get(place.span.start..)?.find(first)?;
+    let line_start = source[..at].rfind('\n').map_or(0, |end| end + 1);
+    let line = source[..at].matches('\n').count() + 1;
+    Some(Start {
+        line: u32::try_from(line).ok()?,
+        indent: at - line_start,
+    })
+}
+
+impl Start {
+    /// The bytes at a line of the scenario and a column of the step's text.
+    fn place(self, source: &str, line: u32, column: u32) -> Option<Place> {
+        let line = usize::try_from(line).ok()?.checked_sub(1)?;
+        let whole = source.split_inclusive('\n').nth(line)?;
+        let line_start = whole.as_ptr() as usize - source.as_ptr() as usize;
+        let shown = whole.trim_end();
+        let column = usize::try_from(column).ok()?.saturating_sub(1);
+        let mut at = (self.indent + column).min(shown.len().saturating_sub(1));
+        while !shown.is_char_boundary(at) {
+            at -= 1;
+        }
+        let length = shown[at..].chars().next().map_or(0, char::len_utf8);
+        Some(Place::at(line_start + at..line_start + at + length))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_of_several_lines_begins_where_the_source_shows_it() {
+        let source = "a:\n  - js: |\n      let x = 1;\n      retrun x;\n";
+        let text = "let x = 1;\nretrun x;\n";
+        let start = start_of(text, source, &Place::at(11..12)).unwrap();
+        assert_eq!((start.line, start.indent), (3, 6));
+        let place = start.place(source, 4, 8).unwrap();
+        assert_eq!(&source[place.span], "x");
+        let beyond = start.place(source, 4, 99).unwrap();
+        assert_eq!(&source[beyond.span], ";");
+        assert!(start.place(source, 9, 1).is_none());
+    }
+
+    #[test]
+    fn names_are_words() {
+        assert!(has_word("return vars.a + 1", "a"));
+        assert!(!has_word("return vars.ab + $a", "a"));
+    }
+}

@@ -1,0 +1,298 @@
+//! What is wrong with a scenario, where, and what to write instead.
+
+use std::fmt::Write;
+use std::ops::Range;
+
+use crate::document::node::Place;
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The scenario can run all the same.
+    Warning,
+    /// There is no plan.
+    Error,
+}
+
+impl Severity {
+    /// `error` or `warning`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+/// Which text a diagnostic speaks of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// The scenario's own text.
+    File,
+    /// An override; the text is its `key=value`.
+    Set(String),
+}
+
+/// One problem of a scenario.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Error or warning.
+    pub severity: Severity,
+    /// Stable and short, for machines: `unknown-key`, `bad-duration`, …
+    pub code: &'static str,
+    /// What is wrong: lower case, without a full stop.
+    pub message: String,
+    /// Bytes of the text that [`Diagnostic::origin`] names; `None`: no place in particular.
+    pub span: Option<Range<usize>>,
+    /// From 1; 1 where there is no span.
+    pub line: usize,
+    /// In characters, from 1.
+    pub column: usize,
+    /// A few words for beside the marked text; may be empty.
+    pub label: String,
+    /// What to write instead.
+    pub hint: Option<String>,
+    /// Which text it speaks of.
+    pub origin: Origin,
+}
+
+impl Diagnostic {
+    /// Adds what to write instead.
+    pub fn hint(&mut self, hint: impl Into<String>) -> &mut Diagnostic {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds a hint where there is one.
+    pub fn hint_some(&mut self, hint: Option<String>) -> &mut Diagnostic {
+        if hint.is_some() {
+            self.hint = hint;
+        }
+        self
+    }
+
+    /// Adds words beside the marked text.
+    pub fn label(&mut self, label: impl Into<String>) -> &mut Diagnostic {
+        self.label = label.into();
+        self
+    }
+}
+
+/// Most diagnostics that one compilation reports; the rest is counted.
+pub const DIAGNOSTICS_MAX: usize = 100;
+
+/// Collects diagnostics and finds their lines.
+#[derive(Debug)]
+pub struct Collector<'a> {
+    text: &'a str,
+    line_starts: Vec<usize>,
+    overrides: Vec<String>,
+    diagnostics: Vec<Diagnostic>,
+    dropped_count: usize,
+}
+
+impl<'a> Collector<'a> {
+    /// The text that the diagnostics are about.
+    pub fn text(&self) -> &'a str {
+        self.text
+    }
+
+    pub fn new(text: &'a str, overrides: &[(String, String)]) -> Collector<'a> {
+        let starts = text
+            .bytes()
+            .enumerate()
+            .filter(|&(_, b)| b == b'\n')
+            .map(|(at, _)| at + 1);
+        Collector {
+            text,
+            line_starts: std::iter::once(0).chain(starts).collect(),
+            overrides: overrides
+                .iter()
+                .map(|(key, value)| format!("{key}={value}"))
+                .collect(),
+            diagnostics: Vec::new(),
+            dropped_count: 0,
+        }
+    }
+
+    /// Adds an error; the returned diagnostic takes its hint and label.
+    pub fn error(
+        &mut self,
+        code: &'static str,
+        place: &Place,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        self.add(Severity::Error, code, place, message.into())
+    }
+
+    /// Adds a warning; the returned diagnostic takes its hint and label.
+    pub fn warning(
+        &mut self,
+        code: &'static str,
+        place: &Place,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        self.add(Severity::Warning, code, place, message.into())
+    }
+
+    fn add(
+        &mut self,
+        severity: Severity,
+        code: &'static str,
+        place: &Place,
+        message: String,
+    ) -> &mut Diagnostic {
+        if self.diagnostics.len() > DIAGNOSTICS_MAX {
+            self.dropped_count += 1;
+            self.diagnostics.pop();
+        }
+        let (origin, line, column) = match place.set {
+            Some(index) => (Origin::Set(self.overrides[index].clone()), 1, 1),
+            None => {
+                let (line, column) = self.position(place.span.start);
+                (Origin::File, line, column)
+            }
+        };
+        self.diagnostics.push(Diagnostic {
+            severity,
+            code,
+            message,
+            span: Some(place.span.clone()),
+            line,
+            column,
+            label: String::new(),
+            hint: None,
+            origin,
+        });
+        self.diagnostics
+            .last_mut()
+            .expect("one was pushed just now")
+    }
+
+    /// Adds a hint to the last diagnostic.
+    pub fn last_hint(&mut self, hint: String) {
+        if let Some(last) = self.diagnostics.last_mut() {
+            last.hint(hint);
+        }
+    }
+
+    /// How many were reported so far.
+    pub fn count(&self) -> usize {
+        self.diagnostics.len() + self.dropped_count
+    }
+
+    /// The line, from 1, in which a byte of the scenario lies.
+    pub fn line(&self, at: usize) -> usize {
+        self.line_starts.partition_point(|&start| start <= at)
+    }
+
+    fn position(&self, at: usize) -> (usize, usize) {
+        let line = self.line(at);
+        let before = self
+            .text
+            .get(self.line_starts[line - 1]..at)
+            .unwrap_or_default();
+        (line, before.chars().count() + 1)
+    }
+
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics
+            .iter()
+            .any(|d| d.severity == Severity::Error)
+    }
+
+    /// All of them, the file's in the order of its text, then the overrides'.
+    pub fn finish(mut self) -> Vec<Diagnostic> {
+        if self.dropped_count > 0 {
+            self.diagnostics.truncate(DIAGNOSTICS_MAX);
+            let count = self.dropped_count + 1;
+            let place = Place::at(0..0);
+            self.error("too-many", &place, format!("and {count} more problems"));
+        }
+        self.diagnostics.sort_by_key(|d| {
+            (
+                d.code == "too-many",
+                d.origin.clone(),
+                d.span.as_ref().map_or(0, |s| s.start),
+            )
+        });
+        self.diagnostics.dedup();
+        self.diagnostics
+    }
+}
+
+/// Diagnostics as plain text: place and message, the source line, a caret under the text meant,
+/// and the hint. One blank line between two of them.
+pub fn render(diagnostics: &[Diagnostic], source: crate::document::Source<'_>) -> String {
+    let mut out = String::new();
+    for (index, diagnostic) in diagnostics.iter().enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
+        render_one(diagnostic, source, &mut out);
+    }
+    out
+}
+
+fn render_one(diagnostic: &Diagnostic, source: crate::document::Source<'_>, out: &mut String) {
+    let Diagnostic {
+        severity,
+        message,
+        line,
+        column,
+        label,
+        ..
+    } = diagnostic;
+    let (text, place) = match &diagnostic.origin {
+        Origin::File => (source.text, format!("{}:{line}:{column}", source.name)),
+        Origin::Set(set) => (set.as_str(), format!("--set {set}")),
+    };
+    put(
+        out,
+        format_args!("{place}: {}: {message}\n", severity.name()),
+    );
+    if let Some(span) = &diagnostic.span {
+        render_source(text, span, *line, label, out);
+    }
+    if let Some(hint) = &diagnostic.hint {
+        put(out, format_args!("  hint: {hint}\n"));
+    }
+}
+
+fn render_source(text: &str, span: &Range<usize>, line: usize, label: &str, out: &mut String) {
+    let Some(before) = text.get(..span.start) else {
+        return;
+    };
+    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    let shown = text[start..].lines().next().unwrap_or_default();
+    if shown.trim().is_empty() {
+        return;
+    }
+    let number = line.to_string();
+    let end = span.end.clamp(span.start, start + shown.len());
+    let marked = text
+        .get(span.start..end)
+        .map_or(0, |t| t.chars().count())
+        .max(1);
+    // Tabs stay tabs, so that the caret stands where the eye expects it.
+    let indent: String = text[start..span.start]
+        .chars()
+        .map(|c| if c == '\t' { '\t' } else { ' ' })
+        .collect();
+    let carets = "^".repeat(marked);
+    let space = if label.is_empty() { "" } else { " " };
+    put(out, format_args!("  {number} | {shown}\n"));
+    put(
+        out,
+        format_args!(
+            "  {:1$} | {indent}{carets}{space}{label}\n",
+            "",
+            number.len()
+        ),
+    );
+}
+
+fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
+    out.write_fmt(text)
+        .expect("writing to a String cannot fail");
+}

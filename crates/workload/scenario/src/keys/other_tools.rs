@@ -1,0 +1,182 @@
+//! Words of other load generators (k6, Gatling, Locust, JMeter, Artillery, Tsung), and what to write here.
+//!
+//! They come before similar names.
+
+mod words;
+
+use crate::keys::{DOCUMENT, OPTIONS, PHASES, STEPS, Table};
+
+/// Words that mean one thing here.
+struct Words {
+    /// In lower case, without `_` and `-`, with blanks between them.
+    written: &'static str,
+    /// The key that is meant, if it is one of the same mapping.
+    key: Option<&'static str>,
+    /// What to write.
+    hint: &'static str,
+}
+
+/// A key of the same mapping.
+const fn key(key: &'static str, written: &'static str, hint: &'static str) -> Words {
+    Words {
+        written,
+        key: Some(key),
+        hint,
+    }
+}
+
+/// Something that stands elsewhere, or has another form.
+const fn form(written: &'static str, hint: &'static str) -> Words {
+    Words {
+        written,
+        key: None,
+        hint,
+    }
+}
+
+fn find(lists: &[&'static [Words]], written: &str) -> Option<&'static Words> {
+    let plain = written.to_ascii_lowercase().replace(['_', '-'], "");
+    let mut words = lists.iter().flat_map(|list| list.iter());
+    words.find(|words| words.written.split(' ').any(|word| word == plain))
+}
+
+/// The words that could stand in a mapping.
+fn lists_of(table: &'static Table) -> Vec<&'static [Words]> {
+    let is_one_of = |tables: &[Table]| tables.iter().any(|one| std::ptr::eq(one, table));
+    let mut lists: Vec<&'static [Words]> = Vec::new();
+    match table.name {
+        "scenario" => lists.push(words::TOP),
+        "session" => lists.push(words::SESSION),
+        "options" => lists.push(words::OPTIONS),
+        "data" => lists.push(words::DATA),
+        "save" => lists.push(words::SAVE),
+        "reply" => lists.push(words::REPLY),
+        "if" => lists.push(words::BRANCHES),
+        _ => {}
+    }
+    if table.key("save").is_some() && table.key("status").is_some() {
+        lists.push(words::REQUEST);
+        if table.key("method").is_none() {
+            lists.push(words::ADDRESS);
+        }
+    }
+    if is_one_of(PHASES) {
+        lists.push(words::PHASE_KEYS);
+    }
+    if table.key("steps").is_some() && table.name != "steps" {
+        lists.push(words::BODY);
+    }
+    lists
+}
+
+/// What to write instead of an unknown key of this mapping.
+pub fn hint_for_key(table: &'static Table, written: &str) -> Option<String> {
+    let sound = |words: &&Words| words.key.is_none_or(|key| table.key(key).is_some());
+    if let Some(words) = find(&lists_of(table), written).filter(sound) {
+        return Some(words.hint.to_owned());
+    }
+    if let Some(step) = written.strip_prefix('-').filter(|name| !name.is_empty()) {
+        return Some(format!("write a blank after the dash: `- {step}:`"));
+    }
+    if std::ptr::eq(table, &DOCUMENT) && OPTIONS.key(written).is_some() {
+        return Some(format!(
+            "write it under `options`: `options: {{ {written}: … }}`"
+        ));
+    }
+    if std::ptr::eq(table, &OPTIONS) && DOCUMENT.key(written).is_some() {
+        return Some(format!("`{written}` stands at the top level of the file"));
+    }
+    let is_step = |table: &Table| STEPS.iter().any(|step| std::ptr::eq(step, table));
+    if !is_step(table) {
+        return None;
+    }
+    if STEPS.iter().any(|step| step.verb() == written) {
+        return Some(format!(
+            "`{written}` is a step of its own: begin a line with `- {written}:`"
+        ));
+    }
+    let words = find(&[words::WAITS], written)?;
+    Some(format!("as a step of its own, {}", words.hint))
+}
+
+/// The key of this mapping that a word of another tool stands for.
+pub fn key_meant(table: &'static Table, written: &str) -> Option<&'static str> {
+    find(&lists_of(table), written)?.key
+}
+
+/// What to write instead of an unknown step.
+pub fn hint_for_step(written: &str) -> Option<&'static str> {
+    find(&[words::WAITS, words::STEP], written).map(|words| words.hint)
+}
+
+/// What to write instead of an unknown kind of phase.
+pub fn hint_for_phase(written: &str) -> Option<&'static str> {
+    find(&[words::PHASE], written).map(|words| words.hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::all_tables;
+
+    #[test]
+    fn no_word_is_a_key_where_it_is_explained() {
+        for table in all_tables() {
+            for list in lists_of(table) {
+                for words in list {
+                    for word in words.written.split(' ') {
+                        let is_known = table.key(word).is_some();
+                        // A key of requests and calls; steps without it mean `check`.
+                        let is_own = word == "expect" && words.key == Some("check");
+                        assert!(
+                            !is_known || is_own || words.key == Some(word),
+                            "{word} in {}",
+                            table.name
+                        );
+                    }
+                }
+            }
+        }
+        let steps = words::WAITS.iter().chain(words::STEP);
+        for word in steps.flat_map(|words| words.written.split(' ')) {
+            assert!(STEPS.iter().all(|step| step.verb() != word), "{word}");
+        }
+        for word in words::PHASE
+            .iter()
+            .flat_map(|words| words.written.split(' '))
+        {
+            assert!(PHASES.iter().all(|phase| phase.verb() != word), "{word}");
+        }
+    }
+
+    #[test]
+    fn each_word_stands_once_in_its_list() {
+        for list in [
+            words::WAITS,
+            words::STEP,
+            words::TOP,
+            words::REQUEST,
+            words::PHASE,
+            words::PHASE_KEYS,
+            words::SESSION,
+            words::OPTIONS,
+            words::DATA,
+            words::SAVE,
+            words::REPLY,
+            words::BODY,
+        ] {
+            let mut all: Vec<&str> = list
+                .iter()
+                .flat_map(|words| words.written.split(' '))
+                .collect();
+            assert!(
+                all.iter()
+                    .all(|word| !word.is_empty() && !word.contains(['_', '-']))
+            );
+            let count = all.len();
+            all.sort_unstable();
+            all.dedup();
+            assert_eq!(all.len(), count);
+        }
+    }
+}
