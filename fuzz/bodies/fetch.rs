@@ -1,3 +1,3 @@
 //! Fuzzing the bodies and addresses of answers.
 
-pub(crate) use fetch::fuzzing::{contents, locations};
+pub(crate) use engine::fetch::fuzzing::{contents, locations};

@@ -1,6 +1,6 @@
 //! Bodies and messages as people read them: unpacked, JSON laid out, shortened.
 
-use fetch::content::Undecodable;
+use engine::fetch::content::Undecodable;
 use report::visible;
 
 /// Lines and characters of a body that are shown unless all of it is wanted.
@@ -90,7 +90,7 @@ fn unpacked(bytes: &[u8], encoding: Option<&str>) -> (Vec<u8>, Option<String>) {
     if bytes.is_empty() || names.all(|name| name.is_empty() || name == "identity") {
         return (bytes.to_vec(), None);
     }
-    match fetch::content::decode_start(&codings, bytes, UNPACKED_BYTES_MAX) {
+    match engine::fetch::content::decode_start(&codings, bytes, UNPACKED_BYTES_MAX) {
         Ok((all, true)) => (all, Some(format!("unpacked ({codings})"))),
         // What was kept may be a part only.
         Ok((start, false)) => {

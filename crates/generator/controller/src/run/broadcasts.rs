@@ -1,0 +1,168 @@
+//! Numbered messages over all loops: when the first and the last user got each, and what others did not
+//! get.
+
+use std::collections::BTreeMap;
+
+use engine::measure::{MeasureDelta, OUTCOMES};
+use engine::sequences::{Broadcast, Head, Ledger, Settlement};
+use plan::Plan;
+use plan::{MeasureId, MessageId};
+use record::Outcome;
+use record::counters::COUNTER_MAX;
+use stats::hist::LogHistogram;
+use workers::Numbering;
+
+/// A broadcast that no user received for this long has reached all its receivers.
+const SILENT_NS: u64 = 5_000_000_000;
+/// Broadcasts that are waited for; above it, the oldest are closed as they are.
+const OPEN_MAX: usize = 262_144;
+
+/// Where the times of a message's broadcasts go, and what was not got of them.
+#[derive(Debug, Clone, Copy)]
+struct Measures {
+    first: Option<MeasureId>,
+    last: MeasureId,
+    lost: MeasureId,
+    unaccounted: MeasureId,
+    silent: MeasureId,
+}
+
+/// Broadcasts that may still reach a user.
+#[derive(Debug, Default)]
+pub(crate) struct Broadcasts {
+    /// By the plan's messages.
+    measures: Vec<Option<Measures>>,
+    open: BTreeMap<(MessageId, u64, u64), Broadcast>,
+    ledger: Ledger,
+}
+
+impl Broadcasts {
+    pub(crate) fn new(plan: &Plan, numbering: &Numbering) -> Broadcasts {
+        let of_all = |measure| numbering.of_all(measure);
+        let measures = plan.messages.iter().map(|message| {
+            let numbered = message.numbered.as_ref()?;
+            Some(Measures {
+                first: numbered.first.map(of_all),
+                last: of_all(numbered.last),
+                lost: of_all(numbered.lost),
+                unaccounted: of_all(numbered.unaccounted),
+                silent: of_all(numbered.silent),
+            })
+        });
+        Broadcasts {
+            measures: measures.collect(),
+            ..Broadcasts::default()
+        }
+    }
+
+    /// What one loop's users got in one interval, and how far sequences had come.
+    pub(crate) fn add(&mut self, received: &[Broadcast], heads: &[Head]) {
+        self.ledger.see(heads);
+        for broadcast in received {
+            self.open
+                .entry(broadcast.name())
+                .and_modify(|known| known.merge(broadcast))
+                .or_insert(*broadcast);
+        }
+    }
+
+    /// Adds to `measures` the times of the broadcasts that are complete by `now_ns`.
+    pub(crate) fn close(&mut self, now_ns: u64, measures: &mut BTreeMap<MeasureId, MeasureDelta>) {
+        let mut excess = self.open.len().saturating_sub(OPEN_MAX);
+        let all = &self.measures;
+        self.open.retain(|_, broadcast| {
+            let reached_all = broadcast.last_ns.saturating_add(SILENT_NS) <= now_ns;
+            if !reached_all && excess == 0 {
+                return true;
+            }
+            excess = excess.saturating_sub(1);
+            if let Some(times) = measures_of(all, broadcast.message) {
+                add(times, broadcast, measures);
+            }
+            false
+        });
+    }
+
+    /// Adds to `measures` what the subscriptions that ended did not get. All loops have reported the
+    /// interval of their end.
+    pub(crate) fn settle(
+        &mut self,
+        settlements: &[(Settlement, u64)],
+        measures: &mut BTreeMap<MeasureId, MeasureDelta>,
+    ) {
+        self.ledger.settle(settlements);
+        for (message, found) in self.ledger.take_found() {
+            let Some(of) = measures_of(&self.measures, message) else {
+                continue;
+            };
+            count(of.lost, found.lost, measures);
+            count(of.unaccounted, found.unaccounted, measures);
+        }
+    }
+
+    /// At the end of the run: adds to `measures` the subscriptions that got nothing, as all of their
+    /// step.
+    pub(crate) fn set_apart(&mut self, measures: &mut BTreeMap<MeasureId, MeasureDelta>) {
+        for (message, subscriptions) in self.ledger.take_silent() {
+            if let Some(of) = measures_of(&self.measures, message) {
+                count(of.silent, subscriptions, measures);
+            }
+        }
+    }
+}
+
+fn measures_of(measures: &[Option<Measures>], message: MessageId) -> Option<Measures> {
+    measures.get(message.index()).copied().flatten()
+}
+
+/// Counts what happened this many times.
+fn count(measure: MeasureId, times: u64, measures: &mut BTreeMap<MeasureId, MeasureDelta>) {
+    let times = times.min(COUNTER_MAX);
+    if times > 0 {
+        let delta = delta(measure, measures);
+        delta.due += times;
+        delta.begun += times;
+        delta.outcomes[Outcome::Ok as usize] += times;
+    }
+}
+
+fn delta(
+    measure: MeasureId,
+    measures: &mut BTreeMap<MeasureId, MeasureDelta>,
+) -> &mut MeasureDelta {
+    measures.entry(measure).or_insert_with(|| MeasureDelta {
+        measure,
+        due: 0,
+        missed: Default::default(),
+        begun: 0,
+        outcomes: [0; OUTCOMES],
+        retried: 0,
+        response: LogHistogram::new(),
+        failed: LogHistogram::new(),
+        censored: LogHistogram::new(),
+        service: LogHistogram::new(),
+        lag: LogHistogram::new(),
+        late: LogHistogram::new(),
+    })
+}
+
+fn add(times: Measures, broadcast: &Broadcast, measures: &mut BTreeMap<MeasureId, MeasureDelta>) {
+    let ends = [
+        (times.first, broadcast.first_ns, broadcast.first_late_ns),
+        (Some(times.last), broadcast.last_ns, broadcast.last_late_ns),
+    ];
+    for (measure, at_ns, late_ns) in ends {
+        // A stamp later than the receipt says nothing but that clocks differ.
+        let Some((measure, time_ns)) = measure.zip(at_ns.checked_sub(broadcast.sent_ns)) else {
+            continue;
+        };
+        let delta = delta(measure, measures);
+        delta.due += 1;
+        delta.begun += 1;
+        delta.outcomes[Outcome::Ok as usize] += 1;
+        let late_ns = late_ns.min(time_ns);
+        delta.response.record(time_ns);
+        delta.service.record(time_ns - late_ns);
+        delta.lag.record(late_ns);
+    }
+}

@@ -1,0 +1,205 @@
+//! Who starts the users of lost workers, and from when.
+
+use engine::schedule::arrivals::Arrivals;
+use engine::schedule::share::{Share, region_loops};
+use plan::Plan;
+use serde::{Deserialize, Serialize};
+use workers::{Adoption, Fleet, Loops, Lot};
+
+use super::attach::Kept;
+
+/// From the decision to its moment: it reaches the other agents, and they skip users who were due before.
+const LEAD_NS: u64 = 2_000_000_000;
+/// It is the beginning of a second, so that no second is half of one and half of the other.
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// The share of a lost worker, as it was dealt to others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Deal {
+    pub(super) worker: usize,
+    pub(super) from_ns: u64,
+    pub(super) adoptions: Vec<Adoption>,
+}
+
+/// Who starts whom.
+#[derive(Debug)]
+pub(super) struct Deals {
+    /// Whether shares of lost workers are dealt.
+    rebalances: bool,
+    loops_count: u32,
+    /// Of each loop that is not lost: its own share, and what was dealt to it.
+    held: Vec<Adoption>,
+    /// All deals of the run, those of another controller first.
+    made: Vec<Deal>,
+    /// What another controller of the fleet needs.
+    kept: Option<Kept>,
+}
+
+/// What becomes of the users of a lost worker.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Settled {
+    /// Users whom it had to start before the moment of the deal, or at all if they are not dealt: those it has not started
+    /// never come.
+    pub(super) its: u64,
+    /// Users whom others start.
+    pub(super) dealt: u64,
+    /// Users among `its` whom nobody could take: no loop of their region is left.
+    pub(super) untaken: u64,
+    /// `None`: nothing was dealt.
+    pub(super) deal: Option<Deal>,
+}
+
+/// From when users are dealt if that is decided at `now_ns` and the lost worker starts nobody from `silent_ns` on.
+pub(super) fn moment(now_ns: u64, silent_ns: u64) -> u64 {
+    let soon_ns = now_ns.saturating_add(LEAD_NS).max(silent_ns);
+    soon_ns
+        .checked_next_multiple_of(SECOND_NS)
+        .unwrap_or(u64::MAX)
+}
+
+impl Deals {
+    /// Those of a run with this number of loops, and what is kept of it.
+    pub(super) fn of_run(fleet: Option<&dyn Fleet>, loops_count: u32, kept: Option<Kept>) -> Deals {
+        let rebalances = fleet.is_some_and(|fleet| fleet.tolerances().rebalances);
+        let made = kept.as_ref().map_or_else(Vec::new, Kept::deals);
+        Deals {
+            kept,
+            ..Deals::new(rebalances, loops_count, made)
+        }
+    }
+
+    /// `made`: by another controller.
+    fn new(rebalances: bool, loops_count: u32, made: Vec<Deal>) -> Deals {
+        let own = (0..loops_count).map(|by| Adoption {
+            by,
+            lot: Lot::of_loop(by),
+            from_ns: 0,
+        });
+        Deals {
+            rebalances,
+            loops_count,
+            held: own.collect(),
+            made,
+            kept: None,
+        }
+    }
+
+    /// Lets another controller know what was dealt. The error is for people.
+    pub(super) fn keep(&mut self, fleet: &dyn Fleet) -> Result<(), String> {
+        let kept = self.kept.as_mut();
+        kept.map_or(Ok(()), |kept| kept.keep_deals(fleet, &self.made))
+    }
+
+    /// A worker with these loops is lost: its users are dealt to the loops `takers` from a moment on, or as another
+    /// controller has dealt them.
+    pub(super) fn lose(
+        &mut self,
+        plan: &Plan,
+        (worker, loops): (usize, Loops),
+        (from_ns, takers): (u64, &[u32]),
+    ) -> Settled {
+        let lost = |held: &mut Adoption| loops.numbers().contains(&held.by);
+        let lots: Vec<Adoption> = self.held.extract_if(.., lost).collect();
+        let known = self.made.iter().find(|deal| deal.worker == worker);
+        let deal = match known {
+            Some(known) => Some(known.clone()),
+            None if self.rebalances && from_ns < plan.end_ns() => {
+                let adoptions = self.deal(plan, &lots, (from_ns, takers));
+                let deal = Deal {
+                    worker,
+                    from_ns,
+                    adoptions,
+                };
+                self.made.push(deal.clone());
+                Some(deal)
+            }
+            None => None,
+        };
+        let deal = deal.filter(|deal| !deal.adoptions.is_empty());
+        let adoptions = deal.iter().flat_map(|deal| deal.adoptions.iter().cloned());
+        self.held.extend(adoptions);
+        self.settle(plan, &lots, deal)
+    }
+
+    /// Deals lots evenly among the loops that are left, in each region among its own.
+    fn deal(
+        &self,
+        plan: &Plan,
+        lots: &[Adoption],
+        (from_ns, takers): (u64, &[u32]),
+    ) -> Vec<Adoption> {
+        let regions = region_loops(&plan.regions, self.loops_count);
+        let region = |number: u32| regions.iter().rposition(|loops| loops.first <= number);
+        let mut dealt = Vec::new();
+        for own in 0..regions.len().max(1) {
+            let is_here = |number: u32| region(number).is_none_or(|region| region == own);
+            let here: Vec<&Adoption> = lots
+                .iter()
+                .filter(|held| is_here(held.lot.loop_number))
+                .collect();
+            let takers = takers.iter().copied().filter(|&number| is_here(number));
+            let takers: Vec<u32> = takers.collect();
+            let Some(even) = even_parts(here.len(), takers.len()) else {
+                continue;
+            };
+            let mut turns = takers.into_iter().cycle();
+            for held in here {
+                let may = held.lot.may_have(self.loops_count, even);
+                let parts = if may { even } else { 1 };
+                for (part, by) in (0..parts).zip(&mut turns) {
+                    dealt.push(Adoption {
+                        by,
+                        lot: held.lot.part(part, parts),
+                        from_ns: from_ns.max(held.from_ns),
+                    });
+                }
+            }
+        }
+        dealt
+    }
+
+    /// Counts the users of these lots.
+    fn settle(&self, plan: &Plan, lots: &[Adoption], deal: Option<Deal>) -> Settled {
+        let share = |lot: &Lot| lot.share(self.loops_count, &plan.regions);
+        let shares = |all: &[Adoption]| -> Vec<(Share, u64)> {
+            let known = all.iter();
+            let known = known.filter_map(|held| Some((share(&held.lot)?, held.from_ns)));
+            known.collect()
+        };
+        let own = shares(lots);
+        let others = shares(deal.as_ref().map_or(&[], |deal| &deal.adoptions));
+        let from_ns = deal.as_ref().map_or(u64::MAX, |deal| deal.from_ns);
+        let mut settled = Settled::default();
+        for arrival in Arrivals::new(plan, Share::new(0, 1)) {
+            let takes = |all: &[(Share, u64)]| {
+                let mut all = all.iter();
+                all.any(|(share, from_ns)| share.takes(arrival.user) && arrival.due_ns >= *from_ns)
+            };
+            if !takes(&own) {
+                continue;
+            }
+            match takes(&others) {
+                true => settled.dealt += 1,
+                false => {
+                    settled.its += 1;
+                    settled.untaken += u64::from(arrival.due_ns >= from_ns);
+                }
+            }
+        }
+        settled.deal = deal;
+        settled
+    }
+}
+
+/// Into how many parts each lot is divided, so that all takers get the same number of them; `None`: nobody takes any.
+fn even_parts(lots: usize, takers: usize) -> Option<u32> {
+    let (mut divisor, mut rest) = (lots, takers);
+    while rest > 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    let parts = takers.checked_div(divisor).filter(|&parts| parts > 0)?;
+    u32::try_from(parts).ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,232 @@
+//! What `run.json` says from the start.
+
+use driver::real::Waiting;
+use engine::schedule::share::region_loops;
+use machine::host;
+use machine::loops::open_files_max;
+use plan::Plan;
+use plan::{MeasureKind, Phase, PhaseKind, Spacing, Target, Trace};
+use record::run_id;
+use record::schema::{
+    FORMAT_VERSION, GeneratorInfo, MeasureInfo, PhaseInfo, RegionInfo, RunInfo, RunStatus,
+    WorkerInfo,
+};
+use workers::{LoopsSetup, ScenarioText, hex_digest};
+
+use crate::secrets::Secrets;
+
+/// A run that is about to start.
+#[derive(Debug)]
+pub(super) struct RunStart<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) scenario: &'a ScenarioText,
+    /// Throng's version.
+    pub(super) throng: &'a str,
+    pub(super) setup: &'a LoopsSetup,
+    pub(super) workers: Vec<WorkerInfo>,
+    pub(super) secrets: &'a Secrets,
+    /// The zero, since the Unix epoch.
+    pub(super) unix_ns: u64,
+    /// What a lab adds to what is said of the host.
+    pub(super) facts: Vec<(String, String)>,
+}
+
+impl RunStart<'_> {
+    /// For `run.json`.
+    pub(super) fn info(&self) -> RunInfo {
+        let &RunStart {
+            plan,
+            scenario,
+            throng,
+            setup,
+            ref workers,
+            secrets,
+            unix_ns: started_unix_ns,
+            ref facts,
+        } = self;
+        // The low digits of the start distinguish runs of the same second.
+        let entropy = (started_unix_ns / 1_000 % 0x1_0000) as u16;
+        let mut info = RunInfo {
+            format: FORMAT_VERSION,
+            id: run_id(started_unix_ns / 1_000_000_000, &plan.name, entropy),
+            name: plan.name.clone(),
+            throng: throng.to_owned(),
+            status: RunStatus::Running,
+            seed: plan.seed,
+            scenario_hash: hex_digest(&secrets.recorded(&scenario.text)),
+            overrides: scenario
+                .overrides
+                .iter()
+                .enumerate()
+                .map(|(at, (key, value))| match plan.secret_sets.contains(&at) {
+                    true => format!("{key}=(secret)"),
+                    false => format!("{key}={value}"),
+                })
+                .collect(),
+            target: target(plan),
+            started_unix_ns,
+            ended_ns: 0,
+            clock: "CLOCK_MONOTONIC, zero tied to CLOCK_REALTIME once at the start".to_owned(),
+            generator: GeneratorInfo {
+                mode: match setup.layout.waiting {
+                    Waiting::Precise => "precise".to_owned(),
+                    Waiting::Wide => "wide".to_owned(),
+                },
+                loops: setup.layout.loops_count,
+                cores: setup.cores,
+                files_per_loop: open_files_max(),
+                lag_max_ns: plan.options.lag_max_ns,
+            },
+            workers: workers.clone(),
+            host: host::facts().into_iter().chain(facts.clone()).collect(),
+            regions: regions(plan, setup),
+            measures: measures(plan),
+            sessions: plan
+                .sessions
+                .iter()
+                .map(|session| session.name.clone())
+                .collect(),
+            steps: steps(plan),
+            expects_overload: plan.expects_overload,
+            phases: plan.phases.iter().map(phase).collect(),
+            tls_unverified: !plan.options.tls.verify && plan.endpoints.iter().any(|e| e.tls),
+        };
+        secrets.hide_in_info(&mut info);
+        info
+    }
+}
+
+fn target(plan: &Plan) -> String {
+    match &plan.target {
+        // Whoever reads a run's figures has to know what they are of.
+        Target::Url(url) => url.clone() + &plan.detour(&plan.endpoints[0]),
+        Target::Builtin { name, .. } => {
+            let endpoint = &plan.endpoints[0];
+            format!("{name} (built in, at {}:{})", endpoint.host, endpoint.port)
+        }
+    }
+}
+
+/// What the steps of sessions begin that users may have.
+fn steps(plan: &Plan) -> Vec<u16> {
+    let sessions = plan.sessions.iter().enumerate();
+    let had = sessions.filter(|(number, _)| plan.has_users_of(*number));
+    let ops = had.flat_map(|(_, session)| &session.ops);
+    let steps = ops.filter_map(|op| match op {
+        plan::Op::TransactionStart { measure, .. } => Some(*measure),
+        op => op.measure(),
+    });
+    let recorded = plan.recorded();
+    let steps = steps.flat_map(|measure| recorded.all_of(measure));
+    let steps: std::collections::BTreeSet<u16> = steps.map(|measure| measure.0).collect();
+    steps.into_iter().collect()
+}
+
+/// The regions and their loops.
+fn regions(plan: &Plan, setup: &LoopsSetup) -> Vec<RegionInfo> {
+    let loops = region_loops(&plan.regions, setup.layout.loops_count);
+    let regions = plan.regions.iter().zip(loops).zip(&setup.places);
+    let regions = regions.map(|((region, loops), place)| {
+        let netns = place.netns.as_ref();
+        RegionInfo {
+            name: region.name.clone(),
+            share: region.share,
+            loops_first: loops.first,
+            loops: loops.count,
+            netns: netns.map(|netns| netns.path().display().to_string()),
+        }
+    });
+    regions.collect()
+}
+
+fn measures(plan: &Plan) -> Vec<MeasureInfo> {
+    let recorded = plan.recorded();
+    let mut measures: Vec<MeasureInfo> = recorded.measures.iter().map(measure).collect();
+    let ops = plan.sessions.iter().flat_map(|session| &session.ops);
+    for waiting in ops.filter_map(plan::Op::waiting_measure) {
+        for measure in recorded.all_of(waiting) {
+            measures[measure.index()].waits = true;
+        }
+    }
+    measures
+}
+
+fn measure(measure: &plan::Measure) -> MeasureInfo {
+    let kind = match measure.kind {
+        MeasureKind::Connect => "connect",
+        MeasureKind::Request => "request",
+        MeasureKind::Handshake => "handshake",
+        MeasureKind::Message => "message",
+        MeasureKind::Redirect => "redirect",
+        MeasureKind::Meeting => "meeting",
+        MeasureKind::Transaction => "transaction",
+        MeasureKind::Check => "check",
+        MeasureKind::Value => "value",
+    };
+    MeasureInfo {
+        name: measure.name.clone(),
+        kind: kind.to_owned(),
+        tags: measure.tags.clone(),
+        shared_name: measure.shared_name.clone(),
+        waits: false,
+    }
+}
+
+fn phase(phase: &Phase) -> PhaseInfo {
+    PhaseInfo {
+        name: phase.name.clone(),
+        kind: kind(phase).to_owned(),
+        start_ns: phase.start_ns,
+        end_ns: phase.end_ns(),
+        users_planned: phase.users_planned(),
+    }
+}
+
+fn kind(phase: &Phase) -> &'static str {
+    match &phase.kind {
+        PhaseKind::Rate {
+            spacing: Spacing::Poisson,
+            ..
+        }
+        | PhaseKind::Trace(Trace {
+            spacing: Spacing::Poisson,
+            ..
+        }) => "poisson",
+        // Chance in one of them is chance in their sum.
+        PhaseKind::Together(_) if phase.parts().any(|part| kind(part) == "poisson") => "poisson",
+        PhaseKind::Rate { .. }
+        | PhaseKind::Trace(_)
+        | PhaseKind::Starts(_)
+        | PhaseKind::Together(_) => "rate",
+        PhaseKind::Hold => "hold",
+        PhaseKind::Closed(population) if population.is_ramp() => "closed-ramp",
+        PhaseKind::Closed(_) => "closed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_for_messages_is_marked() {
+        let text = "target: http://h/
+sessions:
+  s:
+    - ws: /chat
+    - expect: { when: { /n: 1 }, as: reply_of_n }
+    - send: a
+      reply: { when: { /n: 2 }, as: answered }
+    - get: /
+      as: page
+arrivals: [ { hold: 1s } ]
+";
+        let measures = measures(&crate::testing::plan(text));
+        let waiting: Vec<&str> = measures
+            .iter()
+            .filter(|measure| measure.waits)
+            .map(|measure| measure.name.as_str())
+            .collect();
+        assert_eq!(waiting, ["reply_of_n"]);
+    }
+}

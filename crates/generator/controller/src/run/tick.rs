@@ -1,0 +1,185 @@
+//! One second of a run, for the live view.
+
+use std::borrow::Cow;
+
+use course::{Growing, SecondOf};
+use engine::measure::{Example, MeasureDelta};
+use engine::sequences::ClockReading;
+use plan::Plan;
+use probe::Probed;
+use record::Outcome;
+use record::schema::{Event, EventKind, RunInfo, SeriesRow};
+use stats::censored::{Censored, Quantile};
+use stats::hist::LogHistogram;
+
+use super::merge::Interval;
+
+/// One second of a run, while it runs.
+#[derive(Debug)]
+pub struct Tick<'a> {
+    pub info: &'a RunInfo,
+    pub row: &'a SeriesRow,
+    /// The measures that have operations in this interval.
+    pub measures: Vec<TickMeasure>,
+    pub interrupted: bool,
+    /// Whether arrivals are paused.
+    pub paused: bool,
+    /// The newest values of the probes.
+    pub probes: &'a [Probed],
+    /// What happened since the last second.
+    pub events: &'a [Event],
+    pub(crate) interval: &'a Interval,
+}
+
+impl Tick<'_> {
+    /// Response times of the requests and handshakes that succeeded.
+    pub fn responses(&self) -> impl Iterator<Item = &LogHistogram> {
+        let measures = self.interval.measures.values().filter(|delta| {
+            let info = &self.info.measures[delta.measure.index()];
+            matches!(info.kind.as_str(), "request" | "handshake")
+        });
+        measures.map(|delta| &delta.response)
+    }
+
+    /// The measures, those of several regions as one.
+    pub fn over_regions(&self) -> Cow<'_, [TickMeasure]> {
+        if self.info.regions.is_empty() {
+            return Cow::Borrowed(&self.measures);
+        }
+        let mut parts: Vec<(String, Vec<&MeasureDelta>)> = Vec::new();
+        for (id, delta) in &self.interval.measures {
+            let name = self.info.measures[id.index()].over_regions();
+            match parts.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, deltas)) => deltas.push(delta),
+                None => parts.push((name, vec![delta])),
+            }
+        }
+        let parts = parts.into_iter();
+        parts.map(|(name, deltas)| measure(name, &deltas)).collect()
+    }
+
+    /// A copy with all histograms, for another thread to add up.
+    pub fn keep(&self) -> Second {
+        let measures = self.interval.measures.values();
+        Second {
+            row: self.row.clone(),
+            measures: measures.cloned().collect(),
+            events: self.events.to_vec(),
+            probes: self.probes.to_vec(),
+            interrupted: self.interrupted,
+            paused: self.paused,
+        }
+    }
+}
+
+/// One second of a run, as an owned copy.
+#[derive(Debug)]
+pub struct Second {
+    row: SeriesRow,
+    measures: Vec<MeasureDelta>,
+    events: Vec<Event>,
+    probes: Vec<Probed>,
+    /// Whether the run is being stopped.
+    pub interrupted: bool,
+    /// Whether arrivals are paused.
+    pub paused: bool,
+}
+
+impl Second {
+    /// Adds it to a run that grows.
+    pub fn add_to(self, growing: &mut Growing) {
+        let seconds = self.measures.iter().map(|delta| SecondOf {
+            measure: delta.measure.index(),
+            begun: delta.begun,
+            outcomes: &delta.outcomes,
+            response: &delta.response,
+            failed: &delta.failed,
+            unanswered: &delta.censored,
+            service: &delta.service,
+            lag: &delta.lag,
+        });
+        growing.add(&self.row, seconds);
+        self.events
+            .into_iter()
+            .for_each(|event| growing.event(event));
+        let probes = self.probes.into_iter();
+        growing.probes(probes.map(|probed| (probed.info, probed.at_ns, probed.value)));
+    }
+}
+
+/// One of the first errors of a kind, as recorded.
+pub(crate) fn example_event(info: &RunInfo, example: &Example) -> Event {
+    Event {
+        at_ns: example.at_ns,
+        what: EventKind::Error {
+            measure: info.measures[example.measure.index()].name.clone(),
+            outcome: example.outcome.name().to_owned(),
+            user: example.user,
+            detail: example.detail.clone(),
+        },
+    }
+}
+
+/// A measure in one interval.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TickMeasure {
+    pub name: String,
+    /// Operations that ended, with success or not.
+    pub count: u64,
+    /// Those of them that the target answered.
+    pub completed: u64,
+    pub errors: u64,
+    /// Response times of all of them: 50, 95, 99 %.
+    pub response: Option<[Quantile; 3]>,
+}
+
+/// The measures of an interval.
+pub(crate) fn measures(info: &RunInfo, interval: &Interval) -> Vec<TickMeasure> {
+    let measures = interval.measures.iter();
+    let measures =
+        measures.map(|(&id, delta)| measure(info.measures[id.index()].name.clone(), &[delta]));
+    measures.collect()
+}
+
+/// Parts of a measure as one.
+fn measure(name: String, parts: &[&MeasureDelta]) -> TickMeasure {
+    let (mut known, mut unanswered) = (LogHistogram::new(), LogHistogram::new());
+    let (mut count, mut completed, mut errors) = (0, 0, 0);
+    for part in parts {
+        let by_outcome = Outcome::ALL.iter().zip(&part.outcomes);
+        for (outcome, n) in by_outcome {
+            errors += if outcome.is_error() { *n } else { 0 };
+            completed += if outcome.is_answered() { *n } else { 0 };
+        }
+        count += part.outcomes.iter().sum::<u64>();
+        known.merge(&part.response);
+        known.merge(&part.failed);
+        unanswered.merge(&part.censored);
+    }
+    let times = Censored::new(&known, &unanswered);
+    TickMeasure {
+        name,
+        count,
+        completed,
+        errors,
+        response: (!times.is_empty()).then(|| [0.5, 0.95, 0.99].map(|q| times.quantile(q))),
+    }
+}
+
+/// What is recorded of the clocks that stamp messages.
+pub(crate) fn clock_events<'a>(
+    plan: &Plan,
+    clocks: impl Iterator<Item = &'a ClockReading>,
+) -> Vec<EventKind> {
+    let events = clocks.filter_map(|clock| {
+        let message = plan.messages.get(clock.message.index())?;
+        Some(EventKind::ClockCompared {
+            measure: plan.measures.get(message.measure.index())?.name.clone(),
+            offset_ns: clock.offset_ns,
+            bound_ns: clock.bound_ns(),
+            replies: clock.replies,
+            corrected: message.sent_at.as_ref().is_some_and(|at| at.correct),
+        })
+    });
+    events.collect()
+}

@@ -1,0 +1,63 @@
+//! Who is on the way through redirects.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use stats::rng::Rng;
+
+use crate::fetch::redirect::Hop;
+
+/// The hops of a shard's users, and what it takes to make their first requests again. `K` names a user.
+#[derive(Debug)]
+pub struct Follows<K> {
+    hops: HashMap<K, Hop>,
+    /// The users' values as they were before their requests drew any.
+    before: HashMap<K, Rng>,
+}
+
+impl<K> Default for Follows<K> {
+    fn default() -> Follows<K> {
+        Follows {
+            hops: HashMap::new(),
+            before: HashMap::new(),
+        }
+    }
+}
+
+impl<K: Copy + Eq + Hash> Follows<K> {
+    /// The user is at no redirect: it begins an operation, or it is gone.
+    #[inline]
+    pub fn forget(&mut self, user: K) {
+        if !self.hops.is_empty() {
+            self.hops.remove(&user);
+        }
+        if !self.before.is_empty() {
+            self.before.remove(&user);
+        }
+    }
+
+    /// The user's request drew random values, which a redirect of it repeats: these were the user's values before.
+    pub fn remember(&mut self, user: K, before: Rng) {
+        self.before.insert(user, before);
+    }
+
+    /// What the user's values were before its request; `None`: it drew none.
+    pub fn before(&self, user: K) -> Option<Rng> {
+        self.before.get(&user).copied()
+    }
+
+    /// The request that the user was redirected to.
+    pub fn hop(&self, user: K) -> Option<&Hop> {
+        self.hops.get(&user)
+    }
+
+    /// True if the user was redirected away from the host of its step.
+    pub fn left_host(&self, user: K) -> bool {
+        self.hop(user).is_some_and(|hop| hop.left_host)
+    }
+
+    /// The user is redirected there.
+    pub fn go(&mut self, user: K, hop: Hop) {
+        self.hops.insert(user, hop);
+    }
+}

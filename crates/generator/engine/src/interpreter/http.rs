@@ -1,0 +1,472 @@
+//! HTTP steps: requests out, responses in.
+
+use plan::expr::{Context, Template};
+use plan::{Digest, EndpointId, HttpOp, Op};
+use proto::http1::{self, Head};
+use record::Outcome;
+
+use super::flow::Flow;
+use super::state::Interpreter;
+use crate::conn::http::encode_http;
+use crate::conn::{Pending, Protocol, Reuse, SWITCHING, Stage, http_outcome};
+use crate::identity::Exchange;
+use crate::received::{Label, Received};
+use crate::tables::slots::{ConnSlot, UserKey};
+use crate::users::Wait;
+
+impl<'p> Interpreter<'p> {
+    pub(super) fn request(&mut self, now_ns: u64, key: UserKey, http: &HttpOp) -> Flow {
+        self.begin(now_ns, key);
+        self.follows.forget(key);
+        if http.digest.is_some() {
+            let values = self.users[key].value;
+            self.identities.expect_challenge(key, values);
+        }
+        self.reach(now_ns, key, http);
+        Flow::Wait
+    }
+
+    /// Sends the user's request, over a new connection if none is idle.
+    pub(super) fn reach(&mut self, now_ns: u64, key: UserKey, http: &HttpOp) {
+        let endpoint = match self.locate(key, http) {
+            Ok(endpoint) => endpoint,
+            Err(error) => return self.cannot_send(now_ns, key, error),
+        };
+        match self.conns.take_idle(&mut self.users, key, endpoint) {
+            Some(slot) => {
+                self.count_connected(key);
+                self.send_request(now_ns, key, slot);
+            }
+            None => self.ride_or_open(now_ns, key, endpoint),
+        }
+    }
+
+    /// The endpoint of a request. The error says why there is none.
+    fn locate(&mut self, key: UserKey, http: &HttpOp) -> Result<EndpointId, String> {
+        if let Some(hop) = self.follows.hop(key) {
+            return Ok(hop.endpoint);
+        }
+        self.first_endpoint(key, http)
+    }
+
+    /// The endpoint of a request before any redirect.
+    #[inline]
+    pub(super) fn first_endpoint(
+        &mut self,
+        key: UserKey,
+        http: &HttpOp,
+    ) -> Result<EndpointId, String> {
+        let Some(slot) = http.located_by else {
+            return Ok(self.users.endpoint(key, http.endpoint));
+        };
+        let url = self.users.scope(0, key).var(slot).to_text();
+        let named = self.requests.endpoint_at(self.plan, &url)?;
+        Ok(named.unwrap_or_else(|| self.users.endpoint(key, EndpointId(0))))
+    }
+
+    /// The HTTP step the user is at.
+    pub(super) fn http_op(&self, key: UserKey) -> &'p HttpOp {
+        match self.users.op(key) {
+            Some(Op::Http(http)) => http,
+            other => unreachable!("a response is in flight at {other:?}"),
+        }
+    }
+
+    pub(super) fn send_request(&mut self, now_ns: u64, key: UserKey, slot: ConnSlot) {
+        let http = self.http_op(key);
+        if let Some(sender) = self.send_prepared(key, slot, http) {
+            return self.hold_unsent(now_ns, slot, sender);
+        }
+        let start = self.conns.commands.bytes.len();
+        if let Err(error) = self.encode_request(now_ns, key, slot, http) {
+            self.conns.commands.bytes.truncate(start);
+            self.conns.release(&mut self.users, slot);
+            return self.cannot_send(now_ns, key, error);
+        }
+        let is_held = http.continue_ns > 0 && self.hold_body(slot, start);
+        let conn = &mut self.conns[slot];
+        conn.stage = Stage::Busy;
+        if let Some(decoder) = conn.http() {
+            decoder.begin(http.method == "HEAD");
+        }
+        let sender = self.send_for_user(slot, start);
+        if is_held {
+            return self.wait_for_continue(now_ns, slot);
+        }
+        let deadline_ns = self.users[key].sent_ns + http.timeout_ns;
+        self.wait_for(key, Wait::Response, deadline_ns);
+        if sender != slot {
+            self.hold_unsent(now_ns, slot, sender);
+        }
+    }
+
+    /// Appends the request, with what its user's identity adds. The error says what cannot be sent.
+    fn encode_request(
+        &mut self,
+        now_ns: u64,
+        key: UserKey,
+        slot: ConnSlot,
+        http: &'p HttpOp,
+    ) -> Result<(), String> {
+        let user = &self.users[key];
+        let out = &mut self.conns.commands.bytes;
+        let start = out.len();
+        if let Some(hop) = self.follows.hop(key) {
+            let (hop, endpoint) = (hop.clone(), self.conns.table[slot].endpoint);
+            let first = self.first_request(now_ns, key, http)?;
+            let out = &mut self.conns.commands.bytes;
+            hop.rewrite(&first, self.requests.authority(endpoint), out);
+        } else if let Some(request) = self.requests.constant(user.session, user.pc) {
+            out.extend_from_slice(request);
+        } else {
+            let at = self.conns.table[slot].endpoint;
+            let base_path = &*self.plan.endpoints[at.index()].base_path;
+            let place = (self.requests.authority(at), base_path, &*self.plan.calls);
+            let before = user.value;
+            encode_http(http, place, &mut self.users.scope(now_ns, key), out)?;
+            let conn = &self.conns.table[slot];
+            let may_repeat = http.redirects > 0
+                || conn.reuse == Reuse::Served
+                || matches!(conn.protocol, Protocol::Stream(_));
+            if may_repeat && self.users[key].value != before {
+                self.follows.remember(key, before);
+            }
+        }
+        let (headers, own_cookies) = self.own_headers(key, http);
+        self.carry_cookies(now_ns, slot, headers, own_cookies, start);
+        if let Some(aws) = http.sign.as_ref().filter(|_| !self.follows.left_host(key)) {
+            let scope = &mut self.users.scope(now_ns, key);
+            let bytes = &mut self.conns.commands.bytes;
+            return self.identities.sign(aws, scope, bytes, start);
+        }
+        match &http.digest {
+            Some(digest) if !self.follows.left_host(key) => {
+                self.answer_challenge(now_ns, slot, digest, start)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn cannot_send(&mut self, now_ns: u64, key: UserKey, error: String) {
+        self.fail_because(now_ns, key, (self.users.blame(), 0), || error);
+    }
+
+    /// Sends what was appended to the command bytes since `start`, as bytes of the operation in
+    /// flight. Returns the connection that sends.
+    #[inline]
+    pub(super) fn send_for_user(&mut self, slot: ConnSlot, start: usize) -> ConnSlot {
+        self.trace_sent(slot, start);
+        let sender = self.conns.frame_request(slot, start);
+        let bytes_out = (self.conns.commands.bytes.len() - start) as u32;
+        let user = &mut self.users[self.conns[slot].user];
+        user.bytes_out = user.bytes_out.saturating_add(bytes_out);
+        self.conns.transmit(sender, start);
+        sender
+    }
+
+    /// A response that came in one piece: how many bytes it took; `None`: it does not.
+    pub(super) fn decode_whole(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        bytes: &[u8],
+    ) -> Option<usize> {
+        let conn = &mut self.conns.table[slot];
+        let Protocol::Http(decoder) = &mut conn.protocol else {
+            return None;
+        };
+        if conn.pending.is_some() {
+            return None;
+        }
+        match decoder.decode_whole(bytes, &mut self.conns.heads) {
+            Ok(Some((taken, whole))) => {
+                let user = &mut self.users[conn.user];
+                user.bytes_in = user.bytes_in.saturating_add(taken as u32);
+                let surplus = taken < bytes.len();
+                self.end_response(now_ns, slot, &whole.head, whole.body, surplus);
+                Some(taken)
+            }
+            Ok(None) => None,
+            Err(error) => {
+                self.lost(now_ns, slot, http_outcome(&error), || error.to_string());
+                Some(bytes.len())
+            }
+        }
+    }
+
+    /// The head of a response that comes in pieces.
+    pub(super) fn keep_head(&mut self, slot: ConnSlot, head: &Head<'_>) {
+        let head = head.raw.to_vec();
+        if let Some(poller) = self.conns[slot].poller() {
+            poller.head = head;
+            return;
+        }
+        let response = Pending::Response {
+            head,
+            body: Vec::new(),
+            keep_body: self.recorder.trace.is_some()
+                || self.http_op(self.conns[slot].user).keeps_body(),
+            closes: self.is_body_held(slot),
+        };
+        self.conns[slot].pending = Some(Box::new(response));
+    }
+
+    /// A piece of its body.
+    pub(super) fn keep_piece(&mut self, slot: ConnSlot, piece: &[u8]) {
+        let conn = &mut self.conns[slot];
+        if let Some(poller) = conn.poller() {
+            poller.body.extend_from_slice(piece);
+        } else if let Some(Pending::Response {
+            body,
+            keep_body: true,
+            ..
+        }) = conn.pending.as_deref_mut()
+        {
+            body.extend_from_slice(piece);
+        }
+    }
+
+    /// All pieces are there; `surplus`: more bytes follow them.
+    pub(super) fn end_pieces(&mut self, now_ns: u64, slot: ConnSlot, surplus: bool) {
+        let Some(Pending::Response {
+            head, body, closes, ..
+        }) = self.conns[slot].pending.take().map(|pending| *pending)
+        else {
+            return;
+        };
+        if closes && let Some(decoder) = self.conns[slot].http() {
+            decoder.refuse_reuse();
+        }
+        let head = head_again(&head);
+        self.end_response(now_ns, slot, &head, &body, surplus);
+    }
+
+    pub(super) fn end_response(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        head: &Head<'_>,
+        body: &[u8],
+        surplus: bool,
+    ) {
+        let key = self.conns[slot].user;
+        let http = self.http_op(key);
+        let decoded = self.decoded(http, head, body);
+        let plain = match &decoded {
+            Ok(Some(plain)) => plain,
+            Ok(None) | Err(_) => body,
+        };
+        self.trace_answer(key, head, plain);
+        let keep_alive = self.may_keep(slot, surplus);
+        self.conns[slot].reuse = Reuse::Served;
+        let endpoint = self.conns[slot].endpoint;
+        self.keep_cookies(now_ns, slot, self.own_headers(key, http).0, head);
+        let answers = http.digest.is_some() && !self.follows.left_host(key);
+        if answers && self.is_challenged(slot, head) {
+            // It goes out once more, with the answer, as the same operation.
+            if keep_alive {
+                return self.send_request(now_ns, key, slot);
+            }
+            self.conns.close(&mut self.users, slot);
+            return self.reach(now_ns, key, http);
+        }
+        if keep_alive {
+            self.conns.release(&mut self.users, slot);
+        } else {
+            self.conns.close(&mut self.users, slot);
+        }
+        if http.redirects > 0
+            && crate::fetch::is_redirect(head.status)
+            && let Some(location) = head.header("location")
+        {
+            return self.redirected(now_ns, key, endpoint, (head.status, &*location));
+        }
+        let is_decoded = matches!(decoded, Ok(Some(_)));
+        let received = Received {
+            head: Some(head),
+            body: plain,
+            is_decoded,
+            label: Label::Nothing,
+            took_ns: Some(now_ns.saturating_sub(self.users[key].due_ns)),
+        };
+        self.weigh_response(now_ns, key, &received, decoded.as_ref().err());
+    }
+
+    /// Looks into the last response of a request and ends its operation. `damage`: why its body cannot be decoded.
+    fn weigh_response(
+        &mut self,
+        now_ns: u64,
+        key: UserKey,
+        received: &Received<'_>,
+        damage: Option<&(Outcome, String)>,
+    ) {
+        let (http, Some(head)) = (self.http_op(key), received.head) else {
+            return;
+        };
+        let mut outcome = if !http.status.allows(head.status) {
+            // What it lacks is not its fault: it is not the answer that was wanted.
+            let _ = self.keep(now_ns, key, &http.save, received);
+            self.explain(now_ns, key, Outcome::Status, || {
+                format!("status {}", head.status)
+            });
+            Outcome::Status
+        } else if let Some((outcome, detail)) = damage {
+            self.explain(now_ns, key, *outcome, || detail.clone());
+            *outcome
+        } else if let Some(outcome) =
+            self.answered_with_errors(now_ns, key, (http.graphql, &http.save), received)
+        {
+            outcome
+        } else {
+            self.examine(now_ns, key, &http.save, &http.check, received)
+        };
+        if let Err(detail) = refuse_switch(head, &http.headers) {
+            outcome = Outcome::HttpProtocol;
+            self.explain(now_ns, key, outcome, || detail);
+        }
+        self.conclude(now_ns, key, outcome, head.status);
+    }
+
+    /// Whether an HTTP connection may serve again after its response. Bytes that follow a response
+    /// would be taken for the next one (RFC 9112 §9.2).
+    #[inline]
+    pub(super) fn may_keep(&mut self, slot: ConnSlot, surplus: bool) -> bool {
+        self.recorder.counts.unsolicited += u64::from(surplus);
+        let decoder = self.conns[slot].http();
+        decoder.is_some_and(|decoder| decoder.keep_alive()) && !surplus
+    }
+
+    /// The peer closed: true if that is how the response ends (RFC 9112 §6.3 rule 8). The error says
+    /// where it was truncated.
+    pub(super) fn ended_by_close(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+    ) -> Result<bool, http1::Error> {
+        let conn = &mut self.conns[slot];
+        if conn.stage != Stage::Busy {
+            return Ok(false);
+        }
+        let Some(decoder) = conn.http() else {
+            return Ok(false);
+        };
+        if !decoder.finish()? {
+            return Ok(false);
+        }
+        match conn.protocol {
+            Protocol::Poll(_) => self.end_poll(now_ns, slot, false),
+            _ => self.end_pieces(now_ns, slot, false),
+        }
+        Ok(true)
+    }
+
+    // Cookies and digest authentication.
+
+    /// The exchange on this connection, if its user keeps cookies.
+    fn cookie_exchange<'a>(
+        &self,
+        now_ns: u64,
+        slot: ConnSlot,
+        headers: &'a [(String, Template)],
+    ) -> Option<Exchange<'a, UserKey>>
+    where
+        'p: 'a,
+    {
+        let conn = &self.conns[slot];
+        self.users.session(conn.user).cookies.then(|| Exchange {
+            user: conn.user,
+            endpoint: &self.plan.endpoints[conn.endpoint.index()],
+            headers,
+            background: conn.runs_in_background(),
+            now_s: self.users.unix_ms(now_ns) / 1000,
+        })
+    }
+
+    /// Adds the user's cookies to the request that was appended since `start`. `own`: names of
+    /// cookies that the step gives itself.
+    pub(super) fn carry_cookies(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        headers: &[(String, Template)],
+        own: &[String],
+        start: usize,
+    ) {
+        if let Some(exchange) = self.cookie_exchange(now_ns, slot, headers) {
+            let bytes = &mut self.conns.commands.bytes;
+            self.identities.carry_cookies(&exchange, own, bytes, start);
+        }
+    }
+
+    /// Keeps the cookies of a response that came over this connection.
+    pub(super) fn keep_cookies(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        headers: &[(String, Template)],
+        head: &Head<'_>,
+    ) {
+        if let Some(exchange) = self.cookie_exchange(now_ns, slot, headers) {
+            self.identities.keep_cookies(&exchange, head);
+        }
+    }
+
+    /// Adds the answer to the challenge that the user knows of, if any.
+    fn answer_challenge(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        digest: &Digest,
+        start: usize,
+    ) -> Result<(), String> {
+        let (key, endpoint) = (self.conns[slot].user, self.conns[slot].endpoint);
+        if !self.identities.is_known(key, endpoint) {
+            return Ok(());
+        }
+        let (user, password) = (
+            self.text(now_ns, key, &digest.user)?,
+            self.text(now_ns, key, &digest.password)?,
+        );
+        let fresh = self.conns.wire_rng.next_u64();
+        let bytes = &mut self.conns.commands.bytes;
+        let of = (key, endpoint);
+        self.identities
+            .answer_challenge(of, (&user, &password), fresh, bytes, start)
+    }
+
+    fn text(&mut self, now_ns: u64, key: UserKey, template: &Template) -> Result<String, String> {
+        let mut out = Vec::new();
+        template
+            .render(&mut self.users.scope(now_ns, key), &mut out)
+            .map_err(|error| error.to_string())?;
+        Ok(String::from_utf8_lossy(&out).into_owned())
+    }
+
+    /// True if the response is a challenge that the request is to answer: then the request is ready
+    /// to be sent again.
+    fn is_challenged(&mut self, slot: ConnSlot, head: &Head<'_>) -> bool {
+        let (key, endpoint) = (self.conns[slot].user, self.conns[slot].endpoint);
+        match self.identities.challenged(key, endpoint, head) {
+            Some(values) => {
+                self.users[key].value = values;
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+/// A server must not switch to a protocol that no header of the request named (RFC 9110 §7.8).
+#[inline]
+pub(super) fn refuse_switch(head: &Head<'_>, headers: &[(String, Template)]) -> Result<(), String> {
+    let mut names = headers.iter().map(|(name, _)| name);
+    if head.status != SWITCHING || names.any(|name| name.eq_ignore_ascii_case("upgrade")) {
+        return Ok(());
+    }
+    Err("the server switched to a protocol that was not requested".to_owned())
+}
+
+/// Reads a head that was read before: that beats keeping it in parts.
+pub(super) fn head_again(head: &[u8]) -> Head<'_> {
+    Head::stored(head).expect("a head that was read once can be read again")
+}

@@ -1,0 +1,274 @@
+//! Bytes received: decoded by one loop for all protocols, each event handed to its protocol's steps.
+
+use plan::Op;
+use record::Outcome;
+
+use super::state::Interpreter;
+use crate::conn::{Decoder, Event, Failure, Protocol, Reuse, Stage};
+use crate::messages::Delivery;
+use crate::received::{Label, Received};
+use crate::tables::budget::EXHAUSTED;
+use crate::tables::slots::ConnSlot;
+use crate::users::Wait;
+
+impl<'p> Interpreter<'p> {
+    /// Plain bytes from the peer: what cannot be decoded yet is kept, as long as there is memory for it.
+    pub(super) fn take_in(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) {
+        let id = self.conns.id(slot);
+        let left = match self.conns[slot].inbox.take() {
+            None => {
+                let taken = self.decode(now_ns, slot, bytes);
+                (taken < bytes.len()).then(|| Box::new(bytes[taken..].to_vec()))
+            }
+            Some(mut inbox) => {
+                inbox.extend_from_slice(bytes);
+                let taken = self.decode(now_ns, slot, &inbox);
+                (taken < inbox.len()).then(|| {
+                    inbox.drain(..taken);
+                    inbox
+                })
+            }
+        };
+        if self.conns.live(id).is_none() {
+            return;
+        }
+        self.conns[slot].inbox = left;
+        if !self.conns.has_room(slot) {
+            self.lost(now_ns, slot, Outcome::NoMemory, || EXHAUSTED.to_owned());
+        }
+    }
+
+    /// Decodes what it can and returns how many bytes that took. The connection may be gone
+    /// afterwards.
+    fn decode(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
+        let conn = &self.conns[slot];
+        match (conn.stage, &conn.protocol) {
+            (Stage::Securing, _) if self.conns.is_tunnelling(slot) => {
+                self.decode_tunnel(now_ns, slot, bytes)
+            }
+            (Stage::Connecting | Stage::Securing | Stage::Idle | Stage::Waiting, _) => {
+                self.drop_unsolicited(slot);
+                bytes.len()
+            }
+            (_, Protocol::Http2(_)) => self.decode_http2(now_ns, slot, bytes),
+            _ if conn.is_upgrading() => self.decode_upgrade(now_ns, slot, bytes),
+            (_, Protocol::Http(_)) => match self.decode_whole(now_ns, slot, bytes) {
+                Some(taken) => taken,
+                None => {
+                    self.conns[slot].reuse = Reuse::Answering;
+                    self.decode_response(now_ns, slot, bytes)
+                }
+            },
+            (_, Protocol::Channels(own)) if own.is_bare() => {
+                self.decode_packets(now_ns, slot, bytes)
+            }
+            (_, Protocol::Poll(_)) => {
+                self.conns[slot].reuse = Reuse::Answering;
+                self.decode_pieces(now_ns, slot, bytes)
+            }
+            _ => self.decode_pieces(now_ns, slot, bytes),
+        }
+    }
+
+    /// The answers of a proxy, and what follows them: a server may speak first.
+    fn decode_tunnel(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
+        let id = self.conns.id(slot);
+        let taken = match self.conns.take_answer(&self.users, slot, bytes) {
+            Ok((taken, false)) => return taken,
+            Ok((taken, true)) => taken,
+            Err((outcome, detail)) => {
+                self.lost(now_ns, slot, outcome, || detail);
+                return bytes.len();
+            }
+        };
+        self.connection_came(slot);
+        self.connected_to_target(now_ns, slot);
+        let rest = &bytes[taken..];
+        if self.conns.live(id).is_none() || rest.is_empty() {
+            return bytes.len();
+        }
+        if self.conns[slot].tls.is_none() {
+            return taken + self.decode(now_ns, slot, rest);
+        }
+        self.lost(now_ns, slot, Outcome::Tls, || {
+            "the peer sent bytes before TLS was begun".to_owned()
+        });
+        bytes.len()
+    }
+
+    /// Bytes that answer no request: the peer and we disagree on where a response ends
+    /// (RFC 9112 §9.2).
+    fn drop_unsolicited(&mut self, slot: ConnSlot) {
+        self.recorder.counts.unsolicited += 1;
+        if self.conns[slot].is_background() {
+            self.conns.park(&mut self.users, slot);
+        } else {
+            self.conns.close(&mut self.users, slot);
+        }
+    }
+
+    /// A response in pieces, before which the server may say that it wants the request's body.
+    fn decode_response(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
+        if !self.is_body_held(slot) {
+            return self.decode_pieces(now_ns, slot, bytes);
+        }
+        let id = self.conns.id(slot);
+        let taken = self.decode_pieces(now_ns, slot, bytes);
+        if self.conns.live(id).is_some()
+            && self.conns[slot]
+                .http()
+                .is_some_and(|decoder| decoder.is_continued())
+        {
+            self.send_body(now_ns, slot);
+        }
+        taken
+    }
+
+    /// Decodes event by event.
+    pub(super) fn decode_pieces(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
+        let decoder = match &self.conns[slot].protocol {
+            Protocol::Tcp { decoder, .. } => self
+                .framing(slot)
+                .map(|framing| Decoder::Tcp(framing, *decoder)),
+            _ => self.conns.take_decoder(slot),
+        };
+        match decoder {
+            Some(decoder) => self.decode_with(now_ns, slot, decoder, bytes),
+            None => bytes.len(),
+        }
+    }
+
+    /// The loop: decodes with a decoder that was taken out of its connection, hands each event on,
+    /// and puts the decoder back, unless the connection is gone. Returns how many bytes it took.
+    pub(super) fn decode_with(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        mut decoder: Decoder<'p>,
+        bytes: &[u8],
+    ) -> usize {
+        let id = self.conns.id(slot);
+        let limits = match &self.conns[slot].protocol {
+            Protocol::Sse(_) if matches!(decoder, Decoder::Http(_)) => self.conns.stream_limits,
+            _ => self.conns.limits,
+        };
+        let mut taken = 0;
+        loop {
+            let decoded = match decoder.decode(&bytes[taken..], &limits) {
+                Ok(decoded) => decoded,
+                Err(failure) => {
+                    self.cannot_decode(now_ns, slot, &failure);
+                    return bytes.len();
+                }
+            };
+            taken += decoded.consumed;
+            self.count_in(slot, decoded.consumed);
+            match decoded.event {
+                None if decoded.consumed == 0 => break,
+                None => {}
+                // What follows may begin the connection's next response.
+                Some((Event::End, _)) => {
+                    self.conns.put_decoder(slot, decoder);
+                    self.end_of_response(now_ns, slot, taken < bytes.len());
+                    return taken;
+                }
+                Some((event, len)) => self.take_event(now_ns, slot, event, len),
+            }
+            if self.conns.live(id).is_none() {
+                return bytes.len();
+            }
+        }
+        self.conns.put_decoder(slot, decoder);
+        taken
+    }
+
+    fn take_event(&mut self, now_ns: u64, slot: ConnSlot, event: Event<'_>, len: usize) {
+        match event {
+            Event::Head(head) => match &self.conns[slot].protocol {
+                Protocol::Sse(_) => self.take_stream_head(now_ns, slot, len, &head),
+                _ => self.keep_head(slot, &head),
+            },
+            Event::Body(piece) => match &self.conns[slot].protocol {
+                Protocol::Sse(_) => self.take_stream_piece(now_ns, slot, piece),
+                _ => self.keep_piece(slot, piece),
+            },
+            Event::End => {}
+            Event::Frame(frame) => match self.conns[slot].protocol.spoken() {
+                Protocol::Channels(_) => self.take_channel_frame(now_ns, slot, len, &frame),
+                _ => self.take_frame(now_ns, slot, len, &frame),
+            },
+            Event::Sse(event) => self.take_sse(now_ns, slot, len, &event),
+            Event::Message(frame) => {
+                let received = Received::labelled(frame.payload(), Label::Frame(&frame.message));
+                self.take_message(now_ns, slot, len, &received);
+            }
+        }
+    }
+
+    fn end_of_response(&mut self, now_ns: u64, slot: ConnSlot, surplus: bool) {
+        match &self.conns[slot].protocol {
+            Protocol::Sse(_) => self.lost(now_ns, slot, Outcome::Closed, || {
+                "the server ended the event stream".to_owned()
+            }),
+            Protocol::Poll(_) => self.end_poll(now_ns, slot, surplus),
+            _ => self.end_pieces(now_ns, slot, surplus),
+        }
+    }
+
+    fn cannot_decode(&mut self, now_ns: u64, slot: ConnSlot, failure: &Failure) {
+        if let Failure::WebSocket(error) = failure {
+            self.close_broken(slot, error);
+        }
+        self.lost(now_ns, slot, failure.outcome(), || failure.to_string());
+    }
+
+    /// Counts bytes that belong to a response; those of messages are counted by message.
+    fn count_in(&mut self, slot: ConnSlot, bytes: usize) {
+        let conn = &mut self.conns[slot];
+        let bytes_in = match &mut conn.protocol {
+            Protocol::Http(_) => &mut self.users[conn.user].bytes_in,
+            Protocol::Poll(poller) => &mut poller.background.bytes_in,
+            _ => return,
+        };
+        *bytes_in = bytes_in.saturating_add(bytes as u32);
+    }
+
+    /// A message or an event arrived, in `len` bytes: the reply that a step waits for, or a pushed
+    /// one.
+    pub(super) fn take_message(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        len: usize,
+        received: &Received<'_>,
+    ) {
+        let key = self.conns[slot].user;
+        self.trace_message(slot, received);
+        let delivery = Delivery {
+            now_ns,
+            user: key,
+            len,
+            received,
+        };
+        if self.users[key].wait == Wait::Reply
+            && let Some(expect) = self.expected(key)
+            && self
+                .messages
+                .is_expected(&mut self.users, &delivery, expect)
+        {
+            self.users[key].bytes_in = len as u32;
+            let sends = matches!(self.users.op(key), Some(Op::Send(_) | Op::Channel(_)));
+            let request_ns = sends.then_some(self.users[key].sent_ns);
+            let (users, recorder) = (&mut self.users, &mut self.recorder);
+            self.messages
+                .track_expected(users, recorder, &delivery, request_ns);
+            let save = &expect.save;
+            let outcome = self.answered_with_errors(now_ns, key, (expect.graphql, save), received);
+            let outcome =
+                outcome.unwrap_or_else(|| self.examine(now_ns, key, save, &expect.check, received));
+            return self.conclude(now_ns, key, outcome, 0);
+        }
+        self.messages
+            .take_pushed(&mut self.users, &mut self.recorder, &delivery);
+    }
+}

@@ -1,0 +1,194 @@
+//! Polling: requests in the background, whose responses hold messages.
+//!
+//! A poll has a connection of its own. Its messages go where those of a WebSocket go; each request
+//! is an operation of its own. Without an interval the next request follows the response at once
+//! (long polling). Failures are counted and tried again after a pause.
+
+use plan::json::{depth_note, items, pointer};
+use plan::{Op, Poll, pointer_text};
+use proto::http1::Head;
+use record::Outcome;
+
+use super::flow::Flow;
+use super::http::{head_again, refuse_switch};
+use super::state::Interpreter;
+use crate::conn::http::encode_get;
+use crate::conn::{Poller, Protocol, Reuse, Stage};
+use crate::received::{Label, Received};
+use crate::tables::slots::{ConnSlot, UserKey};
+
+/// The messages of a response, or why there are none.
+type Found<'b> = Result<Vec<&'b [u8]>, (Outcome, String)>;
+
+impl<'p> Interpreter<'p> {
+    pub(super) fn start_poll(&mut self, now_ns: u64, key: UserKey, poll: &Poll) -> Flow {
+        if self.stream(key).is_some() {
+            self.recorder.due(poll.measure);
+            self.begin(now_ns, key);
+            self.has_stream(now_ns, key);
+            return Flow::Fail;
+        }
+        let user = &self.users[key];
+        let (pc, due_ns) = (user.pc, user.due_ns);
+        let endpoint = self.users.endpoint(key, poll.endpoint);
+        let protocol = Protocol::Poll(Box::new(Poller::new(pc)));
+        let slot = self.conns.insert(&mut self.users, key, endpoint, protocol);
+        self.begin_background(now_ns, slot, due_ns);
+        Flow::Next
+    }
+
+    /// The step that polls.
+    fn poll_op(&self, slot: ConnSlot) -> &'p Poll {
+        match self.background_op(slot) {
+            Op::Poll(poll) => poll,
+            other => unreachable!("a poll was begun by {other:?}"),
+        }
+    }
+
+    /// The connection is there: sends the request.
+    pub(super) fn send_poll(&mut self, now_ns: u64, slot: ConnSlot) {
+        let poll = self.poll_op(slot);
+        let start = self.conns.commands.bytes.len();
+        let conn = &mut self.conns.table[slot];
+        conn.stage = Stage::Busy;
+        let authority = self.requests.authority(conn.endpoint);
+        let scope = &mut self.users.scope(now_ns, conn.user);
+        let out = &mut self.conns.commands.bytes;
+        let request = (&poll.path, &*poll.headers);
+        if let Err(error) = encode_get(request, authority, None, scope, out) {
+            return self.poll_failed(now_ns, slot, self.users.blame(), || error);
+        }
+        self.carry_cookies(now_ns, slot, &poll.headers, &[], start);
+        if let Some(poller) = self.conns[slot].poller() {
+            poller.link.begin();
+            let end_ns = poller.background.sent_ns + poll.timeout_ns;
+            self.transmit_background(slot, start, end_ns);
+        }
+    }
+
+    /// A response is complete: its messages are passed on and the next request is planned. `surplus`:
+    /// more bytes follow it.
+    pub(super) fn end_poll(&mut self, now_ns: u64, slot: ConnSlot, surplus: bool) {
+        let poll = self.poll_op(slot);
+        let Some(poller) = self.conns[slot].poller() else {
+            return;
+        };
+        let (head, body) = (
+            std::mem::take(&mut poller.head),
+            std::mem::take(&mut poller.body),
+        );
+        let planned_ns = poller.background.planned_ns;
+        let bytes_in = u64::from(poller.background.bytes_in);
+        let keep_alive = self.may_keep(slot, surplus);
+        self.conns[slot].reuse = Reuse::Served;
+        let head = head_again(&head);
+        self.trace_response(&head, &body);
+        self.keep_cookies(now_ns, slot, &poll.headers, &head);
+        let found = self.messages_of(now_ns, slot, poll, &head, &body);
+        let outcome = found
+            .as_ref()
+            .map_or_else(|(outcome, _)| *outcome, |_| Outcome::Ok);
+        self.record_background(now_ns, slot, outcome, head.status);
+        if keep_alive {
+            self.conns[slot].stage = Stage::Idle;
+            self.conns.end_background();
+        } else {
+            self.conns.park(&mut self.users, slot);
+        }
+        let messages = match found {
+            Ok(messages) => messages,
+            Err((_, detail)) => {
+                self.explain_background(now_ns, slot, outcome, || detail);
+                return self.arm_background(slot, now_ns.saturating_add(poll.pause_ns));
+            }
+        };
+        let every_ns = poll.every_ns.unwrap_or(0);
+        let next_ns = planned_ns.saturating_add(every_ns).max(now_ns);
+        self.arm_background(slot, next_ns);
+        // Messages count their own bytes.
+        let handed: usize = messages.iter().map(|message| message.len()).sum();
+        self.recorder.counts.bytes_in += bytes_in.saturating_sub(handed as u64);
+        self.poll_answered(now_ns, slot, poll);
+        let id = self.conns.id(slot);
+        for message in messages {
+            self.take_message(now_ns, slot, message.len(), &Received::message(message));
+            if self.conns.live(id).is_none() {
+                return;
+            }
+        }
+    }
+
+    /// The messages of a response, after its parts are saved. An empty body has none and saves
+    /// nothing: that is how servers end a long poll in which nothing happened.
+    fn messages_of<'b>(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        poll: &Poll,
+        head: &Head<'_>,
+        body: &'b [u8],
+    ) -> Found<'b> {
+        if !poll.status.allows(head.status) {
+            return Err((Outcome::Status, format!("status {}", head.status)));
+        }
+        refuse_switch(head, &poll.headers).map_err(|detail| (Outcome::HttpProtocol, detail))?;
+        if body.trim_ascii().is_empty() {
+            return Ok(Vec::new());
+        }
+        let received = Received {
+            is_decoded: false,
+            head: Some(head),
+            body,
+            label: Label::Nothing,
+            took_ns: self.conns[slot]
+                .background()
+                .map(|background| now_ns.saturating_sub(background.planned_ns)),
+        };
+        let messages = match &poll.each {
+            None => vec![body],
+            Some(tokens) => pointer(body, tokens).and_then(items).ok_or_else(|| {
+                let (at, note) = (pointer_text(tokens), depth_note(body));
+                let body = received.shown(true);
+                (Outcome::Save, format!("no list at {at} in {body}{note}"))
+            })?,
+        };
+        let key = self.conns[slot].user;
+        self.keep(now_ns, key, &poll.save, &received)?;
+        Ok(messages)
+    }
+
+    /// The connection was lost, or could not be had.
+    pub(super) fn poll_lost(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        outcome: Outcome,
+        detail: impl FnOnce() -> String,
+    ) {
+        match self.conns[slot].stage {
+            // Between two requests a server may close; the next one opens a new connection.
+            Stage::Idle => self.conns.park(&mut self.users, slot),
+            Stage::Connecting | Stage::Securing => {
+                self.record_connect(now_ns, slot, outcome);
+                self.poll_failed(now_ns, slot, outcome, detail);
+            }
+            _ if self.may_resend(slot, outcome) => self.poll_again(now_ns, slot, false),
+            _ => self.poll_failed(now_ns, slot, outcome, detail),
+        }
+    }
+
+    /// The request in flight failed together with its connection.
+    fn poll_failed(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        outcome: Outcome,
+        detail: impl FnOnce() -> String,
+    ) {
+        self.record_background(now_ns, slot, outcome, 0);
+        self.explain_background(now_ns, slot, outcome, detail);
+        let pause_ns = self.poll_op(slot).pause_ns;
+        self.conns.park(&mut self.users, slot);
+        self.arm_background(slot, now_ns.saturating_add(pause_ns));
+    }
+}

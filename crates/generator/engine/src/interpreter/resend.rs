@@ -1,0 +1,85 @@
+//! Requests that met the end of an idle connection.
+//!
+//! A server may close an idle connection at any time. A request that is on its way meanwhile is lost, and nobody is to
+//! blame: clients send it once more, on a fresh connection, if it is safe to carry it out twice (RFC 9110 §9.2.2,
+//! RFC 9112 §9.3.1). The operation stays the same and counts from when it was due.
+
+use record::Outcome;
+
+use super::state::Interpreter;
+use crate::conn::{Protocol, Reuse};
+use crate::tables::slots::{ConnSlot, UserKey};
+
+/// Methods that a server may carry out twice (RFC 9110 §9.2.2).
+const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
+
+impl Interpreter<'_> {
+    /// True if the connection, lost with a request in flight, had served before, nothing of an answer came, and the
+    /// request may be sent once more. The fresh connection has served nothing, so once is all.
+    pub(super) fn may_resend(&self, slot: ConnSlot, outcome: Outcome) -> bool {
+        self.met_the_end(slot, outcome) && IDEMPOTENT.contains(&self.method_of(slot))
+    }
+
+    fn met_the_end(&self, slot: ConnSlot, outcome: Outcome) -> bool {
+        matches!(outcome, Outcome::Closed | Outcome::Reset)
+            && self.conns[slot].reuse == Reuse::Served
+    }
+
+    /// The method of the request in flight.
+    fn method_of(&self, slot: ConnSlot) -> &str {
+        let conn = &self.conns[slot];
+        match conn.protocol {
+            Protocol::Http(_) | Protocol::Stream(_) => match self.follows.hop(conn.user) {
+                Some(hop) if hop.is_get => "GET",
+                _ => &self.http_op(conn.user).method,
+            },
+            _ => "GET",
+        }
+    }
+
+    /// Why a request that met the end of an idle connection is not sent once more; empty: it did not.
+    pub(super) fn not_resent(&self, slot: ConnSlot, outcome: Outcome) -> String {
+        if !self.met_the_end(slot, outcome) {
+            return String::new();
+        }
+        format!(
+            ", on a connection that was idle before, without an answer; a {} is not sent again, since it may have been \
+             carried out",
+            self.method_of(slot)
+        )
+    }
+
+    /// Sends the user's request once more, or opens its event stream or WebSocket, as it was: on any connection if it was
+    /// not processed, else on a fresh one.
+    pub(super) fn resend(&mut self, now_ns: u64, slot: ConnSlot, unprocessed: bool) {
+        let (key, endpoint) = (self.conns[slot].user, self.conns[slot].endpoint);
+        self.recorder.counts.requests_retried += 1;
+        self.conns.close(&mut self.users, slot);
+        self.restore_values(key);
+        match unprocessed {
+            true => self.ride_or_open(now_ns, key, endpoint),
+            false => self.wait_or_open(now_ns, key, endpoint),
+        }
+    }
+
+    /// A request is written once more: it draws what it drew before.
+    fn restore_values(&mut self, key: UserKey) {
+        if let Some(before) = self.follows.before(key) {
+            self.users[key].value = before;
+        }
+    }
+
+    /// Sends a poll's request once more.
+    pub(super) fn poll_again(&mut self, now_ns: u64, slot: ConnSlot, unprocessed: bool) {
+        self.recorder.counts.requests_retried += 1;
+        self.conns.park(&mut self.users, slot);
+        // Parking ended the operation in flight; it continues.
+        self.conns.begin_background();
+        let background = self.conns[slot].background();
+        let sent_ns = background.map_or(now_ns, |background| background.sent_ns);
+        match unprocessed {
+            true => self.connect_background(now_ns, slot, sent_ns),
+            false => self.open_background(now_ns, slot, sent_ns),
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! Server-sent events (HTML standard §9.2): opening a stream, its events, and reconnecting.
+//!
+//! The first opening is a step like any other. From then on the stream lives in the background: its
+//! events go where messages go, and if it is lost it reconnects after the server's `retry`, each
+//! attempt being an operation of the measure `reconnect`.
+
+use plan::{Op, SseOpen};
+use proto::http1::{self, Head};
+use record::Outcome;
+
+use super::connections::is_worth_a_retry;
+use super::flow::Flow;
+use super::state::Interpreter;
+use crate::conn::http::encode_get;
+use crate::conn::{Decoder, NEVER, Stage};
+use crate::received::{Label, Received, coding_of};
+use crate::tables::slots::{ConnSlot, UserKey};
+use crate::users::Wait;
+
+/// What an event stream's content type is, but for parameters (HTML standard §9.2.5).
+const EVENT_STREAM: &[u8] = b"text/event-stream";
+/// The only status with which a stream begins.
+const STATUS: u16 = 200;
+
+impl<'p> Interpreter<'p> {
+    pub(super) fn open_event_stream(&mut self, now_ns: u64, key: UserKey, open: &SseOpen) -> Flow {
+        self.begin(now_ns, key);
+        self.follows.forget(key);
+        if self.has_stream(now_ns, key) {
+            return Flow::Fail;
+        }
+        self.reach_for_stream(now_ns, key, open.endpoint);
+        Flow::Wait
+    }
+
+    /// The step that opened the stream.
+    pub(super) fn events_op(&self, slot: ConnSlot) -> &'p SseOpen {
+        match self.background_op(slot) {
+            Op::SseOpen(open) => open,
+            other => unreachable!("an event stream was opened by {other:?}"),
+        }
+    }
+
+    /// The connection is there: requests the stream.
+    pub(super) fn request_event_stream(&mut self, now_ns: u64, key: UserKey, slot: ConnSlot) {
+        let open = self.events_op(slot);
+        let start = self.conns.commands.bytes.len();
+        let before = self.users[key].value;
+        if let Err(error) = self.encode_stream_request(now_ns, slot, open) {
+            if self.conns[slot].is_background() {
+                return self.attempt_failed(now_ns, slot, self.users.blame(), 0, &error);
+            }
+            self.conns.close(&mut self.users, slot);
+            return self.fail_because(now_ns, key, (self.users.blame(), 0), || error);
+        }
+        self.carry_cookies(now_ns, slot, &open.headers, &[], start);
+        self.conns[slot].stage = Stage::Upgrading;
+        let Some(stream) = self.conns[slot].event_stream() else {
+            return;
+        };
+        stream.reset();
+        if !stream.opened {
+            if self.users[key].value != before {
+                self.follows.remember(key, before);
+            }
+            self.send_for_user(slot, start);
+            let deadline_ns = self.users[key].sent_ns + open.timeout_ns;
+            return self.wait_for(key, Wait::Upgrade, deadline_ns);
+        }
+        let end_ns = stream.background.sent_ns + open.timeout_ns;
+        self.transmit_background(slot, start, end_ns);
+    }
+
+    fn encode_stream_request(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        open: &SseOpen,
+    ) -> Result<(), String> {
+        let conn = &mut self.conns.table[slot];
+        let authority = self.requests.authority(conn.endpoint);
+        let scope = &mut self.users.scope(now_ns, conn.user);
+        let last_id = conn
+            .event_stream()
+            .map_or(&[][..], |stream| &stream.last_id);
+        if !http1::is_field_value(last_id) {
+            return Err(
+                "the last event id has characters that a header line cannot hold".to_owned(),
+            );
+        }
+        let last_id = (!last_id.is_empty()).then_some(("last-event-id", last_id));
+        let out = &mut self.conns.commands.bytes;
+        let request = (&open.path, &*open.headers);
+        encode_get(request, authority, last_id, scope, out)
+    }
+
+    /// The response's head is there: is it that of an event stream?
+    pub(super) fn take_stream_head(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        len: usize,
+        head: &Head<'_>,
+    ) {
+        let key = self.conns[slot].user;
+        let background = self.conns[slot].is_background();
+        self.trace_response(head, &[]);
+        self.keep_cookies(now_ns, slot, &self.events_op(slot).headers, head);
+        if let Err((outcome, detail)) = check_head(head) {
+            if background {
+                return self.attempt_failed(now_ns, slot, outcome, head.status, &detail);
+            }
+            self.conns.close(&mut self.users, slot);
+            return self.fail_because(now_ns, key, (outcome, head.status), || detail);
+        }
+        self.conns.set_up(slot, Stage::Open);
+        if let Some(stream) = self.conns[slot].event_stream() {
+            stream.opened = true;
+            stream.background.due_ns = NEVER;
+        }
+        if background {
+            self.conns.end_background();
+            self.recorder.counts.bytes_in += len as u64;
+            if let Some(background) = self.conns[slot].background_mut() {
+                background.bytes_in = len as u32;
+            }
+            self.record_background(now_ns, slot, Outcome::Ok, head.status);
+            self.messages.accounts.resume(key, now_ns);
+        } else {
+            self.users[key].bytes_in = len as u32;
+            self.complete(now_ns, key, Outcome::Ok, head.status);
+        }
+    }
+
+    /// A piece of the stream: passes on complete events, keeps the rest.
+    pub(super) fn take_stream_piece(&mut self, now_ns: u64, slot: ConnSlot, piece: &[u8]) {
+        let id = self.conns.id(slot);
+        let Some(stream) = self.conns[slot].event_stream() else {
+            return;
+        };
+        let decoder = Decoder::Sse(std::mem::take(&mut stream.sse));
+        let mut held = std::mem::take(&mut stream.held);
+        let rest = if held.is_empty() {
+            let taken = self.decode_with(now_ns, slot, decoder, piece);
+            piece[taken..].to_vec()
+        } else {
+            held.extend_from_slice(piece);
+            let taken = self.decode_with(now_ns, slot, decoder, &held);
+            held.drain(..taken);
+            held
+        };
+        if self.conns.live(id).is_some()
+            && let Some(stream) = self.conns[slot].event_stream()
+        {
+            // An empty buffer that stays would cost every idle user.
+            stream.held = if rest.is_empty() { Vec::new() } else { rest };
+        }
+    }
+
+    pub(super) fn take_sse(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        len: usize,
+        event: &proto::sse::Event<'_>,
+    ) {
+        let id = self.conns.id(slot);
+        let Some(stream) = self.conns[slot].event_stream() else {
+            return;
+        };
+        if let Some(retry_ms) = event.retry_ms {
+            stream.retry_ns = retry_ms.saturating_mul(1_000_000);
+        }
+        if let Some(last_id) = event.id {
+            stream.last_id.clear();
+            stream.last_id.extend_from_slice(last_id);
+        }
+        let Some(data) = event.data() else { return };
+        let last_id = std::mem::take(&mut stream.last_id);
+        let label = Label::Event {
+            name: event.name,
+            id: &last_id,
+        };
+        let received = Received::labelled(&data, label);
+        self.take_message(now_ns, slot, len, &received);
+        if self.conns.live(id).is_some()
+            && let Some(stream) = self.conns[slot].event_stream()
+        {
+            stream.last_id = last_id;
+        }
+    }
+
+    /// A stream that was open once lost its connection, or could not get another one.
+    pub(super) fn event_stream_lost(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        outcome: Outcome,
+        detail: impl FnOnce() -> String,
+    ) {
+        let stage = self.conns[slot].stage;
+        if matches!(stage, Stage::Connecting | Stage::Securing) {
+            self.record_connect(now_ns, slot, outcome);
+        }
+        if stage.is_setting_up() {
+            return self.attempt_failed(now_ns, slot, outcome, 0, &detail());
+        }
+        if self.will_reconnect(slot, outcome) {
+            self.wait_to_reconnect(now_ns, slot);
+        } else {
+            self.stream_lost(now_ns, slot, outcome, detail);
+        }
+    }
+
+    /// An attempt to reconnect failed.
+    fn attempt_failed(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        outcome: Outcome,
+        status: u16,
+        detail: &str,
+    ) {
+        self.record_background(now_ns, slot, outcome, status);
+        self.explain_background(now_ns, slot, outcome, || detail.to_owned());
+        if self.will_reconnect(slot, outcome) {
+            self.wait_to_reconnect(now_ns, slot);
+        } else {
+            self.stream_lost(now_ns, slot, outcome, || detail.to_owned());
+        }
+    }
+
+    /// §9.2.3: a failure of the network is tried again; a server that refuses, or whose answer
+    /// makes no sense, is not.
+    fn will_reconnect(&self, slot: ConnSlot, outcome: Outcome) -> bool {
+        // What the server resets a stream with; our own resets have other outcomes.
+        let passing = is_worth_a_retry(outcome)
+            || matches!(
+                outcome,
+                Outcome::Closed
+                    | Outcome::Timeout
+                    | Outcome::Http2NoError
+                    | Outcome::Http2InternalError
+                    | Outcome::Http2RefusedStream
+                    | Outcome::Http2Cancel
+            );
+        passing && self.events_op(slot).reconnect.is_some()
+    }
+
+    /// Gives the connection up until the next attempt is due.
+    fn wait_to_reconnect(&mut self, now_ns: u64, slot: ConnSlot) {
+        self.conns.park(&mut self.users, slot);
+        let key = self.conns[slot].user;
+        self.messages.accounts.interrupt(key, now_ns);
+        let retry_ns = self.conns[slot]
+            .event_stream()
+            .map_or(NEVER, |stream| stream.retry_ns);
+        self.arm_background(slot, now_ns.saturating_add(retry_ns));
+    }
+}
+
+/// §9.2.3: status 200 and the content type of an event stream.
+fn check_head(head: &Head<'_>) -> Result<(), (Outcome, String)> {
+    if head.status != STATUS {
+        let detail = format!("status {} instead of an event stream", head.status);
+        return Err((Outcome::Status, detail));
+    }
+    let content_type = head.header("content-type").unwrap_or_default();
+    let essence = content_type
+        .split(|&b| b == b';')
+        .next()
+        .unwrap_or_default();
+    if essence.trim_ascii().eq_ignore_ascii_case(EVENT_STREAM) {
+        return match coding_of(head) {
+            None => Ok(()),
+            Some(coding) => {
+                let detail = format!(
+                    "the event stream is compressed with {coding}; streams are not decompressed: remove \
+                     `accept-encoding` from its headers"
+                );
+                Err((Outcome::HttpProtocol, detail))
+            }
+        };
+    }
+    let found = String::from_utf8_lossy(&content_type);
+    let detail = format!("content-type {found:?} instead of text/event-stream");
+    Err((Outcome::HttpProtocol, detail))
+}

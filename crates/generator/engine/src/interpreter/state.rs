@@ -1,0 +1,84 @@
+//! What all users of a shard share.
+
+use plan::Plan;
+
+use crate::conn::Connections;
+use crate::conn::http::Requests;
+use crate::fetch::Follows;
+use crate::identity::Identities;
+use crate::measure::{Gauges, Recorder};
+use crate::meeting::Desk;
+use crate::messages::Messages;
+use crate::tables::slots::UserKey;
+use crate::users::Users;
+
+/// Runs the sessions of a shard's users.
+#[derive(Debug)]
+pub(crate) struct Interpreter<'p> {
+    pub(super) plan: &'p Plan,
+    pub(crate) users: Users<'p>,
+    pub(crate) conns: Connections,
+    pub(super) requests: Requests,
+    /// Of users whose sessions keep cookies or answer challenges.
+    pub(super) identities: Identities<UserKey>,
+    /// Of users that are on the way through redirects.
+    pub(super) follows: Follows<UserKey>,
+    /// Of users that wait for others; `None`: the plan has nothing that they share.
+    pub(crate) desk: Option<Box<Desk<UserKey>>>,
+    pub(crate) messages: Messages<'p>,
+    pub(crate) recorder: Recorder,
+    /// Operations of steps in flight.
+    pub(super) in_flight: u64,
+    /// When steps stop beginning.
+    pub(crate) end_ns: u64,
+    /// All news that came before this were handled.
+    pub(crate) seen_ns: u64,
+}
+
+impl<'p> Interpreter<'p> {
+    /// At time 0, without users.
+    pub(crate) fn new(
+        plan: &'p Plan,
+        users: Users<'p>,
+        conns: Connections,
+        recorder: Recorder,
+    ) -> Interpreter<'p> {
+        Interpreter {
+            plan,
+            users,
+            conns,
+            requests: Requests::new(plan),
+            identities: Identities::default(),
+            follows: Follows::default(),
+            desk: None,
+            messages: Messages::new(plan),
+            recorder,
+            in_flight: 0,
+            end_ns: plan.end_ns(),
+            // A driver that is never late need not say so.
+            seen_ns: u64::MAX,
+        }
+    }
+
+    /// Adds what scripts took since this was last called.
+    pub(crate) fn count_scripts(&mut self) {
+        if let Some(scripts) = &mut self.users.scripts {
+            let (calls, used_ns) = scripts.take_used();
+            let counts = &mut self.recorder.counts;
+            counts.script_calls += calls;
+            counts.scripts_ns += used_ns;
+        }
+    }
+
+    pub(crate) fn gauges(&self) -> Gauges {
+        // What waits for a connection of its user's, or for other users, is not on its way.
+        let meeting = self.desk.as_ref().map_or(0, |desk| desk.waiting_count());
+        let waiting = (self.users.branches.waiting_count() + meeting) as u64;
+        Gauges {
+            users: self.users.len() as u64,
+            connections: self.conns.len() as u64,
+            in_flight: self.in_flight + self.conns.background_in_flight() - waiting,
+            ..Gauges::default()
+        }
+    }
+}

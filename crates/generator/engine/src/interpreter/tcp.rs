@@ -1,0 +1,57 @@
+//! Framed messages straight on TCP or TLS.
+
+use plan::{Op, SendOp, TcpOpen};
+use proto::frame;
+
+use super::flow::Flow;
+use super::state::Interpreter;
+use crate::conn::Protocol;
+use crate::tables::slots::{ConnSlot, UserKey};
+
+impl<'p> Interpreter<'p> {
+    pub(super) fn open_tcp(&mut self, now_ns: u64, key: UserKey, open: &TcpOpen) -> Flow {
+        self.begin(now_ns, key);
+        if self.has_stream(now_ns, key) {
+            return Flow::Fail;
+        }
+        self.connect_tcp(now_ns, key, open);
+        Flow::Wait
+    }
+
+    pub(super) fn connect_tcp(&mut self, now_ns: u64, key: UserKey, open: &TcpOpen) {
+        let endpoint = self.users.endpoint(key, open.endpoint);
+        let protocol = Protocol::tcp(self.users[key].pc);
+        self.open_conn(now_ns, key, endpoint, protocol);
+    }
+
+    /// Where messages begin and end on a connection.
+    pub(super) fn framing(&self, slot: ConnSlot) -> Option<&'p frame::Framing> {
+        let conn = &self.conns[slot];
+        let Protocol::Tcp { opened_by, .. } = conn.protocol else {
+            return None;
+        };
+        match &self.users.session(conn.user).ops[opened_by as usize] {
+            Op::TcpOpen(open) => Some(&open.framing),
+            other => unreachable!("a TCP connection was opened by {other:?}"),
+        }
+    }
+
+    /// Appends a message in its frame.
+    pub(super) fn encode_frame(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        send: &SendOp,
+    ) -> Result<(), String> {
+        let Some(framing) = self.framing(slot) else {
+            return Err("no framing".to_owned());
+        };
+        let mut scope = self.users.scope(now_ns, self.conns[slot].user);
+        let mut rendered = Ok(());
+        let framed = framing.encode_with(&mut self.conns.commands.bytes, |out| {
+            rendered = send.payload.render(&mut scope, out);
+        });
+        rendered.map_err(|error| error.to_string())?;
+        framed.map_err(|error| error.to_string())
+    }
+}

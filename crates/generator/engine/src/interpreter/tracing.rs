@@ -1,0 +1,151 @@
+//! What a traced user does, added to its trace. Nothing is done for users that are not traced.
+
+use plan::Slot;
+use plan::expr::{Condition, Value};
+use proto::http1::Head;
+use proto::ws::Event;
+
+use super::calls;
+use super::state::Interpreter;
+use crate::conn::{Protocol, Stage};
+use crate::received::Received;
+use crate::tables::slots::{ConnSlot, UserKey};
+use crate::trace::TraceEvent;
+
+impl Interpreter<'_> {
+    /// What is traced from now on is the user's or that of one of its branches.
+    pub(super) fn trace_branch(&mut self, key: UserKey) {
+        if self.recorder.trace.is_some() {
+            let owner = self.users.owner(key);
+            let mut branches = self.users.branches.family(owner).iter();
+            let place = branches.position(|&branch| branch == key);
+            self.trace_branch_at(place);
+        }
+    }
+
+    /// The same, if its place among the branches is known.
+    pub(super) fn trace_branch_at(&mut self, place: Option<usize>) {
+        if let Some(trace) = &mut self.recorder.trace {
+            trace.branch = place.map(|place| place + 1);
+        }
+    }
+
+    /// The user is about to begin an instruction. False: it has done as many steps as were requested.
+    pub(super) fn trace_step(&mut self, key: UserKey) -> bool {
+        self.trace_branch(key);
+        let (session, pc) = (self.users[key].session, self.users[key].pc);
+        let Some(op) = self.users.op(key) else {
+            return true;
+        };
+        let trace = self.recorder.trace.as_mut();
+        trace.is_none_or(|trace| trace.step(session, pc, op.measure().is_some()))
+    }
+
+    /// What was appended to the command bytes since `start` is about to be sent.
+    #[inline]
+    pub(super) fn trace_sent(&mut self, slot: ConnSlot, start: usize) {
+        if self.recorder.trace.is_some() {
+            self.add_sent(slot, start);
+        }
+    }
+
+    #[cold]
+    fn add_sent(&mut self, slot: ConnSlot, start: usize) {
+        self.trace_branch(self.conns[slot].user);
+        let (Some(trace), Some(payload)) = (&self.recorder.trace, &mut self.conns.payload) else {
+            return;
+        };
+        if !payload.is_empty() {
+            trace.sent_message(payload);
+            payload.clear();
+            return;
+        }
+        let conn = &self.conns.table[slot];
+        let sends_frames = conn.protocol.is_websocket() && conn.stage != Stage::Upgrading;
+        // A control frame is no news.
+        if !sends_frames {
+            let text = &self.conns.commands.bytes[start..];
+            match conn.stream() {
+                None => trace.sent(conn.endpoint, text),
+                Some(_) => {
+                    let request = calls::request_of(self.users.op(conn.user));
+                    let text = grpc::shown_request(&self.plan.calls, request, text);
+                    trace.sent(conn.endpoint, &as_http2(&text));
+                }
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn trace_response(&self, head: &Head<'_>, body: &[u8]) {
+        if let Some(trace) = &self.recorder.trace {
+            trace.response(head.raw, body);
+        }
+    }
+
+    /// The response to the request of a step.
+    #[inline]
+    pub(super) fn trace_answer(&mut self, key: UserKey, head: &Head<'_>, body: &[u8]) {
+        if self.recorder.trace.is_some() {
+            self.trace_branch(key);
+            self.trace_response(head, body);
+        }
+    }
+
+    /// A message arrived that is no part of what was shown before: a poll's is in its response, a
+    /// channel's in its frame.
+    pub(super) fn trace_message(&self, slot: ConnSlot, received: &Received<'_>) {
+        let Some(trace) = &self.recorder.trace else {
+            return;
+        };
+        match self.conns[slot].protocol.spoken() {
+            Protocol::Poll(_) | Protocol::Channels(_) => {}
+            _ => trace.message(received.event(), received.bytes()),
+        }
+    }
+
+    /// A frame of a protocol of channels arrived.
+    pub(super) fn trace_channel_frame(&self, frame: &Event<'_>) {
+        let Some(trace) = &self.recorder.trace else {
+            return;
+        };
+        match frame {
+            Event::Text(text) => trace.message(None, text.as_bytes()),
+            Event::Binary(bytes) => trace.message(None, bytes),
+            Event::Ping(_) | Event::Pong(_) | Event::Close { .. } => {}
+        }
+    }
+
+    /// A condition was evaluated.
+    pub(super) fn trace_check(
+        &mut self,
+        now_ns: u64,
+        key: UserKey,
+        condition: &Condition,
+        holds: bool,
+    ) {
+        let names = &self.users.session(key).slot_names;
+        self.recorder.trace(|| TraceEvent::Checked {
+            holds,
+            text: condition.explain(&mut self.users.scope(now_ns, key), names),
+        });
+    }
+
+    /// A variable has a new value.
+    pub(super) fn trace_set(&self, slot: Slot, value: &Value) {
+        self.recorder.trace(|| TraceEvent::Set {
+            slot,
+            value: value.clone(),
+        });
+    }
+}
+
+/// A request over HTTP/2 is written as one of HTTP/1.1 before it becomes frames.
+fn as_http2(text: &[u8]) -> Vec<u8> {
+    const VERSION: &[u8] = b" HTTP/1.1\r\n";
+    let mut places = text.windows(VERSION.len());
+    let Some(at) = places.position(|here| here == VERSION) else {
+        return text.to_vec();
+    };
+    [&text[..at], b" HTTP/2\r\n", &text[at + VERSION.len()..]].concat()
+}

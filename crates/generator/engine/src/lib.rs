@@ -1,0 +1,36 @@
+//! Runs one slice of a plan: session machine, waits, connections.
+//!
+//! What drives a [`Shard`] is in the crate `driver`: real sockets, or a simulated network.
+
+pub mod addresses;
+pub mod channels;
+pub mod command;
+mod conn;
+pub mod fetch;
+#[doc(hidden)]
+pub mod fuzzing;
+pub mod identity;
+mod interpreter;
+pub mod measure;
+pub mod meeting;
+mod messages;
+#[doc(hidden)]
+pub mod microbench;
+mod received;
+pub mod schedule;
+#[cfg(feature = "scripts")]
+mod scripts;
+#[cfg(not(feature = "scripts"))]
+#[path = "no_scripts.rs"]
+mod scripts;
+pub mod sequences;
+pub mod shard;
+#[cfg(test)]
+mod sizes;
+pub mod tables;
+pub mod tls;
+pub mod trace;
+pub mod traffic;
+mod users;
+
+pub use shard::{Setup, SetupError, Shard};

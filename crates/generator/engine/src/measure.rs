@@ -1,0 +1,546 @@
+//! What happened, as numbers: rows, histograms and counts of one loop, cut once a second.
+
+use std::collections::BTreeMap;
+
+use plan::Plan;
+use plan::{MeasureId, MeasureKind, Numbered, Phase, SessionId};
+use record::schema::{Ending, SessionEnd, UserState, WhyNot};
+use record::{Measurement, Outcome};
+use serde::{Deserialize, Serialize};
+use stats::hist::LogHistogram;
+
+use crate::sequences::{Broadcast, Broadcasts, ClockReading, Head, Heads, Settlement, Settlements};
+use crate::trace::{Trace, TraceEvent};
+use crate::traffic::Traffic;
+
+pub use record::counters::{Counts, Gauges, LoopCpu};
+
+/// How many errors of one kind at one measure are kept with their text, per loop.
+const EXAMPLES_PER_KIND: u8 = 3;
+/// Answers that were read less late than this decide nothing.
+const LATE_NS_MIN: u64 = 1_000_000;
+/// One second between cuts.
+const CUT_NS: u64 = 1_000_000_000;
+/// How many kinds of outcome there are.
+pub const OUTCOMES: usize = Outcome::ALL.len();
+
+/// One loop's figures for one interval: a second, or the part of it up to a phase's end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Delta {
+    pub loop_id: u16,
+    pub start_ns: u64,
+    pub end_ns: u64,
+    /// Index into the plan's phases; after the last phase its number stays.
+    pub phase: u32,
+    pub counts: Counts,
+    pub gauges: Gauges,
+    /// Measures with any entry.
+    pub measures: Vec<MeasureDelta>,
+    /// Lateness of every operation the loop began.
+    pub lag: LogHistogram,
+    pub examples: Vec<Example>,
+    /// Sessions that did not reach the end of their program.
+    pub endings: Vec<Ending>,
+    /// Numbered messages that the loop's users got.
+    pub broadcasts: Vec<Broadcast>,
+    /// How far their sequences had come.
+    pub heads: Vec<Head>,
+    /// Subscriptions to them that ended, and how many made the same claim.
+    pub settlements: Vec<(Settlement, u64)>,
+    /// What stamped replies said of the clocks that stamped them.
+    pub clocks: Vec<ClockReading>,
+    /// Filled in by a driver that has threads and clocks, as is what follows.
+    pub cpu: LoopCpu,
+    /// Of all connections so far.
+    pub traffic: Traffic,
+}
+
+/// One measure's share of a [`Delta`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MeasureDelta {
+    pub measure: MeasureId,
+    /// Operations that were due in the interval: those that users came to, and those of `missed`.
+    pub due: u64,
+    /// Operations that were due and never began, by [`WhyNot::ALL`]; counted where that became known.
+    pub missed: [u64; WhyNot::ALL.len()],
+    /// Operations that began in the interval.
+    pub begun: u64,
+    /// Operations that ended in it, by [`Outcome`] code.
+    #[serde(with = "by_outcome")]
+    pub outcomes: [u64; OUTCOMES],
+    /// Attempts that failed in it, by this measure, and were tried again (`retry`).
+    pub retried: u64,
+    /// Response times of operations that succeeded, as the two last are of these.
+    pub response: LogHistogram,
+    /// Response times of operations that were answered with a failure.
+    pub failed: LogHistogram,
+    /// How long operations waited that were never answered: their response times are at least that.
+    pub censored: LogHistogram,
+    /// Empty but for requests, handshakes and stamped messages, as is `lag`.
+    pub service: LogHistogram,
+    /// Of messages: how long they may have been there before they were read.
+    pub lag: LogHistogram,
+    /// Of requests and handshakes whose answers may have been there for a millisecond before they were read: that time
+    /// and their lag.
+    pub late: LogHistogram,
+}
+
+/// Counts by outcome as a list: serde knows no arrays of this length.
+mod by_outcome {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    use super::OUTCOMES;
+
+    pub(super) fn serialize<S: Serializer>(
+        counts: &[u64; OUTCOMES],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        counts.as_slice().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<[u64; OUTCOMES], D::Error> {
+        let counts = Vec::deserialize(deserializer)?;
+        let wrong =
+            |counts: Vec<u64>| D::Error::invalid_length(counts.len(), &"a count for each outcome");
+        counts.try_into().map_err(wrong)
+    }
+}
+
+/// One of the first errors of its kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Example {
+    pub at_ns: u64,
+    pub measure: MeasureId,
+    pub outcome: Outcome,
+    pub user: u64,
+    pub detail: String,
+}
+
+#[derive(Debug)]
+struct Store {
+    kind: MeasureKind,
+    due: u64,
+    missed: [u64; WhyNot::ALL.len()],
+    begun: u64,
+    outcomes: [u64; OUTCOMES],
+    retried: u64,
+    examples: [u8; OUTCOMES],
+    response: LogHistogram,
+    failed: LogHistogram,
+    censored: LogHistogram,
+    service: LogHistogram,
+    lag: LogHistogram,
+    late: LogHistogram,
+}
+
+/// Collects what a loop measures.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    loop_id: u16,
+    stores: Vec<Store>,
+    lag: LogHistogram,
+    examples: Vec<Example>,
+    endings: BTreeMap<(SessionEnd, SessionId, Option<MeasureId>, UserState), u64>,
+    pub(crate) broadcasts: Broadcasts,
+    pub(crate) heads: Heads,
+    pub(crate) settlements: Settlements,
+    clocks: Vec<ClockReading>,
+    pub(crate) counts: Counts,
+    /// The most users there were at once in the interval so far.
+    users_peak: u64,
+    rows: Vec<Measurement>,
+    rows_max: usize,
+    /// One in this many rows is kept.
+    keep_one_in: u32,
+    skipped: u32,
+    phase_ends: Vec<u64>,
+    cut_start_ns: u64,
+    cut_end_ns: u64,
+    deltas: Vec<Delta>,
+    /// Of a user who is traced.
+    pub(crate) trace: Option<Box<Trace>>,
+}
+
+impl Recorder {
+    /// `rows_max`: how many rows are gathered before they are handed over.
+    pub(crate) fn new(plan: &Plan, loop_id: u16, rows_max: usize) -> Recorder {
+        let stores = plan.measures.iter().map(|measure| Store {
+            kind: measure.kind,
+            due: 0,
+            missed: Default::default(),
+            begun: 0,
+            outcomes: [0; OUTCOMES],
+            retried: 0,
+            examples: [0; OUTCOMES],
+            response: LogHistogram::new(),
+            failed: LogHistogram::new(),
+            censored: LogHistogram::new(),
+            service: LogHistogram::new(),
+            lag: LogHistogram::new(),
+            late: LogHistogram::new(),
+        });
+        let phase_ends: Vec<u64> = plan.phases.iter().map(Phase::end_ns).collect();
+        Recorder {
+            loop_id,
+            stores: stores.collect(),
+            lag: LogHistogram::new(),
+            examples: Vec::new(),
+            endings: BTreeMap::new(),
+            broadcasts: Broadcasts::default(),
+            heads: Heads::default(),
+            settlements: Settlements::default(),
+            clocks: Vec::new(),
+            counts: Counts::default(),
+            users_peak: 0,
+            rows: Vec::new(),
+            rows_max,
+            keep_one_in: 1,
+            skipped: 0,
+            cut_start_ns: 0,
+            cut_end_ns: next_cut(0, &phase_ends),
+            phase_ends,
+            deltas: Vec::new(),
+            trace: None,
+        }
+    }
+
+    /// Counts an operation that is due as it begins.
+    pub(crate) fn begin(&mut self, measure: MeasureId) {
+        self.due(measure);
+        self.begin_step(measure);
+    }
+
+    /// Counts an operation of a step that a user has come to.
+    pub(crate) fn due(&mut self, measure: MeasureId) {
+        self.stores[measure.index()].due += 1;
+    }
+
+    /// Counts its beginning.
+    pub(crate) fn begin_step(&mut self, measure: MeasureId) {
+        self.stores[measure.index()].begun += 1;
+    }
+
+    /// Counts operations that were due and never begin.
+    pub(crate) fn missed(&mut self, measure: MeasureId, why: WhyNot, times: u64) {
+        let store = &mut self.stores[measure.index()];
+        store.due += times;
+        store.missed[why as usize] += times;
+        self.counts.steps_missed += times;
+    }
+
+    /// Counts an attempt that failed and is tried again.
+    pub(crate) fn retried(&mut self, measure: MeasureId) {
+        self.stores[measure.index()].retried += 1;
+    }
+
+    /// Counts a session that did not reach the end of its program.
+    pub(crate) fn session_ended(
+        &mut self,
+        end: SessionEnd,
+        session: SessionId,
+        step: Option<MeasureId>,
+        state: UserState,
+    ) {
+        match end {
+            SessionEnd::Failed => self.counts.users_failed += 1,
+            SessionEnd::Stopped => self.counts.users_stopped += 1,
+            SessionEnd::CutOff => self.counts.users_cut += 1,
+        }
+        *self.endings.entry((end, session, step, state)).or_default() += 1;
+    }
+
+    /// Records an operation that begins and ends at once: a message that came in, and that may have
+    /// been there for `late_ns` before it was read. That much of its latency may be the generator's.
+    pub(crate) fn arrival(&mut self, row: Measurement, late_ns: u64) {
+        let measure = MeasureId(row.measure);
+        self.begin(measure);
+        let store = &mut self.stores[measure.index()];
+        let late_ns = late_ns.min(row.response_ns());
+        store.lag.record(late_ns);
+        store.service.record(row.response_ns() - late_ns);
+        self.operation(row, 0, 0);
+    }
+
+    /// Counts what happened, with a time of its own.
+    pub(crate) fn time(&mut self, measure: MeasureId, time_ns: u64) {
+        self.count(measure, 1);
+        self.stores[measure.index()].response.record(time_ns);
+    }
+
+    /// Adds what a stamped reply says of a clock.
+    pub(crate) fn compare_clock(&mut self, reading: &ClockReading) {
+        let mut known = self.clocks.iter_mut();
+        match known.find(|known| known.message == reading.message) {
+            Some(known) => known.merge(reading),
+            None => self.clocks.push(*reading),
+        }
+    }
+
+    /// Records an operation that has ended. `lag_ns` is how late the generator was with it, which
+    /// is less than sent − due if the user was still busy when a paced step fell due. `late_ns`: for how long its answer
+    /// may have been there before it was read.
+    pub(crate) fn operation(&mut self, row: Measurement, lag_ns: u64, late_ns: u64) {
+        self.trace(|| TraceEvent::Operation(row));
+        let store = &mut self.stores[usize::from(row.measure)];
+        store.outcomes[row.outcome as usize] += 1;
+        self.counts.done += 1;
+        if row.outcome == Outcome::Ok {
+            store.response.record(row.response_ns());
+        } else {
+            self.counts.errors += u64::from(row.outcome.is_error());
+            if row.outcome.is_unanswered() {
+                store.censored.record(row.response_ns());
+            } else if row.outcome.is_answered_failure() {
+                store.failed.record(row.response_ns());
+            }
+        }
+        if matches!(store.kind, MeasureKind::Request | MeasureKind::Handshake) {
+            self.lag.record(lag_ns);
+            if row.outcome == Outcome::Ok {
+                store.service.record(row.service_ns());
+                store.lag.record(lag_ns);
+                let late_ns = late_ns.min(row.service_ns());
+                if late_ns >= LATE_NS_MIN {
+                    store.late.record(lag_ns + late_ns);
+                }
+            }
+        }
+        self.row(row);
+    }
+
+    #[inline]
+    fn row(&mut self, row: Measurement) {
+        self.skipped += 1;
+        if self.skipped < self.keep_one_in {
+            return;
+        }
+        self.skipped = 0;
+        if self.rows.capacity() == 0 {
+            self.rows.reserve_exact(self.rows_max);
+        }
+        self.rows.push(Measurement {
+            loop_id: self.loop_id,
+            weight: row.weight * self.keep_one_in,
+            ..row
+        });
+    }
+
+    /// A user started; this many are present now.
+    pub(crate) fn user_started(&mut self, users: usize) {
+        self.counts.users_started += 1;
+        self.users_peak = self.users_peak.max(users as u64);
+    }
+
+    /// The user that started in this interval has no file, port or memory for its first connection:
+    /// counts it as refused instead. False if it started before; then it counts as started.
+    pub(crate) fn refuse_started(&mut self) -> bool {
+        let started = self.counts.users_started > 0;
+        if started {
+            self.counts.users_started -= 1;
+            self.counts.users_refused += 1;
+        }
+        started
+    }
+
+    /// Counts a condition that was evaluated.
+    pub(crate) fn check(&mut self, measure: MeasureId, outcome: Outcome) {
+        self.begin(measure);
+        self.stores[measure.index()].outcomes[outcome as usize] += 1;
+        self.counts.errors += u64::from(outcome.is_error());
+    }
+
+    /// Records what happened to something that an operation began, without taking time: it is in no
+    /// histogram.
+    pub(crate) fn happened(&mut self, row: Measurement) {
+        self.check(MeasureId(row.measure), row.outcome);
+        self.counts.done += 1;
+        self.row(row);
+    }
+
+    /// Counts what happened this many times.
+    pub(crate) fn count(&mut self, measure: MeasureId, times: u64) {
+        let store = &mut self.stores[measure.index()];
+        store.due += times;
+        store.begun += times;
+        store.outcomes[Outcome::Ok as usize] += times;
+    }
+
+    /// Counts a message, or a subscription, of which it is unknown what was lost.
+    pub(crate) fn unaccounted(&mut self, numbered: &Numbered) {
+        self.counts.numbers_unaccounted += 1;
+        self.count(numbered.unaccounted, 1);
+    }
+
+    /// Keeps the text of an error if it is one of the first of its kind.
+    pub(crate) fn example(
+        &mut self,
+        at_ns: u64,
+        measure: MeasureId,
+        outcome: Outcome,
+        user: u64,
+        detail: impl FnOnce() -> String,
+    ) {
+        let kept = &mut self.stores[measure.index()].examples[outcome as usize];
+        let keeps = *kept < EXAMPLES_PER_KIND;
+        if !keeps && self.trace.is_none() {
+            return;
+        }
+        let detail = detail();
+        if let Some(trace) = &self.trace {
+            trace.add(TraceEvent::Error {
+                measure,
+                outcome,
+                detail: detail.clone(),
+            });
+        }
+        if keeps {
+            *kept += 1;
+            self.examples.push(Example {
+                at_ns,
+                measure,
+                outcome,
+                user,
+                detail,
+            });
+        }
+    }
+
+    /// Adds an event to the trace, if there is one.
+    pub(crate) fn trace(&self, event: impl FnOnce() -> TraceEvent) {
+        if let Some(trace) = &self.trace {
+            trace.add(event());
+        }
+    }
+
+    /// Rows to hand over: once enough have gathered, or any if `all`.
+    #[inline]
+    pub(crate) fn take_rows(&mut self, all: bool) -> Option<Vec<Measurement>> {
+        let ready = self.rows.len() >= self.rows_max || (all && !self.rows.is_empty());
+        ready.then(|| std::mem::take(&mut self.rows))
+    }
+
+    /// Takes back rows that could not be written in time, keeps every second of them and from now on half
+    /// as many as before. Returns the new rate: one in how many.
+    pub(crate) fn thin(&mut self, mut rows: Vec<Measurement>) -> u32 {
+        let mut place = 0usize;
+        rows.retain_mut(|row| {
+            row.weight *= 2;
+            place += 1;
+            place.is_multiple_of(2)
+        });
+        rows.append(&mut self.rows);
+        self.rows = rows;
+        self.keep_one_in = self.keep_one_in.saturating_mul(2);
+        self.keep_one_in
+    }
+
+    /// When the current interval ends.
+    #[inline]
+    pub(crate) fn cut_ns(&self) -> u64 {
+        self.cut_end_ns
+    }
+
+    /// Closes all intervals that end at or before `now_ns`.
+    pub(crate) fn cut(&mut self, now_ns: u64, gauges: Gauges) {
+        while now_ns >= self.cut_end_ns {
+            let gauges = Gauges {
+                closed_late_ns: now_ns - self.cut_end_ns,
+                ..gauges
+            };
+            self.close(self.cut_end_ns, gauges);
+            self.cut_end_ns = next_cut(self.cut_start_ns, &self.phase_ends);
+        }
+    }
+
+    /// Closes the interval that is open, at the end of the loop's life.
+    pub(crate) fn finish(&mut self, now_ns: u64, gauges: Gauges) {
+        self.cut(now_ns, gauges);
+        self.close(now_ns, gauges);
+    }
+
+    /// The intervals that were closed since the last call.
+    #[inline]
+    pub(crate) fn take_deltas(&mut self) -> Vec<Delta> {
+        std::mem::take(&mut self.deltas)
+    }
+
+    fn close(&mut self, end_ns: u64, gauges: Gauges) {
+        let phase = self
+            .phase_ends
+            .partition_point(|&end| end <= self.cut_start_ns);
+        let measures = self.stores.iter_mut().enumerate();
+        let measures = measures
+            .filter(|(_, s)| s.due > 0 || s.retried > 0 || s.outcomes.iter().any(|&n| n > 0));
+        let measures = measures.map(|(id, store)| MeasureDelta {
+            measure: MeasureId(id as u16),
+            due: std::mem::take(&mut store.due),
+            missed: std::mem::take(&mut store.missed),
+            begun: std::mem::take(&mut store.begun),
+            outcomes: std::mem::replace(&mut store.outcomes, [0; OUTCOMES]),
+            retried: std::mem::take(&mut store.retried),
+            response: std::mem::take(&mut store.response),
+            failed: std::mem::take(&mut store.failed),
+            censored: std::mem::take(&mut store.censored),
+            service: std::mem::take(&mut store.service),
+            lag: std::mem::take(&mut store.lag),
+            late: std::mem::take(&mut store.late),
+        });
+        let endings = std::mem::take(&mut self.endings).into_iter();
+        let endings = endings.map(|((end, session, step, state), users)| Ending {
+            session: session.0,
+            step: step.map(|step| step.0),
+            state,
+            end,
+            users,
+        });
+        self.deltas.push(Delta {
+            loop_id: self.loop_id,
+            start_ns: self.cut_start_ns,
+            end_ns,
+            phase: phase.min(self.phase_ends.len().saturating_sub(1)) as u32,
+            counts: std::mem::take(&mut self.counts),
+            gauges: Gauges {
+                users_peak: self.users_peak.max(gauges.users),
+                ..gauges
+            },
+            measures: measures.collect(),
+            lag: std::mem::take(&mut self.lag),
+            examples: std::mem::take(&mut self.examples),
+            endings: endings.collect(),
+            broadcasts: self.broadcasts.take(),
+            heads: self.heads.take(),
+            settlements: self.settlements.take(),
+            clocks: std::mem::take(&mut self.clocks),
+            cpu: LoopCpu::default(),
+            traffic: Traffic::default(),
+        });
+        self.users_peak = gauges.users;
+        self.cut_start_ns = end_ns;
+    }
+}
+
+/// The first whole second or phase end after `start_ns`.
+fn next_cut(start_ns: u64, phase_ends: &[u64]) -> u64 {
+    let second = (start_ns / CUT_NS + 1) * CUT_NS;
+    let phase = phase_ends.iter().copied().find(|&end| end > start_ns);
+    phase.map_or(second, |end| end.min(second))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuts_fall_on_seconds_and_phase_ends() {
+        let ends = [1_500_000_000, 3_000_000_000];
+        let mut at = 0;
+        let mut cuts = Vec::new();
+        while at < 4_000_000_000 {
+            at = next_cut(at, &ends);
+            cuts.push(at / 100_000_000);
+        }
+        assert_eq!(cuts, [10, 15, 20, 30, 40]);
+    }
+}

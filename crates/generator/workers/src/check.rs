@@ -1,0 +1,321 @@
+//! Checks what a worker reports. Its figures are added up and used as indices, so impossible values are
+//! refused before.
+
+use driver::real::LoopNews;
+use engine::measure::Delta;
+use engine::sequences::{Broadcast, ClockReading};
+use plan::MessageId;
+use plan::Plan;
+use record::Measurement;
+use record::counters::COUNTER_MAX;
+use record::schema::Ending;
+use stats::hist::LogHistogram;
+
+use super::protocol::Loops;
+use super::rows::LeftRows;
+
+/// No frame has more rows; loops send some thousand at most.
+const ROWS_MAX: usize = 1 << 16;
+/// No interval of a loop reports more.
+const BROADCASTS_MAX: usize = 1 << 16;
+/// Heads, and settlements, that an interval of a loop reports, at most.
+const REPORTS_MAX: usize = 1 << 16;
+/// Kinds of endings that an interval of a loop reports, at most.
+const ENDINGS_MAX: usize = 1 << 16;
+/// Digits of a digest.
+const DIGEST_DIGITS: usize = 64;
+/// Longest path, and longest text about rows.
+const TEXT_BYTES_MAX: usize = 4 << 10;
+/// No run lasts as long; 36 years.
+const TIME_NS_MAX: u64 = 1 << 60;
+
+/// Checks all that one worker reports.
+#[derive(Debug)]
+pub(crate) struct Check {
+    loops: Loops,
+    measures_count: usize,
+    sessions_count: usize,
+    messages_count: usize,
+    phases_count: usize,
+    /// By loop of the worker: where its last interval ended; `None`: it has ended.
+    until_ns: Vec<Option<u64>>,
+    /// Whether it has reported what it left on its machine.
+    has_left: bool,
+}
+
+/// A worker reported a value that is impossible in this run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it reported an impossible value: {0}")]
+pub(crate) struct Impossible(&'static str);
+
+impl Check {
+    pub(crate) fn new(plan: &Plan, loops: Loops) -> Check {
+        Check {
+            loops,
+            measures_count: plan.measures.len(),
+            sessions_count: plan.sessions.len(),
+            messages_count: plan.messages.len(),
+            phases_count: plan.phases.len(),
+            until_ns: vec![Some(0); loops.count as usize],
+            has_left: false,
+        }
+    }
+
+    /// True once all loops of the worker have ended.
+    pub(crate) fn all_ended(&self) -> bool {
+        self.until_ns.iter().all(Option::is_none)
+    }
+
+    pub(crate) fn news(&mut self, news: &LoopNews) -> Result<(), Impossible> {
+        match news {
+            LoopNews::Delta(delta) => self.delta(delta),
+            LoopNews::Ended { loop_id } => {
+                self.running_loop(*loop_id)?.take();
+                Ok(())
+            }
+            LoopNews::Thinned { loop_id, at_ns, .. } => {
+                self.running_loop(*loop_id)?;
+                within(*at_ns, TIME_NS_MAX, "a time")
+            }
+        }
+    }
+
+    pub(crate) fn rows(&self, rows: &[Measurement]) -> Result<(), Impossible> {
+        let known = |row: &Measurement| {
+            usize::from(row.measure) < self.measures_count
+                && usize::from(row.session) < self.sessions_count
+                && self.loops.numbers().contains(&u32::from(row.loop_id))
+                && row.due_ns.max(row.sent_ns).max(row.done_ns) <= TIME_NS_MAX
+        };
+        if rows.len() > ROWS_MAX {
+            Err(Impossible("too many rows at once"))
+        } else if rows.iter().all(known) {
+            Ok(())
+        } else {
+            Err(Impossible("a row of another run"))
+        }
+    }
+
+    /// What it has left on its machine, once.
+    pub(crate) fn left(&mut self, left: &LeftRows) -> Result<(), Impossible> {
+        let is_digest = |text: &str| {
+            text.len() == DIGEST_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+        };
+        let texts = [Some(&left.path), left.problem.as_ref()];
+        if std::mem::replace(&mut self.has_left, true) {
+            Err(Impossible("rows that it left twice"))
+        } else if texts
+            .iter()
+            .flatten()
+            .any(|text| text.len() > TEXT_BYTES_MAX)
+        {
+            Err(Impossible("a long text about its rows"))
+        } else if !left
+            .part
+            .as_ref()
+            .is_none_or(|(sha256, ..)| is_digest(sha256))
+        {
+            Err(Impossible("a digest of its rows that is none"))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The state of a running loop of this worker.
+    fn running_loop(&mut self, number: u16) -> Result<&mut Option<u64>, Impossible> {
+        let place = u32::from(number).checked_sub(self.loops.first);
+        place
+            .and_then(|place| self.until_ns.get_mut(place as usize))
+            .filter(|place| place.is_some())
+            .ok_or(Impossible("a report of a loop that it does not run"))
+    }
+
+    fn delta(&mut self, delta: &Delta) -> Result<(), Impossible> {
+        let place = self.running_loop(delta.loop_id)?;
+        if *place != Some(delta.start_ns) || delta.end_ns < delta.start_ns {
+            return Err(Impossible("an interval out of order"));
+        }
+        within(delta.end_ns, TIME_NS_MAX, "a time")?;
+        *place = Some(delta.end_ns);
+        if delta.phase as usize >= self.phases_count.max(1) {
+            return Err(Impossible("a phase that the plan does not have"));
+        }
+        let measures = delta.measures.iter().map(|m| m.measure);
+        let mut measures = measures.chain(delta.examples.iter().map(|e| e.measure));
+        if measures.any(|measure| measure.index() >= self.measures_count) {
+            return Err(Impossible("a measure that the plan does not have"));
+        }
+        let knows = |ending: &Ending| {
+            let step = ending.step.map_or(0, usize::from);
+            usize::from(ending.session) < self.sessions_count && step < self.measures_count
+        };
+        if delta.endings.len() > ENDINGS_MAX || !delta.endings.iter().all(knows) {
+            return Err(Impossible(
+                "endings of sessions that the plan does not have",
+            ));
+        }
+        let broadcasts = &delta.broadcasts;
+        if broadcasts.len() > BROADCASTS_MAX {
+            return Err(Impossible("too many broadcasts at once"));
+        }
+        let known = |b: &Broadcast| {
+            b.message.index() < self.messages_count
+                && b.first_ns.max(b.last_ns).max(b.sent_ns) <= TIME_NS_MAX
+        };
+        if !broadcasts.iter().all(known) {
+            return Err(Impossible("a broadcast of another run"));
+        }
+        self.accounts(delta)?;
+        let outcomes = delta.measures.iter().flat_map(|m| m.outcomes);
+        let begun = delta
+            .measures
+            .iter()
+            .flat_map(|m| [m.due, m.begun, m.retried]);
+        let begun = begun.chain(delta.measures.iter().flat_map(|m| m.missed));
+        let outcomes = outcomes
+            .chain(begun)
+            .chain(delta.settlements.iter().map(|(_, n)| *n))
+            .chain(delta.endings.iter().map(|e| e.users));
+        let hists = delta.measures.iter();
+        let hists = hists.flat_map(|m| [&m.response, &m.failed, &m.censored, &m.service, &m.lag]);
+        let hists = hists.chain(delta.measures.iter().map(|m| &m.late));
+        let hists = hists.chain([&delta.lag]).map(LogHistogram::count);
+        let traffic = delta.traffic.numbers();
+        let counters = delta.counts.values().chain(delta.gauges.values());
+        let counters = counters.chain(delta.cpu.values());
+        let counts = outcomes.chain(hists).chain(counters);
+        let mut counts = counts.chain(traffic);
+        counts.try_for_each(|count| within(count, COUNTER_MAX, "a count"))
+    }
+
+    /// The accounts of numbered messages, and the clocks that stamp messages.
+    fn accounts(&self, delta: &Delta) -> Result<(), Impossible> {
+        if delta.heads.len().max(delta.settlements.len()) > REPORTS_MAX {
+            return Err(Impossible("too many accounts at once"));
+        }
+        let heads = delta.heads.iter().map(|head| head.message);
+        let settlements = delta.settlements.iter().map(|(s, _)| s.message);
+        let known = |message: MessageId| message.index() < self.messages_count;
+        if !heads.chain(settlements).all(known) {
+            return Err(Impossible("an account of another run"));
+        }
+        let knows = |clock: &ClockReading| {
+            clock.message.index() < self.messages_count
+                && clock.round_trip_ns <= TIME_NS_MAX
+                && clock.replies <= COUNTER_MAX
+        };
+        if delta.clocks.len() > self.messages_count || !delta.clocks.iter().all(knows) {
+            return Err(Impossible("a clock of another run"));
+        }
+        Ok(())
+    }
+}
+
+fn within(value: u64, max: u64, what: &'static str) -> Result<(), Impossible> {
+    if value > max {
+        return Err(Impossible(what));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::measure::{Counts, Gauges, LoopCpu};
+    use engine::traffic::Traffic;
+
+    fn check() -> Check {
+        Check {
+            loops: Loops {
+                first: 4,
+                count: 2,
+                of: 8,
+            },
+            measures_count: 2,
+            sessions_count: 1,
+            messages_count: 1,
+            phases_count: 1,
+            until_ns: vec![Some(0); 2],
+            has_left: false,
+        }
+    }
+
+    fn delta(loop_id: u16, start_ns: u64, end_ns: u64) -> Delta {
+        Delta {
+            loop_id,
+            start_ns,
+            end_ns,
+            phase: 0,
+            counts: Counts::default(),
+            gauges: Gauges::default(),
+            measures: Vec::new(),
+            lag: LogHistogram::new(),
+            examples: Vec::new(),
+            endings: Vec::new(),
+            broadcasts: Vec::new(),
+            heads: Vec::new(),
+            settlements: Vec::new(),
+            clocks: Vec::new(),
+            cpu: LoopCpu::default(),
+            traffic: Traffic::default(),
+        }
+    }
+
+    fn is_accepted(check: &mut Check, delta: Delta) -> bool {
+        check.news(&LoopNews::Delta(Box::new(delta))).is_ok()
+    }
+
+    #[test]
+    fn what_was_left_is_reported_once_and_with_a_digest() {
+        let left = |sha256: &str, path: usize| LeftRows {
+            path: "p".repeat(path),
+            part: Some((sha256.to_owned(), 1, 2)),
+            lost: 0,
+            problem: None,
+        };
+        let digest = "0a".repeat(32);
+        let mut all = check();
+        assert!(all.left(&left(&digest, 9)).is_ok());
+        assert!(all.left(&left(&digest, 9)).is_err(), "twice");
+        for bad in [left("", 9), left(&"x".repeat(64), 9), left(&digest, 5_000)] {
+            assert!(check().left(&bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn intervals_are_consecutive_until_the_loop_ends() {
+        let mut check = check();
+        assert!(is_accepted(&mut check, delta(4, 0, 10)));
+        assert!(!is_accepted(&mut check, delta(4, 0, 10)), "twice");
+        assert!(!is_accepted(&mut check, delta(4, 11, 20)), "a gap");
+        assert!(!is_accepted(&mut check, delta(4, 10, 9)), "backwards");
+        assert!(is_accepted(&mut check, delta(4, 10, 20)));
+        assert!(
+            !is_accepted(&mut check, delta(3, 0, 10)),
+            "another worker's loop"
+        );
+        assert!(
+            !is_accepted(&mut check, delta(6, 0, 10)),
+            "another worker's loop"
+        );
+        check.news(&LoopNews::Ended { loop_id: 4 }).unwrap();
+        assert!(!is_accepted(&mut check, delta(4, 20, 30)), "after its end");
+        assert!(!check.all_ended());
+        check.news(&LoopNews::Ended { loop_id: 5 }).unwrap();
+        assert!(check.all_ended());
+    }
+
+    #[test]
+    fn values_that_could_overflow_are_refused() {
+        let mut large = delta(4, 0, 10);
+        large.counts.bytes_in = u64::MAX;
+        assert!(!is_accepted(&mut check(), large));
+        let mut large = delta(4, 0, 10);
+        large.lag.record_n(1, COUNTER_MAX + 1);
+        assert!(!is_accepted(&mut check(), large));
+        let mut phase = delta(4, 0, 10);
+        phase.phase = 1;
+        assert!(!is_accepted(&mut check(), phase));
+        assert!(!is_accepted(&mut check(), delta(4, 0, u64::MAX)));
+    }
+}
