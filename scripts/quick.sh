@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds Throng for a first look: the quick profile compiles in less than half the time of a release, and the example
 # needs two features only, and no database. The first time the page of reports is built beside the crates that do not
-# need it; `report` waits for it (crates/report/build.rs).
+# need it; `report` waits for it (crates/results/report/build.rs).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

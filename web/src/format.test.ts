@@ -12,7 +12,7 @@ import {
   tick,
 } from './format';
 
-// The same figures as in `crates/judge/src/words.rs`: page and terminal write alike.
+// The same figures as in `crates/results/judge/src/words.rs`: page and terminal write alike.
 describe('figures', () => {
   test('counts are grouped', () => {
     expect([0, 999, 1000, 24_000, 1_234_567].map(count)).toEqual([

@@ -1,7 +1,9 @@
 //! Exports the seconds of a run.
 
 use controller::Tick;
-use export::{ExportError, Exports, MeasureSecond, ProbeValue, ResponseTime, Second, Targets};
+use live::export::{
+    ExportError, Exports, MeasureSecond, ProbeValue, ResponseTime, Second, Targets,
+};
 
 use crate::args::ExportArgs;
 use crate::exit::{Exit, Failure, print_note};

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use controller::{Interrupt, Pause, Second, Tick};
-use course::Growing;
+use judge::course::Growing;
 use live::{Action, Limits, Pages, Server};
 use plan::Threshold;
 use record::schema::RunInfo;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use course::Course;
+use judge::course::Course;
 use record::Run;
 use record::schema::Summary;
 use report::{Page, RunReport};
@@ -39,7 +39,7 @@ pub(crate) fn after_run(directory: &Path, summary: &Summary) -> Option<(Page, Pa
     let path = directory.join(FILE);
     let refuse = |error: record::RecordError| Failure::new(Exit::NoInput, error);
     let opened = Run::open(directory).map_err(refuse);
-    let read = opened.and_then(|run| Ok((course::read(&run).map_err(refuse)?, run)));
+    let read = opened.and_then(|run| Ok((judge::course::read(&run).map_err(refuse)?, run)));
     let written = read
         .and_then(|(course, run)| of_run(&run, summary, &course))
         .and_then(|page| write(&page, &path).map(|()| page));

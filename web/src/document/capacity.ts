@@ -1,4 +1,4 @@
-/** The document of a search for capacity: `crates/report/src/page/capacity.rs`. */
+/** The document of a search for capacity: `crates/results/report/src/page/capacity.rs`. */
 
 import type { Finding } from './run';
 

@@ -1,4 +1,4 @@
-/** The document of a comparison: `crates/report/src/page/comparison.rs`. */
+/** The document of a comparison: `crates/results/report/src/page/comparison.rs`. */
 
 import type { Finding, Share } from './run';
 

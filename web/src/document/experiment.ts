@@ -1,4 +1,4 @@
-/** The document of an experiment: `crates/report/src/page/experiment.rs`. */
+/** The document of an experiment: `crates/results/report/src/page/experiment.rs`. */
 
 import type { Finding } from './run';
 

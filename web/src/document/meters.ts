@@ -1,4 +1,4 @@
-/** The document of meters: `crates/report/src/page/meters.rs`. */
+/** The document of meters: `crates/results/report/src/page/meters.rs`. */
 
 export interface Extremes {
   worst: number;

@@ -1,4 +1,4 @@
-/** The document of a model: `crates/report/src/page/model.rs`, and `crates/workload/model`. Times are in seconds. */
+/** The document of a model: `crates/results/report/src/page/model.rs`, and `crates/workload/model`. Times are in seconds. */
 
 import type { Finding } from './run';
 

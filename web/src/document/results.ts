@@ -1,4 +1,4 @@
-/** The results index of a directory: `crates/report/src/page/index.rs`, and `crates/compare/src/index.rs`. */
+/** The results index of a directory: `crates/results/report/src/page/index.rs`, and `crates/results/compare/src/index.rs`. */
 
 export type EntryKind = 'run' | 'experiment' | 'search' | 'model' | 'page';
 

@@ -1,4 +1,4 @@
-/** The document of a run: `crates/report/src/page/run.rs`, and `crates/judge/src/course`. */
+/** The document of a run: `crates/results/report/src/page/run.rs`, and `crates/results/judge/src/course`. */
 
 export type Numbers = (number | null)[];
 
@@ -129,7 +129,7 @@ export interface Highlight {
 export type RunVerdict =
   'measured' | 'passed' | 'failed' | 'untrusted' | 'imported' | 'running' | 'paused' | 'stopping';
 
-/** The first figures of a run: `crates/judge/src/totals.rs`. */
+/** The first figures of a run: `crates/results/judge/src/totals.rs`. */
 export interface Totals {
   operations: number;
   errors: number;

@@ -1,4 +1,4 @@
-/** The document of a sweep over values: `crates/report/src/page/capacity.rs`. */
+/** The document of a sweep over values: `crates/results/report/src/page/capacity.rs`. */
 
 import type { Bounded, Trial } from './capacity';
 import type { Finding } from './run';

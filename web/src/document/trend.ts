@@ -1,4 +1,4 @@
-/** The trend of a scenario: `crates/compare/src/index/trend.rs`. */
+/** The trend of a scenario: `crates/results/compare/src/index/trend.rs`. */
 
 export interface TrendFigure {
   name: string;

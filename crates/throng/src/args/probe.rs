@@ -26,7 +26,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "ADDR", value_parser = parse_address)]
     pub(crate) prometheus: Option<SocketAddr>,
     /// Push OpenTelemetry metrics every second (OTLP/HTTP, JSON), such as to http://127.0.0.1:4318
-    #[arg(long, value_name = "URL", value_parser = export::check_otlp)]
+    #[arg(long, value_name = "URL", value_parser = live::export::check_otlp)]
     pub(crate) otlp: Option<String>,
     /// Send metrics to a StatsD server every second
     #[arg(long, value_name = "HOST:PORT")]

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use analyze::{AnalyzeError, Question};
+use judge::analyze::{AnalyzeError, Question};
 use record::Run;
 
 use crate::args::AnalyzeArgs;
@@ -18,7 +18,7 @@ pub(crate) fn analyze(args: &AnalyzeArgs) -> Result<Exit, Failure> {
         window_ns: args.window.map(ns),
         down: args.down,
     };
-    let analysis = analyze::analyze(&run, &question).map_err(failure)?;
+    let analysis = judge::analyze::analyze(&run, &question).map_err(failure)?;
     let text = if args.json {
         report::json(&analysis)
     } else {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use controller::{Interrupt, WatchError, WatchRequest};
-use export::{ProbeValue, Server};
+use live::export::{ProbeValue, Server};
 use plan::Target;
 use plan::probes::Probe;
 use probe::{Clock, Newest, News, Pool, ProbeError, TargetLocation};
@@ -183,7 +183,7 @@ fn page(newest: &Newest) -> String {
             value,
         })
         .collect();
-    export::page(&values)
+    live::export::page(&values)
 }
 
 /// Prints news that are not values.

@@ -8,7 +8,7 @@ mod imported;
 
 use std::io::Write;
 
-use course::Course;
+use judge::course::Course;
 use record::samples::NO_CLOCK;
 use record::schema::{PROBE_MODE, Summary};
 use record::{Import, RecordError, Run};
@@ -33,8 +33,8 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     }
     let summary = judged(&run, args.lost_workers.allow_lost_workers)?;
     let course = match (&args.html, args.json) {
-        (Some(_), _) => Some(course::read(&run)),
-        (None, false) => Some(course::outline(&run)),
+        (Some(_), _) => Some(judge::course::read(&run)),
+        (None, false) => Some(judge::course::outline(&run)),
         (None, true) => None,
     };
     let course = course.transpose().map_err(refuse)?;

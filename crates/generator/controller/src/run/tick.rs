@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use course::{Growing, SecondOf};
 use engine::measure::{Example, MeasureDelta};
 use engine::sequences::ClockReading;
+use judge::course::{Growing, SecondOf};
 use plan::Plan;
 use probe::Probed;
 use record::Outcome;

@@ -128,20 +128,26 @@ fn files_of_tests_are_known_by_their_whole_path() {
     let text = "#[cfg(test)]\nmod sample;\nmod other;\n#[cfg(test)]\npub(crate) mod made;\n\
                 #[cfg(test)]\nmod tests {}\n";
     assert_eq!(
-        test_modules("crates/judge/src/lib.rs", text),
-        ["crates/judge/src/sample", "crates/judge/src/made"]
+        test_modules("crates/results/judge/src/lib.rs", text),
+        [
+            "crates/results/judge/src/sample",
+            "crates/results/judge/src/made"
+        ]
     );
     assert_eq!(
         test_modules("crates/bus/src/redis.rs", text)[0],
         "crates/bus/src/redis/sample"
     );
-    let module = "crates/judge/src/sample";
-    assert!(is_part_of("crates/judge/src/sample.rs", module));
-    assert!(is_part_of("crates/judge/src/sample/runs.rs", module));
-    assert!(!is_part_of("crates/judge/src/samples.rs", module));
+    let module = "crates/results/judge/src/sample";
+    assert!(is_part_of("crates/results/judge/src/sample.rs", module));
+    assert!(is_part_of(
+        "crates/results/judge/src/sample/runs.rs",
+        module
+    ));
+    assert!(!is_part_of("crates/results/judge/src/samples.rs", module));
     assert!(!is_part_of("crates/base/stats/src/sample.rs", module));
     let by_path = |path: &str| SOURCES.iter().find(|source| source.path == path).unwrap();
-    assert!(by_path("crates/judge/src/sample.rs").is_test);
+    assert!(by_path("crates/results/judge/src/sample.rs").is_test);
     assert!(!by_path("crates/base/stats/src/sample.rs").is_test);
 }
 

@@ -180,7 +180,7 @@ fn texts_of(source: &Source) -> Vec<(usize, String)> {
 const DOCUMENTS: &[(&str, &[&str])] = &[
     (".github", &["yml"]),
     ("ci", &["py", "sh", "yml"]),
-    ("crates/report/src", &["md"]),
+    ("crates/results/report/src", &["md"]),
     ("crates/targets/src/chat/page", &["css", "html", "js"]),
     (
         "deploy",

@@ -1,0 +1,125 @@
+//! The course of a run, thinned to what a screen shows: seconds, latency, errors by kind, probes.
+//!
+//! Time is cut into *slots* of whole seconds, at most [`SLOTS_MAX`] of them. Of what is thinned the
+//! mean, the least and the greatest are kept, so that no peak is lost. Percentiles are those of all
+//! operations of a slot, from merged histograms. However long a run was and however much it
+//! measured, its course has a bounded size.
+
+mod errors;
+mod growing;
+mod latency;
+mod probes;
+#[cfg(test)]
+#[path = "../../../../tests/sample_run.rs"]
+mod sample;
+mod seconds;
+
+use record::schema::SeriesRow;
+use record::{RecordError, Run};
+use serde::Serialize;
+
+pub use crate::Number;
+pub use errors::ErrorTrack;
+pub use growing::{Growing, SecondOf};
+pub use latency::{Bin, MeasureCourse, Share, shares_of};
+pub use probes::{ProbeLine, ProbeLines};
+use seconds::Seconds;
+pub use seconds::Track;
+
+/// Points of a line over time at most.
+pub const SLOTS_MAX: u64 = 600;
+/// Measures whose course is reported at most: those of most operations.
+pub const MEASURES_MAX: usize = 12;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// What happened in a run, slot by slot.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Course {
+    /// Length of a slot in seconds; slot `i` begins at `i · slot_s`.
+    pub slot_s: u64,
+    /// How many slots there are.
+    pub slots: usize,
+    /// Length of a column of the heat maps in seconds.
+    pub heat_slot_s: u64,
+    /// What the seconds reported; those that were 0 throughout are excluded.
+    pub seconds: Vec<Track>,
+    /// Those of most operations, in the order of the run's list.
+    pub measures: Vec<MeasureCourse>,
+    /// How many further measures have a course that is left out here.
+    pub measures_left_out: usize,
+    /// Failed operations a second by kind, the most frequent first.
+    pub errors: Vec<ErrorTrack>,
+    /// What the probes read.
+    pub probes: ProbeLines,
+}
+
+/// Reads the course of a run; of a killed one as far as it got.
+///
+/// # Errors
+/// Where a file of the record cannot be read.
+pub fn read(run: &Run) -> Result<Course, RecordError> {
+    let rows = run.series()?;
+    let cut = Cut::of(ended_ns(run, &rows));
+    Ok(Course {
+        errors: errors::read(run, cut)?,
+        probes: probes::lines(&run.probes()?, cut),
+        ..cut_into(run, &rows, cut)?
+    })
+}
+
+/// As [`read`], without errors by kind, for which all rows have to be read, and without probes.
+///
+/// # Errors
+/// Where a file of the record cannot be read.
+pub fn outline(run: &Run) -> Result<Course, RecordError> {
+    let rows = run.series()?;
+    cut_into(run, &rows, Cut::of(ended_ns(run, &rows)))
+}
+
+fn ended_ns(run: &Run, rows: &[SeriesRow]) -> u64 {
+    let seen_ns = rows.last().map_or(0, |row| row.end_ns);
+    run.info().ended_ns.max(seen_ns)
+}
+
+fn cut_into(run: &Run, rows: &[SeriesRow], cut: Cut) -> Result<Course, RecordError> {
+    let (measures, measures_left_out) = latency::read(run, cut)?;
+    let mut seconds = Seconds::default();
+    rows.iter().for_each(|row| seconds.add(row, cut));
+    Ok(Course {
+        slot_s: cut.slot_s,
+        slots: cut.slots,
+        heat_slot_s: cut.heat_slot_s,
+        seconds: seconds.tracks(cut),
+        measures,
+        measures_left_out,
+        errors: Vec::new(),
+        probes: ProbeLines::default(),
+    })
+}
+
+/// How time is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Cut {
+    slot_s: u64,
+    slots: usize,
+    heat_slot_s: u64,
+}
+
+impl Cut {
+    fn of(length_ns: u64) -> Cut {
+        let seconds = length_ns.div_ceil(SECOND_NS).max(1);
+        let slot_s = seconds.div_ceil(SLOTS_MAX);
+        Cut {
+            slot_s,
+            slots: seconds.div_ceil(slot_s) as usize,
+            heat_slot_s: seconds.div_ceil(latency::HEAT_COLUMNS_MAX),
+        }
+    }
+
+    /// The slot of this moment; what is after the last one belongs to it.
+    fn slot(self, at_ns: u64) -> usize {
+        let slot = at_ns / SECOND_NS / self.slot_s;
+        (slot as usize).min(self.slots - 1)
+    }
+}

@@ -1,0 +1,427 @@
+//! A run that still continues, second by second: its course, and what it comes to so far.
+
+use crate::Figures;
+use plan::Threshold;
+use record::schema::{Event, EventKind, RunInfo, RunStatus, SeriesRow, Summary};
+use record::{Outcome, ProbeInfo, ProbeRow};
+use stats::hist::LogHistogram;
+
+use super::errors::Errors;
+use super::latency::{Building, Part, most};
+use super::seconds::Seconds;
+use super::{Course, Cut, SECOND_NS, SLOTS_MAX, probes};
+
+/// Values of probes that are kept: 24 MiB, as many as 200 probes read in an hour and a half.
+const PROBE_ROWS_MAX: usize = 1 << 20;
+
+/// What a measure did in one second.
+#[derive(Debug, Clone, Copy)]
+pub struct SecondOf<'a> {
+    /// Its place in the run's list.
+    pub measure: usize,
+    /// Operations that began.
+    pub begun: u64,
+    /// Operations that ended, by the outcome's code.
+    pub outcomes: &'a [u64],
+    /// Response times of those that succeeded.
+    pub response: &'a LogHistogram,
+    /// Response times of those that the target answered with a failure.
+    pub failed: &'a LogHistogram,
+    /// How long those that were never answered were waited for.
+    pub unanswered: &'a LogHistogram,
+    /// Of those that succeeded.
+    pub service: &'a LogHistogram,
+    /// Of the same.
+    pub lag: &'a LogHistogram,
+}
+
+/// What a run did so far. Its slots are those of the whole run as planned, so that nothing has to be cut
+/// again while it grows; what a run takes beyond [`SLOTS_MAX`] of them counts to the last one.
+#[derive(Debug)]
+pub struct Growing {
+    cut: Cut,
+    seconds: Seconds,
+    /// By measure.
+    courses: Vec<Building>,
+    errors: Errors,
+    /// What is judged.
+    figures: Figures,
+    /// By probe.
+    probed: Vec<Probed>,
+    /// Of this many values of a probe one is kept.
+    probe_every: u64,
+    /// More values of probes are thinned.
+    probe_rows_max: usize,
+}
+
+/// What came of a probe.
+#[derive(Debug)]
+struct Probed {
+    /// When it read its newest value.
+    newest_ns: i64,
+    /// Values so far.
+    count: u64,
+}
+
+impl Growing {
+    /// Of a run of which nothing was reported yet.
+    pub fn new(info: &RunInfo) -> Growing {
+        let planned_ns = info.phases.last().map_or(0, |phase| phase.end_ns);
+        let measures = info.measures.iter();
+        let running = RunInfo {
+            status: RunStatus::Running,
+            ended_ns: 0,
+            ..info.clone()
+        };
+        Growing {
+            cut: Cut {
+                slots: SLOTS_MAX as usize,
+                ..Cut::of(planned_ns)
+            },
+            seconds: Seconds::default(),
+            courses: measures
+                .map(|measure| Building::new(&measure.name, &measure.kind))
+                .collect(),
+            errors: Errors::default(),
+            figures: Figures::new(running, Vec::new(), Vec::new()),
+            probed: Vec::new(),
+            probe_every: 1,
+            probe_rows_max: PROBE_ROWS_MAX,
+        }
+    }
+
+    /// Adds a second. Seconds come in order.
+    pub fn add<'a>(&mut self, row: &SeriesRow, measures: impl Iterator<Item = SecondOf<'a>>) {
+        let (cut, slot) = (self.cut, self.cut.slot(row.start_ns));
+        self.seconds.add(row, cut);
+        let is_drain = row.start_ns >= self.figures.planned_end_ns();
+        let phase = row.phase as usize + usize::from(is_drain);
+        for second in measures {
+            self.figures.add_begun(phase, second.measure, second.begun);
+            let cell = self.figures.cell_mut(row.phase as usize, second.measure);
+            let (Some(cell), Some(course)) = (cell, self.courses.get_mut(second.measure)) else {
+                continue;
+            };
+            for (&outcome, &count) in Outcome::ALL.iter().zip(second.outcomes) {
+                self.errors.add(outcome, count, slot);
+                if count > 0 {
+                    *cell.outcomes.entry(outcome.name().to_owned()).or_default() += count;
+                }
+            }
+            for (part, hist, of_cell) in [
+                (Part::Succeeded, second.response, &mut cell.response),
+                (Part::Failed, second.failed, &mut cell.failed_response),
+                (Part::Unanswered, second.unanswered, &mut cell.unanswered),
+            ] {
+                course.add(row.start_ns, part, hist, cut);
+                of_cell.merge(hist);
+            }
+            cell.service.merge(second.service);
+            cell.lag.merge(second.lag);
+        }
+        self.figures.series.push(row.clone());
+    }
+
+    /// Adds something that happened.
+    pub fn event(&mut self, event: Event) {
+        if let EventKind::WorkerLost { worker, .. } = event.what
+            && let Some(worker) = self.figures.info.workers.get_mut(worker as usize)
+        {
+            worker.lost_at_ns = Some(event.at_ns);
+        }
+        self.figures.events.push(event);
+    }
+
+    /// Adds the newest value of each probe where it is not known already. Probes keep their places; new
+    /// ones come after them. Of a long run with many probes every second value is kept, then every fourth, and
+    /// so on: the record has them all.
+    pub fn probes(&mut self, newest: impl Iterator<Item = (ProbeInfo, i64, Option<f64>)>) {
+        let probes = &mut self.figures.probes;
+        for (place, (info, at_ns, value)) in newest.enumerate() {
+            if place >= probes.list.len() {
+                probes.list.push(info);
+                self.probed.push(Probed {
+                    newest_ns: i64::MIN,
+                    count: 0,
+                });
+            }
+            let probed = &mut self.probed[place];
+            let Some(value) = value.filter(|_| at_ns > probed.newest_ns) else {
+                continue;
+            };
+            let is_kept = probed.count.is_multiple_of(self.probe_every);
+            probed.newest_ns = at_ns;
+            probed.count += 1;
+            if is_kept {
+                let probe = place as u32;
+                probes.rows.push(ProbeRow {
+                    at_ns,
+                    probe,
+                    value,
+                });
+            }
+        }
+        if probes.rows.len() > self.probe_rows_max {
+            self.thin_probes();
+        }
+    }
+
+    /// Keeps every second value of each probe, from its first on.
+    fn thin_probes(&mut self) {
+        self.probe_every *= 2;
+        let probes = &mut self.figures.probes;
+        let mut is_next_kept = vec![true; probes.list.len()];
+        probes.rows.retain(|row| {
+            let is_next = &mut is_next_kept[row.probe as usize];
+            std::mem::replace(is_next, !*is_next)
+        });
+    }
+
+    /// What runs.
+    pub fn info(&self) -> &RunInfo {
+        &self.figures.info
+    }
+
+    /// What happened so far.
+    pub fn events(&self) -> &[Event] {
+        &self.figures.events
+    }
+
+    /// Until when it was reported, since the run's start.
+    pub fn ended_ns(&self) -> u64 {
+        self.figures.ended_ns()
+    }
+
+    /// What the run comes to if it ended as it is.
+    pub fn judge(&self, thresholds: &[Threshold]) -> Summary {
+        crate::judge_so_far(&self.figures, thresholds)
+    }
+
+    /// Its course, up to the last second.
+    pub fn course(&self) -> Course {
+        let slot_ns = self.cut.slot_s * SECOND_NS;
+        let reached = self.ended_ns().div_ceil(slot_ns).clamp(1, SLOTS_MAX);
+        let cut = Cut {
+            slots: reached as usize,
+            ..self.cut
+        };
+        let counts = self.courses.iter().map(Building::count);
+        let (chosen, measures_left_out) = most(counts.enumerate());
+        let chosen = chosen.into_iter().map(|place| &self.courses[place]);
+        Course {
+            slot_s: cut.slot_s,
+            slots: cut.slots,
+            heat_slot_s: cut.heat_slot_s,
+            seconds: self.seconds.tracks(cut),
+            measures: chosen.map(|course| course.clone().finish(cut)).collect(),
+            measures_left_out,
+            errors: self.errors.tracks(cut),
+            probes: probes::lines(&self.figures.probes, cut),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::totals::Totals;
+    use plan::thresholds::Names;
+
+    use super::*;
+    use crate::course::{Number, sample};
+
+    /// A run of an hour as planned, of which two seconds passed; the second had failures, too.
+    fn two_seconds() -> Growing {
+        let mut info = sample::info();
+        info.phases.truncate(1);
+        info.phases[0].end_ns = 3_600 * SECOND_NS;
+        let mut growing = Growing::new(&info);
+        let mut response = LogHistogram::new();
+        (1..=100).for_each(|n| response.record(n * 1_000_000));
+        let none = LogHistogram::new();
+        let mut outcomes = vec![0; Outcome::ALL.len()];
+        outcomes[usize::from(u8::from(Outcome::Ok))] = 100;
+        for second in 0..2 {
+            if second == 1 {
+                outcomes[usize::from(u8::from(Outcome::Timeout))] = 25;
+            }
+            let row = SeriesRow {
+                start_ns: second * SECOND_NS,
+                end_ns: (second + 1) * SECOND_NS,
+                users: 7 - second,
+                users_started: 5,
+                sends: 130,
+                done: 100,
+                ..SeriesRow::default()
+            };
+            let values = SecondOf {
+                measure: 0,
+                begun: 130,
+                outcomes: &outcomes,
+                response: &response,
+                failed: &none,
+                unanswered: &none,
+                service: &none,
+                lag: &none,
+            };
+            growing.add(&row, [values].into_iter());
+        }
+        growing
+    }
+
+    #[test]
+    fn what_is_there_so_far_is_reported_in_the_slots_of_the_whole() {
+        let course = two_seconds().course();
+        assert_eq!(
+            (course.slot_s, course.slots, course.heat_slot_s),
+            (6, 1, 24)
+        );
+        let [measure] = &course.measures[..] else {
+            panic!("one measure measured something: {:?}", course.measures);
+        };
+        assert_eq!(measure.count, 200);
+        assert_eq!(measure.p50.len(), 1);
+        assert!((measure.p50[0].unwrap().0 / 50e6 - 1.0).abs() < 0.001);
+        assert_eq!(course.errors[0].kind, "timeout");
+        assert_eq!(course.errors[0].count, 25);
+    }
+
+    #[test]
+    fn figures_are_of_all_so_far() {
+        let summary = two_seconds().judge(&[]);
+        assert_eq!((summary.users.started, summary.users.peak), (10, 7));
+        let [measure] = &summary.measures[..] else {
+            panic!("one measure measured something");
+        };
+        assert_eq!((measure.count, measure.errors), (225, 25));
+        assert!((measure.rate_per_s - 100.0).abs() < 1e-9);
+        assert_eq!(measure.response.as_ref().unwrap().count, 200);
+        assert!(measure.service.is_none());
+        let codes: Vec<&str> = summary.findings.iter().map(|f| f.code.as_str()).collect();
+        assert_eq!(codes, ["generator-healthy", "errors", "throughput"]);
+    }
+
+    #[test]
+    fn operations_without_an_answer_are_begun_and_not_completed() {
+        let mut growing = two_seconds();
+        growing.figures.info.measures[0].kind = "request".to_owned();
+        let totals = Totals::of(&growing.judge(&[]));
+        let rates = (totals.begun_per_s, totals.completed_per_s);
+        assert_eq!(rates, (Some(Number(130.0)), Some(Number(100.0))));
+    }
+
+    /// What was judged while a run went on is what is judged afterwards.
+    #[test]
+    fn thresholds_are_judged_by_phase() {
+        let mut info = sample::info();
+        info.phases = vec![
+            sample::phase("ramp", "rate", (0, 1), 100.0),
+            sample::phase("hold", "hold", (1, 60), 0.0),
+        ];
+        let mut growing = Growing::new(&info);
+        let none = LogHistogram::new();
+        for second in 0..2 {
+            let mut response = LogHistogram::new();
+            response.record_n((second + 1) * 10_000_000, 10);
+            let mut outcomes = vec![0; Outcome::ALL.len()];
+            outcomes[usize::from(u8::from(Outcome::Ok))] = 10;
+            let mut row = sample::row(second);
+            row.phase = second as u32;
+            (row.users_due, row.users_started) = (100 * (1 - second), 100 * (1 - second));
+            let values = SecondOf {
+                measure: sample::REQUEST,
+                begun: 10,
+                outcomes: &outcomes,
+                response: &response,
+                failed: &none,
+                unanswered: &none,
+                service: &none,
+                lag: &none,
+            };
+            growing.add(&row, [values].into_iter());
+        }
+        let names = Names {
+            measures: &["connect", "request"],
+            tags: &[],
+            phases: &["ramp", "hold"],
+        };
+        let threshold = |text| names.threshold(text).unwrap();
+        let thresholds = ["p99(request) < 15ms in ramp", "p99(request) < 15ms in hold"];
+        let judged = growing.judge(&thresholds.map(threshold)).thresholds;
+        let shown: Vec<(bool, &str)> = judged
+            .iter()
+            .map(|t| (t.passed, t.shown.as_str()))
+            .collect();
+        assert_eq!(shown, [(true, "10.0 ms"), (false, "20.0 ms")]);
+    }
+
+    #[test]
+    fn probes_are_added_once_a_reading() {
+        let mut growing = two_seconds();
+        let info = |metric: &str| ProbeInfo {
+            role: "servers".to_owned(),
+            region: String::new(),
+            source: "host".to_owned(),
+            metric: metric.to_owned(),
+            unit: "%".to_owned(),
+            via: "host".to_owned(),
+        };
+        let second = SECOND_NS as i64;
+        growing.probes([(info("a"), -second, Some(1.0))].into_iter());
+        // Nothing newer; another one joins it.
+        growing.probes([(info("a"), -second, Some(1.0)), (info("b"), 0, None)].into_iter());
+        growing.probes(
+            [
+                (info("a"), second, Some(3.0)),
+                (info("b"), second, Some(7.0)),
+            ]
+            .into_iter(),
+        );
+        let lines = growing.course().probes.lines;
+        let points: Vec<(&str, usize)> = lines
+            .iter()
+            .map(|line| (line.info.metric.as_str(), line.mean.len()))
+            .collect();
+        assert_eq!(points, [("a", 1), ("b", 1)]);
+        assert_eq!(growing.figures.probes.rows.len(), 3);
+    }
+
+    #[test]
+    fn values_of_probes_do_not_grow_without_end() {
+        let mut growing = two_seconds();
+        growing.probe_rows_max = 100;
+        let info = ProbeInfo {
+            role: "servers".to_owned(),
+            region: String::new(),
+            source: "host".to_owned(),
+            metric: "cpu".to_owned(),
+            unit: "%".to_owned(),
+            via: "host".to_owned(),
+        };
+        for second in 0..1000 {
+            let value = (info.clone(), second, Some(second as f64));
+            let others = [(info.clone(), second, None), value.clone()];
+            growing.probes([value].into_iter().chain(others));
+        }
+        let rows = &growing.figures.probes.rows;
+        let times = |probe| -> Vec<i64> {
+            let rows = rows.iter().filter(|row| row.probe == probe);
+            rows.map(|row| row.at_ns).collect()
+        };
+        assert!(rows.len() <= 100, "{}", rows.len());
+        let expected: Vec<i64> = (0..1000).step_by(32).collect();
+        assert_eq!((times(0), times(2)), (expected.clone(), expected));
+        assert_eq!(times(1), [0; 0]);
+    }
+
+    #[test]
+    fn a_run_that_does_not_end_stays_within_its_slots() {
+        let mut info = sample::info();
+        info.phases.truncate(1);
+        info.phases[0].end_ns = SECOND_NS;
+        let mut growing = Growing::new(&info);
+        for second in 0..2 * SLOTS_MAX {
+            growing.add(&sample::row(second), std::iter::empty());
+        }
+        assert_eq!(growing.course().slots as u64, SLOTS_MAX);
+    }
+}

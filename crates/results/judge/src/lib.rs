@@ -1,0 +1,234 @@
+//! Reads run directories and says what they mean: figures, thresholds, findings, verdict.
+//!
+//! ```text
+//! run directory ─figures::read→ Figures ─┬─summary───→ measures by run and phase
+//!                                        ├─health────→ was the generator the limit?  (first)
+//!                                        ├─threshold─→ what had to hold
+//!                                        └─findings──→ errors, losses, throughput
+//! ```
+//! Everything after [`Figures`] is a pure function of it. The rules' numbers stand in
+//! [`limits`]; `docs/judging-reference.md` is their reference for people. Nothing here runs anything.
+
+mod accounts;
+mod addresses;
+pub mod analyze;
+mod attempts;
+mod channels;
+pub mod clients;
+mod clocks;
+pub mod cost;
+pub mod course;
+mod decided;
+pub mod faults;
+mod figures;
+mod finding;
+mod findings;
+mod health;
+mod imported;
+pub mod limits;
+pub mod meters;
+mod names;
+mod network;
+mod number;
+mod numbered;
+mod once;
+pub mod pauses;
+pub mod probes;
+pub mod responses;
+#[cfg(test)]
+mod sample;
+mod saturation;
+mod silence;
+mod summary;
+mod threshold;
+pub mod totals;
+mod used;
+
+pub use accounts::failures;
+pub use figures::{Cell, Figures, Flow, LostUsers};
+pub use finding::{Draft, finding};
+pub use findings::errors as error_findings;
+pub use imported::{generator_unknown, judge_samples};
+pub use names::{RunNames, is_request};
+pub use network::UNLIMITED_HOSTS;
+pub use number::Number;
+pub use saturation::fails_to_keep_up;
+pub use summary::measures;
+
+use plan::Threshold;
+use record::schema::{
+    FORMAT_VERSION, Finding, HealthSummary, MeasureSummary, Severity, Summary, ThresholdResult,
+    UsersSummary, Verdict,
+};
+
+/// Why a run could not be judged.
+#[derive(Debug, thiserror::Error)]
+pub enum JudgeError {
+    /// A file of the run directory could not be read.
+    #[error("cannot read the run directory")]
+    Read(#[from] record::RecordError),
+    /// The run has no such figure.
+    #[error("the run has no figure {text:?}: {problem}")]
+    Figure {
+        /// As requested.
+        text: String,
+        /// As text.
+        problem: String,
+    },
+    /// A threshold of its last verdict makes no sense.
+    #[error("the threshold {text:?} of the run's last verdict is invalid: {problem}")]
+    Threshold {
+        /// As it stands there.
+        text: String,
+        /// As text.
+        problem: String,
+    },
+}
+
+/// Judges a run: reads its directory and applies the rules and `thresholds`, whose indices are
+/// those of the plan that made the run.
+///
+/// A run that was killed is judged by what it left behind, and never passes. Nor does one that lost
+/// workers, unless `allow_lost_workers` says that what the others measured is to be judged.
+pub fn judge(
+    run: &record::Run,
+    thresholds: &[Threshold],
+    allow_lost_workers: bool,
+) -> Result<Summary, JudgeError> {
+    let mut figures = Figures::read(run)?;
+    figures.find_intervals(run, thresholds)?;
+    Ok(judge_figures(&figures, thresholds, allow_lost_workers))
+}
+
+/// Judges a run again from its record alone, with the thresholds of its last verdict; imported samples as
+/// [`judge_samples`].
+pub fn judge_again(run: &record::Run, allow_lost_workers: bool) -> Result<Summary, JudgeError> {
+    if let Some(import) = run.import()?.filter(record::Import::has_operations) {
+        return judge_samples(run, &import);
+    }
+    let judged = run.summary()?.map_or(Vec::new(), |last| last.thresholds);
+    let info = run.info();
+    let names = RunNames::of(info);
+    let names = names.names();
+    let thresholds = judged.into_iter().map(|result| {
+        names
+            .threshold(&result.text)
+            .map_err(|error| JudgeError::Threshold {
+                text: result.text,
+                problem: error.message,
+            })
+    });
+    judge(
+        run,
+        &thresholds.collect::<Result<Vec<_>, _>>()?,
+        allow_lost_workers,
+    )
+}
+
+/// As [`judge`], for figures that are already in memory.
+pub fn judge_figures(
+    figures: &Figures,
+    thresholds: &[Threshold],
+    allow_lost_workers: bool,
+) -> Summary {
+    Summary {
+        tags: summary::tags(figures),
+        ..judge_measures(figures, thresholds, allow_lost_workers)
+    }
+}
+
+/// As [`judge_figures`], without the figures by tag.
+fn judge_measures(
+    figures: &Figures,
+    thresholds: &[Threshold],
+    allow_lost_workers: bool,
+) -> Summary {
+    let health = health::summarise(figures);
+    let users = summary::users(figures);
+    let measures = measures(figures, None);
+    let meant_to_fail = threshold::meant_to_fail(figures, thresholds);
+    let by_lag = decided::findings(figures, thresholds);
+    let thresholds = threshold::evaluate_all(figures, thresholds);
+
+    let findings = match once::failed_setup(figures) {
+        Some(failed) => vec![failed],
+        None => {
+            let (users, by_lag) = ((&health, &users), (by_lag, meant_to_fail));
+            all_findings(
+                figures,
+                users,
+                (&measures, &thresholds),
+                by_lag,
+                allow_lost_workers,
+            )
+        }
+    };
+    let verdict = verdict(figures, &findings, &thresholds);
+    Summary {
+        format: FORMAT_VERSION,
+        id: figures.info.id.clone(),
+        name: figures.info.name.clone(),
+        verdict,
+        allow_lost_workers,
+        expects_overload: figures.info.expects_overload,
+        findings,
+        thresholds,
+        users,
+        health,
+        traffic: summary::traffic(figures),
+        clocks: clocks::summarise(figures),
+        measures,
+        totals: summary::totals(figures, None),
+        regions: summary::regions(figures),
+        tags: Vec::new(),
+        phases: summary::phases(figures),
+    }
+}
+
+/// The findings of a run that had users, most important first.
+fn all_findings(
+    figures: &Figures,
+    (health, users): (&HealthSummary, &UsersSummary),
+    (measures, thresholds): (&[MeasureSummary], &[ThresholdResult]),
+    (by_lag, meant_to_fail): (Vec<Finding>, Vec<&str>),
+    allow_lost_workers: bool,
+) -> Vec<Finding> {
+    let mut findings = health::findings(figures, health, users, measures, allow_lost_workers);
+    health::add_decided(&mut findings, by_lag);
+    // Behind what makes the run untrusted, and before all else.
+    let is_grave = |finding: &Finding| finding.severity == Severity::Fatal;
+    let at = findings
+        .iter()
+        .rposition(is_grave)
+        .map_or(0, |last| last + 1);
+    let failures = failures(&figures.info.steps, measures, &meant_to_fail);
+    findings.splice(at..at, failures);
+    findings.extend(findings::findings(figures, thresholds, measures));
+    health::move_lag_warning(&mut findings);
+    saturation::blame(figures, &mut findings);
+    findings
+}
+
+/// As [`judge_figures`], for a run that continues: what it comes to if it ended as it is. That it has not
+/// ended is no finding. It has no figures by tag.
+pub fn judge_so_far(figures: &Figures, thresholds: &[Threshold]) -> Summary {
+    let mut summary = judge_measures(figures, thresholds, false);
+    summary
+        .findings
+        .retain(|finding| finding.code != health::INCOMPLETE);
+    summary.verdict = verdict(figures, &summary.findings, &summary.thresholds);
+    summary
+}
+
+fn verdict(figures: &Figures, findings: &[Finding], thresholds: &[ThresholdResult]) -> Verdict {
+    let verdict = if findings.iter().any(|f| f.severity == Severity::Fatal) {
+        Verdict::Untrusted
+    } else if findings.iter().any(Finding::fails_run) || thresholds.iter().any(|t| !t.passed) {
+        Verdict::Failed
+    } else if thresholds.is_empty() {
+        Verdict::Measured
+    } else {
+        Verdict::Passed
+    };
+    saturation::verdict(figures, findings, verdict)
+}

@@ -1,0 +1,451 @@
+//! Analysing runs that were made by hand, so that what is in them is known.
+#![expect(clippy::unwrap_used, reason = "the helpers of tests fail their test")]
+
+#[path = "../../../../../tests/made.rs"]
+mod made;
+
+use std::path::Path;
+
+use judge::analyze::{Analysis, AnalyzeError, Question, analyze};
+use record::schema::Severity;
+use record::{Measurement, Outcome};
+
+use made::{MS, Made, SECOND, operation};
+
+impl Made {
+    fn analysed(&self) -> Analysis {
+        analyze(&self.write(|_| ()), &Question::default()).unwrap()
+    }
+}
+
+#[track_caller]
+fn close(found: f64, expected: f64, tolerance: f64) {
+    let off = (found - expected).abs();
+    assert!(
+        off <= tolerance * expected.abs(),
+        "{found}, expected {expected}"
+    );
+}
+
+/// The finding of this code.
+#[track_caller]
+fn finding<'a>(analysis: &'a Analysis, code: &str) -> &'a record::schema::Finding {
+    let found = analysis
+        .findings
+        .iter()
+        .find(|finding| finding.code == code);
+    found.unwrap_or_else(|| panic!("no {code} among {:#?}", analysis.findings))
+}
+
+fn has_finding(analysis: &Analysis, code: &str) -> bool {
+    analysis.findings.iter().any(|finding| finding.code == code)
+}
+
+#[test]
+fn an_even_run_is_steady_from_its_beginning_and_never_down() {
+    let analysis = Made::answering(60, |_| 10.0).analysed();
+    assert_eq!(finding(&analysis, "steady-state").severity, Severity::Good);
+    assert_eq!(analysis.warm_up.cut_ns, 0);
+    assert!(!has_finding(&analysis, "trend") && !has_finding(&analysis, "leak"));
+    let up = analysis.availability.as_ref().unwrap();
+    assert_eq!((up.failures, up.observed, up.nines), (0, 1.0, None));
+    // −60 s/ln 0.05, and 1 − 0.05^(1/60).
+    close(up.mtbf_ns.low, 20.028_5e9, 1e-4);
+    close(up.down_max.unwrap(), 0.048_70, 1e-3);
+    assert_eq!(
+        (up.mtbf_ns.value, up.mtbf_ns.high, &up.long_run),
+        (None, None, &None)
+    );
+
+    let request = &analysis.measures[0];
+    assert_eq!((request.kept.count, request.windows.len()), (1200, 10));
+    close(request.kept.mean_ns, 10e6, 0.01);
+    // Even from 8 to 12 ms: a standard deviation of 4/√12.
+    close(request.kept.deviation_ns, 1.155e6, 0.05);
+    let known = request.response.as_ref().unwrap();
+    assert!(known.low < 10e6 && 10e6 < known.high);
+    let rates = analysis.throughput.rates.as_ref().unwrap();
+    assert_eq!((rates.min, rates.max, rates.variation), (20.0, 20.0, 0.0));
+}
+
+#[test]
+fn a_warm_up_is_found_and_excluded() {
+    let analysis = Made::answering(120, |s| 10.0 + 60.0 * (-s / 5.0).exp()).analysed();
+    let cut_s = analysis.warm_up.cut_ns / SECOND;
+    assert!((10..=35).contains(&cut_s), "{cut_s} s");
+    let request = &analysis.measures[0];
+    close(request.kept.mean_ns, 10e6, 0.02);
+    assert!(request.whole.mean_ns > 12e6);
+    assert!(
+        finding(&analysis, "steady-state")
+            .text
+            .contains("request takes longest")
+    );
+
+    let made = Made::answering(60, |_| 10.0);
+    let run = made.write(|_| ());
+    let question = Question {
+        cut_ns: Some(20 * SECOND),
+        ..Question::default()
+    };
+    let analysis = analyze(&run, &question).unwrap();
+    assert_eq!(
+        (analysis.warm_up.cut_ns, analysis.measures[0].kept.count),
+        (20 * SECOND, 800)
+    );
+    assert!(analysis.warm_up.is_given);
+}
+
+#[test]
+fn a_target_that_grows_slower_is_reported_with_how_much() {
+    let analysis = Made::answering(120, |s| 10.0 + 10.0 * s / 120.0).analysed();
+    let drift = analysis
+        .trends
+        .iter()
+        .find(|drift| drift.name == "response of request")
+        .unwrap();
+    assert!(drift.is_shown && drift.change_low > 0.0);
+    assert!(finding(&analysis, "not-steady").text.contains("request"));
+    // The slope is 10 ms in 120 s, over what was left of them.
+    let length_s = (analysis.end_ns - analysis.warm_up.cut_ns) as f64 / 1e9;
+    let truth_ns = 10e6 / 120.0 * (length_s - 1.0);
+    assert!(
+        drift.change_low < truth_ns && truth_ns < drift.change_high,
+        "{drift:?}"
+    );
+    assert!(
+        finding(&analysis, "trend")
+            .text
+            .starts_with("response of request rises by")
+    );
+}
+
+#[test]
+fn connections_that_only_grow_are_a_leak() {
+    let mut made = Made::answering(60, |_| 10.0);
+    for (n, row) in made.series.iter_mut().enumerate() {
+        row.connections = 5 + 2 * n as u64;
+    }
+    let leak = finding(&made.analysed(), "leak").clone();
+    assert!(
+        leak.text.starts_with("connections rises by"),
+        "{}",
+        leak.text
+    );
+    // As users do, so it is none.
+    made.root = tempfile::tempdir().unwrap();
+    for (n, row) in made.series.iter_mut().enumerate() {
+        row.users = 5 + 2 * n as u64;
+    }
+    assert!(!has_finding(&made.analysed(), "leak"));
+}
+
+/// Two seconds without an answer, one second without one, one in which three in five fail.
+fn failing() -> Made {
+    let mut made = Made::answering(60, |_| 10.0);
+    for row in &mut made.rows {
+        let (second, place) = (row.due_ns / SECOND, row.user);
+        match second {
+            10 | 11 | 30 => row.outcome = Outcome::Unfinished,
+            40 if place < 12 => row.outcome = Outcome::Timeout,
+            41 if place < 8 => row.outcome = Outcome::Timeout,
+            _ => {}
+        }
+    }
+    made
+}
+
+#[test]
+fn outages_give_times_between_failures_and_to_repair() {
+    let analysis = failing().analysed();
+    let found = analysis.availability.as_ref().unwrap();
+    let outages: Vec<_> = found
+        .outages
+        .iter()
+        .map(|o| (o.start_ns / SECOND, o.end_ns / SECOND, o.due, o.failed))
+        .collect();
+    assert_eq!(
+        outages,
+        [(10, 12, 40, 0), (30, 31, 20, 0), (40, 41, 20, 12)]
+    );
+    assert_eq!(
+        (found.failures, found.first_failure_ns),
+        (3, Some(10 * SECOND))
+    );
+    assert_eq!(
+        (found.up_ns, found.down_ns, found.idle_ns),
+        (56 * SECOND, 4 * SECOND, 0)
+    );
+    close(found.observed, 56.0 / 60.0, 1e-12);
+    close(found.nines.unwrap(), 1.176, 1e-3);
+    let seconds = |ns: Option<f64>| ns.unwrap() / 1e9;
+    close(seconds(found.mtbf_ns.value), 56.0 / 3.0, 1e-9);
+    // 112/χ²(0.975; 8) and 112/χ²(0.025; 6), 8/χ²(0.975; 6) and 8/χ²(0.025; 6) of printed tables.
+    close(found.mtbf_ns.low / 1e9, 112.0 / 17.535, 1e-3);
+    close(seconds(found.mtbf_ns.high), 112.0 / 1.237, 1e-3);
+    let mttr = found.mttr_ns.as_ref().unwrap();
+    close(seconds(mttr.value), 4.0 / 3.0, 1e-9);
+    close(mttr.low / 1e9, 8.0 / 14.449, 1e-3);
+    close(seconds(mttr.high), 8.0 / 1.237, 1e-3);
+    let long_run = found.long_run.as_ref().unwrap();
+    close(long_run.value.unwrap(), 56.0 / 60.0, 1e-9);
+    assert!(long_run.low < 56.0 / 60.0 && long_run.high.unwrap() > 56.0 / 60.0);
+    assert!(
+        finding(&analysis, "down")
+            .text
+            .starts_with("down 3 times for 4 s in total, first after 10 s")
+    );
+
+    let strict = Question {
+        down: 0.3,
+        ..Question::default()
+    };
+    let made = failing();
+    let analysis = analyze(&made.write(|_| ()), &strict).unwrap();
+    assert_eq!(analysis.availability.unwrap().down_ns, 5 * SECOND);
+}
+
+#[test]
+fn an_outage_to_the_end_was_not_repaired() {
+    let mut made = Made::answering(60, |_| 10.0);
+    for row in made.rows.iter_mut().filter(|row| row.due_ns >= 50 * SECOND) {
+        row.outcome = Outcome::Refused;
+    }
+    let analysis = made.analysed();
+    let found = analysis.availability.as_ref().unwrap();
+    assert_eq!(
+        (found.failures, found.down_ns, &found.mttr_ns),
+        (1, 10 * SECOND, &None)
+    );
+    assert!(finding(&analysis, "down").text.contains("never recovered"));
+}
+
+#[test]
+fn requests_that_stay_unanswered_are_a_leak_and_no_change_of_load() {
+    let mut made = Made::answering(60, |_| 10.0);
+    for (second, row) in made.series.iter_mut().enumerate() {
+        (row.users, row.in_flight) = (20 + second as u64, 1 + second as u64);
+    }
+    let analysis = made.analysed();
+    let leak = finding(&analysis, "leak");
+    assert!(
+        leak.text
+            .ends_with("requests stay unanswered, and their users wait"),
+        "{}",
+        leak.text
+    );
+    assert!(
+        analysis
+            .findings
+            .iter()
+            .all(|f| !f.text.contains("the load itself changes")),
+    );
+}
+
+/// Fifty users, each 20 ms in flight and 80 ms pausing, begun evenly.
+fn closed() -> Made {
+    let mut made = Made::of(30);
+    for user in 0..50 {
+        let first_ns = user * 2 * MS;
+        for cycle in 0..300 {
+            let due_ns = first_ns + cycle * 100 * MS;
+            made.rows
+                .push(operation(user, due_ns, 20 * MS, Outcome::Ok));
+        }
+    }
+    for row in &mut made.series {
+        (row.users, row.in_flight) = (50, 10);
+    }
+    made
+}
+
+#[test]
+fn the_laws_hold_where_counts_and_times_agree() {
+    let analysis = closed().analysed();
+    let little = analysis.laws.little.as_ref().unwrap();
+    close(little.product, 10.0, 0.01);
+    close(little.per_s, 500.0, 0.01);
+    assert_eq!(little.test.holds, Some(true));
+    let law = analysis.laws.response.as_ref().unwrap();
+    close(law.think_ns, 80e6, 0.01);
+    close(law.law_ns, 20e6, 0.05);
+    close(law.known, 1.0, 0.01);
+    assert_eq!(law.test.holds, Some(true));
+    let used = analysis.laws.utilisation.as_ref().unwrap();
+    close(used.demand_ns, 0.1e9 / 500.0, 0.01);
+    assert_eq!(finding(&analysis, "little").severity, Severity::Good);
+}
+
+#[test]
+fn laws_that_the_counts_break_are_reported() {
+    let mut made = closed();
+    made.series.iter_mut().for_each(|row| row.in_flight = 14);
+    let analysis = made.analysed();
+    assert_eq!(finding(&analysis, "little").severity, Severity::Warning);
+    // Half of the users never do anything, or it is not in the record.
+    made.root = tempfile::tempdir().unwrap();
+    made.series.iter_mut().for_each(|row| row.users = 100);
+    let analysis = made.analysed();
+    assert_eq!(analysis.laws.response.as_ref().unwrap().test.holds, None);
+    assert_eq!(finding(&analysis, "response-law").severity, Severity::Note);
+}
+
+#[test]
+fn a_law_of_few_operations_or_users_is_not_testable() {
+    // Twenty operations of 10 ms a second are 0.2 in flight: a gauge of whole ones cannot contradict that.
+    let analysis = Made::answering(30, |_| 10.0).analysed();
+    let little = analysis.laws.little.as_ref().unwrap();
+    assert_eq!(little.test.holds, None);
+    let found = finding(&analysis, "little");
+    assert_eq!(found.severity, Severity::Note);
+    assert!(
+        found.text.starts_with("Little's law is not testable: "),
+        "{}",
+        found.text
+    );
+    // Many users, each with one operation that takes nearly the whole run: what crosses its ends is most of it.
+    let mut made = Made::of(30);
+    for user in 0..200 {
+        made.rows
+            .push(operation(user, user * MS, 25 * SECOND, Outcome::Ok));
+    }
+    made.series.iter_mut().for_each(|row| row.in_flight = 200);
+    let little = made.analysed().laws.little.unwrap();
+    assert_eq!(little.test.holds, None, "{little:?}");
+}
+
+#[test]
+fn laws_are_not_testable_in_a_ramp_of_users() {
+    let made = closed();
+    let run = made.write(|info| info.phases[0].kind = "closed-ramp".to_owned());
+    let analysis = analyze(&run, &Question::default()).unwrap();
+    let little = analysis.laws.little.as_ref().unwrap();
+    assert_eq!(little.test.holds, None);
+    assert_eq!(analysis.laws.response.as_ref().unwrap().test.holds, None);
+    let found = finding(&analysis, "little");
+    assert_eq!(found.severity, Severity::Note);
+    let why = "the number of users changes in phase all";
+    assert!(found.text.contains(why), "{}", found.text);
+}
+
+#[test]
+fn users_with_several_operations_at_once_have_no_pauses_between_them() {
+    let mut made = closed();
+    let at_once = made.rows.clone();
+    made.rows.extend(at_once);
+    made.rows.sort_by_key(|row| row.done_ns);
+    made.series.iter_mut().for_each(|row| row.in_flight = 20);
+    let analysis = made.analysed();
+    let little = analysis.laws.little.as_ref().unwrap();
+    assert_eq!(little.test.holds, Some(true));
+    assert_eq!(analysis.laws.response.as_ref().unwrap().test.holds, None);
+    let found = finding(&analysis, "response-law");
+    let why = "users have several operations in flight at the same time";
+    assert!(found.text.contains(why), "{}", found.text);
+}
+
+#[test]
+fn sampled_rows_say_nothing_of_pauses() {
+    let mut made = closed();
+    let kept = made
+        .rows
+        .iter()
+        .step_by(2)
+        .map(|row| Measurement { weight: 2, ..*row });
+    made.rows = kept.collect();
+    let analysis = made.analysed();
+    assert_eq!(analysis.laws.response, None);
+    close(analysis.laws.little.unwrap().product, 10.0, 0.02);
+}
+
+#[test]
+fn windows_are_as_long_as_requested() {
+    let made = Made::answering(60, |s| if s < 30.0 { 10.0 } else { 30.0 });
+    let run = made.write(|_| ());
+    let question = Question {
+        window_ns: Some(20 * SECOND),
+        cut_ns: Some(0),
+        ..Question::default()
+    };
+    let analysis = analyze(&run, &question).unwrap();
+    let request = &analysis.measures[0];
+    let counts: Vec<u64> = request.windows.iter().map(|part| part.count).collect();
+    assert_eq!(counts, [400, 400, 400]);
+    let means: Vec<f64> = request
+        .windows
+        .iter()
+        .map(|part| part.mean_ns / 1e6)
+        .collect();
+    close(means[0], 10.0, 0.02);
+    close(means[1], 20.0, 0.02);
+    close(means[2], 30.0, 0.02);
+    assert!(has_finding(&analysis, "not-steady"));
+}
+
+#[test]
+fn what_cannot_be_analysed_is_refused_with_a_reason() {
+    let refused = |made: &Made, question: Question| {
+        let root = tempfile::tempdir().unwrap();
+        let made = Made {
+            root,
+            rows: made.rows.clone(),
+            series: made.series.clone(),
+            seconds: made.seconds,
+        };
+        analyze(&made.write(|_| ()), &question).unwrap_err()
+    };
+    let made = Made::answering(60, |_| 10.0);
+    let ask = Question::default;
+    let mut unknown = Made::answering(60, |_| 10.0);
+    unknown.series.clear();
+    assert!(matches!(refused(&unknown, ask()), AnalyzeError::NoSeries));
+    let error = refused(&Made::answering(12, |_| 10.0), ask());
+    assert!(matches!(error, AnalyzeError::TooShort { seconds: 12 }));
+    let error = refused(
+        &made,
+        Question {
+            cut_ns: Some(50 * SECOND),
+            ..ask()
+        },
+    );
+    assert!(matches!(error, AnalyzeError::TooShort { seconds: 10 }));
+    let error = refused(
+        &made,
+        Question {
+            phase: Some("none".to_owned()),
+            ..ask()
+        },
+    );
+    assert_eq!(
+        error.to_string(),
+        "the run has no phase \"none\"; its phases are all"
+    );
+    for window_ns in [SECOND / 2, 40 * SECOND] {
+        let error = refused(
+            &made,
+            Question {
+                window_ns: Some(window_ns),
+                ..ask()
+            },
+        );
+        assert!(matches!(error, AnalyzeError::Window { .. }), "{error}");
+    }
+}
+
+#[test]
+fn a_run_in_which_nothing_happened_gives_no_figures() {
+    let analysis = Made::of(30).analysed();
+    assert_eq!(analysis.measures, []);
+    assert_eq!(analysis.availability, None);
+    assert_eq!(analysis.laws.little, None);
+    assert!(!has_finding(&analysis, "down") && !has_finding(&analysis, "never-down"));
+}
+
+#[test]
+fn a_killed_run_is_analysed_and_said_to_be_killed() {
+    let made = Made::answering(40, |_| 10.0);
+    let run = made.write(|_| ());
+    std::fs::remove_file(Path::new(run.path()).join("summary.json")).unwrap();
+    let analysis = analyze(&run, &Question::default()).unwrap();
+    assert!(analysis.findings[0].text.contains("never judged"));
+}

@@ -1,0 +1,47 @@
+//! The document of a run in progress: that of a run, so far.
+
+use judge::course::Growing;
+use judge::totals::Totals;
+use plan::Threshold;
+
+use super::Page;
+use super::run::{RunDocument, RunReport};
+
+/// The content of the page of a run in progress.
+#[derive(Debug)]
+pub struct LiveReport<'a> {
+    /// The seconds so far.
+    pub growing: &'a Growing,
+    /// What must hold at the end.
+    pub thresholds: &'a [Threshold],
+    /// Whether it is being stopped.
+    pub interrupted: bool,
+    /// Whether arrivals are paused.
+    pub paused: bool,
+}
+
+impl Page {
+    /// The page of a run in progress. Thresholds and findings cover what has been measured so far.
+    pub fn live(report: &LiveReport<'_>, throng: &str) -> Page {
+        let LiveReport { growing, .. } = *report;
+        let info = growing.info();
+        let verdict = match (report.interrupted, report.paused) {
+            (true, _) => "stopping",
+            (false, true) => "paused",
+            (false, false) => "running",
+        };
+        let (summary, course) = (growing.judge(report.thresholds), growing.course());
+        let so_far = RunReport {
+            info,
+            summary: &summary,
+            course: &course,
+            events: growing.events(),
+            missing: &[],
+            import: None,
+        };
+        let totals = Totals::of(&summary);
+        let document = RunDocument::new(&so_far, verdict, totals, growing.ended_ns());
+        let title = format!("{}: {verdict} · Throng", info.name);
+        Page::new(title, Vec::new(), "run", throng, document)
+    }
+}

@@ -1,0 +1,382 @@
+//! The document of a run.
+
+use judge::course::{Course, Number};
+use judge::totals::Totals;
+use record::Import;
+use record::schema::{
+    Event, EventKind, Finding, IntervalMissing, Latency, MeasureSummary, PhaseSummary, RunInfo,
+    RunStatus, Summary, ThresholdResult, Verdict,
+};
+use serde::Serialize;
+
+use super::Page;
+use crate::verdict::of_region;
+
+/// Most rows in the table of steps: measures of the run, then of each phase.
+const STEP_ROWS_MAX: usize = 2_000;
+/// Most pauses of arrivals, and most faults, that are marked.
+const HIGHLIGHTS_MAX: usize = 100;
+/// Most first errors that are shown, and most characters of each.
+const EXAMPLES_MAX: usize = 50;
+const EXAMPLE_CHARS_MAX: usize = 400;
+
+/// The content of a run's page.
+#[derive(Debug)]
+pub struct RunReport<'a> {
+    /// The run.
+    pub info: &'a RunInfo,
+    /// Its figures and the verdict.
+    pub summary: &'a Summary,
+    /// The run over time.
+    pub course: &'a Course,
+    /// Its events.
+    pub events: &'a [Event],
+    /// What the record lacks; see [`record::Run::missing`].
+    pub missing: &'a [String],
+    /// Where its results come from, if they are imported.
+    pub import: Option<&'a Import>,
+}
+
+#[derive(Serialize)]
+pub(super) struct RunDocument<'a> {
+    run: RunHead<'a>,
+    /// `imported` if there were no thresholds and nothing is known of the generator; `running`, `paused` or
+    /// `stopping` while the run is in progress.
+    verdict: &'static str,
+    totals: Totals,
+    missing: &'a [String],
+    findings: &'a [Finding],
+    thresholds: &'a [ThresholdResult],
+    users: &'a record::schema::UsersSummary,
+    health: &'a record::schema::HealthSummary,
+    phases: Vec<Phase<'a>>,
+    highlights: Vec<Highlight>,
+    steps: Vec<Step<'a>>,
+    steps_left_out: usize,
+    /// The requests with a tag taken as one, each.
+    tags: Vec<Step<'a>>,
+    course: &'a Course,
+    examples: Vec<Example<'a>>,
+    regions: Vec<Region<'a>>,
+}
+
+#[derive(Serialize)]
+struct RunHead<'a> {
+    id: &'a str,
+    name: &'a str,
+    target: &'a str,
+    status: RunStatus,
+    /// As text: it may exceed the range of a number in JavaScript.
+    seed: String,
+    started_unix_ms: u64,
+    ended_s: Number,
+    mode: &'a str,
+    loops: u32,
+    cores: u32,
+    workers: usize,
+    lag_max_ns: u64,
+    overrides: &'a [String],
+    host: &'a std::collections::BTreeMap<String, String>,
+}
+
+#[derive(Serialize)]
+struct Phase<'a> {
+    name: &'a str,
+    kind: &'a str,
+    start_s: Number,
+    end_s: Number,
+    users_planned: Number,
+    users_started: Option<u64>,
+}
+
+/// A time in which arrivals were paused, or in which there was a fault.
+#[derive(Serialize)]
+struct Highlight {
+    name: String,
+    from_s: Number,
+    /// `None`: to the end.
+    to_s: Option<Number>,
+}
+
+/// A measure over the run, or in one phase.
+#[derive(Serialize)]
+struct Step<'a> {
+    /// Index of the phase; `None`: the complete run.
+    phase: Option<usize>,
+    name: &'a str,
+    kind: &'a str,
+    count: u64,
+    rate_per_s: Number,
+    errors: u64,
+    errors_by_kind: &'a std::collections::BTreeMap<String, u64>,
+    /// Operations among the response times that were never answered.
+    unanswered: u64,
+    /// Percentiles of `response` above this share are lower bounds.
+    bound_above: Option<Number>,
+    response: Option<Times>,
+    /// Of the percentiles of `response`, p50 to p99.9; empty if the record does not say.
+    intervals: Vec<Range>,
+    service: Option<Times>,
+    lag: Option<Times>,
+}
+
+/// How far a percentile may lie from the true one, at 95 %; nanoseconds.
+#[derive(Serialize)]
+struct Range {
+    low: Option<Number>,
+    high: Option<Number>,
+    /// True if the upper end is a lower bound.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    is_bound: bool,
+    /// Why an end is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<IntervalMissing>,
+}
+
+/// Mean, min, p50, p90, p95, p98, p99, p99.9, max; nanoseconds.
+type Times = [Number; 9];
+
+/// One of the first errors of a kind.
+#[derive(Serialize)]
+struct Example<'a> {
+    at_s: Number,
+    measure: &'a str,
+    outcome: &'a str,
+    detail: String,
+}
+
+/// The clients of one region.
+#[derive(Serialize)]
+struct Region<'a> {
+    name: &'a str,
+    clients: usize,
+    unreachable: usize,
+    users_planned: u64,
+    connected: u64,
+    failed: u64,
+}
+
+impl Page {
+    /// The page of a run.
+    pub fn run(report: &RunReport<'_>, throng: &str) -> Page {
+        let RunReport { info, summary, .. } = *report;
+        let verdict = match (report.import, summary.verdict) {
+            (Some(_), _) => "imported",
+            (None, Verdict::Measured) => "measured",
+            (None, Verdict::Passed) => "passed",
+            (None, Verdict::Failed) => "failed",
+            (None, Verdict::Untrusted) => "untrusted",
+        };
+        let totals = Totals::of(summary);
+        let document = RunDocument::new(report, verdict, totals, info.ended_ns);
+        let sentences = summary.findings.iter().map(|f| f.text.clone()).collect();
+        let title = format!("{}: {verdict} · Throng", info.name);
+        Page::new(title, sentences, "run", throng, document)
+    }
+}
+
+impl<'a> RunDocument<'a> {
+    /// The document of a run up to `ended_ns`.
+    pub(super) fn new(
+        report: &RunReport<'a>,
+        verdict: &'static str,
+        totals: Totals,
+        ended_ns: u64,
+    ) -> RunDocument<'a> {
+        let RunReport { info, summary, .. } = *report;
+        let (steps, steps_left_out) = steps(summary, info);
+        RunDocument {
+            run: head(info, ended_ns),
+            verdict,
+            totals,
+            missing: report.missing,
+            findings: &summary.findings,
+            thresholds: &summary.thresholds,
+            users: &summary.users,
+            health: &summary.health,
+            phases: phases(info, &summary.phases),
+            highlights: highlights(report.events),
+            steps,
+            steps_left_out,
+            tags: summary
+                .tags
+                .iter()
+                .map(|tag| step(None, &tag.figures))
+                .collect(),
+            course: report.course,
+            examples: examples(report.events),
+            regions: report.import.map_or(Vec::new(), regions),
+        }
+    }
+}
+
+fn highlights(events: &[Event]) -> Vec<Highlight> {
+    let pauses = judge::pauses::from_events(events)
+        .into_iter()
+        .map(|pause| Highlight {
+            name: "paused".to_owned(),
+            from_s: seconds(pause.from_ns),
+            to_s: pause.until_ns.map(seconds),
+        });
+    let faults = judge::faults::from_events(events)
+        .into_iter()
+        .map(|fault| Highlight {
+            name: fault.text.to_owned(),
+            from_s: seconds(fault.from_ns),
+            to_s: fault.until_ns.map(seconds),
+        });
+    let pauses = pauses.take(HIGHLIGHTS_MAX);
+    pauses.chain(faults.take(HIGHLIGHTS_MAX)).collect()
+}
+
+fn seconds(ns: u64) -> Number {
+    Number(ns as f64 / 1e9)
+}
+
+fn head(info: &RunInfo, ended_ns: u64) -> RunHead<'_> {
+    RunHead {
+        id: &info.id,
+        name: &info.name,
+        target: &info.target,
+        status: info.status,
+        seed: info.seed.to_string(),
+        started_unix_ms: info.started_unix_ns / 1_000_000,
+        ended_s: seconds(ended_ns),
+        mode: &info.generator.mode,
+        loops: info.generator.loops,
+        cores: info.generator.cores,
+        workers: info.workers.len(),
+        lag_max_ns: info.generator.lag_max_ns,
+        overrides: &info.overrides,
+        host: &info.host,
+    }
+}
+
+fn phases<'a>(info: &'a RunInfo, summaries: &[PhaseSummary]) -> Vec<Phase<'a>> {
+    let phases = info.phases.iter().enumerate().map(|(number, phase)| Phase {
+        name: &phase.name,
+        kind: &phase.kind,
+        start_s: seconds(phase.start_ns),
+        end_s: seconds(phase.end_ns),
+        users_planned: Number(phase.users_planned),
+        users_started: summaries.get(number).map(|phase| phase.users_started),
+    });
+    phases.collect()
+}
+
+/// The table of steps, and the number of rows left out.
+///
+/// Of a run with regions: the steps over all regions, then those of each region; by phase over all regions only.
+fn steps<'a>(summary: &'a Summary, info: &'a RunInfo) -> (Vec<Step<'a>>, usize) {
+    let whole = summary.over_regions().iter();
+    let regions = summary.regions.iter().filter(|_| summary.regions.len() > 1);
+    let by_region = regions.flat_map(|region| of_region(summary, info, &region.name));
+    let whole = whole.chain(by_region.map(|(_, measure)| measure));
+    let whole = whole.map(|measure| (None, measure));
+    let several = summary.phases.len() > 1;
+    let by_phase = summary.phases.iter().enumerate();
+    let by_phase = by_phase.flat_map(|(n, phase)| {
+        let measures = phase.over_regions().iter();
+        measures.map(move |m| (Some(n), m))
+    });
+    // One phase alone is the whole run.
+    let by_phase = by_phase.filter(|_| several);
+    let mut all = whole.chain(by_phase);
+    let rows = all.by_ref().take(STEP_ROWS_MAX);
+    let rows = rows.map(|(phase, measure)| step(phase, measure)).collect();
+    (rows, all.count())
+}
+
+fn step(phase: Option<usize>, measure: &MeasureSummary) -> Step<'_> {
+    let response = measure.response.as_ref();
+    Step {
+        phase,
+        name: &measure.name,
+        kind: &measure.kind,
+        count: measure.count,
+        rate_per_s: Number(measure.rate_per_s),
+        errors: measure.errors,
+        errors_by_kind: &measure.errors_by_kind,
+        unanswered: response.map_or(0, |response| response.unanswered),
+        bound_above: response.and_then(|r| r.bound_above).map(Number),
+        response: response.map(times),
+        intervals: response.map_or(Vec::new(), ranges),
+        service: measure.service.as_ref().map(times),
+        lag: measure.lag.as_ref().map(times),
+    }
+}
+
+fn ranges(response: &Latency) -> Vec<Range> {
+    let ns = |ns: Option<u64>| ns.map(|ns| Number(ns as f64));
+    let ranges = response.intervals.iter().map(|found| Range {
+        low: ns(found.low_ns),
+        high: ns(found.high_ns),
+        is_bound: found.high_is_bound,
+        missing: found.missing,
+    });
+    ranges.collect()
+}
+
+fn times(latency: &Latency) -> Times {
+    let ns = |ns: u64| Number(ns as f64);
+    [
+        Number(latency.mean_ns),
+        ns(latency.min_ns),
+        ns(latency.p50_ns),
+        ns(latency.p90_ns),
+        ns(latency.p95_ns),
+        ns(latency.p98_ns),
+        ns(latency.p99_ns),
+        ns(latency.p999_ns),
+        ns(latency.max_ns),
+    ]
+}
+
+fn examples(events: &[Event]) -> Vec<Example<'_>> {
+    let errors = events.iter().filter_map(|event| match &event.what {
+        EventKind::Error {
+            measure,
+            outcome,
+            detail,
+            ..
+        } => Some(Example {
+            at_s: seconds(event.at_ns),
+            measure,
+            outcome,
+            detail: detail.chars().take(EXAMPLE_CHARS_MAX).collect(),
+        }),
+        _ => None,
+    });
+    errors.take(EXAMPLES_MAX).collect()
+}
+
+fn regions(import: &Import) -> Vec<Region<'_>> {
+    let mut regions: Vec<Region<'_>> = Vec::new();
+    let mut of = |name| match regions.iter().position(|region| region.name == name) {
+        Some(place) => place,
+        None => {
+            regions.push(Region {
+                name,
+                clients: 0,
+                unreachable: 0,
+                users_planned: 0,
+                connected: 0,
+                failed: 0,
+            });
+            regions.len() - 1
+        }
+    };
+    let places: Vec<usize> = import.clients.iter().map(|c| of(&c.region)).collect();
+    let lost: Vec<usize> = import.unreachable.iter().map(|c| of(&c.region)).collect();
+    for (client, place) in import.clients.iter().zip(places) {
+        let region = &mut regions[place];
+        region.clients += 1;
+        region.users_planned += client.users_planned;
+        region.connected += client.connected;
+        region.failed += client.failed;
+    }
+    for place in lost {
+        regions[place].unreachable += 1;
+    }
+    regions
+}

@@ -1,0 +1,267 @@
+//! Whatever a scenario or a server calls itself, a page stays a page.
+
+use judge::course::{Bin, Course, ErrorTrack, MeasureCourse, Number, ProbeLine, ProbeLines, Track};
+use record::ProbeInfo;
+use record::schema::{Event, EventKind, IntervalMissing};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::{Page, RunReport};
+use crate::sample;
+
+const HOSTILE: &str =
+    "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>&amp;\u{2028}\"'`\\";
+
+/// `sound` with [`HOSTILE`] in place of each of its strings that may hold anything.
+fn hostile<T: Serialize + DeserializeOwned>(sound: &T) -> T {
+    fn strings(value: &Value, at: &str, found: &mut Vec<String>) {
+        match value {
+            Value::String(_) => found.push(at.to_owned()),
+            Value::Array(items) => {
+                for (n, item) in items.iter().enumerate() {
+                    strings(item, &format!("{at}/{n}"), found);
+                }
+            }
+            Value::Object(fields) => {
+                for (name, item) in fields {
+                    strings(item, &format!("{at}/{name}"), found);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut value = serde_json::to_value(sound).unwrap();
+    let mut places = Vec::new();
+    strings(&value, "", &mut places);
+    for place in places {
+        let mut changed = value.clone();
+        *changed.pointer_mut(&place).unwrap() = HOSTILE.into();
+        // Words of our own, such as a verdict, are refused there.
+        if serde_json::from_value::<T>(changed.clone()).is_ok() {
+            value = changed;
+        }
+    }
+    serde_json::from_value(value).unwrap()
+}
+
+fn course() -> Course {
+    let numbers = vec![Some(Number(1.0)); 2];
+    Course {
+        slot_s: 1,
+        slots: 2,
+        heat_slot_s: 1,
+        seconds: vec![Track {
+            name: "done",
+            mean: numbers.clone(),
+            min: Vec::new(),
+            max: Vec::new(),
+        }],
+        measures: vec![MeasureCourse {
+            name: HOSTILE.to_owned(),
+            kind: HOSTILE.to_owned(),
+            count: 1,
+            per_s: vec![Number(1.0); 2],
+            p50: numbers.clone(),
+            p90: numbers.clone(),
+            p99: numbers.clone(),
+            p999: numbers.clone(),
+            max: numbers,
+            heat: vec![(0, 60, 1)],
+            bins: vec![Bin {
+                from_ns: Number(1e6),
+                to_ns: Number(2e6),
+                count: 1,
+            }],
+            response: vec![(Number(1.0), Number(1e6))],
+        }],
+        measures_left_out: 0,
+        errors: vec![ErrorTrack {
+            kind: "timeout",
+            count: 1,
+            per_s: vec![Number(1.0); 2],
+        }],
+        probes: ProbeLines {
+            lines: vec![ProbeLine {
+                info: hostile(&ProbeInfo {
+                    role: String::new(),
+                    region: String::new(),
+                    source: String::new(),
+                    metric: String::new(),
+                    unit: String::new(),
+                    via: String::new(),
+                }),
+                at_s: vec![Number(0.0)],
+                mean: vec![Number(1.0)],
+                min: Vec::new(),
+                max: Vec::new(),
+            }],
+            left_out: 0,
+        },
+    }
+}
+
+fn page() -> Page {
+    let mut info = hostile(&sample::info());
+    info.overrides = vec![HOSTILE.to_owned()];
+    info.host.insert(HOSTILE.to_owned(), HOSTILE.to_owned());
+    let mut summary = hostile(&sample::summary());
+    for finding in &mut summary.findings {
+        finding.evidence.insert(HOSTILE.to_owned(), 1.0);
+    }
+    for measure in &mut summary.measures {
+        measure.errors_by_kind.insert(HOSTILE.to_owned(), 1);
+    }
+    let events = [Event {
+        at_ns: 0,
+        what: hostile(&EventKind::Error {
+            measure: String::new(),
+            outcome: String::new(),
+            user: 0,
+            detail: String::new(),
+        }),
+    }];
+    let report = RunReport {
+        info: &info,
+        summary: &summary,
+        course: &course(),
+        events: &events,
+        missing: &[HOSTILE.to_owned()],
+        import: None,
+    };
+    Page::run(&report, HOSTILE)
+}
+
+#[test]
+fn steps_have_the_intervals_of_their_percentiles() {
+    let (info, mut summary) = (sample::info(), sample::summary());
+    let mut bound = sample::found(0.99, Some(2_000_000), Some(9_000_000));
+    bound.high_is_bound = true;
+    let mut few = sample::found(0.999, Some(4_000_000), None);
+    few.missing = Some(IntervalMissing::Few);
+    summary.measures[0].response.as_mut().unwrap().intervals = vec![bound, few];
+    let page = Page::run(
+        &RunReport {
+            info: &info,
+            summary: &summary,
+            course: &course(),
+            events: &[],
+            missing: &[],
+            import: None,
+        },
+        "0.0.0",
+    );
+    let read: Value = serde_json::from_str(page.json()).unwrap();
+    let expected = json!([
+        { "low": 2_000_000, "high": 9_000_000, "is_bound": true },
+        { "low": 4_000_000, "high": null, "missing": "few" },
+    ]);
+    assert_eq!(read["steps"][0]["intervals"], expected);
+    assert_eq!(read["steps"][1]["intervals"], json!([]));
+}
+
+#[test]
+fn a_run_begins_with_its_totals() {
+    let (mut info, summary) = (sample::info(), sample::summary());
+    info.ended_ns = 10_000_000_000;
+    let report = RunReport {
+        info: &info,
+        summary: &summary,
+        course: &course(),
+        events: &[],
+        missing: &[],
+        import: None,
+    };
+    let read: Value = serde_json::from_str(Page::run(&report, "0.0.0").json()).unwrap();
+    let sum = |of: fn(&record::schema::MeasureSummary) -> u64| {
+        summary.measures.iter().map(of).sum::<u64>()
+    };
+    let (count, errors) = (sum(|m| m.count), sum(|m| m.errors));
+    let totals = &read["totals"];
+    assert_eq!(totals["operations"], count);
+    assert_eq!(totals["errors"], errors);
+    // The sample has no connections and no messages.
+    let per_s: f64 = summary.measures.iter().map(|m| m.rate_per_s).sum();
+    assert_eq!(totals["completed_per_s"], json!(Number(per_s)));
+    let step = &totals["step"];
+    assert!(
+        step["name"].is_string() && step["p95_ns"].is_u64(),
+        "{totals}"
+    );
+}
+
+#[test]
+fn no_string_gets_out_of_the_document() {
+    let page = page();
+    let json = page.json();
+    for character in ['<', '>', '&', '\u{2028}', '\u{2029}'] {
+        assert!(
+            !json.contains(character),
+            "{character:?} occurs in the document"
+        );
+    }
+    let read: Value = serde_json::from_str(json).unwrap();
+    for place in [
+        "/throng",
+        "/run/name",
+        "/run/target",
+        "/findings/0/text",
+        "/thresholds/0/text",
+        "/thresholds/0/shown",
+        "/phases/0/name",
+        "/steps/0/name",
+        "/course/measures/0/name",
+        "/course/probes/lines/0/source",
+        "/examples/0/detail",
+        "/missing/0",
+    ] {
+        assert_eq!(read.pointer(place).unwrap(), HOSTILE, "{place}");
+    }
+}
+
+#[cfg(feature = "web")]
+#[test]
+fn a_note_is_text_above_the_page() {
+    let html = page().html();
+    let noted = crate::with_note(html.as_bytes(), HOSTILE);
+    let noted = String::from_utf8(noted).unwrap();
+    assert!(noted.contains("<body>\n<aside class=\"run-note\""));
+    assert!(!noted.contains("<img"), "no markup of a note");
+    assert_eq!(noted.matches("<script").count(), 2);
+    assert_eq!(
+        noted.len() - noted.find("<noscript>").unwrap(),
+        html.len() - html.find("<noscript>").unwrap()
+    );
+    assert_eq!(crate::with_note(b"as written", "a note"), b"as written");
+}
+
+#[cfg(feature = "web")]
+#[test]
+fn a_page_is_one_file_that_runs_nothing_else() {
+    let html = page().html();
+    assert_eq!(
+        html.matches("</script").count(),
+        2,
+        "the document's end and the script's"
+    );
+    assert_eq!(html.matches("<script").count(), 2);
+    assert!(!html.contains("<img"), "no markup of a string");
+    // Nothing is loaded: not a picture, not a font.
+    let head = html.split("<style>").next().unwrap();
+    assert!(head.contains("default-src 'none'"), "{head}");
+    assert!(!head.contains("unsafe"), "{head}");
+    assert!(
+        !head.contains("http:") && !head.contains("https:"),
+        "{head}"
+    );
+}
+
+#[cfg(feature = "web")]
+#[test]
+fn the_policy_names_the_script_by_its_hash() {
+    // `printf '' | sha256sum`, in base64: how CSP 3 writes it.
+    assert_eq!(
+        super::file::source(""),
+        "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+    );
+}
