@@ -343,7 +343,7 @@ const KERNEL_FILES: &[&str] = &[
     "crates/base/record/src/whole.rs",
     "crates/server/src/metrics.rs",
     "crates/server/src/threads/files.rs",
-    "crates/wan/src/namespace.rs",
+    "crates/lab/lab/src/wan/namespace.rs",
 ];
 
 #[test]

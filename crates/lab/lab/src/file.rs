@@ -1,0 +1,355 @@
+//! What a lab file says, after all checks.
+
+mod access;
+mod effects;
+mod faults;
+mod hosts;
+mod links;
+mod names;
+mod network;
+mod read;
+mod scaling;
+mod schema;
+mod services;
+mod template;
+
+pub use effects::describe;
+pub(crate) use effects::links_with;
+pub use faults::fault;
+pub use read::lab;
+pub use scaling::scaling;
+pub use schema::schema;
+pub use template::{Piece, Property, Template};
+
+use crate::wan::{Link, Wanted};
+use machine::clock::Dilation;
+use machine::group::Cpus;
+
+use crate::scaling::Rules;
+
+/// The region of the host that conducts runs: no distance separates it from any other.
+pub const CONTROL: &str = "control";
+/// The users of a region are on a host of this name, with the region's name behind it.
+pub const CROWD_PREFIX: &str = "crowd-";
+/// Most regions.
+pub const REGIONS_MAX: usize = 64;
+/// Most hosts, those of the crowd included.
+pub const HOSTS_MAX: usize = 1_000;
+/// Most services.
+pub const SERVICES_MAX: usize = 200;
+/// Longest name of a lab, region, host or service.
+pub const NAME_MAX: usize = 40;
+
+/// A lab.
+#[derive(Debug, Clone)]
+pub struct LabFile {
+    /// Its name; two labs of one name cannot be up at once.
+    pub name: String,
+    /// How many of the machine's seconds an emulated one lasts; see [`machine::clock`].
+    pub dilation: u32,
+    /// Names of regions; a link's place is a region's number, and [`CONTROL`] is the place behind the last.
+    pub regions: Vec<String>,
+    /// Those of them that are only users behind an access link.
+    pub access: Vec<AccessRegion>,
+    /// From region a to region b at a · regions + b, in emulated time.
+    pub links: Vec<Link>,
+    /// Who emulates them; [`emulator`](crate::emulator) says who can.
+    pub emulator: Wanted,
+    /// Hosts as they are written.
+    pub hosts: Vec<Host>,
+    /// In the order in which they start.
+    pub services: Vec<Service>,
+    /// Groups of instances that grow and shrink, in the order of their services and regions.
+    pub scaling: Vec<ScalingGroup>,
+    /// The file of the price list that hosts' prices are in, as it is written, relative to the lab's.
+    pub prices: Option<String>,
+    /// Names that users resolve.
+    pub names: Vec<Name>,
+    /// What `throng lab run` runs.
+    pub run: Option<Run>,
+    /// What befalls the lab during a run, by time.
+    pub faults: Vec<TimedFault>,
+}
+
+impl LabFile {
+    /// The same lab where one of its seconds lasts this many of the machine's.
+    ///
+    /// # Errors
+    /// No lab can be as slow, a link would then be too long or too slow, also by a fault, or a host too slow.
+    pub fn dilated(mut self, factor: u32) -> Result<LabFile, String> {
+        Dilation::from_now(factor).map_err(|error| error.to_string())?;
+        self.dilation = factor;
+        let links = self.links.iter();
+        let checked = links.map(|link| link.stretched(factor).check());
+        checked
+            .collect::<Result<(), _>>()
+            .map_err(|error| format!("with a time dilation of {factor}: {error}"))?;
+        for timed in &self.faults {
+            let text = describe(&timed.fault, &self);
+            links_with(&self, &[&timed.fault])
+                .map_err(|error| format!("with a time dilation of {factor}, {text}: {error}"))?;
+        }
+        for host in &self.hosts {
+            if host
+                .cpus
+                .is_some_and(|cpus| Cpus::new(cpus, factor).is_none())
+            {
+                return Err(format!(
+                    "with a time dilation of {factor}, {} has fewer cores than the kernel can grant; fix: more `cpus`, \
+                     or less dilation",
+                    host.name
+                ));
+            }
+        }
+        Ok(self)
+    }
+
+    /// There and back between two regions, in nanoseconds, without jitter.
+    pub fn round_trip_ns(&self, a: usize, b: usize) -> u64 {
+        let delay_ns = |from: usize, to: usize| self.links[from * self.regions.len() + to].delay_ns;
+        delay_ns(a, b) + delay_ns(b, a)
+    }
+}
+
+/// A region of users behind an access link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AccessRegion {
+    /// Its number.
+    pub region: usize,
+    /// The region that the link leads to, by number.
+    pub of: usize,
+}
+
+/// A host.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Host {
+    /// Unique.
+    pub name: String,
+    /// Its key in the file: those of `each` have one in common.
+    pub group: String,
+    /// Its number.
+    pub region: usize,
+    /// How many cores it may use; `None`: all.
+    pub cpus: Option<f64>,
+    /// How much memory it may use; `None`: all.
+    pub memory_bytes: Option<u64>,
+    /// The size of the disk that each instance on it has for itself, in memory; `None`: the machine's.
+    pub disk_bytes: Option<u64>,
+    /// What it costs.
+    pub price: Option<Price>,
+    /// It is paid for in whole units of this length, in nanoseconds: what is begun counts.
+    pub billing_ns: u64,
+}
+
+/// The name of a price.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Price {
+    /// As price lists have it.
+    pub name: String,
+    /// Where it stands in the file.
+    pub line: usize,
+}
+
+/// Instances of a service in one region, as many of them as rules say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScalingGroup {
+    /// The service, by number.
+    pub service: usize,
+    /// The region, by number, where the service has hosts in several.
+    pub region: Option<usize>,
+    /// The hosts that instances may be launched on, by number, in the order of their first use.
+    pub hosts: Vec<usize>,
+    /// How many there are.
+    pub rules: Rules,
+}
+
+/// What runs on the hosts of a group.
+#[derive(Debug, Clone)]
+pub struct Service {
+    /// Unique.
+    pub name: String,
+    /// Hosts, by number: one instance on each.
+    pub hosts: Vec<usize>,
+    /// What it is.
+    pub part: Part,
+    /// The port that it listens on; `None`: unknown.
+    pub port: Option<u16>,
+    /// When it counts as ready.
+    pub ready: Ready,
+    /// Environment variables.
+    pub environment: Vec<(String, Template)>,
+    /// Files in its directory: name and text.
+    pub files: Vec<(String, Template)>,
+    /// Whether it is started again when it ends.
+    pub restarts: bool,
+    /// The signal that ends it, by number.
+    pub stop_signal: i32,
+    /// Where it stands in the file.
+    pub line: usize,
+}
+
+impl Service {
+    /// Whether it is one of `throng serve`, which this program is.
+    pub fn is_own(&self) -> bool {
+        let Part::Command(words) = &self.part else {
+            return false;
+        };
+        let is = |at: usize, word: &str| words.get(at).is_some_and(|of| of.is_text(word));
+        is(0, "throng") && is(1, "serve")
+    }
+}
+
+/// What a service is.
+#[derive(Debug, Clone)]
+pub enum Part {
+    /// A server from the system's packages.
+    Package {
+        /// Which.
+        package: Package,
+        /// Further options, as its command line or its configuration has them.
+        options: Vec<Template>,
+        /// The service that it follows as a replica.
+        replica_of: Option<usize>,
+    },
+    /// Any command.
+    Command(Vec<Template>),
+}
+
+/// Servers that are ready pieces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Package {
+    /// MariaDB.
+    MariaDb,
+    /// PostgreSQL.
+    Postgres,
+    /// Redis.
+    Redis,
+    /// NATS.
+    Nats,
+    /// nginx, with a configuration of the file's own.
+    Nginx,
+}
+
+/// When a service counts as ready.
+#[derive(Debug, Clone)]
+pub enum Ready {
+    /// It accepts connections at this port of its host.
+    Port(u16),
+    /// This path of its port is answered with a status below 400.
+    Path(u16, String),
+    /// At once.
+    Started,
+}
+
+/// A name that users resolve.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Name {
+    /// Without `.lab`.
+    pub name: String,
+    /// The service, by number.
+    pub service: usize,
+    /// Which instances a user gets.
+    pub policy: Policy,
+    /// How long an answer may be kept, in seconds.
+    pub ttl_s: u32,
+}
+
+/// Which instances of a service are answered.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Policy {
+    /// All that are well.
+    Simple,
+    /// One, by weights of its instances' regions.
+    Weighted(Vec<(usize, f64)>),
+    /// The one that is nearest to the user's region.
+    Latency,
+    /// The first of these regions that has one which is well.
+    Failover(Vec<usize>),
+    /// By the user's region: the region of the instance; without an entry that of the last, the default.
+    Geolocation(Vec<(Option<usize>, usize)>),
+}
+
+/// What `throng lab run` runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// The scenario's or experiment's file as it is written, relative to the lab's.
+    pub file: String,
+    /// Whether it is an experiment.
+    pub is_experiment: bool,
+    /// Overrides: key and value.
+    pub sets: Vec<(String, Template)>,
+    /// Environment variables, for what is secret.
+    pub environment: Vec<(String, Template)>,
+}
+
+/// A fault with its time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimedFault {
+    /// Since the run's start, in nanoseconds.
+    pub at_ns: u64,
+    /// For how long; `None`: until the end.
+    pub for_ns: Option<u64>,
+    /// What happens.
+    pub fault: Fault,
+}
+
+/// What may befall a lab.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fault {
+    /// Nothing passes between these two groups of regions, in both directions.
+    Partition(Vec<usize>, Vec<usize>),
+    /// Links between two groups of regions are slower or lose packets, in both directions.
+    Degrade {
+        /// One side.
+        a: Vec<usize>,
+        /// The other.
+        b: Vec<usize>,
+        /// Added to the one-way delay.
+        delay_ns: u64,
+        /// The share of packets that is lost instead of the link's.
+        loss: Option<f64>,
+        /// The rate instead of the link's.
+        rate_bits: Option<u64>,
+    },
+    /// Instances are killed (SIGKILL); their restart rule holds once the fault is over, or at once if it has no end.
+    Kill(Instances),
+    /// Instances are stopped (SIGSTOP), and continued when the fault is over.
+    Freeze(Instances),
+    /// Instances are ended in good order and started again.
+    Restart(Instances),
+    /// The disks of instances are full.
+    FillDisk(Instances),
+    /// Instances can open no further file or connection.
+    ExhaustFiles(Instances),
+    /// The wall clocks of instances are ahead by this many nanoseconds.
+    SkewClock(Instances, i64),
+}
+
+impl Fault {
+    /// Whether the two cannot be at work at once: both do the same to an instance, so that the end of one would end the
+    /// other.
+    pub fn collides_with(&self, other: &Fault) -> bool {
+        let held = |fault: &Fault| match fault {
+            Fault::Kill(of)
+            | Fault::Freeze(of)
+            | Fault::FillDisk(of)
+            | Fault::ExhaustFiles(of)
+            | Fault::SkewClock(of, _) => Some(of.clone()),
+            Fault::Partition(..) | Fault::Degrade { .. } | Fault::Restart(_) => None,
+        };
+        let (Some(a), Some(b)) = (held(self), held(other)) else {
+            return false;
+        };
+        let is_same = std::mem::discriminant(self) == std::mem::discriminant(other);
+        is_same && a.service == b.service && a.hosts.iter().any(|host| b.hosts.contains(host))
+    }
+}
+
+/// Instances of a service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instances {
+    /// The service, by number.
+    pub service: usize,
+    /// Its hosts, by number.
+    pub hosts: Vec<usize>,
+}

@@ -1,0 +1,159 @@
+//! Wrong labs and what is said of them, as files: `testdata/labs/bad/*.yaml` and beside each its `.expected`, which
+//! `UPDATE=1` rewrites. And whatever is written, reading a lab ends.
+
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::{ProptestConfig, any, prop, proptest};
+use scenario::document::{Source, render};
+
+const GOOD: &str = "
+lab: good
+network: { table: aws-2015, losses: by-delay }
+regions: [ireland, sydney]
+links: [ { from: ireland, to: sydney, delay: 100ms, jitter: 1ms, rate: 10Mbit/s, queue: 64KiB } ]
+inside: { round_trip: 1ms }
+hosts:
+  store: { region: ireland, cpus: 1, memory: 1GiB, price: m3.large }
+  api: { each: all, count: 2, cpus: 0.5, billing: 1h }
+services:
+  db: { on: store, package: postgres, options: [work_mem=1MB] }
+  api: { on: api, run: \"throng serve hello --listen=${host}:80\", port: 80, ready: /, environment: { DB: \"${db.url}\" } }
+scaling:
+  api:
+    minimum: 1
+    desired: 1
+    maximum: 2
+    start_up: 30s
+    alarms:
+      - { metric: cpu, above: 70%, periods: 2, delay: 120s, add: 1 }
+      - { prometheus: requests_total, statistic: sum, below: 3, missing: breach, remove: 1, cool_down: 10s }
+      - { metric: arrivals, above: 40/s, set: 2 }
+prices: prices.yaml
+names: { www: { of: api, policy: failover, order: [sydney, ireland], ttl: 5s } }
+scenario: x.yaml
+set: { target: \"http://${api.address}/\" }
+faults: [ { at: 5s, for: 1s, degrade: ireland, loss: 5% }, { at: 6s, freeze: api, region: sydney } ]
+";
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/labs/bad")
+}
+
+#[test]
+fn wrong_labs_are_reported_as_expected() {
+    let files = std::fs::read_dir(folder()).unwrap();
+    let files = files.map(|entry| entry.unwrap().path());
+    let is_yaml = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "yaml");
+    let mut files: Vec<PathBuf> = files.filter(is_yaml).collect();
+    files.sort();
+    assert!(files.len() >= 8);
+    let mut different = Vec::new();
+    for path in files {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let source = Source { name, text: &text };
+        let (file, diagnostics) = lab::lab(source);
+        assert!(file.is_none(), "{name} is a lab");
+        let found = render(&diagnostics, source);
+        let golden = path.with_extension("expected");
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(&golden, &found).unwrap();
+        }
+        let expected = std::fs::read_to_string(&golden).unwrap_or_default();
+        if found != expected {
+            different.push(format!(
+                "{name}\n--- expected\n{expected}\n--- found\n{found}"
+            ));
+        }
+    }
+    assert!(different.is_empty(), "{}", different.join("\n\n"));
+}
+
+#[test]
+fn a_lab_is_read() {
+    let (file, diagnostics) = lab::lab(Source {
+        name: "good",
+        text: GOOD,
+    });
+    assert_eq!(diagnostics, []);
+    let file = file.unwrap();
+    let names: Vec<&str> = file.hosts.iter().map(|host| host.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "store",
+            "api-ireland-1",
+            "api-ireland-2",
+            "api-sydney-1",
+            "api-sydney-2"
+        ]
+    );
+    assert_eq!(file.hosts[1].billing_ns, 3_600_000_000_000);
+    let [ireland, sydney] = &file.scaling[..] else {
+        panic!("one group in each region: {:?}", file.scaling);
+    };
+    assert_eq!((ireland.region, &ireland.hosts[..]), (Some(0), &[1, 2][..]));
+    assert_eq!((sydney.region, &sydney.hosts[..]), (Some(1), &[3, 4][..]));
+    assert_eq!(ireland.rules, sydney.rules);
+    let alarms = &ireland.rules.alarms;
+    assert_eq!(
+        (alarms[0].limit, alarms[1].limit, alarms[2].limit),
+        (0.7, 3.0, 40.0)
+    );
+    // A run may have its own rules.
+    let own = "api: { minimum: 0, desired: 2, maximum: 2 }";
+    let own = lab::file::scaling(own, &file).unwrap();
+    assert_eq!(own.len(), 2);
+    assert_eq!((own[1].rules.desired, own[1].rules.alarms.len()), (2, 0));
+    let wrong = lab::file::scaling("api: { minimum: 0, desired: 3, maximum: 3 }", &file);
+    assert_eq!(wrong.unwrap_err()[0].code, "bad-scaling");
+    // Ireland to Sydney by its own numbers, back by the table.
+    let [there, back] = [file.links[1], file.links[2]];
+    assert_eq!((there.delay_ns, back.delay_ns), (100_000_000, 157_000_000));
+    assert_eq!(there.loss.mean(), 0.0);
+    assert!((back.loss.mean() - 0.014).abs() < 1e-12);
+    assert_eq!(file.links[0].delay_ns, 500_000);
+    let faults: Vec<String> = file
+        .faults
+        .iter()
+        .map(|f| lab::describe(&f.fault, &file))
+        .collect();
+    assert_eq!(
+        faults,
+        [
+            "degraded: ireland to sydney, 5.00 % lost",
+            "frozen: api on api-sydney-1, api-sydney-2"
+        ]
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn any_text_is_read_to_its_end(text in any::<String>()) {
+        lab::lab(Source { name: "any", text: &text });
+    }
+
+    /// One line of a lab is missing, there twice, or has something else at its end.
+    #[test]
+    fn a_lab_with_a_changed_line_is_read_to_its_end(
+        line in prop::sample::select((1..GOOD.lines().count()).collect::<Vec<_>>()),
+        change in 0..3,
+        end in "[-a-z0-9:{}\\[\\]$%., ]{0,12}",
+    ) {
+        let mut text = String::new();
+        for (number, old) in GOOD.lines().enumerate() {
+            let times = usize::from(number != line || change != 0) + usize::from(number == line && change == 1);
+            for _ in 0..times {
+                text += old;
+                if number == line && change == 2 {
+                    text += &end;
+                }
+                text += "\n";
+            }
+        }
+        lab::lab(Source { name: "changed", text: &text });
+    }
+}
+mod wan;
