@@ -341,8 +341,8 @@ fn the_codecs_do_without_std() {
 const KERNEL_FILES: &[&str] = &[
     "crates/base/machine/src/procfs.rs",
     "crates/base/record/src/whole.rs",
-    "crates/server/src/metrics.rs",
-    "crates/server/src/threads/files.rs",
+    "crates/systems/server/src/metrics.rs",
+    "crates/systems/server/src/threads/files.rs",
     "crates/lab/lab/src/wan/namespace.rs",
 ];
 

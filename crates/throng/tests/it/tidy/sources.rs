@@ -135,8 +135,8 @@ fn files_of_tests_are_known_by_their_whole_path() {
         ]
     );
     assert_eq!(
-        test_modules("crates/bus/src/redis.rs", text)[0],
-        "crates/bus/src/redis/sample"
+        test_modules("crates/systems/market/src/bus/redis.rs", text)[0],
+        "crates/systems/market/src/bus/redis/sample"
     );
     let module = "crates/results/judge/src/sample";
     assert!(is_part_of("crates/results/judge/src/sample.rs", module));

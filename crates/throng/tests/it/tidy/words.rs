@@ -181,7 +181,10 @@ const DOCUMENTS: &[(&str, &[&str])] = &[
     (".github", &["yml"]),
     ("ci", &["py", "sh", "yml"]),
     ("crates/results/report/src", &["md"]),
-    ("crates/targets/src/chat/page", &["css", "html", "js"]),
+    (
+        "crates/systems/targets/src/chat/page",
+        &["css", "html", "js"],
+    ),
     (
         "deploy",
         &[

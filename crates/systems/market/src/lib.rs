@@ -1,0 +1,277 @@
+//! A real-time parimutuel prediction market: who scores next?
+//!
+//! Games are played by a seeded event feed. Each always has one open pool, on which users put
+//! money over a WebSocket; the pool's distribution is batched and broadcast to the game's
+//! subscribers. The resolver settles the pool that an event decides: the winners share all of it,
+//! and not a cent is made or lost. `docs/market-reference.md` describes the protocol.
+//!
+//! ```text
+//!   feed ──► store ◄──► resolver         connection ──► store
+//!              ▲            │                 │ touch     ▲
+//!              │ open pool  │ events          ▼           │ one reactor a thread
+//!            batch ─────► bus ──► fan-out ──► clients ◄───┘
+//! ```
+
+#[cfg(feature = "stores")]
+mod addresses;
+#[cfg(not(feature = "stores"))]
+#[path = "no_addresses.rs"]
+mod addresses;
+mod backing;
+mod batch;
+mod books;
+pub mod bus;
+mod connection;
+mod delay;
+mod envelope;
+mod feed;
+mod leaving;
+mod ledger;
+mod metrics;
+#[cfg(feature = "stores")]
+mod opening;
+#[cfg(not(feature = "stores"))]
+#[path = "no_opening.rs"]
+mod opening;
+mod options;
+#[cfg(feature = "stores")]
+mod outside;
+#[cfg(not(feature = "stores"))]
+#[path = "no_outside.rs"]
+mod outside;
+mod payout;
+mod protocol;
+mod relay;
+mod replay;
+mod resolver;
+mod rest;
+mod service;
+mod state;
+mod store;
+mod transactions;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+
+use server::http::{ConnectionLimits, serve_connections};
+use server::{Operations, ServerError, Stop, operator_routes, reactor};
+
+use feed::Story;
+use state::MarketState;
+
+#[cfg(feature = "stores")]
+pub use crate::bus::{BusAddress, BusAddressError};
+pub use crate::bus::{ClaimSet, Claims};
+pub use backing::{Backing, Part};
+pub use options::{Broadcast, Listing, MarketOptions};
+pub use replay::{REPLAY_FILE_MAX, Replay, ReplayError};
+#[cfg(feature = "stores")]
+pub use store::OpenError;
+pub use store::{Driver, Queries};
+
+/// Most connections of operators to a process that serves no users.
+const OPERATORS_MAX: usize = 256;
+
+/// What a market did in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report {
+    /// WebSockets opened.
+    pub connections: u64,
+    /// Predictions taken.
+    pub predictions: u64,
+    /// Pools settled.
+    pub pools_settled: u64,
+    /// Connections that were still there when the time for stopping was over.
+    pub connections_cut: u64,
+    /// Whether all money, counted account by account, is what was paid in. `None` if it was not counted: an API or a
+    /// feed does not, and the store may be away.
+    pub balanced: Option<bool>,
+}
+
+/// Why a market could not be run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MarketError {
+    /// It could not be served.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// Its state cannot be kept there.
+    #[cfg(feature = "stores")]
+    #[error("cannot use the store {at}")]
+    Store {
+        /// The server, without its password.
+        at: String,
+        /// Why not.
+        source: OpenError,
+    },
+    /// The region's accounts cannot be kept there.
+    #[cfg(feature = "stores")]
+    #[error("cannot use the ledger {at}")]
+    Ledger {
+        /// The server, without its password.
+        at: String,
+        /// Why not.
+        source: OpenError,
+    },
+    /// There is no cache there.
+    #[error("cannot use the cache {at}: {problem}")]
+    Cache {
+        /// The server, without its password.
+        at: String,
+        /// Why not.
+        problem: String,
+    },
+    /// There is no bus there.
+    #[error("cannot use the bus {at}: {problem}")]
+    Bus {
+        /// The server, without its password.
+        at: String,
+        /// Why not.
+        problem: String,
+    },
+}
+
+/// Runs a market until `shutdown` resolves, and then stops it gracefully: no new connections,
+/// WebSockets closed with code 1001, an end after `stop_within` at the latest.
+///
+/// `ready` is called with the address as soon as connections are accepted. Must be called on a
+/// tokio runtime with time enabled; connections are served on threads of their own.
+///
+/// # Errors
+/// On bad options, when the address cannot be listened at, or when a serving thread crashed.
+pub async fn serve(
+    options: MarketOptions,
+    ready: impl FnOnce(SocketAddr),
+    shutdown: impl Future<Output = ()>,
+) -> Result<Report, MarketError> {
+    options.check()?;
+    let options = options
+        .stretched()
+        .with_enough_threads(server::open_files_max())?;
+    if let Some(upstream) = &options.upstream {
+        return relay::serve(&options, upstream, ready, shutdown).await;
+    }
+    let state = Arc::new(open(&options).await?);
+    let play = play(&options, &state);
+    let mut closing = JoinSet::new();
+    closing.spawn(leaving::close_waiting(Arc::clone(&state)));
+    let mut stopping = None;
+    let drain = || {
+        state.drain().begin();
+        stopping = Some(Instant::now());
+        drop(play);
+    };
+    if options.part.has_api() {
+        let (state, reactor) = (Arc::clone(&state), options.reactor());
+        let work = move |context| reactor::serve(Arc::clone(&state), reactor.clone(), context);
+        server::serve(&options.server, work, ready, shutdown, drain).await?;
+    } else {
+        let (counts, router) = (Arc::default(), operator_routes(&state));
+        let limits = ConnectionLimits {
+            connections_max: OPERATORS_MAX,
+            stop_within: options.server.stop_within,
+        };
+        let work =
+            move |context| serve_connections(context, limits, Arc::clone(&counts), router.clone());
+        server::serve(&options.server, work, ready, shutdown, drain).await?;
+    }
+    // Whoever is left when the time is over keeps an account.
+    let end = stopping.unwrap_or_else(Instant::now) + options.server.stop_within;
+    let _ = timeout_at(end, state.leaving.finish()).await;
+    Ok(report(&state).await)
+}
+
+/// [`serve`] on a runtime of its own, until `stop`; raises the limit on open files first. For a process that
+/// does nothing else.
+///
+/// # Errors
+/// As [`serve`], and when the process cannot be set up.
+pub fn run(
+    options: MarketOptions,
+    stop: Stop,
+    ready: impl FnOnce(SocketAddr),
+) -> Result<Report, MarketError> {
+    let server = options.server.clone();
+    server::run(&server, stop, |shutdown| serve(options, ready, shutdown))
+}
+
+/// Opens store, cache and bus. Their clients block, so a thread of its own does it.
+async fn open(options: &MarketOptions) -> Result<MarketState, MarketError> {
+    let (opened, opening) = oneshot::channel();
+    let own = options.clone();
+    let thread = std::thread::Builder::new().name("open".to_owned());
+    // Nobody waits any more if the market was stopped meanwhile.
+    let started = thread.spawn(move || drop(opened.send(MarketState::open(&own))));
+    started.map_err(ServerError::Process)?;
+    opening.await.map_err(|_| ServerError::Crashed)?
+}
+
+/// Starts what happens without connections: feed, resolver, batches. Dropping it ends them.
+fn play(options: &MarketOptions, state: &Arc<MarketState>) -> JoinSet<()> {
+    let mut play = JoinSet::new();
+    if options.part.has_feed() {
+        feed(options, state, &mut play);
+    }
+    if options.part.has_resolver() {
+        play.spawn(resolver::resolve(Arc::clone(state)));
+    }
+    if !options.part.has_api() {
+        return play;
+    }
+    opening::play(state, &mut play);
+    for game in state.games() {
+        play.spawn(batch::publish_distributions(
+            Arc::clone(state),
+            game,
+            options.batch,
+        ));
+    }
+    play
+}
+
+/// Starts what makes things happen in the games.
+fn feed(options: &MarketOptions, state: &Arc<MarketState>, play: &mut JoinSet<()>) {
+    match &options.replay {
+        Some(replay) => {
+            let (replay, speed) = (replay.clone(), options.speed);
+            play.spawn(feed::record_replay(Arc::clone(state), replay, speed));
+        }
+        None => {
+            for game in state.games() {
+                let story = Story::new(options.seed, game, options.goal_every);
+                play.spawn(feed::record_story(Arc::clone(state), story));
+            }
+        }
+    }
+}
+
+async fn report(state: &MarketState) -> Report {
+    let metrics = &state.metrics;
+    let money = match state.audits {
+        true => state.store.audit().await.ok(),
+        false => None,
+    };
+    Report {
+        connections: metrics.connections.opened.get(),
+        predictions: metrics.predictions_accepted.get(),
+        pools_settled: metrics.pools_settled.get(),
+        connections_cut: metrics.connections.cut.get(),
+        balanced: money.map(|money| money.balanced()),
+    }
+}
+
+#[cfg(test)]
+#[path = "../../../../tests/needs.rs"]
+#[expect(dead_code, reason = "shared data is for other tests")]
+mod needs;
+#[cfg(test)]
+#[path = "../../../../tests/services.rs"]
+#[expect(dead_code, reason = "servers are stopped and started in other tests")]
+mod services;
+#[cfg(test)]
+mod tests;

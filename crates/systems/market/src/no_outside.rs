@@ -1,0 +1,17 @@
+//! What of a market is outside of its process, in a program that was built without stores: nothing.
+
+use crate::bus::model::{GameId, PoolId};
+use server::metrics::Page;
+
+#[derive(Default)]
+pub(crate) struct Outside {}
+
+impl Outside {
+    pub(crate) fn write(&self, _: &mut Page) {}
+
+    pub(crate) fn has_ledger(&self) -> bool {
+        false
+    }
+
+    pub(crate) fn announce(&self, _: GameId, _: PoolId) {}
+}

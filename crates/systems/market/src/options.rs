@@ -1,0 +1,315 @@
+//! How a market is run.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use super::backing::{Backing, Part};
+use super::replay::Replay;
+use super::store::Driver;
+use crate::bus::messages::BROADCAST_SIZE_MAX;
+use server::reactor::{QueueLimits, ReactorOptions};
+use server::{ServerError, ServerOptions, check_rules, connections_each};
+
+/// Most games of one market.
+const GAMES_MAX: u32 = 10_000;
+/// Most games that a relay watches, with a connection each.
+const RELAY_GAMES_MAX: u32 = 256;
+/// Largest starting balance in cents: with all accounts taken, money still fits 64 bits.
+const BALANCE_MAX: u64 = 1_000_000_000_000;
+/// How fast a record can be replayed.
+const SPEEDS: RangeInclusive<f64> = 0.001..=1_000.0;
+/// Longest fault that can be planted.
+const DELAY_MAX: Duration = Duration::from_secs(60);
+
+/// When a game's distribution is published.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Broadcast {
+    /// Once in the time of a batch, if it changed.
+    #[default]
+    Batched,
+    /// After each prediction.
+    Each,
+}
+
+/// What a pool or a distribution lists.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Listing {
+    /// Sums.
+    #[default]
+    Lean,
+    /// Each prediction, too.
+    Full,
+}
+
+/// How a market is run. `MarketOptions::default()` is a market of four games on a free port of
+/// 127.0.0.1.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct MarketOptions {
+    /// Where it listens and which threads serve it.
+    pub server: ServerOptions,
+    /// What this process does.
+    pub part: Part,
+    /// Where it keeps its state, and how its processes speak to each other.
+    pub backing: Backing,
+    /// For a relay: the host and port of the API process that it passes requests on to.
+    pub upstream: Option<String>,
+    /// Games, 1 to 10,000; at a relay at most 256.
+    pub games: u32,
+    /// Least time between two distributions of one game.
+    pub batch: Duration,
+    /// Least length of a distribution's text in bytes, at most 1 MiB: a shorter one is filled up
+    /// with blanks. 0, the default: as long as it is.
+    pub broadcast_size: usize,
+    /// Mean time between two goals of one game; more than zero.
+    pub goal_every: Duration,
+    /// What happens in the games; `None`: it is drawn from `seed`.
+    pub replay: Option<Replay>,
+    /// How many times as fast as it was recorded `replay` happens; 1 by default.
+    pub speed: f64,
+    /// When distributions are published.
+    pub broadcast: Broadcast,
+    /// What the reply to `pools` lists.
+    pub pools: Listing,
+    /// What distributions list.
+    pub distribution: Listing,
+    /// What a new account holds, in cents; at most 10¹².
+    pub starting_balance: u64,
+    /// What the event feed is drawn from.
+    pub seed: u64,
+    /// How long a connection may take until its first request is whole; more than zero.
+    pub opening_timeout: Duration,
+    /// Longest message that a client may send, in bytes. A longer one closes the connection.
+    pub message_max: usize,
+    /// Bad requests on one connection before it is closed.
+    pub errors_max: u32,
+    /// Update that may wait for a slow reader before it is disconnected.
+    pub events_max: usize,
+    /// Distributions that a slow reader may miss in a row before it is disconnected.
+    pub missed_max: u32,
+    /// Connections that were silent for this time are pinged; `None`: never.
+    pub ping_after: Option<Duration>,
+    /// Connections that were silent for this time, despite pings, are closed; `None`: never.
+    pub idle_timeout: Option<Duration>,
+    /// A fault, for testing comparisons of runs: so much later is a share of the requests
+    /// answered; at most a minute, by default zero.
+    pub delay: Duration,
+    /// The share of requests that `delay` strikes, drawn by the seed, 0 to 1; all by default.
+    pub delay_share: f64,
+}
+
+impl Default for MarketOptions {
+    fn default() -> Self {
+        Self {
+            server: ServerOptions::default(),
+            part: Part::All,
+            backing: Backing::default(),
+            upstream: None,
+            games: 4,
+            batch: Duration::from_secs(3),
+            broadcast_size: 0,
+            goal_every: Duration::from_secs(45),
+            replay: None,
+            speed: 1.0,
+            broadcast: Broadcast::Batched,
+            pools: Listing::Lean,
+            distribution: Listing::Lean,
+            starting_balance: 100_000,
+            seed: 1,
+            opening_timeout: Duration::from_secs(10),
+            message_max: 4 * 1024,
+            errors_max: 32,
+            events_max: 16,
+            missed_max: 10,
+            ping_after: Some(Duration::from_secs(60)),
+            idle_timeout: None,
+            delay: Duration::ZERO,
+            delay_share: 1.0,
+        }
+    }
+}
+
+impl MarketOptions {
+    /// Whether anything lists each prediction.
+    pub(crate) fn lists_predictions(&self) -> bool {
+        [self.pools, self.distribution].contains(&Listing::Full)
+    }
+
+    /// As long as its times are on the machine's clock; see [`server::stretch`].
+    #[must_use]
+    pub(crate) fn stretched(mut self) -> Self {
+        let times = [
+            &mut self.batch,
+            &mut self.goal_every,
+            &mut self.opening_timeout,
+            &mut self.delay,
+            &mut self.backing.wait,
+            &mut self.backing.ledger_alone,
+        ];
+        let optional = [&mut self.ping_after, &mut self.idle_timeout];
+        let all = times.into_iter().chain(optional.into_iter().flatten());
+        all.for_each(|time| *time = server::stretch(*time));
+        // A second of a replay takes longer.
+        let second = server::stretch(Duration::from_secs(1));
+        self.speed /= second.as_secs_f64();
+        self
+    }
+
+    /// Checks what the types do not.
+    ///
+    /// # Errors
+    /// On the first rule that does not hold.
+    pub fn check(&self) -> Result<(), ServerError> {
+        self.server.check()?;
+        self.backing.check(self.part, &self.server)?;
+        check_rules([
+            (
+                (1..=GAMES_MAX).contains(&self.games),
+                "games must be 1 to 10,000",
+            ),
+            (
+                (self.part == Part::Relay) == self.upstream.is_some(),
+                "a relay, and nothing else, needs the address of an API process (--upstream)",
+            ),
+            (
+                self.part != Part::Relay
+                    || (self.games <= RELAY_GAMES_MAX && self.backing.store.is_none()),
+                "a relay has no store and at most 256 games",
+            ),
+            (
+                self.backing.ledger.is_none()
+                    || (self.broadcast == Broadcast::Batched && !self.lists_predictions()),
+                "with a ledger, distributions are batched and list no predictions",
+            ),
+            (
+                !self.goal_every.is_zero(),
+                "the time between goals must be more than zero",
+            ),
+            (
+                self.broadcast_size <= BROADCAST_SIZE_MAX,
+                "the broadcast size must be at most 1 MiB",
+            ),
+            (
+                self.delay <= DELAY_MAX,
+                "the delay must be at most 1 minute",
+            ),
+            (
+                (0.0..=1.0).contains(&self.delay_share),
+                "the share of delayed requests must be 0 to 100 %",
+            ),
+            (
+                SPEEDS.contains(&self.speed),
+                "the speed of a replay must be 0.001 to 1,000",
+            ),
+            (
+                self.starting_balance <= BALANCE_MAX,
+                "the starting balance must be at most 10^12",
+            ),
+            (
+                self.message_max >= 64,
+                "the longest message must be at least 64 bytes",
+            ),
+            (
+                !self.opening_timeout.is_zero(),
+                "the timeout of the first request must be more than zero",
+            ),
+            (
+                self.ping_after != Some(Duration::ZERO),
+                "the ping interval must be more than zero",
+            ),
+            (
+                self.idle_timeout != Some(Duration::ZERO),
+                "the idle timeout must be more than zero",
+            ),
+        ])
+    }
+
+    /// These options with as many threads as `connections` need where a file table holds
+    /// `files_max` files.
+    pub(crate) fn with_enough_threads(
+        mut self,
+        files_max: Option<u64>,
+    ) -> Result<Self, ServerError> {
+        // The serving thread itself uses the store's connection, which the process opened.
+        self.server.own_files &= self.backing.driver == Driver::Async;
+        self.server = self.server.with_enough_threads(files_max)?;
+        Ok(self)
+    }
+
+    /// How its connections are served.
+    pub(crate) fn reactor(&self) -> ReactorOptions {
+        ReactorOptions {
+            connections_each: connections_each(self.server.connections, self.server.threads),
+            message_max: self.message_max,
+            errors_max: u16::try_from(self.errors_max).unwrap_or(u16::MAX),
+            queue_limits: QueueLimits {
+                events_max: self.events_max,
+                missed_max: self.missed_max,
+            },
+            opening_timeout: self.opening_timeout,
+            ping_after: self.ping_after,
+            idle_timeout: self.idle_timeout,
+            stop_within: self.server.stop_within,
+            close_reason: "the market stops",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_options_are_named() {
+        assert!(MarketOptions::default().check().is_ok());
+        let bad = [
+            MarketOptions {
+                opening_timeout: Duration::ZERO,
+                ..Default::default()
+            },
+            // Without a store and a bus that others share.
+            MarketOptions {
+                part: Part::Api,
+                ..Default::default()
+            },
+            MarketOptions {
+                games: 0,
+                ..Default::default()
+            },
+            MarketOptions {
+                games: GAMES_MAX + 1,
+                ..Default::default()
+            },
+            MarketOptions {
+                goal_every: Duration::ZERO,
+                ..Default::default()
+            },
+            MarketOptions {
+                starting_balance: BALANCE_MAX + 1,
+                ..Default::default()
+            },
+            MarketOptions {
+                broadcast_size: BROADCAST_SIZE_MAX + 1,
+                ..Default::default()
+            },
+            MarketOptions {
+                delay: DELAY_MAX * 2,
+                ..Default::default()
+            },
+            MarketOptions {
+                delay_share: f64::NAN,
+                ..Default::default()
+            },
+            MarketOptions {
+                message_max: 0,
+                ..Default::default()
+            },
+        ];
+        for options in bad {
+            assert!(
+                matches!(options.check(), Err(ServerError::Options(_))),
+                "{options:?}"
+            );
+        }
+    }
+}

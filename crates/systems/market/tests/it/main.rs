@@ -1,0 +1,21 @@
+//! The market on real sockets, spoken to by independent clients.
+#![expect(
+    clippy::unwrap_used,
+    reason = "the tests' helpers fail tests by panicking, too"
+)]
+
+mod bad_input;
+#[path = "../../../../../tests/client.rs"]
+mod client;
+mod framing;
+#[path = "../../../../../tests/http.rs"]
+mod http;
+mod market;
+mod opening;
+mod process;
+mod relay;
+mod rest;
+mod slow;
+mod stopping;
+mod support;
+mod tls;
