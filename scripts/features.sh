@@ -13,7 +13,7 @@ selected=(--quiet --locked --workspace --exclude ads --exclude queue --bin thron
     --no-default-features)
 
 # A name before `=` in the table of features.
-names=$(sed -n '/^\[features\]/,/^$/s/^\([a-z]*\) = .*/\1/p' crates/throng/Cargo.toml | grep -vx default)
+names=$(sed -n '/^\[features\]/,/^$/s/^\([a-z]*\) = .*/\1/p' crates/app/throng/Cargo.toml | grep -vx default)
 for name in "" $names; do
     echo "throng with ${name:-no feature}" >&2
     cargo clippy "${selected[@]}" ${name:+--features "throng/$name"} -- -D warnings

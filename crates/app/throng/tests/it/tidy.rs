@@ -458,9 +458,9 @@ fn every_example_is_right_and_run() {
     let (experiments, examples): (Vec<_>, Vec<_>) = examples
         .into_iter()
         .partition(|file| has(file, "scenario:"));
-    let mut lab_tests = vec![ROOT.join("crates/throng/tests/it/lab.rs")];
+    let mut lab_tests = vec![ROOT.join("crates/app/throng/tests/it/lab.rs")];
     files_below(
-        &ROOT.join("crates/throng/tests/it/lab"),
+        &ROOT.join("crates/app/throng/tests/it/lab"),
         "rs",
         &mut lab_tests,
     );
@@ -474,20 +474,20 @@ fn every_example_is_right_and_run() {
         assert_eq!(lab::lab(source).1, [], "{name}");
         assert!(
             labs_run.contains(&name),
-            "no test runs {name}: add one to crates/throng/tests/it/lab.rs"
+            "no test runs {name}: add one to crates/app/throng/tests/it/lab.rs"
         );
     }
-    let run = read(&ROOT.join("crates/throng/tests/it/experiments.rs")) + &labs_run;
+    let run = read(&ROOT.join("crates/app/throng/tests/it/experiments.rs")) + &labs_run;
     for example in &experiments {
         let name = relative(example);
         assert!(
             run.contains(&name),
-            "no test runs {name}: add one to crates/throng/tests/it/experiments.rs"
+            "no test runs {name}: add one to crates/app/throng/tests/it/experiments.rs"
         );
     }
     assert!(!examples.is_empty(), "examples/ is empty");
     let run = ["balancer", "examples", "market/whole", "stores"].map(|name| {
-        let file = format!("crates/throng/tests/it/{name}.rs");
+        let file = format!("crates/app/throng/tests/it/{name}.rs");
         read(&ROOT.join(file))
     });
     let run = run.concat() + &labs_run;
@@ -507,7 +507,7 @@ fn every_example_is_right_and_run() {
         let file = example.file_name().and_then(|file| file.to_str()).unwrap();
         assert!(
             run.contains(file),
-            "no test runs {name}: add one to crates/throng/tests/it/examples.rs"
+            "no test runs {name}: add one to crates/app/throng/tests/it/examples.rs"
         );
     }
 }

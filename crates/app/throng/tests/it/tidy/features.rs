@@ -6,7 +6,7 @@ use super::{ROOT, read};
 
 #[test]
 fn every_feature_is_documented() {
-    let manifest = read(&ROOT.join("crates/throng/Cargo.toml"));
+    let manifest = read(&ROOT.join("crates/app/throng/Cargo.toml"));
     let (_, rest) = manifest.split_once("\ndefault = [").unwrap();
     let (names, _) = rest.split_once(']').unwrap();
     let names: Vec<&str> = names.split('"').skip(1).step_by(2).collect();

@@ -1,7 +1,7 @@
 //! `throng serve queue`: as a command, as the target of a scenario, and under faults.
 
 mod accounts;
-#[path = "../../../../tests/queue_client.rs"]
+#[path = "../../../../../tests/queue_client.rs"]
 #[expect(dead_code, reason = "the crate of the queue uses all of it")]
 mod client;
 mod processes;

@@ -2,12 +2,12 @@
 //! and servers that are no program of ours.
 
 mod databases;
-#[path = "../../../../tests/needs.rs"]
+#[path = "../../../../../tests/needs.rs"]
 mod needs;
 mod program;
 mod relay;
 mod servers;
-#[path = "../../../../tests/services.rs"]
+#[path = "../../../../../tests/services.rs"]
 mod services;
 mod space;
 mod yaml;
