@@ -88,7 +88,7 @@ bench: toolchain web
 	@bench/run $(if $(APPLY),--apply)
 
 bench-micro: toolchain
-	@cargo bench --locked --package proto --package html --package stats --package engine --package schedule --package script --benches
+	@cargo bench --locked --package proto --package html --package stats --package engine --package script --benches
 
 bench-compare: toolchain
 	@cargo run --release --locked --package stats --example compare_speed

@@ -14,4 +14,4 @@ if ! [ -d "$(rustc --print target-libdir --target "$TARGET")" ]; then
         exit 0
     fi
 fi
-cargo check --quiet --locked --package machine --package wan --target "$TARGET"
+cargo check --quiet --locked --package machine --package lab --target "$TARGET"

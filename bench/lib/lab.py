@@ -14,7 +14,7 @@ ONCE = ("losses", "near_and_far")
 
 def build() -> pathlib.Path:
     """The program, built for release."""
-    done = subprocess.run(["cargo", "build", "--release", "--locked", "--package", "wan", "--example", "measure"],
+    done = subprocess.run(["cargo", "build", "--release", "--locked", "--package", "lab", "--example", "measure"],
                           cwd=ROOT, check=False)
     if done.returncode:
         raise BenchError("the crate `wan` does not build")

@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 #[path = "../../../../fuzz/replay.rs"]
-mod replay;
+pub(crate) mod replay;
 
 use plan::Protocol;
 

@@ -9,9 +9,6 @@ mod errors;
 mod growing;
 mod latency;
 mod probes;
-#[cfg(test)]
-#[path = "../../../../tests/sample_run.rs"]
-mod sample;
 mod seconds;
 
 use record::schema::SeriesRow;

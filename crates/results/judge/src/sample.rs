@@ -8,7 +8,7 @@ use record::schema::{FORMAT_VERSION, Finding, MeasureInfo, SeriesRow, Summary};
 use crate::{Figures, judge_figures};
 
 #[path = "../../../../tests/sample_run.rs"]
-mod run;
+pub(crate) mod run;
 
 pub(crate) use run::{MS, REQUEST, SECOND, US, info, phase, row};
 

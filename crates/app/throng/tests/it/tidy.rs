@@ -13,51 +13,23 @@ use std::sync::LazyLock;
 
 use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 
-/// The crates by floor. A crate imports from floors below its own only.
-const FLOORS: &[&[&str]] = &[
-    &[
-        "grpc", "html", "httpd", "json", "mqtt", "proto", "signing", "stats", "tables", "trust",
-        "units",
-    ],
-    &["factorial", "plan", "record", "machine", "wan"],
-    &[
-        "channels",
-        "document",
-        "fetch",
-        "identity",
-        "judge",
-        "keys",
-        "meeting",
-        "probe",
-        "protos",
-        "schedule",
-        "script",
-        "sequences",
-        "tls",
-    ],
-    &[
-        "analyze",
-        "course",
-        "engine",
-        "expression",
-        "lab",
-        "reflection",
-    ],
-    &["compare", "driver", "scenario"],
-    &["convert", "export", "live", "model", "names", "workers"],
-    &["controller", "fleet", "report"],
-    &["thesis"],
-    &["throng"],
+/// The folders of `crates` in their order: a crate imports from its own folder and from those before it. Cargo refuses
+/// circles within a folder.
+const ORDER: &[&[&str]] = &[
+    &["base"],
+    &["protocols"],
+    &["workload"],
+    &["results"],
+    &["generator", "lab"],
+    &["app"],
 ];
-/// The systems under test, by floor of their own: they import none of the other crates but those of
-/// `BRIDGES`, and the binary alone imports them.
-const ISLAND: &[&[&str]] = &[
-    &["server"],
-    &["bus"],
-    &["ads", "balancer", "market", "queue", "targets"],
-];
-/// What the island may import. Nothing that the generator and a target say to each other.
-const BRIDGES: &[&str] = &["stats", "trust"];
+/// The folder of the systems under test, which stands beside the others: they import none of the other crates but those
+/// of [`SHARED_WITH_SYSTEMS`], and the binary alone imports them.
+const SYSTEMS: &str = "systems";
+/// Nothing that the generator and a target say to each other.
+const SHARED_WITH_SYSTEMS: &[&str] = &["stats", "trust"];
+/// The folder that alone may import the systems under test.
+const APP: &str = "app";
 
 /// Third-party crates, who may depend on them, and what the others do instead.
 const WALLS: &[(&[&str], &[&str], &str)] = &[
@@ -74,12 +46,11 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
         &[
             "ads",
             "balancer",
-            "bus",
             "controller",
             "fleet",
             "market",
+            "protos",
             "queue",
-            "reflection",
             "server",
             "targets",
         ],
@@ -113,7 +84,7 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
     ),
     (
         &["prost", "prost-reflect", "protox"],
-        &["protos", "reflection", "targets"],
+        &["protos", "targets"],
         "messages are read and written by `grpc`; `.proto` files are compiled by `protos`",
     ),
     (
@@ -139,12 +110,12 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
     ),
     (
         &["async-nats"],
-        &["bus", "fleet"],
+        &["fleet", "market"],
         "controller and agents are connected by `fleet`; systems under test have their own brokers",
     ),
     (
         &["mysql", "redis"],
-        &["ads", "bus", "market", "probe", "server"],
+        &["ads", "market", "probe", "server"],
         "the server's side is queried by `probe`; systems under test have their own stores",
     ),
     (
@@ -170,14 +141,14 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
     (
         &["libc", "mio", "nix", "rustix"],
         &[
-            "balancer", "driver", "lab", "machine", "market", "probe", "server", "targets", "wan",
+            "balancer", "driver", "lab", "machine", "market", "probe", "server", "targets",
         ],
         "call `machine` or `driver`",
     ),
     (
         &["simple-dns"],
-        &["lab", "names"],
-        "a run's names are resolved by `names`, the lab's name server is `lab`'s",
+        &["controller", "lab"],
+        "a run's names are resolved by `controller::names`, the lab's name server is `lab`'s",
     ),
     (
         &["rusqlite"],
@@ -191,13 +162,13 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
     ),
     (
         &["rustls"],
-        &["engine", "probe", "reflection", "server", "tls", "trust"],
+        &["engine", "probe", "protos", "server", "trust"],
         "TLS is that of users, that of those who question servers, and that of systems under test",
     ),
 ];
 
 static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     root.canonicalize()
         .expect("the crate stands in its workspace")
 });
@@ -252,55 +223,60 @@ fn none(what: &str, instead: &str, found: &[String]) {
     );
 }
 
-fn floor_in(floors: &[&[&str]], name: &str) -> Option<usize> {
-    floors.iter().position(|floor| floor.contains(&name))
+/// The folder of a crate: `crates/FOLDER/NAME`.
+fn folder(package: &Package) -> &str {
+    let manifest = package.manifest_path.as_path();
+    let mut above = manifest.ancestors().skip(2);
+    above
+        .next()
+        .and_then(|path| path.file_name())
+        .unwrap_or_default()
+}
+
+/// The folder of our crate of that name.
+fn folder_of(name: &str) -> &'static str {
+    let package = PACKAGES.iter().find(|package| *package.name == *name);
+    package.map_or("", folder)
 }
 
 #[test]
-fn dependencies_point_down() {
+fn dependencies_follow_the_order_of_folders() {
+    let rank = |folder: &str| ORDER.iter().position(|rank| rank.contains(&folder));
     let mut found = Vec::new();
-    for package in PACKAGES
-        .iter()
-        .filter(|package| floor_in(ISLAND, &package.name).is_none())
-    {
-        let own = floor_in(FLOORS, &package.name).unwrap_or_else(|| {
+    for package in PACKAGES.iter().filter(|package| folder(package) != SYSTEMS) {
+        let own = folder(package);
+        let own_rank = rank(own).unwrap_or_else(|| {
             panic!(
-                "{} has no floor: give it one in FLOORS and docs/architecture.md",
-                package.name
+                "{own} is no folder of crates: give it a place in ORDER and docs/architecture.md"
             )
         });
         for (name, _) in imports(package).filter(|(_, ours)| *ours) {
-            let is_binary = own + 1 == FLOORS.len();
-            let is_below = floor_in(FLOORS, name).is_some_and(|below| below < own);
-            if !(is_below || is_binary && floor_in(ISLAND, name).is_some()) {
-                found.push(format!("{} imports {name}", package.name));
+            let other = folder_of(name);
+            let is_before = rank(other).is_some_and(|rank| rank < own_rank);
+            if !(is_before || other == own || own == APP && other == SYSTEMS) {
+                found.push(format!("{own}/{} imports {other}/{name}", package.name));
             }
         }
     }
-    let instead = "Move what is shared to a floor below both, or hand it over as a value.";
     none(
-        "crates import from their own floor or from above it",
-        instead,
+        "crates import from folders that come later",
+        "Move what is shared to an earlier folder, or pass it as a value.",
         &found,
     );
 }
 
 #[test]
-fn the_island_imports_none_of_us() {
+fn systems_under_test_import_none_of_the_generators_crates() {
     let mut found = Vec::new();
-    for package in PACKAGES.iter() {
-        let Some(own) = floor_in(ISLAND, &package.name) else {
-            continue;
-        };
+    for package in PACKAGES.iter().filter(|package| folder(package) == SYSTEMS) {
         for (name, _) in imports(package).filter(|(_, ours)| *ours) {
-            let is_bridge = BRIDGES.contains(&name);
-            if !is_bridge && floor_in(ISLAND, name).is_none_or(|below| below >= own) {
+            if folder_of(name) != SYSTEMS && !SHARED_WITH_SYSTEMS.contains(&name) {
                 found.push(format!("{} imports {name}", package.name));
             }
         }
     }
     none(
-        "systems under test import what is not below them on the island",
+        "systems under test import crates of the generator",
         "Use the ecosystem's crates, so that a fault of ours cannot stand at both ends of the wire.",
         &found,
     );

@@ -1,9 +1,5 @@
 //! The fuzzers' way to bodies and addresses of answers. Not part of the crate's interface.
 
-#[cfg(test)]
-#[path = "../../../../../fuzz/replay.rs"]
-mod replay;
-
 use crate::fetch::content::decode;
 use crate::fetch::{Address, resolve};
 
@@ -40,10 +36,10 @@ pub fn locations(data: &[u8]) {
 
 #[test]
 fn no_body_panics() {
-    replay::replay("contents", 200, contents);
+    crate::fuzzing::replay::replay("contents", 200, contents);
 }
 
 #[test]
 fn no_location_panics() {
-    replay::replay("locations", 200, locations);
+    crate::fuzzing::replay::replay("locations", 200, locations);
 }

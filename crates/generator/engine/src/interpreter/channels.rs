@@ -468,7 +468,7 @@ impl<'p> Interpreter<'p> {
         channels.beat = Some(number);
         channels.beat_ns = now_ns.saturating_add(heartbeat_ns);
         self.send_control_text(slot, |out| {
-            crate::channels::heartbeat(protocol, number, out)
+            crate::channels::heartbeat(protocol, number, out);
         });
     }
 }

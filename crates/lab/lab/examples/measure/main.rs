@@ -1,7 +1,7 @@
 //! Measures the wide-area network and prints one line of JSON for each measurement. `bench/lab` runs it.
 //!
 //! ```text
-//! cargo run --release -p wan --example measure -- round-trips | hosts | packets | stream | losses | near-and-far | idle
+//! cargo run --release -p lab --example measure -- round-trips | hosts | packets | stream | losses | near-and-far | idle
 //! ```
 //! A number after it is the time of each measurement in seconds, of `near-and-far` the users. It needs root, or a user and network namespace.
 #![expect(clippy::print_stdout, reason = "lines of results are what it is for")]

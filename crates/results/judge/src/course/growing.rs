@@ -227,7 +227,8 @@ mod tests {
     use plan::thresholds::Names;
 
     use super::*;
-    use crate::course::{Number, sample};
+    use crate::course::Number;
+    use crate::sample::run as sample;
 
     /// A run of an hour as planned, of which two seconds passed; the second had failures, too.
     fn two_seconds() -> Growing {

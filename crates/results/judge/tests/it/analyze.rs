@@ -1,8 +1,4 @@
 //! Analysing runs that were made by hand, so that what is in them is known.
-#![expect(clippy::unwrap_used, reason = "the helpers of tests fail their test")]
-
-#[path = "../../../../../tests/made.rs"]
-mod made;
 
 use std::path::Path;
 
@@ -10,7 +6,7 @@ use judge::analyze::{Analysis, AnalyzeError, Question, analyze};
 use record::schema::Severity;
 use record::{Measurement, Outcome};
 
-use made::{MS, Made, SECOND, operation};
+use crate::made::{MS, Made, SECOND, operation};
 
 impl Made {
     fn analysed(&self) -> Analysis {

@@ -3,7 +3,6 @@
 
 mod analyze;
 mod intervals;
-#[expect(dead_code, reason = "the tests of `analyze` need more of it")]
 #[path = "../../../../../tests/made.rs"]
 mod made;
 

@@ -380,7 +380,7 @@ fn a_request_is_not_given_to_where_it_was_tried() {
 /// Files outside of the crate that name all policies: who adds one is reminded of them.
 #[test]
 fn every_list_of_policies_is_complete() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
     let docs = read("docs/balancing.md");
     let s4 = read("examples/balancer/s4.yaml");

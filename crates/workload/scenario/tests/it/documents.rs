@@ -7,7 +7,7 @@ use scenario::{Load, Settings, Source, UrlRun, compile, reference, render, schem
 use crate::{plan, plan_with, with_arrivals, with_steps};
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
 }
 
 fn read(path: &str) -> String {

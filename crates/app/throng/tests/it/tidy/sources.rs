@@ -1,37 +1,24 @@
 //! What the sources themselves must hold to: absences, and lengths.
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::{ROOT, files_below, none, read, relative};
 
-/// What the sources of some crates must not name, so that they stay without input and output.
+/// Sources that must not name any of [`IMPURE`], by the beginnings of their paths below `crates`.
 const PURE: &[&str] = &[
-    "grpc",
-    "html",
-    "json",
-    "keys",
-    "proto",
-    "protos",
-    "stats",
-    "document",
-    "expression",
-    "factorial",
-    "fetch",
-    "scenario",
-    "judge",
-    "course",
-    "compare",
-    "analyze",
-    "engine",
-    "channels",
-    "identity",
-    "meeting",
-    "schedule",
-    "tables",
-    "tls",
-    "sequences",
+    "base/stats/",
+    "protocols/grpc/",
+    "protocols/html/",
+    "protocols/proto/",
+    "protocols/protos/",
+    "workload/plan/src/json",
+    "workload/scenario/",
+    "results/compare/",
+    "results/judge/",
+    "generator/engine/",
 ];
+/// A client of servers, within a crate that is pure otherwise.
+const NOT_PURE: &[&str] = &["protocols/protos/src/reflection"];
 const IMPURE: &[&str] = &[
     "Instant::now",
     "SystemTime",
@@ -47,14 +34,6 @@ const IMPURE: &[&str] = &[
     "std::thread",
 ];
 
-/// A file of more lines than this, tests aside, does more than one thing.
-const FILE_LINES_MAX: usize = 700;
-/// A function of more lines than this does more than one thing.
-const FUNCTION_LINES_MAX: usize = 70;
-/// A crate of more lines of `src` than this, tests beside the code included, is more than one.
-const CRATE_LINES_MAX: usize = 15_000;
-/// Functions that may be longer, and why.
-const LONG_FUNCTIONS: &[(&str, &str)] = &[];
 /// How many of the longest files and functions are printed.
 const PRINTED: usize = 10;
 
@@ -82,7 +61,7 @@ pub(super) static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| {
         .flat_map(|(path, text)| test_modules(path, text))
         .collect();
     let sources = texts.iter().map(|(path, text)| Source {
-        krate: path.split('/').nth(1).unwrap_or_default().to_owned(),
+        krate: path.split('/').nth(2).unwrap_or_default().to_owned(),
         is_test: is_beside_src(path) || test_modules.iter().any(|module| is_part_of(path, module)),
         code: text
             .split("#[cfg(test)]\nmod tests {")
@@ -120,7 +99,7 @@ fn is_part_of(path: &str, module: &str) -> bool {
 
 /// Whether a file is compiled for tests, examples or benchmarks only.
 fn is_beside_src(path: &str) -> bool {
-    ["tests", "examples", "benches"].contains(&path.split('/').nth(2).unwrap_or_default())
+    ["tests", "examples", "benches"].contains(&path.split('/').nth(3).unwrap_or_default())
 }
 
 #[test]
@@ -151,73 +130,6 @@ fn files_of_tests_are_known_by_their_whole_path() {
     assert!(!by_path("crates/base/stats/src/sample.rs").is_test);
 }
 
-/// Names that say nothing, and how many definitions have them. The numbers only shrink.
-const VAGUE: &[(&str, usize)] = &[
-    ("enum Place", 0),
-    ("fn of", 19),
-    ("fn told", 0),
-    ("struct Place", 2),
-    ("struct Told", 0),
-];
-
-/// The definitions of [`VAGUE`] in a text.
-fn vague(text: &str) -> impl Iterator<Item = &'static str> {
-    text.lines().filter_map(|line| {
-        let line = line.trim_start();
-        let is_code = !line.starts_with("//");
-        let defined = VAGUE.iter().map(|(name, _)| *name).find(|name| {
-            let mut rest = line.split(name).skip(1);
-            rest.any(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
-        });
-        defined.filter(|_| is_code)
-    })
-}
-
-#[test]
-fn vague_names_only_shrink() {
-    let mut totals: BTreeMap<&str, usize> = BTreeMap::new();
-    let in_src = |source: &&Source| source.path.split('/').nth(2) == Some("src");
-    for source in SOURCES.iter().filter(in_src) {
-        for name in vague(&source.whole) {
-            *totals.entry(name).or_default() += 1;
-        }
-    }
-    let changed = VAGUE.iter().filter_map(|(name, known)| {
-        let now = totals.get(name).copied().unwrap_or(0);
-        (now != *known).then(|| format!("(\"{name}\", {now}), // was {known}"))
-    });
-    none(
-        "functions and types whose names say nothing",
-        "Name what it holds or does (`parse`, `from_url`, `measure`). VAGUE has the numbers, which only shrink.",
-        &changed.collect::<Vec<_>>(),
-    );
-    let text =
-        "    pub(crate) fn of(a: u8) {}\n// fn of(\nfn of_kind<'a>(\nfn of<T>(\nstruct Places;";
-    assert_eq!(vague(text).collect::<Vec<_>>(), ["fn of", "fn of"]);
-}
-
-/// Words with which no test's name begins: what follows is a riddle, not a rule.
-const RIDDLES: &[&str] = &["fn who_", "fn whoever_", "fn whose_"];
-/// Tests that begin so, which are to be renamed.
-const RIDDLES_KNOWN: &[&str] = &["who_was_cut_off_is_reported_with_the_step"];
-
-#[test]
-fn names_of_tests_say_the_rule() {
-    let mut found = Vec::new();
-    for source in SOURCES.iter() {
-        for line in source.whole.lines().map(str::trim_start) {
-            let line = line.strip_prefix("async ").unwrap_or(line);
-            let is_riddle = RIDDLES.iter().any(|riddle| line.starts_with(riddle));
-            let is_known = RIDDLES_KNOWN.iter().any(|known| line.contains(known));
-            if is_riddle && !is_known && line.contains("()") {
-                found.push(format!("{}: {line}", source.path));
-            }
-        }
-    }
-    let instead = "Begin with the subject: `a_client_that_leaves_takes_no_message`.";
-    none("names of tests that are riddles", instead, &found);
-}
-
 fn shipped() -> impl Iterator<Item = &'static Source> {
     SOURCES.iter().filter(|source| !source.is_test)
 }
@@ -232,10 +144,18 @@ fn lines(source: &Source) -> impl Iterator<Item = (usize, &str)> {
     numbered.filter(|(_, line)| !line.trim_start().starts_with("//"))
 }
 
+fn is_pure(path: &str) -> bool {
+    let begins = |start: &&str| {
+        path.strip_prefix("crates/")
+            .is_some_and(|path| path.starts_with(*start))
+    };
+    PURE.iter().any(begins) && !NOT_PURE.iter().any(begins)
+}
+
 #[test]
 fn pure_crates_do_no_input_or_output() {
     let mut found = Vec::new();
-    for source in shipped().filter(|source| PURE.contains(&source.krate.as_str())) {
+    for source in shipped().filter(|source| is_pure(&source.path)) {
         for (number, line) in lines(source) {
             for word in IMPURE.iter().filter(|word| line.contains(*word)) {
                 found.push(format!("{}:{number} names {word}", source.path));
@@ -244,7 +164,7 @@ fn pure_crates_do_no_input_or_output() {
     }
     let instead = "Take the text, the bytes or the time as an argument; the caller does the rest.";
     none(
-        "input and output in a crate that is free of it",
+        "input and output in sources that are free of it",
         instead,
         &found,
     );
@@ -394,50 +314,17 @@ fn functions(source: &Source) -> Vec<(usize, String)> {
 
 #[test]
 #[expect(clippy::print_stdout, reason = "shown by cargo test -- --nocapture")]
-fn files_stay_short() {
+fn the_longest_files_and_functions_are_printed() {
     let count = |source: &Source| source.code.lines().count();
     let mut files: Vec<_> = shipped().map(|s| (count(s), s.path.clone())).collect();
     files.sort_by(|a, b| b.cmp(a));
     let mut functions: Vec<_> = shipped().flat_map(functions).collect();
     functions.sort_by(|a, b| b.cmp(a));
+    assert!(files.len() > PRINTED && functions.len() > PRINTED);
     for (title, longest) in [("files", &files), ("functions", &functions)] {
         println!("the longest {title}, inline tests aside:");
         for (lines, name) in longest.iter().take(PRINTED) {
             println!("  {lines:4} {name}");
         }
     }
-    let long = files.iter().filter(|(lines, _)| *lines > FILE_LINES_MAX);
-    let long: Vec<_> = long
-        .map(|(lines, path)| format!("{path} has {lines} lines"))
-        .collect();
-    let instead = format!("Cut it by what it does into files below {FILE_LINES_MAX} lines.");
-    none("files too long to be read in one go", &instead, &long);
-    let long = functions.iter().filter(|(lines, name)| {
-        *lines > FUNCTION_LINES_MAX && !LONG_FUNCTIONS.iter().any(|(may, _)| name == may)
-    });
-    let long: Vec<_> = long
-        .map(|(lines, name)| format!("{name} has {lines} lines"))
-        .collect();
-    let instead =
-        "Move pure parts out and keep the control flow, or give the reason in LONG_FUNCTIONS.";
-    none("functions too long to be read in one go", instead, &long);
-}
-
-#[test]
-fn crates_stay_small() {
-    let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
-    let in_src = |source: &&Source| source.path.split('/').nth(2) == Some("src");
-    for source in SOURCES.iter().filter(in_src) {
-        *sizes.entry(&source.krate).or_default() += source.whole.lines().count();
-    }
-    assert!(sizes.len() > 20, "the crates are not found: {sizes:?}");
-    let large = sizes.iter().filter(|(_, lines)| **lines > CRATE_LINES_MAX);
-    let large: Vec<_> = large
-        .map(|(name, lines)| format!("{name} has {lines} lines of src"))
-        .collect();
-    let instead = format!(
-        "Give a part that stands by itself a crate of its own, and docs/architecture-reference.md the new sizes: \
-         no crate has more than {CRATE_LINES_MAX} lines."
-    );
-    none("crates too large to be known", &instead, &large);
 }
