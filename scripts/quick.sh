@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Builds Throng for a first look: the quick profile compiles in less than half the time of a release, and the example
-# needs two features only, and no database. The first time the page of reports is built beside the crates that do not
+# needs no database. The first time the page of reports is built beside the crates that do not
 # need it; `report` waits for it (crates/results/report/build.rs).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 build() {
-    cargo build --profile quick --locked --package throng --no-default-features --features targets,web
+    cargo build --profile quick --locked --package throng --no-default-features --features quick
 }
 
 if [ -e web/dist/page.js ]; then

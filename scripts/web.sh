@@ -11,7 +11,7 @@ need() {
     command -v "$1" >/dev/null && return
     if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
         echo "$1 is missing: on Debian, 'sudo apt-get install $2'; or build without the page by" \
-            "'cargo build --no-default-features --features databases,fleet,grpc,imports,labs,models,scripts,systems,targets'" >&2
+            "'cargo build --no-default-features'" >&2
         exit 1
     fi
     echo "$1 is missing: installing $2" >&2

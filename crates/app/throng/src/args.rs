@@ -1,17 +1,17 @@
 //! The command line: verbs and their arguments.
 
-#[cfg(not(all(feature = "imports", feature = "models")))]
+#[cfg(not(feature = "full"))]
 mod absent;
 pub(crate) mod ads;
 mod attempt;
 pub(crate) mod balancer;
 mod compare;
 pub(crate) mod fleet;
-#[cfg(feature = "imports")]
+#[cfg(feature = "full")]
 mod import;
 pub(crate) mod lab;
 pub(crate) mod market;
-#[cfg(feature = "models")]
+#[cfg(feature = "full")]
 mod model;
 mod new;
 mod probe;
@@ -31,17 +31,17 @@ use machine::limits::USERS_MAX;
 use record::Durability;
 
 pub(crate) use self::compare::{CompareArgs, CorrectionArg, TimeArg};
-#[cfg(not(feature = "models"))]
+#[cfg(not(feature = "full"))]
 pub(crate) use absent::AbsentArgs as ModelArgs;
-#[cfg(not(feature = "imports"))]
+#[cfg(not(feature = "full"))]
 pub(crate) use absent::{AbsentArgs as ImportArgs, AbsentArgs as ReproduceArgs};
 pub(crate) use attempt::TryArgs;
-#[cfg(feature = "imports")]
+#[cfg(feature = "full")]
 pub(crate) use import::{
     FileArgs, ImportArgs, Layout, Publication, ReproduceArgs, ResultsArgs, SamplesArgs, Statics,
     UnitArg,
 };
-#[cfg(feature = "models")]
+#[cfg(feature = "full")]
 pub(crate) use model::{
     ArrivalsArg, BehaviourArg, LogFormat, ModelArgs, ModelCheckArgs, ModelVerb, ReferenceArgs,
 };
@@ -105,7 +105,7 @@ pub(crate) enum Verb {
     /// Compute scalability meters of runs, as published and normalised, and their cost
     Meters(MetersArgs),
     /// Build a scenario from access logs: fit and test sessions, arrivals and behaviour
-    #[cfg_attr(feature = "models", command(after_help = model::EXIT_CODES))]
+    #[cfg_attr(feature = "full", command(after_help = model::EXIT_CODES))]
     Model(Box<ModelArgs>),
     /// Convert a Tsung file or a HAR recording to a scenario, or published results to run directories
     Import(ImportArgs),

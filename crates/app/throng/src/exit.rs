@@ -71,7 +71,7 @@ impl Failure {
     }
 
     /// The error, its causes and its hint in one line, for output other than a terminal.
-    #[cfg(any(feature = "fleet", feature = "web"))]
+    #[cfg(feature = "quick")]
     pub(crate) fn one_line(&self) -> String {
         let causes = self.report.chain().map(ToString::to_string);
         let mut text = causes.collect::<Vec<_>>().join(": ");

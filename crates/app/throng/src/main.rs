@@ -4,18 +4,18 @@ mod args;
 mod excerpt;
 mod exit;
 mod exports;
-#[cfg(feature = "imports")]
+#[cfg(feature = "full")]
 mod imports;
-#[cfg(not(feature = "imports"))]
+#[cfg(not(feature = "full"))]
 #[path = "no_imports.rs"]
 mod imports;
-#[cfg(feature = "web")]
+#[cfg(feature = "quick")]
 mod live_page;
-#[cfg(not(feature = "web"))]
+#[cfg(not(feature = "quick"))]
 #[path = "no_live_page.rs"]
 mod live_page;
 mod page;
-#[cfg(feature = "web")]
+#[cfg(feature = "quick")]
 mod page_listener;
 mod settings;
 mod source;

@@ -38,6 +38,6 @@ pub(crate) fn none() -> Failure {
         Exit::Usage,
         "this program was built without imports: other tools' files, and published results"
             .to_owned(),
-        "build it with its default features, or with --features imports",
+        "build it with its default features",
     )
 }

@@ -33,7 +33,7 @@ pub(crate) fn of_run(run: &Run, summary: &Summary, course: &Course) -> Result<Pa
 /// fails, an error is printed, and nothing else changes: the record is complete without it. `None` in a program
 /// that was built without pages.
 pub(crate) fn after_run(directory: &Path, summary: &Summary) -> Option<(Page, PathBuf)> {
-    if !cfg!(feature = "web") {
+    if !cfg!(feature = "quick") {
         return None;
     }
     let path = directory.join(FILE);
@@ -59,7 +59,7 @@ pub(crate) fn beside(
     directory: &Path,
     requested: Option<&Path>,
 ) -> Result<Option<PathBuf>, Failure> {
-    if requested.is_none() && !cfg!(feature = "web") {
+    if requested.is_none() && !cfg!(feature = "quick") {
         return Ok(None);
     }
     let path = requested.map_or_else(|| directory.join(FILE), Path::to_owned);
@@ -68,13 +68,13 @@ pub(crate) fn beside(
 }
 
 /// Writes a page under a temporary name and renames it.
-#[cfg(feature = "web")]
+#[cfg(feature = "quick")]
 pub(crate) fn write(page: &Page, path: &Path) -> Result<(), Failure> {
     record::write_whole(path, page.html().as_bytes()).map_err(|error| Failure::new(Exit::Io, error))
 }
 
 /// An error: this program was built without pages.
-#[cfg(not(feature = "web"))]
+#[cfg(not(feature = "quick"))]
 pub(crate) fn write(_: &Page, _: &Path) -> Result<(), Failure> {
     Err(none())
 }

@@ -1,8 +1,8 @@
 //! Reads scenarios and compiles them to plans, or prints their diagnostics.
 
-#[cfg(feature = "imports")]
+#[cfg(feature = "full")]
 mod imported;
-#[cfg(not(feature = "imports"))]
+#[cfg(not(feature = "full"))]
 #[path = "source/not_imported.rs"]
 mod imported;
 
@@ -25,7 +25,7 @@ use crate::excerpt;
 use crate::exit::{Exit, Failure, print_error, shows_warnings};
 use crate::imports::{Converted, Leniency, is_xml};
 
-#[cfg(feature = "imports")]
+#[cfg(feature = "full")]
 pub(crate) use imported::from_har;
 pub(crate) use imported::from_tsung;
 

@@ -109,7 +109,7 @@ impl View {
     }
 
     /// Says at once, on standard error, what the user must know.
-    #[cfg(feature = "fleet")]
+    #[cfg(feature = "full")]
     pub(crate) fn notice(&mut self, what: &str) {
         if let View::Screen(_, screen) = self {
             // The next second draws it again, below the line.

@@ -1,5 +1,7 @@
 //! The verbs, one file each.
 
+#[cfg(not(feature = "full"))]
+mod absent;
 pub(crate) mod analyze;
 pub(crate) mod attempt;
 pub(crate) mod capacity;
@@ -9,52 +11,33 @@ pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod experiment;
 pub(crate) mod export;
-#[cfg(feature = "fleet")]
+#[cfg(feature = "full")]
 pub(crate) mod fleet;
-#[cfg(not(feature = "fleet"))]
-#[path = "verbs/no_fleet.rs"]
-pub(crate) mod fleet;
-#[cfg(feature = "imports")]
+#[cfg(feature = "full")]
 pub(crate) mod import;
-#[cfg(not(feature = "imports"))]
-#[path = "verbs/no_import.rs"]
-pub(crate) mod import;
-#[cfg(feature = "labs")]
-pub(crate) mod lab;
-#[cfg(not(feature = "labs"))]
-#[path = "verbs/no_lab.rs"]
+#[cfg(feature = "full")]
 pub(crate) mod lab;
 pub(crate) mod man;
 pub(crate) mod meters;
-#[cfg(feature = "models")]
-pub(crate) mod model;
-#[cfg(not(feature = "models"))]
-#[path = "verbs/no_model.rs"]
+#[cfg(feature = "full")]
 pub(crate) mod model;
 pub(crate) mod new;
 pub(crate) mod note;
 pub(crate) mod probe;
-#[cfg(feature = "grpc")]
+#[cfg(feature = "full")]
 pub(crate) mod protos;
-#[cfg(not(feature = "grpc"))]
-#[path = "verbs/no_protos.rs"]
-pub(crate) mod protos;
-#[cfg(feature = "imports")]
-pub(crate) mod reproduce;
-#[cfg(not(feature = "imports"))]
-#[path = "verbs/no_reproduce.rs"]
+#[cfg(feature = "full")]
 pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod schema;
-#[cfg(feature = "targets")]
-pub(crate) mod serve;
-#[cfg(not(feature = "targets"))]
-#[path = "verbs/no_serve.rs"]
+#[cfg(feature = "quick")]
 pub(crate) mod serve;
 pub(crate) mod show;
-#[cfg(feature = "web")]
-pub(crate) mod ui;
-#[cfg(not(feature = "web"))]
-#[path = "verbs/no_ui.rs"]
+#[cfg(feature = "quick")]
 pub(crate) mod ui;
 pub(crate) mod worker;
+
+#[cfg(not(feature = "full"))]
+pub(crate) use absent::{fleet, import, lab, model, protos, reproduce};
+#[cfg(not(feature = "quick"))]
+pub(crate) use absent::{serve, ui};

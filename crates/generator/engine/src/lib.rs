@@ -18,9 +18,9 @@ mod messages;
 pub mod microbench;
 mod received;
 pub mod schedule;
-#[cfg(feature = "scripts")]
+#[cfg(feature = "full")]
 mod scripts;
-#[cfg(not(feature = "scripts"))]
+#[cfg(not(feature = "full"))]
 #[path = "no_scripts.rs"]
 mod scripts;
 pub mod sequences;

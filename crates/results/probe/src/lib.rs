@@ -24,18 +24,18 @@ mod clock;
 pub mod fuzzing;
 mod host;
 mod ledger;
-#[cfg(feature = "databases")]
+#[cfg(feature = "full")]
 mod mysql;
 mod newest;
 mod nginx;
 mod open;
 mod pool;
-#[cfg(feature = "databases")]
+#[cfg(feature = "full")]
 mod postgres;
 mod process;
 mod prometheus;
 mod reading;
-#[cfg(feature = "databases")]
+#[cfg(feature = "full")]
 mod redis;
 mod sockets;
 mod source;

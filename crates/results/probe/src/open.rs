@@ -22,7 +22,7 @@ pub fn check(probes: &[Probe]) -> Result<(), ProbeError> {
 }
 
 /// Probes of databases, by their clients.
-#[cfg(feature = "databases")]
+#[cfg(feature = "full")]
 mod databases {
     use super::{ProbeError, ProbeKind, Source};
     use crate::{mysql, postgres, redis};
@@ -48,7 +48,7 @@ mod databases {
 }
 
 /// The program has no client of a database.
-#[cfg(not(feature = "databases"))]
+#[cfg(not(feature = "full"))]
 mod databases {
     use super::{ProbeError, ProbeKind, Source};
 

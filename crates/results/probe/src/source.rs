@@ -66,7 +66,7 @@ pub enum ProbeError {
     },
 }
 
-#[cfg(feature = "databases")]
+#[cfg(feature = "full")]
 impl ProbeError {
     /// A URL that cannot be used.
     pub(crate) fn url(kind: &'static str, url: &plan::probes::Secret, problem: &str) -> Self {

@@ -1,9 +1,9 @@
 //! TLS for the clients that take a configuration, and what its errors say.
 
-#[cfg(feature = "databases")]
+#[cfg(feature = "full")]
 mod config;
 
-#[cfg(feature = "databases")]
+#[cfg(feature = "full")]
 pub(crate) use config::{check_mysql, config, postgres};
 
 /// What the TLS library calls by names of its code, in words.

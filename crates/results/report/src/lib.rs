@@ -14,7 +14,7 @@ mod junit;
 mod live;
 mod markdown;
 mod meters;
-#[cfg(feature = "models")]
+#[cfg(feature = "pages")]
 mod model;
 mod over_time;
 mod page;
@@ -39,10 +39,10 @@ pub use junit::run_junit;
 pub use live::{HeatColumn, Live, LiveMeasure, LiveState, Stage, plain_line};
 pub use markdown::run_markdown;
 pub use meters::meters;
-#[cfg(feature = "models")]
+#[cfg(feature = "pages")]
 pub use model::{model, model_check, model_markdown, model_reference_check};
 pub use over_time::over_time;
-#[cfg(feature = "web")]
+#[cfg(feature = "pages")]
 pub use page::{INDEX_HTML, LIVE_HTML, SCRIPT, STYLE, with_note};
 pub use page::{LiveReport, Page, RunReport};
 pub use probes::{probes, probes_json};

@@ -7,18 +7,18 @@
 mod capacity;
 mod comparison;
 mod experiment;
-#[cfg(feature = "web")]
+#[cfg(feature = "pages")]
 mod file;
 mod index;
 mod live;
 mod meters;
-#[cfg(feature = "models")]
+#[cfg(feature = "pages")]
 mod model;
 mod run;
 
 use serde::Serialize;
 
-#[cfg(feature = "web")]
+#[cfg(feature = "pages")]
 pub use file::{INDEX_HTML, LIVE_HTML, SCRIPT, STYLE, with_note};
 pub use live::LiveReport;
 pub use run::RunReport;

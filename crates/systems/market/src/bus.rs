@@ -4,28 +4,28 @@
 //! far behind loses messages, and learns how many. Whoever publishes, a channel's messages are numbered without
 //! gaps, and a distribution goes out at most once in each batch time.
 
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 mod address;
 mod channels;
 mod claims;
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 mod hub;
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 mod link;
 mod memory;
 pub mod messages;
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 mod metrics;
 pub mod model;
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 mod nats;
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 mod opening;
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 mod order;
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 pub mod redis;
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 mod remote;
 
 use std::pin::Pin;
@@ -35,17 +35,17 @@ use messages::Update;
 use model::GameId;
 use server::reactor::Notice;
 
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 pub use address::{BusAddress, BusAddressError};
 pub use claims::{ClaimSet, Claims};
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 pub use hub::Hub;
 pub use memory::Memory;
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 pub use metrics::BusMetrics;
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 pub use opening::open;
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 pub use remote::{BusOptions, Remote};
 
 /// What a bus's calls return.

@@ -12,9 +12,9 @@
 //!            batch ─────► bus ──► fan-out ──► clients ◄───┘
 //! ```
 
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 mod addresses;
-#[cfg(not(feature = "stores"))]
+#[cfg(not(feature = "full"))]
 #[path = "no_addresses.rs"]
 mod addresses;
 mod backing;
@@ -28,15 +28,15 @@ mod feed;
 mod leaving;
 mod ledger;
 mod metrics;
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 mod opening;
-#[cfg(not(feature = "stores"))]
+#[cfg(not(feature = "full"))]
 #[path = "no_opening.rs"]
 mod opening;
 mod options;
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 mod outside;
-#[cfg(not(feature = "stores"))]
+#[cfg(not(feature = "full"))]
 #[path = "no_outside.rs"]
 mod outside;
 mod payout;
@@ -63,13 +63,13 @@ use server::{Operations, ServerError, Stop, operator_routes, reactor};
 use feed::Story;
 use state::MarketState;
 
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 pub use crate::bus::{BusAddress, BusAddressError};
 pub use crate::bus::{ClaimSet, Claims};
 pub use backing::{Backing, Part};
 pub use options::{Broadcast, Listing, MarketOptions};
 pub use replay::{REPLAY_FILE_MAX, Replay, ReplayError};
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 pub use store::OpenError;
 pub use store::{Driver, Queries};
 
@@ -101,7 +101,7 @@ pub enum MarketError {
     #[error(transparent)]
     Server(#[from] ServerError),
     /// Its state cannot be kept there.
-    #[cfg(feature = "stores")]
+    #[cfg(feature = "full")]
     #[error("cannot use the store {at}")]
     Store {
         /// The server, without its password.
@@ -110,7 +110,7 @@ pub enum MarketError {
         source: OpenError,
     },
     /// The region's accounts cannot be kept there.
-    #[cfg(feature = "stores")]
+    #[cfg(feature = "full")]
     #[error("cannot use the ledger {at}")]
     Ledger {
         /// The server, without its password.

@@ -3,12 +3,12 @@
 //! The seam behind which a database can stand: every call may take a round trip, and each is one
 //! transaction.
 
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 mod cached;
 mod memory;
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 mod regional;
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 mod sql;
 
 use std::pin::Pin;
@@ -17,14 +17,14 @@ use super::ledger::Money;
 use super::transactions::{Prediction, Settlement, StoreError, Verdict};
 use crate::bus::model::{Event, Game, GameId, Placed, Pool, PoolId, User};
 
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 pub(crate) use cached::{Cached, CachedOptions};
 pub(crate) use memory::Memory;
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 pub(crate) use regional::Regional;
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 pub use sql::OpenError;
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 pub(crate) use sql::{Purpose, Sql, SqlOptions};
 
 /// How the statements of a request reach the store.

@@ -61,7 +61,7 @@ pub(crate) struct Settlement {
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 pub(crate) enum StoreError {
     /// It cannot be reached, or did not answer in time. What was requested may have been done.
-    #[cfg(feature = "stores")]
+    #[cfg(feature = "full")]
     #[error("{0}")]
     Unavailable(String),
     /// An event of a game that is not played here.

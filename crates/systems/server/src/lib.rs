@@ -23,7 +23,7 @@
 //! ([`access_log`]), database clients ([`database`]) and seeded draws ([`Draws`]) are here.
 
 pub mod access_log;
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 pub mod database;
 #[doc(hidden)]
 pub mod fuzzing;

@@ -23,9 +23,9 @@ mod room;
 mod service;
 mod socket;
 mod state;
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 mod store;
-#[cfg(not(feature = "stores"))]
+#[cfg(not(feature = "full"))]
 #[path = "chat/no_store.rs"]
 mod store;
 

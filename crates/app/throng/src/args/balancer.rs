@@ -147,7 +147,7 @@ pub(crate) enum WeightsArg {
 }
 
 /// The names of policies, and what each chooses.
-#[cfg(feature = "systems")]
+#[cfg(feature = "full")]
 fn policies() -> impl TypedValueParser<Value = String> {
     let kinds = balancer::policy::Kind::all();
     let values =
@@ -156,7 +156,7 @@ fn policies() -> impl TypedValueParser<Value = String> {
 }
 
 /// Without the systems under test there is no policy: the verb says so, whatever the name.
-#[cfg(not(feature = "systems"))]
+#[cfg(not(feature = "full"))]
 fn policies() -> impl TypedValueParser<Value = String> {
     clap::builder::NonEmptyStringValueParser::new()
 }

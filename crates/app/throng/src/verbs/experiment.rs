@@ -203,7 +203,7 @@ fn finish(
 }
 
 /// The page of the experiment in a directory, as far as it got. Nothing is written.
-#[cfg(feature = "web")]
+#[cfg(feature = "quick")]
 pub(crate) fn page_of(directory: &Path) -> Result<Page, Failure> {
     let (experiment, state) = stored(directory)?;
     let analysis = analyze_runs(&experiment, &state, directory);

@@ -16,7 +16,7 @@ mod check;
 mod directory;
 mod run_targets;
 
-#[cfg(feature = "web")]
+#[cfg(feature = "quick")]
 pub(crate) use check::page_of;
 
 /// Names of the files.

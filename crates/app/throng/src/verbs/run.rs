@@ -140,7 +140,7 @@ pub(crate) fn write_results(
 
 /// Refuses files that could not be written after the run.
 pub(crate) fn check_results(files: &ResultFiles) -> Result<(), Failure> {
-    if files.html.is_some() && !cfg!(feature = "web") {
+    if files.html.is_some() && !cfg!(feature = "quick") {
         return Err(page::none());
     }
     let all = [&files.junit, &files.markdown, &files.html];

@@ -5,13 +5,13 @@ use std::io::Write;
 use crate::args::SchemaOf;
 use crate::exit::{Exit, Failure, written};
 
-#[cfg(feature = "labs")]
+#[cfg(feature = "full")]
 #[expect(clippy::unnecessary_wraps, reason = "as without labs")]
 fn lab_schema() -> Result<serde_json::Value, Failure> {
     Ok(lab::file::schema())
 }
 
-#[cfg(not(feature = "labs"))]
+#[cfg(not(feature = "full"))]
 fn lab_schema() -> Result<serde_json::Value, Failure> {
     Err(Failure::hinted(
         Exit::Usage,

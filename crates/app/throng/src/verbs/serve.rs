@@ -1,19 +1,19 @@
 //! `throng serve SYSTEM`: one of the built-in systems, until it is stopped.
 
-#[cfg(feature = "systems")]
+#[cfg(feature = "full")]
 mod addresses;
-#[cfg(not(feature = "systems"))]
+#[cfg(not(feature = "full"))]
 #[path = "serve/no_addresses.rs"]
 mod addresses;
-#[cfg(feature = "systems")]
+#[cfg(feature = "full")]
 mod ads;
-#[cfg(feature = "systems")]
+#[cfg(feature = "full")]
 mod balancer;
-#[cfg(feature = "systems")]
+#[cfg(feature = "full")]
 mod fleet;
 mod market;
 mod processes;
-#[cfg(feature = "systems")]
+#[cfg(feature = "full")]
 mod queue;
 mod worker;
 
@@ -46,13 +46,13 @@ pub(crate) fn serve(system: System) -> Result<Exit, Failure> {
     match system {
         System::Market(args) => market::market(&args),
         System::Chat(args) => chat(&args),
-        #[cfg(feature = "systems")]
+        #[cfg(feature = "full")]
         System::Ads(args) => ads::ads(&args),
-        #[cfg(feature = "systems")]
+        #[cfg(feature = "full")]
         System::Queue(args) => queue::queue(&args),
-        #[cfg(feature = "systems")]
+        #[cfg(feature = "full")]
         System::Balancer(args) => balancer::balancer(&args),
-        #[cfg(not(feature = "systems"))]
+        #[cfg(not(feature = "full"))]
         System::Ads(_) | System::Queue(_) | System::Balancer(_) => Err(addresses::without(
             "this program was built without the ads, the queue and the balancer",
         )),

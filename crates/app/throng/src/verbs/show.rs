@@ -1,8 +1,8 @@
 //! `throng show RUN`: the verdict of a finished run, or the results of a killed one.
 
-#[cfg(feature = "imports")]
+#[cfg(feature = "full")]
 mod imported;
-#[cfg(not(feature = "imports"))]
+#[cfg(not(feature = "full"))]
 #[path = "show/no_imported.rs"]
 mod imported;
 

@@ -32,9 +32,9 @@ mod model;
 mod mqtt;
 mod needs;
 mod once;
-#[cfg(feature = "web")]
+#[cfg(feature = "quick")]
 mod pages;
-#[cfg(feature = "web")]
+#[cfg(feature = "quick")]
 mod pauses;
 mod people;
 mod probes;
@@ -54,6 +54,6 @@ mod thesis;
 mod tidy;
 mod tsung;
 mod tutorial;
-#[cfg(feature = "web")]
+#[cfg(feature = "quick")]
 mod ui;
 mod workers;

@@ -43,7 +43,7 @@ fn the_directory_holds_what_is_documented() {
     let documented = [
         "events.jsonl",
         "latency.hlog",
-        #[cfg(feature = "web")]
+        #[cfg(feature = "quick")]
         "report.html",
         "requests.parquet",
         "run.json",

@@ -115,7 +115,7 @@ fn the_value_of_greatest_throughput_is_found() {
         overrides.contains(&width) && overrides.contains("seed=1"),
         "{overrides}"
     );
-    #[cfg(feature = "web")]
+    #[cfg(feature = "quick")]
     assert!(directory.join("report.html").exists());
     // Where the curve still rises, the result says so.
     let args = ["--over", "width=1,2,4", "--repeat", "1"];

@@ -219,7 +219,7 @@ fn no_string_gets_out_of_the_document() {
     }
 }
 
-#[cfg(feature = "web")]
+#[cfg(feature = "pages")]
 #[test]
 fn a_note_is_text_above_the_page() {
     let html = page().html();
@@ -235,7 +235,7 @@ fn a_note_is_text_above_the_page() {
     assert_eq!(crate::with_note(b"as written", "a note"), b"as written");
 }
 
-#[cfg(feature = "web")]
+#[cfg(feature = "pages")]
 #[test]
 fn a_page_is_one_file_that_runs_nothing_else() {
     let html = page().html();
@@ -256,7 +256,7 @@ fn a_page_is_one_file_that_runs_nothing_else() {
     );
 }
 
-#[cfg(feature = "web")]
+#[cfg(feature = "pages")]
 #[test]
 fn the_policy_names_the_script_by_its_hash() {
     // `printf '' | sha256sum`, in base64: how CSP 3 writes it.

@@ -45,7 +45,7 @@ impl Channels {
     }
 
     /// Deliveries that wait for the slowest subscription of any game.
-    #[cfg(feature = "stores")]
+    #[cfg(feature = "full")]
     pub(super) fn queued_max(&self) -> usize {
         let lengths = self.senders.iter().map(broadcast::Sender::len);
         lengths.max().unwrap_or_default()

@@ -1,9 +1,9 @@
 //! Who may publish a distribution.
 
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 mod tokens;
 
-#[cfg(feature = "stores")]
+#[cfg(feature = "full")]
 pub(super) use tokens::{Token, Tokens};
 
 /// How processes agree on who publishes a distribution.

@@ -15,7 +15,7 @@ pub(super) enum RequestError {
     TooManyRooms { max: usize },
     #[error("too many messages are waiting to be stored; try again")]
     #[cfg_attr(
-        not(feature = "stores"),
+        not(feature = "full"),
         expect(dead_code, reason = "messages wait for a store only")
     )]
     Busy,

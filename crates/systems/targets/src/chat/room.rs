@@ -71,7 +71,7 @@ impl Room {
     }
 
     /// Takes a message that has its number already: the next one, or any in an empty room.
-    #[cfg(feature = "stores")]
+    #[cfg(feature = "full")]
     pub(super) fn publish(&self, message: Message) {
         let mut log = self.log();
         debug_assert!(log.messages.is_empty() || message.id == self.head() + 1);

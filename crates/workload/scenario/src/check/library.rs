@@ -2,7 +2,7 @@
 //! error.
 
 use plan::{Script, ScriptStep};
-#[cfg(feature = "scripts")]
+#[cfg(feature = "full")]
 use script::{Context, Fault, Limits, SCRIPT_BYTES_MAX};
 
 /// What is wrong with a text in JavaScript.
@@ -13,7 +13,7 @@ pub(super) struct Problem {
     pub(super) hint: &'static str,
 }
 
-#[cfg(feature = "scripts")]
+#[cfg(feature = "full")]
 impl From<Fault> for Problem {
     fn from(fault: Fault) -> Problem {
         Problem {
@@ -38,7 +38,7 @@ pub(super) struct Scripts {
     steps: Vec<ScriptStep>,
     /// There is a file, and it is wrong: nothing that is called is blamed for that.
     is_broken: bool,
-    #[cfg(feature = "scripts")]
+    #[cfg(feature = "full")]
     context: Option<Context>,
 }
 
@@ -78,12 +78,12 @@ impl Scripts {
             return None;
         }
         Some(Script {
-            #[cfg(feature = "scripts")]
+            #[cfg(feature = "full")]
             declared: self
                 .context
                 .as_ref()
                 .map_or_else(Vec::new, |context| context.declared().to_vec()),
-            #[cfg(not(feature = "scripts"))]
+            #[cfg(not(feature = "full"))]
             declared: Vec::new(),
             file: self.file,
             text: self.text.into(),
@@ -95,7 +95,7 @@ impl Scripts {
     }
 }
 
-#[cfg(feature = "scripts")]
+#[cfg(feature = "full")]
 impl Scripts {
     fn limits(&self) -> Limits {
         Limits {
@@ -137,7 +137,7 @@ impl Scripts {
 }
 
 /// Why nothing can be compiled.
-#[cfg(not(feature = "scripts"))]
+#[cfg(not(feature = "full"))]
 fn absent() -> Problem {
     Problem {
         message: "this program was built without scripts".to_owned(),
@@ -146,7 +146,7 @@ fn absent() -> Problem {
     }
 }
 
-#[cfg(not(feature = "scripts"))]
+#[cfg(not(feature = "full"))]
 impl Scripts {
     pub(super) fn load(&mut self, _: &str, _: &str) -> Result<&[String], Problem> {
         Err(absent())

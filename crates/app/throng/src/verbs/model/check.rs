@@ -65,7 +65,7 @@ pub(super) fn check(args: &ModelCheckArgs) -> Result<Exit, Failure> {
 }
 
 /// The page of the model in a directory, without a check. Nothing is written.
-#[cfg(feature = "web")]
+#[cfg(feature = "quick")]
 pub(crate) fn page_of(dir: &Path) -> Result<Page, Failure> {
     Ok(Page::model(&load(dir)?, None, page::VERSION))
 }

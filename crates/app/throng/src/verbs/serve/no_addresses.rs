@@ -40,6 +40,6 @@ pub(super) fn without(message: &str) -> Failure {
     Failure::hinted(
         Exit::Usage,
         message.to_owned(),
-        "build it with its default features, or with --features systems",
+        "build it with its default features",
     )
 }

@@ -55,7 +55,7 @@ fn a_port_in_use_is_an_error() {
         run(&format!("--prometheus={address}")),
         Ended::of(&mut throng(["probe", "--serve", &address])),
     ];
-    if cfg!(feature = "web") {
+    if cfg!(feature = "quick") {
         ended.push(run(&format!("--ui={address}")));
         let space = Space::new();
         let mut ui = throng(["ui", "--listen", &address]);

@@ -12,7 +12,7 @@ pub(super) struct Problem {
 }
 
 /// Compiles these files, which are sought in these folders.
-#[cfg(feature = "grpc")]
+#[cfg(feature = "full")]
 pub(super) fn compile(
     names: &[String],
     folders: &[String],
@@ -31,7 +31,7 @@ pub(super) fn compile(
 }
 
 /// Nothing can be compiled.
-#[cfg(not(feature = "grpc"))]
+#[cfg(not(feature = "full"))]
 pub(super) fn compile(_: &[String], _: &[String], _: Read<'_>) -> Result<Schema, Problem> {
     Err(Problem {
         message: "this program was built without gRPC".to_owned(),
