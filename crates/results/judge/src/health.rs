@@ -114,17 +114,22 @@ pub(crate) fn move_lag_warning(findings: &mut Vec<Finding>) {
     }
 }
 
-/// Adds thresholds that lag decides, behind what makes the run untrusted besides. A generator whose lag
-/// decides one is not healthy.
+/// Adds thresholds that lag decides, behind what makes the run untrusted besides and behind lost workers. A generator
+/// whose lag decides one is not healthy.
 pub(crate) fn add_decided(findings: &mut Vec<Finding>, decided: Vec<Finding>) {
     if decided.is_empty() {
         return;
     }
     findings.retain(|finding| finding.code != HEALTHY);
-    let is_fatal = |finding: &Finding| finding.severity == Severity::Fatal;
-    let at = findings.iter().rposition(is_fatal);
+    let at = findings.iter().rposition(is_grave);
     let at = at.map_or(0, |last| last + 1);
     findings.splice(at..at, decided);
+}
+
+/// True of what makes a run untrusted, and of the loss of a worker even if it was accepted: that stays the first
+/// finding.
+pub(crate) fn is_grave(finding: &Finding) -> bool {
+    finding.severity == Severity::Fatal || finding.code == losses::CODE
 }
 
 /// Lag above the run's limit, although all users were started.

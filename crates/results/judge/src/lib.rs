@@ -196,10 +196,9 @@ fn all_findings(
     let mut findings = health::findings(figures, health, users, measures, allow_lost_workers);
     health::add_decided(&mut findings, by_lag);
     // Behind what makes the run untrusted, and before all else.
-    let is_grave = |finding: &Finding| finding.severity == Severity::Fatal;
     let at = findings
         .iter()
-        .rposition(is_grave)
+        .rposition(health::is_grave)
         .map_or(0, |last| last + 1);
     let failures = failures(&figures.info.steps, measures, &meant_to_fail);
     findings.splice(at..at, failures);

@@ -6,6 +6,9 @@ use crate::figures::Figures;
 use crate::finding::finding;
 use crate::limits::LOSSES_SHOWN_MAX;
 
+/// The code of the finding.
+pub(super) const CODE: &str = "worker-lost";
+
 /// A finding for each lost worker, and one for those that are too many to list. `allow_lost_workers`: the
 /// others are to be judged nevertheless.
 pub(super) fn found(figures: &Figures, allow_lost_workers: bool) -> Vec<Finding> {
@@ -28,7 +31,7 @@ pub(super) fn found(figures: &Figures, allow_lost_workers: bool) -> Vec<Finding>
             "{} lost; `events.jsonl` lists each",
             units::counted(further as u64, "further worker"),
         );
-        let draft = finding(severity, "worker-lost", text);
+        let draft = finding(severity, CODE, text);
         findings.push(draft.with("workers", further as f64).done());
     }
     // Where all were lost there are no others.
@@ -85,7 +88,7 @@ fn one(figures: &Figures, loss: &EventKind, severity: Severity) -> Option<Findin
             units::duration(deal.from_ns as f64),
         );
     }
-    let mut draft = finding(severity, "worker-lost", text)
+    let mut draft = finding(severity, CODE, text)
         .with("worker", f64::from(worker))
         .with("reported_ns", reported_ns as f64)
         .with("users", users as f64)
@@ -103,11 +106,12 @@ fn one(figures: &Figures, loss: &EventKind, severity: Severity) -> Option<Findin
 mod tests {
     use expect_test::{Expect, expect};
     use plan::{Comparison, Figure, Threshold};
+    use record::Outcome;
     use record::schema::{Event, Verdict, WorkerInfo};
 
     use super::*;
     use crate::judge_figures;
-    use crate::sample::{SECOND, figures, rendered};
+    use crate::sample::{REQUEST, SECOND, fail, figures, rendered};
 
     /// The sample's run in four workers, the second of which was lost after 30 s with ten users.
     /// Each had 1,500 users to start; 750 of its own never came, and five were still connecting.
@@ -214,6 +218,21 @@ mod tests {
                     memory (precise mode, 8 loops)
             "#]],
         );
+    }
+
+    #[test]
+    fn a_loss_that_was_accepted_stays_the_first_finding() {
+        let mut figures = lossy();
+        figures.cell_mut(0, REQUEST).map(std::mem::take);
+        fail(&mut figures, REQUEST, Outcome::Refused, 40);
+        for allow_lost_workers in [false, true] {
+            let summary = judge_figures(&figures, &[], allow_lost_workers);
+            let codes = summary.findings[..2].iter().map(|f| f.code.as_str());
+            assert_eq!(
+                codes.collect::<Vec<_>>(),
+                ["worker-lost", "nothing-succeeded"]
+            );
+        }
     }
 
     /// Of its 750 users 50 were due before the others started them.
