@@ -8,12 +8,17 @@ use record::schema::{Ending, Finding, MeasureSummary, RunStatus, SessionEnd, Sev
 
 mod due;
 
+use crate::case::Case;
 use crate::figures::Figures;
 use crate::finding::finding;
 use crate::limits::{ENDINGS_MAX, STEPS_NAMED_MAX};
+use crate::threshold;
 
 /// All findings about what did not come to its end.
-pub(crate) fn findings(figures: &Figures, measures: &[MeasureSummary]) -> Vec<Finding> {
+pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    let Case {
+        figures, measures, ..
+    } = case;
     let broken = broken(figures).or_else(|| due::broken(figures));
     let mut findings: Vec<Finding> = broken.into_iter().collect();
     findings.extend(ended(figures, SessionEnd::CutOff));
@@ -23,6 +28,12 @@ pub(crate) fn findings(figures: &Figures, measures: &[MeasureSummary]) -> Vec<Fi
     findings.extend(ended(figures, SessionEnd::Stopped));
     findings.extend(ended(figures, SessionEnd::Failed));
     findings
+}
+
+/// Failures of a run whatever its thresholds say, those aside that a threshold demands.
+pub(crate) fn failed(case: &Case<'_>) -> Vec<Finding> {
+    let meant_to_fail = threshold::meant_to_fail(case.figures, case.thresholds);
+    failures(&case.figures.info.steps, &case.measures, &meant_to_fail)
 }
 
 /// Why a run has failed whatever its thresholds say: none of its operations succeeded, or a step was
@@ -267,8 +278,7 @@ mod tests {
     use crate::sample::{self, REQUEST, fail};
 
     fn codes(figures: &Figures) -> Vec<(String, String)> {
-        let measures = crate::measures(figures, None);
-        let found = findings(figures, &measures).into_iter();
+        let found = findings(&Case::new(figures, &[])).into_iter();
         found.map(|finding| (finding.code, finding.text)).collect()
     }
 

@@ -2,15 +2,15 @@
 
 use record::schema::{EventKind, Finding, Severity};
 
-use crate::figures::Figures;
+use crate::case::Case;
 use crate::finding::finding;
 
 /// Most changes that are named one by one.
 const NAMED_MAX: usize = 3;
 
-/// When which name changed, if any did.
-pub(crate) fn found(figures: &Figures) -> Option<Finding> {
-    let changes = figures.events.iter().filter_map(|event| {
+/// The names that changed, with their times.
+pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    let changes = case.figures.events.iter().filter_map(|event| {
         let EventKind::AddressesChanged {
             name,
             region,
@@ -33,6 +33,9 @@ pub(crate) fn found(figures: &Figures) -> Option<Finding> {
         Some(format!("at {at} `{name}`{from} was {now}"))
     });
     let changes: Vec<String> = changes.collect();
+    if changes.is_empty() {
+        return Vec::new();
+    }
     let first = changes.get(..NAMED_MAX).unwrap_or(&changes);
     let further = match changes.len() - first.len() {
         0 => String::new(),
@@ -46,7 +49,7 @@ pub(crate) fn found(figures: &Figures) -> Option<Finding> {
         first.join("; ")
     );
     let draft = finding(Severity::Note, "addresses-changed", text);
-    (!changes.is_empty()).then(|| draft.with("changes", changes.len() as f64).done())
+    vec![draft.with("changes", changes.len() as f64).done()]
 }
 
 #[cfg(test)]
@@ -55,7 +58,12 @@ mod tests {
     use record::schema::Event;
 
     use super::*;
+    use crate::Figures;
     use crate::sample::{SECOND, figures, rendered};
+
+    fn found(figures: &Figures) -> Vec<Finding> {
+        findings(&Case::new(figures, &[]))
+    }
 
     fn change(at_s: u64, region: &str, addresses: &[(&str, u32)]) -> Event {
         let addresses = addresses.iter();
@@ -75,7 +83,7 @@ mod tests {
     #[test]
     fn the_first_changes_are_named_and_the_others_counted() {
         let mut figures = figures();
-        assert_eq!(found(&figures), None);
+        assert_eq!(found(&figures), []);
         let two = [("10.0.0.1", 1), ("10.0.0.2", 3)];
         figures.events.push(change(21, "north", &two));
         figures.events.push(change(25, "", &[("10.0.0.2", 4)]));
@@ -85,11 +93,11 @@ mod tests {
                 there: at 21 s `api.lab` from north was 10.0.0.1 (1 of 4 resolvers), 10.0.0.2 (3
                 of 4 resolvers); at 25 s `api.lab` was 10.0.0.2
         "#]]
-        .assert_eq(&rendered(&Vec::from_iter(found(&figures))));
+        .assert_eq(&rendered(&found(&figures)));
         for at_s in 30..40 {
             figures.events.push(change(at_s, "", &[("10.0.0.3", 4)]));
         }
-        let text = found(&figures).unwrap().text;
+        let text = &found(&figures)[0].text;
         assert!(
             text.ends_with("; 9 further changes are in events.jsonl"),
             "{text}"

@@ -2,13 +2,20 @@
 
 use record::schema::{Finding, MeasureSummary, Severity};
 
+use crate::case::Case;
 use crate::finding::finding;
 use crate::limits::{RETRIED_SHARE_MAX, STEPS_NAMED_MAX};
 
-/// How many attempts were tried again, by which step they failed, and how many each block needed.
-pub(crate) fn retried(measures: &[MeasureSummary]) -> Option<Finding> {
+/// The number of attempts that were tried again, by the step at which they failed, and how many each block needed.
+pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    Vec::from_iter(retried(&case.measures))
+}
+
+fn retried(measures: &[MeasureSummary]) -> Option<Finding> {
     let retried = measures.iter().filter(|m| m.retried > 0);
-    let (mut blocks, mut steps): (Vec<_>, Vec<_>) = retried.partition(|m| m.kind == "transaction");
+    let is_block = |m: &&MeasureSummary| m.kind == "transaction";
+    let mut blocks: Vec<&MeasureSummary> = retried.clone().filter(is_block).collect();
+    let mut steps: Vec<&MeasureSummary> = retried.filter(|m| !is_block(m)).collect();
     let all: u64 = blocks.iter().map(|m| m.retried).sum();
     if all == 0 {
         return None;

@@ -3,18 +3,20 @@
 use record::Outcome;
 use record::schema::{Finding, MeasureSummary, Severity};
 
+use crate::case::Case;
 use crate::finding::finding;
 
 /// Most steps that the text names.
 const STEPS_MAX: usize = 4;
 
-/// How many channels the target ended, and at which steps.
-pub(crate) fn ended(measures: &[MeasureSummary]) -> Option<Finding> {
+/// The number of channels that the target ended, and at which steps.
+pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let of = |measure: &MeasureSummary| {
         let kinds = &measure.errors_by_kind;
         kinds.get(Outcome::ChannelClosed.name()).copied()
     };
-    let mut steps: Vec<(&str, u64)> = measures
+    let mut steps: Vec<(&str, u64)> = case
+        .measures
         .iter()
         .filter_map(|measure| Some((measure.name.as_str(), of(measure)?)))
         .filter(|&(_, count)| count > 0)
@@ -22,7 +24,7 @@ pub(crate) fn ended(measures: &[MeasureSummary]) -> Option<Finding> {
     steps.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
     let total: u64 = steps.iter().map(|&(_, count)| count).sum();
     if total == 0 {
-        return None;
+        return Vec::new();
     }
     let named = steps.iter().take(STEPS_MAX);
     let mut named: Vec<String> = named
@@ -42,7 +44,7 @@ pub(crate) fn ended(measures: &[MeasureSummary]) -> Option<Finding> {
     for (name, count) in steps {
         draft = draft.with(name, count as f64);
     }
-    Some(draft.done())
+    vec![draft.done()]
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use record::schema::{ClockSummary, EventKind, Finding, MeasureInfo, Severity};
 
+use crate::case::Case;
 use crate::figures::Figures;
 use crate::finding::finding;
 use crate::limits::CLOCK_OF_LATENCY_MAX;
@@ -102,8 +103,9 @@ pub(crate) fn unknown(figures: &Figures, measure: usize) -> Option<String> {
     misleads(figures, clock).then(|| "unknown: the clocks differ".to_owned())
 }
 
-/// What there is to say of each clock.
-pub(crate) fn findings(figures: &Figures) -> Vec<Finding> {
+/// Clocks that differ from the generator's.
+pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    let figures = case.figures;
     let clocks = summarise(figures);
     let findings = clocks.iter().filter_map(|clock| skew(figures, clock));
     findings.collect()

@@ -5,6 +5,7 @@
 
 use record::schema::{Event, EventKind, Finding, SeriesRow, Severity};
 
+use crate::case::Case;
 use crate::figures::Figures;
 use crate::finding::finding;
 
@@ -60,8 +61,9 @@ struct Effect {
     recovered_ns: Option<u64>,
 }
 
-/// A finding for each fault: what its effect was.
-pub(crate) fn found(figures: &Figures) -> Vec<Finding> {
+/// A finding for each fault, with its effect.
+pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    let figures = case.figures;
     let faults = from_events(&figures.events);
     let Some(first_ns) = faults.iter().map(|fault| fault.from_ns).min() else {
         return Vec::new();
@@ -183,7 +185,7 @@ mod tests {
         for &(second, errors) in errors {
             figures.series[second].errors = errors;
         }
-        expect.assert_eq(&rendered(&found(&figures)));
+        expect.assert_eq(&rendered(&findings(&Case::new(&figures, &[]))));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What else there is to say: thresholds that do not hold, errors, losses, throughput.
+//! Thresholds that do not hold, errors, retries, losses, throughput.
 
 use std::collections::BTreeSet;
 
@@ -6,6 +6,7 @@ use record::schema::{Event, EventKind, Finding, MeasureSummary, Severity, Thresh
 
 use crate::accounts;
 use crate::attempts;
+use crate::case::Case;
 use crate::channels;
 use crate::clocks;
 use crate::figures::Figures;
@@ -17,40 +18,39 @@ use crate::probes;
 use crate::summary::per_second;
 
 /// All but the generator's health, most important first.
-pub(crate) fn findings(
-    figures: &Figures,
-    thresholds: &[ThresholdResult],
-    measures: &[MeasureSummary],
-) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = thresholds.iter().filter_map(failed).collect();
-    findings.extend(channels::ended(measures));
-    findings.extend(errors(measures, &figures.events));
-    findings.extend(accounts::findings(figures, measures));
-    findings.extend(probes::findings(figures));
-    findings.extend(once::findings(figures));
-    findings.extend(attempts::retried(measures));
-    findings.extend(retried(figures));
-    findings.extend(resent(figures));
-    findings.extend(decoded(figures));
-    findings.extend(held(figures));
-    findings.extend(numbered::findings(figures));
-    findings.extend(clocks::findings(figures));
-    findings.extend(unmatched(figures));
-    findings.extend(regions_at_home(figures));
-    findings.extend(notes(figures));
-    findings.push(throughput(figures));
-    findings.extend(traffic(figures));
-    findings
+pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    let rules = [
+        thresholds,
+        channels::findings,
+        operations_failed,
+        accounts::findings,
+        probes::findings,
+        once::findings,
+        attempts::findings,
+        connects_retried,
+        requests_retried,
+        bodies_decoded,
+        users_held,
+        numbered::findings,
+        clocks::findings,
+        unmatched,
+        regions_at_home,
+        notes,
+        throughput,
+        traffic,
+    ];
+    rules.iter().flat_map(|rule| rule(case)).collect()
 }
 
 /// Regions that have no network of their own.
-fn regions_at_home(figures: &Figures) -> Option<Finding> {
-    let regions = figures.info.regions.iter();
-    let at_home = regions.filter(|region| region.netns.is_none());
+pub(crate) fn regions_at_home(case: &Case<'_>) -> Vec<Finding> {
+    let regions = &case.figures.info.regions;
+    let at_home = regions.iter().filter(|region| region.netns.is_none());
     let at_home: Vec<&str> = at_home.map(|region| region.name.as_str()).collect();
-    let (all, own) = (figures.info.regions.len(), at_home.len());
+    let all = regions.len();
+    let own = at_home.len();
     let text = match own {
-        0 => return None,
+        0 => return Vec::new(),
         own if own == all => {
             "regions only divide users: all connect from the generator's own network; \
              `--netns REGION=PATH` gives a region another"
@@ -63,19 +63,27 @@ fn regions_at_home(figures: &Figures) -> Option<Finding> {
         ),
     };
     let draft = finding(Severity::Note, "regions-without-network", text);
-    Some(draft.with("regions", own as f64).done())
+    vec![draft.with("regions", own as f64).done()]
 }
 
-fn failed(threshold: &ThresholdResult) -> Option<Finding> {
-    if threshold.passed {
-        return None;
-    }
+/// Thresholds that do not hold.
+pub(crate) fn thresholds(case: &Case<'_>) -> Vec<Finding> {
+    let failed = case.results.iter().filter(|threshold| !threshold.passed);
+    failed.map(threshold_failed).collect()
+}
+
+fn threshold_failed(threshold: &ThresholdResult) -> Finding {
     let text = format!("threshold {} failed: {}", threshold.text, threshold.shown);
     let draft = finding(Severity::Warning, "threshold-failed", text);
-    Some(match threshold.value {
+    match threshold.value {
         Some(value) => draft.with("value", value).done(),
         None => draft.done(),
-    })
+    }
+}
+
+/// Operations that failed.
+pub(crate) fn operations_failed(case: &Case<'_>) -> Vec<Finding> {
+    errors(&case.measures, &case.figures.events)
 }
 
 /// The measures with most errors, each with its most frequent kinds and what the first of a kind said.
@@ -185,23 +193,25 @@ fn first_text(events: &[Event], measure: &str, kind: &str) -> Option<String> {
     (!shown.is_empty()).then_some(shown)
 }
 
-fn retried(figures: &Figures) -> Option<Finding> {
-    let n = figures.total(|row| row.connects_retried);
+/// Connections that failed and were retried.
+pub(crate) fn connects_retried(case: &Case<'_>) -> Vec<Finding> {
+    let n = case.figures.total(|row| row.connects_retried);
     if n == 0 {
-        return None;
+        return Vec::new();
     }
     let text = match n {
         1 => "1 connection failed and was retried".to_owned(),
         _ => format!("{} connections failed and were retried", units::count(n)),
     };
     let finding = finding(Severity::Note, "connects-retried", text);
-    Some(finding.with("retries", n as f64).done())
+    vec![finding.with("retries", n as f64).done()]
 }
 
-fn resent(figures: &Figures) -> Option<Finding> {
-    let n = figures.total(|row| row.requests_retried);
+/// Requests that were sent again on another connection.
+pub(crate) fn requests_retried(case: &Case<'_>) -> Vec<Finding> {
+    let n = case.figures.total(|row| row.requests_retried);
     if n == 0 {
-        return None;
+        return Vec::new();
     }
     let text = format!(
         "{} met the end of an idle connection and {} sent again on a fresh one: the target closes idle connections \
@@ -210,14 +220,15 @@ fn resent(figures: &Figures) -> Option<Finding> {
         if n == 1 { "was" } else { "were" }
     );
     let finding = finding(Severity::Note, "requests-retried", text);
-    Some(finding.with("retries", n as f64).done())
+    vec![finding.with("retries", n as f64).done()]
 }
 
-fn decoded(figures: &Figures) -> Option<Finding> {
-    let encoded = figures.total(|row| row.encoded_in);
-    let decoded = figures.total(|row| row.decoded_in);
+/// Bodies that were decoded.
+pub(crate) fn bodies_decoded(case: &Case<'_>) -> Vec<Finding> {
+    let encoded = case.figures.total(|row| row.encoded_in);
+    let decoded = case.figures.total(|row| row.decoded_in);
     if encoded == 0 {
-        return None;
+        return Vec::new();
     }
     let text = format!(
         "bodies of {} were decoded to {}",
@@ -226,13 +237,14 @@ fn decoded(figures: &Figures) -> Option<Finding> {
     );
     let finding = finding(Severity::Note, "bodies-decoded", text);
     let finding = finding.with("encoded_bytes", encoded as f64);
-    Some(finding.with("decoded_bytes", decoded as f64).done())
+    vec![finding.with("decoded_bytes", decoded as f64).done()]
 }
 
-fn held(figures: &Figures) -> Option<Finding> {
-    let n = figures.total(|row| row.users_held);
+/// Users that waited for other connections to be set up.
+pub(crate) fn users_held(case: &Case<'_>) -> Vec<Finding> {
+    let n = case.figures.total(|row| row.users_held);
     if n == 0 {
-        return None;
+        return Vec::new();
     }
     let text = format!(
         "{} started late: the limit of concurrent connection attempts was reached \
@@ -240,32 +252,34 @@ fn held(figures: &Figures) -> Option<Finding> {
         units::counted(n, "user")
     );
     let finding = finding(Severity::Note, "users-held", text);
-    Some(finding.with("users", n as f64).done())
+    vec![finding.with("users", n as f64).done()]
 }
 
-fn unmatched(figures: &Figures) -> Option<Finding> {
-    let n = figures.total(|row| row.unmatched);
+/// Messages that nobody waited for.
+pub(crate) fn unmatched(case: &Case<'_>) -> Vec<Finding> {
+    let n = case.figures.total(|row| row.unmatched);
     if n == 0 {
-        return None;
+        return Vec::new();
     }
     let text = format!(
         "{} matched neither a waiting step nor an entry of `messages`",
         units::counted(n, "message")
     );
-    Some(
-        finding(Severity::Note, "unmatched-messages", text)
-            .with("messages", n as f64)
-            .done(),
-    )
+    let finding = finding(Severity::Note, "unmatched-messages", text);
+    vec![finding.with("messages", n as f64).done()]
 }
 
-/// What the run itself noted, such as clocks that made ages negative; each once.
-fn notes(figures: &Figures) -> Vec<Finding> {
+/// Notes of the run itself, such as clocks that made ages negative; each once.
+pub(crate) fn notes(case: &Case<'_>) -> Vec<Finding> {
     let mut seen = BTreeSet::new();
-    let texts = figures.events.iter().filter_map(|event| match &event.what {
-        EventKind::Note { text } => Some(text),
-        _ => None,
-    });
+    let texts = case
+        .figures
+        .events
+        .iter()
+        .filter_map(|event| match &event.what {
+            EventKind::Note { text } => Some(text),
+            _ => None,
+        });
     texts
         .filter(|text| seen.insert(text.as_str()))
         .take(NOTES_MAX)
@@ -280,15 +294,15 @@ fn never_answered(figures: &Figures) -> u64 {
     unanswered.sum()
 }
 
-fn throughput(figures: &Figures) -> Finding {
+/// Operations that were completed, and bytes.
+pub(crate) fn throughput(case: &Case<'_>) -> Vec<Finding> {
+    let figures = case.figures;
     let seconds = figures.completion_seconds(None);
     let completed = figures
         .total(|row| row.done)
         .saturating_sub(never_answered(figures));
-    let (sent, received) = (
-        figures.total(|row| row.bytes_out),
-        figures.total(|row| row.bytes_in),
-    );
+    let sent = figures.total(|row| row.bytes_out);
+    let received = figures.total(|row| row.bytes_in);
     let per_s = per_second(completed, seconds);
     let text = format!(
         "{} completed in {}: {}, {} sent, {} received",
@@ -298,18 +312,21 @@ fn throughput(figures: &Figures) -> Finding {
         units::bytes(sent),
         units::bytes(received)
     );
-    finding(Severity::Note, "throughput", text)
+    let finding = finding(Severity::Note, "throughput", text)
         .with("operations", completed as f64)
         .with("per_s", per_s)
         .with("bytes_out", sent as f64)
-        .with("bytes_in", received as f64)
-        .done()
+        .with("bytes_in", received as f64);
+    vec![finding.done()]
 }
 
-/// What the connections took on the wire.
-fn traffic(figures: &Figures) -> Option<Finding> {
-    let traffic = crate::summary::traffic(figures)?;
-    let (total, each) = (traffic.total, traffic.per_connection);
+/// Segments and bytes that the connections took on the wire.
+pub(crate) fn traffic(case: &Case<'_>) -> Vec<Finding> {
+    let Some(traffic) = crate::summary::traffic(case.figures) else {
+        return Vec::new();
+    };
+    let total = traffic.total;
+    let each = traffic.per_connection;
     let text = format!(
         "{} over TCP: {} segments out and {} in, {} retransmitted; about {} of IP packets out and \
          {} in, {} and {} per connection",
@@ -331,7 +348,7 @@ fn traffic(figures: &Figures) -> Option<Finding> {
         .with("retransmits", total.retransmits)
         .with("ip_bytes_out", total.ip_bytes_out)
         .with("ip_bytes_in", total.ip_bytes_in);
-    Some(draft.done())
+    vec![draft.done()]
 }
 
 #[cfg(test)]

@@ -18,16 +18,17 @@ mod target;
 
 pub(crate) use cause::{Cause, FELL_BEHIND};
 use record::schema::{
-    EventKind, Finding, HealthSummary, MeasureSummary, RowsKept, RunStatus, Severity, UsersSummary,
+    EventKind, Finding, HealthSummary, MeasureSummary, RowsKept, RunStatus, Severity,
 };
 
+use crate::case::Case;
 use crate::figures::Figures;
 use crate::finding::finding;
 use crate::limits::{LAG_OF_RESPONSE_MAX, LAG_WARN_NS_MIN};
 use crate::{addresses, faults, network, pauses, used};
 
 /// The code of a run that did not come to its planned end.
-pub(crate) const INCOMPLETE: &str = "run-incomplete";
+const INCOMPLETE: &str = "run-incomplete";
 /// The code of operations that began late.
 pub(crate) const LAG: &str = "generator-lag";
 /// The code of a generator without faults.
@@ -57,14 +58,14 @@ pub(crate) fn summarise(figures: &Figures) -> HealthSummary {
 }
 
 /// What there is to say about the generator; never empty, most important first.
-pub(crate) fn findings(
-    figures: &Figures,
-    health: &HealthSummary,
-    users: &UsersSummary,
-    measures: &[MeasureSummary],
-    allow_lost_workers: bool,
-) -> Vec<Finding> {
-    let lost = losses::found(figures, allow_lost_workers);
+pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    let Case {
+        figures,
+        health,
+        users,
+        measures,
+        ..
+    } = case;
     let pressed = memory::pressure(figures, users);
     let mut findings = starts::refused(figures, users, pressed.is_some());
     findings.splice(0..0, pressed);
@@ -75,30 +76,31 @@ pub(crate) fn findings(
         findings.push(too_late(figures, &late));
     }
     findings.extend(short);
-    findings.extend(incomplete(figures));
+    findings.extend(incomplete(case));
     let at_fault = findings.iter().any(|f| f.code != INCOMPLETE);
-    let (fatal, others): (Vec<_>, Vec<_>) = pauses::found(figures)
-        .into_iter()
-        .partition(|pause| pause.severity == Severity::Fatal);
-    findings.extend(fatal);
+    findings.extend(pauses::of_another_plan(case));
     if !at_fault {
         findings.push(lag_warning(measures).unwrap_or_else(|| healthy(figures, health)));
     }
-    findings.extend(others);
-    findings.extend(faults::found(figures));
-    findings.extend(addresses::found(figures));
-    findings.extend(surroundings(figures, health));
     // What is said of the others is said after who they are.
-    let network = network::found(figures);
-    let (wrong, emulated): (Vec<_>, Vec<_>) = network
-        .into_iter()
-        .partition(|network| network.severity == Severity::Fatal);
-    findings.extend(emulated);
-    findings.extend(network::dilated(figures));
-    findings.extend(network::unlimited(figures));
-    findings.extend(agents::found(figures));
-    findings.extend(used::found(figures));
-    let heads = lost.into_iter().chain(target::ended(figures)).chain(wrong);
+    let others = [
+        pauses::of_the_plan,
+        faults::findings,
+        addresses::findings,
+        certificates,
+        storms::findings,
+        rows_sampled,
+        rows::findings,
+        scripts::findings,
+        network::emulated,
+        network::dilated,
+        network::unlimited,
+        agents::findings,
+        used::findings,
+    ];
+    findings.extend(others.iter().flat_map(|rule| rule(case)));
+    let heads = [losses::findings, target::findings, network::faults];
+    let heads = heads.iter().flat_map(|rule| rule(case));
     heads.chain(findings).collect()
 }
 
@@ -129,7 +131,7 @@ pub(crate) fn add_decided(findings: &mut Vec<Finding>, decided: Vec<Finding>) {
 /// True of what makes a run untrusted, and of the loss of a worker even if it was accepted: that stays the first
 /// finding.
 pub(crate) fn is_grave(finding: &Finding) -> bool {
-    finding.severity == Severity::Fatal || finding.code == losses::CODE
+    finding.severity == Severity::Fatal || finding.code == "worker-lost"
 }
 
 /// Lag above the run's limit, although all users were started.
@@ -158,7 +160,11 @@ fn too_late(figures: &Figures, late: &lag::Late<'_>) -> Finding {
 }
 
 /// A run that ended before its plan did, or was never closed.
-fn incomplete(figures: &Figures) -> Option<Finding> {
+pub(crate) fn incomplete(case: &Case<'_>) -> Vec<Finding> {
+    let figures = case.figures;
+    if case.in_progress {
+        return Vec::new();
+    }
     let ended_ns = figures.ended_ns();
     let at = format!(
         "after {} of {}",
@@ -166,7 +172,7 @@ fn incomplete(figures: &Figures) -> Option<Finding> {
         units::span(figures.planned_end_ns())
     );
     let text = match figures.info.status {
-        RunStatus::Complete => return None,
+        RunStatus::Complete => return Vec::new(),
         RunStatus::Interrupted => format!("the run was interrupted {at}"),
         RunStatus::Running => {
             format!("the run was killed or is still running; its record ends {at}")
@@ -180,8 +186,10 @@ fn incomplete(figures: &Figures) -> Option<Finding> {
                     EventKind::Note { text } => Some(text.as_str()),
                     _ => None,
                 });
-            let ended = target::ended(figures).map(|_| "its target had exited");
-            let reason = ended.or(note);
+            let reason = match target::has_ended(figures) {
+                true => Some("its target had exited"),
+                false => note,
+            };
             format!(
                 "the run failed {at}{}",
                 reason.map(|r| format!(": {r}")).unwrap_or_default()
@@ -191,7 +199,7 @@ fn incomplete(figures: &Figures) -> Option<Finding> {
     let finding = finding(Severity::Fatal, INCOMPLETE, text)
         .with("ended_ns", ended_ns as f64)
         .with("planned_ns", figures.planned_end_ns() as f64);
-    Some(finding.done())
+    vec![finding.done()]
 }
 
 /// Lag within the limit that still shows in a step's response times: of the step where it is the largest
@@ -236,35 +244,33 @@ fn healthy(figures: &Figures, health: &HealthSummary) -> Finding {
         .done()
 }
 
-/// What the record and the host have to say.
-fn surroundings(figures: &Figures, health: &HealthSummary) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    if figures.info.tls_unverified {
-        let text = "TLS certificates were not verified: the responses may come from another \
-            server"
-            .to_owned();
-        findings.push(finding(Severity::Warning, "tls-unverified", text).done());
+/// TLS without a check of the server's certificate.
+pub(crate) fn certificates(case: &Case<'_>) -> Vec<Finding> {
+    if !case.figures.info.tls_unverified {
+        return Vec::new();
     }
-    findings.extend(storms::findings(figures, health));
-    findings.extend(sampled(figures, health));
-    findings.extend(rows::found(&figures.info.workers));
-    findings.extend(scripts::found(figures));
-    findings
+    let text = "TLS certificates were not verified: the responses may come from another server";
+    vec![finding(Severity::Warning, "tls-unverified", text.to_owned()).done()]
 }
 
-fn sampled(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
-    let (at_ns, reason) = figures.events.iter().find_map(|event| match &event.what {
+/// Rows that are a sample of the operations.
+pub(crate) fn rows_sampled(case: &Case<'_>) -> Vec<Finding> {
+    let mut events = case.figures.events.iter();
+    let sampling = events.find_map(|event| match &event.what {
         EventKind::Sampling { reason, .. } => Some((event.at_ns, reason)),
         _ => None,
-    })?;
+    });
+    let Some((at_ns, reason)) = sampling else {
+        return Vec::new();
+    };
     let text = format!(
         "requests.parquet contains {} of all operations, sampled from {} on ({reason}); \
          percentiles and counts cover all operations",
-        units::share(health.rows_kept),
+        units::share(case.health.rows_kept),
         units::span(at_ns),
     );
-    let finding = finding(Severity::Note, "rows-sampled", text).with("kept", health.rows_kept);
-    Some(finding.done())
+    let finding = finding(Severity::Note, "rows-sampled", text);
+    vec![finding.with("kept", case.health.rows_kept).done()]
 }
 
 /// The share of operations with a row of their own, from the sampling rates in force second by

@@ -13,6 +13,7 @@ mod accounts;
 mod addresses;
 pub mod analyze;
 mod attempts;
+mod case;
 mod channels;
 pub mod clients;
 mod clocks;
@@ -55,11 +56,9 @@ pub use number::Number;
 pub use saturation::fails_to_keep_up;
 pub use summary::measures;
 
+use case::Case;
 use plan::Threshold;
-use record::schema::{
-    FORMAT_VERSION, Finding, HealthSummary, MeasureSummary, Severity, Summary, ThresholdResult,
-    UsersSummary, Verdict,
-};
+use record::schema::{FORMAT_VERSION, Finding, Severity, Summary, ThresholdResult, Verdict};
 
 /// Why a run could not be judged.
 #[derive(Debug, thiserror::Error)]
@@ -131,53 +130,38 @@ pub fn judge_figures(
     thresholds: &[Threshold],
     allow_lost_workers: bool,
 ) -> Summary {
+    let case = Case {
+        allow_lost_workers,
+        ..Case::new(figures, thresholds)
+    };
     Summary {
         tags: summary::tags(figures),
-        ..judge_measures(figures, thresholds, allow_lost_workers)
+        ..summary_of(case)
     }
 }
 
-/// As [`judge_figures`], without the figures by tag.
-fn judge_measures(
-    figures: &Figures,
-    thresholds: &[Threshold],
-    allow_lost_workers: bool,
-) -> Summary {
-    let health = health::summarise(figures);
-    let users = summary::users(figures);
-    let measures = measures(figures, None);
-    let meant_to_fail = threshold::meant_to_fail(figures, thresholds);
-    let by_lag = decided::findings(figures, thresholds);
-    let thresholds = threshold::evaluate_all(figures, thresholds);
-
+/// The summary of a case, without the figures by tag.
+fn summary_of(case: Case<'_>) -> Summary {
+    let figures = case.figures;
     let findings = match once::failed_setup(figures) {
         Some(failed) => vec![failed],
-        None => {
-            let (users, by_lag) = ((&health, &users), (by_lag, meant_to_fail));
-            all_findings(
-                figures,
-                users,
-                (&measures, &thresholds),
-                by_lag,
-                allow_lost_workers,
-            )
-        }
+        None => all_findings(&case),
     };
-    let verdict = verdict(figures, &findings, &thresholds);
+    let verdict = verdict(figures, &findings, &case.results);
     Summary {
         format: FORMAT_VERSION,
         id: figures.info.id.clone(),
         name: figures.info.name.clone(),
         verdict,
-        allow_lost_workers,
+        allow_lost_workers: case.allow_lost_workers,
         expects_overload: figures.info.expects_overload,
         findings,
-        thresholds,
-        users,
-        health,
+        thresholds: case.results,
+        users: case.users,
+        health: case.health,
         traffic: summary::traffic(figures),
         clocks: clocks::summarise(figures),
-        measures,
+        measures: case.measures,
         totals: summary::totals(figures, None),
         regions: summary::regions(figures),
         tags: Vec::new(),
@@ -186,37 +170,29 @@ fn judge_measures(
 }
 
 /// The findings of a run that had users, most important first.
-fn all_findings(
-    figures: &Figures,
-    (health, users): (&HealthSummary, &UsersSummary),
-    (measures, thresholds): (&[MeasureSummary], &[ThresholdResult]),
-    (by_lag, meant_to_fail): (Vec<Finding>, Vec<&str>),
-    allow_lost_workers: bool,
-) -> Vec<Finding> {
-    let mut findings = health::findings(figures, health, users, measures, allow_lost_workers);
+fn all_findings(case: &Case<'_>) -> Vec<Finding> {
+    let mut findings = health::findings(case);
+    let by_lag = decided::findings(case.figures, case.thresholds);
     health::add_decided(&mut findings, by_lag);
     // Behind what makes the run untrusted, and before all else.
     let at = findings
         .iter()
         .rposition(health::is_grave)
         .map_or(0, |last| last + 1);
-    let failures = failures(&figures.info.steps, measures, &meant_to_fail);
-    findings.splice(at..at, failures);
-    findings.extend(findings::findings(figures, thresholds, measures));
+    findings.splice(at..at, accounts::failed(case));
+    findings.extend(findings::findings(case));
     health::move_lag_warning(&mut findings);
-    saturation::blame(figures, &mut findings);
+    saturation::blame(case.figures, &mut findings);
     findings
 }
 
 /// As [`judge_figures`], for a run that continues: what it comes to if it ended as it is. That it has not
 /// ended is no finding. It has no figures by tag.
 pub fn judge_so_far(figures: &Figures, thresholds: &[Threshold]) -> Summary {
-    let mut summary = judge_measures(figures, thresholds, false);
-    summary
-        .findings
-        .retain(|finding| finding.code != health::INCOMPLETE);
-    summary.verdict = verdict(figures, &summary.findings, &summary.thresholds);
-    summary
+    summary_of(Case {
+        in_progress: true,
+        ..Case::new(figures, thresholds)
+    })
 }
 
 fn verdict(figures: &Figures, findings: &[Finding], thresholds: &[ThresholdResult]) -> Verdict {

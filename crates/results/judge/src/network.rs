@@ -2,140 +2,176 @@
 
 use record::schema::{EventKind, Finding, Severity};
 
+use crate::case::Case;
 use crate::figures::Figures;
-use crate::finding::finding;
+use crate::finding::{Draft, finding};
 use crate::limits::NETWORK_LATE_P99_NS_MAX;
 
 /// The fact of a run's machine that names hosts of its lab whose limits were not in force, separated by commas.
 pub const UNLIMITED_HOSTS: &str = "lab hosts without limits";
 
-/// What the network did; fatal if distances were not those that were requested, a warning if nobody knows.
-pub(crate) fn found(figures: &Figures) -> Option<Finding> {
-    let (done, late, cpu_ns) = reported(figures)?;
-    let Done {
-        packets,
-        lost,
-        overflow,
-    } = done;
-    let counted = units::counted(packets, "packet");
-    let how_late = match late {
-        Some(late) => format!(
-            "1 % of packets departed more than {} late, the latest {}",
-            units::duration(late.p99_ns as f64),
-            units::duration(late.max_ns as f64)
-        ),
-        None => "how late they were was not counted".to_owned(),
+/// Distances that were not those that were requested: packets were late, or dropped where no link was to lose them.
+pub(crate) fn faults(case: &Case<'_>) -> Vec<Finding> {
+    let report = Report::last(case.figures).filter(Report::is_faulty);
+    let Some(report) = report else {
+        return Vec::new();
     };
-    let (severity, code, text) = if overflow > 0 {
-        let dropped = units::counted(overflow, "packet");
+    let how_late = report.how_late();
+    let draft = if report.overflow > 0 {
         let text = format!(
-            "the lab's network could not carry the load: it dropped {dropped} that no link was to lose ({counted} \
-             passed; {how_late})"
+            "the lab's network could not carry the load: it dropped {} that no link was to lose ({} passed; {how_late})",
+            units::counted(report.overflow, "packet"),
+            units::counted(report.packets, "packet"),
         );
-        (Severity::Fatal, "network-overloaded", text)
-    } else if late.is_some_and(|late| late.p99_ns > NETWORK_LATE_P99_NS_MAX) {
+        finding(Severity::Fatal, "network-overloaded", text)
+    } else {
         let text = format!(
             "the lab's network was late, so distances were longer than requested: {how_late} (limit {})",
             units::duration(NETWORK_LATE_P99_NS_MAX as f64)
         );
-        (Severity::Fatal, "network-late", text)
-    } else if late.is_some() {
-        let cpu = cpu_ns.map_or(String::new(), |ns| {
+        finding(Severity::Fatal, "network-late", text)
+    };
+    vec![report.with_figures(draft)]
+}
+
+/// A network that did what was requested, as far as anybody knows.
+pub(crate) fn emulated(case: &Case<'_>) -> Vec<Finding> {
+    let report = Report::last(case.figures).filter(|report| !report.is_faulty());
+    let Some(report) = report else {
+        return Vec::new();
+    };
+    let counted = units::counted(report.packets, "packet");
+    let lost = units::count(report.lost);
+    let how_late = report.how_late();
+    let draft = if report.lateness.is_some() {
+        let cpu = report.cpu_ns.map_or(String::new(), |ns| {
             format!("; CPU {}", units::duration(ns as f64))
         });
         let text = format!(
-            "the network was emulated on one machine: {counted}, of which links lost {} as requested; {how_late}{cpu}",
-            units::count(lost)
+            "the network was emulated on one machine: {counted}, of which links lost {lost} as requested; {how_late}{cpu}"
         );
-        (Severity::Note, "network-emulated", text)
+        finding(Severity::Note, "network-emulated", text)
     } else {
         let text = format!(
-            "the network was emulated on one machine by the kernel: {counted}, of which links lost {}; {how_late}, so \
+            "the network was emulated on one machine by the kernel: {counted}, of which links lost {lost}; {how_late}, so \
              distances may have been longer than requested; fix: compare them with `throng lab calibrate`, or write \
-             `network: forwarder`",
-            units::count(lost)
+             `network: forwarder`"
         );
-        (Severity::Warning, "network-unmeasured", text)
+        finding(Severity::Warning, "network-unmeasured", text)
     };
-    let mut draft = finding(severity, code, text)
-        .with("packets", packets as f64)
-        .with("lost", lost as f64)
-        .with("overflow", overflow as f64);
-    if let Some(late) = late {
-        draft = draft
-            .with("late_p99_ns", late.p99_ns as f64)
-            .with("late_max_ns", late.max_ns as f64);
-    }
-    if let Some(cpu_ns) = cpu_ns {
-        draft = draft.with("cpu_ns", cpu_ns as f64);
-    }
-    Some(draft.done())
+    vec![report.with_figures(draft)]
 }
 
-/// Packets of the network: those that passed, those that links lost, and those that it lost by itself.
-struct Done {
-    packets: u64,
-    lost: u64,
-    overflow: u64,
-}
-
-/// How late packets were.
+/// The last report of the network.
 #[derive(Clone, Copy)]
-struct Late {
+struct Report {
+    /// Packets that passed.
+    packets: u64,
+    /// Those that links lost, as they were to.
+    lost: u64,
+    /// Those that the network dropped by itself.
+    overflow: u64,
+    /// `None`: it was not counted.
+    lateness: Option<Lateness>,
+    cpu_ns: Option<u64>,
+}
+
+/// The delay with which packets departed.
+#[derive(Clone, Copy)]
+struct Lateness {
     p99_ns: u64,
     max_ns: u64,
 }
 
-/// The last report of the network, with its CPU time.
-fn reported(figures: &Figures) -> Option<(Done, Option<Late>, Option<u64>)> {
-    let mut latest = figures.events.iter().rev();
-    latest.find_map(|event| match event.what {
-        EventKind::NetworkEmulated {
-            packets,
-            lost,
-            overflow,
-            late_p99_ns,
-            late_max_ns,
-            cpu_ns,
-        } => {
-            let done = Done {
+impl Report {
+    fn last(figures: &Figures) -> Option<Report> {
+        let mut latest = figures.events.iter().rev();
+        latest.find_map(|event| match event.what {
+            EventKind::NetworkEmulated {
                 packets,
                 lost,
                 overflow,
-            };
-            let late = late_p99_ns.zip(late_max_ns);
-            let late = late.map(|(p99_ns, max_ns)| Late { p99_ns, max_ns });
-            Some((done, late, cpu_ns))
+                late_p99_ns,
+                late_max_ns,
+                cpu_ns,
+            } => {
+                let lateness = late_p99_ns.zip(late_max_ns);
+                Some(Report {
+                    packets,
+                    lost,
+                    overflow,
+                    lateness: lateness.map(|(p99_ns, max_ns)| Lateness { p99_ns, max_ns }),
+                    cpu_ns,
+                })
+            }
+            _ => None,
+        })
+    }
+
+    fn is_faulty(&self) -> bool {
+        let is_late = |lateness: Lateness| lateness.p99_ns > NETWORK_LATE_P99_NS_MAX;
+        self.overflow > 0 || self.lateness.is_some_and(is_late)
+    }
+
+    fn how_late(&self) -> String {
+        match self.lateness {
+            Some(lateness) => format!(
+                "1 % of packets departed more than {} late, the latest {}",
+                units::duration(lateness.p99_ns as f64),
+                units::duration(lateness.max_ns as f64)
+            ),
+            None => "how late they were was not counted".to_owned(),
         }
-        _ => None,
-    })
+    }
+
+    fn with_figures(&self, draft: Draft) -> Finding {
+        let mut draft = draft
+            .with("packets", self.packets as f64)
+            .with("lost", self.lost as f64)
+            .with("overflow", self.overflow as f64);
+        if let Some(lateness) = self.lateness {
+            draft = draft
+                .with("late_p99_ns", lateness.p99_ns as f64)
+                .with("late_max_ns", lateness.max_ns as f64);
+        }
+        if let Some(cpu_ns) = self.cpu_ns {
+            draft = draft.with("cpu_ns", cpu_ns as f64);
+        }
+        draft.done()
+    }
 }
 
-/// That limits which the lab's file has were not in force.
-pub(crate) fn unlimited(figures: &Figures) -> Option<Finding> {
-    let hosts = figures.info.host.get(UNLIMITED_HOSTS)?;
+/// Limits of the lab's file that were not in force.
+pub(crate) fn unlimited(case: &Case<'_>) -> Vec<Finding> {
+    let Some(hosts) = case.figures.info.host.get(UNLIMITED_HOSTS) else {
+        return Vec::new();
+    };
     let text = format!(
         "the lab's limits of CPU and memory were not in force: control groups could not be written, so each of these \
          hosts had the whole machine: {hosts}; fix: bring the lab up as root"
     );
     let count = hosts.split(", ").count();
     let draft = finding(Severity::Warning, "lab-unlimited", text).with("hosts", count as f64);
-    Some(draft.done())
+    vec![draft.done()]
 }
 
-/// That times are not the machine's.
-pub(crate) fn dilated(figures: &Figures) -> Option<Finding> {
-    let factor = figures.events.iter().find_map(|event| match event.what {
+/// Times that are not the machine's.
+pub(crate) fn dilated(case: &Case<'_>) -> Vec<Finding> {
+    let mut events = case.figures.events.iter();
+    let factor = events.find_map(|event| match event.what {
         EventKind::TimeDilated { factor } => Some(factor),
         _ => None,
-    })?;
+    });
+    let Some(factor) = factor else {
+        return Vec::new();
+    };
     let seconds = units::counted(u64::from(factor), "second");
     let text = format!(
         "time was dilated: a second of this run took {seconds} of the machine, whose CPU time and rates count \
          {factor}-fold"
     );
     let draft = finding(Severity::Note, "time-dilated", text).with("factor", f64::from(factor));
-    Some(draft.done())
+    vec![draft.done()]
 }
 
 #[cfg(test)]
@@ -160,7 +196,9 @@ mod tests {
             },
         });
         assert_eq!(judged(&figures).verdict, verdict);
-        expect.assert_eq(&rendered(&Vec::from_iter(found(&figures))));
+        let case = Case::new(&figures, &[]);
+        let findings = [faults(&case), emulated(&case)].concat();
+        expect.assert_eq(&rendered(&findings));
     }
 
     #[test]
@@ -207,7 +245,7 @@ mod tests {
     #[test]
     fn dilated_time_is_a_note() {
         let mut figures = figures();
-        assert!(dilated(&figures).is_none());
+        assert_eq!(dilated(&Case::new(&figures, &[])), []);
         let what = EventKind::TimeDilated { factor: 5 };
         figures.events.push(Event { at_ns: 0, what });
         assert_eq!(judged(&figures).verdict, Verdict::Measured);
@@ -216,7 +254,7 @@ mod tests {
                 time was dilated: a second of this run took 5 seconds of the machine, whose CPU
                 time and rates count 5-fold
         "#]]
-        .assert_eq(&rendered(&Vec::from_iter(dilated(&figures))));
+        .assert_eq(&rendered(&dilated(&Case::new(&figures, &[]))));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use record::schema::{Finding, MeasureInfo, Severity};
 
+use crate::case::Case;
 use crate::figures::Figures;
 use crate::finding::finding;
 
@@ -158,8 +159,9 @@ impl<'a> Numbered<'a> {
     }
 }
 
-/// What there is to say of each kind of numbered messages.
-pub(crate) fn findings(figures: &Figures) -> Vec<Finding> {
+/// Anomalies of each kind of numbered messages.
+pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    let figures = case.figures;
     let names = figures.info.measures.iter();
     let names = names.filter_map(|measure| measure.name.strip_suffix(PARTS[0]));
     let all = names.filter_map(|name| Numbered::find(figures, name));
@@ -217,7 +219,7 @@ mod tests {
     }
 
     fn codes(figures: &Figures) -> Vec<(String, Severity)> {
-        let found = findings(figures).into_iter();
+        let found = findings(&Case::new(figures, &[])).into_iter();
         found.map(|f| (f.code, f.severity)).collect()
     }
 

@@ -2,6 +2,7 @@
 
 use record::schema::{EventKind, Finding, OnceEnd, OnceEnded, Severity};
 
+use crate::case::Case;
 use crate::figures::Figures;
 use crate::finding::finding;
 
@@ -16,9 +17,9 @@ pub(crate) fn failed_setup(figures: &Figures) -> Option<Finding> {
     ))
 }
 
-/// What became of the steps of a run whose users started.
-pub(crate) fn findings(figures: &Figures) -> Vec<Finding> {
-    let all = ended(figures).map(|once| {
+/// Setup and teardown of a run whose users started.
+pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    let all = ended(case.figures).map(|once| {
         let sound = once.end == OnceEnd::Finished && once.errors == 0;
         let (severity, code) = match sound {
             true => (Severity::Note, once.what.clone()),
@@ -120,7 +121,7 @@ mod tests {
         let mut figures = sample::figures();
         figures.events.push(once("setup", OnceEnd::Finished, 0));
         figures.events.push(once("teardown", OnceEnd::Finished, 2));
-        let found = findings(&figures);
+        let found = findings(&Case::new(&figures, &[]));
         let found: Vec<_> = found
             .iter()
             .map(|f| (f.severity, f.code.as_str(), f.text.as_str()))

@@ -2,6 +2,7 @@
 
 use record::schema::{Event, EventKind, Finding, Severity};
 
+use crate::case::Case;
 use crate::figures::Figures;
 use crate::finding::finding;
 use crate::limits::{PAUSES_SHOWN_MAX, STARTS_SHARE_MIN};
@@ -32,9 +33,20 @@ pub fn from_events(events: &[Event]) -> Vec<Pause> {
     pauses
 }
 
-/// What the pauses did to the load. Where as many users were kept away as must not be missing, the run
-/// is not the one that was planned.
-pub(crate) fn found(figures: &Figures) -> Option<Finding> {
+/// Pauses that kept as many users away as must not be missing: the run is not the one that was planned.
+pub(crate) fn of_another_plan(case: &Case<'_>) -> Vec<Finding> {
+    let pauses = all(case.figures).filter(|pauses| pauses.severity == Severity::Fatal);
+    Vec::from_iter(pauses)
+}
+
+/// Pauses that kept few users away, or none.
+pub(crate) fn of_the_plan(case: &Case<'_>) -> Vec<Finding> {
+    let pauses = all(case.figures).filter(|pauses| pauses.severity != Severity::Fatal);
+    Vec::from_iter(pauses)
+}
+
+/// One finding for all pauses: their times, and how they changed the load.
+fn all(figures: &Figures) -> Option<Finding> {
     let pauses = from_events(&figures.events);
     if pauses.is_empty() {
         return None;

@@ -7,6 +7,7 @@ mod tests;
 use record::schema::{EventKind, Finding, Severity};
 use record::{ProbeInfo, Probes};
 
+use crate::case::Case;
 use crate::figures::Figures;
 use crate::finding::finding;
 use crate::limits::{PROBE_FINDINGS_MAX, PROBE_LIMIT_READINGS_MIN, PROBE_LIMIT_SHARE_MIN};
@@ -61,7 +62,8 @@ fn by_probe(probes: &Probes, start_ns: i64, end_ns: i64) -> Vec<Vec<(i64, f64)>>
 
 /// Limits that the server's side met while load was planned, those first that held longest; then
 /// sources that were lost, and what asking cost.
-pub(crate) fn findings(run: &Figures) -> Vec<Finding> {
+pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    let run = case.figures;
     let end_ns = i64::try_from(run.planned_end_ns()).unwrap_or(i64::MAX);
     let read = Read {
         run,

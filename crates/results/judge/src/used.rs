@@ -6,6 +6,7 @@ use record::schema::{EventKind, Finding, HostUse, Severity};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
+use crate::case::Case;
 use crate::cost::Money;
 use crate::figures::Figures;
 use crate::finding::finding;
@@ -51,10 +52,15 @@ pub(crate) fn cost_per_user_hour(figures: &Figures) -> Option<f64> {
     (hours > 0.0).then_some(cost(figures)? / hours)
 }
 
-/// What the hosts cost, by region and by host.
-pub(crate) fn found(figures: &Figures) -> Option<Finding> {
-    let (currency, hosts) = uses(figures)?;
-    let total = cost(figures)?;
+/// The cost of the hosts, by region and by host.
+pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    let figures = case.figures;
+    let Some((currency, hosts)) = uses(figures) else {
+        return Vec::new();
+    };
+    let Some(total) = cost(figures) else {
+        return Vec::new();
+    };
     let money = |amount: f64| format!("{} {currency}", units::significant(amount, 4));
     let mut regions: BTreeMap<&str, Money> = BTreeMap::new();
     let mut each: Vec<(Money, &HostUse)> = Vec::new();
@@ -98,7 +104,7 @@ pub(crate) fn found(figures: &Figures) -> Option<Finding> {
     if let Some(cost) = per_user_hour {
         draft = draft.with("cost_per_user_hour", cost);
     }
-    Some(draft.done())
+    vec![draft.done()]
 }
 
 #[cfg(test)]
@@ -125,7 +131,7 @@ mod tests {
     fn hosts_cost_their_hours_and_regions_add_up() {
         let mut figures = figures();
         assert_eq!(value(&figures, &Figure::Cost), None);
-        assert!(found(&figures).is_none());
+        assert_eq!(findings(&Case::new(&figures, &[])), []);
         figures.events.push(Event {
             at_ns: 60 * SECOND,
             what: EventKind::LabUsed {
@@ -150,7 +156,7 @@ mod tests {
                 0.02500 USD for 15 min); 9.750 USD for each hour of a user; 1 host without a
                 price not counted
         "#]]
-        .assert_eq(&rendered(&Vec::from_iter(found(&figures))));
+        .assert_eq(&rendered(&findings(&Case::new(&figures, &[]))));
     }
 
     #[test]
@@ -164,7 +170,7 @@ mod tests {
             },
         });
         assert_eq!(value(&figures, &Figure::Cost), None);
-        assert!(found(&figures).is_none());
+        assert_eq!(findings(&Case::new(&figures, &[])), []);
     }
 
     #[test]

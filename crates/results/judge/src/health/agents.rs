@@ -4,14 +4,15 @@ use record::schema::{Finding, Severity, WorkerInfo, WorkerTally};
 use stats::counts::two_rows;
 use stats::multiple::holm;
 
-use crate::figures::Figures;
+use crate::case::Case;
 use crate::finding::finding;
 use crate::limits::{
     AGENT_CLOCK_MOVED_NS_MAX, AGENTS_DIFFER_P_MAX, AGENTS_DIFFER_RATIO_MIN, AGENTS_LISTED_MAX,
 };
 
-/// What there is to say of agents beside their sum.
-pub(super) fn found(figures: &Figures) -> Vec<Finding> {
+/// Agents that are not like the others.
+pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    let figures = case.figures;
     let workers = &figures.info.workers;
     let mut findings: Vec<Finding> = clocks(workers).into_iter().collect();
     let names: Option<Vec<&str>> = workers

@@ -2,17 +2,15 @@
 
 use record::schema::{EventKind, Finding, Severity};
 
+use crate::case::Case;
 use crate::figures::Figures;
 use crate::finding::finding;
 use crate::limits::LOSSES_SHOWN_MAX;
 
-/// The code of the finding.
-pub(super) const CODE: &str = "worker-lost";
-
-/// A finding for each lost worker, and one for those that are too many to list. `allow_lost_workers`: the
-/// others are to be judged nevertheless.
-pub(super) fn found(figures: &Figures, allow_lost_workers: bool) -> Vec<Finding> {
-    let severity = if allow_lost_workers {
+/// A finding for each lost worker, and one for those that are too many to list.
+pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    let figures = case.figures;
+    let severity = if case.allow_lost_workers {
         Severity::Warning
     } else {
         Severity::Fatal
@@ -31,14 +29,14 @@ pub(super) fn found(figures: &Figures, allow_lost_workers: bool) -> Vec<Finding>
             "{} lost; `events.jsonl` lists each",
             units::counted(further as u64, "further worker"),
         );
-        let draft = finding(severity, CODE, text);
+        let draft = finding(severity, "worker-lost", text);
         findings.push(draft.with("workers", further as f64).done());
     }
     // Where all were lost there are no others.
     if losses.len() < figures.info.workers.len()
         && let Some(last) = findings.last_mut()
     {
-        last.text += if allow_lost_workers {
+        last.text += if case.allow_lost_workers {
             "; as requested, the verdict is based on the remaining workers"
         } else {
             "; `throng show --allow-lost-workers` judges the remaining workers"
@@ -88,7 +86,7 @@ fn one(figures: &Figures, loss: &EventKind, severity: Severity) -> Option<Findin
             units::duration(deal.from_ns as f64),
         );
     }
-    let mut draft = finding(severity, CODE, text)
+    let mut draft = finding(severity, "worker-lost", text)
         .with("worker", f64::from(worker))
         .with("reported_ns", reported_ns as f64)
         .with("users", users as f64)
@@ -301,7 +299,7 @@ mod tests {
         let mut figures = figures();
         figures.info.workers = (0..9).map(worker).collect();
         figures.events = (0..8).map(lost).collect();
-        let found = found(&figures, false);
+        let found = findings(&Case::new(&figures, &[]));
         assert_eq!(found.len(), LOSSES_SHOWN_MAX + 1);
         let text = &found[LOSSES_SHOWN_MAX].text;
         assert!(text.starts_with("3 further workers lost"), "{text}");

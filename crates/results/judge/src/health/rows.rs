@@ -2,11 +2,16 @@
 
 use record::schema::{Finding, RowsKept, Severity, WorkerInfo};
 
+use crate::case::Case;
 use crate::finding::finding;
 use crate::limits::AGENTS_LISTED_MAX;
 
-/// What there is to say of rows that agents kept, or did not write.
-pub(super) fn found(workers: &[WorkerInfo]) -> Vec<Finding> {
+/// Rows that agents kept, or did not write.
+pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    of_workers(&case.figures.info.workers)
+}
+
+fn of_workers(workers: &[WorkerInfo]) -> Vec<Finding> {
     let left: Vec<_> = workers
         .iter()
         .filter_map(|worker| Some((worker.agent.as_deref()?, worker.rows.as_ref()?)))
@@ -75,16 +80,16 @@ mod tests {
     }
 
     fn codes(workers: &[WorkerInfo]) -> Vec<String> {
-        found(workers).into_iter().map(|f| f.code).collect()
+        of_workers(workers).into_iter().map(|f| f.code).collect()
     }
 
     #[test]
     fn rows_that_are_not_in_the_record_are_a_finding() {
-        assert_eq!(found(&[WorkerInfo::default()]), []);
+        assert_eq!(of_workers(&[WorkerInfo::default()]), []);
         let none = [worker("a1", RowsKept::Nowhere, 0)];
         assert_eq!(codes(&none), ["rows-none"]);
         let left = [1, 2].map(|n| worker(&format!("a{n}"), RowsKept::Agent, 0));
-        let found = found(&left);
+        let found = of_workers(&left);
         assert_eq!(found[0].evidence["rows"], 2_000.0);
         assert!(
             found[0].text.contains("2 agents (2,000 rows"),
@@ -101,7 +106,7 @@ mod tests {
             worker("a2", RowsKept::Agent, 7),
         ];
         assert_eq!(codes(&one), ["rows-left", "rows-lost"]);
-        let text = &found(&one)[1].text;
+        let text = &of_workers(&one)[1].text;
         assert!(
             text.starts_with("agent a2 did not write 7 rows: the disk has"),
             "{text}"

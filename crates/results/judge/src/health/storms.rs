@@ -7,12 +7,16 @@
 use record::schema::{Finding, HealthSummary, Severity};
 use stats::hist::LogHistogram;
 
+use crate::case::Case;
 use crate::figures::{Cell, Figures};
 use crate::finding::finding;
 use crate::limits::{RETRANSMITS_SHARE_MAX, SYN_REPEATED_NS};
 
-/// All there is to say, what touches most users first.
-pub(super) fn findings(figures: &Figures, health: &HealthSummary) -> Vec<Finding> {
+/// Connects, packets, segments and memory that were lost; those that touch most users first.
+pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    let Case {
+        figures, health, ..
+    } = case;
     let all = [
         connects(figures, health),
         packets(figures, health),

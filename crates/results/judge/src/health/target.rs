@@ -2,21 +2,30 @@
 
 use record::schema::{EventKind, Finding, Severity};
 
+use crate::case::Case;
 use crate::figures::Figures;
 use crate::finding::finding;
 
-/// Where the target ended by itself, or somebody else ended it.
-pub(super) fn ended(figures: &Figures) -> Option<Finding> {
-    figures.events.iter().find_map(|event| {
-        let EventKind::TargetEnded { target, why, .. } = &event.what else {
-            return None;
-        };
-        let text = format!(
-            "the target {target} exited during the run, at {} ({why}): there was nothing left to \
-             measure",
-            units::duration(event.at_ns as f64),
-        );
-        let draft = finding(Severity::Fatal, "target-ended", text);
-        Some(draft.with("at_ns", event.at_ns as f64).done())
-    })
+/// A target that ended by itself, or that somebody else ended.
+pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    let mut events = case.figures.events.iter();
+    let ended = events.find_map(|event| match &event.what {
+        EventKind::TargetEnded { target, why, .. } => Some((event.at_ns, target, why)),
+        _ => None,
+    });
+    let Some((at_ns, target, why)) = ended else {
+        return Vec::new();
+    };
+    let text = format!(
+        "the target {target} exited during the run, at {} ({why}): there was nothing left to measure",
+        units::duration(at_ns as f64),
+    );
+    let draft = finding(Severity::Fatal, "target-ended", text);
+    vec![draft.with("at_ns", at_ns as f64).done()]
+}
+
+/// True if the target ended before the run.
+pub(super) fn has_ended(figures: &Figures) -> bool {
+    let mut events = figures.events.iter();
+    events.any(|event| matches!(event.what, EventKind::TargetEnded { .. }))
 }

@@ -1,0 +1,43 @@
+//! A run as the rules see it.
+
+use plan::Threshold;
+use record::schema::{HealthSummary, MeasureSummary, ThresholdResult, UsersSummary};
+
+use crate::figures::Figures;
+use crate::health;
+use crate::{summary, threshold};
+
+/// All that the rules read of a run.
+pub(crate) struct Case<'a> {
+    pub(crate) figures: &'a Figures,
+    pub(crate) thresholds: &'a [Threshold],
+    /// Lost workers leave a run that can be trusted.
+    pub(crate) allow_lost_workers: bool,
+    /// The run continues, and is judged as if it ended now.
+    pub(crate) in_progress: bool,
+    pub(crate) health: HealthSummary,
+    pub(crate) users: UsersSummary,
+    /// Those of the whole run.
+    pub(crate) measures: Vec<MeasureSummary>,
+    /// One for each threshold.
+    pub(crate) results: Vec<ThresholdResult>,
+}
+
+impl<'a> Case<'a> {
+    /// The case of a run that has ended, without the loss of a worker being accepted.
+    pub(crate) fn new(figures: &'a Figures, thresholds: &'a [Threshold]) -> Case<'a> {
+        let health = health::summarise(figures);
+        let users = summary::users(figures);
+        let measures = summary::measures(figures, None);
+        Case {
+            figures,
+            thresholds,
+            allow_lost_workers: false,
+            in_progress: false,
+            results: threshold::evaluate_all(figures, thresholds),
+            health,
+            users,
+            measures,
+        }
+    }
+}
