@@ -3,11 +3,13 @@
 use plan::Threshold;
 use record::schema::{HealthSummary, MeasureSummary, ThresholdResult, UsersSummary};
 
+use crate::decided::{self, LagDecision};
 use crate::figures::Figures;
-use crate::health;
+use crate::health::{self, Shortfall};
 use crate::{summary, threshold};
 
-/// All that the rules read of a run.
+/// All that the rules read of a run. Those that blame somebody read here whom others blame: a rule never sees what
+/// another one found.
 pub(crate) struct Case<'a> {
     pub(crate) figures: &'a Figures,
     pub(crate) thresholds: &'a [Threshold],
@@ -21,6 +23,8 @@ pub(crate) struct Case<'a> {
     pub(crate) measures: Vec<MeasureSummary>,
     /// One for each threshold.
     pub(crate) results: Vec<ThresholdResult>,
+    pub(crate) shortfall: Shortfall,
+    pub(crate) lag_decisions: Vec<LagDecision>,
 }
 
 impl<'a> Case<'a> {
@@ -29,15 +33,18 @@ impl<'a> Case<'a> {
         let health = health::summarise(figures);
         let users = summary::users(figures);
         let measures = summary::measures(figures, None);
+        let shortfall = Shortfall::find(figures, &health, &users, &measures);
         Case {
             figures,
             thresholds,
             allow_lost_workers: false,
             in_progress: false,
             results: threshold::evaluate_all(figures, thresholds),
+            lag_decisions: decided::find(figures, thresholds),
             health,
             users,
             measures,
+            shortfall,
         }
     }
 }

@@ -13,24 +13,36 @@ use record::schema::{Finding, Severity};
 use stats::hist::LogHistogram;
 use stats::interval::quantile_rank;
 
+use crate::case::Case;
 use crate::figures::{Cell, Figures, Part};
 use crate::finding::finding;
 use crate::health::Cause;
 use crate::limits::{LAG_OF_RESPONSE_MAX, LAG_WARN_NS_MIN};
-use crate::threshold::{find, holds};
+use crate::threshold::{self, Found, holds};
 
 /// The code of the finding.
 pub(crate) const CODE: &str = "threshold-by-lag";
 
-/// One finding for each such threshold. All are fatal.
-pub(crate) fn findings(figures: &Figures, thresholds: &[Threshold]) -> Vec<Finding> {
+/// A threshold that the generator's own lag decides.
+pub(crate) struct LagDecision {
+    /// The threshold as written.
+    text: String,
+    /// Its figure.
+    value_ns: f64,
+    /// The generator's part of that at most.
+    lag_ns: f64,
+    cause: Cause,
+}
+
+/// The thresholds that lag decides.
+pub(crate) fn find(figures: &Figures, thresholds: &[Threshold]) -> Vec<LagDecision> {
     thresholds
         .iter()
-        .filter_map(|threshold| finding_of(figures, threshold))
+        .filter_map(|threshold| decision(figures, threshold))
         .collect()
 }
 
-fn finding_of(figures: &Figures, threshold: &Threshold) -> Option<Finding> {
+fn decision(figures: &Figures, threshold: &Threshold) -> Option<LagDecision> {
     let Part {
         stat: stat @ (Stat::Quantile(_) | Stat::Mean | Stat::Max),
         ref measures,
@@ -40,28 +52,41 @@ fn finding_of(figures: &Figures, threshold: &Threshold) -> Option<Finding> {
     else {
         return None;
     };
-    let found = find(figures, &threshold.figure)?;
+    let found = threshold::find(figures, &threshold.figure)?;
     let lag_ns = own_ns(&figures.merged(phase, measures), stat, basis)?;
     let is_substantial =
         lag_ns >= LAG_WARN_NS_MIN as f64 && lag_ns > LAG_OF_RESPONSE_MAX * found.value;
-    let without = crate::threshold::Found {
+    let without = Found {
         value: (found.value - lag_ns).max(0.0),
         ..found
     };
     if !is_substantial || holds(threshold, found) == holds(threshold, without) {
         return None;
     }
-    let text = format!(
-        "threshold {} is decided by the generator's own lag: of {} there, up to {} are lag: {}",
-        threshold.text,
-        units::duration(found.value),
-        units::duration(lag_ns.min(found.value)),
-        Cause::of(figures).words(),
-    );
-    let finding = finding(Severity::Fatal, CODE, text)
-        .with("value_ns", found.value)
-        .with("lag_ns", lag_ns);
-    Some(finding.done())
+    Some(LagDecision {
+        text: threshold.text.clone(),
+        value_ns: found.value,
+        lag_ns,
+        cause: Cause::of(figures),
+    })
+}
+
+/// A finding for each threshold that lag decides.
+pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    let findings = case.lag_decisions.iter().map(|decision| {
+        let text = format!(
+            "threshold {} is decided by the generator's own lag: of {} there, up to {} are lag: {}",
+            decision.text,
+            units::duration(decision.value_ns),
+            units::duration(decision.lag_ns.min(decision.value_ns)),
+            decision.cause.words(),
+        );
+        finding(Severity::Fatal, CODE, text)
+            .with("value_ns", decision.value_ns)
+            .with("lag_ns", decision.lag_ns)
+            .done()
+    });
+    findings.collect()
 }
 
 /// The generator's own part of a figure; `None`: the record does not say. Answers that were read late have it in `late`,

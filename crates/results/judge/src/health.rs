@@ -12,11 +12,14 @@ mod losses;
 mod memory;
 mod rows;
 mod scripts;
+mod shortfall;
 mod starts;
 mod storms;
 mod target;
 
 pub(crate) use cause::{Cause, FELL_BEHIND};
+pub(crate) use shortfall::Shortfall;
+
 use record::schema::{
     EventKind, Finding, HealthSummary, MeasureSummary, RowsKept, RunStatus, Severity,
 };
@@ -31,8 +34,6 @@ use crate::{addresses, faults, network, pauses, used};
 const INCOMPLETE: &str = "run-incomplete";
 /// The code of operations that began late.
 pub(crate) const LAG: &str = "generator-lag";
-/// The code of a generator without faults.
-const HEALTHY: &str = "generator-healthy";
 
 /// The generator's state over the whole run.
 pub(crate) fn summarise(figures: &Figures) -> HealthSummary {
@@ -59,29 +60,16 @@ pub(crate) fn summarise(figures: &Figures) -> HealthSummary {
 
 /// What there is to say about the generator; never empty, most important first.
 pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
-    let Case {
-        figures,
-        health,
-        users,
-        measures,
-        ..
-    } = case;
-    let pressed = memory::pressure(figures, users);
-    let mut findings = starts::refused(figures, users, pressed.is_some());
-    findings.splice(0..0, pressed);
-    let short = starts::short(figures, health);
-    if short.is_none()
-        && let Some(late) = lag::above_limit(figures, health, measures)
-    {
-        findings.push(too_late(figures, &late));
-    }
-    findings.extend(short);
-    findings.extend(incomplete(case));
-    let at_fault = findings.iter().any(|f| f.code != INCOMPLETE);
-    findings.extend(pauses::of_another_plan(case));
-    if !at_fault {
-        findings.push(lag_warning(measures).unwrap_or_else(|| healthy(figures, health)));
-    }
+    let first = [
+        memory::findings,
+        starts::shortages,
+        shortfall::load,
+        incomplete,
+        pauses::of_another_plan,
+        lag_within_limit,
+        healthy,
+    ];
+    let mut findings: Vec<Finding> = first.iter().flat_map(|rule| rule(case)).collect();
     // What is said of the others is said after who they are.
     let others = [
         pauses::of_the_plan,
@@ -116,13 +104,8 @@ pub(crate) fn move_lag_warning(findings: &mut Vec<Finding>) {
     }
 }
 
-/// Adds thresholds that lag decides, behind what makes the run untrusted besides and behind lost workers. A generator
-/// whose lag decides one is not healthy.
+/// Adds thresholds that lag decides, behind what makes the run untrusted besides and behind lost workers.
 pub(crate) fn add_decided(findings: &mut Vec<Finding>, decided: Vec<Finding>) {
-    if decided.is_empty() {
-        return;
-    }
-    findings.retain(|finding| finding.code != HEALTHY);
     let at = findings.iter().rposition(is_grave);
     let at = at.map_or(0, |last| last + 1);
     findings.splice(at..at, decided);
@@ -132,31 +115,6 @@ pub(crate) fn add_decided(findings: &mut Vec<Finding>, decided: Vec<Finding>) {
 /// finding.
 pub(crate) fn is_grave(finding: &Finding) -> bool {
     finding.severity == Severity::Fatal || finding.code == "worker-lost"
-}
-
-/// Lag above the run's limit, although all users were started.
-fn too_late(figures: &Figures, late: &lag::Late<'_>) -> Finding {
-    let cause = Cause::of(figures);
-    let limit_ns = figures.info.generator.lag_max_ns;
-    let sends = figures.total(|row| row.sends);
-    let seconds = figures.seconds(None);
-    let reached = crate::summary::per_second(sends, seconds);
-    let text = format!(
-        "1 % of {} started more than {} late (limit {}): {}; reached {} operations/s",
-        late.step
-            .map_or("operations".to_owned(), |step| format!("`{step}`")),
-        units::duration(late.p99_ns as f64),
-        units::duration(limit_ns as f64),
-        cause.words(),
-        units::rate(reached).trim_end_matches("/s"),
-    );
-    finding(Severity::Fatal, cause.code(), text)
-        .with("lag_p99_ns", late.p99_ns as f64)
-        .with("lag_limit_ns", limit_ns as f64)
-        .with("loop_busy", cause.busy)
-        .with("cpu_wait", cause.wait)
-        .with("reached_per_s", reached)
-        .done()
 }
 
 /// A run that ended before its plan did, or was never closed.
@@ -202,8 +160,15 @@ pub(crate) fn incomplete(case: &Case<'_>) -> Vec<Finding> {
     vec![finding.done()]
 }
 
-/// Lag within the limit that still shows in a step's response times: of the step where it is the largest
-/// share.
+/// Lag within the limit that still shows in response times, of a generator without faults.
+pub(crate) fn lag_within_limit(case: &Case<'_>) -> Vec<Finding> {
+    match case.shortfall.is_none() {
+        true => Vec::from_iter(lag_warning(&case.measures)),
+        false => Vec::new(),
+    }
+}
+
+/// The step in whose response times lag is the largest share.
 fn lag_warning(measures: &[MeasureSummary]) -> Option<Finding> {
     let shares = measures.iter().filter(|m| lag::is_timed(&m.kind));
     let shares = shares.filter_map(|m| {
@@ -228,7 +193,17 @@ fn lag_warning(measures: &[MeasureSummary]) -> Option<Finding> {
     Some(finding.done())
 }
 
-fn healthy(figures: &Figures, health: &HealthSummary) -> Finding {
+/// A generator without faults, whose lag neither shows in response times nor decides a threshold.
+pub(crate) fn healthy(case: &Case<'_>) -> Vec<Finding> {
+    let Case {
+        figures, health, ..
+    } = case;
+    if !case.shortfall.is_none()
+        || !case.lag_decisions.is_empty()
+        || lag_warning(&case.measures).is_some()
+    {
+        return Vec::new();
+    }
     let text = format!(
         "the generator kept up: lag p99 {}, busiest loop {} of a core, {} of memory ({} mode, {})",
         units::duration(health.lag_p99_ns as f64),
@@ -237,11 +212,11 @@ fn healthy(figures: &Figures, health: &HealthSummary) -> Finding {
         figures.info.generator.mode,
         units::counted(u64::from(figures.info.generator.loops), "loop"),
     );
-    finding(Severity::Good, HEALTHY, text)
+    let finding = finding(Severity::Good, "generator-healthy", text)
         .with("lag_p99_ns", health.lag_p99_ns as f64)
         .with("loop_busy_max", health.loop_busy_max)
-        .with("rss_peak_bytes", health.rss_peak_bytes as f64)
-        .done()
+        .with("rss_peak_bytes", health.rss_peak_bytes as f64);
+    vec![finding.done()]
 }
 
 /// TLS without a check of the server's certificate.

@@ -172,8 +172,7 @@ fn summary_of(case: Case<'_>) -> Summary {
 /// The findings of a run that had users, most important first.
 fn all_findings(case: &Case<'_>) -> Vec<Finding> {
     let mut findings = health::findings(case);
-    let by_lag = decided::findings(case.figures, case.thresholds);
-    health::add_decided(&mut findings, by_lag);
+    health::add_decided(&mut findings, decided::findings(case));
     // Behind what makes the run untrusted, and before all else.
     let at = findings
         .iter()

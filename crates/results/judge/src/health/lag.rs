@@ -51,20 +51,20 @@ pub(super) fn summary(figures: &Figures) -> Lag {
 }
 
 /// Lag above the limit.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Late<'a> {
+#[derive(Debug, Clone)]
+pub(super) struct Late {
     /// `None`: that of all operations together is.
-    pub(super) step: Option<&'a str>,
+    pub(super) step: Option<String>,
     pub(super) p99_ns: u64,
 }
 
 /// The lag that is above the run's limit: of all operations, or of the step with the largest. One slow step
 /// does not show in the lag of a run whose other steps are more frequent.
-pub(super) fn above_limit<'a>(
+pub(super) fn above_limit(
     figures: &Figures,
     health: &HealthSummary,
-    measures: &'a [MeasureSummary],
-) -> Option<Late<'a>> {
+    measures: &[MeasureSummary],
+) -> Option<Late> {
     let limit_ns = figures.info.generator.lag_max_ns;
     let all = Late {
         step: None,
@@ -77,11 +77,11 @@ pub(super) fn above_limit<'a>(
             .as_ref()
             .filter(|lag| lag.count >= LAG_STEP_COUNT_MIN)?;
         Some(Late {
-            step: Some(&m.name),
+            step: Some(m.name.clone()),
             p99_ns: lag.p99_ns,
         })
     });
-    let late = |late: &Late<'_>| late.p99_ns > limit_ns;
+    let late = |late: &Late| late.p99_ns > limit_ns;
     Some(all)
         .filter(late)
         .or_else(|| steps.filter(late).max_by_key(|step| step.p99_ns))

@@ -1,19 +1,40 @@
 //! Memory that ran short while users were still coming.
 
-use record::schema::{EventKind, Finding, Severity, UsersSummary};
+use record::schema::{EventKind, Finding, Severity};
 
+use crate::case::Case;
 use crate::figures::Figures;
 use crate::finding::finding;
 
-/// Where the run's guard ended the ramp before memory was gone.
-pub(super) fn pressure(figures: &Figures, users: &UsersSummary) -> Option<Finding> {
-    let (available, present) = figures.events.iter().find_map(|event| match event.what {
-        EventKind::MemoryPressure {
-            available_bytes,
-            users,
-        } => Some((available_bytes, users)),
-        _ => None,
-    })?;
+/// The moment at which the run's guard ended the ramp before memory was gone.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MemoryPressure {
+    available_bytes: u64,
+    /// Users that were present.
+    users: u64,
+}
+
+impl MemoryPressure {
+    pub(super) fn find(figures: &Figures) -> Option<MemoryPressure> {
+        figures.events.iter().find_map(|event| match event.what {
+            EventKind::MemoryPressure {
+                available_bytes,
+                users,
+            } => Some(MemoryPressure {
+                available_bytes,
+                users,
+            }),
+            _ => None,
+        })
+    }
+}
+
+/// A ramp that the run's guard ended.
+pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    let users = &case.users;
+    let Some(pressure) = case.shortfall.memory else {
+        return Vec::new();
+    };
     let after = match users.refused {
         0 => "no more users were due".to_owned(),
         refused => format!(
@@ -24,14 +45,14 @@ pub(super) fn pressure(figures: &Figures, users: &UsersSummary) -> Option<Findin
     let text = format!(
         "memory ran short at {}: {} were available, and {after}; fix: add memory or reduce the \
          number of users (`throng doctor --users {}` shows how many this machine can hold)",
-        units::counted(present, "user"),
-        units::bytes(available),
+        units::counted(pressure.users, "user"),
+        units::bytes(pressure.available_bytes),
         users.planned.ceil(),
     );
     let finding = finding(Severity::Fatal, "generator-memory", text)
-        .with("available_bytes", available as f64)
-        .with("users", present as f64)
+        .with("available_bytes", pressure.available_bytes as f64)
+        .with("users", pressure.users as f64)
         .with("users_planned", users.planned)
         .with("users_refused", users.refused as f64);
-    Some(finding.done())
+    vec![finding.done()]
 }

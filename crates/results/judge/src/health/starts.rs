@@ -1,16 +1,32 @@
 //! Users that should have been started and were not.
 
 use record::Outcome;
-use record::schema::{Finding, HealthSummary, PhaseInfo, RunStatus, Severity, UsersSummary};
+use record::schema::{Finding, PhaseInfo, RunStatus, Severity, UsersSummary};
 
-use super::cause;
+use super::cause::Cause;
+use crate::case::Case;
 use crate::figures::{self, Figures};
 use crate::finding::finding;
 use crate::limits::{FILES_IN_FLIGHT_MIN, POISSON_SIGMAS, STARTS_SHARE_MIN};
 
-/// Users and operations turned away because of a lack of files, ports or memory: a finding for each
-/// resource, the scarcest first. `memory_told`: why memory was wanting is said elsewhere.
-pub(super) fn refused(figures: &Figures, users: &UsersSummary, memory_told: bool) -> Vec<Finding> {
+/// The code of load that a target without answers kept away.
+const TARGET_LIMIT: &str = "target-limit";
+
+/// A resource that ran out, for lack of which users and operations were turned away.
+pub(crate) struct Shortage {
+    code: &'static str,
+    what: String,
+    fix: String,
+    /// Operations that failed for it; where the record does not name the resource, users.
+    operations: u64,
+}
+
+/// The shortages of a run, the scarcest resource first. `memory_told`: why memory was wanting is said elsewhere.
+pub(super) fn find_shortages(
+    figures: &Figures,
+    users: &UsersSummary,
+    memory_told: bool,
+) -> Vec<Shortage> {
     let wanting = |outcome: Outcome| -> u64 {
         let measures = 0..figures.info.measures.len();
         measures
@@ -29,53 +45,70 @@ pub(super) fn refused(figures: &Figures, users: &UsersSummary, memory_told: bool
     if by_kind.is_empty() && users.refused > 0 {
         by_kind.push((users.refused, None));
     }
-    by_kind.retain(|&(_, outcome)| !(memory_told && outcome == Some(Outcome::NoMemory)));
-    by_kind
+    let by_kind = by_kind
         .into_iter()
-        .map(|(n, outcome)| out_of(figures, users, n, outcome))
+        .filter(|&(_, outcome)| !(memory_told && outcome == Some(Outcome::NoMemory)));
+    by_kind
+        .map(|(n, outcome)| shortage(figures, users, n, outcome))
         .collect()
 }
 
-fn out_of(figures: &Figures, users: &UsersSummary, n: u64, outcome: Option<Outcome>) -> Finding {
+/// Users and operations turned away because of a lack of files, ports or memory: a finding for each resource.
+pub(crate) fn shortages(case: &Case<'_>) -> Vec<Finding> {
+    let all = case.shortfall.shortages.iter();
+    all.map(|shortage| shortage.finding(case)).collect()
+}
+
+impl Shortage {
+    fn finding(&self, case: &Case<'_>) -> Finding {
+        let Case { figures, users, .. } = case;
+        let lost = match users.refused {
+            0 => format!(
+                "with {}",
+                units::counted(self.operations, "failed operation")
+            ),
+            refused => format!("({} refused)", units::count(refused)),
+        };
+        let text = format!(
+            "planned {} users, reached {} {lost}: {}; fix: {}",
+            units::about(users.planned),
+            units::count(users.started),
+            self.what,
+            self.fix,
+        );
+        finding(Severity::Fatal, self.code, text)
+            .with("users_planned", users.planned)
+            .with("users_started", users.started as f64)
+            .with("users_refused", users.refused as f64)
+            .with("operations_refused", self.operations as f64)
+            .with(
+                "connections_peak",
+                figures.peak(|row| row.connections) as f64,
+            )
+            .with("in_flight_peak", figures.peak(|row| row.in_flight) as f64)
+            .with("files", files(figures) as f64)
+            .done()
+    }
+}
+
+fn shortage(
+    figures: &Figures,
+    users: &UsersSummary,
+    operations: u64,
+    outcome: Option<Outcome>,
+) -> Shortage {
     // What it would have taken to hold everybody who was there or wanted to be.
     // A user who is refused may have failed at several operations, such as connect and handshake.
-    let wanted = users.peak + if users.refused > 0 { users.refused } else { n };
-    let Shortage { code, what, fix } = shortage(figures, outcome, wanted);
-    let lost = match users.refused {
-        0 => format!("with {}", units::counted(n, "failed operation")),
-        refused => format!("({} refused)", units::count(refused)),
+    let refused = match users.refused {
+        0 => operations,
+        refused => refused,
     };
-    let text = format!(
-        "planned {} users, reached {} {lost}: {what}; fix: {fix}",
-        units::about(users.planned),
-        units::count(users.started),
-    );
-    finding(Severity::Fatal, code, text)
-        .with("users_planned", users.planned)
-        .with("users_started", users.started as f64)
-        .with("users_refused", users.refused as f64)
-        .with("operations_refused", n as f64)
-        .with(
-            "connections_peak",
-            figures.peak(|row| row.connections) as f64,
-        )
-        .with("in_flight_peak", figures.peak(|row| row.in_flight) as f64)
-        .with("files", files(figures) as f64)
-        .done()
-}
-
-/// A resource that ran out.
-struct Shortage {
-    code: &'static str,
-    what: String,
-    fix: String,
-}
-
-fn shortage(figures: &Figures, outcome: Option<Outcome>, wanted: u64) -> Shortage {
+    let wanted = users.peak + refused;
     let generator = &figures.info.generator;
     match outcome {
         Some(Outcome::NoFiles) if files_hold_unanswered(figures) => Shortage {
-            code: "target-limit",
+            operations,
+            code: TARGET_LIMIT,
             what: format!(
                 "the target did not respond, and operations in flight used all {} open files",
                 units::count(files(figures))
@@ -83,6 +116,7 @@ fn shortage(figures: &Figures, outcome: Option<Outcome>, wanted: u64) -> Shortag
             fix: "reduce the load, or raise the capacity of the target".to_owned(),
         },
         Some(Outcome::NoFiles) => Shortage {
+            operations,
             code: "generator-files",
             what: format!(
                 "the open-file limit was reached ({} with {} each)",
@@ -92,6 +126,7 @@ fn shortage(figures: &Figures, outcome: Option<Outcome>, wanted: u64) -> Shortag
             fix: more_files(generator.files_per_loop, generator.loops, wanted),
         },
         Some(Outcome::NoPorts) => Shortage {
+            operations,
             code: "generator-ports",
             what: "source ports ran out".to_owned(),
             fix: "`sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"`, or more addresses in \
@@ -99,6 +134,7 @@ fn shortage(figures: &Figures, outcome: Option<Outcome>, wanted: u64) -> Shortag
                 .to_owned(),
         },
         Some(Outcome::NoMemory) => Shortage {
+            operations,
             code: "generator-memory",
             what: format!(
                 "memory ran out, either the generator's, its part for saved values and buffers, or the kernel's \
@@ -110,6 +146,7 @@ fn shortage(figures: &Figures, outcome: Option<Outcome>, wanted: u64) -> Shortag
                 .to_owned(),
         },
         _ => Shortage {
+            operations,
             code: "generator-refused",
             what: "files, ports or memory ran out".to_owned(),
             fix: "`throng doctor` shows the limits and how to raise them".to_owned(),
@@ -200,50 +237,78 @@ impl Starts {
 }
 
 /// Fewer starts than planned for another reason than a refusal.
-pub(super) fn short(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
-    let phases = figures.info.phases.iter().enumerate();
-    let starts: Vec<(usize, Starts)> = phases
-        .map(|(number, phase)| (number, Starts::of(figures, number, phase)))
-        .collect();
-    let missing: f64 = starts.iter().map(|(_, s)| s.missing()).sum();
-    let due: f64 = starts.iter().map(|(_, s)| s.due).sum();
-    if missing <= (1.0 - STARTS_SHARE_MIN) * due {
-        return None;
+pub(crate) struct MissedStarts {
+    /// The phase that missed most, by number.
+    phase: usize,
+    /// The starts of that phase.
+    starts: Starts,
+    /// Other phases had starts as well.
+    is_one_of_several: bool,
+    /// `None`: the target did not respond, and held all open files.
+    cause: Option<Cause>,
+}
+
+impl MissedStarts {
+    pub(super) fn find(figures: &Figures) -> Option<MissedStarts> {
+        let phases = figures.info.phases.iter().enumerate();
+        let starts: Vec<(usize, Starts)> = phases
+            .map(|(number, phase)| (number, Starts::of(figures, number, phase)))
+            .collect();
+        let missing: f64 = starts.iter().map(|(_, s)| s.missing()).sum();
+        let due: f64 = starts.iter().map(|(_, s)| s.due).sum();
+        if missing <= (1.0 - STARTS_SHARE_MIN) * due {
+            return None;
+        }
+        let (phase, worst) = starts
+            .iter()
+            .copied()
+            .max_by(|a, b| a.1.missing().total_cmp(&b.1.missing()))?;
+        let cause = match files_hold_unanswered(figures) {
+            true => None,
+            false => Some(Cause::of(figures)),
+        };
+        Some(MissedStarts {
+            phase,
+            starts: worst,
+            is_one_of_several: starts.iter().filter(|(_, s)| s.planned > 0.0).count() > 1,
+            cause,
+        })
     }
-    let (number, worst) = starts
-        .iter()
-        .copied()
-        .max_by(|a, b| a.1.missing().total_cmp(&b.1.missing()))?;
-    let phase = &figures.info.phases[number];
-    let (code, why, busy) = if files_hold_unanswered(figures) {
-        let in_flight = units::count(figures.peak(|row| row.in_flight));
-        let why = format!(
-            "the target did not respond, and {in_flight} operations in flight used all open files"
+
+    pub(super) fn finding(&self, case: &Case<'_>) -> Finding {
+        let Case {
+            figures, health, ..
+        } = case;
+        let phase = &figures.info.phases[self.phase];
+        let in_flight = figures.peak(|row| row.in_flight);
+        let why = match &self.cause {
+            Some(cause) => cause.words(),
+            None => format!(
+                "the target did not respond, and {} operations in flight used all open files",
+                units::count(in_flight)
+            ),
+        };
+        let seconds = figures.seconds(Some(self.phase));
+        let text = format!(
+            "{}{}: {why}; lag p99 {}",
+            planned_and_reached(figures, phase, &self.starts, seconds),
+            match self.is_one_of_several {
+                true => format!(" in phase {}", phase.name),
+                false => String::new(),
+            },
+            units::duration(health.lag_p99_ns as f64),
         );
-        ("target-limit", why, health.loop_busy_mean)
-    } else {
-        let cause = cause::Cause::of(figures);
-        (cause.code(), cause.words(), cause.busy)
-    };
-    let seconds = figures.seconds(Some(number));
-    let text = format!(
-        "{}{}: {why}; lag p99 {}",
-        planned_and_reached(figures, phase, &worst, seconds),
-        if starts.iter().filter(|(_, s)| s.planned > 0.0).count() > 1 {
-            format!(" in phase {}", phase.name)
-        } else {
-            String::new()
-        },
-        units::duration(health.lag_p99_ns as f64),
-    );
-    let finding = finding(Severity::Fatal, code, text)
-        .with("planned", worst.planned)
-        .with("started", worst.started as f64)
-        .with("seconds", seconds)
-        .with("loop_busy", busy)
-        .with("lag_p99_ns", health.lag_p99_ns as f64)
-        .with("in_flight_peak", figures.peak(|row| row.in_flight) as f64);
-    Some(finding.done())
+        let code = self.cause.as_ref().map_or(TARGET_LIMIT, Cause::code);
+        let busy = self.cause.as_ref().map(|cause| cause.busy);
+        finding(Severity::Fatal, code, text)
+            .with("planned", self.starts.planned)
+            .with("started", self.starts.started as f64)
+            .with("seconds", seconds)
+            .with("loop_busy", busy.unwrap_or(health.loop_busy_mean))
+            .with("lag_p99_ns", health.lag_p99_ns as f64)
+            .with("in_flight_peak", in_flight as f64)
+            .done()
+    }
 }
 
 /// `planned 500,000 requests/s, reached 212,340/s`, or counts if there is no rate.

@@ -1,0 +1,91 @@
+//! What kept the generator from its load, before anybody is blamed for it.
+
+use record::schema::{Finding, HealthSummary, MeasureSummary, Severity, UsersSummary};
+
+use super::cause::Cause;
+use super::lag::{self, Late};
+use super::memory::MemoryPressure;
+use super::starts::{self, MissedStarts, Shortage};
+use crate::case::Case;
+use crate::figures::Figures;
+use crate::finding::finding;
+
+/// The faults of a generator that did not bring its target the load that was planned.
+pub(crate) struct Shortfall {
+    pub(super) memory: Option<MemoryPressure>,
+    /// The scarcest resource first.
+    pub(super) shortages: Vec<Shortage>,
+    load: Option<LoadFault>,
+}
+
+/// Load that is not the one that was planned.
+enum LoadFault {
+    Missed(MissedStarts),
+    /// All users started, and their operations began late.
+    Late {
+        late: Late,
+        cause: Cause,
+    },
+}
+
+impl Shortfall {
+    pub(crate) fn find(
+        figures: &Figures,
+        health: &HealthSummary,
+        users: &UsersSummary,
+        measures: &[MeasureSummary],
+    ) -> Shortfall {
+        let memory = MemoryPressure::find(figures);
+        let missed = MissedStarts::find(figures).map(LoadFault::Missed);
+        let late = || {
+            let late = lag::above_limit(figures, health, measures)?;
+            let cause = Cause::of(figures);
+            Some(LoadFault::Late { late, cause })
+        };
+        Shortfall {
+            shortages: starts::find_shortages(figures, users, memory.is_some()),
+            memory,
+            load: missed.or_else(late),
+        }
+    }
+
+    pub(crate) fn is_none(&self) -> bool {
+        self.memory.is_none() && self.shortages.is_empty() && self.load.is_none()
+    }
+}
+
+/// Load that was missed or late.
+pub(crate) fn load(case: &Case<'_>) -> Vec<Finding> {
+    let finding = match &case.shortfall.load {
+        Some(LoadFault::Missed(missed)) => missed.finding(case),
+        Some(LoadFault::Late { late, cause }) => too_late(case, late, cause),
+        None => return Vec::new(),
+    };
+    vec![finding]
+}
+
+/// Lag above the run's limit, although all users were started.
+fn too_late(case: &Case<'_>, late: &Late, cause: &Cause) -> Finding {
+    let figures = case.figures;
+    let limit_ns = figures.info.generator.lag_max_ns;
+    let sends = figures.total(|row| row.sends);
+    let seconds = figures.seconds(None);
+    let reached = crate::summary::per_second(sends, seconds);
+    let text = format!(
+        "1 % of {} started more than {} late (limit {}): {}; reached {} operations/s",
+        late.step
+            .as_ref()
+            .map_or("operations".to_owned(), |step| format!("`{step}`")),
+        units::duration(late.p99_ns as f64),
+        units::duration(limit_ns as f64),
+        cause.words(),
+        units::rate(reached).trim_end_matches("/s"),
+    );
+    finding(Severity::Fatal, cause.code(), text)
+        .with("lag_p99_ns", late.p99_ns as f64)
+        .with("lag_limit_ns", limit_ns as f64)
+        .with("loop_busy", cause.busy)
+        .with("cpu_wait", cause.wait)
+        .with("reached_per_s", reached)
+        .done()
+}
