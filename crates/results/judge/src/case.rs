@@ -6,6 +6,7 @@ use record::schema::{HealthSummary, MeasureSummary, ThresholdResult, UsersSummar
 use crate::decided::{self, LagDecision};
 use crate::figures::Figures;
 use crate::health::{self, Shortfall};
+use crate::saturation::Overload;
 use crate::{summary, threshold};
 
 /// All that the rules read of a run. Those that blame somebody read here whom others blame: a rule never sees what
@@ -25,6 +26,8 @@ pub(crate) struct Case<'a> {
     pub(crate) results: Vec<ThresholdResult>,
     pub(crate) shortfall: Shortfall,
     pub(crate) lag_decisions: Vec<LagDecision>,
+    /// Nothing is known of the target where the generator itself was the limit.
+    pub(crate) overload: Overload,
 }
 
 impl<'a> Case<'a> {
@@ -34,6 +37,10 @@ impl<'a> Case<'a> {
         let users = summary::users(figures);
         let measures = summary::measures(figures, None);
         let shortfall = Shortfall::find(figures, &health, &users, &measures);
+        let overload = match shortfall.is_generators() {
+            true => Overload::default(),
+            false => Overload::find(figures),
+        };
         Case {
             figures,
             thresholds,
@@ -45,6 +52,12 @@ impl<'a> Case<'a> {
             users,
             measures,
             shortfall,
+            overload,
         }
+    }
+
+    /// True if a generator that was late although it had CPU waited for its target.
+    pub(crate) fn waited_for_target(&self) -> bool {
+        self.overload.lasts()
     }
 }

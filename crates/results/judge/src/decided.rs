@@ -9,19 +9,16 @@
 //! service times have.
 
 use plan::{Basis, Stat, Threshold};
-use record::schema::{Finding, Severity};
+use record::schema::Finding;
 use stats::hist::LogHistogram;
 use stats::interval::quantile_rank;
 
 use crate::case::Case;
 use crate::figures::{Cell, Figures, Part};
 use crate::finding::finding;
-use crate::health::Cause;
+use crate::health::{self, Cause};
 use crate::limits::{LAG_OF_RESPONSE_MAX, LAG_WARN_NS_MIN};
 use crate::threshold::{self, Found, holds};
-
-/// The code of the finding.
-pub(crate) const CODE: &str = "threshold-by-lag";
 
 /// A threshold that the generator's own lag decides.
 pub(crate) struct LagDecision {
@@ -73,15 +70,16 @@ fn decision(figures: &Figures, threshold: &Threshold) -> Option<LagDecision> {
 
 /// A finding for each threshold that lag decides.
 pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    let waited = case.waited_for_target();
     let findings = case.lag_decisions.iter().map(|decision| {
         let text = format!(
             "threshold {} is decided by the generator's own lag: of {} there, up to {} are lag: {}",
             decision.text,
             units::duration(decision.value_ns),
             units::duration(decision.lag_ns.min(decision.value_ns)),
-            decision.cause.words(),
+            decision.cause.words(waited),
         );
-        finding(Severity::Fatal, CODE, text)
+        finding(health::severity(waited), "threshold-by-lag", text)
             .with("value_ns", decision.value_ns)
             .with("lag_ns", decision.lag_ns)
             .done()
@@ -120,6 +118,8 @@ mod tests {
 
     use super::*;
     use crate::sample::{self, MS, REQUEST};
+
+    const CODE: &str = "threshold-by-lag";
 
     /// 60,000 requests of 10 ms. Of them `late` began 480 ms late, and `slow` took 480 ms.
     fn figures(late: u64, slow: u64) -> Figures {

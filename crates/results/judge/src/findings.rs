@@ -4,43 +4,11 @@ use std::collections::BTreeSet;
 
 use record::schema::{Event, EventKind, Finding, MeasureSummary, Severity, ThresholdResult};
 
-use crate::accounts;
-use crate::attempts;
 use crate::case::Case;
-use crate::channels;
-use crate::clocks;
 use crate::figures::Figures;
 use crate::finding::finding;
 use crate::limits::{ERROR_FINDINGS_MAX, ERROR_KINDS_MAX, ERROR_TEXT_CHARS_MAX, NOTES_MAX};
-use crate::numbered;
-use crate::once;
-use crate::probes;
 use crate::summary::per_second;
-
-/// All but the generator's health, most important first.
-pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
-    let rules = [
-        thresholds,
-        channels::findings,
-        operations_failed,
-        accounts::findings,
-        probes::findings,
-        once::findings,
-        attempts::findings,
-        connects_retried,
-        requests_retried,
-        bodies_decoded,
-        users_held,
-        numbered::findings,
-        clocks::findings,
-        unmatched,
-        regions_at_home,
-        notes,
-        throughput,
-        traffic,
-    ];
-    rules.iter().flat_map(|rule| rule(case)).collect()
-}
 
 /// Regions that have no network of their own.
 pub(crate) fn regions_at_home(case: &Case<'_>) -> Vec<Finding> {

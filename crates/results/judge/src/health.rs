@@ -1,9 +1,4 @@
-//! Was the generator the limit? The first finding of every run.
-//!
-//! Findings that make a run untrusted come first, the one that explains most at the head: users
-//! with a worker that was lost, a target that ended, users that could not be started, load that was not reached,
-//! operations begun too late, an end before the plan's, arrivals that were paused. What is only worth
-//! knowing follows.
+//! Was the generator the limit? The first finding of every run whose target kept up.
 
 mod agents;
 mod cause;
@@ -17,8 +12,16 @@ mod starts;
 mod storms;
 mod target;
 
-pub(crate) use cause::{Cause, FELL_BEHIND};
-pub(crate) use shortfall::Shortfall;
+pub(crate) use agents::findings as agents;
+pub(crate) use cause::Cause;
+pub(crate) use losses::findings as lost_workers;
+pub(crate) use memory::findings as memory_pressure;
+pub(crate) use rows::findings as rows;
+pub(crate) use scripts::findings as scripts;
+pub(crate) use shortfall::{Shortfall, load, severity};
+pub(crate) use starts::shortages;
+pub(crate) use storms::findings as storms;
+pub(crate) use target::findings as target_ended;
 
 use record::schema::{
     EventKind, Finding, HealthSummary, MeasureSummary, RowsKept, RunStatus, Severity,
@@ -28,12 +31,9 @@ use crate::case::Case;
 use crate::figures::Figures;
 use crate::finding::finding;
 use crate::limits::{LAG_OF_RESPONSE_MAX, LAG_WARN_NS_MIN};
-use crate::{addresses, faults, network, pauses, used};
 
-/// The code of a run that did not come to its planned end.
-const INCOMPLETE: &str = "run-incomplete";
 /// The code of operations that began late.
-pub(crate) const LAG: &str = "generator-lag";
+const LAG: &str = "generator-lag";
 
 /// The generator's state over the whole run.
 pub(crate) fn summarise(figures: &Figures) -> HealthSummary {
@@ -56,65 +56,6 @@ pub(crate) fn summarise(figures: &Figures) -> HealthSummary {
         host_memory_pressures: figures.total(|row| row.host_memory_pressures),
         host_memory_aborts: figures.total(|row| row.host_memory_aborts),
     }
-}
-
-/// What there is to say about the generator; never empty, most important first.
-pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
-    let first = [
-        memory::findings,
-        starts::shortages,
-        shortfall::load,
-        incomplete,
-        pauses::of_another_plan,
-        lag_within_limit,
-        healthy,
-    ];
-    let mut findings: Vec<Finding> = first.iter().flat_map(|rule| rule(case)).collect();
-    // What is said of the others is said after who they are.
-    let others = [
-        pauses::of_the_plan,
-        faults::findings,
-        addresses::findings,
-        certificates,
-        storms::findings,
-        rows_sampled,
-        rows::findings,
-        scripts::findings,
-        network::emulated,
-        network::dilated,
-        network::unlimited,
-        agents::findings,
-        used::findings,
-    ];
-    findings.extend(others.iter().flat_map(|rule| rule(case)));
-    let heads = [losses::findings, target::findings, network::faults];
-    let heads = heads.iter().flat_map(|rule| rule(case));
-    heads.chain(findings).collect()
-}
-
-/// Moves the warning of a generator whose lag is within the limit behind all other warnings: it says what response
-/// times include, the others what happened.
-pub(crate) fn move_lag_warning(findings: &mut Vec<Finding>) {
-    let is_lag = |f: &Finding| f.severity == Severity::Warning && f.code == LAG;
-    if let Some(at) = findings.iter().position(is_lag) {
-        let lag = findings.remove(at);
-        let is_bad = |f: &Finding| matches!(f.severity, Severity::Warning | Severity::Fatal);
-        let last = findings.iter().rposition(is_bad);
-        findings.insert(last.map_or(0, |last| last + 1), lag);
-    }
-}
-
-/// Adds thresholds that lag decides, behind what makes the run untrusted besides and behind lost workers.
-pub(crate) fn add_decided(findings: &mut Vec<Finding>, decided: Vec<Finding>) {
-    let at = findings.iter().rposition(is_grave);
-    let at = at.map_or(0, |last| last + 1);
-    findings.splice(at..at, decided);
-}
-
-/// True of what makes a run untrusted, and of the loss of a worker even if it was accepted: that stays the first
-/// finding.
-pub(crate) fn is_grave(finding: &Finding) -> bool {
-    finding.severity == Severity::Fatal || finding.code == "worker-lost"
 }
 
 /// A run that ended before its plan did, or was never closed.
@@ -154,7 +95,7 @@ pub(crate) fn incomplete(case: &Case<'_>) -> Vec<Finding> {
             )
         }
     };
-    let finding = finding(Severity::Fatal, INCOMPLETE, text)
+    let finding = finding(Severity::Fatal, "run-incomplete", text)
         .with("ended_ns", ended_ns as f64)
         .with("planned_ns", figures.planned_end_ns() as f64);
     vec![finding.done()]

@@ -1,12 +1,11 @@
 //! Reads run directories and says what they mean: figures, thresholds, findings, verdict.
 //!
 //! ```text
-//! run directory ─figures::read→ Figures ─┬─summary───→ measures by run and phase
-//!                                        ├─health────→ was the generator the limit?  (first)
-//!                                        ├─threshold─→ what had to hold
-//!                                        └─findings──→ errors, losses, throughput
+//! run directory ─figures::read→ Figures ─Case::new→ Case ─rules→ findings by rank ─verdict→ Summary
 //! ```
-//! Everything after [`Figures`] is a pure function of it. The rules' numbers stand in
+//! Everything after [`Figures`] is a pure function of it. A `Case` has what the rules read: figures, measures, results of
+//! thresholds, what the generator lacked, what the target did not keep up with. A rule is a pure function from it to
+//! findings; `rules` lists all of them, and one sort by `rank` puts their findings in order. The rules' numbers stand in
 //! [`limits`]; `docs/judging-reference.md` is their reference for people. Nothing here runs anything.
 
 mod accounts;
@@ -35,7 +34,9 @@ mod numbered;
 mod once;
 pub mod pauses;
 pub mod probes;
+mod rank;
 pub mod responses;
+mod rules;
 #[cfg(test)]
 mod sample;
 mod saturation;
@@ -140,19 +141,24 @@ pub fn judge_figures(
     }
 }
 
+/// As [`judge_figures`], for a run that continues: what it comes to if it ended as it is. That it has not
+/// ended is no finding. It has no figures by tag.
+pub fn judge_so_far(figures: &Figures, thresholds: &[Threshold]) -> Summary {
+    summary_of(Case {
+        in_progress: true,
+        ..Case::new(figures, thresholds)
+    })
+}
+
 /// The summary of a case, without the figures by tag.
 fn summary_of(case: Case<'_>) -> Summary {
+    let findings = rules::findings(&case);
     let figures = case.figures;
-    let findings = match once::failed_setup(figures) {
-        Some(failed) => vec![failed],
-        None => all_findings(&case),
-    };
-    let verdict = verdict(figures, &findings, &case.results);
     Summary {
         format: FORMAT_VERSION,
         id: figures.info.id.clone(),
         name: figures.info.name.clone(),
-        verdict,
+        verdict: verdict(figures, &findings, &case.results),
         allow_lost_workers: case.allow_lost_workers,
         expects_overload: figures.info.expects_overload,
         findings,
@@ -167,31 +173,6 @@ fn summary_of(case: Case<'_>) -> Summary {
         tags: Vec::new(),
         phases: summary::phases(figures),
     }
-}
-
-/// The findings of a run that had users, most important first.
-fn all_findings(case: &Case<'_>) -> Vec<Finding> {
-    let mut findings = health::findings(case);
-    health::add_decided(&mut findings, decided::findings(case));
-    // Behind what makes the run untrusted, and before all else.
-    let at = findings
-        .iter()
-        .rposition(health::is_grave)
-        .map_or(0, |last| last + 1);
-    findings.splice(at..at, accounts::failed(case));
-    findings.extend(findings::findings(case));
-    health::move_lag_warning(&mut findings);
-    saturation::blame(case.figures, &mut findings);
-    findings
-}
-
-/// As [`judge_figures`], for a run that continues: what it comes to if it ended as it is. That it has not
-/// ended is no finding. It has no figures by tag.
-pub fn judge_so_far(figures: &Figures, thresholds: &[Threshold]) -> Summary {
-    summary_of(Case {
-        in_progress: true,
-        ..Case::new(figures, thresholds)
-    })
 }
 
 fn verdict(figures: &Figures, findings: &[Finding], thresholds: &[ThresholdResult]) -> Verdict {

@@ -5,10 +5,10 @@ mod backlog;
 
 use record::schema::{Finding, SeriesRow, Severity, Verdict};
 
-use crate::decided;
+use crate::case::Case;
 use crate::figures::{self, Figures, Flow, Window};
 use crate::finding::finding;
-use crate::health::{Cause, FELL_BEHIND, LAG};
+use crate::health::Cause;
 use crate::limits::{
     SLOW_CONNECTS_S_MIN, SLOW_CONNECTS_TIMES, SLOW_STEP_SHARE_MIN, SLOW_STEP_TIMES_OTHERS,
 };
@@ -82,51 +82,66 @@ impl Saturation {
     }
 }
 
-/// Puts what a target did not keep up with first. Findings that blame the generator though its loops had CPU
-/// are the target's then.
-pub(crate) fn blame(figures: &Figures, findings: &mut Vec<Finding>) {
-    let is_waiting = |f: &Finding| {
-        f.severity == Severity::Fatal
-            && matches!(f.code.as_str(), "connecting-limit" | LAG | decided::CODE)
-    };
-    let own = findings.iter().any(|f| {
-        f.severity == Severity::Fatal && f.code.starts_with("generator-") && !is_waiting(f)
-    });
-    if own {
-        // With both at once nothing is known of the target.
-        return;
-    }
-    let limits = limits(figures, findings);
-    if limits.iter().any(fails_to_keep_up) {
-        for late in findings.iter_mut().filter(|f| is_waiting(f)) {
-            late.severity = Severity::Warning;
-            late.text = late
-                .text
-                .replace(FELL_BEHIND, "the generator waited for the target");
-        }
-    }
-    findings.splice(0..0, limits);
+/// What a target did not keep up with.
+#[derive(Debug, Default)]
+pub(crate) struct Overload {
+    /// Those that answers which were too late do not explain.
+    silences: Vec<Silence>,
+    saturation: Option<Saturation>,
 }
 
-/// What the target did not keep up with, what explains the most first. That the run is too short to say so stands
-/// behind all other findings.
-fn limits(figures: &Figures, findings: &mut Vec<Finding>) -> Vec<Finding> {
-    let mut silences = silence::found(figures);
-    let saturation = saturation(figures);
-    if let Some(found) = &saturation {
-        silences.retain(|silence| !found.explains(silence));
+impl Overload {
+    pub(crate) fn find(figures: &Figures) -> Overload {
+        let saturation = saturation(figures);
+        let is_explained = |silence: &Silence| {
+            let saturation = saturation.as_ref();
+            saturation.is_some_and(|saturation| saturation.explains(silence))
+        };
+        let silences = silence::found(figures).into_iter();
+        let silences: Vec<Silence> = silences.filter(|silence| !is_explained(silence)).collect();
+        let stopped = silences.iter().find(|silence| silence.is_last);
+        let stopped_s = stopped.map(|silence| silence.since_s);
+        // A target that stopped has fallen behind since: that says less.
+        let says_more = |saturation: &Saturation| {
+            stopped_s.is_none_or(|stopped_s| saturation.backlog.since_s < stopped_s)
+        };
+        Overload {
+            saturation: saturation.filter(says_more),
+            silences,
+        }
     }
-    let stopped = silences.iter().find(|silence| silence.is_last);
-    let stopped_s = stopped.map(|silence| silence.since_s);
-    let mut limits: Vec<Finding> = silences.iter().map(silence::finding_of).collect();
-    // A target that stopped has fallen behind since: that says less.
-    match saturation.filter(|found| stopped_s.is_none_or(|at| found.backlog.since_s < at)) {
-        Some(short) if short.backlog.is_short => findings.push(short.finding()),
-        Some(late) if late.backlog.too_late_s.is_some() => limits.insert(0, late.finding()),
-        Some(found) => limits.push(found.finding()),
-        None => {}
+
+    /// True if the target did not do what was due to the end.
+    pub(crate) fn lasts(&self) -> bool {
+        let saturation = self.saturation.iter();
+        saturation.clone().any(|found| !found.backlog.is_short)
+            || self.silences.iter().any(|silence| silence.is_last)
     }
-    limits
+}
+
+/// Silences and saturation, the one that explains the most first.
+pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    let Overload {
+        silences,
+        saturation,
+    } = &case.overload;
+    let saturation = saturation.as_ref().filter(|found| !found.backlog.is_short);
+    let explains_silences = |found: &&Saturation| found.backlog.too_late_s.is_some();
+    let first = saturation.filter(explains_silences);
+    let last = saturation.filter(|found| !explains_silences(found));
+    let first = first.map(Saturation::finding).into_iter();
+    let silences = silences.iter().map(silence::finding_of);
+    first
+        .chain(silences)
+        .chain(last.map(Saturation::finding))
+        .collect()
+}
+
+/// A run too short to say whether its target keeps up.
+pub(crate) fn too_short(case: &Case<'_>) -> Vec<Finding> {
+    let saturation = case.overload.saturation.iter();
+    let short = saturation.filter(|found| found.backlog.is_short);
+    short.map(Saturation::finding).collect()
 }
 
 /// True of findings that say that the target did not do what was due to the end.

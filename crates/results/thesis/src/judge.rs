@@ -14,17 +14,16 @@ pub fn judge(info: &RunInfo, import: &Import, tally: &Tally) -> Summary {
     let mut figures = Figures::new(info.clone(), Vec::new(), Vec::new());
     figures.add_tally(tally);
     let measures = measures(&figures, None);
-    let mut findings = vec![judge::generator_unknown()];
+    let mut findings = judge::failures(&[], &measures, &[]);
+    let verdict = match findings.is_empty() {
+        true => Verdict::Measured,
+        false => Verdict::Failed,
+    };
+    findings.push(judge::generator_unknown());
     findings.extend(unreachable(import));
     findings.extend(import.repairs.iter().map(repaired));
     findings.extend(error_findings(&measures, &[]));
     findings.push(bounded(import));
-    let failures = judge::failures(&[], &measures, &[]);
-    let verdict = match failures.is_empty() {
-        true => Verdict::Measured,
-        false => Verdict::Failed,
-    };
-    findings.splice(0..0, failures);
     Summary {
         format: FORMAT_VERSION,
         id: info.id.clone(),

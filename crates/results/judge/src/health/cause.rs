@@ -8,9 +8,6 @@ use crate::limits::{
     BUSY_INTERVAL_NS_MIN, CPU_WAIT_MIN, HELD_SHARE_MIN, LOOP_BUSY_MIN, STARTS_SHARE_MIN,
 };
 
-/// What is said of lag without a cause. Where the target did not keep up, that is the cause.
-pub(crate) const FELL_BEHIND: &str = "the generator fell behind although CPU was available";
-
 /// A cause with its figures, both shares of the time in which the run was late.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cause {
@@ -91,6 +88,14 @@ impl Cause {
         self.limited < CPU_WAIT_MIN && self.busy < LOOP_BUSY_MIN && self.wait < CPU_WAIT_MIN
     }
 
+    /// True if the generator or its machine held it back, whatever its target did.
+    pub(super) fn is_generators(&self) -> bool {
+        match self.kind {
+            Kind::Limited | Kind::Cpu | Kind::Starved => true,
+            Kind::Connecting | Kind::Unknown => false,
+        }
+    }
+
     pub(super) fn code(&self) -> &'static str {
         match self.kind {
             Kind::Limited => "generator-limited",
@@ -101,9 +106,10 @@ impl Cause {
         }
     }
 
-    /// A clause that follows a colon.
-    pub(crate) fn words(&self) -> String {
-        let (busy, wait) = (units::percent(self.busy), units::percent(self.wait));
+    /// A clause that follows a colon. Where the target did not keep up, that is the cause of lag without another one.
+    pub(crate) fn words(&self, waited_for_target: bool) -> String {
+        let busy = units::percent(self.busy);
+        let wait = units::percent(self.wait);
         match self.kind {
             Kind::Limited => format!(
                 "a CPU limit of its control group held the generator back {} of the time (`cpu.max`)",
@@ -118,7 +124,11 @@ impl Cause {
                  waiting for a core {wait} of the time)"
             ),
             Kind::Unknown => {
-                format!("{FELL_BEHIND} (loops {busy} busy, waiting for a core {wait} of the time)")
+                let what = match waited_for_target {
+                    true => "the generator waited for the target",
+                    false => "the generator fell behind although CPU was available",
+                };
+                format!("{what} (loops {busy} busy, waiting for a core {wait} of the time)")
             }
         }
     }

@@ -52,6 +52,18 @@ impl Shortfall {
     pub(crate) fn is_none(&self) -> bool {
         self.memory.is_none() && self.shortages.is_empty() && self.load.is_none()
     }
+
+    /// True if it is the generator's own: no target is to blame for it.
+    pub(crate) fn is_generators(&self) -> bool {
+        let load = match &self.load {
+            Some(LoadFault::Missed(missed)) => missed.cause.as_ref(),
+            Some(LoadFault::Late { cause, .. }) => Some(cause),
+            None => None,
+        };
+        self.memory.is_some()
+            || self.shortages.iter().any(Shortage::is_generators)
+            || load.is_some_and(Cause::is_generators)
+    }
 }
 
 /// Load that was missed or late.
@@ -67,6 +79,7 @@ pub(crate) fn load(case: &Case<'_>) -> Vec<Finding> {
 /// Lag above the run's limit, although all users were started.
 fn too_late(case: &Case<'_>, late: &Late, cause: &Cause) -> Finding {
     let figures = case.figures;
+    let waited = case.waited_for_target();
     let limit_ns = figures.info.generator.lag_max_ns;
     let sends = figures.total(|row| row.sends);
     let seconds = figures.seconds(None);
@@ -78,14 +91,22 @@ fn too_late(case: &Case<'_>, late: &Late, cause: &Cause) -> Finding {
             .map_or("operations".to_owned(), |step| format!("`{step}`")),
         units::duration(late.p99_ns as f64),
         units::duration(limit_ns as f64),
-        cause.words(),
+        cause.words(waited),
         units::rate(reached).trim_end_matches("/s"),
     );
-    finding(Severity::Fatal, cause.code(), text)
+    finding(severity(waited), cause.code(), text)
         .with("lag_p99_ns", late.p99_ns as f64)
         .with("lag_limit_ns", limit_ns as f64)
         .with("loop_busy", cause.busy)
         .with("cpu_wait", cause.wait)
         .with("reached_per_s", reached)
         .done()
+}
+
+/// The severity of a fault of a generator that may have waited for its target.
+pub(crate) fn severity(waited_for_target: bool) -> Severity {
+    match waited_for_target {
+        true => Severity::Warning,
+        false => Severity::Fatal,
+    }
 }

@@ -4,6 +4,7 @@ use record::Outcome;
 use record::schema::{Finding, PhaseInfo, RunStatus, Severity, UsersSummary};
 
 use super::cause::Cause;
+use super::shortfall;
 use crate::case::Case;
 use crate::figures::{self, Figures};
 use crate::finding::finding;
@@ -19,6 +20,13 @@ pub(crate) struct Shortage {
     fix: String,
     /// Operations that failed for it; where the record does not name the resource, users.
     operations: u64,
+}
+
+impl Shortage {
+    /// True if it is the generator's, not a target's that held the files.
+    pub(super) fn is_generators(&self) -> bool {
+        self.code != TARGET_LIMIT
+    }
 }
 
 /// The shortages of a run, the scarcest resource first. `memory_told`: why memory was wanting is said elsewhere.
@@ -245,7 +253,7 @@ pub(crate) struct MissedStarts {
     /// Other phases had starts as well.
     is_one_of_several: bool,
     /// `None`: the target did not respond, and held all open files.
-    cause: Option<Cause>,
+    pub(super) cause: Option<Cause>,
 }
 
 impl MissedStarts {
@@ -281,8 +289,13 @@ impl MissedStarts {
         } = case;
         let phase = &figures.info.phases[self.phase];
         let in_flight = figures.peak(|row| row.in_flight);
+        let waited = case.waited_for_target();
+        let severity = match self.cause {
+            Some(_) => shortfall::severity(waited),
+            None => Severity::Fatal,
+        };
         let why = match &self.cause {
-            Some(cause) => cause.words(),
+            Some(cause) => cause.words(waited),
             None => format!(
                 "the target did not respond, and {} operations in flight used all open files",
                 units::count(in_flight)
@@ -300,7 +313,7 @@ impl MissedStarts {
         );
         let code = self.cause.as_ref().map_or(TARGET_LIMIT, Cause::code);
         let busy = self.cause.as_ref().map(|cause| cause.busy);
-        finding(Severity::Fatal, code, text)
+        finding(severity, code, text)
             .with("planned", self.starts.planned)
             .with("started", self.starts.started as f64)
             .with("seconds", seconds)

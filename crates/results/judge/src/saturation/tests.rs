@@ -240,7 +240,7 @@ fn a_target_whose_answers_are_too_late_has_not_stopped() {
     figures.windows = vec![Vec::new(), windows];
     let findings = sample::judged(&figures).findings;
     assert_eq!(codes(&findings)[0], CODE, "{findings:#?}");
-    assert!(!codes(&findings).contains(&silence::STOPPED));
+    assert!(!codes(&findings).contains(&"target-stopped"));
     assert!(
         findings[0].text.contains("ended without an answer"),
         "{}",
