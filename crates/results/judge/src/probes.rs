@@ -11,7 +11,7 @@ use crate::case::Case;
 use crate::figures::Figures;
 use crate::finding::finding;
 use crate::limits::{PROBE_FINDINGS_MAX, PROBE_LIMIT_READINGS_MIN, PROBE_LIMIT_SHARE_MIN};
-use limits::{COUNTED, Counted, LIMITS, Limit, Of};
+use limits::{LIMITS, Limit, Reference, UNWANTED, UnwantedRate};
 
 /// The role under which a source's own cost is recorded.
 const ASKER: &str = "generator";
@@ -65,7 +65,7 @@ fn by_probe(probes: &Probes, start_ns: i64, end_ns: i64) -> Vec<Vec<(i64, f64)>>
 pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let run = case.figures;
     let end_ns = i64::try_from(run.planned_end_ns()).unwrap_or(i64::MAX);
-    let read = Read {
+    let read = Readings {
         run,
         values: by_probe(&run.probes, 0, end_ns),
     };
@@ -77,7 +77,7 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
                 .filter_map(|limit| read.at_limit(place, limit)),
         );
         met.extend(
-            COUNTED
+            UNWANTED
                 .iter()
                 .filter_map(|counted| read.counted(place, counted)),
         );
@@ -91,12 +91,12 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
 }
 
 /// The probes with their values while load was planned.
-struct Read<'a> {
+struct Readings<'a> {
     run: &'a Figures,
     values: Vec<Vec<(i64, f64)>>,
 }
 
-impl Read<'_> {
+impl Readings<'_> {
     /// A gauge at its limit for a share of its readings, with that share.
     fn at_limit(&self, place: usize, limit: &Limit) -> Option<(f64, Finding)> {
         let info = &self.run.probes.list[place];
@@ -105,9 +105,9 @@ impl Read<'_> {
         }
         // What counts as full.
         let full = match limit.of {
-            Of::Itself => 1.0,
-            Of::Cores => 100.0 * f64::from(self.run.info.generator.cores),
-            Of::Metric(metric) => self.last(info, metric).filter(|&full| full > 0.0)?,
+            Reference::Itself => 1.0,
+            Reference::Cores => 100.0 * f64::from(self.run.info.generator.cores),
+            Reference::Metric(metric) => self.last(info, metric).filter(|&full| full > 0.0)?,
         };
         let values = &self.values[place];
         let at = |&&(_, value): &&(i64, f64)| value >= limit.least * full;
@@ -145,7 +145,7 @@ impl Read<'_> {
     }
 
     /// Something that should not happen at all, by how often it did.
-    fn counted(&self, place: usize, counted: &Counted) -> Option<(f64, Finding)> {
+    fn counted(&self, place: usize, counted: &UnwantedRate) -> Option<(f64, Finding)> {
         let info = &self.run.probes.list[place];
         // The generator reports this of its own host.
         let is_reported =
@@ -219,8 +219,8 @@ fn name(info: &ProbeInfo) -> String {
 
 fn told_limit(limit: &Limit, full: f64, info: &ProbeInfo) -> String {
     match limit.of {
-        Of::Itself => format!("{} or more", shown(limit.least, &info.unit)),
-        Of::Cores | Of::Metric(_) => {
+        Reference::Itself => format!("{} or more", shown(limit.least, &info.unit)),
+        Reference::Cores | Reference::Metric(_) => {
             let least = units::percent(limit.least);
             format!("{least} of {} or more", shown(full, &info.unit))
         }
@@ -282,7 +282,8 @@ fn lost(run: &Figures) -> Vec<Finding> {
 fn cost(run: &Figures) -> Option<Finding> {
     let metrics = run.probes.list.iter().filter(|info| info.role != ASKER);
     let metrics = metrics.count() as u64;
-    let (mut sources, mut cpu_ns) = (0, 0);
+    let mut sources = 0;
+    let mut cpu_ns = 0;
     for event in &run.events {
         if let EventKind::ProbeSource { cpu_ns: ns, .. } = event.what {
             sources += 1;

@@ -7,14 +7,14 @@ pub(super) struct Limit {
     pub(super) metric: &'static str,
     /// In the probe's unit, or as a share of what it is compared with.
     pub(super) least: f64,
-    pub(super) of: Of,
+    pub(super) of: Reference,
     pub(super) code: &'static str,
     pub(super) words: &'static str,
 }
 
-/// What a gauge is compared with.
+/// The value with which a gauge is compared.
 #[derive(Debug)]
-pub(super) enum Of {
+pub(super) enum Reference {
     Itself,
     /// All cores of the machine that the generator runs on, where its processes are.
     Cores,
@@ -22,97 +22,124 @@ pub(super) enum Of {
     Metric(&'static str),
 }
 
-const fn limit(
-    (via, metric): (&'static str, &'static str),
-    (least, of): (f64, Of),
-    (code, words): (&'static str, &'static str),
-) -> Limit {
-    Limit {
-        via,
-        metric,
-        least,
-        of,
-        code,
-        words,
-    }
-}
-
 pub(super) const LIMITS: &[Limit] = &[
-    limit(
-        ("host", "cpu_busy"),
-        (90.0, Of::Itself),
-        ("server-cpu", "CPU was saturated"),
-    ),
-    limit(
-        ("process", "cpu"),
-        (0.9, Of::Cores),
-        ("server-cpu", "it used all CPU of the machine"),
-    ),
-    limit(
-        ("process", "cpu_busiest_thread"),
-        (90.0, Of::Itself),
-        ("server-thread", "one thread used a full core"),
-    ),
-    limit(
-        ("redis", "cpu_main_thread"),
-        (90.0, Of::Itself),
-        ("server-thread", "the command thread used a full core"),
-    ),
-    limit(
-        ("cgroup", "cpu_throttled"),
-        (10.0, Of::Itself),
-        ("server-throttled", "it was throttled by its CPU limit"),
-    ),
-    limit(
-        ("host", "memory_used"),
-        (95.0, Of::Itself),
-        ("server-memory", "memory was exhausted"),
-    ),
-    limit(
-        ("cgroup", "memory_used"),
-        (0.95, Of::Metric("memory_limit")),
-        ("server-memory", "memory was exhausted"),
-    ),
-    limit(
-        ("redis", "used_memory"),
-        (0.95, Of::Metric("maxmemory")),
-        ("server-memory", "memory was exhausted"),
-    ),
-    limit(
-        ("host", "disk_busy"),
-        (90.0, Of::Itself),
-        ("server-disk", "the disk was saturated"),
-    ),
-    limit(
-        ("redis", "connected_clients"),
-        (0.95, Of::Metric("maxclients")),
-        ("server-clients", "clients were close to the maximum"),
-    ),
-    limit(
-        ("mysql", "Threads_connected"),
-        (0.95, Of::Metric("max_connections")),
-        ("server-clients", "clients were close to the maximum"),
-    ),
-    limit(
-        ("postgres", "connections"),
-        (0.95, Of::Metric("max_connections")),
-        ("server-clients", "clients were close to the maximum"),
-    ),
-    limit(
-        ("mysql", "Innodb_row_lock_current_waits"),
-        (1.0, Of::Itself),
-        ("server-locks", "transactions waited for row locks"),
-    ),
-    limit(
-        ("postgres", "waiting_for_lock"),
-        (1.0, Of::Itself),
-        ("server-locks", "sessions waited for locks"),
-    ),
+    Limit {
+        via: "host",
+        metric: "cpu_busy",
+        least: 90.0,
+        of: Reference::Itself,
+        code: "server-cpu",
+        words: "CPU was saturated",
+    },
+    Limit {
+        via: "process",
+        metric: "cpu",
+        least: 0.9,
+        of: Reference::Cores,
+        code: "server-cpu",
+        words: "it used all CPU of the machine",
+    },
+    Limit {
+        via: "process",
+        metric: "cpu_busiest_thread",
+        least: 90.0,
+        of: Reference::Itself,
+        code: "server-thread",
+        words: "one thread used a full core",
+    },
+    Limit {
+        via: "redis",
+        metric: "cpu_main_thread",
+        least: 90.0,
+        of: Reference::Itself,
+        code: "server-thread",
+        words: "the command thread used a full core",
+    },
+    Limit {
+        via: "cgroup",
+        metric: "cpu_throttled",
+        least: 10.0,
+        of: Reference::Itself,
+        code: "server-throttled",
+        words: "it was throttled by its CPU limit",
+    },
+    Limit {
+        via: "host",
+        metric: "memory_used",
+        least: 95.0,
+        of: Reference::Itself,
+        code: "server-memory",
+        words: "memory was exhausted",
+    },
+    Limit {
+        via: "cgroup",
+        metric: "memory_used",
+        least: 0.95,
+        of: Reference::Metric("memory_limit"),
+        code: "server-memory",
+        words: "memory was exhausted",
+    },
+    Limit {
+        via: "redis",
+        metric: "used_memory",
+        least: 0.95,
+        of: Reference::Metric("maxmemory"),
+        code: "server-memory",
+        words: "memory was exhausted",
+    },
+    Limit {
+        via: "host",
+        metric: "disk_busy",
+        least: 90.0,
+        of: Reference::Itself,
+        code: "server-disk",
+        words: "the disk was saturated",
+    },
+    Limit {
+        via: "redis",
+        metric: "connected_clients",
+        least: 0.95,
+        of: Reference::Metric("maxclients"),
+        code: "server-clients",
+        words: "clients were close to the maximum",
+    },
+    Limit {
+        via: "mysql",
+        metric: "Threads_connected",
+        least: 0.95,
+        of: Reference::Metric("max_connections"),
+        code: "server-clients",
+        words: "clients were close to the maximum",
+    },
+    Limit {
+        via: "postgres",
+        metric: "connections",
+        least: 0.95,
+        of: Reference::Metric("max_connections"),
+        code: "server-clients",
+        words: "clients were close to the maximum",
+    },
+    Limit {
+        via: "mysql",
+        metric: "Innodb_row_lock_current_waits",
+        least: 1.0,
+        of: Reference::Itself,
+        code: "server-locks",
+        words: "transactions waited for row locks",
+    },
+    Limit {
+        via: "postgres",
+        metric: "waiting_for_lock",
+        least: 1.0,
+        of: Reference::Itself,
+        code: "server-locks",
+        words: "sessions waited for locks",
+    },
 ];
 
 /// A rate of something that should not happen.
 #[derive(Debug)]
-pub(super) struct Counted {
+pub(super) struct UnwantedRate {
     pub(super) via: &'static str,
     pub(super) metric: &'static str,
     pub(super) code: &'static str,
@@ -120,57 +147,53 @@ pub(super) struct Counted {
     pub(super) words: &'static str,
 }
 
-const fn counted(
-    via: &'static str,
-    metric: &'static str,
-    code: &'static str,
-    words: &'static str,
-) -> Counted {
-    Counted {
-        via,
-        metric,
-        code,
-        words,
-    }
-}
-
-pub(super) const COUNTED: &[Counted] = &[
-    counted(
-        "host",
-        "tcp_listen_overflows",
-        "server-listen-overflows",
-        "connections dropped because accept queues were full",
-    ),
-    counted(
-        "redis",
-        "rejected_connections",
-        "server-refused",
-        "connections refused because the maximum was reached",
-    ),
-    counted(
-        "mysql",
-        "Connection_errors_max_connections",
-        "server-refused",
-        "connections refused because the maximum was reached",
-    ),
-    counted(
-        "nginx",
-        "connections_dropped",
-        "server-refused",
-        "connections dropped because nginx reached its limit",
-    ),
-    counted(
-        "redis",
-        "evicted_keys",
-        "server-evictions",
-        "keys evicted because memory was full",
-    ),
-    counted("mysql", "Innodb_deadlocks", "server-deadlocks", "deadlocks"),
-    counted("postgres", "deadlocks", "server-deadlocks", "deadlocks"),
-    counted(
-        "cgroup",
-        "memory_kills",
-        "server-killed",
-        "processes killed because memory ran out",
-    ),
+pub(super) const UNWANTED: &[UnwantedRate] = &[
+    UnwantedRate {
+        via: "host",
+        metric: "tcp_listen_overflows",
+        code: "server-listen-overflows",
+        words: "connections dropped because accept queues were full",
+    },
+    UnwantedRate {
+        via: "redis",
+        metric: "rejected_connections",
+        code: "server-refused",
+        words: "connections refused because the maximum was reached",
+    },
+    UnwantedRate {
+        via: "mysql",
+        metric: "Connection_errors_max_connections",
+        code: "server-refused",
+        words: "connections refused because the maximum was reached",
+    },
+    UnwantedRate {
+        via: "nginx",
+        metric: "connections_dropped",
+        code: "server-refused",
+        words: "connections dropped because nginx reached its limit",
+    },
+    UnwantedRate {
+        via: "redis",
+        metric: "evicted_keys",
+        code: "server-evictions",
+        words: "keys evicted because memory was full",
+    },
+    UnwantedRate {
+        via: "mysql",
+        metric: "Innodb_deadlocks",
+        code: "server-deadlocks",
+        words: "deadlocks",
+    },
+    UnwantedRate {
+        via: "postgres",
+        metric: "deadlocks",
+        code: "server-deadlocks",
+        words: "deadlocks",
+    },
+    UnwantedRate {
+        via: "cgroup",
+        metric: "memory_kills",
+        code: "server-killed",
+        words: "processes killed because memory ran out",
+    },
 ];
