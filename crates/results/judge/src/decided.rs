@@ -14,7 +14,7 @@ use stats::hist::LogHistogram;
 use stats::interval::quantile_rank;
 
 use crate::case::Case;
-use crate::figures::{Cell, Figures, Part};
+use crate::figures::{Cell, Figures, MeasureFigure};
 use crate::finding::finding;
 use crate::health::{self, Cause};
 use crate::limits::{LAG_OF_RESPONSE_MAX, LAG_WARN_NS_MIN};
@@ -40,12 +40,12 @@ pub(crate) fn find(figures: &Figures, thresholds: &[Threshold]) -> Vec<LagDecisi
 }
 
 fn decision(figures: &Figures, threshold: &Threshold) -> Option<LagDecision> {
-    let Part {
+    let MeasureFigure {
         stat: stat @ (Stat::Quantile(_) | Stat::Mean | Stat::Max),
         ref measures,
         basis: basis @ (Basis::Response | Basis::Succeeded | Basis::Service),
         phase,
-    } = Part::of(figures, &threshold.figure)?
+    } = MeasureFigure::of(figures, &threshold.figure)?
     else {
         return None;
     };
@@ -100,7 +100,8 @@ fn own_ns(cell: &Cell, stat: Stat, basis: Basis) -> Option<f64> {
     }
     let late_ns = cell.late.mean() * cell.late.count() as f64 / lags.count() as f64;
     let mean_ns = lags.mean() + late_ns;
-    let (count, late_count) = (lags.count(), cell.late.count());
+    let count = lags.count();
+    let late_count = cell.late.count();
     lags.merge(&cell.late);
     Some(match stat {
         Stat::Quantile(share) => {

@@ -4,7 +4,7 @@
 mod closing;
 mod due;
 mod intervals;
-mod part;
+mod measure_figure;
 mod rates;
 mod read;
 mod regions;
@@ -22,9 +22,11 @@ use stats::hist::LogHistogram;
 
 use crate::limits::FLOW_SECONDS_MAX;
 use crate::names;
-use intervals::Stated;
-pub(crate) use part::Part;
-pub(crate) use rates::Completed;
+pub(crate) use intervals::Population;
+use intervals::PopulationInterval;
+pub(crate) use measure_figure::MeasureFigure;
+pub(crate) use rates::CompletionCounts;
+pub(crate) use regions::MeasureGroup;
 pub(crate) use windows::Window;
 
 /// The measurements of one run.
@@ -48,7 +50,7 @@ pub struct Figures {
     /// How long the request had waited, at the end of each second of the run, that waited for longest; 0: none did.
     pub(crate) waited_ns: Vec<u64>,
     /// Operations that the target answered in the drain, by measure.
-    pub(crate) drained: Vec<Completed>,
+    pub(crate) drained: Vec<CompletionCounts>,
     /// Operations begun, by measure; empty if the record does not say.
     pub begun: Vec<u64>,
     /// Operations that were due, by measure; empty where the record does not say so.
@@ -65,8 +67,8 @@ pub struct Figures {
     pub regions: Vec<RegionTally>,
     /// What each worker did, in the order of the record.
     pub workers: Vec<WorkerTally>,
-    /// Of percentiles; empty unless [`find_intervals`](Figures::find_intervals) was called.
-    intervals: Vec<Stated>,
+    /// Intervals of percentiles; empty unless [`find_intervals`](Figures::find_intervals) was called.
+    intervals: Vec<PopulationInterval>,
     /// By phase, then by measure; a run without phases has one row.
     cells: Vec<Vec<Cell>>,
 }
@@ -185,7 +187,8 @@ impl Cell {
 
     /// Failed operations with their kinds.
     pub fn errors(&self) -> impl Iterator<Item = (&str, u64)> {
-        let (ok, unfinished) = (Outcome::Ok.name(), Outcome::Unfinished.name());
+        let ok = Outcome::Ok.name();
+        let unfinished = Outcome::Unfinished.name();
         let kinds = self.outcomes.iter().filter(move |(kind, _)| *kind != ok);
         let kinds = kinds.map(move |(kind, &n)| match kind == unfinished {
             true => (kind.as_str(), self.overdue.min(n)),
@@ -206,8 +209,8 @@ impl Cell {
 
     /// Operations that the target answered, with success or with a failure. Those that were never answered have
     /// ended, but the target has not completed them.
-    pub(crate) fn answered(&self) -> Completed {
-        let mut answered = Completed {
+    pub(crate) fn answered(&self) -> CompletionCounts {
+        let mut answered = CompletionCounts {
             succeeded: self.succeeded(),
             failed: 0,
         };

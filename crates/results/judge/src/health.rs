@@ -113,7 +113,8 @@ pub(crate) fn lag_within_limit(case: &Case<'_>) -> Vec<Finding> {
 fn lag_warning(measures: &[MeasureSummary]) -> Option<Finding> {
     let shares = measures.iter().filter(|m| lag::is_timed(&m.kind));
     let shares = shares.filter_map(|m| {
-        let (lag, response) = (m.lag.as_ref()?, m.succeeded.as_ref()?);
+        let lag = m.lag.as_ref()?;
+        let response = m.succeeded.as_ref()?;
         // A send without a reply has nothing but its lag as a response.
         let is_answered = m.service.as_ref().is_some_and(|service| service.p50_ns > 0);
         let share = lag.p99_ns as f64 / response.p50_ns.max(1) as f64;

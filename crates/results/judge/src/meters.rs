@@ -332,7 +332,8 @@ fn finish(runs: &[Subject], found: Vec<Vec<MeterValue>>) -> Vec<Metered> {
             .filter_map(|values| Some(of(values, name)?.mean));
         means.reduce(f64::min)
     };
-    let (load_least, sec_least) = (least("SLM"), least("SEC"));
+    let load_least = least("SLM");
+    let sec_least = least("SEC");
     let ratio = |above: f64, below: f64| Some(above / below).filter(|ratio| ratio.is_finite());
     let metered = runs.iter().zip(found).map(|(run, meters)| {
         let [load, performance, sec] = ["SLM", "SPM", "SEC"].map(|name| of(&meters, name));

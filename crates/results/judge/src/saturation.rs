@@ -200,7 +200,8 @@ fn slow_step(figures: &Figures, whole: &[Window]) -> Option<(Saturation, bool)> 
     });
     let (name, backlog, windows) =
         slow.max_by(|a, b| unanswered(&a.2).total_cmp(&unanswered(&b.2)))?;
-    let (own, all) = (unanswered(&windows), unanswered(whole));
+    let own = unanswered(&windows);
+    let all = unanswered(whole);
     // Of nothing but this step there is no share.
     let others = (all - own) / (due(whole) - due(&windows)).max(1.0);
     let stands_out =

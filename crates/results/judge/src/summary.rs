@@ -10,7 +10,7 @@ use record::schema::{
 use stats::censored::Censored;
 use stats::hist::LogHistogram;
 
-use crate::figures::{self, Figures, SHARES};
+use crate::figures::{self, Figures, MeasureGroup, Population, SHARES};
 
 /// The crowd over the whole run.
 pub(crate) fn users(figures: &Figures) -> UsersSummary {
@@ -70,20 +70,21 @@ pub(crate) fn traffic(figures: &Figures) -> Option<TrafficSummary> {
 pub fn measures(figures: &Figures, phase: Option<usize>) -> Vec<MeasureSummary> {
     let all = figures.info.measures.iter().enumerate();
     all.filter_map(|(number, info)| {
-        let summary = summarise(figures, phase, (&info.name, &info.kind), &[number]);
+        let group = MeasureGroup {
+            name: info.name.clone(),
+            kind: info.kind.clone(),
+            measures: vec![number],
+        };
+        let summary = summarise(figures, phase, group);
         let is_step = phase.is_none() && figures.info.steps.contains(&(number as u16));
         (summary.count > 0 || summary.begun > 0 || is_step).then_some(summary)
     })
     .collect()
 }
 
-/// The figures of measures, taken as one.
-pub(crate) fn summarise(
-    figures: &Figures,
-    phase: Option<usize>,
-    (name, kind): (&str, &str),
-    measures: &[usize],
-) -> MeasureSummary {
+/// The figures of the measures of a group, taken as one.
+fn summarise(figures: &Figures, phase: Option<usize>, group: MeasureGroup) -> MeasureSummary {
+    let measures = group.measures.as_slice();
     let cell = figures.merged(phase, measures);
     let timed = figures.timed(measures.to_vec());
     let times = match timed.len() == measures.len() {
@@ -98,8 +99,8 @@ pub(crate) fn summarise(
         .sum();
     let errors = cell.errors().map(|(kind, n)| (kind.to_owned(), n));
     MeasureSummary {
-        name: name.to_owned(),
-        kind: kind.to_owned(),
+        name: group.name,
+        kind: group.kind,
         due: phase.is_none().then(|| figures.due_of(measures)).flatten(),
         never_begun: match phase {
             None => figures.never_begun_of(measures),
@@ -134,9 +135,9 @@ pub(crate) fn summarise(
 /// The measures of a phase that measured something, those of several regions as one; none without regions.
 pub(crate) fn totals(figures: &Figures, phase: Option<usize>) -> Vec<MeasureSummary> {
     let all = figures.over_regions().into_iter().filter_map(|over| {
-        let summary = summarise(figures, phase, (&over.name, &over.kind), &over.measures);
         let is_step = |&m: &usize| figures.info.steps.contains(&(m as u16));
         let is_step = phase.is_none() && over.measures.iter().any(is_step);
+        let summary = summarise(figures, phase, over);
         (summary.count > 0 || summary.begun > 0 || is_step).then_some(summary)
     });
     all.collect()
@@ -160,13 +161,16 @@ pub(crate) fn regions(figures: &Figures) -> Vec<RegionSummary> {
 /// The figures of all tags over the run.
 pub(crate) fn tags(figures: &Figures) -> Vec<TagSummary> {
     let tags = figures.all_tags().into_iter().map(|tag| {
-        let name = format!("{}={}", tag.key, tag.value);
         let names = tag.measures.iter();
+        let names = names.map(|&m| figures.info.measures[m].name.clone());
+        let group = MeasureGroup {
+            name: format!("{}={}", tag.key, tag.value),
+            kind: "tag".to_owned(),
+            measures: tag.measures.clone(),
+        };
         TagSummary {
-            measures: names
-                .map(|&m| figures.info.measures[m].name.clone())
-                .collect(),
-            figures: summarise(figures, None, (&name, "tag"), &tag.measures),
+            measures: names.collect(),
+            figures: summarise(figures, None, group),
             key: tag.key,
             value: tag.value,
         }
@@ -180,8 +184,12 @@ fn intervals(
     phase: Option<usize>,
     measures: &[usize],
 ) -> Vec<PercentileInterval> {
-    let of = || (phase, measures.to_vec(), Basis::Response);
-    let found = SHARES.map(|share| figures.interval(of(), share));
+    let all = Population {
+        phase,
+        measures: measures.to_vec(),
+        basis: Basis::Response,
+    };
+    let found = SHARES.map(|share| figures.interval(&all, share));
     found.into_iter().flatten().copied().collect()
 }
 

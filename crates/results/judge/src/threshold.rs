@@ -5,7 +5,7 @@ use record::schema::{PercentileInterval, ThresholdResult, WireFigures};
 use stats::hist::LogHistogram;
 
 use crate::clocks;
-use crate::figures::{Cell, Completed, Figures, Part};
+use crate::figures::{Cell, CompletionCounts, Figures, MeasureFigure, Population};
 use crate::limits::FAILED_SOONER_MIN;
 use crate::numbered::{self, Numbered};
 use crate::summary::{per_second, traffic};
@@ -26,7 +26,7 @@ pub(crate) fn meant_to_fail<'a>(figures: &'a Figures, thresholds: &[Threshold]) 
     let names = thresholds.iter().flat_map(|threshold| {
         // A threshold on all together means none of them.
         let is_of_all = matches!(threshold.figure, Figure::Measure { measure: None, .. });
-        let part = Part::of(figures, &threshold.figure).filter(|_| !is_of_all);
+        let part = MeasureFigure::of(figures, &threshold.figure).filter(|_| !is_of_all);
         let part = part.filter(|part| {
             let without_failures = match part.stat {
                 Stat::Errors | Stat::ErrorRate => Some(0.0),
@@ -73,7 +73,7 @@ fn evaluate(figures: &Figures, threshold: &Threshold) -> ThresholdResult {
 
 /// No operation where a threshold allows none: then that nothing was measured is what it demands.
 fn none_demanded(figures: &Figures, threshold: &Threshold) -> Option<Found> {
-    let part = Part::of(figures, &threshold.figure)?;
+    let part = MeasureFigure::of(figures, &threshold.figure)?;
     let allows = |count| threshold.comparison.holds(count, threshold.limit);
     let is_demanded = part.stat == Stat::Count && allows(0.0) && !allows(1.0);
     (is_demanded && unknown(figures, &threshold.figure).is_none()).then_some(Found {
@@ -85,7 +85,7 @@ fn none_demanded(figures: &Figures, threshold: &Threshold) -> Option<Found> {
 /// Of a percentile or mean of all operations: the share of them that the target answered with a failure no later than
 /// that, for people; empty if it is small. Fast failures lower percentiles.
 fn failed_sooner(figures: &Figures, figure: &Figure, time_ns: f64) -> String {
-    let part = Part::of(figures, figure).filter(|part| part.basis == Basis::Response);
+    let part = MeasureFigure::of(figures, figure).filter(|part| part.basis == Basis::Response);
     let Some(part) = part.filter(|part| matches!(part.stat, Stat::Mean | Stat::Quantile(_))) else {
         return String::new();
     };
@@ -111,17 +111,21 @@ pub(crate) fn holds(threshold: &Threshold, found: Found) -> bool {
 
 /// Of a percentile: how far the true one may lie from it.
 fn interval(figures: &Figures, figure: &Figure) -> Option<PercentileInterval> {
-    let part = Part::of(figures, figure)?;
+    let part = MeasureFigure::of(figures, figure)?;
     let Stat::Quantile(share) = part.stat else {
         return None;
     };
-    let of = (part.phase, part.measures, part.basis);
-    figures.interval(of, share).copied()
+    let population = Population {
+        phase: part.phase,
+        measures: part.measures,
+        basis: part.basis,
+    };
+    figures.interval(&population, share).copied()
 }
 
 /// Why a figure is unknown, although something was counted or timed.
 fn unknown(figures: &Figures, figure: &Figure) -> Option<String> {
-    let part = Part::of(figures, figure)?;
+    let part = MeasureFigure::of(figures, figure)?;
     if part.stat == Stat::Offered && part.phase.is_some() {
         return Some("unknown of a phase".to_owned());
     }
@@ -151,12 +155,12 @@ pub(crate) fn find(figures: &Figures, figure: &Figure) -> Option<Found> {
     if unknown(figures, figure).is_some() {
         return None;
     }
-    if let Some(Part {
+    if let Some(MeasureFigure {
         stat: stat @ (Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_)),
         measures,
         basis: Basis::Response,
         phase,
-    }) = Part::of(figures, figure)
+    }) = MeasureFigure::of(figures, figure)
     {
         return of_responses(stat, &figures.merged(phase, &measures));
     }
@@ -212,14 +216,14 @@ fn exact(figures: &Figures, figure: &Figure) -> Option<f64> {
         Figure::Behind(limit_ns) => figures.behind_ns(*limit_ns),
         Figure::Wire(wire) => traffic(figures).map(|traffic| of_wire(*wire, &traffic.total)),
         Figure::Measure { .. } | Figure::Measures { .. } => {
-            of_part(figures, &Part::of(figures, figure)?)
+            of_part(figures, &MeasureFigure::of(figures, figure)?)
         }
     }
 }
 
 /// A figure of measures.
-fn of_part(figures: &Figures, part: &Part) -> Option<f64> {
-    let Part {
+fn of_part(figures: &Figures, part: &MeasureFigure) -> Option<f64> {
+    let MeasureFigure {
         stat,
         ref measures,
         basis,
@@ -241,7 +245,7 @@ fn of_part(figures: &Figures, part: &Part) -> Option<f64> {
         Basis::Service => &cell.service,
         Basis::Lag => &cell.lag,
     };
-    let completed: Completed = measures
+    let completed: CompletionCounts = measures
         .iter()
         .map(|&measure| figures.completed(phase, measure))
         .sum();

@@ -115,7 +115,7 @@ mod tests {
     use record::schema::{NeverBegun, WhyNot};
 
     use super::*;
-    use crate::figures::Completed;
+    use crate::figures::CompletionCounts;
     use crate::sample;
 
     /// 60 s of load and 20 s of drain. Of 6,000 requests and more, 60 timed out, 1,200 began in the drain, 10 were
@@ -136,7 +136,7 @@ mod tests {
         figures.add_begun(0, 0, 9_000);
         figures.add_begun(0, sample::REQUEST, 6_070);
         figures.add_begun(1, sample::REQUEST, 1_200);
-        let succeeded = |succeeded| Completed {
+        let succeeded = |succeeded| CompletionCounts {
             succeeded,
             failed: 0,
         };

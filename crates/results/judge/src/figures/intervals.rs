@@ -13,25 +13,42 @@ use stats::censored::Censored;
 use stats::hist::LogHistogram;
 use stats::percentile::{self, Blocks, Method, Missing};
 
-use super::read;
-use super::{Cell, Figures, Part, SHARES};
+use super::read::TimeKind;
+use super::{Cell, Figures, MeasureFigure, SHARES};
 use crate::limits::{INTERVAL_BLOCKS_MAX, INTERVAL_CONFIDENCE};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The phase (`None`: the complete run), the measures whose times are taken together, and which of their times.
-pub(crate) type Of = (Option<usize>, Vec<usize>, Basis);
+/// Times whose percentiles get intervals.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Population {
+    /// `None`: the complete run.
+    pub(crate) phase: Option<usize>,
+    /// Those whose times are taken together.
+    pub(crate) measures: Vec<usize>,
+    pub(crate) basis: Basis,
+}
 
-/// An interval of a percentile.
+impl Population {
+    fn responses(phase: Option<usize>, measures: Vec<usize>) -> Population {
+        Population {
+            phase,
+            measures,
+            basis: Basis::Response,
+        }
+    }
+}
+
+/// The interval of one percentile of a population.
 #[derive(Debug, Clone)]
-pub(super) struct Stated {
-    of: Of,
+pub(super) struct PopulationInterval {
+    population: Population,
     interval: PercentileInterval,
 }
 
-/// Times whose percentiles get intervals.
-struct Followed {
-    of: Of,
+/// A population while the latency log is read for its intervals.
+struct PopulationBlocks {
+    population: Population,
     times: Censored,
     /// Since the run's start.
     start_ns: u64,
@@ -52,11 +69,12 @@ impl Figures {
     ) -> Result<(), RecordError> {
         let mut followed = self.followed(thresholds);
         let tags = self.tags();
-        let mut users: HashMap<(usize, read::Part), Vec<usize>> = HashMap::new();
-        for (place, one) in followed.iter().enumerate() {
-            for &part in parts(one.of.2) {
-                for &measure in &one.of.1 {
-                    users.entry((measure, part)).or_default().push(place);
+        // By measure and kind of time: the populations that these times belong to.
+        let mut users: HashMap<(usize, TimeKind), Vec<usize>> = HashMap::new();
+        for (number, one) in followed.iter().enumerate() {
+            for &kind in kinds(one.population.basis) {
+                for &measure in &one.population.measures {
+                    users.entry((measure, kind)).or_default().push(number);
                 }
             }
         }
@@ -66,75 +84,93 @@ impl Figures {
                 return;
             };
             let phase = self.phase_at(interval.start_ns);
-            for &place in users.get(of).into_iter().flatten() {
-                let one = &mut followed[place];
-                if one.of.0.is_none_or(|own| own == phase) {
+            for &number in users.get(of).into_iter().flatten() {
+                let one = &mut followed[number];
+                if one.population.phase.is_none_or(|own| own == phase) {
                     one.add(&interval, of.1);
                 }
             }
         })?;
-        self.intervals = followed.iter().flat_map(Followed::intervals).collect();
+        self.intervals = followed
+            .iter()
+            .flat_map(PopulationBlocks::intervals)
+            .collect();
         Ok(())
     }
 
     /// The interval of a percentile, if it was looked for.
-    pub(crate) fn interval(&self, of: Of, share: f64) -> Option<&PercentileInterval> {
-        let of = self.only_phase_is_the_run(of);
-        let found = self
-            .intervals
-            .iter()
-            .find(|stated| stated.of == of && stated.interval.share == share);
-        found.map(|stated| &stated.interval)
+    pub(crate) fn interval(
+        &self,
+        population: &Population,
+        share: f64,
+    ) -> Option<&PercentileInterval> {
+        let phase = self.phase_but_the_run(population.phase);
+        let is_it = |found: &&PopulationInterval| {
+            found.population.phase == phase
+                && found.population.measures == population.measures
+                && found.population.basis == population.basis
+                && found.interval.share == share
+        };
+        let found = self.intervals.iter().find(is_it);
+        found.map(|found| &found.interval)
     }
 
-    fn only_phase_is_the_run(&self, (phase, measures, basis): Of) -> Of {
-        let several = self.info.phases.len() > 1;
-        (phase.filter(|_| several), measures, basis)
+    /// `None` of the only phase of a run: its times are those of the run.
+    fn phase_but_the_run(&self, phase: Option<usize>) -> Option<usize> {
+        phase.filter(|_| self.info.phases.len() > 1)
     }
 
-    fn followed(&self, thresholds: &[Threshold]) -> Vec<Followed> {
+    fn followed(&self, thresholds: &[Threshold]) -> Vec<PopulationBlocks> {
         let phases = (0..self.info.phases.len()).map(Some);
         let phases: Vec<Option<usize>> = match self.info.phases.len() {
             0 | 1 => vec![None],
             _ => phases.chain([None]).collect(),
         };
         let measures = 0..self.info.measures.len();
-        let all = measures.flat_map(|m| phases.iter().map(move |&p| (p, vec![m], Basis::Response)));
+        let all = measures.flat_map(|m| {
+            let phases = phases.iter();
+            phases.map(move |&phase| Population::responses(phase, vec![m]))
+        });
         let over_regions = self.over_regions().into_iter();
         let over_regions: Vec<Vec<usize>> = over_regions.map(|over| over.measures).collect();
         let over_regions = over_regions.iter().filter(|measures| measures.len() > 1);
         let over_regions = over_regions.flat_map(|measures| {
             let phases = phases.iter();
-            phases.map(|&phase| (phase, measures.clone(), Basis::Response))
+            phases.map(|&phase| Population::responses(phase, measures.clone()))
         });
         let all = all.chain(over_regions);
         let tags = self.all_tags().into_iter();
-        let all = all.chain(tags.map(|tag| (None, tag.measures, Basis::Response)));
-        let mut shares: Vec<(Of, Vec<f64>)> = all.map(|of| (of, SHARES.to_vec())).collect();
+        let all = all.chain(tags.map(|tag| Population::responses(None, tag.measures)));
+        let all = all.map(|population| (population, SHARES.to_vec()));
+        let mut shares: Vec<(Population, Vec<f64>)> = all.collect();
         for threshold in thresholds {
-            if let Some(part) = Part::of(self, &threshold.figure)
+            if let Some(part) = MeasureFigure::of(self, &threshold.figure)
                 && let Stat::Quantile(share) = part.stat
                 && share > 0.0
                 && share < 1.0
             {
-                let of = self.only_phase_is_the_run((part.phase, part.measures, part.basis));
-                match shares.iter_mut().find(|(other, _)| *other == of) {
+                let population = Population {
+                    phase: self.phase_but_the_run(part.phase),
+                    measures: part.measures,
+                    basis: part.basis,
+                };
+                match shares.iter_mut().find(|(other, _)| *other == population) {
                     Some((_, shares)) if shares.contains(&share) => {}
                     Some((_, shares)) => shares.push(share),
-                    None => shares.push((of, vec![share])),
+                    None => shares.push((population, vec![share])),
                 }
             }
         }
         let followed = shares
             .into_iter()
-            .map(|(of, shares)| self.follow(of, &shares));
+            .map(|(population, shares)| self.follow(population, &shares));
         followed.flatten().collect()
     }
 
     /// `None` where there are no times.
-    fn follow(&self, of: Of, shares: &[f64]) -> Option<Followed> {
-        let (phase, ref measures, basis) = of;
-        let times = times(&self.merged(phase, measures), basis);
+    fn follow(&self, population: Population, shares: &[f64]) -> Option<PopulationBlocks> {
+        let cell = self.merged(population.phase, &population.measures);
+        let times = times(&cell, population.basis);
         if times.is_empty() {
             return None;
         }
@@ -144,14 +180,16 @@ impl Figures {
             (share, Blocks::new(times.influence(at)))
         });
         let levels = levels.collect();
-        let phase = phase.and_then(|phase| self.info.phases.get(phase));
+        let phase = population
+            .phase
+            .and_then(|phase| self.info.phases.get(phase));
         let start_ns = phase.map_or(0, |phase| phase.start_ns);
         let end_ns = phase
             .map_or(u64::MAX, |phase| phase.end_ns)
             .min(self.ended_ns());
         let seconds = end_ns.saturating_sub(start_ns).div_ceil(SECOND_NS);
-        Some(Followed {
-            of,
+        Some(PopulationBlocks {
+            population,
             times,
             start_ns,
             block_ns: SECOND_NS * seconds.div_ceil(INTERVAL_BLOCKS_MAX).max(1),
@@ -160,17 +198,13 @@ impl Figures {
     }
 }
 
-/// Which histograms these times are in.
-fn parts(basis: Basis) -> &'static [read::Part] {
+/// The histograms that these times are in.
+fn kinds(basis: Basis) -> &'static [TimeKind] {
     match basis {
-        Basis::Response => &[
-            read::Part::Response,
-            read::Part::Failed,
-            read::Part::Unanswered,
-        ],
-        Basis::Succeeded => &[read::Part::Response],
-        Basis::Service => &[read::Part::Service],
-        Basis::Lag => &[read::Part::Lag],
+        Basis::Response => &[TimeKind::Response, TimeKind::Failed, TimeKind::Unanswered],
+        Basis::Succeeded => &[TimeKind::Response],
+        Basis::Service => &[TimeKind::Service],
+        Basis::Lag => &[TimeKind::Lag],
     }
 }
 
@@ -184,28 +218,28 @@ fn times(cell: &Cell, basis: Basis) -> Censored {
     Censored::new(known, &LogHistogram::new())
 }
 
-impl Followed {
-    fn add(&mut self, interval: &Interval, part: read::Part) {
+impl PopulationBlocks {
+    fn add(&mut self, interval: &Interval, kind: TimeKind) {
         let since_ns = interval.start_ns.saturating_sub(self.start_ns);
         let block = (since_ns / self.block_ns) as usize;
         // The drain after the last phase may take longer than all before.
         let block = block.min(2 * INTERVAL_BLOCKS_MAX as usize);
         for (_, blocks) in &mut self.levels {
-            match part {
-                read::Part::Unanswered => blocks.add_censored(block, &interval.hist),
+            match kind {
+                TimeKind::Unanswered => blocks.add_censored(block, &interval.hist),
                 _ => blocks.add_known(block, &interval.hist),
             }
         }
     }
 
-    fn intervals(&self) -> impl Iterator<Item = Stated> + '_ {
+    fn intervals(&self) -> impl Iterator<Item = PopulationInterval> + '_ {
         let median = self.levels.iter().find(|(share, _)| *share == 0.5);
         let median = median.map(|(_, blocks)| blocks);
         self.levels.iter().map(move |(share, blocks)| {
             let blocks = (blocks, median);
             let found = percentile::interval(&self.times, *share, blocks, INTERVAL_CONFIDENCE);
-            Stated {
-                of: self.of.clone(),
+            PopulationInterval {
+                population: self.population.clone(),
                 interval: stated(*share, &found),
             }
         })

@@ -6,12 +6,12 @@ use super::Figures;
 
 /// Operations that the target answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Completed {
+pub(crate) struct CompletionCounts {
     pub(crate) succeeded: u64,
     pub(crate) failed: u64,
 }
 
-impl Completed {
+impl CompletionCounts {
     /// With success or with a failure.
     pub(crate) fn total(self) -> u64 {
         self.succeeded + self.failed
@@ -27,17 +27,17 @@ impl Completed {
     }
 
     /// None where the others are more.
-    fn without(self, others: Completed) -> Completed {
-        Completed {
+    fn without(self, others: CompletionCounts) -> CompletionCounts {
+        CompletionCounts {
             succeeded: self.succeeded.saturating_sub(others.succeeded),
             failed: self.failed.saturating_sub(others.failed),
         }
     }
 }
 
-impl std::iter::Sum for Completed {
-    fn sum<I: Iterator<Item = Completed>>(all: I) -> Completed {
-        all.fold(Completed::default(), |sum, one| Completed {
+impl std::iter::Sum for CompletionCounts {
+    fn sum<I: Iterator<Item = CompletionCounts>>(all: I) -> CompletionCounts {
+        all.fold(CompletionCounts::default(), |sum, one| CompletionCounts {
             succeeded: sum.succeeded + one.succeeded,
             failed: sum.failed + one.failed,
         })
@@ -65,7 +65,7 @@ impl Figures {
     }
 
     /// Operations of a measure that the target answered within a phase, or over the complete run.
-    pub(crate) fn completed(&self, phase: Option<usize>, measure: usize) -> Completed {
+    pub(crate) fn completed(&self, phase: Option<usize>, measure: usize) -> CompletionCounts {
         let answered = self.cell(phase, measure).answered();
         let is_last = phase.is_some_and(|phase| phase + 1 == self.info.phases.len());
         match self.drained.get(measure) {

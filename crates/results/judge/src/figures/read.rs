@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use record::schema::Tally;
 use record::{Interval, Measurement, RecordError, Run};
 
-use super::{Cell, Completed, Figures, Flow};
+use super::{Cell, CompletionCounts, Figures, Flow};
 use crate::limits::FLOW_SECONDS_MAX;
 
-/// Which of a cell's histograms a tag of the latency log names.
+/// One of a cell's histograms, as a tag of the latency log names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Part {
+pub(super) enum TimeKind {
     Response,
     Service,
     Lag,
@@ -19,15 +19,15 @@ pub(super) enum Part {
     Unanswered,
 }
 
-impl Part {
+impl TimeKind {
     fn of(self, cell: &mut Cell) -> &mut stats::hist::LogHistogram {
         match self {
-            Part::Response => &mut cell.response,
-            Part::Service => &mut cell.service,
-            Part::Lag => &mut cell.lag,
-            Part::Late => &mut cell.late,
-            Part::Failed => &mut cell.failed_response,
-            Part::Unanswered => &mut cell.unanswered,
+            TimeKind::Response => &mut cell.response,
+            TimeKind::Service => &mut cell.service,
+            TimeKind::Lag => &mut cell.lag,
+            TimeKind::Late => &mut cell.late,
+            TimeKind::Failed => &mut cell.failed_response,
+            TimeKind::Unanswered => &mut cell.unanswered,
         }
     }
 }
@@ -41,6 +41,14 @@ enum End {
     Answered,
     /// It got none.
     Unanswered,
+}
+
+/// The operations that a tag of the latency log is about.
+#[derive(Debug, Clone, Copy)]
+struct EndTag {
+    /// By number.
+    measure: usize,
+    end: End,
 }
 
 /// Nanoseconds in a second.
@@ -61,15 +69,15 @@ impl Figures {
         let mut second = Second::default();
         let mut closing = figures.closing();
         run.intervals(|interval| {
-            if let Some(&(measure, end)) = ends.get(interval.tag.as_str()) {
-                figures.add_flow(&interval, (measure, end), &mut due);
+            if let Some(tag) = ends.get(interval.tag.as_str()) {
+                figures.add_flow(&interval, tag, &mut due);
             }
             let tag = tags.get(interval.tag.as_str());
             if let Some((_, part)) = tag.filter(|(measure, _)| requests.contains(measure)) {
                 second.add(&mut figures.p98, &interval, *part);
                 figures.add_waits(&interval, *part);
             }
-            if let Some(&(measure, Part::Unanswered)) = tag {
+            if let Some(&(measure, TimeKind::Unanswered)) = tag {
                 closing.add(&interval, measure);
             }
             let phase = figures.phase_at(interval.start_ns);
@@ -90,33 +98,34 @@ impl Figures {
     }
 
     /// The measure of each tag, and which of its times.
-    pub(super) fn tags(&self) -> HashMap<String, (usize, Part)> {
+    pub(super) fn tags(&self) -> HashMap<String, (usize, TimeKind)> {
         let mut tags = HashMap::new();
         for (number, measure) in self.info.measures.iter().enumerate() {
             let name = &measure.name;
-            tags.insert(name.clone(), (number, Part::Response));
-            tags.insert(format!("{name}.service"), (number, Part::Service));
-            tags.insert(format!("{name}.lag"), (number, Part::Lag));
-            tags.insert(format!("{name}.late"), (number, Part::Late));
-            tags.insert(format!("{name}.failed"), (number, Part::Failed));
-            tags.insert(format!("{name}.censored"), (number, Part::Unanswered));
+            tags.insert(name.clone(), (number, TimeKind::Response));
+            tags.insert(format!("{name}.service"), (number, TimeKind::Service));
+            tags.insert(format!("{name}.lag"), (number, TimeKind::Lag));
+            tags.insert(format!("{name}.late"), (number, TimeKind::Late));
+            tags.insert(format!("{name}.failed"), (number, TimeKind::Failed));
+            tags.insert(format!("{name}.censored"), (number, TimeKind::Unanswered));
         }
         tags
     }
 
     /// The tags of response times of connections, requests and handshakes: their measure, and how these ended.
-    fn end_tags(&self) -> HashMap<String, (usize, End)> {
+    fn end_tags(&self) -> HashMap<String, EndTag> {
         let mut tags = HashMap::new();
-        for (number, measure) in self.info.measures.iter().enumerate() {
-            let name = &measure.name;
-            match measure.kind.as_str() {
+        for (measure, info) in self.info.measures.iter().enumerate() {
+            let name = &info.name;
+            let tag = |end| EndTag { measure, end };
+            match info.kind.as_str() {
                 "connect" => {
-                    tags.insert(name.clone(), (number, End::Connected));
+                    tags.insert(name.clone(), tag(End::Connected));
                 }
                 "request" | "handshake" => {
-                    tags.insert(name.clone(), (number, End::Answered));
-                    tags.insert(format!("{name}.failed"), (number, End::Answered));
-                    tags.insert(format!("{name}.censored"), (number, End::Unanswered));
+                    tags.insert(name.clone(), tag(End::Answered));
+                    tags.insert(format!("{name}.failed"), tag(End::Answered));
+                    tags.insert(format!("{name}.censored"), tag(End::Unanswered));
                 }
                 _ => {}
             }
@@ -125,7 +134,7 @@ impl Figures {
     }
 
     /// Adds the operations of an interval to the seconds in which they were due and ended.
-    fn add_flow(&mut self, interval: &Interval, (measure, end): (usize, End), due: &mut Vec<f64>) {
+    fn add_flow(&mut self, interval: &Interval, tag: &EndTag, due: &mut Vec<f64>) {
         let ended = (interval.start_ns / SECOND) as usize;
         if ended >= FLOW_SECONDS_MAX {
             return;
@@ -135,19 +144,19 @@ impl Figures {
         }
         let count = interval.hist.count();
         let total_s = interval.hist.mean() * count as f64 / 1e9;
-        if end == End::Connected {
+        if tag.end == End::Connected {
             self.flow[ended].connected += count;
             self.flow[ended].connect_s += total_s;
             return;
         }
         due.resize(due.len().max(ended + 1), 0.0);
-        let is_answered = end == End::Answered;
+        let is_answered = tag.end == End::Answered;
         for (_, response_ns, count) in interval.hist.iter() {
             for (second, share) in due_in(interval, response_ns) {
                 let second = second.min(ended);
                 let count = share * count as f64;
                 due[second] += count;
-                if let Some(window) = self.window_mut(measure, second) {
+                if let Some(window) = self.window_mut(tag.measure, second) {
                     window.due += count;
                     if is_answered {
                         window.served += count;
@@ -156,25 +165,25 @@ impl Figures {
                 }
             }
         }
-        let answered = if is_answered {
-            (count, total_s)
-        } else {
-            (0, 0.0)
-        };
         let second = &mut self.flow[ended];
         second.ended += count;
-        second.answered += answered.0;
-        second.response_s += answered.1;
-        if let Some(window) = self.window_mut(measure, ended) {
+        if is_answered {
+            second.answered += count;
+            second.response_s += total_s;
+        }
+        if let Some(window) = self.window_mut(tag.measure, ended) {
             window.ended += count as f64;
-            window.answered += answered.0 as f64;
-            window.answered_s += answered.1;
+            if is_answered {
+                window.answered += count as f64;
+                window.answered_s += total_s;
+            }
         }
     }
 
     /// Sets how many operations were due in each second, in whole numbers with the same sum.
     fn set_due(&mut self, due: &[f64]) {
-        let (mut sum, mut counted) = (0.0, 0);
+        let mut sum = 0.0;
+        let mut counted = 0;
         for (second, due) in self.flow.iter_mut().zip(due) {
             sum += due;
             let until = sum.round() as u64;
@@ -200,7 +209,7 @@ impl Figures {
                 self.add_begun(phase.phase as usize, number, measure.begun);
                 if is_drain {
                     let length = self.drained.len().max(number + 1);
-                    self.drained.resize(length, Completed::default());
+                    self.drained.resize(length, CompletionCounts::default());
                     for (outcome, n) in &measure.outcomes {
                         self.drained[number].count(outcome, *n);
                     }
@@ -220,8 +229,8 @@ impl Figures {
     }
 
     /// Adds for how long requests waited that ended in an interval, the longest of them being enough.
-    fn add_waits(&mut self, interval: &Interval, part: Part) {
-        if matches!(part, Part::Service | Part::Lag) || interval.hist.is_empty() {
+    fn add_waits(&mut self, interval: &Interval, part: TimeKind) {
+        if matches!(part, TimeKind::Service | TimeKind::Lag) || interval.hist.is_empty() {
             return;
         }
         let middle_ns = interval.start_ns + interval.len_ns.min(SECOND) / 2;
@@ -255,7 +264,7 @@ struct Second {
 }
 
 impl Second {
-    fn add(&mut self, p98: &mut Vec<Option<u64>>, interval: &Interval, part: Part) {
+    fn add(&mut self, p98: &mut Vec<Option<u64>>, interval: &Interval, part: TimeKind) {
         let number = (interval.start_ns / SECOND) as usize;
         if number >= FLOW_SECONDS_MAX {
             return;
@@ -265,9 +274,9 @@ impl Second {
             self.number = number;
         }
         match part {
-            Part::Response => self.succeeded.merge(&interval.hist),
-            Part::Failed | Part::Unanswered => self.failed += interval.hist.count(),
-            Part::Service | Part::Lag | Part::Late => {}
+            TimeKind::Response => self.succeeded.merge(&interval.hist),
+            TimeKind::Failed | TimeKind::Unanswered => self.failed += interval.hist.count(),
+            TimeKind::Service | TimeKind::Lag | TimeKind::Late => {}
         }
     }
 
@@ -297,16 +306,14 @@ fn due_in(interval: &Interval, response_ns: u64) -> impl Iterator<Item = (usize,
     let until_ns = from_ns + length_ns;
     let second = |ns: f64| (ns / SECOND as f64).max(0.0) as usize;
     (second(from_ns)..=second(until_ns)).map(move |at| {
-        let (begin, end) = (
-            (at as u64 * SECOND) as f64,
-            ((at as u64 + 1) * SECOND) as f64,
-        );
-        // What was due before the run counts to its first second.
-        let begin = if at == 0 { f64::NEG_INFINITY } else { begin };
-        (
-            at,
-            (until_ns.min(end) - from_ns.max(begin)).max(0.0) / length_ns,
-        )
+        // Due times before the run count to its first second.
+        let begin_ns = match at {
+            0 => f64::NEG_INFINITY,
+            _ => (at as u64 * SECOND) as f64,
+        };
+        let end_ns = ((at as u64 + 1) * SECOND) as f64;
+        let overlap_ns = (until_ns.min(end_ns) - from_ns.max(begin_ns)).max(0.0);
+        (at, overlap_ns / length_ns)
     })
 }
 
@@ -316,6 +323,11 @@ mod tests {
 
     use super::*;
     use crate::sample::REQUEST;
+
+    const ANSWERED: EndTag = EndTag {
+        measure: REQUEST,
+        end: End::Answered,
+    };
 
     #[test]
     fn operations_were_due_evenly_over_the_length_of_their_interval() {
@@ -351,14 +363,14 @@ mod tests {
         let mut figures = crate::sample::figures();
         let p98 = &mut figures.p98;
         let mut second = Second::default();
-        second.add(p98, &interval(0, 10, 98), Part::Response);
-        second.add(p98, &interval(0, 500, 2), Part::Response);
-        second.add(p98, &interval(0, 1, 50), Part::Service);
-        second.add(p98, &interval(2, 10, 97), Part::Response);
-        second.add(p98, &interval(2, 500, 3), Part::Response);
-        second.add(p98, &interval(3, 10, 98), Part::Response);
-        second.add(p98, &interval(3, 10, 1), Part::Failed);
-        second.add(p98, &interval(3, 10, 2), Part::Unanswered);
+        second.add(p98, &interval(0, 10, 98), TimeKind::Response);
+        second.add(p98, &interval(0, 500, 2), TimeKind::Response);
+        second.add(p98, &interval(0, 1, 50), TimeKind::Service);
+        second.add(p98, &interval(2, 10, 97), TimeKind::Response);
+        second.add(p98, &interval(2, 500, 3), TimeKind::Response);
+        second.add(p98, &interval(3, 10, 98), TimeKind::Response);
+        second.add(p98, &interval(3, 10, 1), TimeKind::Failed);
+        second.add(p98, &interval(3, 10, 2), TimeKind::Unanswered);
         second.close(p98);
         assert_eq!(figures.p98, [Some(10), None, Some(500), Some(u64::MAX)]);
         assert_eq!(figures.behind_ns(10), Some(2e9));
@@ -384,8 +396,8 @@ mod tests {
         let all = (0..3).map(|at| interval(at, 10_000_000));
         let all = all.chain([interval(9, 6_500_000_000)]);
         for interval in all.chain((10..12).map(|at| interval(at, 10_000_000))) {
-            second.add(&mut figures.p98, &interval, Part::Response);
-            figures.add_waits(&interval, Part::Response);
+            second.add(&mut figures.p98, &interval, TimeKind::Response);
+            figures.add_waits(&interval, TimeKind::Response);
         }
         second.close(&mut figures.p98);
         // From 3 s on, and the one in which they ended.
@@ -411,7 +423,7 @@ mod tests {
                 len_ns: SECOND,
                 hist,
             };
-            figures.add_flow(&interval, (REQUEST, End::Answered), &mut due);
+            figures.add_flow(&interval, &ANSWERED, &mut due);
         }
         figures.set_due(&due);
         let due: Vec<u64> = figures.flow.iter().map(|second| second.due).collect();
@@ -442,7 +454,7 @@ mod tests {
             hist,
         };
         let mut due = Vec::new();
-        figures.add_flow(&interval, (REQUEST, End::Answered), &mut due);
+        figures.add_flow(&interval, &ANSWERED, &mut due);
         figures.set_due(&due);
         let due: Vec<u64> = figures.flow.iter().map(|second| second.due).collect();
         // They may have come at any time of the second.

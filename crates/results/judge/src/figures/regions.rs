@@ -4,10 +4,9 @@ use record::schema::{EventKind, SeriesRow};
 
 use super::Figures;
 
-/// Measures of several regions that are the same but for that.
+/// Measures whose figures are taken as one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct OverRegions {
-    /// Without the region.
+pub(crate) struct MeasureGroup {
     pub(crate) name: String,
     pub(crate) kind: String,
     /// Ascending.
@@ -15,9 +14,10 @@ pub(crate) struct OverRegions {
 }
 
 impl Figures {
-    /// All measures, those of several regions as one; empty if the run has no regions.
-    pub(crate) fn over_regions(&self) -> Vec<OverRegions> {
-        let mut all: Vec<OverRegions> = Vec::new();
+    /// All measures, those of several regions as one, under their name without the region; empty if the run has no
+    /// regions.
+    pub(crate) fn over_regions(&self) -> Vec<MeasureGroup> {
+        let mut all: Vec<MeasureGroup> = Vec::new();
         if self.info.regions.is_empty() {
             return all;
         }
@@ -25,7 +25,7 @@ impl Figures {
             let name = measure.over_regions();
             match all.iter_mut().find(|known| known.name == name) {
                 Some(known) => known.measures.push(number),
-                None => all.push(OverRegions {
+                None => all.push(MeasureGroup {
                     name,
                     kind: measure.kind.clone(),
                     measures: vec![number],

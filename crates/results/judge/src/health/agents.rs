@@ -36,7 +36,8 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
 /// Holm's method for their number. Errors come in clusters, so that the share must differ much as well.
 fn errors(names: &[&str], tallies: &[WorkerTally]) -> Vec<Finding> {
     let sum = |count: fn(&WorkerTally) -> u64| tallies.iter().map(count).sum::<u64>();
-    let (ended, errors) = (sum(|t| t.ended), sum(|t| t.errors));
+    let ended = sum(|t| t.ended);
+    let errors = sum(|t| t.errors);
     let compared: Vec<f64> = tallies
         .iter()
         .map(|own| {
@@ -51,8 +52,10 @@ fn errors(names: &[&str], tallies: &[WorkerTally]) -> Vec<Finding> {
     let share = |errors: u64, ended: u64| errors as f64 / (ended.max(1)) as f64;
     let mut differing: Vec<(f64, Finding)> = Vec::new();
     for ((name, own), p) in names.iter().zip(tallies).zip(holm(&compared)) {
-        let (rest_errors, rest_ended) = (errors - own.errors, ended - own.ended);
-        let (here, there) = (share(own.errors, own.ended), share(rest_errors, rest_ended));
+        let rest_errors = errors - own.errors;
+        let rest_ended = ended - own.ended;
+        let here = share(own.errors, own.ended);
+        let there = share(rest_errors, rest_ended);
         let is_much =
             here >= AGENTS_DIFFER_RATIO_MIN * there || there >= AGENTS_DIFFER_RATIO_MIN * here;
         if p > AGENTS_DIFFER_P_MAX || !is_much {

@@ -188,7 +188,8 @@ fn segments(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
 
 /// TCP at its own limit of memory, which is not the machine's.
 fn memory(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
-    let (pressures, aborts) = (health.host_memory_pressures, health.host_memory_aborts);
+    let pressures = health.host_memory_pressures;
+    let aborts = health.host_memory_aborts;
     if pressures == 0 && aborts == 0 {
         return None;
     }

@@ -68,7 +68,8 @@ pub(super) fn find(stream: &Stream, times: impl FnOnce() -> Times) -> Option<Bac
         })
         .collect();
     let late = &windows[windows.len() / 2..];
-    let (due, answered) = (sum(late, |w| w.due), sum(late, |w| w.answered));
+    let due = sum(late, |w| w.due);
+    let answered = sum(late, |w| w.answered);
     if answered >= SATURATED_ANSWERED_MAX * due {
         return None;
     }
@@ -92,7 +93,8 @@ pub(super) fn find(stream: &Stream, times: impl FnOnce() -> Times) -> Option<Bac
     let lost = sum(windows, |w| w.due - w.served);
     let mut too_late = None;
     if !stream.is_held && 2.0 * lost >= backlog {
-        let (onset, times) = (fading_from(windows)?, times());
+        let onset = fading_from(windows)?;
+        let times = times();
         let way = fading(windows, onset, times)?;
         let given_up = sum(windows, |w| w.ended - w.answered);
         let is_late = way == Fading::Slowly && 2.0 * given_up >= lost;
@@ -156,7 +158,8 @@ fn fading_from(windows: &[Window]) -> Option<usize> {
         .enumerate()
         .max_by(|a, b| a.1.total_cmp(&b.1))?;
     let (early, late) = windows.split_at(at + 1);
-    let (before, after) = (share_of(early), share_of(late));
+    let before = share_of(early);
+    let after = share_of(late);
     let inverse = 1.0 / sum(early, |w| w.due) + 1.0 / sum(late, |w| w.due);
     let error = (share * (1.0 - share) * inverse).sqrt();
     let end = share_of(&windows[windows.len() - windows.len().div_ceil(4)..]);

@@ -39,7 +39,8 @@ fn first_come(seconds: usize, frozen: impl Fn(usize) -> bool) -> Vec<Flow> {
 /// 50 users who think for a second and are answered at once, but in `frozen` seconds.
 fn thinking(seconds: usize, frozen: impl Fn(usize) -> bool) -> Vec<Flow> {
     let mut flow = vec![Flow::default(); seconds];
-    let (mut waiting, mut since) = (0, 0);
+    let mut waiting = 0;
+    let mut since = 0;
     for (at, second) in flow.iter_mut().enumerate() {
         second.due = 50 - waiting;
         if frozen(at) {

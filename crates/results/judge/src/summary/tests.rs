@@ -6,7 +6,7 @@ use record::schema::{
     ThresholdResult, Verdict,
 };
 
-use crate::figures::{Completed, Figures, Flow, Window};
+use crate::figures::{CompletionCounts, Figures, Flow, Window};
 use crate::names::RunNames;
 use crate::sample::{self, MS, fail, succeed};
 
@@ -188,7 +188,7 @@ fn what_the_target_never_answered_is_not_completed() {
         ..Tally::default()
     });
     let cell = figures.cell(None, sample::REQUEST);
-    let completed = |succeeded, failed| Completed { succeeded, failed };
+    let completed = |succeeded, failed| CompletionCounts { succeeded, failed };
     assert_eq!(
         (cell.ended(), cell.answered()),
         (7_323, completed(6_030, 60))

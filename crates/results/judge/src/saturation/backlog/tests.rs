@@ -20,6 +20,13 @@ struct Queue {
     drain_s: f64,
 }
 
+/// Requests that were due at one moment, as many as still wait.
+#[derive(Clone, Copy)]
+struct Waiting {
+    due_s: f64,
+    n: f64,
+}
+
 const FAST: Queue = Queue {
     capacity: 480.0,
     delay_s: 0.0,
@@ -42,10 +49,11 @@ impl Queue {
             window_s: 1,
             is_held: false,
         };
-        let (mut times, mut waits) = (Vec::new(), Vec::new());
+        let mut times = Vec::new();
+        let mut waits = Vec::new();
         let mut count = 0;
         let mut lose = |n: f64| n * ((count_up(&mut count) < self.leak) as u8 as f64);
-        let mut queue: VecDeque<(f64, f64)> = VecDeque::new();
+        let mut queue: VecDeque<Waiting> = VecDeque::new();
         let end_s = seconds as f64 + self.drain_s;
         for step in 0..(end_s * PER_S) as usize {
             let now_s = step as f64 / PER_S;
@@ -53,26 +61,28 @@ impl Queue {
                 let n = due(step / STEPS) / PER_S;
                 stream.windows[step / STEPS].due += n;
                 let lost = lose(n);
-                give_up(&mut stream, &mut waits, (now_s, lost), self.limit_s, end_s);
-                queue.push_back((now_s, n - lost));
+                let due = |n| Waiting { due_s: now_s, n };
+                give_up(&mut stream, &mut waits, due(lost), self.limit_s, end_s);
+                queue.push_back(due(n - lost));
             }
             let mut left = self.capacity / PER_S;
             while let Some(front) = queue.front_mut().filter(|_| left > 0.0) {
-                let response_s = now_s - front.0 + self.delay_s + 0.002;
+                let response_s = now_s - front.due_s + self.delay_s + 0.002;
                 let is_late = response_s > self.limit_s;
                 let taken = if is_late && self.notices {
-                    front.1
+                    front.n
                 } else {
-                    front.1.min(left)
+                    front.n.min(left)
                 };
                 left -= if is_late && self.notices { 0.0 } else { taken };
-                front.1 -= taken;
-                let due_s = front.0;
-                if front.1 <= 1e-9 {
+                front.n -= taken;
+                let due_s = front.due_s;
+                if front.n <= 1e-9 {
                     queue.pop_front();
                 }
                 if is_late || due_s + response_s > end_s {
-                    give_up(&mut stream, &mut waits, (due_s, taken), self.limit_s, end_s);
+                    let late = Waiting { due_s, n: taken };
+                    give_up(&mut stream, &mut waits, late, self.limit_s, end_s);
                     continue;
                 }
                 let cohort = &mut stream.windows[due_s as usize];
@@ -110,13 +120,8 @@ fn count_up(count: &mut u64) -> u64 {
 }
 
 /// Requests that wait until their time limit, or the end of the run.
-fn give_up(
-    stream: &mut Stream,
-    waits: &mut Vec<f64>,
-    (due_s, n): (f64, f64),
-    limit_s: f64,
-    end_s: f64,
-) {
+fn give_up(stream: &mut Stream, waits: &mut Vec<f64>, requests: Waiting, limit_s: f64, end_s: f64) {
+    let Waiting { due_s, n } = requests;
     if n > 0.0 {
         waits.push(limit_s.min(end_s - due_s));
     }

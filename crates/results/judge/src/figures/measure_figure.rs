@@ -1,4 +1,4 @@
-//! What a figure of measures is taken from.
+//! The measures, times and phase that a figure of a threshold is taken from.
 
 use plan::{Basis, Figure, Stat};
 
@@ -6,7 +6,7 @@ use super::Figures;
 
 /// A figure of measures, of one or of several taken as one.
 #[derive(Debug, Clone)]
-pub(crate) struct Part {
+pub(crate) struct MeasureFigure {
     pub(crate) stat: Stat,
     /// Their places in the run's measures, ascending.
     pub(crate) measures: Vec<usize>,
@@ -14,31 +14,35 @@ pub(crate) struct Part {
     pub(crate) phase: Option<usize>,
 }
 
-impl Part {
+impl MeasureFigure {
     /// `None` for figures that are not of measures. Without a named measure, all requests are meant.
-    pub(crate) fn of(figures: &Figures, figure: &Figure) -> Option<Part> {
-        let (stat, basis, phase, measures) = match *figure {
+    pub(crate) fn of(figures: &Figures, figure: &Figure) -> Option<MeasureFigure> {
+        let all = match *figure {
             Figure::Measure {
                 stat,
                 measure,
                 basis,
                 phase,
-            } => {
-                let measures = match measure {
+            } => MeasureFigure {
+                stat,
+                measures: match measure {
                     Some(measure) => vec![measure.index()],
                     None => figures.requests().collect(),
-                };
-                (stat, basis, phase, measures)
-            }
+                },
+                basis,
+                phase,
+            },
             Figure::Measures {
                 stat,
                 ref measures,
                 basis,
                 phase,
-            } => {
-                let measures = measures.iter().map(|measure| measure.index());
-                (stat, basis, phase, measures.collect())
-            }
+            } => MeasureFigure {
+                stat,
+                measures: measures.iter().map(|measure| measure.index()).collect(),
+                basis,
+                phase,
+            },
             Figure::Connected
             | Figure::Users
             | Figure::Refused
@@ -47,17 +51,14 @@ impl Part {
             | Figure::Behind(_)
             | Figure::Wire(_) => return None,
         };
-        let measures = match stat {
-            Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_) if basis != Basis::Lag => {
-                figures.timed(measures)
+        Some(match all.stat {
+            Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_) if all.basis != Basis::Lag => {
+                MeasureFigure {
+                    measures: figures.timed(all.measures),
+                    ..all
+                }
             }
-            _ => measures,
-        };
-        Some(Part {
-            stat,
-            measures,
-            basis,
-            phase,
+            _ => all,
         })
     }
 }
