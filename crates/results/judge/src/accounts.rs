@@ -93,6 +93,21 @@ fn listed(names: &[String]) -> String {
     listed
 }
 
+/// Sessions, or operations of a measure, from their beginnings to their ends.
+struct Sum {
+    of: String,
+    begun: u64,
+    ended: u64,
+    /// As many may have no end, since their worker was lost.
+    lost_max: u64,
+}
+
+impl Sum {
+    fn holds(&self) -> bool {
+        self.ended <= self.begun && self.begun - self.ended <= self.lost_max
+    }
+}
+
 /// The first sum that does not hold. Only of a run that came to its end: what a killed one had in progress is in no
 /// file. What was in progress on a lost worker has no end either: as many sessions as it had users may be without one,
 /// and any number of operations.
@@ -108,28 +123,29 @@ fn broken(figures: &Figures) -> Option<Finding> {
     let started = figures.total(|row| row.users_started);
     let ended = figures
         .total(|row| row.users_finished + row.users_failed + row.users_stopped + row.users_cut);
-    let sessions = ("sessions".to_owned(), started, ended, lost.unwrap_or(0));
+    let sessions = Sum {
+        of: "sessions".to_owned(),
+        begun: started,
+        ended,
+        lost_max: lost.unwrap_or(0),
+    };
     let all = figures.info.measures.iter().enumerate();
-    let measures = all.map(|(number, measure)| {
-        let outcomes: u64 = figures.cell(None, number).outcomes.values().sum();
-        let begun = figures.begun.get(number).copied().unwrap_or(0);
-        let lost = lost.map_or(0, |_| u64::MAX);
-        (
-            format!("operations of {}", measure.name),
-            begun,
-            outcomes,
-            lost,
-        )
+    let measures = all.map(|(number, measure)| Sum {
+        of: format!("operations of {}", measure.name),
+        begun: figures.begun.get(number).copied().unwrap_or(0),
+        ended: figures.cell(None, number).outcomes.values().sum(),
+        lost_max: lost.map_or(0, |_| u64::MAX),
     });
     let mut sums = std::iter::once(sessions).chain(measures);
-    let (what, begun, ended, _) =
-        sums.find(|&(_, begun, ended, lost)| ended > begun || begun - ended > lost)?;
+    let Sum {
+        of, begun, ended, ..
+    } = sums.find(|sum| !sum.holds())?;
     let lost = match lost {
         Some(users) => format!(", with {} on lost workers", units::counted(users, "user")),
         None => String::new(),
     };
     let text = format!(
-        "the record's sums do not hold: {} {what} started and {} ended{lost}; this is a fault of Throng",
+        "the record's sums do not hold: {} {of} started and {} ended{lost}; this is a fault of Throng",
         units::count(begun),
         units::count(ended),
     );

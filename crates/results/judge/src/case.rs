@@ -3,9 +3,9 @@
 use plan::Threshold;
 use record::schema::{HealthSummary, MeasureSummary, ThresholdResult, UsersSummary};
 
-use crate::decided::{self, LagDecision};
 use crate::figures::Figures;
 use crate::health::{self, Shortfall};
+use crate::lag_decisions::{self, LagDecision};
 use crate::saturation::Overload;
 use crate::{summary, threshold};
 
@@ -47,7 +47,7 @@ impl<'a> Case<'a> {
             allow_lost_workers: false,
             in_progress: false,
             results: threshold::evaluate_all(figures, thresholds),
-            lag_decisions: decided::find(figures, thresholds),
+            lag_decisions: lag_decisions::find(figures, thresholds),
             health,
             users,
             measures,

@@ -1,7 +1,6 @@
 //! What a run measured, gathered for judging: one cell for each phase and measure, the seconds,
 //! the events. Pure once filled; tests build it by hand.
 
-mod closing;
 mod due;
 mod intervals;
 mod measure_figure;
@@ -9,6 +8,7 @@ mod rates;
 mod read;
 mod regions;
 mod tags;
+mod unfinished;
 mod windows;
 
 use std::collections::BTreeMap;

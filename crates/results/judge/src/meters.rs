@@ -111,7 +111,7 @@ pub struct MeterValue {
 
 /// All meters of one run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Metered {
+pub struct RunMeters {
     /// The run's name.
     pub name: String,
     /// In the order of the meters file.
@@ -156,7 +156,7 @@ pub enum MetersError {
 ///
 /// # Errors
 /// Where an input cannot be taken from a run, or there is no reference.
-pub fn meter(meters: &Meters, runs: &[Subject]) -> Result<Vec<Metered>, MetersError> {
+pub fn meter(meters: &Meters, runs: &[Subject]) -> Result<Vec<RunMeters>, MetersError> {
     let reference = reference(meters, runs)?;
     let mut found = Vec::new();
     for run in runs {
@@ -321,7 +321,7 @@ fn normalise(meter: &Meter, value: &mut MeterValue, base: &MeterValue, before: &
     value.normalised = pairs.and_then(|pairs| polygon::geometric_mean(&pairs));
 }
 
-fn finish(runs: &[Subject], found: Vec<Vec<MeterValue>>) -> Vec<Metered> {
+fn finish(runs: &[Subject], found: Vec<Vec<MeterValue>>) -> Vec<RunMeters> {
     let of = |values: &[MeterValue], name: &str| {
         let value = values.iter().find(|value| value.name == name);
         value.map(|value| value.published)
@@ -345,7 +345,7 @@ fn finish(runs: &[Subject], found: Vec<Vec<MeterValue>>) -> Vec<Metered> {
             .zip(sec_least)
             .and_then(|(sec, least)| ratio(sec.mean, least));
         let ranges = range(performance).zip(range(sec));
-        Metered {
+        RunMeters {
             name: run.name.clone(),
             ess: load
                 .zip(capacity)

@@ -7,14 +7,7 @@ use crate::names::RunNames;
 use crate::{JudgeError, threshold};
 use units::Unit;
 
-/// A figure of a run.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RunValue {
-    /// In the figure's base unit.
-    pub value: f64,
-    /// True if the figure is only known to be at least `value`, since operations were never answered.
-    pub is_bound: bool,
-}
+pub use crate::threshold::RunValue;
 
 /// The figures of a run, by name as in thresholds, in their base units (nanoseconds, per second,
 /// shares of 1): `None` where nothing was measured.
@@ -30,11 +23,7 @@ pub fn run_values(run: &Run, names: &[&str]) -> Result<Vec<Option<RunValue>>, Ju
             text: (*name).to_owned(),
             problem: error.to_string(),
         })?;
-        let found = threshold::find(&figures, &figure);
-        Ok(found.map(|found| RunValue {
-            value: found.value,
-            is_bound: found.is_bound,
-        }))
+        Ok(threshold::find(&figures, &figure))
     });
     values.collect()
 }

@@ -8,8 +8,8 @@ use record::schema::{Finding, Severity};
 use crate::case::Case;
 use crate::rank::Rank;
 use crate::{
-    accounts, addresses, attempts, channels, clocks, decided, faults, findings, health, network,
-    numbered, once, pauses, probes, saturation, used,
+    accounts, addresses, attempts, channels, clocks, faults, findings, health, lab_cost,
+    lag_decisions, network, once, pauses, probes, saturation, sequences,
 };
 
 /// A rule, and the rank of all that it finds.
@@ -27,7 +27,7 @@ const RULES: &[Rule] = &[
     rule(Rank::MemoryPressure, health::memory_pressure),
     rule(Rank::Shortages, health::shortages),
     rule(Rank::Load, health::load),
-    rule(Rank::ThresholdsByLag, decided::findings),
+    rule(Rank::ThresholdsByLag, lag_decisions::findings),
     rule(Rank::Healthy, health::healthy),
     rule(Rank::LagWithinLimit, health::lag_within_limit),
     rule(Rank::Storms, health::storms),
@@ -49,7 +49,7 @@ const RULES: &[Rule] = &[
     rule(Rank::Network, network::emulated),
     rule(Rank::TimeDilation, network::dilated),
     rule(Rank::LabLimits, network::unlimited),
-    rule(Rank::LabCost, used::findings),
+    rule(Rank::LabCost, lab_cost::findings),
     rule(Rank::Faults, faults::findings),
     // The target.
     rule(Rank::Overload, saturation::findings),
@@ -70,7 +70,7 @@ const RULES: &[Rule] = &[
     rule(Rank::ConnectsRetried, findings::connects_retried),
     rule(Rank::RequestsRetried, findings::requests_retried),
     rule(Rank::Bodies, findings::bodies_decoded),
-    rule(Rank::Sequences, numbered::findings),
+    rule(Rank::Sequences, sequences::findings),
     rule(Rank::Clocks, clocks::findings),
     rule(Rank::Unmatched, findings::unmatched),
     rule(Rank::Throughput, findings::throughput),

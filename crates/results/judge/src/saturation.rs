@@ -97,7 +97,7 @@ impl Overload {
             let saturation = saturation.as_ref();
             saturation.is_some_and(|saturation| saturation.explains(silence))
         };
-        let silences = silence::found(figures).into_iter();
+        let silences = silence::find(figures).into_iter();
         let silences: Vec<Silence> = silences.filter(|silence| !is_explained(silence)).collect();
         let stopped = silences.iter().find(|silence| silence.is_last);
         let stopped_s = stopped.map(|silence| silence.since_s);
@@ -177,16 +177,21 @@ fn saturation(figures: &Figures) -> Option<Saturation> {
     if stream.is_held && whole.is_some() {
         return whole;
     }
-    let slow = slow_step(figures, &stream.windows);
-    match slow {
-        Some((_, false)) if whole.is_some() => whole,
-        Some((step, _)) => Some(step),
-        None => whole,
+    match slow_step(figures, &stream.windows) {
+        Some(slow) if slow.stands_out || whole.is_none() => Some(slow.saturation),
+        _ => whole,
     }
 }
 
-/// The step with the largest backlog of those that have one, and whether it stands out among all.
-fn slow_step(figures: &Figures, whole: &[Window]) -> Option<(Saturation, bool)> {
+/// The step with the largest backlog.
+struct SlowStep {
+    saturation: Saturation,
+    /// The other steps are not as slow.
+    stands_out: bool,
+}
+
+/// The step with the largest backlog, of those that have one.
+fn slow_step(figures: &Figures, whole: &[Window]) -> Option<SlowStep> {
     let steps = steps(figures);
     if steps.len() < 2 {
         return None;
@@ -206,8 +211,13 @@ fn slow_step(figures: &Figures, whole: &[Window]) -> Option<(Saturation, bool)> 
     let others = (all - own) / (due(whole) - due(&windows)).max(1.0);
     let stands_out =
         own >= SLOW_STEP_SHARE_MIN * all && own / due(&windows) >= SLOW_STEP_TIMES_OTHERS * others;
-    let step = Some(name.clone());
-    Some((Saturation { step, backlog }, stands_out))
+    Some(SlowStep {
+        saturation: Saturation {
+            step: Some(name.clone()),
+            backlog,
+        },
+        stands_out,
+    })
 }
 
 /// The steps that make requests, those of several regions as one.

@@ -21,7 +21,7 @@ const STALLED: &str = "target-stalled";
 /// Seconds in a row in which nothing was answered although requests waited all the time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Silence {
-    /// Its first second.
+    /// The first second.
     pub(crate) since_s: usize,
     seconds: usize,
     /// Requests × seconds that they waited in it.
@@ -34,7 +34,7 @@ pub(crate) struct Silence {
 
 /// Silences that response times and chance do not explain: the one that lasted to the end first, then the longest
 /// of the others.
-pub(crate) fn found(figures: &Figures) -> Vec<Silence> {
+pub(crate) fn find(figures: &Figures) -> Vec<Silence> {
     let flow = figures.planned_flow();
     // A generator that did not run either knows nothing of the target.
     let away = figures
@@ -47,7 +47,7 @@ pub(crate) fn found(figures: &Figures) -> Vec<Silence> {
     unexplained(&flow, &away)
 }
 
-/// What a silence says of the target.
+/// The finding of a silence.
 pub(crate) fn finding_of(silence: &Silence) -> Finding {
     let waiting = units::counted(silence.waiting, "request");
     let (code, text) = if silence.is_last {
@@ -75,11 +75,11 @@ pub(crate) fn finding_of(silence: &Silence) -> Finding {
 
 /// `away`: seconds in which the generator did not run.
 fn unexplained(flow: &[Flow], away: &HashSet<usize>) -> Vec<Silence> {
-    let slowest = Slowest::of(flow);
+    let longest = LongestResponses::of(flow);
     let mut stopped = None;
     let mut stalled: Option<Silence> = None;
     for silence in silences(flow, away) {
-        if !slowest.is_unexplained(&silence) {
+        if !longest.is_unexplained(&silence) {
             continue;
         }
         if silence.is_last {
@@ -131,15 +131,15 @@ fn waiting(flow: &[Flow]) -> Vec<u64> {
 
 /// The longest mean response times of seconds up to each one, and from each one on, without those that are long
 /// because the target had stopped.
-struct Slowest {
-    /// Of the seconds before this one.
+struct LongestResponses {
+    /// Up to each second, without it.
     before: Vec<Option<f64>>,
-    /// Of this second and all later ones.
+    /// From each second on, with it.
     from: Vec<Option<f64>>,
 }
 
-impl Slowest {
-    fn of(flow: &[Flow]) -> Slowest {
+impl LongestResponses {
+    fn of(flow: &[Flow]) -> LongestResponses {
         let late = late_after_stops(flow);
         let means: Vec<Option<f64>> = flow
             .iter()
@@ -157,7 +157,7 @@ impl Slowest {
         let from = std::iter::once(None).chain(means.iter().rev().scan(None, longer));
         let mut from: Vec<Option<f64>> = from.collect();
         from.reverse();
-        Slowest {
+        LongestResponses {
             before: before.collect(),
             from,
         }
@@ -194,11 +194,11 @@ fn late_after_stops(flow: &[Flow]) -> Vec<bool> {
         .into_iter()
         .filter(|silence| silence.is_stop(answered))
         .peekable();
-    let mut last: Option<CatchingUp> = None;
+    let mut last: Option<Recovery> = None;
     let mut late = Vec::with_capacity(flow.len());
     for (at, second) in flow.iter().enumerate() {
         if let Some(stop) = stops.next_if(|stop| stop.since_s + stop.seconds == at) {
-            last = Some(CatchingUp {
+            last = Some(Recovery {
                 since_s: at as f64,
                 few: waiting[stop.since_s],
                 most: waiting[at].max(waiting[at + 1]),
@@ -214,8 +214,8 @@ fn late_after_stops(flow: &[Flow]) -> Vec<bool> {
     late
 }
 
-/// The time after a stop.
-struct CatchingUp {
+/// The time after a stop, until what waited is worked off.
+struct Recovery {
     since_s: f64,
     /// As many waited before the stop: then the rest is worked off.
     few: u64,

@@ -6,10 +6,10 @@ use stats::hist::LogHistogram;
 
 use crate::clocks;
 use crate::figures::{Cell, CompletionCounts, Figures, MeasureFigure, Population};
+use crate::lab_cost;
 use crate::limits::FAILED_SOONER_MIN;
-use crate::numbered::{self, Numbered};
+use crate::sequences::{self, SequenceCounts};
 use crate::summary::{per_second, traffic};
-use crate::used;
 use units::Unit;
 
 /// Significant digits of a value, and as many as it gets where it is close to its limit.
@@ -72,11 +72,11 @@ fn evaluate(figures: &Figures, threshold: &Threshold) -> ThresholdResult {
 }
 
 /// No operation where a threshold allows none: then that nothing was measured is what it demands.
-fn none_demanded(figures: &Figures, threshold: &Threshold) -> Option<Found> {
+fn none_demanded(figures: &Figures, threshold: &Threshold) -> Option<RunValue> {
     let part = MeasureFigure::of(figures, &threshold.figure)?;
     let allows = |count| threshold.comparison.holds(count, threshold.limit);
     let is_demanded = part.stat == Stat::Count && allows(0.0) && !allows(1.0);
-    (is_demanded && unknown(figures, &threshold.figure).is_none()).then_some(Found {
+    (is_demanded && unknown(figures, &threshold.figure).is_none()).then_some(RunValue {
         value: 0.0,
         is_bound: false,
     })
@@ -99,7 +99,7 @@ fn failed_sooner(figures: &Figures, figure: &Figure, time_ns: f64) -> String {
 }
 
 /// True if the condition is known to hold.
-pub(crate) fn holds(threshold: &Threshold, found: Found) -> bool {
+pub(crate) fn holds(threshold: &Threshold, found: RunValue) -> bool {
     let holds = threshold.comparison.holds(found.value, threshold.limit);
     // What is at least its bound may be anything above it.
     let greater = matches!(
@@ -137,21 +137,21 @@ fn unknown(figures: &Figures, figure: &Figure) -> Option<String> {
         | Stat::Begun
         | Stat::Errors
         | Stat::ErrorRate
-        | Stat::SuccessRate => Numbered::of_part(figures, measure)?.unknown(),
+        | Stat::SuccessRate => SequenceCounts::of_part(figures, measure)?.unknown(),
     })
 }
 
-/// A figure, or a lower bound of it.
+/// A figure of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Found {
+pub struct RunValue {
     /// In the figure's base unit.
-    pub(crate) value: f64,
+    pub value: f64,
     /// True if the figure is only known to be at least `value`, since operations were never answered.
-    pub(crate) is_bound: bool,
+    pub is_bound: bool,
 }
 
 /// The figure in its base unit, or its lower bound; `None` where there is nothing to take it from.
-pub(crate) fn find(figures: &Figures, figure: &Figure) -> Option<Found> {
+pub(crate) fn find(figures: &Figures, figure: &Figure) -> Option<RunValue> {
     if unknown(figures, figure).is_some() {
         return None;
     }
@@ -164,7 +164,7 @@ pub(crate) fn find(figures: &Figures, figure: &Figure) -> Option<Found> {
     {
         return of_responses(stat, &figures.merged(phase, &measures));
     }
-    exact(figures, figure).map(|value| Found {
+    exact(figures, figure).map(|value| RunValue {
         value,
         is_bound: false,
     })
@@ -176,7 +176,7 @@ pub(crate) fn value(figures: &Figures, figure: &Figure) -> Option<f64> {
 }
 
 /// A statistic of the response times of all operations.
-fn of_responses(stat: Stat, cell: &Cell) -> Option<Found> {
+fn of_responses(stat: Stat, cell: &Cell) -> Option<RunValue> {
     let times = cell.all_responses();
     let quantile = match stat {
         _ if times.is_empty() => return None,
@@ -184,14 +184,14 @@ fn of_responses(stat: Stat, cell: &Cell) -> Option<Found> {
         Stat::Max => times.max(),
         Stat::Quantile(q) => times.quantile(q),
         Stat::Mean => {
-            return Some(Found {
+            return Some(RunValue {
                 value: times.mean(),
                 is_bound: times.max().is_bound(),
             });
         }
         _ => return None,
     };
-    Some(Found {
+    Some(RunValue {
         value: quantile.value() as f64,
         is_bound: quantile.is_bound(),
     })
@@ -211,8 +211,8 @@ fn exact(figures: &Figures, figure: &Figure) -> Option<f64> {
         }
         Figure::Users => Some(figures.users_started() as f64),
         Figure::Refused => Some(figures.total(|row| row.users_refused) as f64),
-        Figure::Cost => used::cost(figures),
-        Figure::CostPerUserHour => used::cost_per_user_hour(figures),
+        Figure::Cost => lab_cost::cost(figures),
+        Figure::CostPerUserHour => lab_cost::cost_per_user_hour(figures),
         Figure::Behind(limit_ns) => figures.behind_ns(*limit_ns),
         Figure::Wire(wire) => traffic(figures).map(|traffic| of_wire(*wire, &traffic.total)),
         Figure::Measure { .. } | Figure::Measures { .. } => {
@@ -253,7 +253,7 @@ fn of_part(figures: &Figures, part: &MeasureFigure) -> Option<f64> {
         Basis::Succeeded => (cell.succeeded(), completed.succeeded),
         _ => (cell.ended(), completed.total()),
     };
-    let seen = Seen {
+    let counts = Counts {
         ended: cell.ended(),
         begun: cell.ended() + cell.unfinished(),
         counted,
@@ -265,11 +265,11 @@ fn of_part(figures: &Figures, part: &MeasureFigure) -> Option<f64> {
                 .iter()
                 .all(|&measure| may_be_none(figures, measure)),
     };
-    of_counts(stat, &seen).or_else(|| of_times(stat, hist))
+    of_counts(stat, &counts).or_else(|| of_times(stat, hist))
 }
 
-/// What counting figures are made of.
-struct Seen {
+/// The numbers that counting figures are made of.
+struct Counts {
     ended: u64,
     /// With those that the end of the run interrupted.
     begun: u64,
@@ -279,7 +279,7 @@ struct Seen {
     completed: u64,
     failed: u64,
     seconds: f64,
-    /// What is counted need not happen, so that none is a result.
+    /// None is a result: what is counted need not happen.
     may_be_none: bool,
 }
 
@@ -289,25 +289,25 @@ fn may_be_none(figures: &Figures, measure: usize) -> bool {
     let info = figures.info.measures.get(measure);
     info.is_some_and(|info| match info.kind.as_str() {
         "check" | "redirect" => true,
-        "message" => numbered::is_anomaly(&info.over_regions()),
+        "message" => sequences::is_anomaly(&info.over_regions()),
         _ => false,
     })
 }
 
 /// The statistics that are counts. No operation is no result: no errors, and no rate.
-fn of_counts(stat: Stat, seen: &Seen) -> Option<f64> {
-    let happened = seen.begun > 0 || seen.may_be_none;
+fn of_counts(stat: Stat, counts: &Counts) -> Option<f64> {
+    let happened = counts.begun > 0 || counts.may_be_none;
     match stat {
-        Stat::Count => happened.then_some(seen.counted as f64),
+        Stat::Count => happened.then_some(counts.counted as f64),
         Stat::Rate => {
-            let is_known = happened && seen.seconds > 0.0;
-            is_known.then(|| per_second(seen.completed, seen.seconds))
+            let is_known = happened && counts.seconds > 0.0;
+            is_known.then(|| per_second(counts.completed, counts.seconds))
         }
-        Stat::Errors => (seen.ended > 0 || seen.may_be_none).then_some(seen.failed as f64),
-        Stat::ErrorRate => ratio(seen.failed, seen.ended).or(seen.may_be_none.then_some(0.0)),
+        Stat::Errors => (counts.ended > 0 || counts.may_be_none).then_some(counts.failed as f64),
+        Stat::ErrorRate => ratio(counts.failed, counts.ended).or(counts.may_be_none.then_some(0.0)),
         Stat::SuccessRate => {
-            let succeeded = seen.ended.saturating_sub(seen.failed);
-            ratio(succeeded, seen.ended).or(seen.may_be_none.then_some(1.0))
+            let succeeded = counts.ended.saturating_sub(counts.failed);
+            ratio(succeeded, counts.ended).or(counts.may_be_none.then_some(1.0))
         }
         _ => None,
     }

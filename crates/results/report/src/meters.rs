@@ -1,7 +1,7 @@
 //! Meters as text: published, normalised, and their inputs.
 
 use judge::cost::{Cost, Usage};
-use judge::meters::{InputValue, MeterValue, Metered};
+use judge::meters::{InputValue, MeterValue, RunMeters};
 
 use crate::style::{Line, Style, Tone};
 use crate::table::Table;
@@ -13,7 +13,7 @@ const DIGITS: usize = 6;
 const MONEY_DECIMALS: u32 = 6;
 
 /// The text on all runs. Lines end with `\n`.
-pub fn meters(runs: &[Metered], reference: &str, style: Style) -> String {
+pub fn meters(runs: &[RunMeters], reference: &str, style: Style) -> String {
     let mut lines = Vec::new();
     for run in runs {
         let line = Line::default().tone(Tone::Strong, run.name.clone());
@@ -125,7 +125,7 @@ fn input_cells(input: &InputValue) -> Vec<(Option<Tone>, String)> {
 }
 
 /// Scalability and cost of a run.
-fn whole(run: &Metered) -> Vec<Line> {
+fn whole(run: &RunMeters) -> Vec<Line> {
     let line = |head: &str, text: String| {
         Line::default()
             .text(INDENT)

@@ -8,6 +8,15 @@ use record::schema::{Finding, RunStatus, Severity, WhyNot};
 use crate::figures::Figures;
 use crate::finding::finding;
 
+/// Users, operations or steps that were due, and those of them that are accounted for.
+struct Sum {
+    of: String,
+    due: u64,
+    accounted: u64,
+    /// The clause that follows the number of those accounted for.
+    what: &'static str,
+}
+
 /// The first sum that does not hold. Only of a run that came to its end with all its workers.
 pub(super) fn broken(figures: &Figures) -> Option<Finding> {
     let is_complete = figures.info.status != RunStatus::Running && figures.info.ended_ns > 0;
@@ -18,23 +27,36 @@ pub(super) fn broken(figures: &Figures) -> Option<Finding> {
     let users = figures.users_begun()
         + figures.users_kept_away()
         + figures.total(|row| row.users_unstarted);
-    let what = "are accounted for as started, refused, kept away by a pause or not started in time";
-    let users = ("users".to_owned(), users_due, users, what);
+    let users = Sum {
+        of: "users".to_owned(),
+        due: users_due,
+        accounted: users,
+        what: "are accounted for as started, refused, kept away by a pause or not started in time",
+    };
     let missed_in = |number: usize| -> u64 { figures.never_begun_of(&[number]).values().sum() };
     let measures = figures.info.measures.iter().enumerate();
     let operations = measures.map(|(number, measure)| {
-        let due = figures.due.get(number).copied().unwrap_or(0);
         let begun = figures.begun.get(number).copied().unwrap_or(0);
-        let what = "began or are accounted for as never begun";
-        let name = format!("operations of {}", measure.name);
-        (name, due, begun + missed_in(number), what)
+        Sum {
+            of: format!("operations of {}", measure.name),
+            due: figures.due.get(number).copied().unwrap_or(0),
+            accounted: begun + missed_in(number),
+            what: "began or are accounted for as never begun",
+        }
     });
-    let missed: u64 = figures.never_begun.iter().map(|m| m.operations).sum();
-    let in_series = figures.total(|row| row.steps_missed);
-    let what = "are accounted for by measure";
-    let steps = ("steps that never began".to_owned(), in_series, missed, what);
+    let steps = Sum {
+        of: "steps that never began".to_owned(),
+        due: figures.total(|row| row.steps_missed),
+        accounted: figures.never_begun.iter().map(|m| m.operations).sum(),
+        what: "are accounted for by measure",
+    };
     let mut sums = std::iter::once(users).chain(operations).chain([steps]);
-    let (of, due, accounted, what) = sums.find(|(_, due, accounted, _)| due != accounted)?;
+    let Sum {
+        of,
+        due,
+        accounted,
+        what,
+    } = sums.find(|sum| sum.due != sum.accounted)?;
     let text = format!(
         "the record's sums do not hold: {} {of} were due, and {} {what}; this is a fault of Throng",
         units::count(due),

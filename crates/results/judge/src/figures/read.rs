@@ -67,7 +67,7 @@ impl Figures {
         let requests: Vec<usize> = figures.requests().collect();
         let mut due = Vec::new();
         let mut second = Second::default();
-        let mut closing = figures.closing();
+        let mut waits = figures.unfinished_waits();
         run.intervals(|interval| {
             if let Some(tag) = ends.get(interval.tag.as_str()) {
                 figures.add_flow(&interval, tag, &mut due);
@@ -78,7 +78,7 @@ impl Figures {
                 figures.add_waits(&interval, *part);
             }
             if let Some(&(measure, TimeKind::Unanswered)) = tag {
-                closing.add(&interval, measure);
+                waits.add(&interval, measure);
             }
             let phase = figures.phase_at(interval.start_ns);
             if let Some(&(measure, part)) = tag
@@ -93,7 +93,7 @@ impl Figures {
             Some(tally) => figures.add_tally(&tally),
             None => run.requests(|batch| figures.count_rows(batch))?,
         }
-        closing.close(&mut figures);
+        waits.close(&mut figures);
         Ok(figures)
     }
 

@@ -52,7 +52,7 @@ pub(super) fn summary(figures: &Figures) -> Lag {
 
 /// Lag above the limit.
 #[derive(Debug, Clone)]
-pub(super) struct Late {
+pub(super) struct LagExcess {
     /// `None`: that of all operations together is.
     pub(super) step: Option<String>,
     pub(super) p99_ns: u64,
@@ -64,9 +64,9 @@ pub(super) fn above_limit(
     figures: &Figures,
     health: &HealthSummary,
     measures: &[MeasureSummary],
-) -> Option<Late> {
+) -> Option<LagExcess> {
     let limit_ns = figures.info.generator.lag_max_ns;
-    let all = Late {
+    let all = LagExcess {
         step: None,
         p99_ns: health.lag_p99_ns,
     };
@@ -76,15 +76,15 @@ pub(super) fn above_limit(
             .lag
             .as_ref()
             .filter(|lag| lag.count >= LAG_STEP_COUNT_MIN)?;
-        Some(Late {
+        Some(LagExcess {
             step: Some(m.name.clone()),
             p99_ns: lag.p99_ns,
         })
     });
-    let late = |late: &Late| late.p99_ns > limit_ns;
+    let is_late = |late: &LagExcess| late.p99_ns > limit_ns;
     Some(all)
-        .filter(late)
-        .or_else(|| steps.filter(late).max_by_key(|step| step.p99_ns))
+        .filter(is_late)
+        .or_else(|| steps.filter(is_late).max_by_key(|step| step.p99_ns))
 }
 
 /// An upper bound of the lags' distribution: in each row half of the operations at its median,

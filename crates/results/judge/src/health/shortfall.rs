@@ -3,7 +3,7 @@
 use record::schema::{Finding, HealthSummary, MeasureSummary, Severity, UsersSummary};
 
 use super::cause::Cause;
-use super::lag::{self, Late};
+use super::lag::{self, LagExcess};
 use super::memory::MemoryPressure;
 use super::starts::{self, MissedStarts, Shortage};
 use crate::case::Case;
@@ -23,7 +23,7 @@ enum LoadFault {
     Missed(MissedStarts),
     /// All users started, and their operations began late.
     Late {
-        late: Late,
+        excess: LagExcess,
         cause: Cause,
     },
 }
@@ -38,9 +38,9 @@ impl Shortfall {
         let memory = MemoryPressure::find(figures);
         let missed = MissedStarts::find(figures).map(LoadFault::Missed);
         let late = || {
-            let late = lag::above_limit(figures, health, measures)?;
+            let excess = lag::above_limit(figures, health, measures)?;
             let cause = Cause::of(figures);
-            Some(LoadFault::Late { late, cause })
+            Some(LoadFault::Late { excess, cause })
         };
         Shortfall {
             shortages: starts::find_shortages(figures, users, memory.is_some()),
@@ -70,14 +70,14 @@ impl Shortfall {
 pub(crate) fn load(case: &Case<'_>) -> Vec<Finding> {
     let finding = match &case.shortfall.load {
         Some(LoadFault::Missed(missed)) => missed.finding(case),
-        Some(LoadFault::Late { late, cause }) => too_late(case, late, cause),
+        Some(LoadFault::Late { excess, cause }) => too_late(case, excess, cause),
         None => return Vec::new(),
     };
     vec![finding]
 }
 
 /// Lag above the run's limit, although all users were started.
-fn too_late(case: &Case<'_>, late: &Late, cause: &Cause) -> Finding {
+fn too_late(case: &Case<'_>, excess: &LagExcess, cause: &Cause) -> Finding {
     let figures = case.figures;
     let waited = case.waited_for_target();
     let limit_ns = figures.info.generator.lag_max_ns;
@@ -86,16 +86,17 @@ fn too_late(case: &Case<'_>, late: &Late, cause: &Cause) -> Finding {
     let reached = crate::summary::per_second(sends, seconds);
     let text = format!(
         "1 % of {} started more than {} late (limit {}): {}; reached {} operations/s",
-        late.step
+        excess
+            .step
             .as_ref()
             .map_or("operations".to_owned(), |step| format!("`{step}`")),
-        units::duration(late.p99_ns as f64),
+        units::duration(excess.p99_ns as f64),
         units::duration(limit_ns as f64),
         cause.words(waited),
         units::rate(reached).trim_end_matches("/s"),
     );
     finding(severity(waited), cause.code(), text)
-        .with("lag_p99_ns", late.p99_ns as f64)
+        .with("lag_p99_ns", excess.p99_ns as f64)
         .with("lag_limit_ns", limit_ns as f64)
         .with("loop_busy", cause.busy)
         .with("cpu_wait", cause.wait)

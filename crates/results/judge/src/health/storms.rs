@@ -42,25 +42,25 @@ fn connect_cells(figures: &Figures) -> impl Iterator<Item = Cell> {
 
 /// The run's connection attempts long enough for a repeated SYN.
 #[derive(Debug, Clone, Copy, Default)]
-struct Repeated {
+struct SynRepeats {
     answered: u64,
     unanswered: u64,
 }
 
-impl Repeated {
+impl SynRepeats {
     /// `None` if the record has no times of connection attempts.
-    fn count(figures: &Figures) -> Option<Repeated> {
+    fn count(figures: &Figures) -> Option<SynRepeats> {
         let late = |times: &LogHistogram| times.count() - times.count_at_most(SYN_REPEATED_NS);
         let mut found = None;
         for cell in connect_cells(figures) {
             if !cell.response.is_empty() || !cell.unanswered.is_empty() {
-                let sum = found.get_or_insert(Repeated::default());
+                let sum = found.get_or_insert(SynRepeats::default());
                 sum.answered += late(&cell.response);
                 sum.unanswered += late(&cell.unanswered);
             }
         }
         // Setting TLS up may take as long. But then nothing was retransmitted.
-        found.map(|found| Repeated {
+        found.map(|found| SynRepeats {
             answered: found
                 .answered
                 .min(own_retransmits(figures).unwrap_or(u64::MAX)),
@@ -93,7 +93,7 @@ impl Repeated {
 fn connects(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
     let host = health.host_syn_retransmits;
     let drops = health.host_listen_drops;
-    let own = Repeated::count(figures);
+    let own = SynRepeats::count(figures);
     let again = own.map_or(host, |own| host.min(own.answered + own.unanswered));
     let ended = connect_cells(figures).map(|cell| cell.ended()).sum();
     // Where nothing of the run's was repeated, the queues were full for others.
@@ -106,7 +106,7 @@ fn connects(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
         return None;
     }
     let late = match own {
-        Some(own) if again > 0 => Repeated {
+        Some(own) if again > 0 => SynRepeats {
             answered: own.answered.min(again),
             unanswered: own.unanswered.min(again),
         }

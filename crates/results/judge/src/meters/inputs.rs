@@ -57,7 +57,7 @@ pub enum InputError {
 
 /// An input of one run.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(super) struct InputReading {
     pub(super) radius: Extremes,
     pub(super) unit: String,
     /// By nanoseconds since the run's start, where it comes from probes.
@@ -69,9 +69,9 @@ pub(super) fn take(
     run: &Subject,
     window_s: Option<f64>,
     before: &[MeterValue],
-) -> Result<Taken, InputError> {
-    let (raw, mut moments, unit) = raw(input, run, window_s, before)?;
-    let factor = input.scale * factor(&unit, input.unit.as_deref())?;
+) -> Result<InputReading, InputError> {
+    let raw = raw(input, run, window_s, before)?;
+    let factor = input.scale * factor(&raw.unit, input.unit.as_deref())?;
     let turn = |value: f64| {
         let scaled = value * factor;
         let radius = if input.invert { 1.0 / scaled } else { scaled };
@@ -80,15 +80,16 @@ pub(super) fn take(
             false => Err(InputError::NoRadius(radius.to_string())),
         }
     };
+    let mut moments = raw.moments;
     for value in moments.values_mut() {
         *value = turn(*value)?;
     }
-    let unit = input.unit.clone().unwrap_or(unit);
-    Ok(Taken {
+    let unit = input.unit.clone().unwrap_or(raw.unit);
+    Ok(InputReading {
         radius: Extremes {
-            worst: turn(raw.worst)?,
-            mean: turn(raw.mean)?,
-            best: turn(raw.best)?,
+            worst: turn(raw.radius.worst)?,
+            mean: turn(raw.radius.mean)?,
+            best: turn(raw.radius.best)?,
         },
         unit: match (input.invert, unit.is_empty()) {
             (true, false) => format!("1/{unit}"),
@@ -98,14 +99,20 @@ pub(super) fn take(
     })
 }
 
-/// The input as it comes, its moments where it has some, and its unit.
+/// The input as it comes, neither scaled nor inverted.
 fn raw(
     input: &Input,
     run: &Subject,
     window_s: Option<f64>,
     before: &[MeterValue],
-) -> Result<(Extremes, BTreeMap<i64, f64>, String), InputError> {
-    let whole = |radius: Extremes, unit: String| Ok((radius, BTreeMap::new(), unit));
+) -> Result<InputReading, InputError> {
+    let whole = |radius: Extremes, unit: String| {
+        Ok(InputReading {
+            radius,
+            unit,
+            moments: BTreeMap::new(),
+        })
+    };
     match &input.from {
         From::Figure { mean, worst, best } => {
             let (value, unit) = figure(mean, run)?;
@@ -127,8 +134,11 @@ fn raw(
         } => {
             let (moments, unit) = probes(metrics, per.as_deref(), weigh, run, window_s)?;
             let values: Vec<f64> = moments.values().copied().collect();
-            let radius = statistics(&values).ok_or(InputError::NoMoment)?;
-            Ok((radius, moments, unit))
+            Ok(InputReading {
+                radius: statistics(&values).ok_or(InputError::NoMoment)?,
+                unit,
+                moments,
+            })
         }
         From::Value(values) => {
             let found = values

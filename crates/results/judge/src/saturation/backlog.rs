@@ -95,9 +95,9 @@ pub(super) fn find(stream: &Stream, times: impl FnOnce() -> Times) -> Option<Bac
     if !stream.is_held && 2.0 * lost >= backlog {
         let onset = fading_from(windows)?;
         let times = times();
-        let way = fading(windows, onset, times)?;
+        let way = decline(windows, onset, times)?;
         let given_up = sum(windows, |w| w.ended - w.answered);
-        let is_late = way == Fading::Slowly && 2.0 * given_up >= lost;
+        let is_late = way == Decline::Slowly && 2.0 * given_up >= lost;
         let last_s = ((onset + 2) * stream.window_s) as f64 + times.waited_s;
         too_late = is_late.then_some(last_s);
     }
@@ -168,16 +168,16 @@ fn fading_from(windows: &[Window]) -> Option<usize> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fading {
+enum Decline {
     /// Answers took longer until they were too late.
     Slowly,
     /// Then there were none.
     AtOnce,
 }
 
-/// How the answers went missing from a window on; `None`: not because the target fell behind. Who is refused, or
+/// The way in which answers went missing from a window on; `None`: not because the target fell behind. Who is refused, or
 /// whose answer is lost by a target that is as fast as ever, waits for nothing.
-fn fading(windows: &[Window], from: usize, times: Times) -> Option<Fading> {
+fn decline(windows: &[Window], from: usize, times: Times) -> Option<Decline> {
     let mean_s = sum(windows, |w| w.served_s) / sum(windows, |w| w.served);
     if times.waited_s < FADING_WAIT_SHARE_MIN * mean_s {
         return None;
@@ -189,10 +189,10 @@ fn fading(windows: &[Window], from: usize, times: Times) -> Option<Fading> {
     if slowest_s >= FADING_WAIT_SHARE_MIN * times.waited_s
         && slowest_s >= FADING_TIMES_FASTEST * times.fastest_s
     {
-        return Some(Fading::Slowly);
+        return Some(Decline::Slowly);
     }
     let is_silent = sum(&windows[from..], |w| w.answered) == 0.0;
-    is_silent.then_some(Fading::AtOnce)
+    is_silent.then_some(Decline::AtOnce)
 }
 
 #[cfg(test)]

@@ -190,13 +190,13 @@ fn long_requests_of_few_users_explain_their_silences() {
 fn seconds_in_which_nothing_ended_any_more_belong_to_the_load() {
     let mut figures = crate::sample::with_rows(|_| {});
     figures.flow = closed(30);
-    let silences = found(&figures);
+    let silences = find(&figures);
     assert_eq!(silences.len(), 1, "{silences:?}");
     assert_eq!((silences[0].since_s, silences[0].is_last), (30, true));
     // Nobody waits.
     figures.flow[29].ended += 64;
-    assert_eq!(found(&figures), []);
+    assert_eq!(find(&figures), []);
     // A record without these figures has none.
     figures.flow.clear();
-    assert_eq!(found(&figures), []);
+    assert_eq!(find(&figures), []);
 }

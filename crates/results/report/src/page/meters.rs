@@ -1,6 +1,6 @@
 //! The document of meters.
 
-use judge::meters::Metered;
+use judge::meters::RunMeters;
 use serde::Serialize;
 
 use super::Page;
@@ -18,14 +18,14 @@ struct MetersDocument<'a> {
 #[derive(Serialize)]
 struct Run<'a> {
     #[serde(flatten)]
-    metered: &'a Metered,
+    metered: &'a RunMeters,
     /// Its cost, in sentences: decimal amounts of money, which are exact.
     costs: Vec<String>,
 }
 
 impl Page {
     /// The page of the meters of runs, normalised to the run of the name `reference`.
-    pub fn meters(runs: &[Metered], reference: &str, throng: &str) -> Page {
+    pub fn meters(runs: &[RunMeters], reference: &str, throng: &str) -> Page {
         let shown = &runs[..runs.len().min(RUNS_MAX)];
         let document = MetersDocument {
             reference,
@@ -39,7 +39,7 @@ impl Page {
     }
 }
 
-fn run(metered: &Metered) -> Run<'_> {
+fn run(metered: &RunMeters) -> Run<'_> {
     let costs = metered.cost.as_ref();
     Run {
         metered,

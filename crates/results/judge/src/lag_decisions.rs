@@ -18,7 +18,7 @@ use crate::figures::{Cell, Figures, MeasureFigure};
 use crate::finding::finding;
 use crate::health::{self, Cause};
 use crate::limits::{LAG_OF_RESPONSE_MAX, LAG_WARN_NS_MIN};
-use crate::threshold::{self, Found, holds};
+use crate::threshold::{self, RunValue, holds};
 
 /// A threshold that the generator's own lag decides.
 pub(crate) struct LagDecision {
@@ -53,7 +53,7 @@ fn decision(figures: &Figures, threshold: &Threshold) -> Option<LagDecision> {
     let lag_ns = own_ns(&figures.merged(phase, measures), stat, basis)?;
     let is_substantial =
         lag_ns >= LAG_WARN_NS_MIN as f64 && lag_ns > LAG_OF_RESPONSE_MAX * found.value;
-    let without = Found {
+    let without = RunValue {
         value: (found.value - lag_ns).max(0.0),
         ..found
     };

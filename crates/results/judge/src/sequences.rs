@@ -1,4 +1,4 @@
-//! Numbered messages: what users did not get of them, and whether that is known.
+//! SequenceCounts messages: what users did not get of them, and whether that is known.
 
 use record::schema::{Finding, MeasureInfo, Severity};
 
@@ -27,7 +27,7 @@ pub(crate) fn is_anomaly(name: &str) -> bool {
 
 /// The counts of one kind of numbered messages over the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Numbered<'a> {
+pub(crate) struct SequenceCounts<'a> {
     name: &'a str,
     /// Messages, with a number or without.
     received: u64,
@@ -39,8 +39,8 @@ pub(crate) struct Numbered<'a> {
     silent: u64,
 }
 
-impl<'a> Numbered<'a> {
-    fn find(figures: &Figures, name: &'a str) -> Option<Numbered<'a>> {
+impl<'a> SequenceCounts<'a> {
+    fn find(figures: &Figures, name: &'a str) -> Option<SequenceCounts<'a>> {
         // Messages are counted by region, their parts over all regions.
         let count = |part: &str| {
             let all = figures.info.measures.iter().enumerate();
@@ -53,7 +53,7 @@ impl<'a> Numbered<'a> {
             counts.reduce(|sum, count| sum + count)
         };
         // Records of older versions have no more than three parts.
-        Some(Numbered {
+        Some(SequenceCounts {
             name,
             received: count("")?,
             lost: count(".lost")?,
@@ -66,10 +66,10 @@ impl<'a> Numbered<'a> {
     }
 
     /// The messages of which this measure counts a part.
-    pub(crate) fn of_part(figures: &'a Figures, measure: usize) -> Option<Numbered<'a>> {
+    pub(crate) fn of_part(figures: &'a Figures, measure: usize) -> Option<SequenceCounts<'a>> {
         let name = &figures.info.measures.get(measure)?.name;
         let name = PARTS.iter().find_map(|part| name.strip_suffix(part))?;
-        Numbered::find(figures, name)
+        SequenceCounts::find(figures, name)
     }
 
     /// Why its parts are unknown; `None`: they are known.
@@ -164,13 +164,13 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let figures = case.figures;
     let names = figures.info.measures.iter();
     let names = names.filter_map(|measure| measure.name.strip_suffix(PARTS[0]));
-    let all = names.filter_map(|name| Numbered::find(figures, name));
-    let findings = all.flat_map(|numbered| {
+    let all = names.filter_map(|name| SequenceCounts::find(figures, name));
+    let findings = all.flat_map(|counts| {
         [
-            numbered.anomalies(),
-            numbered.unreadable(),
-            numbered.unaccounted(),
-            numbered.silent(),
+            counts.anomalies(),
+            counts.unreadable(),
+            counts.unaccounted(),
+            counts.silent(),
         ]
     });
     findings.flatten().collect()

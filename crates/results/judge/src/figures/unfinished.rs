@@ -14,29 +14,29 @@ use crate::limits::OVERDUE_NS_MIN;
 /// Loops do not end at the same moment.
 const CLOSING_NS: u64 = 2_000_000_000;
 
-/// How long operations waited that were given up when the run ended, by measure.
-pub(super) struct Closing {
+/// The waits of operations that were given up when the run ended, by measure.
+pub(super) struct UnfinishedWaits {
     since_ns: u64,
     /// `None` where an operation may wait as long as it takes, or is none of the target's.
     waited: Vec<Option<LogHistogram>>,
 }
 
 impl Figures {
-    /// Without anything so far.
-    pub(super) fn closing(&self) -> Closing {
+    /// The waits of a log that was not read yet.
+    pub(super) fn unfinished_waits(&self) -> UnfinishedWaits {
         let measures = self.info.measures.iter();
         let waited = measures.map(|measure| {
             let is_begun = matches!(measure.kind.as_str(), "connect" | "request" | "handshake");
             (is_begun && !measure.waits).then(LogHistogram::new)
         });
-        Closing {
+        UnfinishedWaits {
             since_ns: self.ended_ns().saturating_sub(CLOSING_NS),
             waited: waited.collect(),
         }
     }
 }
 
-impl Closing {
+impl UnfinishedWaits {
     /// Adds operations of a measure that were never answered and ended in this interval.
     pub(super) fn add(&mut self, interval: &Interval, measure: usize) {
         let is_last = interval.start_ns + interval.len_ns >= self.since_ns;
@@ -84,11 +84,11 @@ mod tests {
 
     /// The failed operations and the share of errors of 6,000 requests of 10 ms and what was given up at these times.
     fn failed(figures: &mut Figures, given_up: &[Interval]) -> (u64, String) {
-        let mut closing = figures.closing();
+        let mut waits = figures.unfinished_waits();
         for interval in given_up {
-            closing.add(interval, REQUEST);
+            waits.add(interval, REQUEST);
         }
-        closing.close(figures);
+        waits.close(figures);
         let cell = figures.cell(None, REQUEST);
         let names = crate::RunNames::of(&figures.info);
         let threshold = names.names().threshold("error_rate(request) < 1%").unwrap();
