@@ -1,4 +1,4 @@
-//! What became of every session and every operation that began.
+//! The accounts of every session and every operation that began.
 //!
 //! Sessions: started = finished + failed + stopped + cut off + lost with a worker. Operations of each
 //! measure: begun = succeeded + failed + unfinished. What was due: see [`due`]. A record in which a sum does
@@ -14,7 +14,7 @@ use crate::finding::finding;
 use crate::limits::{ENDINGS_MAX, STEPS_NAMED_MAX};
 use crate::threshold;
 
-/// All findings about what did not come to its end.
+/// Sums that do not hold, and sessions and steps that did not come to their end.
 pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let Case {
         figures, measures, ..
@@ -30,13 +30,13 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Failures of a run whatever its thresholds say, those aside that a threshold demands.
+/// The [`failures`] of the run, without those that a threshold demands.
 pub(crate) fn failed(case: &Case<'_>) -> Vec<Finding> {
     let meant_to_fail = threshold::meant_to_fail(case.figures, case.thresholds);
     failures(&case.figures.info.steps, &case.measures, &meant_to_fail)
 }
 
-/// Why a run has failed whatever its thresholds say: none of its operations succeeded, or a step was
+/// Failures of a run whatever its thresholds say: none of its operations succeeded, or a step was
 /// begun and never succeeded. `steps`: the measures that steps begin, by index; if there are none, only the
 /// first is known. `meant_to_fail`: the names of measures whose failures a threshold demands.
 pub fn failures(
@@ -98,7 +98,7 @@ struct Sum {
     of: String,
     begun: u64,
     ended: u64,
-    /// As many may have no end, since their worker was lost.
+    /// The number that may have no end, since their worker was lost.
     lost_max: u64,
 }
 
@@ -218,7 +218,7 @@ fn over_regions(endings: Vec<(String, u64)>) -> Vec<(String, u64)> {
     all
 }
 
-/// Where a session ended, as "thinking before GET /b".
+/// The state and step in which a session ended, as "thinking before GET /b".
 fn at(figures: &Figures, ending: &Ending) -> String {
     let step = ending
         .step

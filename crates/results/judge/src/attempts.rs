@@ -6,7 +6,7 @@ use crate::case::Case;
 use crate::finding::finding;
 use crate::limits::{RETRIED_SHARE_MAX, STEPS_NAMED_MAX};
 
-/// The number of attempts that were tried again, by the step at which they failed, and how many each block needed.
+/// Attempts that were tried again, by the step at which they failed, and the number that each block needed.
 pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     Vec::from_iter(retried(&case.measures))
 }
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
     use crate::sample;
 
-    /// Of 1,000 blocks; each count is that of attempts that were tried again.
+    /// The finding of 1,000 blocks; each count is that of attempts that were tried again.
     fn found(block: u64, step: u64) -> Option<(Severity, String)> {
         let mut figures = sample::figures();
         let measures = &mut figures.info.measures;

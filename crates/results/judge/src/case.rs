@@ -9,24 +9,24 @@ use crate::lag_decisions::{self, LagDecision};
 use crate::saturation::Overload;
 use crate::{summary, threshold};
 
-/// All that the rules read of a run. Those that blame somebody read here whom others blame: a rule never sees what
-/// another one found.
+/// A run with everything that the rules read of it. What several rules need to know, such as who was the limit, is found
+/// here: no rule sees the findings of another.
 pub(crate) struct Case<'a> {
     pub(crate) figures: &'a Figures,
     pub(crate) thresholds: &'a [Threshold],
-    /// Lost workers leave a run that can be trusted.
+    /// The remaining workers of a run are judged although others were lost.
     pub(crate) allow_lost_workers: bool,
     /// The run continues, and is judged as if it ended now.
     pub(crate) in_progress: bool,
     pub(crate) health: HealthSummary,
     pub(crate) users: UsersSummary,
-    /// Those of the whole run.
+    /// The measures of the whole run.
     pub(crate) measures: Vec<MeasureSummary>,
-    /// One for each threshold.
+    /// The results of the thresholds, in their order.
     pub(crate) results: Vec<ThresholdResult>,
     pub(crate) shortfall: Shortfall,
     pub(crate) lag_decisions: Vec<LagDecision>,
-    /// Nothing is known of the target where the generator itself was the limit.
+    /// Empty where the generator itself was the limit: then nothing is known of the target.
     pub(crate) overload: Overload,
 }
 

@@ -9,7 +9,7 @@ use crate::finding::finding;
 /// Most steps that the text names.
 const STEPS_MAX: usize = 4;
 
-/// The number of channels that the target ended, and at which steps.
+/// Channels that the target ended, by step.
 pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let of = |measure: &MeasureSummary| {
         let kinds = &measure.errors_by_kind;

@@ -19,8 +19,8 @@ pub struct PooledMeasure {
     pub min_ns: u64,
     /// Greatest of all.
     pub max_ns: u64,
-    /// For each of [`SHARES`]: the least and the greatest value that the percentile can have, to the
-    /// resolution of the clients' times.
+    /// The least and the greatest value that the percentile of each of [`SHARES`] can have, to the resolution of the
+    /// clients' times.
     pub bounds_ns: [Option<(f64, f64)>; SHARES.len()],
 }
 
@@ -83,7 +83,7 @@ fn reports(
     clients.filter_map(move |client| of(client).map(|at| &client.measures[at]))
 }
 
-/// What is known of a client's distribution: its ends, and the percentiles that can be what their
+/// The known points of a client's distribution: its ends, and the percentiles that can be what their
 /// labels say.
 fn quantiles(report: &ReportedMeasure) -> Quantiles {
     let known = report.percentiles.iter();

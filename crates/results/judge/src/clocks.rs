@@ -10,7 +10,7 @@ use crate::figures::Figures;
 use crate::finding::finding;
 use crate::limits::CLOCK_OF_LATENCY_MAX;
 
-/// What counts the messages of a measure that were stamped later than they arrived.
+/// Suffix of the measure that counts the messages of another one that were stamped later than they arrived.
 const AHEAD: &str = ".ahead";
 /// Latencies by the stamps of a measure: its own, and those of its first and last receivers.
 const STAMPED: [&str; 3] = ["", ".first", ".last"];
@@ -60,7 +60,7 @@ fn compared(clock: &mut ClockSummary, what: &EventKind) {
     }
 }
 
-/// By how much a clock is known to be off at least: by its replies, and by messages from the future.
+/// The least by which a clock is known to be off: by its replies, and by messages from the future.
 fn off_ns(clock: &ClockSummary) -> u64 {
     let shown = clock.offset_ns.zip(clock.bound_ns);
     let shown = shown.map_or(0, |(offset, bound)| {
@@ -87,7 +87,7 @@ fn misleads(figures: &Figures, clock: &ClockSummary) -> bool {
     off_ns > 0 && off_ns as f64 > CLOCK_OF_LATENCY_MAX * median_ns as f64
 }
 
-/// Why times of this measure are unknown; `None`: their clock does not mislead.
+/// The reason why times of this measure are unknown; `None`: their clock does not mislead.
 pub(crate) fn unknown(figures: &Figures, measure: usize) -> Option<String> {
     let measure = figures.info.measures.get(measure)?;
     if measure.kind != "message" {

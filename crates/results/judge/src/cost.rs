@@ -1,4 +1,4 @@
-//! What a run's system costs, by a price list.
+//! The cost of a run's system, by a price list.
 //!
 //! Money is decimal throughout: prices, amounts and their sums have the digits they are written with.
 
@@ -12,7 +12,7 @@ pub type Money = Decimal;
 /// The running cost of a system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cost {
-    /// What it is paid in.
+    /// The currency of the list.
     pub currency: String,
     /// Item by item, per hour, in the order of the list.
     pub items: Vec<(String, Decimal)>,
@@ -20,7 +20,7 @@ pub struct Cost {
     pub per_hour: Decimal,
 }
 
-/// Why there is no cost.
+/// The reason why there is no cost.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CostError {
     /// The list does not say what the system uses.
@@ -39,10 +39,10 @@ pub enum CostError {
     },
 }
 
-/// What runs of a system did, to hold its cost against.
+/// The use that runs made of a system, to hold its cost against.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Usage {
-    /// How long the run lasted.
+    /// Length of the run.
     pub hours: f64,
     /// Requests that succeeded.
     pub requests: u64,
@@ -53,7 +53,7 @@ pub struct Usage {
 /// The cost of the system of this name.
 ///
 /// # Errors
-/// Where the list does not know it, and where a number is too large.
+/// The list does not know the system, or a number is too large.
 pub fn cost(prices: &Prices, system: &str) -> Result<Cost, CostError> {
     let found = prices.systems.iter().find(|known| known.name == system);
     let found = found.ok_or_else(|| CostError::NoSystem {
@@ -96,19 +96,19 @@ fn per_hour(used: &Use) -> Option<Decimal> {
 }
 
 impl Cost {
-    /// How long the system runs for one unit of money, in hours; `None` where it costs nothing.
+    /// The time that the system runs for one unit of money, in hours; `None` where it costs nothing.
     pub fn hours_per_money(&self) -> Option<f64> {
         let per_hour = self.per_hour.to_f64()?;
         (per_hour > 0.0).then(|| 1.0 / per_hour)
     }
 
-    /// What a million requests cost, were the system used as in the run; `None` where there was none.
+    /// The cost of a million requests, were the system used as in the run; `None` where there was none.
     pub fn per_million_requests(&self, usage: &Usage) -> Option<f64> {
         let whole = self.per_hour.to_f64()? * usage.hours;
         (usage.requests > 0).then(|| whole / (usage.requests as f64 / 1e6))
     }
 
-    /// What one user costs who is there for an hour; `None` where there was none.
+    /// The cost of one user who is there for an hour; `None` where there was none.
     pub fn per_user_hour(&self, usage: &Usage) -> Option<f64> {
         let whole = self.per_hour.to_f64()? * usage.hours;
         (usage.user_hours > 0.0).then(|| whole / usage.user_hours)

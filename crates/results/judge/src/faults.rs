@@ -17,7 +17,7 @@ const FINDINGS_MAX: usize = 20;
 pub struct Fault<'e> {
     /// Different for each.
     pub number: u32,
-    /// In words.
+    /// The fault in words.
     pub text: &'e str,
     /// Since the run's start.
     pub from_ns: u64,
@@ -48,16 +48,16 @@ pub fn from_events(events: &[Event]) -> Vec<Fault<'_>> {
     faults
 }
 
-/// What a fault did to operations.
+/// The effect of a fault on operations.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Effect {
     /// Operations that ended in the seconds that it touched.
     done: u64,
-    /// Of these, those that failed.
+    /// Failures among these.
     errors: u64,
-    /// From its beginning to the end of the first hurt second.
+    /// Time from its beginning to the end of the first hurt second.
     detected_ns: Option<u64>,
-    /// From its end to the end of the last second that was hurt without a break.
+    /// Time from its end to the end of the last second that was hurt without a break.
     recovered_ns: Option<u64>,
 }
 
@@ -89,7 +89,7 @@ fn effect(figures: &Figures, fault: &Fault<'_>, usual: f64) -> Effect {
     let during = || figures.series.iter().filter(touched);
     let after = figures.series.iter().filter(|row| row.end_ns > until_ns);
     let hurt = after.take_while(is_hurt).last();
-    // What fails only after its end is its effect, too: operations that waited for it.
+    // Operations that waited for its end and failed after it are its effect, too.
     let first = figures
         .series
         .iter()

@@ -1,4 +1,4 @@
-//! What a run measured, gathered for judging: one cell for each phase and measure, the seconds,
+//! The measurements of a run, gathered for judging: one cell for each phase and measure, the seconds,
 //! the events. Pure once filled; tests build it by hand.
 
 mod due;
@@ -32,13 +32,13 @@ pub(crate) use windows::Window;
 /// The measurements of one run.
 #[derive(Debug, Clone)]
 pub struct Figures {
-    /// What ran.
+    /// The run's description.
     pub info: RunInfo,
     /// The run's seconds, in order.
     pub series: Vec<SeriesRow>,
-    /// What happened, in order.
+    /// The run's events, in order.
     pub events: Vec<Event>,
-    /// What the probes read.
+    /// The probes with their readings.
     pub probes: Probes,
     /// Requests and handshakes by second of the run; empty if the record does not say.
     pub flow: Vec<Flow>,
@@ -47,7 +47,7 @@ pub struct Figures {
     /// The 98th percentile of all requests that ended in each second of the run, failed ones as never answered; `None`:
     /// none ended.
     pub(crate) p98: Vec<Option<u64>>,
-    /// How long the request had waited, at the end of each second of the run, that waited for longest; 0: none did.
+    /// The time that the request had waited, at the end of each second of the run, that waited for longest; 0: none did.
     pub(crate) waited_ns: Vec<u64>,
     /// Operations that the target answered in the drain, by measure.
     pub(crate) drained: Vec<CompletionCounts>,
@@ -55,7 +55,7 @@ pub struct Figures {
     pub begun: Vec<u64>,
     /// Operations that were due, by measure; empty where the record does not say so.
     pub due: Vec<u64>,
-    /// Those of them that never began.
+    /// Operations that were due and never began.
     pub never_begun: Vec<NeverBegun>,
     /// Attempts that were tried again, by measure; empty if there were none.
     pub retried: Vec<u64>,
@@ -65,11 +65,11 @@ pub struct Figures {
     pub endings: Vec<Ending>,
     /// Users by region; empty if the record does not say.
     pub regions: Vec<RegionTally>,
-    /// What each worker did, in the order of the record.
+    /// The tallies of the workers, in the order of the record.
     pub workers: Vec<WorkerTally>,
     /// Intervals of percentiles; empty unless [`find_intervals`](Figures::find_intervals) was called.
     intervals: Vec<PopulationInterval>,
-    /// By phase, then by measure; a run without phases has one row.
+    /// Cells by phase, then by measure; a run without phases has one row.
     cells: Vec<Vec<Cell>>,
 }
 
@@ -79,11 +79,11 @@ pub(crate) const SHARES: [f64; 6] = [0.50, 0.90, 0.95, 0.98, 0.99, 0.999];
 /// Requests, handshakes and connections of one second.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Flow {
-    /// Those that were due in it.
+    /// Requests and handshakes that were due in it.
     pub due: u64,
-    /// Those that were answered in it, with success or not.
+    /// Requests and handshakes that were answered in it, with success or not.
     pub answered: u64,
-    /// Those that ended in it in any way.
+    /// Requests and handshakes that ended in it in any way.
     pub ended: u64,
     /// Sum of the response times of those answered, in seconds.
     pub response_s: f64,
@@ -113,27 +113,27 @@ pub struct Cell {
     pub late: LogHistogram,
     /// done − due of the operations that the target answered with a failure.
     pub failed_response: LogHistogram,
-    /// How long operations that were never answered were waited for, from when they were due.
+    /// The times for which operations that were never answered were waited for, from when they were due.
     pub unanswered: LogHistogram,
     /// All operations by the name of their outcome.
     pub outcomes: BTreeMap<String, u64>,
-    /// Those that were unfinished at the end of the run and count as failed, since they had waited for longer than any
-    /// answer took.
+    /// Operations that were unfinished at the end of the run and count as failed, since they had waited for longer than
+    /// any answer took.
     pub overdue: u64,
 }
 
 /// The users of lost workers, all together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LostUsers {
-    /// There when their worker was lost.
+    /// Users who were there when their worker was lost.
     pub present: u64,
-    /// Started or refused before.
+    /// Users who were started or refused before.
     pub begun: u64,
-    /// Connected before.
+    /// Users who were connected before.
     pub connected: u64,
-    /// Still to start then, and started by nobody.
+    /// Users who were still to start then, and whom nobody started.
     pub never_came: u64,
-    /// Still to start then, and dealt to others.
+    /// Users who were still to start then, and were dealt to others.
     pub dealt: u64,
 }
 
@@ -141,9 +141,9 @@ pub struct LostUsers {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Deal {
     pub(crate) from_ns: u64,
-    /// Those whom others start.
+    /// Users whom others start.
     pub(crate) users: u64,
-    /// Those whom nobody starts.
+    /// Users whom nobody starts.
     pub(crate) untaken: u64,
 }
 
@@ -197,7 +197,7 @@ impl Cell {
         kinds.filter(|(_, n)| *n > 0)
     }
 
-    /// How many failed.
+    /// Operations that failed.
     pub fn failed(&self) -> u64 {
         self.errors().map(|(_, n)| n).sum()
     }
@@ -327,7 +327,7 @@ impl Figures {
         self.info.ended_ns.max(seen_ns)
     }
 
-    /// When the last phase was to end.
+    /// The moment at which the last phase was to end.
     pub fn planned_end_ns(&self) -> u64 {
         self.info.phases.last().map_or(0, |p| p.end_ns)
     }
@@ -377,7 +377,7 @@ impl Figures {
         kinds.filter(|what| matches!(what, EventKind::WorkerLost { .. }))
     }
 
-    /// How the share of this lost worker was dealt to others; `None`: it was not.
+    /// The deal by which others got the share of this lost worker; `None`: there was none.
     pub(crate) fn deal_of(&self, lost: u32) -> Option<Deal> {
         self.events.iter().find_map(|event| match event.what {
             EventKind::ShareDealt {

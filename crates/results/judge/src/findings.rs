@@ -116,7 +116,7 @@ fn errors_of(measure: &MeasureSummary, events: &[Event]) -> Finding {
     draft.done()
 }
 
-/// What the failures of a measure are among its response times.
+/// The part that failures have in the response times of a measure.
 fn times_of_errors(measure: &MeasureSummary) -> String {
     let mut text = String::new();
     if let Some(failed) = &measure.failed {
@@ -141,7 +141,7 @@ fn times_of_errors(measure: &MeasureSummary) -> String {
     text
 }
 
-/// What the first of these errors said, without its kind, which stands before it.
+/// The text of the first of these errors, without its kind, which stands before it.
 fn first_text(events: &[Event], measure: &str, kind: &str) -> Option<String> {
     let detail = events.iter().find_map(|event| match &event.what {
         EventKind::Error {

@@ -1,4 +1,4 @@
-//! What the hosts of the lab that a run took place in cost: money is decimal, as in [`cost`](crate::cost).
+//! The cost of the lab's hosts during a run: money is decimal, as in [`cost`](crate::cost).
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const HOUR_NS: Decimal = Decimal::from_parts(817_405_952, 838, 0, false, 0);
 /// Most hosts that are named.
 const HOSTS_SHOWN: usize = 8;
 
-/// What was said of the hosts at the run's end.
+/// The currency, and the use of the hosts, as reported at the run's end.
 fn uses(figures: &Figures) -> Option<(&str, &[HostUse])> {
     let mut reported = figures.events.iter().rev();
     reported.find_map(|event| match &event.what {
@@ -27,7 +27,7 @@ fn uses(figures: &Figures) -> Option<(&str, &[HostUse])> {
     })
 }
 
-/// What a host cost; `None`: it has no price, or one that no number holds.
+/// The cost of a host; `None`: it has no price, or one that no number holds.
 fn cost_of(host: &HostUse) -> Option<Money> {
     let per_hour: Decimal = host.per_hour.as_ref()?.parse().ok()?;
     let billed = Decimal::from(host.billed_ns);
@@ -41,12 +41,12 @@ fn sum(hosts: &[HostUse]) -> Option<Money> {
     })
 }
 
-/// What all hosts with a price cost during the run; `None`: none has one.
+/// The cost of all hosts with a price during the run; `None`: none has one.
 pub(crate) fn cost(figures: &Figures) -> Option<f64> {
     sum(uses(figures)?.1)?.to_f64()
 }
 
-/// The same for each hour that a user was there.
+/// The cost of all hosts for each hour that a user was there.
 pub(crate) fn cost_per_user_hour(figures: &Figures) -> Option<f64> {
     let hours = figures.user_hours();
     (hours > 0.0).then_some(cost(figures)? / hours)

@@ -24,9 +24,9 @@ use crate::threshold::{self, RunValue, holds};
 pub(crate) struct LagDecision {
     /// The threshold as written.
     text: String,
-    /// Its figure.
+    /// The figure of the threshold.
     value_ns: f64,
-    /// The generator's part of that at most.
+    /// The generator's part of the figure at most.
     lag_ns: f64,
     cause: Cause,
 }
@@ -221,7 +221,7 @@ mod tests {
         // All that began late shows in responses alone: a service time has no lag.
         let (found, _) = verdict(&figures(500, 0), on(Basis::Service, p999, 5e6));
         assert_eq!(found, Verdict::Failed);
-        // Of the slowest hundredth only the rest was read late.
+        // Most of the slowest hundredth were slow, and the rest was read late.
         let slow = on(Basis::Service, Stat::Quantile(0.99), 310e6);
         let (found, _) = verdict(&in_flight(1000), slow);
         assert_eq!(found, Verdict::Failed);

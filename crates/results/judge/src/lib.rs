@@ -61,7 +61,7 @@ use case::Case;
 use plan::Threshold;
 use record::schema::{FORMAT_VERSION, Finding, Severity, Summary, ThresholdResult, Verdict};
 
-/// Why a run could not be judged.
+/// The reason why a run could not be judged.
 #[derive(Debug, thiserror::Error)]
 pub enum JudgeError {
     /// A file of the run directory could not be read.
@@ -70,17 +70,17 @@ pub enum JudgeError {
     /// The run has no such figure.
     #[error("the run has no figure {text:?}: {problem}")]
     Figure {
-        /// As requested.
+        /// The figure as requested.
         text: String,
-        /// As text.
+        /// The problem, for people.
         problem: String,
     },
     /// A threshold of its last verdict makes no sense.
     #[error("the threshold {text:?} of the run's last verdict is invalid: {problem}")]
     Threshold {
-        /// As it stands there.
+        /// The threshold as it stands there.
         text: String,
-        /// As text.
+        /// The problem, for people.
         problem: String,
     },
 }
@@ -125,7 +125,7 @@ pub fn judge_again(run: &record::Run, allow_lost_workers: bool) -> Result<Summar
     )
 }
 
-/// As [`judge`], for figures that are already in memory.
+/// Judges figures that are already in memory, as [`judge`] does.
 pub fn judge_figures(
     figures: &Figures,
     thresholds: &[Threshold],
@@ -141,8 +141,8 @@ pub fn judge_figures(
     }
 }
 
-/// As [`judge_figures`], for a run that continues: what it comes to if it ended as it is. That it has not
-/// ended is no finding. It has no figures by tag.
+/// Judges a run that continues as if it ended now, as [`judge_figures`] does. That it has not ended is no finding.
+/// The summary has no figures by tag.
 pub fn judge_so_far(figures: &Figures, thresholds: &[Threshold]) -> Summary {
     summary_of(Case {
         in_progress: true,

@@ -6,10 +6,10 @@
 /// Below this share of the planned starts a run is not the one that was requested.
 pub const STARTS_SHARE_MIN: f64 = 0.99;
 
-/// How many standard deviations a Poisson phase may fall short of its expected starts.
+/// Standard deviations by which a Poisson phase may fall short of its expected starts.
 pub const POISSON_SIGMAS: f64 = 4.0;
 
-/// From here on a busy loop is named as the cause: the rest of its core is the kernel's
+/// A loop that is busy for at least this share is named as the cause: the rest of its core is the kernel's
 /// bookkeeping and gaps too short to use.
 pub const LOOP_BUSY_MIN: f64 = 0.90;
 
@@ -20,8 +20,8 @@ pub const CPU_WAIT_MIN: f64 = 0.10;
 /// for others.
 pub const SCRIPTS_SHARE_MAX: f64 = 0.10;
 
-/// Where this share of the users in late seconds, or users in this share of these seconds, had to wait for
-/// other connections to be set up, that is why they were late.
+/// Connections were the cause of lateness where this share of the users in late seconds, or users in this share of these
+/// seconds, had to wait for other connections to be set up.
 pub const HELD_SHARE_MIN: f64 = 0.10;
 
 /// In-flight operations at this share of the open files mean that the target did not answer.
@@ -51,7 +51,7 @@ pub const RETRANSMITS_SHARE_MAX: f64 = 0.001;
 /// A connection attempt whose SYN was repeated takes 1 s at least (RFC 6298); the histogram's rounding taken off.
 pub const SYN_REPEATED_NS: u64 = 999_000_000;
 
-/// How many measures with errors get a finding of their own.
+/// Most measures with errors that get a finding of their own.
 pub const ERROR_FINDINGS_MAX: usize = 5;
 
 /// Operations that are unfinished at the end have failed if they waited for longer than any answer of their measure took,
@@ -64,25 +64,25 @@ pub const FAILED_SOONER_MIN: f64 = 0.001;
 /// Above this share of attempts that were tried again, a finding about them is a warning.
 pub const RETRIED_SHARE_MAX: f64 = 0.10;
 
-/// How many kinds of error such a finding names.
+/// Most kinds of error that such a finding names.
 pub const ERROR_KINDS_MAX: usize = 3;
 
-/// How much of the first error of a kind such a finding quotes.
+/// Most characters of the first error of a kind that such a finding quotes.
 pub const ERROR_TEXT_CHARS_MAX: usize = 80;
 
-/// How many kinds of endings of sessions a finding names.
+/// Most kinds of endings of sessions that a finding names.
 pub const ENDINGS_MAX: usize = 4;
 
-/// How many steps a finding names.
+/// Most steps that a finding names.
 pub const STEPS_NAMED_MAX: usize = 5;
 
-/// How many different notes of the run are repeated among its findings.
+/// Most different notes of the run that are repeated among its findings.
 pub const NOTES_MAX: usize = 5;
 
-/// How many pauses of arrivals are reported with their times.
+/// Most pauses of arrivals that are reported with their times.
 pub const PAUSES_SHOWN_MAX: usize = 5;
 
-/// How many lost workers get a finding of their own.
+/// Most lost workers that get a finding of their own.
 pub const LOSSES_SHOWN_MAX: usize = 5;
 
 /// A probe at its limit is reported where it was so for this share of its readings while load was planned …
@@ -91,7 +91,7 @@ pub const PROBE_LIMIT_SHARE_MIN: f64 = 0.20;
 /// … and for at least this many.
 pub const PROBE_LIMIT_READINGS_MIN: usize = 3;
 
-/// How many limits of the server's side are reported.
+/// Most limits of the server's side that are reported.
 pub const PROBE_FINDINGS_MAX: usize = 8;
 
 /// Intervals shorter than this say nothing of how busy a loop was: the last one, in which all users
@@ -103,12 +103,12 @@ pub const EXPERIMENT_SIGNIFICANCE: f64 = 0.05;
 /// Greatest value by least from which logarithms are advised; Jain (1991), section 18.8, would
 /// have them where the range covers several orders of magnitude.
 pub const EXPERIMENT_SPAN_FOR_LOG: f64 = 10.0;
-/// The same where repetitions scatter more where their mean is greater.
+/// Greatest value by least from which logarithms are advised if repetitions scatter more where their mean is greater.
 pub const EXPERIMENT_SPAN_FOR_LOG_BY_SPREAD: f64 = 3.0;
 /// Repetitions from which a combination has a spread, and combinations from which spreads are held
 /// against means: of four not even the rarest order is as rare as one in twenty.
 pub const EXPERIMENT_SPREAD_REPETITIONS: usize = 3;
-/// See [`EXPERIMENT_SPREAD_REPETITIONS`].
+/// Combinations from which spreads are held against means; see [`EXPERIMENT_SPREAD_REPETITIONS`].
 pub const EXPERIMENT_SPREAD_CELLS: usize = 5;
 /// Share of the variation from which a second and third term are reported beside the largest.
 pub const EXPERIMENT_SHARE_SHOWN: f64 = 0.01;
@@ -148,7 +148,7 @@ pub const SLOW_STEP_TIMES_OTHERS: f64 = 4.0;
 pub const SLOW_CONNECTS_TIMES: f64 = 4.0;
 /// … and at least this long on average, in seconds.
 pub const SLOW_CONNECTS_S_MIN: f64 = 0.1;
-/// Of shorter runs nothing is known but that they are too short.
+/// Shorter runs say nothing of their target but that they are too short.
 pub const SATURATED_SECONDS_MIN: usize = 3;
 /// Windows in which the requests of all measures are counted …
 pub const WINDOWS_MAX: usize = 500_000;
@@ -188,7 +188,7 @@ pub const AGENTS_DIFFER_P_MAX: f64 = 0.001;
 /// … and one's share of errors is this number of times the others' at least, or they have none.
 pub const AGENTS_DIFFER_RATIO_MIN: f64 = 2.0;
 
-/// How many agents that differ get a finding of their own.
+/// Most agents that differ that get a finding of their own.
 pub const AGENTS_LISTED_MAX: usize = 5;
 
 /// A clock of an agent that may be further from where it was at the start than this is reported, in nanoseconds.

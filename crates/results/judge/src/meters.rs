@@ -28,17 +28,17 @@ pub use inputs::InputError;
 /// A run as meters see it.
 #[derive(Debug)]
 pub struct Subject {
-    /// Its name.
+    /// The run's name.
     pub name: String,
-    /// What it measured; empty histograms where it is imported.
+    /// The run's measurements; empty histograms where it is imported.
     pub figures: Figures,
-    /// Its figures for machines.
+    /// The run's figures for machines.
     pub summary: Summary,
-    /// What its servers reported.
+    /// The reports of its servers.
     pub probes: Probes,
-    /// What was reported of it, where it is imported.
+    /// The reports of its clients, where it is imported.
     pub import: Option<Import>,
-    /// What it costs; `None` without a price list.
+    /// The cost of its system; `None` without a price list.
     pub cost: Option<Cost>,
 }
 
@@ -55,7 +55,7 @@ pub struct Extremes {
 }
 
 impl Extremes {
-    /// Thrice the same.
+    /// One value where nothing is known of worse or better ones.
     fn all(value: f64) -> Extremes {
         Extremes {
             worst: value,
@@ -76,26 +76,26 @@ impl Extremes {
 /// An input of a meter in one run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct InputValue {
-    /// As the meters file calls it.
+    /// The name in the meters file.
     pub name: String,
-    /// Its unit; may be empty.
+    /// The unit; may be empty.
     pub unit: String,
-    /// As it goes into the published form: scaled, and inverted where it was so wanted.
+    /// The value as it goes into the published form: scaled, and inverted where the meters file says so.
     pub radius: Extremes,
-    /// By how many per cent the published mean changes when it changes by one; `None` where that is 0.
+    /// The change of the published mean in per cent when the input changes by one; `None` where that is 0.
     pub elasticity: Option<f64>,
     /// Times the reference's, turned so that more is better; `None` where the reference has none.
     pub ratio: Option<f64>,
-    /// Its share of the weights: the elasticity of the normalised form.
+    /// Share of the weights: the elasticity of the normalised form.
     pub weight: f64,
 }
 
 /// A meter of one run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MeterValue {
-    /// Its name.
+    /// The meter's name.
     pub name: String,
-    /// As published.
+    /// The meter as published.
     pub published: Extremes,
     /// The published mean, were its inputs in another order: least and greatest.
     pub orders: (f64, f64),
@@ -103,9 +103,9 @@ pub struct MeterValue {
     pub order_free: f64,
     /// 1 is the reference; `None` where an input has no ratio.
     pub normalised: Option<f64>,
-    /// For how many moments it was computed; `None`: for the run as a whole.
+    /// Number of the moments for which it was computed; `None`: for the run as a whole.
     pub moments: Option<usize>,
-    /// In the given order.
+    /// The inputs in the given order.
     pub inputs: Vec<InputValue>,
 }
 
@@ -114,7 +114,7 @@ pub struct MeterValue {
 pub struct RunMeters {
     /// The run's name.
     pub name: String,
-    /// In the order of the meters file.
+    /// The meters in the order of the meters file.
     pub meters: Vec<MeterValue>,
     /// ESS as published: \[SL/SLmin\]/\[SEC/SECmin\], the least over all runs.
     pub ess: Option<f64>,
@@ -127,7 +127,7 @@ pub struct RunMeters {
     pub cost: Option<(Cost, Usage)>,
 }
 
-/// Why there are no meters.
+/// The reason why there are no meters.
 #[derive(Debug, thiserror::Error)]
 pub enum MetersError {
     /// An input of a meter cannot be taken from a run.
@@ -139,7 +139,7 @@ pub enum MetersError {
         input: String,
         /// The run.
         run: String,
-        /// Why not.
+        /// The reason.
         why: Box<InputError>,
     },
     /// No run has the reference's name.
@@ -147,7 +147,7 @@ pub enum MetersError {
     NoReference {
         /// The name that was given.
         name: String,
-        /// Those that there are.
+        /// The names of all runs.
         known: String,
     },
 }
@@ -155,7 +155,7 @@ pub enum MetersError {
 /// Computes all meters of all runs; the normalised forms against the reference.
 ///
 /// # Errors
-/// Where an input cannot be taken from a run, or there is no reference.
+/// An input cannot be taken from a run, or there is no reference.
 pub fn meter(meters: &Meters, runs: &[Subject]) -> Result<Vec<RunMeters>, MetersError> {
     let reference = reference(meters, runs)?;
     let mut found = Vec::new();
@@ -304,7 +304,7 @@ fn normalise(meter: &Meter, value: &mut MeterValue, base: &MeterValue, before: &
                 let found = before.iter().find(|found| found.name == *name);
                 (found.and_then(|found| found.normalised), false)
             }
-            // What is inverted already is better when it is greater.
+            // An inverted input is better when it is greater.
             _ => (Some(input.radius.mean / base.radius.mean), spec.invert),
         };
         let ratio = match spec.lower_is_better != turned {

@@ -1,4 +1,4 @@
-//! What thresholds and figures of a run can speak of.
+//! The names that thresholds and figures of a run can use.
 
 use plan::thresholds::{Names, Tagged};
 use record::schema::{MeasureInfo, RunInfo};
@@ -11,7 +11,7 @@ pub struct RunNames<'r> {
 }
 
 impl<'r> RunNames<'r> {
-    /// Those of this run.
+    /// The names of this run.
     pub fn of(info: &'r RunInfo) -> RunNames<'r> {
         RunNames {
             measures: info.measures.iter().map(|m| m.name.as_str()).collect(),
@@ -20,7 +20,7 @@ impl<'r> RunNames<'r> {
         }
     }
 
-    /// As thresholds are parsed with.
+    /// The names in the form with which thresholds are parsed.
     pub fn names(&self) -> Names<'_> {
         Names {
             measures: &self.measures,

@@ -67,9 +67,9 @@ pub(crate) fn emulated(case: &Case<'_>) -> Vec<Finding> {
 struct Report {
     /// Packets that passed.
     packets: u64,
-    /// Those that links lost, as they were to.
+    /// Packets that links lost, as they were to.
     lost: u64,
-    /// Those that the network dropped by itself.
+    /// Packets that the network dropped by itself.
     overflow: u64,
     /// `None`: it was not counted.
     lateness: Option<Lateness>,

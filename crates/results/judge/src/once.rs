@@ -6,7 +6,7 @@ use crate::case::Case;
 use crate::figures::Figures;
 use crate::finding::finding;
 
-/// Why there were no users: `setup` did not come to its end.
+/// The end of a `setup` that kept all users from starting.
 pub(crate) fn failed_setup(figures: &Figures) -> Option<Finding> {
     let mut setups = ended(figures).filter(|once| once.what == SETUP);
     let failed = setups.find(|once| once.end != OnceEnd::Finished)?;
@@ -39,7 +39,7 @@ fn ended(figures: &Figures) -> impl Iterator<Item = &OnceEnded> {
     })
 }
 
-/// How the steps ended, in words.
+/// The end of the steps in words.
 fn how(once: &OnceEnded) -> String {
     let at = once.step.as_ref();
     let at = at.map_or(String::new(), |step| format!(" at {step}"));

@@ -1,4 +1,4 @@
-//! What the probes read: figures of each probe, and what they say of the target's limits.
+//! The readings of probes: figures of each probe, and what they say of the target's limits.
 
 mod limits;
 #[cfg(test)]
@@ -22,7 +22,7 @@ const STEP_NS_MAX: i64 = 10_000_000_000;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProbeFigures {
     pub info: ProbeInfo,
-    /// How many values.
+    /// Number of values.
     pub count: u64,
     pub mean: f64,
     pub min: f64,
@@ -103,7 +103,7 @@ impl Readings<'_> {
         if info.via != limit.via || info.metric != limit.metric {
             return None;
         }
-        // What counts as full.
+        // The value that counts as full.
         let full = match limit.of {
             Reference::Itself => 1.0,
             Reference::Cores => 100.0 * f64::from(self.run.info.generator.cores),
@@ -198,7 +198,7 @@ impl Readings<'_> {
     }
 }
 
-/// What rates add up to: each holds since the value before.
+/// The sum of rates: each holds since the value before.
 fn total(values: &[(i64, f64)]) -> f64 {
     let mut before_ns = None;
     let mut sum = 0.0;
@@ -278,7 +278,7 @@ fn lost(run: &Figures) -> Vec<Finding> {
     findings
 }
 
-/// How much was reported, and what asking took.
+/// The number of sources and metrics, and the CPU that probing took.
 fn cost(run: &Figures) -> Option<Finding> {
     let metrics = run.probes.list.iter().filter(|info| info.role != ASKER);
     let metrics = metrics.count() as u64;

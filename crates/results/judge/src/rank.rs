@@ -2,9 +2,9 @@
 
 /// The rank of a rule's findings among those of a run, the first to be shown first.
 ///
-/// What the target did not keep up with comes first, since it explains what follows. Then comes what makes the run
-/// untrusted, the one that explains most at its head; what makes it fail whatever its thresholds say; the generator;
-/// under which circumstances the run took place; what its users met; and what is only counted.
+/// The first findings are about what the target did not keep up with, since that explains what follows. Then come
+/// those that make the run untrusted, the one that explains most at their head; those that make it fail whatever its
+/// thresholds say; the generator; the circumstances of the run; what its users met; and what is only counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rank {
     // The target was the limit.

@@ -1,4 +1,4 @@
-//! Responses of runs.
+//! Figures of runs by name, such as the responses of an experiment.
 
 use record::Run;
 
@@ -13,7 +13,7 @@ pub use crate::threshold::RunValue;
 /// shares of 1): `None` where nothing was measured.
 ///
 /// # Errors
-/// Where the run cannot be read, or has no such figure.
+/// The run cannot be read, or has no such figure.
 pub fn run_values(run: &Run, names: &[&str]) -> Result<Vec<Option<RunValue>>, JudgeError> {
     let figures = Figures::read(run)?;
     let known = RunNames::of(&figures.info);

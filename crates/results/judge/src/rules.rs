@@ -93,7 +93,7 @@ struct Placed {
     finding: Finding,
 }
 
-/// All findings of a run, most important first. Where its setup failed there were no users, and nothing else is said.
+/// The findings of a run, most important first. If its setup failed there were no users, and nothing else is said.
 pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     match once::failed_setup(case.figures) {
         Some(failed) => vec![failed],

@@ -22,7 +22,7 @@ pub(crate) fn figures() -> Figures {
     figures
 }
 
-/// The same, with these measures of messages besides, of which nothing was counted yet.
+/// The sample with these measures of messages besides, of which nothing was counted yet.
 pub(crate) fn with_messages(names: &[String]) -> Figures {
     let mut info = info();
     info.measures.truncate(UPDATE);
@@ -33,7 +33,7 @@ pub(crate) fn with_messages(names: &[String]) -> Figures {
     figures
 }
 
-/// The same with these seconds, none of which the cells know of.
+/// The sample with changed seconds; the cells stay as they are.
 pub(crate) fn with_rows(change: impl Fn(&mut SeriesRow)) -> Figures {
     let mut figures = figures();
     figures.series.iter_mut().for_each(change);

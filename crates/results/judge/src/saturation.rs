@@ -82,10 +82,10 @@ impl Saturation {
     }
 }
 
-/// What a target did not keep up with.
+/// Backlog and silences that a target did not keep up with.
 #[derive(Debug, Default)]
 pub(crate) struct Overload {
-    /// Those that answers which were too late do not explain.
+    /// Silences that answers which were too late do not explain.
     silences: Vec<Silence>,
     saturation: Option<Saturation>,
 }
@@ -149,7 +149,7 @@ pub fn fails_to_keep_up(finding: &Finding) -> bool {
     finding.is_overload()
 }
 
-/// What a verdict becomes if the target fell behind or stopped: not passed, unless the scenario expects that.
+/// The verdict of a run whose target may have fallen behind or stopped: not passed then, unless the scenario expects it.
 pub(crate) fn verdict(figures: &Figures, findings: &[Finding], verdict: Verdict) -> Verdict {
     match verdict {
         Verdict::Passed
@@ -161,7 +161,7 @@ pub(crate) fn verdict(figures: &Figures, findings: &[Finding], verdict: Verdict)
     }
 }
 
-/// What the target did not keep up with: one step where one stands out, else all requests.
+/// The saturation of one step where one stands out, else of all requests.
 fn saturation(figures: &Figures) -> Option<Saturation> {
     let all: Vec<usize> = requests(figures).collect();
     let mut stream = stream(figures, &all);
@@ -207,7 +207,7 @@ fn slow_step(figures: &Figures, whole: &[Window]) -> Option<SlowStep> {
         slow.max_by(|a, b| unanswered(&a.2).total_cmp(&unanswered(&b.2)))?;
     let own = unanswered(&windows);
     let all = unanswered(whole);
-    // Of nothing but this step there is no share.
+    // Without other steps there is nothing to divide by.
     let others = (all - own) / (due(whole) - due(&windows)).max(1.0);
     let stands_out =
         own >= SLOW_STEP_SHARE_MIN * all && own / due(&windows) >= SLOW_STEP_TIMES_OTHERS * others;
@@ -302,7 +302,7 @@ fn connects_are_slow(figures: &Figures) -> bool {
     let mut fastest_ns = connects.min() as f64;
     if !requests.is_empty() {
         fastest_ns = fastest_ns.min(requests.min() as f64);
-        // Where each request has a connection of its own, setting that up is a part of it.
+        // If each request has a connection of its own, its time includes the set-up.
         let exchange_ns = requests.mean() - connects.mean();
         if connects.count() >= requests.count() && exchange_ns > 0.0 {
             fastest_ns = fastest_ns.min(exchange_ns);

@@ -1,4 +1,4 @@
-//! SequenceCounts messages: what users did not get of them, and whether that is known.
+//! Numbered messages: those that users did not get, and whether that is known.
 
 use record::schema::{Finding, MeasureInfo, Severity};
 
@@ -6,10 +6,10 @@ use crate::case::Case;
 use crate::figures::Figures;
 use crate::finding::finding;
 
-/// The counts that say nothing as long as numbers are unknown.
+/// Suffixes of measures that say nothing as long as numbers are unknown.
 const PARTS: [&str; 3] = [".lost", ".duplicated", ".out_of_order"];
 
-/// What is wrong with messages and need not happen.
+/// Suffixes of measures of what is wrong with messages and need not happen.
 const ANOMALIES: [&str; 7] = [
     ".lost",
     ".duplicated",
@@ -72,7 +72,7 @@ impl<'a> SequenceCounts<'a> {
         SequenceCounts::find(figures, name)
     }
 
-    /// Why its parts are unknown; `None`: they are known.
+    /// The reason why the parts are unknown; `None`: they are known.
     pub(crate) fn unknown(&self) -> Option<String> {
         if self.received == 0 {
             return Some("nothing measured".to_owned());

@@ -132,9 +132,9 @@ fn waiting(flow: &[Flow]) -> Vec<u64> {
 /// The longest mean response times of seconds up to each one, and from each one on, without those that are long
 /// because the target had stopped.
 struct LongestResponses {
-    /// Up to each second, without it.
+    /// Times up to each second, without it.
     before: Vec<Option<f64>>,
-    /// From each second on, with it.
+    /// Times from each second on, with it.
     from: Vec<Option<f64>>,
 }
 
@@ -217,9 +217,9 @@ fn late_after_stops(flow: &[Flow]) -> Vec<bool> {
 /// The time after a stop, until what waited is worked off.
 struct Recovery {
     since_s: f64,
-    /// As many waited before the stop: then the rest is worked off.
+    /// Number that waited before the stop: with as many again, the rest is worked off.
     few: u64,
-    /// As many waited after it. If more do, that has another cause.
+    /// Number that waited after the stop. If more do, that has another cause.
     most: u64,
     is_over: bool,
 }

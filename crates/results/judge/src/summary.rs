@@ -43,7 +43,7 @@ fn due_users(figures: &Figures) -> Option<u64> {
     (due > 0 || !figures.due.is_empty()).then_some(due)
 }
 
-/// What the connections took on the wire; `None` where that was not recorded.
+/// Segments and bytes of the connections on the wire; `None` where they were not recorded.
 pub(crate) fn traffic(figures: &Figures) -> Option<TrafficSummary> {
     let last = figures.series.last()?;
     let connections = last.tcp_connections;
@@ -178,7 +178,7 @@ pub(crate) fn tags(figures: &Figures) -> Vec<TagSummary> {
     tags.collect()
 }
 
-/// Of the percentiles of response times, where the record was read for them.
+/// Intervals of the percentiles of response times, where the record was read for them.
 fn intervals(
     figures: &Figures,
     phase: Option<usize>,

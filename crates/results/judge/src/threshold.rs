@@ -1,4 +1,4 @@
-//! Do the thresholds hold?
+//! Thresholds and the figures that they compare with a limit.
 
 use plan::{Basis, Comparison, Figure, Stat, Threshold, Wire};
 use record::schema::{PercentileInterval, ThresholdResult, WireFigures};
@@ -16,7 +16,7 @@ use units::Unit;
 const DIGITS: usize = 3;
 const DIGITS_MAX: usize = 9;
 
-/// All of them, in order.
+/// The results of the thresholds, in their order.
 pub(crate) fn evaluate_all(figures: &Figures, thresholds: &[Threshold]) -> Vec<ThresholdResult> {
     thresholds.iter().map(|t| evaluate(figures, t)).collect()
 }
@@ -82,8 +82,8 @@ fn none_demanded(figures: &Figures, threshold: &Threshold) -> Option<RunValue> {
     })
 }
 
-/// Of a percentile or mean of all operations: the share of them that the target answered with a failure no later than
-/// that, for people; empty if it is small. Fast failures lower percentiles.
+/// The share of operations that the target answered with a failure no later than their percentile or mean, for people;
+/// empty if it is small. Fast failures lower percentiles.
 fn failed_sooner(figures: &Figures, figure: &Figure, time_ns: f64) -> String {
     let part = MeasureFigure::of(figures, figure).filter(|part| part.basis == Basis::Response);
     let Some(part) = part.filter(|part| matches!(part.stat, Stat::Mean | Stat::Quantile(_))) else {
@@ -101,7 +101,7 @@ fn failed_sooner(figures: &Figures, figure: &Figure, time_ns: f64) -> String {
 /// True if the condition is known to hold.
 pub(crate) fn holds(threshold: &Threshold, found: RunValue) -> bool {
     let holds = threshold.comparison.holds(found.value, threshold.limit);
-    // What is at least its bound may be anything above it.
+    // A figure that is at least its bound may be anything above it.
     let greater = matches!(
         threshold.comparison,
         Comparison::Greater | Comparison::GreaterEqual
@@ -109,7 +109,7 @@ pub(crate) fn holds(threshold: &Threshold, found: RunValue) -> bool {
     holds && (greater || !found.is_bound)
 }
 
-/// Of a percentile: how far the true one may lie from it.
+/// The interval of a percentile.
 fn interval(figures: &Figures, figure: &Figure) -> Option<PercentileInterval> {
     let part = MeasureFigure::of(figures, figure)?;
     let Stat::Quantile(share) = part.stat else {
@@ -123,7 +123,7 @@ fn interval(figures: &Figures, figure: &Figure) -> Option<PercentileInterval> {
     figures.interval(&population, share).copied()
 }
 
-/// Why a figure is unknown, although something was counted or timed.
+/// The reason why a figure is unknown, although something was counted or timed.
 fn unknown(figures: &Figures, figure: &Figure) -> Option<String> {
     let part = MeasureFigure::of(figures, figure)?;
     if part.stat == Stat::Offered && part.phase.is_some() {
@@ -144,7 +144,7 @@ fn unknown(figures: &Figures, figure: &Figure) -> Option<String> {
 /// A figure of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunValue {
-    /// In the figure's base unit.
+    /// The value in the figure's base unit.
     pub value: f64,
     /// True if the figure is only known to be at least `value`, since operations were never answered.
     pub is_bound: bool,
@@ -200,7 +200,7 @@ fn of_responses(stat: Stat, cell: &Cell) -> Option<RunValue> {
 /// The figures that are never bounds.
 fn exact(figures: &Figures, figure: &Figure) -> Option<f64> {
     match figure {
-        // Of the users of workers that were not lost.
+        // The users of workers that were not lost.
         Figure::Connected => {
             let lost = figures.lost_users();
             let connected = figures.total(|row| row.users_connected);
@@ -271,15 +271,15 @@ fn of_part(figures: &Figures, part: &MeasureFigure) -> Option<f64> {
 /// The numbers that counting figures are made of.
 struct Counts {
     ended: u64,
-    /// With those that the end of the run interrupted.
+    /// Operations that ended, and those that the end of the run interrupted.
     begun: u64,
-    /// Those that ended, or of these those that succeeded, as the figure's basis says.
+    /// Operations that ended, or those that succeeded, as the figure's basis says.
     counted: u64,
-    /// Those that the target answered within the time, or of these those that succeeded.
+    /// Operations that the target answered within the time, or those that succeeded.
     completed: u64,
     failed: u64,
     seconds: f64,
-    /// None is a result: what is counted need not happen.
+    /// True if the figure counts something that need not happen, so that none is a result.
     may_be_none: bool,
 }
 
@@ -343,7 +343,7 @@ fn of_wire(wire: Wire, figures: &WireFigures) -> f64 {
     }
 }
 
-/// How the figure is written for people.
+/// The unit in which the figure is written for people.
 pub(crate) fn unit(figure: &Figure) -> Unit {
     match figure {
         Figure::Connected => Unit::Share,

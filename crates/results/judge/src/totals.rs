@@ -34,7 +34,7 @@ const NOT_OFFERED: [&str; 7] = [
 pub struct Totals {
     /// Operations of all measures that ended, successful or failed.
     pub operations: u64,
-    /// Those of them that failed.
+    /// Operations that failed.
     pub errors: u64,
     /// Failed operations as a share of all, 0..=1; `None`: there were none.
     pub error_share: Option<Number>,
@@ -43,9 +43,9 @@ pub struct Totals {
     /// Operations of steps that were due while load was planned, by second of that time; without connections, pushed messages
     /// and transactions. `None` if the record does not say.
     pub offered_per_s: Option<Number>,
-    /// Those that began in that time, by second of it; `None` if the record does not say.
+    /// Operations of steps that began in that time, by second of it; `None` if the record does not say.
     pub begun_per_s: Option<Number>,
-    /// Those that the target answered, by second of the run with its drain; `None` if it is not known when that was.
+    /// Operations of steps that the target answered, by second of the run with its drain; `None` if it is not known when that was.
     pub completed_per_s: Option<Number>,
     /// Response times of the step that users wait for most often.
     pub step: Option<StepTotals>,
@@ -67,7 +67,7 @@ pub struct StepTotals {
 }
 
 impl Totals {
-    /// The totals of a run, or of what it came to so far.
+    /// The totals of a run that has ended, or of one in progress.
     pub fn of(summary: &Summary) -> Totals {
         let measures = summary.over_regions();
         let all = || measures.iter();
@@ -76,7 +76,7 @@ impl Totals {
         let errors = all().map(|m| m.errors).sum();
         // Imported samples have operations without times.
         let is_timed = all().all(|m| m.rate_per_s > 0.0 || m.completed == 0);
-        // What a step has not is unknown of all.
+        // If one step has no rate, that of all is unknown.
         let sum = |rates: Option<f64>| rates.filter(|_| is_timed).map(Number);
         Totals {
             operations,

@@ -1,4 +1,4 @@
-//! What was due and did not begin.
+//! Users, operations and steps that were due and did not begin.
 //!
 //! Operations of each measure: due = begun + never begun. Users: due = started + refused + kept away by a pause +
 //! not started in time.

@@ -1,4 +1,4 @@
-//! What was due, and why some of it never began.
+//! Operations that were due, and the reasons for which some of them never began.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ impl Figures {
         (!self.due.is_empty()).then(|| measures.iter().map(due).sum())
     }
 
-    /// Those of them that never began, by [`WhyNot::name`].
+    /// Operations of these measures that were due and never began, by [`WhyNot::name`].
     pub(crate) fn never_begun_of(&self, measures: &[usize]) -> BTreeMap<String, u64> {
         let mut found = BTreeMap::new();
         let all = self.never_begun.iter();

@@ -1,4 +1,4 @@
-//! How far the percentiles of a run may lie from the true ones: from how response times vary from second to
+//! Intervals of percentiles: bounds within which the true ones lie, from how response times vary from second to
 //! second (`stats::percentile`).
 //!
 //! A second reading of the latency log, since what is counted in each second is what lies at or below the
@@ -24,7 +24,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub(crate) struct Population {
     /// `None`: the complete run.
     pub(crate) phase: Option<usize>,
-    /// Those whose times are taken together.
+    /// The measures whose times are taken together.
     pub(crate) measures: Vec<usize>,
     pub(crate) basis: Basis,
 }
@@ -61,7 +61,7 @@ impl Figures {
     /// Finds the intervals of the percentiles that a summary has, and of those that thresholds are about.
     ///
     /// # Errors
-    /// Where the latency log cannot be read.
+    /// The latency log cannot be read.
     pub(crate) fn find_intervals(
         &mut self,
         run: &Run,

@@ -8,7 +8,7 @@ use super::Figures;
 #[derive(Debug, Clone)]
 pub(crate) struct MeasureFigure {
     pub(crate) stat: Stat,
-    /// Their places in the run's measures, ascending.
+    /// Indices of the run's measures, ascending.
     pub(crate) measures: Vec<usize>,
     pub(crate) basis: Basis,
     pub(crate) phase: Option<usize>,
@@ -64,7 +64,7 @@ impl MeasureFigure {
 }
 
 impl Figures {
-    /// Those of several measures whose operations take time. A message that waits for no reply is done as it is
+    /// The measures, among several, whose operations take time. A message that waits for no reply is done as it is
     /// sent: among the times of others it would hide them. All of them if none takes time.
     pub fn timed(&self, measures: Vec<usize>) -> Vec<usize> {
         if measures.len() < 2 {

@@ -1,4 +1,4 @@
-//! How much was offered, begun and completed, each over the time in which it happened.
+//! The rates of what was offered, begun and completed, each over the time in which it happened.
 
 use record::Outcome;
 
@@ -12,7 +12,7 @@ pub(crate) struct CompletionCounts {
 }
 
 impl CompletionCounts {
-    /// With success or with a failure.
+    /// Operations that were answered with success or with a failure.
     pub(crate) fn total(self) -> u64 {
         self.succeeded + self.failed
     }
@@ -26,7 +26,7 @@ impl CompletionCounts {
         }
     }
 
-    /// None where the others are more.
+    /// The operations without these others, at least 0.
     fn without(self, others: CompletionCounts) -> CompletionCounts {
         CompletionCounts {
             succeeded: self.succeeded.saturating_sub(others.succeeded),
@@ -45,7 +45,7 @@ impl std::iter::Sum for CompletionCounts {
 }
 
 impl Figures {
-    /// How long a phase, or all of them, ran: the planned time as far as the run got, without the drain, in
+    /// The seconds that a phase, or all of them, ran: the planned time as far as the run got, without the drain, in
     /// which only sessions that are there go on.
     pub fn seconds(&self, phase: Option<usize>) -> f64 {
         let (start_ns, end_ns) = match phase.and_then(|p| self.info.phases.get(p)) {
@@ -56,7 +56,7 @@ impl Figures {
         end_ns.min(self.ended_ns()).saturating_sub(start_ns) as f64 / 1e9
     }
 
-    /// How long a phase was, or the complete run with its drain: the time in which operations were completed.
+    /// The seconds in which operations were completed: those of a phase, or of the complete run with its drain.
     pub fn completion_seconds(&self, phase: Option<usize>) -> f64 {
         match phase {
             Some(_) => self.seconds(phase),

@@ -32,7 +32,7 @@ impl TimeKind {
     }
 }
 
-/// How operations ended, as far as it matters to a [`Flow`].
+/// The ends of operations, as far as they matter to a [`Flow`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     /// A connection was established.
@@ -46,7 +46,7 @@ enum End {
 /// The operations that a tag of the latency log is about.
 #[derive(Debug, Clone, Copy)]
 struct EndTag {
-    /// By number.
+    /// Index of the measure.
     measure: usize,
     end: End,
 }

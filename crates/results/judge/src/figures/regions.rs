@@ -49,7 +49,7 @@ impl Figures {
         });
         let loops: Vec<u32> = loops.flatten().collect();
         let share: f64 = loops.iter().map(|&number| self.share_of_loop(number)).sum();
-        // Of several workers, some may have been lost later.
+        // Some of several workers may have been lost later.
         share * lost / (loops.len() as f64).max(lost)
     }
 

@@ -1,4 +1,4 @@
-//! Groups and tags: which requests have them.
+//! Groups and tags, and the requests that have them.
 //!
 //! Tags are known before a run, so a tag is a set of measures, and its figures are those of their histograms
 //! added up.

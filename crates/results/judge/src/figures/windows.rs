@@ -6,15 +6,15 @@ use crate::limits::{FLOW_SECONDS_MAX, WINDOWS_MAX, WINDOWS_MIN};
 /// Requests and handshakes of one measure, or of several, in one window of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Window {
-    /// Those that were due in it.
+    /// Requests that were due in it.
     pub(crate) due: f64,
-    /// Those of them that were answered at any time, with success or not.
+    /// Requests that were due in it and were answered at any time, with success or not.
     pub(crate) served: f64,
     /// Sum of the response times of these, in seconds.
     pub(crate) served_s: f64,
-    /// Those that ended in it in any way.
+    /// Requests that ended in it in any way.
     pub(crate) ended: f64,
-    /// Those that were answered in it.
+    /// Requests that were answered in it.
     pub(crate) answered: f64,
     /// Sum of the response times of these, in seconds.
     pub(crate) answered_s: f64,
@@ -42,7 +42,7 @@ impl Figures {
         (self.planned_end_ns().min(self.ended_ns()) / 1_000_000_000) as usize
     }
 
-    /// How long windows are, in seconds: longer in long runs of many measures, which take memory.
+    /// Length of the windows in seconds: they are longer in long runs of many measures, which take memory.
     pub(crate) fn window_s(&self) -> usize {
         let most = (WINDOWS_MAX / self.info.measures.len().max(1)).max(WINDOWS_MIN);
         self.planned_seconds().div_ceil(most).max(1)
@@ -87,7 +87,7 @@ mod tests {
         let mut figures = sample::figures();
         assert_eq!(figures.window_s(), 1);
         figures.window_mut(REQUEST, 59).unwrap().due = 7.0;
-        // What comes after the load is no part of it.
+        // Requests after the load are no part of it.
         figures.window_mut(REQUEST, 61).unwrap().due = 9.0;
         let windows = figures.planned_windows(&[REQUEST]);
         assert_eq!((windows.len(), windows[59].due), (60, 7.0));

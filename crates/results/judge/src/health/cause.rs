@@ -1,5 +1,5 @@
-//! What held the generator back: a limit of its CPU, its own CPU, a target that is slow to take connections, somebody
-//! else's CPU, or none of them.
+//! The cause that held the generator back: a limit of its CPU, its own CPU, a target that is slow to take connections,
+//! somebody else's CPU, or none of them.
 
 use record::schema::SeriesRow;
 
@@ -31,7 +31,7 @@ enum Kind {
 }
 
 impl Cause {
-    /// Why the run was late, judged by its late seconds alone where there are any.
+    /// The cause of a run's lateness, judged by its late seconds alone if there are any.
     pub(crate) fn of(figures: &Figures) -> Cause {
         let limit_ns = figures.info.generator.lag_max_ns;
         let late = |row: &&SeriesRow| {
@@ -143,7 +143,7 @@ fn held(rows: &[&SeriesRow], waiting: &[bool]) -> f64 {
     of_users.max(seconds as f64 / rows.len().max(1) as f64)
 }
 
-/// Whether a user waited for connections in each second: it began to, or nobody has started since one did. Against a
+/// The seconds in which a user waited for connections: it began to, or nobody has started since one did. Against a
 /// target that takes no connection it waits until the attempts time out.
 fn waiting(series: &[SeriesRow]) -> Vec<bool> {
     let mut waits = false;
@@ -155,7 +155,7 @@ fn waiting(series: &[SeriesRow]) -> Vec<bool> {
 }
 
 /// Length and share of the busiest loop of each interval that is long enough to say how busy a loop was.
-/// Where none is, of all of them together, from the loops' CPU time: a loop that does not return to its poll
+/// If no interval is, of all of them together, from the loops' CPU time: a loop that does not return to its poll
 /// within a short interval would count as busy in all of it.
 fn busy<'a>(rows: impl Iterator<Item = &'a SeriesRow> + Clone) -> Vec<(f64, f64)> {
     let length_ns = |row: &SeriesRow| row.end_ns.saturating_sub(row.start_ns);

@@ -1,4 +1,4 @@
-//! How late the generator began its operations.
+//! The lag with which the generator began its operations.
 
 use record::schema::{HealthSummary, MeasureSummary, SeriesRow};
 use stats::hist::LogHistogram;
@@ -21,7 +21,7 @@ pub(super) fn is_timed(kind: &str) -> bool {
     matches!(kind, "request" | "handshake")
 }
 
-/// From the histograms where they hold nearly all operations, else from the series.
+/// The lag of a run: from the histograms where they hold nearly all operations, else from the series.
 pub(super) fn summary(figures: &Figures) -> Lag {
     let mut hist = LogHistogram::new();
     let mut ended = 0;

@@ -32,7 +32,7 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
         let draft = finding(severity, "worker-lost", text);
         findings.push(draft.with("workers", further as f64).done());
     }
-    // Where all were lost there are no others.
+    // If all were lost there are no others.
     if losses.len() < figures.info.workers.len()
         && let Some(last) = findings.last_mut()
     {
@@ -233,7 +233,7 @@ mod tests {
         }
     }
 
-    /// Of its 750 users 50 were due before the others started them.
+    /// The others started 700 of its 750 users, and 50 were due before.
     #[test]
     fn a_share_that_was_dealt_is_due_of_the_others() {
         let mut figures = lossy();

@@ -1,4 +1,4 @@
-//! What kept the generator from its load, before anybody is blamed for it.
+//! Faults of the generator that kept it from its load, before anybody is blamed for them.
 
 use record::schema::{Finding, HealthSummary, MeasureSummary, Severity, UsersSummary};
 
@@ -21,7 +21,7 @@ pub(crate) struct Shortfall {
 /// Load that is not the one that was planned.
 enum LoadFault {
     Missed(MissedStarts),
-    /// All users started, and their operations began late.
+    /// Operations that began late, although all users started.
     Late {
         excess: LagExcess,
         cause: Cause,

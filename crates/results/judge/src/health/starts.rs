@@ -105,7 +105,7 @@ fn shortage(
     operations: u64,
     outcome: Option<Outcome>,
 ) -> Shortage {
-    // What it would have taken to hold everybody who was there or wanted to be.
+    // All users who were there or wanted to be.
     // A user who is refused may have failed at several operations, such as connect and handshake.
     let refused = match users.refused {
         0 => operations,
@@ -203,9 +203,9 @@ impl Starts {
         let sum = |counter: fn(&record::schema::SeriesRow) -> u64| -> u64 {
             figures.rows(number).map(counter).sum()
         };
-        // What lost workers would have started is reported elsewhere.
+        // Users whom lost workers would have started are reported elsewhere.
         let due = sum(|row| row.users_due.saturating_sub(row.users_repeated)) as f64;
-        // So is who was due in a pause.
+        // So are users who were due in a pause.
         let counted: f64 = figures
             .rows(number)
             .map(|row| figures.due_of_rest(row))
@@ -214,7 +214,7 @@ impl Starts {
         let rest = if due > 0.0 { counted / due } else { 1.0 };
         let refused = sum(|row| row.users_refused);
         let started = figures::users_begun(figures.rows(number)).saturating_sub(refused);
-        // Of a phase that was cut short only the engine knows how many were due.
+        // If a phase was cut short, only the engine knows how many were due.
         let whole =
             figures.info.status == RunStatus::Complete || figures.ended_ns() >= phase.end_ns;
         let planned = if whole {

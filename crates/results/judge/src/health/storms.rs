@@ -1,4 +1,4 @@
-//! What the network lost: connects at full queues, packets, memory for sockets.
+//! Losses of the network: connects at full queues, packets, memory for sockets.
 //!
 //! The kernel's counters of queues are of the whole host and all of its programs. What the run itself lost shows in
 //! its own connections: in their retransmissions, and in connects that took a second or three longer, since that is
@@ -96,7 +96,7 @@ fn connects(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
     let own = SynRepeats::count(figures);
     let again = own.map_or(host, |own| host.min(own.answered + own.unanswered));
     let ended = connect_cells(figures).map(|cell| cell.ended()).sum();
-    // Where nothing of the run's was repeated, the queues were full for others.
+    // If none of the run's segments was repeated, the queues were full for others.
     let touches_run = match own_retransmits(figures) {
         Some(own) => own > 0,
         None => own.is_none(),

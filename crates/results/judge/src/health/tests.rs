@@ -177,7 +177,7 @@ fn a_loop_is_at_most_as_busy_as_in_its_busiest_second() {
     let health = judged(&figures).health;
     assert_eq!(health.loop_busy_max, 0.1);
     assert!((health.loop_busy_mean - 0.1).abs() < 1e-9);
-    // Of a run of less than a second that is all there is.
+    // A run of less than a second has no other interval.
     figures.series = vec![last];
     let health = judged(&figures).health;
     assert_eq!((health.loop_busy_mean, health.loop_busy_max), (1.0, 1.0));

@@ -1,4 +1,4 @@
-//! Where the inputs of meters come from: figures, probes, values, other meters, prices.
+//! The sources of meters' inputs: figures, probes, values, other meters, prices.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::cost::Usage;
 use crate::names::RunNames;
 use crate::{clients, threshold};
 
-/// Why an input cannot be taken from a run.
+/// The reason why an input cannot be taken from a run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InputError {
     /// The figure makes no sense for this run.
@@ -30,18 +30,18 @@ pub enum InputError {
     NoProbe {
         /// The metric.
         metric: String,
-        /// Those that there are.
+        /// The metrics that were reported.
         known: String,
     },
-    /// Its metrics were reported, but never all of them at one moment of the run.
+    /// The metrics were reported, but never all of them at one moment of the run.
     #[error("its metrics were never all reported at the same moment of the run")]
     NoMoment,
     /// It is reported in a unit that cannot be turned into the one wanted.
     #[error("it is in {from:?}, which cannot be converted to {to:?}")]
     Unit {
-        /// As it comes.
+        /// The unit of the value.
         from: String,
-        /// As it was wanted.
+        /// The unit that the meters file wants.
         to: String,
     },
     /// The meters file has no value for this run.
@@ -60,7 +60,7 @@ pub enum InputError {
 pub(super) struct InputReading {
     pub(super) radius: Extremes,
     pub(super) unit: String,
-    /// By nanoseconds since the run's start, where it comes from probes.
+    /// Radii by nanoseconds since the run's start, where they come from probes.
     pub(super) moments: BTreeMap<i64, f64>,
 }
 
@@ -173,7 +173,7 @@ pub(super) fn statistics(values: &[f64]) -> Option<Extremes> {
     })
 }
 
-/// What the run's users did. Of imported results it is not known how long users were there: those who
+/// The use that the run's users made of the system. Imported results do not say how long users were there: those who
 /// connected count for the whole run.
 pub(super) fn usage(run: &Subject) -> Usage {
     let hours = run.figures.seconds(None) / 3600.0;
@@ -254,7 +254,7 @@ fn imported(figure: &Figure, run: &Subject) -> Option<f64> {
     }
 }
 
-/// By moment: the metrics over all sources, added up or weighted, divided by another.
+/// The metrics over all sources by moment, added up or weighted, divided by another.
 fn probes(
     metrics: &[(String, f64)],
     per: Option<&str>,
@@ -308,7 +308,7 @@ fn summed(
     Ok((whole.map(|(at, moment)| (at, moment.1)).collect(), unit))
 }
 
-/// By probe its factor, where it belongs to the input; and the unit of the first.
+/// The factor of each probe that belongs to the input, and the unit of the first.
 fn factors(
     metrics: &[(String, f64)],
     weigh: &[(String, f64)],
@@ -354,7 +354,7 @@ fn no_probe(metric: &str, run: &Subject) -> InputError {
     }
 }
 
-/// What a value in one unit is multiplied by to be in another.
+/// The factor that turns a value of one unit into another.
 fn factor(from: &str, to: Option<&str>) -> Result<f64, InputError> {
     const UNITS: &[&[(&str, f64)]] = &[
         &[

@@ -1,11 +1,11 @@
-//! When the server's side is at its limit: one row a rule. `docs/judging-reference.md` lists them.
+//! The limits of the server's side, one a row. `docs/judging-reference.md` lists them.
 
 /// A gauge that is at its limit from a value on.
 #[derive(Debug)]
 pub(super) struct Limit {
     pub(super) via: &'static str,
     pub(super) metric: &'static str,
-    /// In the probe's unit, or as a share of what it is compared with.
+    /// The value in the probe's unit, or as a share of what it is compared with.
     pub(super) least: f64,
     pub(super) of: Reference,
     pub(super) code: &'static str,

@@ -20,27 +20,27 @@ use crate::limits::{
 /// Requests and handshakes of one step, or of all.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stream {
-    /// Until the last phase ends.
+    /// The windows until the last phase ends.
     pub(super) windows: Vec<Window>,
-    /// How long a window is.
+    /// Length of a window.
     pub(super) window_s: usize,
     /// Some of those due are users that could not start, as the target was slow to accept connections.
     pub(super) is_held: bool,
 }
 
-/// What is known of single requests.
+/// Times of single requests.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Times {
-    /// What the fastest answer took, in seconds.
+    /// Time of the fastest answer, in seconds.
     pub(super) fastest_s: f64,
-    /// Half of those never answered were waited for at least as long as this.
+    /// Time for which half of the requests that were never answered were waited for at least, in seconds.
     pub(super) waited_s: f64,
 }
 
 /// A backlog that grew to the end of the last phase.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Backlog {
-    /// From this second on it grew.
+    /// The second from which on it grew.
     pub(super) since_s: usize,
     /// Requests due per second from then to the end of the last phase.
     pub(super) due_per_s: f64,

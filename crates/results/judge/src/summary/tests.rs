@@ -25,7 +25,7 @@ fn tagged(name: &str, kind: &str, tags: &[(&str, &str)]) -> MeasureInfo {
     }
 }
 
-/// Of `area=shop`: 90 requests of 10 ms, 5 of 30 ms, 3 that failed after 20 ms, and 2 that were not answered within
+/// Figures of `area=shop`: 90 requests of 10 ms, 5 of 30 ms, 3 that failed after 20 ms, and 2 that were not answered within
 /// 50 ms, so that a percentile above 98 is a bound. The group's own measure and checks do not count.
 fn shop() -> Figures {
     let mut info = sample::info();
@@ -207,7 +207,7 @@ fn what_the_target_never_answered_is_not_completed() {
     assert_eq!(rate_of(&summary.phases[0].measures), 101.0);
 }
 
-/// Of a run that failed it can be said why: a threshold that does not hold, or a finding.
+/// A run that failed has a reason for it: a threshold that does not hold, or a finding.
 #[test]
 fn a_run_that_failed_names_what_failed() {
     let judged = |figures: &Figures, text: &str| {

@@ -172,7 +172,7 @@ fn counts_of_nothing_are_no_result() {
     assert_eq!(judged(&figures, "count(said.lost) == 0"), none);
     succeed(&mut figures, 0, REQUEST + 3, 5, MS, 0);
     assert_eq!(judged(&figures, "count(said.lost) < 3"), zero);
-    // What was begun and not answered has a rate.
+    // Operations that began and were not answered have a rate.
     fail(&mut figures, REQUEST + 1, Outcome::Unfinished, 5);
     let rate = judged(&figures, "rate(GET /b) < 100/s");
     assert_eq!(rate, (true, "0/s".to_owned()));

@@ -144,7 +144,7 @@ fn a_limit_within_the_interval_is_noted_and_decides_as_before() {
     assert_eq!(summary.thresholds[0].interval, Some(found));
 }
 
-/// How the requests are divided among measures makes no difference.
+/// The division of requests among measures makes no difference.
 #[test]
 fn a_percentile_of_all_requests_has_the_interval_of_one_measure() {
     let of_all = |measures: &[&str]| {

@@ -1,4 +1,4 @@
-//! What the network lost: of the run, and of its host.
+//! Losses of the network: of the run, and of its host.
 
 use expect_test::expect;
 use record::Outcome;
@@ -11,7 +11,7 @@ use crate::sample::{MS, REQUEST, SECOND, fail, figures, judged, succeed};
 /// The measure of connections.
 const CONNECT: usize = 0;
 
-/// What is said of repeated SYNs.
+/// The text about repeated SYNs.
 fn syns(figures: &Figures) -> Option<String> {
     let findings = judged(figures).findings.into_iter();
     let mut found = findings.filter(|finding| finding.code == "host-syn-retransmits");

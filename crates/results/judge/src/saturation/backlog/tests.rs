@@ -11,12 +11,12 @@ struct Queue {
     capacity: f64,
     /// Every answer takes that much longer.
     delay_s: f64,
-    /// Who waits longer leaves. What it wanted is done nevertheless, for nobody, unless the queue notices.
+    /// Time after which a request is given up. It is worked on nevertheless, for nobody, unless the queue notices.
     limit_s: f64,
     notices: bool,
-    /// Of a hundred requests, how many are never answered.
+    /// Number of requests of a hundred that are never answered.
     leak: u64,
-    /// How long the run lets requests wait after its load.
+    /// Time that the run lets requests wait after its load.
     drain_s: f64,
 }
 
