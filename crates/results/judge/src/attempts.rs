@@ -100,7 +100,9 @@ mod tests {
         let mut pay = measures[0].clone();
         pay.name = "pay".to_owned();
         pay.kind = "transaction".to_owned();
-        (pay.count, pay.errors, pay.retried) = (1000, 3, block);
+        pay.count = 1000;
+        pay.errors = 3;
+        pay.retried = block;
         measures.retain(|m| m.name != "pay");
         measures.push(pay);
         let finding = retried(&measures)?;

@@ -180,7 +180,8 @@ mod tests {
             push(until, EventKind::FaultEnded { number: 1, text });
         }
         for row in &mut figures.series {
-            (row.done, row.errors) = (100, 0);
+            row.done = 100;
+            row.errors = 0;
         }
         for &(second, errors) in errors {
             figures.series[second].errors = errors;

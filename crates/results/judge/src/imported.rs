@@ -22,7 +22,8 @@ pub fn judge_samples(run: &Run, import: &Import) -> Result<Summary, JudgeError> 
     if !has_clock {
         for measure in &mut measures {
             measure.rate_per_s = 0.0;
-            (measure.offered_per_s, measure.begun_per_s) = (None, None);
+            measure.offered_per_s = None;
+            measure.begun_per_s = None;
         }
     }
     let absent = import.absent.iter();

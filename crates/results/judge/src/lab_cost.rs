@@ -15,14 +15,19 @@ const HOUR_NS: Decimal = Decimal::from_parts(817_405_952, 838, 0, false, 0);
 /// Most hosts that are named.
 const HOSTS_SHOWN: usize = 8;
 
-/// The currency, and the use of the hosts, as reported at the run's end.
-fn uses(figures: &Figures) -> Option<(&str, &[HostUse])> {
+/// The use of a lab's hosts with prices, as reported at the run's end.
+struct LabUse<'a> {
+    currency: &'a str,
+    hosts: &'a [HostUse],
+}
+
+fn lab_use(figures: &Figures) -> Option<LabUse<'_>> {
     let mut reported = figures.events.iter().rev();
     reported.find_map(|event| match &event.what {
         EventKind::LabUsed {
             currency: Some(currency),
             hosts,
-        } => Some((currency.as_str(), hosts.as_slice())),
+        } => Some(LabUse { currency, hosts }),
         _ => None,
     })
 }
@@ -43,7 +48,7 @@ fn sum(hosts: &[HostUse]) -> Option<Money> {
 
 /// The cost of all hosts with a price during the run; `None`: none has one.
 pub(crate) fn cost(figures: &Figures) -> Option<f64> {
-    sum(uses(figures)?.1)?.to_f64()
+    sum(lab_use(figures)?.hosts)?.to_f64()
 }
 
 /// The cost of all hosts for each hour that a user was there.
@@ -55,7 +60,7 @@ pub(crate) fn cost_per_user_hour(figures: &Figures) -> Option<f64> {
 /// The cost of the hosts, by region and by host.
 pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let figures = case.figures;
-    let Some((currency, hosts)) = uses(figures) else {
+    let Some(LabUse { currency, hosts }) = lab_use(figures) else {
         return Vec::new();
     };
     let Some(total) = cost(figures) else {

@@ -132,7 +132,8 @@ mod tests {
                 figures.events.push(at(until, EventKind::ArrivalsResumed));
             }
             for row in &mut figures.series[from as usize..until.unwrap_or(60) as usize] {
-                (row.users_started, row.users_paused) = (0, row.users_due);
+                row.users_started = 0;
+                row.users_paused = row.users_due;
             }
         }
         figures
@@ -180,7 +181,8 @@ mod tests {
     fn a_pause_without_arrivals_changes_nothing() {
         let mut figures = figures();
         for row in &mut figures.series[50..] {
-            (row.users_due, row.users_started) = (0, 0);
+            row.users_due = 0;
+            row.users_started = 0;
         }
         figures.info.phases[0].users_planned = 5_000.0;
         figures.events.push(at(52, EventKind::ArrivalsPaused));
@@ -204,10 +206,8 @@ mod tests {
         let mut figures = paused(&[]);
         figures.events.push(at(10, EventKind::ArrivalsPaused));
         figures.events.push(at(11, EventKind::ArrivalsResumed));
-        (
-            figures.series[10].users_started,
-            figures.series[10].users_paused,
-        ) = (50, 50);
+        figures.series[10].users_started = 50;
+        figures.series[10].users_paused = 50;
         check(
             &figures,
             Verdict::Measured,

@@ -69,7 +69,7 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
         run,
         values: by_probe(&run.probes, 0, end_ns),
     };
-    let mut met: Vec<(f64, Finding)> = Vec::new();
+    let mut met: Vec<LimitMet> = Vec::new();
     for place in 0..run.probes.list.len() {
         met.extend(
             LIMITS
@@ -82,12 +82,19 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
                 .filter_map(|counted| read.counted(place, counted)),
         );
     }
-    met.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-    let mut findings: Vec<Finding> = met.into_iter().map(|(_, finding)| finding).collect();
+    met.sort_by(|one, other| other.share.total_cmp(&one.share));
+    let mut findings: Vec<Finding> = met.into_iter().map(|met| met.finding).collect();
     findings.truncate(PROBE_FINDINGS_MAX);
     findings.extend(lost(run));
     findings.extend(cost(run));
     findings
+}
+
+/// A limit of the server's side that a probe met.
+struct LimitMet {
+    /// Share of its readings in which it did.
+    share: f64,
+    finding: Finding,
 }
 
 /// The probes with their values while load was planned.
@@ -97,8 +104,8 @@ struct Readings<'a> {
 }
 
 impl Readings<'_> {
-    /// A gauge at its limit for a share of its readings, with that share.
-    fn at_limit(&self, place: usize, limit: &Limit) -> Option<(f64, Finding)> {
+    /// A gauge at its limit for a share of its readings.
+    fn at_limit(&self, place: usize, limit: &Limit) -> Option<LimitMet> {
         let info = &self.run.probes.list[place];
         if info.via != limit.via || info.metric != limit.metric {
             return None;
@@ -141,11 +148,14 @@ impl Readings<'_> {
             );
             draft = draft.with("generator_share", own);
         }
-        Some((share, draft.worded(text)))
+        Some(LimitMet {
+            share,
+            finding: draft.worded(text),
+        })
     }
 
     /// Something that should not happen at all, by how often it did.
-    fn counted(&self, place: usize, counted: &UnwantedRate) -> Option<(f64, Finding)> {
+    fn counted(&self, place: usize, counted: &UnwantedRate) -> Option<LimitMet> {
         let info = &self.run.probes.list[place];
         // The generator reports this of its own host.
         let is_reported =
@@ -170,7 +180,10 @@ impl Readings<'_> {
         // Behind what was at its limit for as long as it happened.
         let seconds = values.iter().filter(|(_, rate)| *rate > 0.0).count();
         let share = seconds as f64 / values.len().max(1) as f64;
-        Some((share, draft.done()))
+        Some(LimitMet {
+            share,
+            finding: draft.done(),
+        })
     }
 
     /// The last value of another metric of the same source.

@@ -6,7 +6,7 @@ mod backlog;
 use record::schema::{Finding, SeriesRow, Severity, Verdict};
 
 use crate::case::Case;
-use crate::figures::{self, Figures, Flow, Window};
+use crate::figures::{self, Figures, Flow, MeasureGroup, Window};
 use crate::finding::finding;
 use crate::health::Cause;
 use crate::limits::{
@@ -198,10 +198,10 @@ fn slow_step(figures: &Figures, whole: &[Window]) -> Option<SlowStep> {
     }
     let unanswered = |windows: &[Window]| backlog::sum(windows, |w| w.due - w.answered);
     let due = |windows: &[Window]| backlog::sum(windows, |w| w.due);
-    let slow = steps.iter().filter_map(|(name, measures)| {
-        let stream = stream(figures, measures);
-        let backlog = backlog::find(&stream, || times(figures, measures))?;
-        (!backlog.is_short).then_some((name, backlog, stream.windows))
+    let slow = steps.iter().filter_map(|step| {
+        let stream = stream(figures, &step.measures);
+        let backlog = backlog::find(&stream, || times(figures, &step.measures))?;
+        (!backlog.is_short).then_some((&step.name, backlog, stream.windows))
     });
     let (name, backlog, windows) =
         slow.max_by(|a, b| unanswered(&a.2).total_cmp(&unanswered(&b.2)))?;
@@ -221,16 +221,22 @@ fn slow_step(figures: &Figures, whole: &[Window]) -> Option<SlowStep> {
 }
 
 /// The steps that make requests, those of several regions as one.
-fn steps(figures: &Figures) -> Vec<(String, Vec<usize>)> {
+fn steps(figures: &Figures) -> Vec<MeasureGroup> {
     let over_regions = figures.over_regions();
     if over_regions.is_empty() {
-        let name = |m: usize| figures.info.measures[m].name.clone();
-        return requests(figures).map(|m| (name(m), vec![m])).collect();
+        let steps = requests(figures).map(|number| {
+            let measure = &figures.info.measures[number];
+            MeasureGroup {
+                name: measure.name.clone(),
+                kind: measure.kind.clone(),
+                measures: vec![number],
+            }
+        });
+        return steps.collect();
     }
     let all: Vec<usize> = requests(figures).collect();
-    let over_regions = over_regions.into_iter();
-    let requests = over_regions.filter(|over| over.measures.iter().any(|m| all.contains(m)));
-    requests.map(|over| (over.name, over.measures)).collect()
+    let is_step = |over: &MeasureGroup| over.measures.iter().any(|m| all.contains(m));
+    over_regions.into_iter().filter(is_step).collect()
 }
 
 /// The requests that a target is to answer at once: polls, and whatever else waits for it to send something by itself,

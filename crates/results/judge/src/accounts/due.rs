@@ -166,9 +166,11 @@ mod tests {
         figures.series[3].users_fell_due += 7;
         assert!(text(broken(&figures)).contains("6,007 users were due, and 6,000 are accounted"));
         let row = &mut figures.series[3];
-        (row.users_unstarted, row.users_refused) = (1, 2);
+        row.users_unstarted = 1;
+        row.users_refused = 2;
         // Three of five that were due in a pause started after it, and are among those that started.
-        (row.users_paused, row.users_resumed) = (5, 1);
+        row.users_paused = 5;
+        row.users_resumed = 1;
         assert_eq!(text(broken(&figures)), "");
     }
 

@@ -13,7 +13,7 @@ use stats::censored::Censored;
 use stats::hist::LogHistogram;
 use stats::percentile::{self, Blocks, Method, Missing};
 
-use super::read::TimeKind;
+use super::read::{TimeKind, TimeTag};
 use super::{Cell, Figures, MeasureFigure, SHARES};
 use crate::limits::{INTERVAL_BLOCKS_MAX, INTERVAL_CONFIDENCE};
 
@@ -69,25 +69,26 @@ impl Figures {
     ) -> Result<(), RecordError> {
         let mut followed = self.followed(thresholds);
         let tags = self.tags();
-        // By measure and kind of time: the populations that these times belong to.
-        let mut users: HashMap<(usize, TimeKind), Vec<usize>> = HashMap::new();
+        // The populations that the times of a tag belong to.
+        let mut users: HashMap<TimeTag, Vec<usize>> = HashMap::new();
         for (number, one) in followed.iter().enumerate() {
             for &kind in kinds(one.population.basis) {
                 for &measure in &one.population.measures {
-                    users.entry((measure, kind)).or_default().push(number);
+                    let tag = TimeTag { measure, kind };
+                    users.entry(tag).or_default().push(number);
                 }
             }
         }
-        let wanted = |tag: &str| tags.get(tag).is_some_and(|of| users.contains_key(of));
+        let wanted = |name: &str| tags.get(name).is_some_and(|tag| users.contains_key(tag));
         run.intervals_of(wanted, |interval| {
-            let Some(of) = tags.get(&interval.tag) else {
+            let Some(tag) = tags.get(&interval.tag) else {
                 return;
             };
             let phase = self.phase_at(interval.start_ns);
-            for &number in users.get(of).into_iter().flatten() {
+            for &number in users.get(tag).into_iter().flatten() {
                 let one = &mut followed[number];
                 if one.population.phase.is_none_or(|own| own == phase) {
-                    one.add(&interval, of.1);
+                    one.add(&interval, tag.kind);
                 }
             }
         })?;

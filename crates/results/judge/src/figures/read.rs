@@ -19,6 +19,14 @@ pub(super) enum TimeKind {
     Unanswered,
 }
 
+/// The times that a tag of the latency log is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct TimeTag {
+    /// Index of the measure.
+    pub(super) measure: usize,
+    pub(super) kind: TimeKind,
+}
+
 impl TimeKind {
     fn of(self, cell: &mut Cell) -> &mut stats::hist::LogHistogram {
         match self {
@@ -72,19 +80,19 @@ impl Figures {
             if let Some(tag) = ends.get(interval.tag.as_str()) {
                 figures.add_flow(&interval, tag, &mut due);
             }
-            let tag = tags.get(interval.tag.as_str());
-            if let Some((_, part)) = tag.filter(|(measure, _)| requests.contains(measure)) {
-                second.add(&mut figures.p98, &interval, *part);
-                figures.add_waits(&interval, *part);
+            let Some(&tag) = tags.get(interval.tag.as_str()) else {
+                return;
+            };
+            if requests.contains(&tag.measure) {
+                second.add(&mut figures.p98, &interval, tag.kind);
+                figures.add_waits(&interval, tag.kind);
             }
-            if let Some(&(measure, TimeKind::Unanswered)) = tag {
-                waits.add(&interval, measure);
+            if tag.kind == TimeKind::Unanswered {
+                waits.add(&interval, tag.measure);
             }
             let phase = figures.phase_at(interval.start_ns);
-            if let Some(&(measure, part)) = tag
-                && let Some(cell) = figures.cell_mut(phase, measure)
-            {
-                part.of(cell).merge(&interval.hist);
+            if let Some(cell) = figures.cell_mut(phase, tag.measure) {
+                tag.kind.of(cell).merge(&interval.hist);
             }
         })?;
         second.close(&mut figures.p98);
@@ -97,17 +105,18 @@ impl Figures {
         Ok(figures)
     }
 
-    /// The measure of each tag, and which of its times.
-    pub(super) fn tags(&self) -> HashMap<String, (usize, TimeKind)> {
+    /// The tags of the latency log by name.
+    pub(super) fn tags(&self) -> HashMap<String, TimeTag> {
         let mut tags = HashMap::new();
-        for (number, measure) in self.info.measures.iter().enumerate() {
-            let name = &measure.name;
-            tags.insert(name.clone(), (number, TimeKind::Response));
-            tags.insert(format!("{name}.service"), (number, TimeKind::Service));
-            tags.insert(format!("{name}.lag"), (number, TimeKind::Lag));
-            tags.insert(format!("{name}.late"), (number, TimeKind::Late));
-            tags.insert(format!("{name}.failed"), (number, TimeKind::Failed));
-            tags.insert(format!("{name}.censored"), (number, TimeKind::Unanswered));
+        for (measure, info) in self.info.measures.iter().enumerate() {
+            let name = &info.name;
+            let tag = |kind| TimeTag { measure, kind };
+            tags.insert(name.clone(), tag(TimeKind::Response));
+            tags.insert(format!("{name}.service"), tag(TimeKind::Service));
+            tags.insert(format!("{name}.lag"), tag(TimeKind::Lag));
+            tags.insert(format!("{name}.late"), tag(TimeKind::Late));
+            tags.insert(format!("{name}.failed"), tag(TimeKind::Failed));
+            tags.insert(format!("{name}.censored"), tag(TimeKind::Unanswered));
         }
         tags
     }

@@ -154,38 +154,49 @@ fn waiting(series: &[SeriesRow]) -> Vec<bool> {
     each.collect()
 }
 
-/// Length and share of the busiest loop of each interval that is long enough to say how busy a loop was.
-/// If no interval is, of all of them together, from the loops' CPU time: a loop that does not return to its poll
-/// within a short interval would count as busy in all of it.
-fn busy<'a>(rows: impl Iterator<Item = &'a SeriesRow> + Clone) -> Vec<(f64, f64)> {
+/// The busiest loop of an interval.
+struct BusyInterval {
+    length_ns: f64,
+    /// CPU time as a share of a core.
+    share: f64,
+}
+
+/// The intervals that are long enough to say how busy a loop was. If none is, all of them together, from the loops'
+/// CPU time: a loop that does not return to its poll within a short interval would count as busy in all of it.
+fn busy<'a>(rows: impl Iterator<Item = &'a SeriesRow> + Clone) -> Vec<BusyInterval> {
     let length_ns = |row: &SeriesRow| row.end_ns.saturating_sub(row.start_ns);
     let long = rows
         .clone()
         .filter(|row| length_ns(row) >= BUSY_INTERVAL_NS_MIN);
-    let shares: Vec<(f64, f64)> = long
-        .map(|row| (length_ns(row) as f64, row.loop_busy_max))
-        .collect();
+    let long = long.map(|row| BusyInterval {
+        length_ns: length_ns(row) as f64,
+        share: row.loop_busy_max,
+    });
+    let long: Vec<BusyInterval> = long.collect();
     let time_ns = rows.clone().map(length_ns).sum::<u64>() as f64;
-    if !shares.is_empty() || time_ns == 0.0 {
-        return shares;
+    if !long.is_empty() || time_ns == 0.0 {
+        return long;
     }
     let cpu_ns: u64 = rows.map(|row| row.cpu_loops_ns).sum();
-    vec![(time_ns, (cpu_ns as f64 / time_ns).min(1.0))]
+    vec![BusyInterval {
+        length_ns: time_ns,
+        share: (cpu_ns as f64 / time_ns).min(1.0),
+    }]
 }
 
 /// The busiest loop's largest share of a core.
 pub(super) fn busy_max(rows: &[SeriesRow]) -> f64 {
-    let shares = busy(rows.iter()).into_iter();
-    shares.map(|(_, share)| share).fold(0.0, f64::max)
+    let intervals = busy(rows.iter()).into_iter();
+    intervals.map(|busy| busy.share).fold(0.0, f64::max)
 }
 
 /// The mean of the busiest loop's share of a core, each row by its length.
 pub(super) fn busy_mean<'a>(rows: impl Iterator<Item = &'a SeriesRow> + Clone) -> f64 {
-    let shares = busy(rows);
-    let time_ns: f64 = shares.iter().map(|(length_ns, _)| length_ns).sum();
-    let busy_ns: f64 = shares
+    let intervals = busy(rows);
+    let time_ns: f64 = intervals.iter().map(|busy| busy.length_ns).sum();
+    let busy_ns: f64 = intervals
         .iter()
-        .map(|(length_ns, share)| length_ns * share)
+        .map(|busy| busy.length_ns * busy.share)
         .sum();
     if time_ns > 0.0 {
         busy_ns / time_ns

@@ -87,34 +87,42 @@ pub(super) fn above_limit(
         .or_else(|| steps.filter(is_late).max_by_key(|step| step.p99_ns))
 }
 
+/// A lag with the number of operations that count as having it.
+struct Step {
+    lag_ns: u64,
+    weight: f64,
+}
+
 /// An upper bound of the lags' distribution: in each row half of the operations at its median,
-/// 49 % at its p99, the rest at its maximum. Values with their weights, ascending.
-fn steps(rows: &[SeriesRow]) -> Vec<(u64, f64)> {
-    let mut steps: Vec<(u64, f64)> = rows
-        .iter()
-        .filter(|row| row.sends > 0)
-        .flat_map(|row| {
-            let sends = row.sends as f64;
-            let values = [row.lag_p50_ns, row.lag_p99_ns, row.lag_max_ns];
-            values
-                .into_iter()
-                .zip([0.50 * sends, 0.49 * sends, 0.01 * sends])
-        })
-        .collect();
-    steps.sort_by_key(|&(value, _)| value);
+/// 49 % at its p99, the rest at its maximum. Ascending.
+fn steps(rows: &[SeriesRow]) -> Vec<Step> {
+    let rows = rows.iter().filter(|row| row.sends > 0);
+    let steps = rows.flat_map(|row| {
+        let step = |lag_ns: u64, share: f64| Step {
+            lag_ns,
+            weight: share * row.sends as f64,
+        };
+        [
+            step(row.lag_p50_ns, 0.50),
+            step(row.lag_p99_ns, 0.49),
+            step(row.lag_max_ns, 0.01),
+        ]
+    });
+    let mut steps: Vec<Step> = steps.collect();
+    steps.sort_by_key(|step| step.lag_ns);
     steps
 }
 
-/// The smallest value at or below which a share `q` of the weight lies; 0 of nothing.
-fn quantile(steps: &[(u64, f64)], q: f64) -> u64 {
+/// The smallest lag at or below which a share `q` of the weight lies; 0 of nothing.
+fn quantile(steps: &[Step], q: f64) -> u64 {
     // Sums of halves and hundredths are not exact: a share that is met by less than a millionth
     // counts as met.
-    let wanted = (q - 1e-6) * steps.iter().map(|&(_, weight)| weight).sum::<f64>();
+    let wanted = (q - 1e-6) * steps.iter().map(|step| step.weight).sum::<f64>();
     let mut below = 0.0;
-    for &(value, weight) in steps {
-        below += weight;
+    for step in steps {
+        below += step.weight;
         if below >= wanted {
-            return value;
+            return step.lag_ns;
         }
     }
     0

@@ -108,7 +108,9 @@ fn starts_recovered_in_the_next_phase_are_no_shortfall() {
     ];
     let mut rows: Vec<SeriesRow> = (0..60).map(sample::row).collect();
     for row in &mut rows[30..] {
-        (row.phase, row.users_due, row.users_started) = (1, 0, 0);
+        row.phase = 1;
+        row.users_due = 0;
+        row.users_started = 0;
     }
     rows[29].users_started = 0;
     rows[30].users_started = 100;
@@ -133,7 +135,8 @@ fn closed_phases_start_their_users_again() {
     figures.info.phases[0].users_planned = 500.0;
     assert_eq!(judged(&figures).verdict, Verdict::Measured);
     for row in &mut figures.series {
-        (row.users_due, row.users_started) = (0, 5);
+        row.users_due = 0;
+        row.users_started = 5;
     }
     check(
         &figures,
@@ -152,11 +155,14 @@ fn restarted_sessions_are_not_due_users() {
     figures.info.phases[0].kind = "closed".to_owned();
     figures.info.phases[0].users_planned = 500.0;
     for row in &mut figures.series {
-        (row.users_due, row.users_started, row.users_repeated) = (100, 100, 100);
+        row.users_due = 100;
+        row.users_started = 100;
+        row.users_repeated = 100;
     }
     // The first second: 300 of 500 came, and each many times.
     let row = &mut figures.series[0];
-    (row.users_due, row.users_started) = (600, 400);
+    row.users_due = 600;
+    row.users_started = 400;
     let summary = judged(&figures);
     assert_eq!(
         (summary.verdict, summary.users.started),
@@ -331,7 +337,9 @@ fn users_refused_for_lack_of_files() {
     for (second, row) in (0u64..).zip(&mut figures.series) {
         row.users = (second * 420).min(19_950);
         row.connections = row.users;
-        (row.users_due, row.users_started, row.users_refused) = (0, 0, 0);
+        row.users_due = 0;
+        row.users_started = 0;
+        row.users_refused = 0;
     }
     figures.series[0].users_due = 25_000;
     figures.series[0].users_started = 19_950;
@@ -365,10 +373,8 @@ fn users_refused_for_lack_of_files() {
 fn users_refused_for_lack_of_ports_memory_or_something() {
     let refused = |outcome: Option<Outcome>| {
         let mut figures = figures();
-        (
-            figures.series[9].users_started,
-            figures.series[9].users_refused,
-        ) = (20, 80);
+        figures.series[9].users_started = 20;
+        figures.series[9].users_refused = 80;
         if let Some(outcome) = outcome {
             fail(&mut figures, 0, outcome, 80);
         }
@@ -573,7 +579,8 @@ fn memory_that_ran_short_ends_the_ramp_and_the_trust() {
         what: pressure,
     });
     for row in &mut figures.series[18..] {
-        (row.users_started, row.users_refused) = (0, 100);
+        row.users_started = 0;
+        row.users_refused = 100;
     }
     fail(&mut figures, 0, Outcome::NoMemory, 4_200);
     check(

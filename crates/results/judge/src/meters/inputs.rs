@@ -132,12 +132,12 @@ fn raw(
             per,
             weigh,
         } => {
-            let (moments, unit) = probes(metrics, per.as_deref(), weigh, run, window_s)?;
-            let values: Vec<f64> = moments.values().copied().collect();
+            let probes = probes(metrics, per.as_deref(), weigh, run, window_s)?;
+            let values: Vec<f64> = probes.moments.values().copied().collect();
             Ok(InputReading {
                 radius: statistics(&values).ok_or(InputError::NoMoment)?,
-                unit,
-                moments,
+                unit: probes.unit,
+                moments: probes.moments,
             })
         }
         From::Value(values) => {
@@ -254,6 +254,12 @@ fn imported(figure: &Figure, run: &Subject) -> Option<f64> {
     }
 }
 
+/// Values of probes by moment.
+struct ProbeSeries {
+    moments: BTreeMap<i64, f64>,
+    unit: String,
+}
+
 /// The metrics over all sources by moment, added up or weighted, divided by another.
 fn probes(
     metrics: &[(String, f64)],
@@ -261,20 +267,22 @@ fn probes(
     weigh: &[(String, f64)],
     run: &Subject,
     window_s: Option<f64>,
-) -> Result<(BTreeMap<i64, f64>, String), InputError> {
-    let (sum, unit) = summed(metrics, weigh, run, window_s)?;
+) -> Result<ProbeSeries, InputError> {
+    let sum = summed(metrics, weigh, run, window_s)?;
     let Some(per) = per else {
-        return Ok((sum, unit));
+        return Ok(sum);
     };
-    let (below, below_unit) = summed(&[(per.to_owned(), 1.0)], weigh, run, window_s)?;
-    let ratio = sum
-        .into_iter()
-        .filter_map(|(at, value)| Some((at, value / below.get(&at)?)));
-    let unit = match unit == below_unit {
+    let below = summed(&[(per.to_owned(), 1.0)], weigh, run, window_s)?;
+    let unit = match sum.unit == below.unit {
         true => String::new(),
-        false => format!("{unit}/{below_unit}"),
+        false => format!("{}/{}", sum.unit, below.unit),
     };
-    Ok((ratio.collect(), unit))
+    let moments = sum.moments.into_iter();
+    let ratio = moments.filter_map(|(at, value)| Some((at, value / below.moments.get(&at)?)));
+    Ok(ProbeSeries {
+        moments: ratio.collect(),
+        unit,
+    })
 }
 
 fn summed(
@@ -282,7 +290,7 @@ fn summed(
     weigh: &[(String, f64)],
     run: &Subject,
     window_s: Option<f64>,
-) -> Result<(BTreeMap<i64, f64>, String), InputError> {
+) -> Result<ProbeSeries, InputError> {
     let (factors, unit) = factors(metrics, weigh, run)?;
     let total: f64 = match weigh.is_empty() {
         true => 1.0,
@@ -305,7 +313,10 @@ fn summed(
     let whole = moments
         .into_iter()
         .filter(|(_, moment)| moment.0 == sources);
-    Ok((whole.map(|(at, moment)| (at, moment.1)).collect(), unit))
+    Ok(ProbeSeries {
+        moments: whole.map(|(at, moment)| (at, moment.1)).collect(),
+        unit,
+    })
 }
 
 /// The factor of each probe that belongs to the input, and the unit of the first.

@@ -75,13 +75,13 @@ pub(super) fn find(stream: &Stream, times: impl FnOnce() -> Times) -> Option<Bac
     }
     let rate = due / (late.len() * stream.window_s) as f64;
     let little = |response_s: f64| SATURATED_TIMES_LITTLE * rate * response_s;
-    let (shortest_s, usual_s) = early_responses_s(windows);
+    let early = EarlyResponses::of(windows);
     let backlog = *behind.last()?;
-    if backlog <= SATURATED_BACKLOG_MIN.max(little(usual_s)) {
+    if backlog <= SATURATED_BACKLOG_MIN.max(little(early.median_s)) {
         return None;
     }
     let few = SATURATED_BACKLOG_MIN
-        .max(little(shortest_s))
+        .max(little(early.shortest_s))
         .min(backlog / 4.0);
     let since = behind.iter().rposition(|&waiting| waiting <= few);
     let since = since.map_or(0, |at| at + 1).min(windows.len() - 1);
@@ -117,14 +117,24 @@ pub(super) fn sum(windows: &[Window], of: impl Fn(&Window) -> f64) -> f64 {
     windows.iter().map(of).sum()
 }
 
-/// Mean response times of the windows of the first third that have any: the shortest, and the median; of two the
-/// shorter one.
-fn early_responses_s(windows: &[Window]) -> (f64, f64) {
-    let means = windows.iter().filter_map(Window::mean_response_s);
-    let mut means: Vec<f64> = means.take(windows.len().div_ceil(3)).collect();
-    means.sort_by(f64::total_cmp);
-    let at = |rank: usize| means.get(rank).copied().unwrap_or(0.0);
-    (at(0), at(means.len().saturating_sub(1) / 2))
+/// Mean response times of the windows of the first third that have any.
+struct EarlyResponses {
+    shortest_s: f64,
+    /// The shorter one of two in the middle.
+    median_s: f64,
+}
+
+impl EarlyResponses {
+    fn of(windows: &[Window]) -> EarlyResponses {
+        let means = windows.iter().filter_map(Window::mean_response_s);
+        let mut means: Vec<f64> = means.take(windows.len().div_ceil(3)).collect();
+        means.sort_by(f64::total_cmp);
+        let at = |rank: usize| means.get(rank).copied().unwrap_or(0.0);
+        EarlyResponses {
+            shortest_s: at(0),
+            median_s: at(means.len().saturating_sub(1) / 2),
+        }
+    }
 }
 
 /// True if more was due than answered, a window of these with another: the mean of the differences is above 0 by

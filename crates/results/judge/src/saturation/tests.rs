@@ -41,7 +41,10 @@ fn users_held_by_slow_connects_wait_for_the_target() {
             let due = if at < 20 { 100 } else { 60 };
             figures.windows[REQUEST][at] = second(due as f64, 60.0, 0.01);
             let flow = &mut figures.flow[at];
-            (flow.due, flow.answered, flow.ended, flow.connected) = (due, 60, 60, 60);
+            flow.due = due;
+            flow.answered = 60;
+            flow.ended = 60;
+            flow.connected = 60;
             flow.response_s = 0.6;
             flow.connect_s = if at == 0 { 0.006 } else { 60.0 * slow_s };
         }

@@ -31,7 +31,8 @@ fn first_come(seconds: usize, frozen: impl Fn(usize) -> bool) -> Vec<Flow> {
         for due in queue.drain(..served) {
             second.response_s += (at - due) as f64 + 0.01;
         }
-        (second.answered, second.ended) = (served as u64, served as u64);
+        second.answered = served as u64;
+        second.ended = served as u64;
     }
     flow
 }
@@ -106,7 +107,8 @@ fn timeouts_do_not_end_a_silence() {
     let mut flow = closed(30);
     freeze(&mut flow[12..]);
     for second in &mut flow[13..] {
-        (second.due, second.ended) = (64, 64);
+        second.due = 64;
+        second.ended = 64;
     }
     assert_eq!(
         longest(&flow, &HashSet::new()).map(|silence| silence.seconds),

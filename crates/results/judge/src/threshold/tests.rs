@@ -83,10 +83,8 @@ fn none_succeeded_where_all_failed() {
 #[test]
 fn refused_users_are_not_connected() {
     let mut figures = figures();
-    (
-        figures.series[0].users_started,
-        figures.series[0].users_refused,
-    ) = (40, 60);
+    figures.series[0].users_started = 40;
+    figures.series[0].users_refused = 60;
     figures.series[0].users_connected = 40;
     check(&figures, Figure::Connected, 1.0, true, "99 %");
 }
@@ -96,14 +94,17 @@ fn a_user_who_restarts_is_counted_once() {
     let mut figures = figures();
     figures.series.truncate(1);
     let row = &mut figures.series[0];
-    (row.users_started, row.users_repeated) = (160, 156);
+    row.users_started = 160;
+    row.users_repeated = 156;
     row.users_connected = 4;
     check(&figures, Figure::Connected, 1.01, true, "100 %");
     check(&figures, Figure::Users, 5.0, true, "4");
     // One of them never got a file, and tried five times.
     let row = &mut figures.series[0];
-    (row.users_started, row.users_repeated) = (155, 156);
-    (row.users_refused, row.users_connected) = (5, 3);
+    row.users_started = 155;
+    row.users_repeated = 156;
+    row.users_refused = 5;
+    row.users_connected = 3;
     check(&figures, Figure::Connected, 1.0, true, "75 %");
     check(&figures, Figure::Users, 4.0, true, "3");
 }

@@ -274,7 +274,8 @@ fn a_tag_has_the_intervals_of_one_measure() {
         };
         judge::judge(&run, &[median], false).unwrap()
     };
-    let (one, two) = (write(&["a"]), write(&["b", "c"]));
+    let one = write(&["a"]);
+    let two = write(&["b", "c"]);
     assert_eq!(one.measures[0].response, one.tags[0].figures.response);
     // A sum of histograms that are stored apart is off by some nanoseconds.
     let [mut single, merged] =

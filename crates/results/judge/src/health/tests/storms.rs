@@ -106,7 +106,8 @@ fn syns_of_other_programs_are_not_the_runs() {
     assert_eq!(syns(&figures), None);
     let last = figures.series.last_mut().unwrap();
     // It lost three segments of data, and its connection was set up at once.
-    (last.tcp_connections, last.tcp_retransmits) = (1, 3);
+    last.tcp_connections = 1;
+    last.tcp_retransmits = 3;
     assert_eq!(syns(&figures), None);
     check(
         &figures,

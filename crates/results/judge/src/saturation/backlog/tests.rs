@@ -277,7 +277,8 @@ fn a_server_that_refuses_all_does_not_fall_behind() {
 fn a_stall_that_is_made_up_for_is_no_saturation() {
     let mut stream = until(60, 60, true);
     for window in &mut stream.windows[30..33] {
-        (window.answered, window.ended) = (0.0, 0.0);
+        window.answered = 0.0;
+        window.ended = 0.0;
     }
     stream.windows[33].ended += 300.0;
     stream.windows[33].answered += 300.0;
@@ -289,7 +290,8 @@ fn windows_may_be_longer_than_a_second() {
     let mut stream = until(60, 60, false);
     stream.window_s = 10;
     for window in &mut stream.windows[40..] {
-        (window.answered, window.ended) = (50.0, 50.0);
+        window.answered = 50.0;
+        window.ended = 50.0;
     }
     let found = find(&stream, Times::default).unwrap();
     assert!((400..450).contains(&found.since_s), "{found:?}");
