@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::error::{ContextKind, ContextValue};
+use record::RecordError;
 
 /// Exit codes of the process. Codes from 64 are those of BSD's sysexits(3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +64,12 @@ impl Failure {
             exit,
             report: miette::Report::new(error),
         }
+    }
+
+    /// A file that could not be written, and a hint.
+    pub(crate) fn unwritten(exit: Exit, error: &RecordError, hint: &str) -> Failure {
+        let cause = error.source().map(|cause| format!(": {cause}"));
+        Failure::hinted(exit, format!("{error}{}", cause.unwrap_or_default()), hint)
     }
 
     /// An error at a position of a text.

@@ -1,7 +1,7 @@
 //! Files that are written and read in one piece.
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -36,17 +36,47 @@ pub fn write(path: &Path, content: &[u8]) -> Result<(), RecordError> {
     write_durable(path, content, Durability::Process)
 }
 
+/// As [`write()`], with a content that is too large to be held: it is written piece by piece.
+///
+/// # Errors
+/// What the system or `content` says; then the file is as it was.
+pub fn write_with(
+    path: &Path,
+    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), RecordError> {
+    replace(path, Durability::Process, content)
+}
+
 /// As [`write()`]; what it replaced, or its content, also survives a power cut if that is wanted.
 pub(crate) fn write_durable(
     path: &Path,
     content: &[u8],
     durability: Durability,
 ) -> Result<(), RecordError> {
+    replace(path, durability, |to| to.write_all(content))
+}
+
+fn replace(
+    path: &Path,
+    durability: Durability,
+    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), RecordError> {
+    let write_to = |file: File| {
+        let mut to = BufWriter::new(file);
+        content(&mut to)?;
+        to.flush()
+    };
     let Some(target) = replaceable(path) else {
-        return write_through(path, content).map_err(RecordError::io("write", path));
+        let opened = File::options().create(true).append(true).open(path);
+        return opened
+            .and_then(write_to)
+            .map_err(RecordError::io("write", path));
     };
     let temporary = temporary(&target);
-    let written = fs::write(&temporary, content).map_err(RecordError::io("write", path));
+    let created = File::create(&temporary);
+    let written = created
+        .and_then(write_to)
+        .map_err(RecordError::io("write", path));
     if written.is_err() {
         // The rest of a file that did not fit is of no use, and the first error is the one that matters.
         let _ = fs::remove_file(&temporary);
@@ -75,11 +105,6 @@ fn is_open_file(path: &Path) -> bool {
         folder.is_some_and(|folder| folder.starts_with("/proc"))
     };
     named(path) || fs::read_link(path).is_ok_and(|target| named(&target))
-}
-
-fn write_through(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = File::options().create(true).append(true).open(path)?;
-    file.write_all(content)
 }
 
 /// Opens a file to be read. Whatever else may stand there is refused: to open a pipe, or to read a device,
@@ -184,6 +209,24 @@ mod tests {
         assert_eq!(text(&path("elsewhere/made")), "made");
         let names = fs::read_dir(path("elsewhere")).unwrap().count();
         assert_eq!(names, 2, "nothing temporary stays");
+    }
+
+    #[test]
+    fn a_content_that_ends_early_replaces_nothing() {
+        let space = tempfile::tempdir().unwrap();
+        let path = space.path().join("file");
+        let pieces = |to: &mut dyn Write| {
+            to.write_all(b"one, ")?;
+            to.write_all(b"two")
+        };
+        write_with(&path, pieces).unwrap();
+        let half = |to: &mut dyn Write| {
+            to.write_all(b"half")?;
+            Err(io::Error::other("no more"))
+        };
+        write_with(&path, half).unwrap_err();
+        assert_eq!(text(&path), "one, two");
+        assert_eq!(fs::read_dir(space.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use protos::reflection::{ReflectionError, Server, Source};
@@ -124,26 +124,16 @@ fn write_all(
         }
     }
     for (path, text) in &texts {
-        write(path, text).map_err(|error| {
+        let hint = "choose another directory with -o DIR";
+        let folder = path.parent().unwrap_or(directory);
+        std::fs::create_dir_all(folder).map_err(|error| {
             let message = format!("cannot write {}: {error}", path.display());
-            let hint = "choose another directory with -o DIR";
             Failure::hinted(Exit::CannotCreate, message, hint)
         })?;
+        record::write_whole(path, text.as_bytes())
+            .map_err(|error| Failure::unwritten(Exit::CannotCreate, &error, hint))?;
     }
     Ok(())
-}
-
-/// Writes a file under another name first, so that it is there whole or not at all.
-fn write(path: &Path, text: &str) -> std::io::Result<()> {
-    let Some(folder) = path.parent() else {
-        return Err(ErrorKind::InvalidInput.into());
-    };
-    std::fs::create_dir_all(folder)?;
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".part");
-    let part = path.with_file_name(name);
-    std::fs::write(&part, text)?;
-    std::fs::rename(&part, path)
 }
 
 /// What was written, and what a scenario needs of it.

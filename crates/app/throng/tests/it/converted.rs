@@ -114,3 +114,25 @@ fn the_scenario_of_a_model_is_tried() {
     let target = format!("target={}", server.url);
     assert_eq!(tried(&model.join("scenario.yaml"), &[&target]), PAGES);
 }
+
+#[test]
+fn a_scenario_is_written_through_links_and_to_devices() {
+    let space = Space::new();
+    let file = space.file("recording.har", &recording("http://127.0.0.1:1"));
+    let import = |more: &[&str]| {
+        Ended::of(throng(["import"]).arg(&file).args(more))
+            .with(0)
+            .out
+    };
+    let text = import(&[]);
+    let link = space.path("link.yaml");
+    std::os::unix::fs::symlink("elsewhere.yaml", &link).unwrap();
+    for _ in 0..2 {
+        import(&["--output", link.to_str().unwrap()]);
+        assert!(link.is_symlink());
+        let found = std::fs::read_to_string(space.path("elsewhere.yaml")).unwrap();
+        assert_eq!(found, text);
+    }
+    assert_eq!(import(&["--output", "/dev/stdout"]), text);
+    assert!(Path::new("/dev/stdout").is_symlink());
+}

@@ -62,6 +62,7 @@ fn the_ad_networks_file_runs_unchanged() {
     });
     let space = Space::new();
     let log = space.path("tsung.dump");
+    std::os::unix::fs::symlink("elsewhere.dump", &log).unwrap();
     let shorter = [
         "--set",
         "arrivals.0.for=1s",
@@ -74,7 +75,8 @@ fn the_ad_networks_file_runs_unchanged() {
     ran(&space, &file, &target, &[&shorter[..], &log_args].concat()).with(0);
     let summary = space.summary();
     assert!(summary.users.started > 20, "{}", summary.users.started);
-    let log = std::fs::read_to_string(log).unwrap();
+    assert!(log.is_symlink(), "it is written through, not replaced");
+    let log = std::fs::read_to_string(space.path("elsewhere.dump")).unwrap();
     let mut lines = log.lines();
     assert_eq!(
         lines.next(),

@@ -26,17 +26,9 @@ pub(super) fn import(file: &str, args: &FileArgs) -> Result<Exit, Failure> {
     match &args.output {
         None => written(write!(std::io::stdout(), "{}", text.text)),
         Some(path) => {
-            let mut temporary = path.as_os_str().to_owned();
-            temporary.push(".tmp");
-            let result = std::fs::write(&temporary, &text.text)
-                .and_then(|()| std::fs::rename(&temporary, path));
-            result.map_err(|error| {
-                let message = format!("cannot write {}: {error}", path.display());
-                Failure::hinted(
-                    Exit::CannotCreate,
-                    message,
-                    "choose another file with --output",
-                )
+            record::write_whole(path, text.text.as_bytes()).map_err(|error| {
+                let hint = "choose another file with --output";
+                Failure::unwritten(Exit::CannotCreate, &error, hint)
             })?;
             Ok(Exit::Passed)
         }

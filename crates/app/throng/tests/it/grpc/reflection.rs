@@ -60,6 +60,15 @@ fn files_that_exist_are_kept_unless_forced() {
     );
     let left = std::fs::read_dir(&own).unwrap().count();
     assert_eq!(left, 1, "no file is left half-written");
+
+    std::fs::remove_file(own.join("echo.proto")).unwrap();
+    std::os::unix::fs::symlink("../elsewhere.proto", own.join("echo.proto")).unwrap();
+    write(&[]).with(0);
+    assert!(own.join("echo.proto").is_symlink());
+    assert_eq!(
+        std::fs::read_to_string(space.path("elsewhere.proto")).unwrap(),
+        first
+    );
     served.stop();
 }
 
