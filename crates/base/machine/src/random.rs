@@ -18,7 +18,7 @@ pub fn secret(bytes: usize) -> io::Result<String> {
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(units::hex(&random))
 }
 
 #[cfg(test)]

@@ -3,7 +3,10 @@
 //! Grouped digits, units that fit, three significant digits. Findings and reports use the same
 //! functions, so that a figure reads alike everywhere.
 
+mod hex;
 pub mod parse;
+
+pub use hex::{from_hex, hex};
 
 /// Significant digits unless the caller says otherwise.
 const DIGITS: usize = 3;

@@ -325,8 +325,7 @@ impl Keeper<'_> {
         if copied != bytes {
             return Err(self.silent(format!("{file} ends after {copied} of {bytes} bytes")));
         }
-        let digest = digest.finalize();
-        Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+        Ok(units::hex(&digest.finalize()))
     }
 }
 

@@ -118,6 +118,5 @@ fn is_younger(info: &ObjectInfo, age_max: Duration) -> bool {
 
 /// The hexadecimal SHA-256.
 fn digest(plan: &[u8]) -> String {
-    let digest = Sha256::digest(plan);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    units::hex(&Sha256::digest(plan))
 }

@@ -71,6 +71,5 @@ fn digest(value: &impl Serialize) -> String {
 
 /// Hexadecimal SHA-1.
 pub fn hex_digest(bytes: &(impl AsRef<[u8]> + ?Sized)) -> String {
-    let digest = Sha1::digest(bytes);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    units::hex(&Sha1::digest(bytes))
 }

@@ -38,18 +38,10 @@ enum Hash {
 impl Hash {
     fn hex_digest(self, text: &str) -> String {
         match self {
-            Hash::Md5 => hexadecimal(&Md5::digest(text.as_bytes())),
-            Hash::Sha256 => hexadecimal(&Sha256::digest(text.as_bytes())),
+            Hash::Md5 => units::hex(&Md5::digest(text.as_bytes())),
+            Hash::Sha256 => units::hex(&Sha256::digest(text.as_bytes())),
         }
     }
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// The credentials, and the request to be authorised.

@@ -135,7 +135,7 @@ fn row() -> Measurement {
 
 fn hex(message: &impl Serialize) -> String {
     let bytes = postcard::to_stdvec(message).unwrap();
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    units::hex(&bytes)
 }
 
 /// Where one of these changes, so must `PROTOCOL_VERSION`, and `docs/worker-protocol.md`. The first

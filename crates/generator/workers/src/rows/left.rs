@@ -97,9 +97,7 @@ fn digest(path: &Path) -> io::Result<(String, u64)> {
         digest.update(&piece[..count]);
         bytes += count as u64;
     }
-    let digest = digest.finalize();
-    let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok((sha256, bytes))
+    Ok((units::hex(&digest.finalize()), bytes))
 }
 
 #[cfg(test)]
@@ -152,9 +150,7 @@ mod tests {
         let (sha256, rows, bytes) = left.part.unwrap();
         let file = std::fs::read(&left.path).unwrap();
         assert_eq!((rows, bytes), (300, file.len() as u64));
-        let expected = Sha256::digest(&file);
-        let expected: String = expected.iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(sha256, expected);
+        assert_eq!(sha256, units::hex(&Sha256::digest(&file)));
     }
 
     #[test]

@@ -115,7 +115,7 @@ pub(super) fn apply(function: Pure, args: &[Value]) -> Result<Value, EvalError> 
         Pure::Join => return texts::join(&first, &second),
         Pure::Base64Url => texts::base64_url(args),
         Pure::Base64Decode => return texts::base64_decode(&first),
-        Pure::Hex => Value::text(&digests::hex(first.as_bytes())),
+        Pure::Hex => Value::text(&units::hex(first.as_bytes())),
         Pure::Url => texts::url(&first),
         Pure::IndexOf => texts::index_of(&first, &second),
         Pure::Pad => return texts::pad(&first, &args[1..]),

@@ -268,15 +268,7 @@ impl Checker<'_> {
 
 /// Bytes as hexadecimal digits; blanks may stand between them.
 fn hex(text: &str) -> Result<Vec<u8>, UnitError> {
-    let digits: Vec<u8> = text.bytes().filter(|b| *b != b' ').collect();
-    let byte = |pair: &[u8]| match pair {
-        [high, low] => {
-            let digit = |b: u8| (b as char).to_digit(16);
-            Some((digit(*high)? << 4 | digit(*low)?) as u8)
-        }
-        _ => None,
-    };
-    let bytes: Option<Vec<u8>> = digits.chunks(2).map(byte).collect();
+    let bytes = units::from_hex(&text.replace(' ', ""));
     bytes.ok_or_else(|| UnitError {
         message: format!("`{text}` is not a sequence of bytes"),
         hint: "write two hexadecimal digits for each: 0d 0a".to_owned(),

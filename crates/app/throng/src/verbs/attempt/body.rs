@@ -53,7 +53,7 @@ pub(super) fn plain(bytes: &[u8], encoding: Option<&str>) -> String {
     let (bytes, _) = unpacked(bytes, encoding);
     match std::str::from_utf8(text_part(&bytes, true)) {
         Ok(text) => text.to_owned(),
-        Err(_) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+        Err(_) => units::hex(&bytes),
     }
 }
 

@@ -9,6 +9,7 @@ use md5::Md5;
 use sha1::{Digest, Sha1};
 use sha2::{Sha256, Sha384, Sha512};
 use signing::{Algorithm, Key, TokenError};
+use units::{from_hex, hex};
 
 use super::{Pure, wrong};
 use crate::expr::{EvalError, Value};
@@ -38,10 +39,6 @@ fn mac<M: Mac + hmac::digest::KeyInit>(key: &[u8], bytes: &[u8]) -> Vec<u8> {
     let mut mac = <M as Mac>::new_from_slice(key).expect("a key of HMAC has any length");
     mac.update(bytes);
     mac.finalize().into_bytes().to_vec()
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Bytes as text, in this form; `None`: hexadecimal digits.
@@ -76,17 +73,6 @@ pub(super) fn key<'k>(text: &'k str, form: Option<&Value>) -> Result<Cow<'k, [u8
     decoded
         .map(Cow::Owned)
         .ok_or_else(|| wrong(format!("the key is not {form}")))
-}
-
-fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let digits: Option<Vec<u8>> = text.chars().map(|c| Some(c.to_digit(16)? as u8)).collect();
-    let digits = digits.filter(|digits| digits.len() % 2 == 0)?;
-    Some(
-        digits
-            .chunks(2)
-            .map(|pair| pair[0] << 4 | pair[1])
-            .collect(),
-    )
 }
 
 pub(super) fn hex_decode(text: &str) -> Result<Value, EvalError> {
