@@ -16,6 +16,7 @@ pub use checks::{Test, brown_forsythe, shapiro_wilk, spearman};
 pub use terms::Alias;
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
+use stats::mean::mean;
 
 use crate::factorial::regression::{LeastSquares, RegressionError, least_squares};
 use terms::{Candidate, candidates, column_value};
@@ -177,7 +178,7 @@ pub fn factorial(
     let (model, mut fit) = largest_model(&found.terms, levels_count, observations, &values)?;
     take_rounding_away(&mut fit, &values);
     let judge = Uncertainty::new(&fit, confidence);
-    let mean_of_all = values.iter().sum::<f64>() / values.len() as f64;
+    let mean_of_all = mean(&values);
     let total_ss = values.iter().map(|y| (y - mean_of_all).powi(2)).sum();
     let error = judge.error_variance.map(|variance| ErrorTerm {
         df: fit.residual_df,

@@ -1,8 +1,13 @@
-//! The mean of a series whose numbers depend on those before them, with its interval.
+//! Means: of numbers, and of a series whose numbers depend on those before them, with its interval.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::serial;
+
+/// Arithmetic mean; 0 of no numbers.
+pub fn mean(numbers: &[f64]) -> f64 {
+    numbers.iter().sum::<f64>() / numbers.len().max(1) as f64
+}
 
 /// A mean and how well it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -57,6 +62,12 @@ mod tests {
 
     use super::*;
     use crate::rng::{Purpose, Rng};
+
+    #[test]
+    fn means_are_arithmetic() {
+        assert_eq!(mean(&[1.0, 2.0, 6.0]), 3.0);
+        assert_eq!(mean(&[]), 0.0);
+    }
 
     #[test]
     fn means_errors_and_bounds_agree_with_statsmodels_and_scipy() {

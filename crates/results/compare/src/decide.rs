@@ -5,6 +5,7 @@
 //! tested together; their magnitudes of t are corrected for each other by the greatest among them
 //! ([`stats::permute`]), so that the chance of *any* false finding in the whole comparison is α.
 
+use stats::mean::mean;
 use stats::multiple;
 use stats::permute::{Permutations, distance_t, max_t, paired_t, two_sample_t, two_sample_t_of};
 use stats::rng::{Purpose, Rng};
@@ -325,10 +326,6 @@ pub(crate) fn quantile_change(a: impl Fn(f64) -> f64, b: impl Fn(f64) -> f64) ->
         0.0,
         |most: f64, next| if next.abs() > most.abs() { next } else { most },
     )
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The analysis of a run as text: findings, figures after the warm-up, trends, outages.
 
 use judge::analyze::{Analysis, Drift, MeasureParts, Outage};
+use stats::mean::mean;
 
 use crate::live::chart::sparkline;
 use crate::style::{Line, Style, Tone};
@@ -143,9 +144,7 @@ fn windows(analysis: &Analysis, style: Style) -> Vec<String> {
 fn downsample(values: &[f64]) -> Vec<f64> {
     let group = values.len().div_ceil(CHART).max(1);
     let means = values.chunks(group);
-    means
-        .map(|part| part.iter().sum::<f64>() / part.len() as f64)
-        .collect()
+    means.map(mean).collect()
 }
 
 fn trends(analysis: &Analysis, style: Style) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! A run over time in a few lines: users, operations, p99 of the steps with the most operations.
 
 use judge::course::{Course, MeasureCourse, Number};
+use stats::mean::mean;
 
 use crate::live::chart::sparkline;
 use crate::style::{Line, Style, Tone, shorten};
@@ -63,10 +64,6 @@ fn line(
         .text(sparkline(&few, few.len(), style))
         .text(format!("  max {}", show(top)));
     (top > 0.0).then_some(line)
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 fn peak(values: &[f64]) -> f64 {

@@ -2,6 +2,8 @@
 
 use crate::order::{median, ranks};
 use statrs::distribution::{ContinuousCDF, FisherSnedecor, Normal, StudentsT};
+use crate::mean::mean;
+use crate::order::{median, ranks};
 
 /// A test's statistic and the probability of one as extreme by chance.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -127,7 +129,6 @@ pub fn brown_forsythe(groups: &[Vec<f64>]) -> Option<Test> {
             group.iter().map(|x| (x - middle).abs()).collect()
         })
         .collect();
-    let mean = |group: &[f64]| group.iter().sum::<f64>() / group.len() as f64;
     let all: Vec<f64> = away.concat();
     let whole = mean(&all);
     let between: f64 = away
@@ -211,7 +212,6 @@ fn each_pairing(x: &[i64], y: &mut [i64], sum: i64, found: &mut impl FnMut(i64))
 }
 
 fn correlation(x: &[f64], y: &[f64]) -> Option<f64> {
-    let mean = |numbers: &[f64]| numbers.iter().sum::<f64>() / numbers.len() as f64;
     let (middle_x, middle_y) = (mean(x), mean(y));
     let sum = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
         let pairs = x.iter().zip(y);

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use judge::limits::EXPERIMENT_SIGNIFICANCE;
 use serde::Serialize;
 use stats::factorial::brown_forsythe;
+use stats::mean::mean;
 use stats::student::{mean_interval, two_sided_t};
 use units::Unit;
 
 use super::ResponseData;
 use super::analysis::CellFigures;
-use super::values::mean;
 
 /// Means by the levels of a factor.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -3,9 +3,10 @@
 use record::schema::{Finding, Severity};
 use stats::factorial::factor_letter;
 use stats::factorial::{FactorialError, Test, brown_forsythe, shapiro_wilk, spearman};
+use stats::mean::mean;
 
 use super::analysis::{CellFigures, FitFigures, MissingCell};
-use super::values::{deviation, mean};
+use super::values::deviation;
 use super::{Data, ResponseData, Row};
 use judge::finding as draft;
 use judge::limits::{

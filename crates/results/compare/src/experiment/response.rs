@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use stats::factorial::{Alias, Estimate, Factorial, Observation, Term, factorial};
+use stats::mean::mean;
 
 use super::analysis::{
     CellFigures, ErrorFigures, EstimateFigures, FitFigures, InteractionTable, LevelFigures,
@@ -13,7 +14,7 @@ use super::claims;
 use super::findings::{self, Seen};
 use super::published;
 use super::scaling;
-use super::values::{deviation, mean};
+use super::values::deviation;
 use super::{Data, Row, word};
 
 /// What is left of a design after what is not there is excluded.

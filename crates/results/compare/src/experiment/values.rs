@@ -1,8 +1,6 @@
-//! Mean and deviation of a few values.
+//! The deviation of a few values.
 
-pub(super) fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
+use stats::mean::mean;
 
 pub(super) fn deviation(values: &[f64]) -> Option<f64> {
     let middle = mean(values);

@@ -1,7 +1,7 @@
 //! Where a run settles, and what to leave out before.
 
 use serde::Serialize;
-use stats::mean::SeriesMean;
+use stats::mean::{SeriesMean, mean};
 use stats::steady::mser;
 
 use super::seconds::Seconds;
@@ -108,7 +108,7 @@ fn differ(left_out: &[f64], kept: &[f64]) -> bool {
     let Some(known) = SeriesMean::compute(kept).filter(|_| !left_out.is_empty()) else {
         return false;
     };
-    let mean = left_out.iter().sum::<f64>() / left_out.len() as f64;
+    let mean = mean(left_out);
     let share = kept.len() as f64 / left_out.len() as f64;
     (mean - known.mean).abs() > SIGMAS * known.error * (1.0 + share).sqrt()
 }
