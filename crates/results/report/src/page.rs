@@ -40,27 +40,35 @@ pub struct Page {
 /// The fields of all documents.
 #[derive(Serialize)]
 struct Document<'a, T> {
-    format: u32,
-    /// The kind of result, which decides how it is drawn.
-    kind: &'static str,
-    /// The version that made the page.
-    throng: &'a str,
+    #[serde(flatten)]
+    head: Head<'a>,
     #[serde(flatten)]
     content: T,
 }
 
+#[derive(Serialize)]
+struct Head<'a> {
+    /// Version of the documents.
+    format: u32,
+    /// The kind of result, which decides how it is drawn: [`Content::KIND`].
+    kind: &'static str,
+    /// The version that made the page.
+    throng: &'a str,
+}
+
+/// The fields that the documents of one kind have besides.
+trait Content: Serialize {
+    const KIND: &'static str;
+}
+
 impl Page {
-    fn new(
-        title: String,
-        sentences: Vec<String>,
-        kind: &'static str,
-        throng: &str,
-        content: impl Serialize,
-    ) -> Page {
+    fn new<C: Content>(title: String, sentences: Vec<String>, throng: &str, content: &C) -> Page {
         let document = Document {
-            format: DOCUMENT_FORMAT,
-            kind,
-            throng,
+            head: Head {
+                format: DOCUMENT_FORMAT,
+                kind: C::KIND,
+                throng,
+            },
             content,
         };
         let json = serde_json::to_string(&document)

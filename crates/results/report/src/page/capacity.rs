@@ -6,7 +6,7 @@ use judge::course::Number;
 use plan::LoadSetting;
 use serde::Serialize;
 
-use super::Page;
+use super::{Content, Page};
 
 /// Most trials in a page.
 const TRIALS_MAX: usize = 2_000;
@@ -28,6 +28,10 @@ struct CapacityDocument<'a> {
     law_curve: Vec<(Number, Number, Number)>,
 }
 
+impl Content for CapacityDocument<'_> {
+    const KIND: &'static str = "capacity";
+}
+
 #[derive(Serialize)]
 struct SweepDocument<'a> {
     name: &'a str,
@@ -39,6 +43,10 @@ struct SweepDocument<'a> {
     trials: &'a [Trial],
     /// The law: value, throughput by second.
     law_curve: Vec<(Number, Number)>,
+}
+
+impl Content for SweepDocument<'_> {
+    const KIND: &'static str = "sweep";
 }
 
 impl Page {
@@ -60,7 +68,7 @@ impl Page {
         };
         let sentences = conclusion.findings.iter().map(|f| f.text.clone()).collect();
         let title = format!("{name}: capacity · Throng");
-        Page::new(title, sentences, "capacity", throng, document)
+        Page::new(title, sentences, throng, &document)
     }
 
     /// The page of a sweep by the scenario of this name.
@@ -81,7 +89,7 @@ impl Page {
         };
         let sentences = conclusion.findings.iter().map(|f| f.text.clone()).collect();
         let title = format!("{name}: best {} · Throng", conclusion.over);
-        Page::new(title, sentences, "sweep", throng, document)
+        Page::new(title, sentences, throng, &document)
     }
 }
 

@@ -7,7 +7,7 @@ use compare::{
 use record::schema::Finding;
 use serde::Serialize;
 
-use super::Page;
+use super::{Content, Page};
 use crate::compare::{interval, signed};
 
 /// Most measures in a page.
@@ -30,6 +30,10 @@ struct ComparisonDocument<'a> {
     runs: &'a [ComparedRun],
     measures: Vec<Measure<'a>>,
     measures_left_out: usize,
+}
+
+impl Content for ComparisonDocument<'_> {
+    const KIND: &'static str = "comparison";
 }
 
 #[derive(Serialize)]
@@ -97,7 +101,7 @@ impl Page {
         let sentences = comparison.findings.iter().map(|f| f.text.clone());
         let sentences = sentences.collect();
         let title = format!("Comparison: {} · Throng", comparison.verdict.name());
-        Page::new(title, sentences, "comparison", throng, document)
+        Page::new(title, sentences, throng, &document)
     }
 }
 

@@ -9,7 +9,7 @@ use record::schema::Finding;
 use serde::Serialize;
 use units::Unit;
 
-use super::Page;
+use super::{Content, Page};
 
 /// Most items in a page of lists that are as long as an experiment or a table.
 const CELLS_MAX: usize = 500;
@@ -39,6 +39,10 @@ struct ExperimentDocument<'a> {
     responses_left_out: usize,
     ensembles: Vec<ShownEnsemble<'a>>,
     ensembles_left_out: usize,
+}
+
+impl Content for ExperimentDocument<'_> {
+    const KIND: &'static str = "experiment";
 }
 
 /// The runs of a combination, without the pairs that they were compared in.
@@ -147,7 +151,7 @@ impl Page {
         let findings = findings.map(|finding| finding.text.clone());
         let sentences = findings.chain(of_responses).collect();
         let title = format!("{}: experiment · Throng", analysis.name);
-        Page::new(title, sentences, "experiment", throng, document)
+        Page::new(title, sentences, throng, &document)
     }
 }
 

@@ -3,7 +3,7 @@
 use compare::index::{Listing, Trend};
 use serde::Serialize;
 
-use super::Page;
+use super::{Content, Page};
 
 #[derive(Serialize)]
 struct IndexDocument<'a> {
@@ -12,17 +12,31 @@ struct IndexDocument<'a> {
     listing: &'a Listing,
 }
 
+impl Content for IndexDocument<'_> {
+    const KIND: &'static str = "index";
+}
+
+#[derive(Serialize)]
+struct TrendDocument<'a> {
+    #[serde(flatten)]
+    trend: &'a Trend,
+}
+
+impl Content for TrendDocument<'_> {
+    const KIND: &'static str = "trend";
+}
+
 impl Page {
     /// The figures of one scenario's runs over time.
     pub fn trend(trend: &Trend, throng: &str) -> Page {
         let title = format!("{}: trend · Throng", trend.name);
-        Page::new(title, Vec::new(), "trend", throng, trend)
+        Page::new(title, Vec::new(), throng, &TrendDocument { trend })
     }
 
     /// The page that lists the results below `root`, a path for people.
     pub fn index(listing: &Listing, root: &str, throng: &str) -> Page {
         let document = IndexDocument { root, listing };
         let title = format!("{root}: results · Throng");
-        Page::new(title, Vec::new(), "index", throng, document)
+        Page::new(title, Vec::new(), throng, &document)
     }
 }

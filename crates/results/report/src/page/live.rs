@@ -5,7 +5,7 @@ use judge::totals::Totals;
 use plan::Threshold;
 
 use super::Page;
-use super::run::{RunDocument, RunReport};
+use super::run::{RunDocument, RunReport, RunVerdict};
 
 /// The content of the page of a run in progress.
 #[derive(Debug)]
@@ -26,9 +26,9 @@ impl Page {
         let LiveReport { growing, .. } = *report;
         let info = growing.info();
         let verdict = match (report.interrupted, report.paused) {
-            (true, _) => "stopping",
-            (false, true) => "paused",
-            (false, false) => "running",
+            (true, _) => RunVerdict::Stopping,
+            (false, true) => RunVerdict::Paused,
+            (false, false) => RunVerdict::Running,
         };
         let (summary, course) = (growing.judge(report.thresholds), growing.course());
         let so_far = RunReport {
@@ -41,7 +41,7 @@ impl Page {
         };
         let totals = Totals::of(&summary);
         let document = RunDocument::new(&so_far, verdict, totals, growing.ended_ns());
-        let title = format!("{}: {verdict} · Throng", info.name);
-        Page::new(title, Vec::new(), "run", throng, document)
+        let title = format!("{}: {} · Throng", info.name, verdict.name());
+        Page::new(title, Vec::new(), throng, &document)
     }
 }

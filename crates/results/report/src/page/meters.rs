@@ -3,7 +3,7 @@
 use judge::meters::RunMeters;
 use serde::Serialize;
 
-use super::Page;
+use super::{Content, Page};
 
 /// Most runs in a page.
 const RUNS_MAX: usize = 100;
@@ -13,6 +13,10 @@ struct MetersDocument<'a> {
     reference: &'a str,
     runs: Vec<Run<'a>>,
     runs_left_out: usize,
+}
+
+impl Content for MetersDocument<'_> {
+    const KIND: &'static str = "meters";
 }
 
 #[derive(Serialize)]
@@ -35,7 +39,7 @@ impl Page {
         let names: Vec<&str> = shown.iter().map(|run| run.name.as_str()).collect();
         let sentences = vec![format!("Meters of {}", names.join(", "))];
         let title = "Meters · Throng".to_owned();
-        Page::new(title, sentences, "meters", throng, document)
+        Page::new(title, sentences, throng, &document)
     }
 }
 

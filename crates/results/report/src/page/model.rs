@@ -9,7 +9,7 @@ use model::{
 };
 use serde::Serialize;
 
-use super::Page;
+use super::{Content, Page};
 
 /// Of lists that are as long as a log has kinds of things: what stands in a page.
 const SEGMENTS_MAX: usize = 24;
@@ -24,7 +24,7 @@ const TESTS_MAX: usize = 500;
 #[derive(Serialize)]
 struct ModelDocument<'a> {
     name: &'a str,
-    findings: Vec<ShownFinding<'a>>,
+    findings: Vec<record::schema::Finding>,
     log: ShownLog<'a>,
     key: &'a str,
     segment_by: Option<&'a str>,
@@ -39,13 +39,8 @@ struct ModelDocument<'a> {
     check: Option<ShownCheck<'a>>,
 }
 
-/// As the page knows findings.
-#[derive(Serialize)]
-struct ShownFinding<'a> {
-    severity: &'static str,
-    code: &'a str,
-    text: &'a str,
-    evidence: BTreeMap<String, f64>,
+impl Content for ModelDocument<'_> {
+    const KIND: &'static str = "model";
 }
 
 #[derive(Serialize)]
@@ -194,19 +189,20 @@ impl Page {
         };
         let sentences = model.findings.iter().map(|f| f.text.clone()).collect();
         let title = format!("{}: model · Throng", model.name);
-        Page::new(title, sentences, "model", throng, document)
+        Page::new(title, sentences, throng, &document)
     }
 }
 
-fn finding(finding: &Finding) -> ShownFinding<'_> {
-    ShownFinding {
+/// As the page knows findings.
+fn finding(finding: &Finding) -> record::schema::Finding {
+    record::schema::Finding {
         severity: match finding.severity {
-            Severity::Warning => "warning",
-            Severity::Note => "note",
-            Severity::Good => "good",
+            Severity::Warning => record::schema::Severity::Warning,
+            Severity::Note => record::schema::Severity::Note,
+            Severity::Good => record::schema::Severity::Good,
         },
-        code: &finding.code,
-        text: &finding.text,
+        code: finding.code.clone(),
+        text: finding.text.clone(),
         evidence: BTreeMap::new(),
     }
 }

@@ -9,7 +9,7 @@ use record::schema::{
 };
 use serde::Serialize;
 
-use super::Page;
+use super::{Content, Page};
 use crate::verdict::of_region;
 
 /// Most rows in the table of steps: measures of the run, then of each phase.
@@ -40,9 +40,7 @@ pub struct RunReport<'a> {
 #[derive(Serialize)]
 pub(super) struct RunDocument<'a> {
     run: RunHead<'a>,
-    /// `imported` if there were no thresholds and nothing is known of the generator; `running`, `paused` or
-    /// `stopping` while the run is in progress.
-    verdict: &'static str,
+    verdict: RunVerdict,
     totals: Totals,
     missing: &'a [String],
     findings: &'a [Finding],
@@ -58,6 +56,43 @@ pub(super) struct RunDocument<'a> {
     course: &'a Course,
     examples: Vec<Example<'a>>,
     regions: Vec<Region<'a>>,
+}
+
+impl Content for RunDocument<'_> {
+    const KIND: &'static str = "run";
+}
+
+/// The verdict on a run, or what is known instead of one.
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RunVerdict {
+    Measured,
+    Passed,
+    Failed,
+    Untrusted,
+    /// Its results come from elsewhere, and nothing is known of the generator.
+    Imported,
+    /// In progress: nothing in the document is final. So are the next two.
+    Running,
+    /// Arrivals are paused.
+    Paused,
+    /// It is being stopped.
+    Stopping,
+}
+
+impl RunVerdict {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            RunVerdict::Measured => "measured",
+            RunVerdict::Passed => "passed",
+            RunVerdict::Failed => "failed",
+            RunVerdict::Untrusted => "untrusted",
+            RunVerdict::Imported => "imported",
+            RunVerdict::Running => "running",
+            RunVerdict::Paused => "paused",
+            RunVerdict::Stopping => "stopping",
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -113,6 +148,7 @@ struct Step<'a> {
     unanswered: u64,
     /// Percentiles of `response` above this share are lower bounds.
     bound_above: Option<Number>,
+    /// Mean, min, p50, p90, p95, p98, p99, p99.9 and max; nanoseconds. So are `service` and `lag`.
     response: Option<Times>,
     /// Of the percentiles of `response`, p50 to p99.9; empty if the record does not say.
     intervals: Vec<Range>,
@@ -161,17 +197,17 @@ impl Page {
     pub fn run(report: &RunReport<'_>, throng: &str) -> Page {
         let RunReport { info, summary, .. } = *report;
         let verdict = match (report.import, summary.verdict) {
-            (Some(_), _) => "imported",
-            (None, Verdict::Measured) => "measured",
-            (None, Verdict::Passed) => "passed",
-            (None, Verdict::Failed) => "failed",
-            (None, Verdict::Untrusted) => "untrusted",
+            (Some(_), _) => RunVerdict::Imported,
+            (None, Verdict::Measured) => RunVerdict::Measured,
+            (None, Verdict::Passed) => RunVerdict::Passed,
+            (None, Verdict::Failed) => RunVerdict::Failed,
+            (None, Verdict::Untrusted) => RunVerdict::Untrusted,
         };
         let totals = Totals::of(summary);
         let document = RunDocument::new(report, verdict, totals, info.ended_ns);
         let sentences = summary.findings.iter().map(|f| f.text.clone()).collect();
-        let title = format!("{}: {verdict} · Throng", info.name);
-        Page::new(title, sentences, "run", throng, document)
+        let title = format!("{}: {} · Throng", info.name, verdict.name());
+        Page::new(title, sentences, throng, &document)
     }
 }
 
@@ -179,7 +215,7 @@ impl<'a> RunDocument<'a> {
     /// The document of a run up to `ended_ns`.
     pub(super) fn new(
         report: &RunReport<'a>,
-        verdict: &'static str,
+        verdict: RunVerdict,
         totals: Totals,
         ended_ns: u64,
     ) -> RunDocument<'a> {
