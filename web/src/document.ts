@@ -1,5 +1,5 @@
 /**
- * The documents that a page draws: what `crates/results/report/src/page` writes, field by field. Times are
+ * The documents that a page draws. Their types are written from those of the report in Rust. Times are
  * seconds since the run's start where a name ends in `_s`, nanoseconds where it ends in `_ns`.
  */
 

@@ -1,68 +1,150 @@
-/** The document of a search for capacity: `crates/results/report/src/page/capacity.rs`. */
+// Written by `UPDATE=1 cargo test -p report --features models`, from the types in Rust: do not edit.
 
 import type { Finding } from './run';
 
-export type Bounded = [value: number, low: number, high: number | null];
+/** X(N) = λN/(1 + σ(N − 1) + κN(N − 1)), N in flight. */
+export type Law = {
+  /** λ: throughput by second with one in flight on average; value, lower and upper bound. */
+  lambda: [number, number, number | null];
+  /** σ: contention. */
+  sigma: [number, number, number | null];
+  /** κ: coherency. */
+  kappa: [number, number, number | null];
+  /** Trials it was fitted to. */
+  trials: number;
+  /** The greatest number in flight among them; beyond, the law is a guess. */
+  in_flight_max: number;
+  /** Share of the throughputs' scatter that it explains. */
+  r_squared: number;
+  /** In flight where throughput is greatest, lower and upper bound; `null`: it never falls. */
+  peak_in_flight: [number, number, number | null] | null;
+  /** The throughput that is never passed; `null`: there is none. */
+  limit_per_s: number | null;
+};
 
-/** A run of a search or sweep. */
-export interface Trial {
+/** How a search ended. */
+export type Ending = 'found' | 'all_hold' | 'none_holds' | 'untrusted' | 'down' | 'out_of_steps' | 'out_of_time' | 'interrupted';
+
+/** What can bend. Those of the generator come first: they explain the others. */
+export type Sign = 'generator_lag' | 'generator_cpu' | 'errors' | 'responses' | 'backlog';
+
+/** When each sign was seen first at the load that did not hold. */
+export type Bend = {
+  /** That load. */
   load: number;
-  outcome: 'holds' | 'breaks' | 'untrusted';
-  run: string | null;
-  why: string[];
-  figures: {
-    per_s: number;
-    in_flight: number;
-    service_ns: number;
-    p50_ns: number;
-    p50_is_bound?: boolean;
-    p99_ns: number;
-    p99_is_bound?: boolean;
-    error_share: number;
-  } | null;
-}
+  /** The run that was looked at. */
+  run: string;
+  /** The earliest first; times since the run's start. */
+  signs: Array<[Sign, number]>;
+};
 
-export interface CapacityDocument {
+/** A load with its trials and their mean figures. */
+export type LevelFigures = {
+  /** The load. */
+  load: number;
+  /** Trials that kept the thresholds. */
+  holds: number;
+  /** Trials that did not. */
+  breaks: number;
+  /** Trials that could not be trusted. */
+  untrusted: number;
+  /** What they come to; `null`: not known yet. */
+  held: boolean | null;
+  /** X, mean of the trials that measured something; `null` where none did. */
+  per_s: number | null;
+  /** N = X · R, the same. */
+  in_flight: number | null;
+  /** Median of the trials' medians of all operations; `null` where nothing took time. */
+  p50_ns: number | null;
+  /** True if it is only known to be at least that, since operations were never answered. */
+  p50_is_bound: boolean;
+  /** Median of their 99th percentiles. */
+  p99_ns: number | null;
+  /** As `p50_is_bound`. */
+  p99_is_bound: boolean;
+  /** Mean of their shares of errors. */
+  error_share: number | null;
+};
+
+/** What came of a trial. */
+export type Outcome = 'holds' | 'breaks' | 'untrusted';
+
+/** What a run measured in the phase in which most ended. */
+export type TrialFigures = {
+  /** Requests and handshakes that succeeded, by second: X. */
+  per_s: number;
+  /** Their mean number in flight, by Little's law: N = X · R. */
+  in_flight: number;
+  /** Their mean time from being sent to their end: R. */
+  service_ns: number;
+  /** Median of the responses of all requests and handshakes, which count from when they were due; 0: there are none. */
+  p50_ns: number;
+  /** True if the median is only known to be at least that, since operations were never answered. */
+  p50_is_bound: boolean;
+  /** 99th percentile of the same. */
+  p99_ns: number;
+  /** As `p50_is_bound`. */
+  p99_is_bound: boolean;
+  /** The share of all requests and handshakes of the run that failed, in whichever phase. */
+  error_share: number;
+};
+
+/** One run at one load. */
+export type Trial = {
+  /** The load. */
+  load: number;
+  /** What came of it. */
+  outcome: Outcome;
+  /** The name of its run directory; `null`: it could not be begun. */
+  run: string | null;
+  /** Thresholds that do not hold, or why it is not trusted. */
+  why: Array<string>;
+  /** What it measured; `null`: nothing. */
+  figures: TrialFigures | null;
+  /**
+   * By threshold, the logarithm of its figure over its limit, or of limit over figure where the figure
+   * must be greater: below 0 where it holds. `null` where the figure is 0, unknown, or a lower bound.
+   */
+  margins: Array<number | null>;
+};
+
+export type CapacityDocument = {
+  /** The kind of result, which decides how it is drawn. */
   kind: 'capacity';
+  /** Version of the documents. */
   format: number;
+  /** The version that made the page. */
   throng: string;
   name: string;
+  /** The loads as text, by level. */
+  shown: Array<string>;
+  /** In the order of execution. */
+  trials: Array<Trial>;
+  /** The law: in flight, throughput by second, mean response in nanoseconds. */
+  law_curve: Array<[number, number, number]>;
+  /** What was turned, as `--set` knows it. */
   of: string;
+  /** What follows its numbers. */
   unit: string;
-  ending: string;
+  /** How the search ended. */
+  ending: Ending;
+  /** The highest load that holds; `null`: none does. */
   holds: number | null;
+  /** The lowest above it that does not; `null`: all hold. */
   breaks: number | null;
-  /** Where the first threshold reaches its limit: estimate, lower and upper bound. */
+  /**
+   * The load at which the first threshold reaches its limit: estimate, and lower and upper bound with 95 %
+   * confidence; `null` where the runs near the knee do not show it.
+   */
   crossing: [number, number, number] | null;
-  findings: Finding[];
-  levels: {
-    load: number;
-    holds: number;
-    breaks: number;
-    untrusted: number;
-    held: boolean | null;
-    per_s: number | null;
-    in_flight: number | null;
-    p50_ns: number | null;
-    p50_is_bound: boolean;
-    p99_ns: number | null;
-    p99_is_bound: boolean;
-    error_share: number | null;
-  }[];
-  /** The loads as people write them, by level. */
-  shown: string[];
-  law: {
-    lambda: Bounded;
-    sigma: Bounded;
-    kappa: Bounded;
-    trials: number;
-    in_flight_max: number;
-    r_squared: number;
-    peak_in_flight: Bounded | null;
-    limit_per_s: number | null;
-  } | null;
+  /** The most important first. */
+  findings: Array<Finding>;
+  /** All loads, the lowest first. */
+  levels: Array<LevelFigures>;
+  /** The universal scalability law of the target; `null`: see `law_problem`. */
+  law: Law | null;
+  /** Why no law was fitted. */
   law_problem: string | null;
-  trials: Trial[];
-  /** In flight, throughput by second, mean response in nanoseconds. */
-  law_curve: [number, number, number][];
-}
+  /** What bent first at the lowest load that does not hold. */
+  bend: Bend | null;
+};

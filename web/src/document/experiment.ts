@@ -1,135 +1,276 @@
-/** The document of an experiment: `crates/results/report/src/page/experiment.rs`. */
+// Written by `UPDATE=1 cargo test -p report --features models`, from the types in Rust: do not edit.
 
 import type { Finding } from './run';
 
-export interface Estimate {
-  value: number;
-  standard_error: number | null;
-  low: number | null;
-  high: number | null;
-}
+/** A run that does not count. */
+export type LeftOut = {
+  /** Which. */
+  run: string;
+  /** Why. */
+  why: string;
+};
 
-export interface Term {
+/** Operations by bin; those beyond the bins are in the outermost. */
+export type Histogram = {
+  /** By bin. */
+  counts: Array<number>;
+};
+
+/** Runs of which each is like each. */
+export type Mode = {
+  /** Numbers in the experiment. */
+  runs: Array<number>;
+  /** Of all their operations together. */
+  count: number;
+  /** The same, nanoseconds. */
+  median_ns: number;
+  /** The same. */
+  histogram: Histogram;
+};
+
+export type ShownModes = {
+  tests: Array<string>;
+  modes: Array<Mode>;
+  modes_left_out: number;
+};
+
+export type ShownMeasure = {
   name: string;
-  factors: number[];
-  aliases: string[];
-  effect: Estimate | null;
-  levels: { level: string; mean: Estimate; effect: Estimate }[];
-  df: number;
-  ss: number;
-  share: number;
-  f: number | null;
-  p: number | null;
-}
+  counts: Array<number>;
+  medians_ns: Array<number>;
+  tested: Array<ShownModes>;
+  edges_ns: Array<number>;
+};
 
-/** The mean of one combination, of a multiplicative model the geometric one. */
-export interface Bar {
-  level: number;
-  runs: number;
+/** The runs of a combination, without the pairs that they were compared in. */
+export type ShownEnsemble = {
+  levels: Array<string>;
+  runs: Array<number>;
+  why: string | null;
+  measures: Array<ShownMeasure>;
+  measures_left_out: number;
+};
+
+/** A factor. */
+export type FactorFigures = {
+  /** It stands for the factor in the names of terms. */
+  letter: string;
+  /** Its name. */
+  name: string;
+  /** Its levels; of two the first is low. */
+  levels: Array<string>;
+};
+
+/** The values of one combination, as they were measured. */
+export type CellFigures = {
+  /** By factor, from 0. */
+  levels: Array<number>;
+  /** In the order in which they were measured. */
+  values: Array<number>;
+  /** How many of them are only lower bounds; then the mean is one, too. */
+  bounds?: number;
+  /** Their mean. */
   mean: number;
-  low: number | null;
-  high: number | null;
-  is_bound?: boolean;
-  /** What others measured. */
-  published?: number;
-}
+  /** Their standard deviation; `null` of a single one, and if there are bounds. */
+  deviation: number | null;
+};
 
+/** The unit of a figure: decides how it is written. */
+export type Unit = 'ns' | '1/s' | 'share' | 'count' | '';
+
+/** Whether a claim holds. Two means are separable if their intervals part. */
 export type ClaimVerdict = 'holds' | 'not-measured' | 'not-separable' | 'does-not-hold';
 
-export interface Claim {
+/** A claim at one combination of the other factors. */
+export type ClaimPlace = {
+  /** By factor, from 0; `null` of the factor whose levels are ordered. */
+  levels: Array<number | null>;
+  /** Whether it holds there. */
+  verdict: ClaimVerdict;
+  /** The two means that decide it. */
+  why: string;
+};
+
+export type ShownClaim = {
   text: string;
   order: string;
   verdict: ClaimVerdict;
-  places: { levels: (number | null)[]; verdict: ClaimVerdict; why: string }[];
+  places: Array<ClaimPlace>;
   places_left_out: number;
-}
+};
 
-export interface Response {
+/** A main effect or an interaction of values that others measured. */
+export type PublishedTerm = {
+  /** Its factors' letters. */
   name: string;
-  /** `ns`, `1/s`, `share`, `count`, or nothing. */
-  unit: string;
+  /** Jain's q; of factors with two levels. */
+  effect: number | null;
+  /** Its share of the total variation. */
+  share: number;
+};
+
+export type ShownPublished = {
+  source: string;
+  mean: number | null;
+  terms: Array<PublishedTerm>;
+  claims: Array<ShownClaim>;
+};
+
+/** Means by the levels of two factors, of the values as they were measured. */
+export type InteractionTable = {
+  /** Rows and columns, from 0. */
+  factors: [number, number];
+  /** By the first factor's level, then the second's; `null` where nothing was measured. */
+  means: Array<Array<number | null>>;
+};
+
+/** An estimate. */
+export type EstimateFigures = {
+  /** The best guess. */
+  value: number;
+  /** Its standard deviation, where it is known. */
+  standard_error: number | null;
+  /** The lower bound of its interval. */
+  low: number | null;
+  /** The upper one. */
+  high: number | null;
+};
+
+/** What the model does not explain. */
+export type ErrorFigures = {
+  /** Degrees of freedom. */
+  df: number;
+  /** Sum of squares. */
+  ss: number;
+  /** Its share of the total variation. */
+  share: number;
+  /** The standard deviation of errors. */
+  deviation: number;
+};
+
+/** A level of a factor. */
+export type LevelFigures = {
+  /** Its name. */
+  level: string;
+  /** The mean at this level. */
+  mean: EstimateFigures;
+  /** What it adds to the mean of all. */
+  effect: EstimateFigures;
+};
+
+/** A main effect or an interaction. */
+export type TermFigures = {
+  /** Its factors' letters. */
+  name: string;
+  /** Its factors' numbers, from 0. */
+  factors: Array<number>;
+  /** Terms that it cannot be separated from; with a sign where theirs is the other. */
+  aliases: Array<string>;
+  /** Jain's q: half of the way from low to high; of factors with two levels. */
+  effect: EstimateFigures | null;
+  /** Of a single factor. */
+  levels: Array<LevelFigures>;
+  /** Degrees of freedom. */
+  df: number;
+  /** Sum of squares. */
+  ss: number;
+  /** Its share of the total variation. */
+  share: number;
+  /** F ratio. */
+  f: number | null;
+  /** The probability of a greater one by chance. */
+  p: number | null;
+};
+
+export type Fit = {
+  mean: EstimateFigures;
+  mean_aliases: Array<string>;
+  terms: Array<TermFigures>;
+  order_max: number;
+  shares_add_up: boolean;
+  error: ErrorFigures | null;
+  fitted: Array<number>;
+  residuals: Array<number>;
+  observations_left_out: number;
+  interactions: Array<InteractionTable>;
+};
+
+/** The mean of one combination. */
+export type Bar = {
+  /** From 0. */
+  level: number;
+  /** How many runs it is of. */
+  runs: number;
+  /** Of a multiplicative model the geometric mean. */
+  mean: number;
+  /** The lower end of its interval; `null` without repetitions, and if the mean is a bound. */
+  low: number | null;
+  /** The upper one. */
+  high: number | null;
+  /** True if the mean is only known to be at least this. */
+  is_bound?: boolean;
+  /** What others measured. */
+  published?: number | null;
+};
+
+/** The means of one combination of the other factors. */
+export type BarGroup = {
+  /** By factor, from 0; `null` of the factor whose levels stand side by side. */
+  levels: Array<number | null>;
+  /**
+   * True if one scatter of all its runs determines the intervals; false if each bar has its own, because the
+   * scatter differs.
+   */
+  pooled: boolean;
+  /** By level. */
+  bars: Array<Bar>;
+};
+
+export type ShownBars = {
+  factor: number;
+  groups: Array<BarGroup>;
+  groups_left_out: number;
+};
+
+export type Response = {
+  name: string;
+  unit: Unit;
   model: 'additive' | 'multiplicative';
-  cells: {
-    levels: number[];
-    values: number[];
-    bounds?: number;
-    mean: number;
-    deviation: number | null;
-  }[];
+  cells: Array<CellFigures>;
   cells_left_out: number;
-  /** By the levels of one factor, for each combination of the others. */
-  bars: {
-    factor: number;
-    groups: { levels: (number | null)[]; pooled: boolean; bars: Bar[] }[];
-    groups_left_out: number;
-  };
-  findings: Finding[];
-  fit: {
-    mean: Estimate;
-    mean_aliases: string[];
-    terms: Term[];
-    order_max: number;
-    shares_add_up: boolean;
-    error: { df: number; ss: number; share: number; deviation: number } | null;
-    fitted: number[];
-    residuals: number[];
-    observations_left_out: number;
-    interactions: { factors: [number, number]; means: (number | null)[][] }[];
-  } | null;
-  /** The same model of values that others measured, and what they claimed. */
-  published?: {
-    source: string;
-    mean: number | null;
-    terms: { name: string; effect: number | null; share: number }[];
-    claims: Claim[];
-  };
-}
+  bars: ShownBars;
+  findings: Array<Finding>;
+  fit: Fit | null;
+  published?: ShownPublished | null;
+};
 
-/** A group of runs that are all alike. */
-export interface Mode {
-  /** Numbers in the experiment. */
-  runs: number[];
-  count: number;
-  median_ns: number;
-  histogram: { counts: number[] };
-}
-
-/** Of the runs of one combination. */
-export interface EnsembleMeasure {
-  name: string;
-  /** By run. */
-  counts: number[];
-  medians_ns: number[];
-  /** Tests that find the same modes are grouped. */
-  tested: { tests: string[]; modes: Mode[]; modes_left_out: number }[];
-  /** One more than bins, equally far apart on a logarithmic axis. */
-  edges_ns: number[];
-}
-
-export interface Ensemble {
+/** A combination that was measured too rarely. */
+export type MissingCell = {
   /** By factor. */
-  levels: string[];
-  /** Numbers in the experiment. */
-  runs: number[];
-  why: string | null;
-  measures: EnsembleMeasure[];
-  measures_left_out: number;
-}
+  levels: Array<string>;
+  /** How often it should be there. */
+  planned: number;
+  /** How often it is. */
+  found: number;
+};
 
-export interface ExperimentDocument {
+export type ExperimentDocument = {
+  /** The kind of result, which decides how it is drawn. */
   kind: 'experiment';
+  /** Version of the documents. */
   format: number;
+  /** The version that made the page. */
   throng: string;
   name: string;
   confidence: number;
-  factors: { letter: string; name: string; levels: string[] }[];
+  factors: Array<FactorFigures>;
   observations: number;
-  confounded: string[];
-  missing: { levels: string[]; planned: number; found: number }[];
-  left_out: { run: string; why: string }[];
-  findings: Finding[];
-  responses: Response[];
+  confounded: Array<string>;
+  missing: Array<MissingCell>;
+  left_out: Array<LeftOut>;
+  findings: Array<Finding>;
+  responses: Array<Response>;
   responses_left_out: number;
-  ensembles: Ensemble[];
+  ensembles: Array<ShownEnsemble>;
   ensembles_left_out: number;
-}
+};

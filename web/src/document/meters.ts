@@ -1,40 +1,75 @@
-/** The document of meters: `crates/results/report/src/page/meters.rs`. */
+// Written by `UPDATE=1 cargo test -p report --features models`, from the types in Rust: do not edit.
 
-export interface Extremes {
+/**
+ * Three values of one thing: where it was worst, on average, and best; least, mean and greatest for
+ * meters that are computed at each moment.
+ */
+export type Extremes = {
+  /** Worst, or least. */
   worst: number;
+  /** On average. */
   mean: number;
+  /** Best, or greatest. */
   best: number;
-}
+};
 
-export interface MeterValue {
+/** An input of a meter in one run. */
+export type InputValue = {
+  /** As the meters file calls it. */
   name: string;
-  published: Extremes;
-  orders: [number, number];
-  order_free: number;
-  normalised: number | null;
-  moments: number | null;
-  inputs: {
-    name: string;
-    unit: string;
-    radius: Extremes;
-    elasticity: number | null;
-    ratio: number | null;
-    weight: number;
-  }[];
-}
+  /** Its unit; may be empty. */
+  unit: string;
+  /** As it goes into the published form: scaled, and inverted where it was so wanted. */
+  radius: Extremes;
+  /** By how many per cent the published mean changes when it changes by one; `null` where that is 0. */
+  elasticity: number | null;
+  /** Times the reference's, turned so that more is better; `null` where the reference has none. */
+  ratio: number | null;
+  /** Its share of the weights: the elasticity of the normalised form. */
+  weight: number;
+};
 
-export interface MetersDocument {
+/** A meter of one run. */
+export type MeterValue = {
+  /** Its name. */
+  name: string;
+  /** As published. */
+  published: Extremes;
+  /** The published mean, were its inputs in another order: least and greatest. */
+  orders: [number, number];
+  /** The mean of the published form over all orders. */
+  order_free: number;
+  /** 1 is the reference; `null` where an input has no ratio. */
+  normalised: number | null;
+  /** For how many moments it was computed; `null`: for the run as a whole. */
+  moments: number | null;
+  /** In the given order. */
+  inputs: Array<InputValue>;
+};
+
+export type Run = {
+  /** Its cost, in sentences: decimal amounts of money, which are exact. */
+  costs: Array<string>;
+  /** The run's name. */
+  name: string;
+  /** In the order of the meters file. */
+  meters: Array<MeterValue>;
+  /** ESS as published: \[SL/SLmin\]/\[SEC/SECmin\], the least over all runs. */
+  ess: number | null;
+  /** ESS by ranges (O'Dwyer 2016): (SPMmax − SPMmin)/(SECmax − SECmin). */
+  ess_ranges: number | null;
+  /** ESR: SECmax − SECmin. */
+  esr: number | null;
+};
+
+export type MetersDocument = {
+  /** The kind of result, which decides how it is drawn. */
   kind: 'meters';
+  /** Version of the documents. */
   format: number;
+  /** The version that made the page. */
   throng: string;
   reference: string;
-  runs: {
-    name: string;
-    meters: MeterValue[];
-    ess: number | null;
-    ess_ranges: number | null;
-    esr: number | null;
-    costs: string[];
-  }[];
+  runs: Array<Run>;
   runs_left_out: number;
-}
+};

@@ -1,39 +1,61 @@
-/** The results index of a directory: `crates/results/report/src/page/index.rs`, and `crates/results/compare/src/index.rs`. */
+// Written by `UPDATE=1 cargo test -p report --features models`, from the types in Rust: do not edit.
 
+/** The kind of a result. */
 export type EntryKind = 'run' | 'experiment' | 'search' | 'model' | 'page';
 
-export type EntryState =
-  'measured' | 'passed' | 'failed' | 'untrusted' | 'imported' | 'unfinished' | 'damaged' | 'done';
+/** The outcome of a result. */
+export type EntryState = 'measured' | 'passed' | 'failed' | 'untrusted' | 'imported' | 'unfinished' | 'damaged' | 'done';
 
-export interface Entry {
+/** One result. */
+export type Entry = {
+  /** 16 hexadecimal digits that follow from its path. */
   id: string;
+  /** The id of the experiment or search that contains it. */
   parent: string | null;
+  /** Its kind. */
   kind: EntryKind;
+  /** The scenario's name, or its own. */
   name: string;
+  /** Its path below the root, for people. */
   path: string;
+  /** Its outcome. */
   state: EntryState;
-  /** Further information, as text. */
+  /** Further information as text; may be empty. */
   detail: string;
   /** What somebody wrote about the run. */
   note: string | null;
+  /** When it started, milliseconds since the Unix epoch. */
   started_unix_ms: number | null;
+  /** Its duration, or that of its log. */
   seconds: number | null;
+  /** Users that started; for a model the sessions of its log. */
   users: number | null;
+  /** Operations per second; for a model sessions. */
   rate_per_s: number | null;
+  /** Failed operations as a share of all, 0..=1. */
   error_share: number | null;
+  /** The step with the percentiles: the one that users wait for most often. */
   step: string | null;
+  /** Median response time of the step. */
   p50_ns: number | null;
+  /** Its 99th percentile. */
   p99_ns: number | null;
   /** Percentiles above this share are lower bounds. */
   bound_above: number | null;
+  /** Whether it can be compared with others. */
   comparable: boolean;
-}
+};
 
-export interface IndexDocument {
+export type IndexDocument = {
+  /** The kind of result, which decides how it is drawn. */
   kind: 'index';
+  /** Version of the documents. */
   format: number;
+  /** The version that made the page. */
   throng: string;
   root: string;
-  entries: Entry[];
-  omitted: string[];
-}
+  /** Newest first. */
+  entries: Array<Entry>;
+  /** What was excluded, a sentence each. */
+  omitted: Array<string>;
+};

@@ -1,105 +1,223 @@
-/** The document of a run: `crates/results/report/src/page/run.rs`, and `crates/results/judge/src/course`. */
+// Written by `UPDATE=1 cargo test -p report --features models`, from the types in Rust: do not edit.
 
-export type Numbers = (number | null)[];
+/** The response times of one step. */
+export type StepTotals = {
+  /** The name of its measure. */
+  name: string;
+  /** Median. */
+  p50_ns: number;
+  /** 95th percentile. */
+  p95_ns: number;
+  /** 99th percentile. */
+  p99_ns: number;
+  /** Percentiles above this share are lower bounds. */
+  bound_above: number | null;
+};
 
+/** The first figures of a run. */
+export type Totals = {
+  /** Operations of all measures that ended, successful or failed. */
+  operations: number;
+  /** Those of them that failed. */
+  errors: number;
+  /** Failed operations as a share of all, 0..=1; `null`: there were none. */
+  error_share: number | null;
+  /** Operations that the end of the run interrupted: begun, and neither successful nor failed. */
+  unfinished: number;
+  /**
+   * Operations of steps that were due while load was planned, by second of that time; without connections, pushed messages
+   * and transactions. `null` if the record does not say.
+   */
+  offered_per_s: number | null;
+  /** Those that began in that time, by second of it; `null` if the record does not say. */
+  begun_per_s: number | null;
+  /** Those that the target answered, by second of the run with its drain; `null` if it is not known when that was. */
+  completed_per_s: number | null;
+  /** Response times of the step that users wait for most often. */
+  step: StepTotals | null;
+};
+
+/** The status of a run. */
+export type RunStatus = 'running' | 'complete' | 'interrupted' | 'failed';
+
+export type RunHead = {
+  id: string;
+  name: string;
+  target: string;
+  status: RunStatus;
+  /** As text: it may exceed the range of a number in JavaScript. */
+  seed: string;
+  started_unix_ms: number;
+  ended_s: number;
+  mode: string;
+  loops: number;
+  cores: number;
+  workers: number;
+  lag_max_ns: number;
+  overrides: Array<string>;
+  host: Record<string, string>;
+};
+
+/** The clients of one region. */
+export type Region = {
+  name: string;
+  clients: number;
+  unreachable: number;
+  users_planned: number;
+  connected: number;
+  failed: number;
+};
+
+/** How grave a finding is, least first. */
 export type Severity = 'good' | 'note' | 'warning' | 'fatal';
 
-export interface Finding {
+/** A sentence with a figure, its evidence and what it means. */
+export type Finding = {
+  /** How grave it is. */
   severity: Severity;
+  /** Stable, for machines: `generator-healthy`, `generator-cpu`, `generator-files`, …. */
   code: string;
+  /** For people. */
   text: string;
+  /** Figures behind it by name. */
   evidence: Record<string, number>;
-}
+};
 
-export interface Threshold {
+/** What a user does when its session ends. */
+export type UserState = 'thinking' | 'connecting' | 'retrying' | 'waiting' | 'working';
+
+/** Why a session did not reach the end of its program. */
+export type SessionEnd = 'failed' | 'stopped' | 'cut_off';
+
+/** Sessions that did not reach the end of their program, of one kind. */
+export type Ending = {
+  /** Index into `RunInfo::sessions`. */
+  session: number;
+  /** Index into `RunInfo::measures`: the step that the sessions were in, or would have come to next. */
+  step: number | null;
+  /** What their users did. */
+  state: UserState;
+  /** Why they ended. */
+  end: SessionEnd;
+  /** How many. */
+  users: number;
+};
+
+/** Users over the complete run. */
+export type UsersSummary = {
+  /** Users the plan starts; the expected number if arrivals are random. */
+  planned: number;
+  /**
+   * Users that fell due before the end, each once: those that started, and those of `refused`, `paused` and
+   * `unstarted`. Whoever is refused and tries again is in `refused` each time. `null` in records that do not say so.
+   */
+  due?: number | null;
+  /** Users that were due in a pause of arrivals and never started. */
+  paused: number;
+  /** Users that did start, each once. */
+  started: number;
+  /** Their sessions: more than users if a closed population restarts them. */
+  sessions: number;
+  /** Not started for lack of files, ports or memory. */
+  refused: number;
+  /** Users whose first connection was made. */
+  connected: number;
+  /** Sessions that came to the end of their program. */
+  finished: number;
+  /** Sessions that ended because a step failed. */
+  failed: number;
+  /** Sessions that ended because the generator had no file, port or memory for a step. */
+  stopped: number;
+  /** Sessions that were cut off at the end of the run. */
+  cut_off: number;
+  /** Users that were due before the end and had not started by then. */
+  unstarted: number;
+  /** Where sessions were that did not come to their end. */
+  endings: Array<Ending>;
+  /** Largest number at once. */
+  peak: number;
+  /** Users that were there when their worker was lost. They count as started, and not as connected. */
+  lost: number;
+  /** Users that never came since their worker was lost before they were due. */
+  never_came: number;
+  /** Users that other workers had to start since theirs was lost before they were due. */
+  dealt?: number;
+};
+
+/** The verdict on a run, or what is known instead of one. */
+export type RunVerdict = 'measured' | 'passed' | 'failed' | 'untrusted' | 'imported' | 'running' | 'paused' | 'stopping';
+
+/** A time in which arrivals were paused, or in which there was a fault. */
+export type Highlight = {
+  name: string;
+  from_s: number;
+  /** `null`: to the end. */
+  to_s: number | null;
+};
+
+/** Why an end of an interval is not determined. */
+export type IntervalMissing = 'few' | 'short' | 'dependent' | 'unanswered';
+
+/** How the interval of a percentile was found. */
+export type IntervalMethod = 'order_statistics' | 'effective_size';
+
+/** The confidence interval, at 95 %, of a percentile. */
+export type PercentileInterval = {
+  /** The percentile, in 0..1. */
+  share: number;
+  /** How it was found; `null` where no method applies. */
+  method?: IntervalMethod | null;
+  /** How many independent operations would show as much. */
+  effective?: number | null;
+  /** The lower end; `null`: not determined. */
+  low_ns: number | null;
+  /** The upper end; `null`: not determined. */
+  high_ns: number | null;
+  /** True if the upper end is only known to be at least `high_ns`, since operations were never answered. */
+  high_is_bound?: boolean;
+  /** Why an end is not determined. */
+  missing?: IntervalMissing | null;
+};
+
+/** One threshold's outcome. */
+export type ThresholdResult = {
+  /** As written in the scenario. */
   text: string;
+  /** True if it holds. */
   passed: boolean;
+  /** In the figure's base unit; `null`: nothing was measured, which fails. */
   value: number | null;
+  /** True if the figure is only known to be at least `value`. */
+  is_bound?: boolean;
+  /** The value for people, as `31.2 ms`. */
   shown: string;
-  interval?: { low_ns: number | null; high_ns: number | null; high_is_bound?: boolean };
-  /** The limit lies within the interval. */
+  /** Of a percentile: how far the true one may lie from it. */
+  interval?: PercentileInterval | null;
+  /** True if the limit lies within that interval: another run like this one may come to the other result. */
   within_interval?: boolean;
-}
+};
 
-/** A column of the seconds: mean, and least and greatest where several seconds make a slot. */
-export interface Track {
-  name: string;
-  mean: Numbers;
-  min?: Numbers;
-  max?: Numbers;
-}
-
-/** The share that took longer, and how long. */
-export type Share = [number, number];
-
-export interface Bin {
-  from_ns: number;
-  to_ns: number;
-  count: number;
-}
-
-export interface MeasureCourse {
-  name: string;
-  kind: string;
-  count: number;
-  per_s: Numbers;
-  p50: Numbers;
-  p90: Numbers;
-  p99: Numbers;
-  p999: Numbers;
-  max: Numbers;
-  /** Column, row (tenths of a decade of nanoseconds), count. */
-  heat: [number, number, number][];
-  bins: Bin[];
-  response: Share[];
-}
-
-export interface ProbeLine {
-  role: string;
-  region: string;
-  source: string;
-  metric: string;
-  unit: string;
-  at_s: number[];
-  mean: Numbers;
-  min?: Numbers;
-  max?: Numbers;
-}
-
-export interface Course {
-  slot_s: number;
-  slots: number;
-  heat_slot_s: number;
-  seconds: Track[];
-  measures: MeasureCourse[];
-  measures_left_out: number;
-  errors: { kind: string; count: number; per_s: Numbers }[];
-  probes: { lines: ProbeLine[]; left_out: number };
-}
-
-export interface Phase {
-  name: string;
-  kind: string;
-  start_s: number;
-  end_s: number;
-  users_planned: number;
-  users_started: number | null;
-}
-
-/** Mean, least, p50, p90, p95, p98, p99, p99.9, greatest; nanoseconds. */
-export type Times = [number, number, number, number, number, number, number, number, number];
+/** One of the first errors of a kind. */
+export type Example = {
+  at_s: number;
+  measure: string;
+  outcome: string;
+  detail: string;
+};
 
 /** How far a percentile may lie from the true one, at 95 %; nanoseconds. */
-export interface Range {
+export type Range = {
   low: number | null;
   high: number | null;
-  /** The upper end is a lower bound. */
+  /** True if the upper end is a lower bound. */
   is_bound?: boolean;
   /** Why an end is missing. */
-  missing?: 'few' | 'short' | 'dependent' | 'unanswered';
-}
+  missing?: IntervalMissing | null;
+};
 
-export interface Step {
+/** A measure over the run, or in one phase. */
+export type Step = {
+  /** Index of the phase; `null`: the complete run. */
   phase: number | null;
   name: string;
   kind: string;
@@ -111,100 +229,197 @@ export interface Step {
   unanswered: number;
   /** Percentiles of `response` above this share are lower bounds. */
   bound_above: number | null;
-  response: Times | null;
-  /** Of p50, p90, p95, p98, p99 and p99.9; empty if the record does not say. */
-  intervals: Range[];
-  service: Times | null;
-  lag: Times | null;
-}
+  /** Mean, min, p50, p90, p95, p98, p99, p99.9 and max; nanoseconds. So are `service` and `lag`. */
+  response: [number, number, number, number, number, number, number, number, number] | null;
+  /** Of the percentiles of `response`, p50 to p99.9; empty if the record does not say. */
+  intervals: Array<Range>;
+  service: [number, number, number, number, number, number, number, number, number] | null;
+  lag: [number, number, number, number, number, number, number, number, number] | null;
+};
 
-/** A pause of arrivals, or a fault; null: to the end. */
-export interface Highlight {
+/** One column over time; `null` where nothing was recorded. */
+export type Track = {
+  /** As in `series.parquet`. */
   name: string;
-  from_s: number;
-  to_s: number | null;
-}
+  /** Mean of the slot. */
+  mean: Array<number | null>;
+  /** Least of its seconds; empty where a slot is one second. */
+  min?: Array<number | null>;
+  /** Greatest of its seconds; empty where a slot is one second. */
+  max?: Array<number | null>;
+};
 
-/** The last three: the run is in progress, and nothing in the document is final. */
-export type RunVerdict =
-  'measured' | 'passed' | 'failed' | 'untrusted' | 'imported' | 'running' | 'paused' | 'stopping';
+/** What one probe read. */
+export type ProbeLine = {
+  /** Seconds since the run's start; before it where negative. */
+  at_s: Array<number>;
+  /** Mean of what was reported from then until the next. */
+  mean: Array<number>;
+  /** Least of it; empty where nothing was thinned. */
+  min?: Array<number>;
+  /** Greatest of it; empty where nothing was thinned. */
+  max?: Array<number>;
+  /** What the source is to the system: `servers`, `redis`, `mysql`, `host`, …. */
+  role: string;
+  /** Its region; may be empty. */
+  region: string;
+  /** The source's own name, as an address. */
+  source: string;
+  /** The metric, as the source names it. */
+  metric: string;
+  /**
+   * Its unit: `%`, `B`, `B/s`, `s`, `1`, `1/s`, `s/s`, …. A counter is recorded as its
+   * rate.
+   */
+  unit: string;
+  /** How the source was queried: `host`, `process`, `redis`, …; empty if that is not known. */
+  via: string;
+};
 
-/** The first figures of a run: `crates/results/judge/src/totals.rs`. */
-export interface Totals {
-  operations: number;
-  errors: number;
-  error_share: number | null;
-  unfinished: number;
-  /** Operations of steps, without connections, pushed messages and transactions. */
-  offered_per_s: number | null;
-  begun_per_s: number | null;
-  completed_per_s: number | null;
-  /** The step that users wait for most often. */
-  step: {
-    name: string;
-    p50_ns: number;
-    p95_ns: number;
-    p99_ns: number;
-    /** Percentiles above this share are lower bounds. */
-    bound_above: number | null;
-  } | null;
-}
+/** The lines of all probes. */
+export type ProbeLines = {
+  /** In the order of the record. */
+  lines: Array<ProbeLine>;
+  /** How many further probes with values are left out here. */
+  left_out: number;
+};
 
-export interface RunDocument {
+/** A bin of a histogram. */
+export type Bin = {
+  /** From here on, nanoseconds. */
+  from_ns: number;
+  /** Up to here. */
+  to_ns: number;
+  /** How many. */
+  count: number;
+};
+
+/**
+ * A measure's response times over time and as a distribution, of all operations: nanoseconds; `null` where
+ * there were none. Percentiles that fall among operations that were never answered are lower bounds.
+ */
+export type MeasureCourse = {
+  /** As in `run.json`. */
+  name: string;
+  /** As in `run.json`. */
+  kind: string;
+  /** Operations that succeeded. */
+  count: number;
+  /** Of these, by second. */
+  per_s: Array<number>;
+  /** Median by slot. */
+  p50: Array<number | null>;
+  /** 90th percentile by slot. */
+  p90: Array<number | null>;
+  /** 99th percentile by slot. */
+  p99: Array<number | null>;
+  /** 99.9th percentile by slot. */
+  p999: Array<number | null>;
+  /** Greatest by slot. */
+  max: Array<number | null>;
+  /** Counts of answered operations by time and latency: column, row, count. Row `r` holds times from `10^(r/10)` on. */
+  heat: Array<[number, number, number]>;
+  /** How often each time was measured. */
+  bins: Array<Bin>;
+  /** The distribution function, as far as it is known. */
+  response: Array<[number, number]>;
+};
+
+/** Operations a second that ended in one way. */
+export type ErrorTrack = {
+  /** The outcome's name. */
+  kind: string;
+  /** All of them. */
+  count: number;
+  /** By slot. */
+  per_s: Array<number>;
+};
+
+/** What happened in a run, slot by slot. */
+export type Course = {
+  /** Length of a slot in seconds; slot `i` begins at `i · slot_s`. */
+  slot_s: number;
+  /** How many slots there are. */
+  slots: number;
+  /** Length of a column of the heat maps in seconds. */
+  heat_slot_s: number;
+  /** What the seconds reported; those that were 0 throughout are excluded. */
+  seconds: Array<Track>;
+  /** Those of most operations, in the order of the run's list. */
+  measures: Array<MeasureCourse>;
+  /** How many further measures have a course that is left out here. */
+  measures_left_out: number;
+  /** Failed operations a second by kind, the most frequent first. */
+  errors: Array<ErrorTrack>;
+  /** What the probes read. */
+  probes: ProbeLines;
+};
+
+export type Phase = {
+  name: string;
+  kind: string;
+  start_s: number;
+  end_s: number;
+  users_planned: number;
+  users_started: number | null;
+};
+
+/** The generator's own state. */
+export type HealthSummary = {
+  /** Median of the lag of all operations. */
+  lag_p50_ns: number;
+  /** Its 99th percentile. */
+  lag_p99_ns: number;
+  /** Its greatest. */
+  lag_max_ns: number;
+  /** Mean over the run of the busiest loop's share of a core. */
+  loop_busy_mean: number;
+  /** Its greatest in any interval. */
+  loop_busy_max: number;
+  /** CPU time of the process. */
+  cpu_process_ns: number;
+  /** Time the loops' threads were ready but another ran on their core. */
+  cpu_wait_ns: number;
+  /** Greatest resident memory of the process. */
+  rss_peak_bytes: number;
+  /** Share of rows kept in `requests.parquet`, 0..=1. */
+  rows_kept: number;
+  /** TCP segments that the host retransmitted. */
+  host_retransmits: number;
+  /** Connections that the host dropped at full accept queues. */
+  host_listen_drops: number;
+  /** SYNs that the host retransmitted. */
+  host_syn_retransmits: number;
+  /** Packets that the host dropped at full packet queues. */
+  host_packet_drops: number;
+  /** How often TCP began to save memory. */
+  host_memory_pressures: number;
+  /** Connections that the host aborted for lack of TCP memory. */
+  host_memory_aborts: number;
+};
+
+export type RunDocument = {
+  /** The kind of result, which decides how it is drawn. */
   kind: 'run';
+  /** Version of the documents. */
   format: number;
+  /** The version that made the page. */
   throng: string;
-  run: {
-    id: string;
-    name: string;
-    target: string;
-    status: 'running' | 'complete' | 'interrupted' | 'failed';
-    seed: string;
-    started_unix_ms: number;
-    ended_s: number;
-    mode: string;
-    loops: number;
-    cores: number;
-    workers: number;
-    lag_max_ns: number;
-    overrides: string[];
-    host: Record<string, string>;
-  };
+  run: RunHead;
   verdict: RunVerdict;
   totals: Totals;
-  missing: string[];
-  findings: Finding[];
-  thresholds: Threshold[];
-  users: Record<
-    | 'planned'
-    | 'started'
-    | 'unstarted'
-    | 'refused'
-    | 'connected'
-    | 'finished'
-    | 'failed'
-    | 'stopped'
-    | 'cut_off'
-    | 'peak'
-    | 'lost'
-    | 'never_came',
-    number
-  >;
-  health: Record<string, number>;
-  phases: Phase[];
-  highlights: Highlight[];
-  steps: Step[];
+  missing: Array<string>;
+  findings: Array<Finding>;
+  thresholds: Array<ThresholdResult>;
+  users: UsersSummary;
+  health: HealthSummary;
+  phases: Array<Phase>;
+  highlights: Array<Highlight>;
+  steps: Array<Step>;
   steps_left_out: number;
   /** The requests with a tag taken as one, each. */
-  tags: Step[];
+  tags: Array<Step>;
   course: Course;
-  examples: { at_s: number; measure: string; outcome: string; detail: string }[];
-  regions: {
-    name: string;
-    clients: number;
-    unreachable: number;
-    users_planned: number;
-    connected: number;
-    failed: number;
-  }[];
-}
+  examples: Array<Example>;
+  regions: Array<Region>;
+};

@@ -1,29 +1,60 @@
-/** The trend of a scenario: `crates/results/compare/src/index/trend.rs`. */
+// Written by `UPDATE=1 cargo test -p report --features models`, from the types in Rust: do not edit.
 
-export interface TrendFigure {
+/** A run of a trend. */
+export type TrendRun = {
+  /** The id of its entry. */
+  id: string;
+  /** Its path below the root. */
+  path: string;
+  /** When it started, milliseconds since the Unix epoch. */
+  started_unix_ms: number;
+  /** What somebody wrote about it. */
+  note: string | null;
+};
+
+/** Consecutive runs in which a figure scatters around one value. */
+export type TrendPart = {
+  /** Its first run. */
+  from: number;
+  /** Its last run. */
+  to: number;
+  /** The median of its values. */
+  median: number;
+  /** The p-value of the change that it begins with; `null` of the first part. */
+  p: number | null;
+  /** That change as a share of the median before; `null` if that is 0. */
+  change: number | null;
+};
+
+/** A figure of all runs. */
+export type TrendFigure = {
+  /** `p99`. */
   name: string;
+  /** `ns`, `1/s` or `share`. */
   unit: string;
-  /** By run. */
-  values: (number | null)[];
-  /** The parts between changes, by their first and last run. */
-  parts: {
-    from: number;
-    to: number;
-    median: number;
-    /** Of the change that it begins with. */
-    p: number | null;
-    change: number | null;
-  }[];
-}
+  /** By run; `null`: a run does not have it. */
+  values: Array<number | null>;
+  /** The parts between changes; one part if there are none. */
+  parts: Array<TrendPart>;
+};
 
-export interface TrendDocument {
+export type TrendDocument = {
+  /** The kind of result, which decides how it is drawn. */
   kind: 'trend';
+  /** Version of the documents. */
   format: number;
+  /** The version that made the page. */
   throng: string;
+  /** The scenario's name. */
   name: string;
+  /** The step of the percentiles. */
   step: string | null;
-  runs: { id: string; path: string; started_unix_ms: number; note: string | null }[];
-  figures: TrendFigure[];
+  /** In the order in which they started. */
+  runs: Array<TrendRun>;
+  /** Their figures. */
+  figures: Array<TrendFigure>;
+  /** Older runs than these, which are left out. */
   older: number;
+  /** Runs that cannot be trusted, which are left out. */
   untrusted: number;
-}
+};

@@ -1,7 +1,7 @@
 /** A capacity search: the capacity, the curve of the trials, and the fitted scalability law. */
 
 import { type Line, lines } from '../chart/lines';
-import type { Bounded, CapacityDocument } from '../document/capacity';
+import type { CapacityDocument, Law } from '../document/capacity';
 import { el } from '../dom';
 import { figure } from '../figure';
 import { findings } from '../findings';
@@ -220,6 +220,9 @@ function law(doc: CapacityDocument): HTMLElement | null {
     })
   );
 }
+
+/** A parameter with its bounds. */
+type Bounded = Law['lambda'];
 
 /** The parameters of a law. */
 export function lawTerms(fitted: {

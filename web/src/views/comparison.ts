@@ -1,6 +1,6 @@
 /** A comparison: findings, then the differences for each measure. */
 
-import type { ComparedMeasure, ComparisonDocument } from '../document/comparison';
+import type { ComparisonDocument, Measure } from '../document/comparison';
 import { type Child, el } from '../dom';
 import { findings } from '../findings';
 import { counted, formatUnit, significant, span } from '../format';
@@ -78,7 +78,7 @@ function overview(doc: ComparisonDocument, ids: Map<string, string>): HTMLElemen
   return el('div', {}, links, more);
 }
 
-function section(doc: ComparisonDocument, measure: ComparedMeasure, place: number): Section {
+function section(doc: ComparisonDocument, measure: Measure, place: number): Section {
   return {
     title: measure.name,
     id: `measure-${place}`,
@@ -92,7 +92,7 @@ function section(doc: ComparisonDocument, measure: ComparedMeasure, place: numbe
   };
 }
 
-function figures(doc: ComparisonDocument, measure: ComparedMeasure, place: number): Child[] {
+function figures(doc: ComparisonDocument, measure: Measure, place: number): Child[] {
   const all: Child[] = [];
   if (measure.curves) {
     all.push(
@@ -110,7 +110,7 @@ function figures(doc: ComparisonDocument, measure: ComparedMeasure, place: numbe
   return [...all, ...groups(doc, measure, place)];
 }
 
-function changes(doc: ComparisonDocument, measure: ComparedMeasure): HTMLElement | null {
+function changes(doc: ComparisonDocument, measure: Measure): HTMLElement | null {
   const all = measure.changes;
   if (all.length === 0) return null;
   const title = `Changes of ${measure.name}`;
@@ -150,7 +150,7 @@ function confidence(doc: ComparisonDocument): string {
 }
 
 /** Tests with operations as the unit. */
-function evidence(doc: ComparisonDocument, measure: ComparedMeasure): HTMLElement | null {
+function evidence(doc: ComparisonDocument, measure: Measure): HTMLElement | null {
   const found = measure.evidence;
   if (!found) return null;
   const tests = [
@@ -184,7 +184,7 @@ function evidence(doc: ComparisonDocument, measure: ComparedMeasure): HTMLElemen
   );
 }
 
-function figuresOfRuns(doc: ComparisonDocument, measure: ComparedMeasure): HTMLElement {
+function figuresOfRuns(doc: ComparisonDocument, measure: Measure): HTMLElement {
   const all = measure.runs;
   const title = `Figures of ${measure.name} by run`;
   return el(

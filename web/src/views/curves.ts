@@ -1,11 +1,14 @@
 /** Distribution functions as figures and as tables. */
 
 import { lines } from '../chart/lines';
-import type { Share } from '../document/run';
+import type { MeasureCourse } from '../document/run';
 import type { FigureSpec } from '../figure';
 import { duration } from '../format';
 import { column, each, type Frame } from '../frame';
 import type { Window, Zoom } from '../zoom';
+
+/** The share that took longer, and how long. */
+export type Share = MeasureCourse['response'][number];
 
 /** The rows of a table of a distribution, as shares that took longer. */
 const TABLE_SHARES = [0.9, 0.75, 0.5, 0.25, 0.1, 0.05, 0.02, 0.01, 0.001, 0.0001, 0.00001, 0];

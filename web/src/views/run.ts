@@ -1,6 +1,6 @@
 /** A run: totals, findings, thresholds and steps, then the charts. */
 
-import type { Finding, RunDocument, Threshold } from '../document/run';
+import type { Finding, RunDocument, ThresholdResult } from '../document/run';
 import { el } from '../dom';
 import { findings } from '../findings';
 import { formatUnit, span } from '../format';
@@ -134,7 +134,7 @@ function thresholds(doc: RunDocument, inProgress: boolean): HTMLElement | null {
 }
 
 /** How far the percentile of a threshold may lie from the true one. */
-function interval(one: Threshold): string {
+function interval(one: ThresholdResult): string {
   const { low_ns: low, high_ns: high, high_is_bound: isBound } = one.interval ?? {};
   if (low === undefined || low === null || high === undefined || high === null) return '–';
   const ends = `${formatUnit(low, 'ns')} … ${isBound ? '≥ ' : ''}${formatUnit(high, 'ns')}`;

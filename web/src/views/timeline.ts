@@ -2,7 +2,7 @@
 
 import type { Mark } from '../chart/labels';
 import { type Line, type LinesSpec, lines } from '../chart/lines';
-import type { Course, MeasureCourse, Numbers, Phase, RunDocument, Track } from '../document/run';
+import type { Course, MeasureCourse, Phase, RunDocument, Track } from '../document/run';
 import { figure } from '../figure';
 import { clock, type Unit } from '../format';
 import { type Column, column } from '../frame';
@@ -10,6 +10,9 @@ import type { Zoom } from '../zoom';
 
 /** Figures of this group share the pointer. */
 export const TIME_GROUP = 'time';
+
+/** Values by slot. */
+export type Numbers = Track['mean'];
 
 /** One line of a figure over time. */
 export interface Series {

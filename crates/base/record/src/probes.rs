@@ -27,6 +27,7 @@ const JOINED_PART: usize = 10;
 
 /// One probe.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ProbeInfo {
     /// What the source is to the system: `servers`, `redis`, `mysql`, `host`, ….
     pub role: String,

@@ -43,6 +43,7 @@ impl Serialize for Figure {
 
 /// What the decision rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
     /// Permutations of the runs to the two sides; nothing is taken for granted but that runs of one
@@ -74,6 +75,7 @@ impl Rule {
 
 /// A figure's means over the windows of two runs, in the figure's unit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct WindowMeans {
     /// Of the baseline's run.
     pub baseline: f64,
@@ -83,8 +85,10 @@ pub struct WindowMeans {
 
 /// How a figure differs between the sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Change {
     /// What.
+    #[cfg_attr(feature = "typescript", ts(type = "string"))]
     pub figure: Figure,
     /// Mean over the baseline's runs, each with all of its operations: nanoseconds, per second, or a
     /// share; `None` of a shape.

@@ -82,6 +82,7 @@ impl Sweep {
 
 /// What a sweep found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct SweepConclusion {
     /// What was varied, as `--set` knows it.
     pub over: String,
@@ -103,6 +104,7 @@ pub struct SweepConclusion {
 
 /// The value of greatest throughput.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct BestValue {
     /// The value.
     pub value: f64,
@@ -120,6 +122,7 @@ pub struct BestValue {
 
 /// What a value beside the best loses.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Neighbour {
     /// The value.
     pub value: f64,
@@ -131,6 +134,7 @@ pub struct Neighbour {
 
 /// A value and what its trusted runs measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ValueFigures {
     /// The value.
     pub value: f64,

@@ -32,6 +32,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// What happened in a run, slot by slot.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Course {
     /// Length of a slot in seconds; slot `i` begins at `i · slot_s`.
     pub slot_s: u64,

@@ -45,6 +45,7 @@ pub struct Subject {
 /// Three values of one thing: where it was worst, on average, and best; least, mean and greatest for
 /// meters that are computed at each moment.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Extremes {
     /// Worst, or least.
     pub worst: f64,
@@ -75,6 +76,7 @@ impl Extremes {
 
 /// An input of a meter in one run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct InputValue {
     /// The name in the meters file.
     pub name: String,
@@ -92,6 +94,7 @@ pub struct InputValue {
 
 /// A meter of one run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct MeterValue {
     /// The meter's name.
     pub name: String,
@@ -111,6 +114,7 @@ pub struct MeterValue {
 
 /// All meters of one run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct RunMeters {
     /// The run's name.
     pub name: String,

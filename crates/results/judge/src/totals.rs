@@ -31,6 +31,7 @@ const NOT_OFFERED: [&str; 7] = [
 
 /// The first figures of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Totals {
     /// Operations of all measures that ended, successful or failed.
     pub operations: u64,
@@ -53,6 +54,7 @@ pub struct Totals {
 
 /// The response times of one step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct StepTotals {
     /// The name of its measure.
     pub name: String,

@@ -47,10 +47,12 @@ struct Document<'a, T> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Head<'a> {
     /// Version of the documents.
     format: u32,
     /// The kind of result, which decides how it is drawn: [`Content::KIND`].
+    #[cfg_attr(test, ts(skip))]
     kind: &'static str,
     /// The version that made the page.
     throng: &'a str,
@@ -103,3 +105,5 @@ fn inert(json: &str) -> String {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod typescript;

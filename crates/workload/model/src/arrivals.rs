@@ -52,6 +52,7 @@ pub(crate) fn bin_s(span_s: u64) -> u64 {
 
 /// How users arrive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Arrivals {
     /// How many.
     pub users: u64,
@@ -113,6 +114,7 @@ pub struct Arrivals {
 
 /// Laplace's test of a trend.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Trend {
     /// The users' mean time after the middle of the recording, in standard deviations: above 0 where they
     /// become more.
@@ -123,6 +125,7 @@ pub struct Trend {
 
 /// Counts after the cycle has been taken out of time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Rescaled {
     /// Windows.
     pub windows: u64,

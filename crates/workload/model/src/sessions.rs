@@ -26,6 +26,7 @@ pub(crate) const REQUESTS_MAX: usize = 100_000;
 
 /// The inactivity gap, and why it is that.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Gap {
     /// Seconds.
     pub seconds: f64,
@@ -42,6 +43,7 @@ pub struct Gap {
 
 /// Why a gap was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub enum GapReason {
     /// It was requested.

@@ -1,13 +1,12 @@
 /** Distribution functions in one figure, and the differences of their quantiles. */
 
 import { type Line, lines } from '../../chart/lines';
-import type { ComparedMeasure, ComparisonDocument, Side } from '../../document/comparison';
-import type { Share } from '../../document/run';
+import type { ComparisonDocument, Measure, Side } from '../../document/comparison';
 import { type FigureSpec, figure } from '../../figure';
 import { each } from '../../frame';
-import { shareFrame, timesAxis } from '../curves';
+import { type Share, shareFrame, timesAxis } from '../curves';
 
-type Curves = NonNullable<ComparedMeasure['curves']>;
+type Curves = NonNullable<Measure['curves']>;
 
 const SIDES: Record<Side, number> = { baseline: 0, candidate: 1 };
 

@@ -1,7 +1,7 @@
-/** Similarity of runs: the graph, its cliques, every pair. */
+/** Graph of runs: the graph, its cliques, every pair. */
 
 import { graph, type Node } from '../../chart/graph';
-import type { ComparedMeasure, ComparisonDocument, Similarity } from '../../document/comparison';
+import type { ComparisonDocument, Graph, Measure } from '../../document/comparison';
 import { type Child, el } from '../../dom';
 import { type FigureSpec, figure } from '../../figure';
 import { column, each } from '../../frame';
@@ -10,14 +10,14 @@ import { table } from '../../table';
 /** A method of comparing runs. */
 interface Way {
   name: string;
-  similarity: Similarity;
+  similarity: Graph;
   test: 'ks' | 'ad';
 }
 
-export function groups(doc: ComparisonDocument, measure: ComparedMeasure, place: number): Child[] {
+export function groups(doc: ComparisonDocument, measure: Measure, place: number): Child[] {
   if (doc.runs.length < 3) return [];
   const ways: Way[] = [];
-  const add = (how: string, similarity: Similarity | null) => {
+  const add = (how: string, similarity: Graph | null) => {
     if (!similarity) return;
     ways.push({ name: `Kolmogorov–Smirnov, ${how}`, similarity, test: 'ks' });
     ways.push({ name: `Anderson–Darling, ${how}`, similarity, test: 'ad' });
@@ -70,7 +70,7 @@ function graphSpec(doc: ComparisonDocument, way: Way, place: number): FigureSpec
   }));
   const sided = doc.runs.some((run) => run.side === 'baseline');
   return {
-    title: 'Similarity of runs',
+    title: 'Graph of runs',
     id: `similarity-${place}`,
     note: `A line joins two runs between which ${way.name} finds no difference. Runs of one colour belong to one group.${sided ? ' Squares are the baseline.' : ''}`,
     height: 320,

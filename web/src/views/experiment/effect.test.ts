@@ -3,7 +3,7 @@ import type { Response } from '../../document/experiment';
 import { formatUnit } from '../../format';
 import { asValue, changeUnit, logarithmic } from './effect';
 
-const response = (model: Response['model'], unit = 'ns') => ({ model, unit });
+const response = (model: Response['model'], unit: Response['unit'] = 'ns') => ({ model, unit });
 
 describe('effects', () => {
   test('are differences in the unit of the response', () => {

@@ -2,9 +2,9 @@
 
 import { type Line, lines } from '../../chart/lines';
 import type {
-  Ensemble,
-  EnsembleMeasure,
   ExperimentDocument,
+  ShownEnsemble,
+  ShownMeasure,
   Mode,
 } from '../../document/experiment';
 import { type Child, el } from '../../dom';
@@ -13,7 +13,7 @@ import { duration } from '../../format';
 import { column, each } from '../../frame';
 import { table } from '../../table';
 
-type Tested = EnsembleMeasure['tested'][number];
+type Tested = ShownMeasure['tested'][number];
 
 export function ensembles(doc: ExperimentDocument): Child[] {
   if (doc.ensembles.length === 0) return [];
@@ -28,7 +28,7 @@ export function ensembles(doc: ExperimentDocument): Child[] {
   ];
 }
 
-function combination(ensemble: Ensemble, place: number): Child[] {
+function combination(ensemble: ShownEnsemble, place: number): Child[] {
   const name = ensemble.levels.join(', ');
   const left = ensemble.measures_left_out;
   return [
@@ -42,8 +42,8 @@ function combination(ensemble: Ensemble, place: number): Child[] {
 }
 
 function ofMeasure(
-  ensemble: Ensemble,
-  measure: EnsembleMeasure,
+  ensemble: ShownEnsemble,
+  measure: ShownMeasure,
   name: string,
   id: string,
 ): Child[] {
@@ -69,12 +69,7 @@ function label(mode: Mode): string {
   return `{${mode.runs.join(' ')}}`;
 }
 
-function histograms(
-  measure: EnsembleMeasure,
-  tested: Tested,
-  name: string,
-  id: string,
-): FigureSpec {
+function histograms(measure: ShownMeasure, tested: Tested, name: string, id: string): FigureSpec {
   const { modes: all, modes_left_out: left } = tested;
   const edges = measure.edges_ns;
   const share = (mode: Mode, bin: number) =>
@@ -110,7 +105,7 @@ function histograms(
   };
 }
 
-function modes(measure: EnsembleMeasure, name: string): HTMLElement {
+function modes(measure: ShownMeasure, name: string): HTMLElement {
   const all = measure.tested.flatMap(({ tests, modes: found }) =>
     found.map((mode) => ({ test: tests.join(', '), mode })),
   );
@@ -126,7 +121,7 @@ function modes(measure: EnsembleMeasure, name: string): HTMLElement {
   });
 }
 
-function runs(ensemble: Ensemble, measure: EnsembleMeasure, name: string): HTMLElement {
+function runs(ensemble: ShownEnsemble, measure: ShownMeasure, name: string): HTMLElement {
   return el(
     'details',
     { class: 'phase' },

@@ -2,7 +2,7 @@
 
 import { bars } from '../../chart/bars';
 import { lines } from '../../chart/lines';
-import type { ExperimentDocument, Response, Term } from '../../document/experiment';
+import type { ExperimentDocument, Response, TermFigures } from '../../document/experiment';
 import type { Child } from '../../dom';
 import { figure } from '../../figure';
 import { formatUnit } from '../../format';
@@ -15,7 +15,7 @@ const HALF = 0.32;
 const DRAWN_MAX = 24;
 
 /** The same term of what others measured. */
-function theirs(response: Response, term: Term) {
+function theirs(response: Response, term: TermFigures) {
   return response.published?.terms.find((other) => other.name === term.name);
 }
 
@@ -31,7 +31,7 @@ export function effects(doc: ExperimentDocument, response: Response, place: numb
   const change = (half: number | null | undefined) =>
     half === null || half === undefined ? null : asChange(response, 2 * half);
   const hasPublished = (response.published?.terms.length ?? 0) > 0;
-  const published = (term: Term) => change(theirs(response, term)?.effect);
+  const published = (term: TermFigures) => change(theirs(response, term)?.effect);
   const ends = drawn.flatMap((term) => [
     ...[term.effect?.value, term.effect?.low, term.effect?.high].map(change),
     published(term),

@@ -2,7 +2,7 @@
 
 import { bars } from '../../chart/bars';
 import { lines } from '../../chart/lines';
-import type { Arrivals, ModelDocument, Scale } from '../../document/model';
+import type { ShownArrivals, ModelDocument, Scale } from '../../document/model';
 import { type Child, el } from '../../dom';
 import { figure } from '../../figure';
 import { count, probability, significant, span } from '../../format';
@@ -11,7 +11,7 @@ import { table } from '../../table';
 import { choose } from './choose';
 import { fits } from './fits';
 
-const PROCESSES: Record<Arrivals['process'], string> = {
+const PROCESSES: Record<ShownArrivals['process'], string> = {
   poisson: 'a Poisson process of one rate',
   cycle: 'a Poisson process whose rate follows the clock',
   trace: 'as recorded',
@@ -20,7 +20,7 @@ const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'
 
 export function arrivals(doc: ModelDocument, again: () => void): Child[] {
   const names = doc.arrivals.map((one) => one.name);
-  const [chosen, chooser] = choose('arrivals-of', 'Arrivals of', names, again);
+  const [chosen, chooser] = choose('arrivals-of', 'ShownArrivals of', names, again);
   const of = doc.arrivals[chosen];
   if (!of) return [];
   const requested = of.process_requested ? ', as requested' : '';
@@ -53,7 +53,7 @@ export function arrivals(doc: ModelDocument, again: () => void): Child[] {
   ];
 }
 
-function overTime(of: Arrivals): Child {
+function overTime(of: ShownArrivals): Child {
   const { slot_s, users, expected } = of.pictures;
   if (users.length === 0) return null;
   const per = (values: number[]) =>
@@ -67,7 +67,7 @@ function overTime(of: Arrivals): Child {
     ...(expected.length > 0 ? [{ name: 'the process', values: per(expected) }] : []),
   ];
   return figure({
-    title: 'Arrivals over time',
+    title: 'ShownArrivals over time',
     note: `Users a second; each point covers ${span(slot_s)}${expected.length > 0 ? '. The line is the rate of the process' : '. The scenario repeats the recorded arrivals, so there is no process to draw'}.`,
     legend: all.map(({ name }, style) => ({ name, style })),
     frame: () => [
@@ -95,7 +95,7 @@ function overTime(of: Arrivals): Child {
 }
 
 /** The day, and the week where it matters. */
-function byClock(of: Arrivals): Child {
+function byClock(of: ShownArrivals): Child {
   const hours = Array.from({ length: 24 }, (_, hour) => hour);
   const name = (hour: number) => `${String(hour).padStart(2, '0')}:00`;
   if (!of.cycle) {
@@ -154,7 +154,7 @@ function byClock(of: Arrivals): Child {
   });
 }
 
-function scaleTable(of: Arrivals): Child {
+function scaleTable(of: ShownArrivals): Child {
   const all = of.scales;
   if (all.length === 0) return null;
   return table({
@@ -171,7 +171,7 @@ function scaleTable(of: Arrivals): Child {
   });
 }
 
-function counts(of: Arrivals, scale: Scale, n: number): Child {
+function counts(of: ShownArrivals, scale: Scale, n: number): Child {
   const picture = of.pictures.counts.find((one) => one.window_s === scale.window_s);
   const seconds = `${count(scale.window_s)} s`;
   const lags = scale.autocorrelation.slice(1);
@@ -270,7 +270,7 @@ function picture(scale: Scale, n: number): HTMLElement {
   });
 }
 
-function hurst(of: Arrivals): Child {
+function hurst(of: ShownArrivals): Child {
   const all = of.hurst?.estimates ?? [];
   if (all.length === 0) return null;
   const name = (one: (typeof all)[number]) =>
@@ -315,7 +315,7 @@ function hurst(of: Arrivals): Child {
   });
 }
 
-function octaves(of: Arrivals): Child {
+function octaves(of: ShownArrivals): Child {
   const all = of.hurst?.octaves ?? [];
   if (all.length < 2) return null;
   return figure({

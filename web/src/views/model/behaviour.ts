@@ -1,7 +1,7 @@
 /** What users do: classes of requests, from which to which they go, and how long they think. */
 
 import { matrix } from '../../chart/matrix';
-import type { Behaviour, ModelDocument } from '../../document/model';
+import type { ShownBehaviour, ModelDocument } from '../../document/model';
 import { type Child, el } from '../../dom';
 import { figure } from '../../figure';
 import { count } from '../../format';
@@ -29,7 +29,7 @@ export function classes(doc: ModelDocument): HTMLElement {
 
 export function behaviour(doc: ModelDocument, again: () => void): Child[] {
   const names = doc.behaviours.map((one) => one.name);
-  const [chosen, chooser] = choose('behaviour-of', 'Behaviour of', names, again);
+  const [chosen, chooser] = choose('behaviour-of', 'ShownBehaviour of', names, again);
   const of = doc.behaviours[chosen];
   if (!of) return [];
   const thinks = of.thinks.map((one) => one.name);
@@ -54,7 +54,7 @@ export function behaviour(doc: ModelDocument, again: () => void): Child[] {
 }
 
 /** The chain as shares: a row is where users go from a class. */
-function transitions(doc: ModelDocument, of: Behaviour): HTMLElement {
+function transitions(doc: ModelDocument, of: ShownBehaviour): HTMLElement {
   const states = doc.classes.slice(0, CLASSES_MAX).map((one) => one.state);
   const rows = ['begin', ...states];
   const columns = [...states, 'end'];
@@ -94,7 +94,7 @@ function transitions(doc: ModelDocument, of: Behaviour): HTMLElement {
   });
 }
 
-function transitionTable(doc: ModelDocument, of: Behaviour): Child {
+function transitionTable(doc: ModelDocument, of: ShownBehaviour): Child {
   const all = of.transitions;
   const state = (n: number) => doc.classes[n]?.state ?? '?';
   const left = of.transitions_left_out;

@@ -1,8 +1,8 @@
-/** Durations with the fitted distributions over them. */
+/** ShownDurations with the fitted distributions over them. */
 
 import { bars } from '../../chart/bars';
 import { lines } from '../../chart/lines';
-import type { Durations } from '../../document/model';
+import type { ShownDurations } from '../../document/model';
 import { type Child, el } from '../../dom';
 import { figure } from '../../figure';
 import { count, probability, significant } from '../../format';
@@ -12,7 +12,7 @@ import { table } from '../../table';
 /** Fits that are drawn; the tables have all. */
 const FITS_MAX = 6;
 
-const OUTCOMES: Record<Durations['outcome'], string> = {
+const OUTCOMES: Record<ShownDurations['outcome'], string> = {
   fits: 'it is not rejected, and used',
   near: 'it is rejected, but within 5 %, and used',
   'no-fit': 'it is rejected; the scenario draws recorded values',
@@ -22,7 +22,7 @@ const OUTCOMES: Record<Durations['outcome'], string> = {
 const seconds = (s: number) => s * 1e9;
 
 /** The result of fitting, in a sentence. */
-function sentence(all: Durations): string {
+function sentence(all: ShownDurations): string {
   const best = all.fits[0];
   const { test } = all;
   if (!best || !test) return `${count(all.count)} times: ${OUTCOMES['too-few']}.`;
@@ -34,7 +34,7 @@ function sentence(all: Durations): string {
 }
 
 /** The distribution function and the histogram with the fits over them, and the fits as a table. */
-export function fits(all: Durations, id: string, title: string): Child[] {
+export function fits(all: ShownDurations, id: string, title: string): Child[] {
   const { curves } = all;
   if (!curves) return [];
   const fitted = curves.fits.slice(0, FITS_MAX);
@@ -115,9 +115,9 @@ export function fits(all: Durations, id: string, title: string): Child[] {
   ];
 }
 
-function fitTable(all: Durations, title: string): HTMLElement {
+function fitTable(all: ShownDurations, title: string): HTMLElement {
   const best = all.fits[0]?.aic ?? 0;
-  const parameters = (one: Durations['fits'][number]) =>
+  const parameters = (one: ShownDurations['fits'][number]) =>
     one.parameters
       .map(({ name, value, low, high }) => {
         const interval =

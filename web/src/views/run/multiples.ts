@@ -1,12 +1,12 @@
 /** All steps in one view: the rate and the response times of each over time. */
 
 import { type Scale, path, spark } from '../../chart/spark';
-import type { MeasureCourse, Numbers, RunDocument } from '../../document/run';
+import type { MeasureCourse, RunDocument } from '../../document/run';
 import { type Child, el, save } from '../../dom';
 import { duration, significant } from '../../format';
 import { csv, column, type Frame } from '../../frame';
 import { onZoom, windowOf, within } from '../../zoom';
-import { measured, slots, timeAxis } from '../timeline';
+import { measured, type Numbers, slots, timeAxis } from '../timeline';
 
 const TITLE = 'All steps over time';
 

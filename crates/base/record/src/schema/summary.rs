@@ -150,6 +150,7 @@ pub enum Verdict {
 
 /// A sentence with a figure, its evidence and what it means.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Finding {
     /// How grave it is.
     pub severity: Severity,
@@ -182,6 +183,7 @@ impl Finding {
 
 /// How grave a finding is, least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// As it should be.
@@ -196,6 +198,7 @@ pub enum Severity {
 
 /// One threshold's outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ThresholdResult {
     /// As written in the scenario.
     pub text: String,
@@ -218,6 +221,7 @@ pub struct ThresholdResult {
 
 /// Users over the complete run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct UsersSummary {
     /// Users the plan starts; the expected number if arrivals are random.
     pub planned: f64,
@@ -275,6 +279,7 @@ fn is_none(count: &u64) -> bool {
 
 /// The generator's own state.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct HealthSummary {
     /// Median of the lag of all operations.
     pub lag_p50_ns: u64,
@@ -440,6 +445,7 @@ impl Latency {
 
 /// The confidence interval, at 95 %, of a percentile.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct PercentileInterval {
     /// The percentile, in 0..1.
     pub share: f64,
@@ -478,6 +484,7 @@ impl PercentileInterval {
 
 /// How the interval of a percentile was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum IntervalMethod {
     /// By the ranks of the binomial distribution for all operations, which are independent as far as their
@@ -489,6 +496,7 @@ pub enum IntervalMethod {
 
 /// Why an end of an interval is not determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum IntervalMissing {
     /// There are too few operations for this percentile.

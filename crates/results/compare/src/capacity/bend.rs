@@ -19,6 +19,7 @@ const SUSTAINED_MIN: f64 = 0.5;
 
 /// What can bend. Those of the generator come first: they explain the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Sign {
     /// The generator began operations later than it may.
@@ -43,6 +44,7 @@ const SIGNS: [Sign; 5] = [
 
 /// When each sign was seen first at the load that did not hold.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Bend {
     /// That load.
     pub load: f64,

@@ -9,6 +9,7 @@ use crate::law::Parameter;
 
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Conclusion {
     /// What was turned, as `--set` knows it.
     pub of: String,
@@ -37,6 +38,7 @@ pub struct Conclusion {
 
 /// A load with its trials and their mean figures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct LevelFigures {
     /// The load.
     pub load: f64,
@@ -66,6 +68,7 @@ pub struct LevelFigures {
 
 /// X(N) = λN/(1 + σ(N − 1) + κN(N − 1)), N in flight.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Law {
     /// λ: throughput by second with one in flight on average; value, lower and upper bound.
     pub lambda: Parameter,

@@ -28,6 +28,7 @@ const GROWTH_OF_ARRIVALS: f64 = 1.05;
 
 /// What came of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// All thresholds hold.
@@ -40,6 +41,7 @@ pub enum Outcome {
 
 /// One run at one load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Trial {
     /// The load.
     pub load: f64,
@@ -59,6 +61,7 @@ pub struct Trial {
 
 /// What a run measured in the phase in which most ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct TrialFigures {
     /// Requests and handshakes that succeeded, by second: X.
     pub per_s: f64,

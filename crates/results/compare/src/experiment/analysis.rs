@@ -32,12 +32,13 @@ pub struct Analysis {
     /// One by one.
     pub responses: Vec<ResponseAnalysis>,
     /// The runs of each combination compared with each other, where that was requested.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ensembles: Vec<super::Ensemble>,
 }
 
 /// A factor.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct FactorFigures {
     /// It stands for the factor in the names of terms.
     pub letter: char,
@@ -49,6 +50,7 @@ pub struct FactorFigures {
 
 /// A combination that was measured too rarely.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct MissingCell {
     /// By factor.
     pub levels: Vec<String>,
@@ -60,6 +62,7 @@ pub struct MissingCell {
 
 /// A run that does not count.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct LeftOut {
     /// Which.
     pub run: String,
@@ -84,12 +87,12 @@ pub struct ResponseAnalysis {
     /// `None` where a finding says why.
     pub fit: Option<FitFigures>,
     /// The scalability law by factors that count something.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scaling: Vec<super::Scaling>,
     /// The means of the levels of one factor, for each combination of the others.
     pub bars: super::Bars,
     /// What others published, where the experiment lists it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<PublishedFigures>,
 }
 
@@ -97,7 +100,7 @@ pub struct ResponseAnalysis {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PublishedFigures {
     /// Where; empty: unknown.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
     /// The mean of the values; `None` unless there is one for each combination that suits the model.
     pub mean: Option<f64>,
@@ -106,12 +109,13 @@ pub struct PublishedFigures {
     /// The values: levels by factor, and what was measured.
     pub cells: Vec<(Vec<usize>, f64)>,
     /// What was claimed, and whether it holds.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<super::ClaimFigures>,
 }
 
 /// A main effect or an interaction of values that others measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct PublishedTerm {
     /// Its factors' letters.
     pub name: String,
@@ -123,13 +127,14 @@ pub struct PublishedTerm {
 
 /// The values of one combination, as they were measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct CellFigures {
     /// By factor, from 0.
     pub levels: Vec<usize>,
     /// In the order in which they were measured.
     pub values: Vec<f64>,
     /// How many of them are only lower bounds; then the mean is one, too.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_none")]
     pub bounds: usize,
     /// Their mean.
     pub mean: f64,
@@ -168,6 +173,7 @@ pub struct FitFigures {
 
 /// An estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct EstimateFigures {
     /// The best guess.
     pub value: f64,
@@ -181,6 +187,7 @@ pub struct EstimateFigures {
 
 /// A main effect or an interaction.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct TermFigures {
     /// Its factors' letters.
     pub name: String,
@@ -206,6 +213,7 @@ pub struct TermFigures {
 
 /// A level of a factor.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct LevelFigures {
     /// Its name.
     pub level: String,
@@ -217,6 +225,7 @@ pub struct LevelFigures {
 
 /// What the model does not explain.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ErrorFigures {
     /// Degrees of freedom.
     pub df: usize,
@@ -230,6 +239,7 @@ pub struct ErrorFigures {
 
 /// Means by the levels of two factors, of the values as they were measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct InteractionTable {
     /// Rows and columns, from 0.
     pub factors: [usize; 2],

@@ -23,6 +23,7 @@ pub struct Bars {
 
 /// The means of one combination of the other factors.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct BarGroup {
     /// By factor, from 0; `None` of the factor whose levels stand side by side.
     pub levels: Vec<Option<usize>>,
@@ -35,6 +36,7 @@ pub struct BarGroup {
 
 /// The mean of one combination.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Bar {
     /// From 0.
     pub level: usize,
@@ -47,10 +49,10 @@ pub struct Bar {
     /// The upper one.
     pub high: Option<f64>,
     /// True if the mean is only known to be at least this.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_bound: bool,
     /// What others measured.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<f64>,
 }
 

@@ -41,7 +41,7 @@ pub struct Ensemble {
     /// Those that were compared.
     pub runs: Vec<EnsembleRun>,
     /// Why they were not compared.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// Those that were requested and are there.
     pub measures: Vec<EnsembleMeasure>,
@@ -87,6 +87,7 @@ pub struct TestedModes {
 
 /// Runs of which each is like each.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Mode {
     /// Numbers in the experiment.
     pub runs: Vec<usize>,
@@ -100,6 +101,7 @@ pub struct Mode {
 
 /// Operations by bin; those beyond the bins are in the outermost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Histogram {
     /// By bin.
     pub counts: Vec<u64>,

@@ -9,6 +9,7 @@ use super::{Cut, Number};
 
 /// Operations a second that ended in one way.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ErrorTrack {
     /// The outcome's name.
     pub kind: &'static str,

@@ -13,6 +13,7 @@ const POINTS_MAX: usize = 60_000;
 
 /// The lines of all probes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ProbeLines {
     /// In the order of the record.
     pub lines: Vec<ProbeLine>,
@@ -22,6 +23,7 @@ pub struct ProbeLines {
 
 /// What one probe read.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ProbeLine {
     /// What it is.
     #[serde(flatten)]
@@ -31,10 +33,10 @@ pub struct ProbeLine {
     /// Mean of what was reported from then until the next.
     pub mean: Vec<Number>,
     /// Least of it; empty where nothing was thinned.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub min: Vec<Number>,
     /// Greatest of it; empty where nothing was thinned.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub max: Vec<Number>,
 }
 

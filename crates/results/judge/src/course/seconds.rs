@@ -11,16 +11,17 @@ const COVERED_MIN: f64 = 0.5;
 
 /// One column over time; `None` where nothing was recorded.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Track {
     /// As in `series.parquet`.
     pub name: &'static str,
     /// Mean of the slot.
     pub mean: Vec<Option<Number>>,
     /// Least of its seconds; empty where a slot is one second.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub min: Vec<Option<Number>>,
     /// Greatest of its seconds; empty where a slot is one second.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub max: Vec<Option<Number>>,
 }
 

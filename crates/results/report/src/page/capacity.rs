@@ -16,7 +16,8 @@ const LAW_POINTS: u32 = 120;
 const LAW_BEYOND: f64 = 1.5;
 
 #[derive(Serialize)]
-struct CapacityDocument<'a> {
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub(super) struct CapacityDocument<'a> {
     name: &'a str,
     #[serde(flatten)]
     conclusion: &'a Conclusion,
@@ -33,7 +34,8 @@ impl Content for CapacityDocument<'_> {
 }
 
 #[derive(Serialize)]
-struct SweepDocument<'a> {
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub(super) struct SweepDocument<'a> {
     name: &'a str,
     #[serde(flatten)]
     conclusion: &'a SweepConclusion,

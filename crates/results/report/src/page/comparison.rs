@@ -16,7 +16,8 @@ const MEASURES_MAX: usize = 24;
 const PAIRS_MAX: usize = 500;
 
 #[derive(Serialize)]
-struct ComparisonDocument<'a> {
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub(super) struct ComparisonDocument<'a> {
     verdict: &'static str,
     /// True for a verdict that a continuous integration job accepts.
     accepted: bool,
@@ -37,6 +38,7 @@ impl Content for ComparisonDocument<'_> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Measure<'a> {
     name: &'a str,
     kind: &'a str,
@@ -55,6 +57,7 @@ struct Measure<'a> {
 
 /// A change, with its values as text.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct ShownChange<'a> {
     #[serde(flatten)]
     change: &'a Change,
@@ -66,6 +69,7 @@ struct ShownChange<'a> {
 
 /// Runs that are alike, and their groups.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Graph<'a> {
     pairs: &'a [Pair],
     pairs_left_out: usize,

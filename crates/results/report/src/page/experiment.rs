@@ -26,7 +26,8 @@ const MEASURES_MAX: usize = 6;
 const MODES_MAX: usize = 12;
 
 #[derive(Serialize)]
-struct ExperimentDocument<'a> {
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub(super) struct ExperimentDocument<'a> {
     name: &'a str,
     confidence: f64,
     factors: &'a [FactorFigures],
@@ -47,6 +48,7 @@ impl Content for ExperimentDocument<'_> {
 
 /// The runs of a combination, without the pairs that they were compared in.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct ShownEnsemble<'a> {
     levels: &'a [String],
     runs: Vec<usize>,
@@ -56,6 +58,7 @@ struct ShownEnsemble<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct ShownMeasure<'a> {
     name: &'a str,
     counts: &'a [u64],
@@ -65,6 +68,7 @@ struct ShownMeasure<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct ShownModes<'a> {
     tests: &'a [String],
     modes: &'a [Mode],
@@ -72,20 +76,23 @@ struct ShownModes<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Response<'a> {
     name: &'a str,
     unit: Unit,
+    #[cfg_attr(test, ts(type = "\"additive\" | \"multiplicative\""))]
     model: &'a str,
     cells: &'a [CellFigures],
     cells_left_out: usize,
     bars: ShownBars<'a>,
     findings: &'a [Finding],
     fit: Option<Fit<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     published: Option<ShownPublished<'a>>,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct ShownPublished<'a> {
     source: &'a str,
     mean: Option<f64>,
@@ -94,6 +101,7 @@ struct ShownPublished<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct ShownClaim<'a> {
     text: &'a str,
     order: &'a str,
@@ -103,6 +111,7 @@ struct ShownClaim<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct ShownBars<'a> {
     factor: usize,
     groups: &'a [BarGroup],
@@ -110,6 +119,7 @@ struct ShownBars<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Fit<'a> {
     mean: &'a EstimateFigures,
     mean_aliases: &'a [String],

@@ -6,7 +6,8 @@ use serde::Serialize;
 use super::{Content, Page};
 
 #[derive(Serialize)]
-struct IndexDocument<'a> {
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub(super) struct IndexDocument<'a> {
     root: &'a str,
     #[serde(flatten)]
     listing: &'a Listing,
@@ -17,7 +18,8 @@ impl Content for IndexDocument<'_> {
 }
 
 #[derive(Serialize)]
-struct TrendDocument<'a> {
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub(super) struct TrendDocument<'a> {
     #[serde(flatten)]
     trend: &'a Trend,
 }

@@ -9,7 +9,8 @@ use super::{Content, Page};
 const RUNS_MAX: usize = 100;
 
 #[derive(Serialize)]
-struct MetersDocument<'a> {
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub(super) struct MetersDocument<'a> {
     reference: &'a str,
     runs: Vec<Run<'a>>,
     runs_left_out: usize,
@@ -20,6 +21,7 @@ impl Content for MetersDocument<'_> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Run<'a> {
     #[serde(flatten)]
     metered: &'a RunMeters,

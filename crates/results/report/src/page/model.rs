@@ -22,7 +22,8 @@ const LENGTHS_MAX: usize = 100;
 const TESTS_MAX: usize = 500;
 
 #[derive(Serialize)]
-struct ModelDocument<'a> {
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub(super) struct ModelDocument<'a> {
     name: &'a str,
     findings: Vec<record::schema::Finding>,
     log: ShownLog<'a>,
@@ -44,6 +45,7 @@ impl Content for ModelDocument<'_> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct ShownLog<'a> {
     lines: u64,
     requests: u64,
@@ -57,6 +59,7 @@ struct ShownLog<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct ShownFile<'a> {
     name: &'a str,
     format: &'a str,
@@ -66,6 +69,7 @@ struct ShownFile<'a> {
 
 /// Lines with a problem.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct ShownProblem<'a> {
     text: &'static str,
     is_bad: bool,
@@ -74,6 +78,7 @@ struct ShownProblem<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct ShownClass<'a> {
     name: &'a str,
     state: &'a str,
@@ -82,6 +87,7 @@ struct ShownClass<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct ShownArrivals<'a> {
     name: &'a str,
     #[serde(flatten)]
@@ -91,6 +97,7 @@ struct ShownArrivals<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct SegmentRow<'a> {
     name: &'a str,
     sessions: u64,
@@ -102,6 +109,7 @@ struct SegmentRow<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct ShownBehaviour<'a> {
     name: &'a str,
     starts: &'a [u64],
@@ -115,6 +123,7 @@ struct ShownBehaviour<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct ShownTransition {
     from: usize,
     to: usize,
@@ -129,6 +138,7 @@ struct ShownTransition {
 
 /// Durations with their fits and curves.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct ShownDurations<'a> {
     name: String,
     count: u64,
@@ -141,6 +151,7 @@ struct ShownDurations<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct ShownCheck<'a> {
     level: f64,
     sessions: (u64, u64),

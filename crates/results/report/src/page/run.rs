@@ -38,6 +38,7 @@ pub struct RunReport<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct RunDocument<'a> {
     run: RunHead<'a>,
     verdict: RunVerdict,
@@ -64,6 +65,7 @@ impl Content for RunDocument<'_> {
 
 /// The verdict on a run, or what is known instead of one.
 #[derive(Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub(super) enum RunVerdict {
     Measured,
@@ -96,6 +98,7 @@ impl RunVerdict {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct RunHead<'a> {
     id: &'a str,
     name: &'a str,
@@ -115,6 +118,7 @@ struct RunHead<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Phase<'a> {
     name: &'a str,
     kind: &'a str,
@@ -126,6 +130,7 @@ struct Phase<'a> {
 
 /// A time in which arrivals were paused, or in which there was a fault.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Highlight {
     name: String,
     from_s: Number,
@@ -135,6 +140,7 @@ struct Highlight {
 
 /// A measure over the run, or in one phase.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Step<'a> {
     /// Index of the phase; `None`: the complete run.
     phase: Option<usize>,
@@ -158,14 +164,15 @@ struct Step<'a> {
 
 /// How far a percentile may lie from the true one, at 95 %; nanoseconds.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Range {
     low: Option<Number>,
     high: Option<Number>,
     /// True if the upper end is a lower bound.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_bound: bool,
     /// Why an end is missing.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     missing: Option<IntervalMissing>,
 }
 
@@ -174,6 +181,7 @@ type Times = [Number; 9];
 
 /// One of the first errors of a kind.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Example<'a> {
     at_s: Number,
     measure: &'a str,
@@ -183,6 +191,7 @@ struct Example<'a> {
 
 /// The clients of one region.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Region<'a> {
     name: &'a str,
     clients: usize,

@@ -15,6 +15,7 @@ const BARS_MAX: u64 = 40;
 
 /// Pictures of arrivals.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Pictures {
     /// A slot's length, seconds.
     pub slot_s: u64,
@@ -28,6 +29,7 @@ pub struct Pictures {
 
 /// The distribution of counts at one scale.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct CountsPicture {
     /// A window's length, seconds.
     pub window_s: u64,
@@ -37,6 +39,7 @@ pub struct CountsPicture {
 
 /// A bar of the histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct CountsBar {
     /// Minimum number of users.
     pub from: u64,

@@ -11,6 +11,7 @@ const SILENCES_MAX: usize = 5;
 
 /// A stretch without anybody.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Silence {
     /// From the recording's beginning, seconds.
     pub from_s: u64,
