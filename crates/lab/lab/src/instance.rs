@@ -1,7 +1,7 @@
 //! An instance of a service: a process on a host that is started, watched, hurt by faults, and ended.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::wan::Namespace;
 use rustix::process::{Pid, Signal, kill_process};
@@ -19,6 +19,7 @@ use crate::events::Events;
 use crate::file::Ready;
 use crate::health::Health;
 use crate::message::InstanceState;
+use crate::request::get;
 
 /// How often a process is looked at.
 const POLL: Duration = Duration::from_millis(50);
@@ -35,8 +36,6 @@ pub(crate) const END_MAX: Duration = Duration::from_secs(10);
 const RESTART_PAUSE: Duration = Duration::from_millis(200);
 /// How much of an instance's log an error shows, in bytes.
 const LOG_BYTES_SHOWN: usize = 1_000;
-/// Longest first line of an answer that is read, in bytes.
-const STATUS_LINE_BYTES: usize = 64;
 
 /// How an instance is started.
 #[derive(Debug, Clone)]
@@ -512,45 +511,16 @@ pub(crate) fn send(pid: u32, signal: Signal) {
 
 /// Whether it answers, from its own host.
 fn is_ready(address: Ipv4Addr, ready: &Ready) -> bool {
-    let connect = |port: u16| {
-        let address = SocketAddr::from((address, port));
-        TcpStream::connect_timeout(&address, stretch(ATTEMPT_MAX))
-    };
+    let at = |port: u16| SocketAddr::from((address, port));
+    let time_max = stretch(ATTEMPT_MAX);
     match ready {
         Ready::Started => true,
-        Ready::Port(port) => connect(*port).is_ok(),
+        Ready::Port(port) => TcpStream::connect_timeout(&at(*port), time_max).is_ok(),
         Ready::Path(port, path) => {
-            let status = connect(*port).and_then(|stream| status_of(stream, address, path));
-            status.is_ok_and(|status| (200..400).contains(&status))
+            let answer = get(at(*port), "HTTP/1.1", path, time_max);
+            answer.is_ok_and(|answer| (200..400).contains(&answer.status))
         }
     }
-}
-
-/// The status that a path is answered with.
-fn status_of(mut stream: TcpStream, host: Ipv4Addr, path: &str) -> io::Result<u16> {
-    let limit = now() + stretch(ATTEMPT_MAX);
-    stream.set_read_timeout(Some(stretch(ATTEMPT_MAX)))?;
-    stream.set_write_timeout(Some(stretch(ATTEMPT_MAX)))?;
-    let request = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes())?;
-    let mut line = Vec::new();
-    let mut byte = [0];
-    while !line.ends_with(b"\n") && line.len() < STATUS_LINE_BYTES && is_before(limit) {
-        if stream.read(&mut byte)? == 0 {
-            break;
-        }
-        line.push(byte[0]);
-    }
-    let text = String::from_utf8_lossy(&line);
-    let status = text
-        .split(' ')
-        .nth(1)
-        .and_then(|status| status.parse().ok());
-    status.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "no status line"))
-}
-
-fn is_before(limit: Instant) -> bool {
-    now() < limit
 }
 
 /// The end of a log, for an error.

@@ -22,6 +22,7 @@ pub mod message;
 mod network;
 mod pieces;
 pub mod policy;
+mod request;
 mod scaler;
 pub mod scaling;
 mod shortage;

@@ -1,8 +1,8 @@
 //! The values that alarms look at: CPU and memory from control groups, and instances' pages of metrics.
 
-use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::time::{Duration, Instant};
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 use machine::clock::unix_ns;
 use machine::group::Group;
@@ -10,7 +10,8 @@ use probe::{Kind, samples};
 
 use super::Shared;
 use super::live::Live;
-use crate::clock::{now, stretch};
+use crate::clock::stretch;
+use crate::request::get;
 use crate::scaling::{Alarm, Metric};
 use crate::site::Site;
 
@@ -18,8 +19,6 @@ use crate::site::Site;
 const PAGE_MAX: Duration = Duration::from_millis(500);
 /// Longest page that is read, in bytes.
 const PAGE_BYTES_MAX: usize = 4 << 20;
-/// Read at a time, in bytes.
-const PIECE_BYTES: usize = 16 << 10;
 
 /// Pages of instances' metrics, by group, place, and when they were read.
 type Pages = Vec<(usize, usize, u64, String)>;
@@ -147,38 +146,16 @@ fn pages(shared: &Shared) -> Pages {
 
 /// `/metrics` of an instance, which may take this time: alarms wait for it. HTTP/1.0, so that no answer comes in chunks.
 fn page(address: SocketAddr, time_max: Duration) -> io::Result<String> {
-    let limit = now() + time_max;
-    let mut stream = TcpStream::connect_timeout(&address, time_max)?;
-    stream.set_write_timeout(Some(time_max))?;
-    let request = format!("GET /metrics HTTP/1.0\r\nhost: {address}\r\n\r\n");
-    stream.write_all(request.as_bytes())?;
-    let text = read_until(&mut stream, limit)?;
-    let no_page = || io::Error::new(io::ErrorKind::InvalidData, "no page of metrics");
-    let (head, body) = text.split_once("\r\n\r\n").ok_or_else(no_page)?;
-    let is_ok = head.split(' ').nth(1) == Some("200");
-    is_ok.then(|| body.to_owned()).ok_or_else(no_page)
-}
-
-/// All that comes until the other side has closed, which it must do before `limit`.
-fn read_until(stream: &mut TcpStream, limit: Instant) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    let mut piece = [0; PIECE_BYTES];
-    while bytes.len() < PAGE_BYTES_MAX {
-        let left = limit.saturating_duration_since(now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        stream.set_read_timeout(Some(left))?;
-        match stream.read(&mut piece)? {
-            0 => break,
-            count => bytes.extend_from_slice(&piece[..count]),
-        }
+    let answer = get(address, "HTTP/1.0", "/metrics", time_max)?;
+    match answer.status {
+        200 => answer.body(PAGE_BYTES_MAX),
+        _ => Err(io::Error::new(ErrorKind::InvalidData, "no page of metrics")),
     }
-    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
     use std::net::TcpListener;
     use std::sync::mpsc::{RecvTimeoutError, channel};
 
