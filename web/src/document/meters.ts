@@ -1,4 +1,4 @@
-// Written by `UPDATE=1 cargo test -p report --features models`, from the types in Rust: do not edit.
+// Written by `UPDATE=1 cargo test -p report --features full`, from the types in Rust: do not edit.
 
 /**
  * Three values of one thing: where it was worst, on average, and best; least, mean and greatest for

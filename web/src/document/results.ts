@@ -1,4 +1,4 @@
-// Written by `UPDATE=1 cargo test -p report --features models`, from the types in Rust: do not edit.
+// Written by `UPDATE=1 cargo test -p report --features full`, from the types in Rust: do not edit.
 
 /** The kind of a result. */
 export type EntryKind = 'run' | 'experiment' | 'search' | 'model' | 'page';

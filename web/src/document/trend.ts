@@ -1,4 +1,4 @@
-// Written by `UPDATE=1 cargo test -p report --features models`, from the types in Rust: do not edit.
+// Written by `UPDATE=1 cargo test -p report --features full`, from the types in Rust: do not edit.
 
 /** A run of a trend. */
 export type TrendRun = {

@@ -15,8 +15,8 @@ mod terms;
 pub use checks::{Test, brown_forsythe, shapiro_wilk, spearman};
 pub use terms::Alias;
 
+use crate::mean::mean;
 use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
-use stats::mean::mean;
 
 use crate::factorial::regression::{LeastSquares, RegressionError, least_squares};
 use terms::{Candidate, candidates, column_value};

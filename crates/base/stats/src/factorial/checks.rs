@@ -1,9 +1,8 @@
 //! Whether what a model leaves over looks like errors.
 
-use crate::order::{median, ranks};
-use statrs::distribution::{ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 use crate::mean::mean;
 use crate::order::{median, ranks};
+use statrs::distribution::{ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 
 /// A test's statistic and the probability of one as extreme by chance.
 #[derive(Debug, Clone, Copy, PartialEq)]

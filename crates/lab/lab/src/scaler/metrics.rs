@@ -184,7 +184,7 @@ mod tests {
         let head = "HTTP/1.0 200 OK\r\n\r\nload 1\n";
         let (address, _stop) = dribbling(head);
         let failed = page(address, Duration::from_millis(200)).unwrap_err();
-        let late = [io::ErrorKind::TimedOut, io::ErrorKind::WouldBlock];
+        let late = [ErrorKind::TimedOut, ErrorKind::WouldBlock];
         assert!(late.contains(&failed.kind()), "{failed}");
         let (address, stop) = dribbling(head);
         drop(stop);

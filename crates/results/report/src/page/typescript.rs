@@ -1,7 +1,7 @@
 //! The types of the documents in TypeScript, `web/src/document`: written from those that are serialised, so
 //! that the page cannot misunderstand them.
 //!
-//! `UPDATE=1 cargo test -p report --features models` writes the files anew. A field that may be left out must
+//! `UPDATE=1 cargo test -p report --features full` writes the files anew. A field that may be left out must
 //! say `#[serde(default, skip_serializing_if = …)]`, with both: then it has a `?`.
 
 use std::any::TypeId;
@@ -14,12 +14,12 @@ use super::comparison::ComparisonDocument;
 use super::experiment::ExperimentDocument;
 use super::index::{IndexDocument, TrendDocument};
 use super::meters::MetersDocument;
-#[cfg(feature = "models")]
+#[cfg(feature = "full")]
 use super::model::ModelDocument;
 use super::run::RunDocument;
 use super::{Content, Head};
 
-const HEADER: &str = "// Written by `UPDATE=1 cargo test -p report --features models`, from the types in Rust: \
+const HEADER: &str = "// Written by `UPDATE=1 cargo test -p report --features full`, from the types in Rust: \
                       do not edit.\n";
 
 /// A type as it stands in a file.
@@ -257,7 +257,7 @@ fn the_page_knows_the_types_of_its_documents() {
     files.add::<MetersDocument<'static>>("meters", "MetersDocument");
     files.add::<IndexDocument<'static>>("results", "IndexDocument");
     files.add::<TrendDocument<'static>>("trend", "TrendDocument");
-    #[cfg(feature = "models")]
+    #[cfg(feature = "full")]
     files.add::<ModelDocument<'static>>("model", "ModelDocument");
 
     let mut above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
@@ -276,6 +276,6 @@ fn the_page_knows_the_types_of_its_documents() {
     }
     assert!(
         stale.is_empty(),
-        "run UPDATE=1 cargo test -p report --features models: {stale:?} are not what the types say"
+        "run UPDATE=1 cargo test -p report --features full: {stale:?} are not what the types say"
     );
 }
