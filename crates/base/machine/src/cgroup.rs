@@ -25,7 +25,7 @@ impl Cgroup {
         }
     }
 
-    /// Where the hierarchy is mounted.
+    /// The mount point of the hierarchy.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -105,7 +105,7 @@ struct Mount<'t> {
     place: &'t str,
     /// `cgroup`, `cgroup2`.
     kind: &'t str,
-    /// Of the file system: the controllers among them.
+    /// Mount options of the file system: the controllers are among them.
     options: &'t str,
 }
 

@@ -113,8 +113,8 @@ impl Dilation {
         emulated.saturating_mul(self.factor)
     }
 
-    /// What the emulated wall clock shows when the machine's shows `machine_unix_ns`. Before the origin both show the
-    /// same.
+    /// The emulated wall clock at the moment at which the machine's shows `machine_unix_ns`. Before the origin both
+    /// show the same.
     pub fn unix_ns(self, machine_unix_ns: u64) -> u64 {
         match machine_unix_ns.checked_sub(self.origin_unix_ns) {
             Some(since_ns) => self.origin_unix_ns + self.shrink_ns(since_ns),

@@ -19,7 +19,7 @@ const NETDEV_BACKLOG_GOOD: u64 = 10_000;
 pub struct Check {
     pub name: &'static str,
     pub value: String,
-    /// What the value means for a run.
+    /// The consequence of the value for a run.
     pub meaning: String,
     /// How many users it allows; `None`: it sets no number.
     pub users: Option<u64>,

@@ -4,7 +4,7 @@ use crate::loops::{cores, files_per_table, has_own_tables};
 use crate::memory::Memory;
 use crate::procfs::{clock_source, setting};
 
-/// What was read. `None`: it could not be.
+/// Limits and settings read from this machine. `None`: the value could not be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
     pub cores: u64,

@@ -15,7 +15,7 @@ const PERIOD_US_MAX: f64 = 1_000_000.0;
 const QUOTA_US_MIN: f64 = 1_000.0;
 const CONTROLLERS: [&str; 3] = ["cpu", "cpuacct", "memory"];
 
-/// What a group may use.
+/// The resources that a group may use.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct GroupLimits {
     /// Cores; `None`: all.

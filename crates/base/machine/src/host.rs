@@ -16,7 +16,7 @@ pub struct Totals {
     pub network: Network,
 }
 
-/// What the host's network lost so far.
+/// Losses of the host's network so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Network {
     /// TCP segments the host retransmitted.
@@ -93,7 +93,7 @@ impl Network {
         }
     }
 
-    /// What was lost here and there.
+    /// The losses of two sources together.
     fn and(&self, other: &Network) -> Network {
         Network {
             retransmits: self.retransmits + other.retransmits,
@@ -105,7 +105,7 @@ impl Network {
         }
     }
 
-    /// What was lost since `before`.
+    /// The losses since `before`.
     pub fn since(&self, before: &Network) -> Network {
         Network {
             retransmits: self.retransmits.saturating_sub(before.retransmits),

@@ -28,7 +28,7 @@ pub fn bytes_per_user(target_here: bool) -> u64 {
     KERNEL_BYTES_PER_END + USER_BYTES + if target_here { target } else { 0 }
 }
 
-/// What a run needs of the machine.
+/// The demands of a run on the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Demand {
     /// Users at once, each with one connection.
@@ -38,7 +38,7 @@ pub struct Demand {
     pub sources: Sources,
 }
 
-/// Where connections come from.
+/// The source addresses of connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sources {
     /// The target is on loopback: loops take addresses of 127.0.0.0/8 as they need them.
@@ -71,7 +71,7 @@ pub struct Limit {
     pub fix: Fix,
 }
 
-/// What can be done about a limit.
+/// The remedy for a limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fix {
     /// The limit is high enough.
@@ -80,7 +80,7 @@ pub enum Fix {
     Set(Setting),
     /// A command for the shell that starts the run.
     Shell(String),
-    /// What helps, in words: no command does.
+    /// A remedy in words: no command does it.
     Advice(String),
 }
 

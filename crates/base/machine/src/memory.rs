@@ -25,7 +25,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// What a run leaves to everything else.
+    /// Memory that a run leaves to everything else.
     pub fn reserve_bytes(&self) -> u64 {
         let share = |share: f64| (self.total_bytes as f64 * share) as u64;
         share(RESERVE_SHARE)
@@ -33,7 +33,7 @@ impl Memory {
             .min(share(RESERVE_SHARE_MAX))
     }
 
-    /// What a run may still take.
+    /// Memory that a run may still take.
     pub fn spare_bytes(&self) -> u64 {
         self.available_bytes.saturating_sub(self.reserve_bytes())
     }
@@ -53,7 +53,7 @@ impl Memory {
     }
 }
 
-/// Of the machine's memory and that of the groups with these folders the one with the least to spare.
+/// The one with the least to spare: the machine's memory or that of a group with one of these folders.
 fn tightest(machine: Option<Memory>, folders: Vec<PathBuf>) -> Option<(Memory, Option<PathBuf>)> {
     let groups = folders.into_iter().filter_map(|folder| {
         let text = |name: &str| procfs::text(&folder.join(name)).ok();
@@ -92,7 +92,7 @@ fn machine_memory(meminfo: &str, sockstat: &str) -> Option<Memory> {
     })
 }
 
-/// What a control group allows, from the texts of its files, in either version; `None`: it has no limit.
+/// The memory that a control group allows, from the texts of its files, in either version; `None`: it has no limit.
 ///
 /// A group beyond `memory.high` is held back by the kernel, so that is a limit too. In version 1
 /// `hierarchical_memory_limit` is the smallest limit of all groups around it, also of those that a container does not

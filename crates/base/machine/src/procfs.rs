@@ -5,13 +5,13 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 const PROC: &str = "/proc";
-/// Where each process has a folder.
+/// The folder with a folder for each process.
 pub(crate) const PROCESSES: &str = PROC;
 /// The network namespace of the thread that opens it.
 pub const OWN_NETWORK: &str = "/proc/thread-self/ns/net";
 /// The tree of kernel settings.
 pub const SETTINGS: &str = "/proc/sys";
-/// Where the version 2 tree of control groups is mounted.
+/// The mount point of the version 2 tree of control groups.
 pub(crate) const CGROUPS: &str = "/sys/fs/cgroup";
 const BLOCK_DEVICES: &str = "/sys/block";
 const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
@@ -58,7 +58,7 @@ pub(crate) fn open(name: &str) -> Result<File, FileError> {
     })
 }
 
-/// What an open file of `/proc` says now.
+/// The present text of an open file of `/proc`.
 pub(crate) fn text_again(mut file: &File) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(0))?;

@@ -1,4 +1,4 @@
-//! What a thread has to itself: cores, a file table, a network namespace.
+//! Resources that belong to one thread: cores, a file table, a network namespace.
 
 mod cores;
 mod files;

@@ -33,7 +33,7 @@ pub(crate) struct Field {
     pub(crate) packing: Packing,
 }
 
-/// What a column holds.
+/// The type of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// INT64.

@@ -1,6 +1,6 @@
-//! What loops count in an interval. Each counter is declared once: its name, its unit, how two are merged,
-//! and where its total goes. The types that loops send, the check of what a worker sends, the merging of
-//! all loops, the columns of the series and the notes of a run follow from the declaration.
+//! The counters that each loop keeps for an interval. Each counter is declared once: its name, its unit, how two are
+//! merged, and where its total goes. The types that loops send, the check of what a worker sends, the merging of all
+//! loops, the columns of the series and the notes of a run follow from the declaration.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,13 +13,13 @@ pub const COUNTER_MAX: u64 = 1 << 48;
 /// One counter's declaration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counter {
-    /// Its field.
+    /// Name of the field.
     pub name: &'static str,
     /// `1`, `B` or `ns`.
     pub unit: &'static str,
     /// How the values of two loops, or of two intervals, are merged.
     pub merge: Merge,
-    /// Where the merged value goes.
+    /// Destination of the merged value.
     pub output: Output,
 }
 
@@ -42,7 +42,7 @@ impl Merge {
     }
 }
 
-/// Where a counter goes.
+/// The destination of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
     /// To this column of `series.parquet`.
@@ -101,7 +101,7 @@ macro_rules! counters {
 }
 
 counters! {
-    /// What a loop counted in an interval.
+    /// The counters of a loop in an interval.
     pub struct Counts {
         /// Sessions that users of a closed population began again; they count as started as well.
         users_repeated: "1", Sum, Column(users_repeated);
@@ -185,7 +185,7 @@ counters! {
         closed_late_ns: "ns", Max, Column(closed_late_ns);
     }
 
-    /// What a loop's thread used in an interval.
+    /// CPU time of a loop's thread in an interval.
     pub struct LoopCpu {
         /// CPU time of the thread.
         used_ns: "ns", Sum, Column(cpu_loops_ns);

@@ -78,7 +78,7 @@ impl RunDir {
         Ok(RunDir { path, durability })
     }
 
-    /// Where it is.
+    /// The path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -90,7 +90,7 @@ impl RunDir {
     /// Replaces `run.json`.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub fn update_info(&self, info: &RunInfo) -> Result<(), RecordError> {
         self.write_json(RUN, info)
     }
@@ -98,7 +98,7 @@ impl RunDir {
     /// Replaces `summary.json`.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub fn write_summary(&self, summary: &Summary) -> Result<(), RecordError> {
         self.write_json(SUMMARY, summary)
     }
@@ -106,7 +106,7 @@ impl RunDir {
     /// Replaces `tally.json`.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub fn write_tally(&self, tally: &Tally) -> Result<(), RecordError> {
         self.write_json(TALLY, tally)
     }
@@ -114,7 +114,7 @@ impl RunDir {
     /// The writer of `requests.parquet`; `info` gives the names for the numbers in the file.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub fn requests(&self, info: &RunInfo) -> Result<RequestsWriter, RecordError> {
         RequestsWriter::create(&self.path, info, self.durability)
     }
@@ -132,7 +132,7 @@ impl RunDir {
     /// The writer of `events.jsonl`.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub fn events(&self) -> Result<EventsWriter, RecordError> {
         EventsWriter::create(self.path.join(EVENTS), self.durability)
     }
@@ -140,7 +140,7 @@ impl RunDir {
     /// The writer of `latency.hlog`.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub fn latency(&self, info: &RunInfo) -> Result<LatencyWriter, RecordError> {
         LatencyWriter::create(self.path.join(LATENCY), info, self.durability)
     }

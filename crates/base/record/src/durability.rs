@@ -1,11 +1,11 @@
-//! What a record survives.
+//! How safe a record is on the disk.
 
 use std::fs::File;
 use std::path::Path;
 
 use crate::RecordError;
 
-/// What the checkpoints of a record survive.
+/// The failure that the checkpoints of a record survive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
     /// The end of the process: what was written is the system's.

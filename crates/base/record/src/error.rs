@@ -1,4 +1,4 @@
-//! What can go wrong with a run directory.
+//! The errors of reading and writing a run directory.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ pub enum RecordError {
     /// The operating system refused; the source says why.
     #[error("cannot {action} {}", path.display())]
     Io {
-        /// What was tried: `write`, `read`, `rename`, ….
+        /// The operation that failed: `write`, `read`, `rename`, ….
         action: &'static str,
         /// On which file.
         path: PathBuf,
@@ -25,7 +25,7 @@ pub enum RecordError {
     /// There is no `run.json`.
     #[error("{} is not a run directory: it contains no run.json", path.display())]
     NotARun {
-        /// What should be opened.
+        /// The path that was to be opened.
         path: PathBuf,
     },
     /// The file was written by another version of Throng, in a format that this one does not read.
@@ -40,7 +40,7 @@ pub enum RecordError {
     Format {
         /// The file.
         path: PathBuf,
-        /// Its format.
+        /// The format of the file.
         found: u32,
         /// The format that is read.
         reads: u32,
@@ -58,7 +58,7 @@ pub enum RecordError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and where in the file if that is known.
+        /// The damage, and its place in the file if that is known.
         what: String,
     },
 }

@@ -33,7 +33,7 @@ impl EventsWriter {
     /// Appends one line.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub fn write(&mut self, event: &Event) -> Result<(), RecordError> {
         let mut line = serde_json::to_vec(event)
             .map_err(|error| RecordError::io("write", &self.path)(error.into()))?;
@@ -46,7 +46,7 @@ impl EventsWriter {
     /// Syncs what was written to the disk, where a power cut is to be survived.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub fn checkpoint(&mut self) -> Result<(), RecordError> {
         self.durability.sync(&self.file, &self.path)
     }

@@ -19,13 +19,13 @@ pub struct Import {
     /// Which kind of results they are: `thesis`, or [`SAMPLES_LAYOUT`], which have operations
     /// and no clients.
     pub layout: String,
-    /// Where they were read from, as given.
+    /// The source of the results, as given.
     pub source: String,
     /// Resolution of the clients' times, in nanoseconds.
     pub resolution_ns: u64,
-    /// What was repaired, counted.
+    /// Repairs of the input, counted.
     pub repairs: Vec<Repair>,
-    /// What these results lack, a sentence each without full stop.
+    /// Figures that these results lack, a sentence each without full stop.
     pub absent: Vec<String>,
     /// Clients that left no readable report.
     pub unreachable: Vec<Unreachable>,
@@ -47,7 +47,7 @@ pub struct Repair {
     pub code: String,
     /// How often.
     pub count: u64,
-    /// What was found and done, for people.
+    /// The fault and its repair, for people.
     pub text: String,
     /// True if the repair lost information.
     pub lossy: bool,
@@ -58,9 +58,9 @@ pub struct Repair {
 /// A client without a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unreachable {
-    /// Where it ran.
+    /// Region in which it ran.
     pub region: String,
-    /// Its machine.
+    /// Machine on which it ran.
     pub host: String,
     /// Why there is nothing.
     pub why: String,
@@ -69,9 +69,9 @@ pub struct Unreachable {
 /// The final report of a client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClientReport {
-    /// Where it ran.
+    /// Region in which it ran.
     pub region: String,
-    /// Its machine.
+    /// Machine on which it ran.
     pub host: String,
     /// Users it was to start.
     pub users_planned: u64,
@@ -83,7 +83,7 @@ pub struct ClientReport {
     pub disconnected: u64,
     /// Users that it says could not connect.
     pub failed: u64,
-    /// Its errors as it words them.
+    /// Errors by the client's own wording.
     pub errors: BTreeMap<String, u64>,
     /// By measure, those of which it has values.
     pub measures: Vec<ReportedMeasure>,

@@ -43,7 +43,7 @@ pub enum Kind {
 /// A result that was found.
 #[derive(Debug)]
 pub struct Found {
-    /// Its kind.
+    /// Kind of the result.
     pub kind: Kind,
     /// The directory, or the page's file.
     pub path: PathBuf,
@@ -56,7 +56,7 @@ pub struct Found {
 pub struct Scan {
     /// A result comes after the one that contains it.
     pub found: Vec<Found>,
-    /// What was not searched, a sentence each, without full stop.
+    /// Parts of the directory that were not searched, a sentence each, without full stop.
     pub omitted: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ impl Stamp {
 /// Checks that a file is a regular one, which can be read without waiting, of at most `bytes_max`.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// The problem with the file, in words.
 pub fn check_file(path: &Path, bytes_max: u64) -> Result<(), String> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     match fs::symlink_metadata(path) {

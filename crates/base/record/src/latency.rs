@@ -28,7 +28,7 @@ pub(crate) use read::read;
 pub struct Interval {
     /// Since the run's start.
     pub start_ns: u64,
-    /// Its length.
+    /// Length of the interval.
     pub len_ns: u64,
     /// As it was given to [`LatencyWriter::interval`].
     pub tag: String,
@@ -74,7 +74,7 @@ impl LatencyWriter {
     /// `i64::MAX`, the greatest that the format knows.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub fn interval(
         &mut self,
         start_ns: u64,
@@ -95,7 +95,7 @@ impl LatencyWriter {
     /// Makes all lines so far safe.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub fn flush(&mut self) -> Result<(), RecordError> {
         self.file
             .flush()
@@ -106,7 +106,7 @@ impl LatencyWriter {
     /// Ends the file.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub fn finish(mut self) -> Result<(), RecordError> {
         self.flush()
     }

@@ -57,7 +57,7 @@ impl Note {
     /// removed. Links in the directory are not followed.
     ///
     /// # Errors
-    /// What the system says; then the note is as it was.
+    /// I/O errors; then the note is as it was.
     pub fn write(&self, directory: &Path) -> Result<(), RecordError> {
         let path = directory.join(NOTE);
         let Some(text) = &self.0 else {

@@ -66,7 +66,7 @@ impl<'a> Parts<'a> {
         self.run.path().join(REQUESTS_PARTS)
     }
 
-    /// Where the part of an agent is, or is put.
+    /// The path of an agent's part, which need not exist yet.
     ///
     /// # Errors
     /// The agent has no name that a file may have: `run.json` is damaged.
@@ -116,7 +116,7 @@ impl<'a> Parts<'a> {
     /// Makes the directory that parts are put into.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub fn prepare(&self) -> Result<(), RecordError> {
         let directory = self.directory();
         fs::create_dir_all(&directory).map_err(RecordError::io("create", &directory))
@@ -139,7 +139,7 @@ impl<'a> Parts<'a> {
     /// Joins files that were checked to the part of an agent, and removes them.
     ///
     /// # Errors
-    /// What the system says; then there is no such part, and the files are as they were.
+    /// I/O errors; then there is no such part, and the files are as they were.
     pub fn put(&self, agent: &str, files: &[PathBuf]) -> Result<(), RecordError> {
         let path = self.path(agent)?;
         match files {
@@ -157,7 +157,7 @@ impl<'a> Parts<'a> {
     /// the other.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub fn join(&self) -> Result<(), RecordError> {
         let whole = self.run.path().join(REQUESTS);
         if whole.exists() || self.elsewhere().is_some() {

@@ -29,16 +29,15 @@ const JOINED_PART: usize = 10;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ProbeInfo {
-    /// What the source is to the system: `servers`, `redis`, `mysql`, `host`, ….
+    /// Role of the source in the system: `servers`, `redis`, `mysql`, `host`, ….
     pub role: String,
-    /// Its region; may be empty.
+    /// Region of the source; may be empty.
     pub region: String,
     /// The source's own name, as an address.
     pub source: String,
     /// The metric, as the source names it.
     pub metric: String,
-    /// Its unit: `%`, `B`, `B/s`, `s`, `1`, `1/s`, `s/s`, …. A counter is recorded as its
-    /// rate.
+    /// Unit of the metric: `%`, `B`, `B/s`, `s`, `1`, `1/s`, `s/s`, …. A counter is recorded as its rate.
     pub unit: String,
     /// How the source was queried: `host`, `process`, `redis`, …; empty if that is not known.
     #[serde(default)]
@@ -139,7 +138,7 @@ impl ProbesWriter {
     /// Makes all rows so far safe: the new ones in a segment, or all in the file if there are many segments.
     ///
     /// # Errors
-    /// What the system says. The rows stay for the next attempt.
+    /// I/O errors. The rows stay for the next attempt.
     pub fn write_segment(&mut self) -> Result<(), RecordError> {
         let unjoined = self.probes.rows.len() - self.joined_rows;
         if self.parts_count >= PARTS_MAX && unjoined >= self.joined_rows / JOINED_PART {
@@ -162,7 +161,7 @@ impl ProbesWriter {
     /// Replaces the file by one with all rows so far, and removes the segments.
     ///
     /// # Errors
-    /// What the system says. The rows stay for the next attempt.
+    /// I/O errors. The rows stay for the next attempt.
     pub fn checkpoint(&mut self) -> Result<(), RecordError> {
         self.write(self.path.clone(), Written::default())?;
         self.joined_rows = self.written.rows;

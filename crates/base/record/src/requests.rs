@@ -33,12 +33,12 @@ pub struct RequestsWriter {
     parts: Vec<PathBuf>,
     /// Segments begun, those that failed too.
     parts_begun: u32,
-    /// Of the segments.
+    /// Size of all segments.
     bytes: u64,
     counts: RowCounts,
 }
 
-/// What became of the rows that were given to a writer.
+/// Counts of the rows that were given to a writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RowCounts {
     /// Safe in segments.
@@ -60,7 +60,7 @@ impl RequestsWriter {
     /// into the record adds what the file needs to be understood.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub fn apart(dir: &Path, run: &str) -> Result<RequestsWriter, RecordError> {
         let metadata = columnar::metadata([("throng.run", run.to_owned())]);
         RequestsWriter::begin(dir, metadata, Durability::Process)
@@ -91,7 +91,7 @@ impl RequestsWriter {
     /// them to the disk.
     ///
     /// # Errors
-    /// What the system says; rows are lost then.
+    /// I/O errors; rows are lost then.
     pub fn write(&mut self, rows: &[Measurement]) -> Result<(), RecordError> {
         self.write_pausing(rows, &mut || {})
     }
@@ -126,7 +126,7 @@ impl RequestsWriter {
     /// Makes all rows so far safe, in a segment of their own.
     ///
     /// # Errors
-    /// What the system says; rows are lost then.
+    /// I/O errors; rows are lost then.
     pub fn checkpoint(&mut self) -> Result<(), RecordError> {
         self.checkpoint_pausing(&mut || {})
     }
@@ -177,7 +177,7 @@ impl RequestsWriter {
     /// Joins the segments to `requests.parquet`.
     ///
     /// # Errors
-    /// What the system says. The segments stay in place then, and can be read.
+    /// I/O errors. The segments stay in place then, and can be read.
     pub fn finish(mut self) -> Result<(), RecordError> {
         self.checkpoint()?;
         match &self.parts[..] {
@@ -187,13 +187,13 @@ impl RequestsWriter {
         fs::remove_dir_all(&self.parts_dir).map_err(RecordError::io("remove", &self.parts_dir))
     }
 
-    /// What became of the rows so far, those aside that wait for the next checkpoint.
+    /// The rows so far, those aside that wait for the next checkpoint.
     pub fn counts(&self) -> RowCounts {
         self.counts
     }
 }
 
-/// What the file needs to be understood without its directory.
+/// The metadata that the file needs to be understood without its directory.
 pub(crate) fn metadata(info: &RunInfo) -> Metadata {
     let measures = serde_json::json!(info.measures);
     let sessions = serde_json::json!(info.sessions);

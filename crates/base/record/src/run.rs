@@ -46,7 +46,7 @@ impl Run {
         &self.path
     }
 
-    /// What ran, where, and how it ended.
+    /// The description of the run and how it ended.
     pub fn info(&self) -> &RunInfo {
         &self.info
     }
@@ -56,7 +56,7 @@ impl Run {
         self.missing().is_empty()
     }
 
-    /// What makes the directory incomplete, a sentence each without full stop.
+    /// The files and figures that the directory lacks, a sentence each without full stop.
     pub fn missing(&self) -> Vec<String> {
         let mut missing = Vec::new();
         if self.info.status == RunStatus::Running {
@@ -105,7 +105,7 @@ impl Run {
         read_versioned(&self.path.join(SUMMARY))
     }
 
-    /// What was imported; `None`: the run was made by Throng.
+    /// The description of imported results; `None`: the run was made by Throng.
     ///
     /// # Errors
     /// The file cannot be read, is damaged or of a later version.
@@ -163,8 +163,8 @@ impl Run {
         }
     }
 
-    /// What happened, in order; empty if the file is missing. Kinds of events that this
-    /// version does not know are left out.
+    /// The events of the run, in order; empty if the file is missing. Kinds of events that this version does not know
+    /// are left out.
     ///
     /// # Errors
     /// The file cannot be read or is damaged elsewhere than in an incomplete last line.

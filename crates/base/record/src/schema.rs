@@ -42,16 +42,16 @@ pub struct RunInfo {
     pub name: String,
     /// Throng's own version.
     pub throng: String,
-    /// Its status.
+    /// Status of the run.
     pub status: RunStatus,
-    /// Of all random draws.
+    /// Seed of all random draws.
     pub seed: u64,
     /// Hex SHA-1 of `scenario.yaml`.
     pub scenario_hash: String,
     /// `--set` overrides as given.
     #[serde(default)]
     pub overrides: Vec<String>,
-    /// What was under load, for people.
+    /// The system under load, for people.
     pub target: String,
     /// The run's zero in nanoseconds since the Unix epoch.
     pub started_unix_ns: u64,
@@ -65,12 +65,12 @@ pub struct RunInfo {
     /// The worker processes, if loops ran in processes of their own. The index is the worker's number.
     #[serde(default)]
     pub workers: Vec<WorkerInfo>,
-    /// Where users connected from, if the scenario says so.
+    /// Regions that users connected from, if the scenario has any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub regions: Vec<RegionInfo>,
     /// Facts about the machine by name.
     pub host: BTreeMap<String, String>,
-    /// What was measured; other files refer to the index.
+    /// The measures of the run; other files refer to the index.
     pub measures: Vec<MeasureInfo>,
     /// Names of the sessions; other files refer to the index.
     pub sessions: Vec<String>,
@@ -130,12 +130,12 @@ impl GeneratorInfo {
     }
 }
 
-/// Where a part of the users connected from.
+/// A region from which some of the users connected.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RegionInfo {
     /// The value of the tag `region` of what its users measured.
     pub name: String,
-    /// Its share of the users, in proportion to those of the others.
+    /// Share of the users, in proportion to the shares of the other regions.
     pub share: f64,
     /// The first of the loops that ran its users.
     pub loops_first: u32,
@@ -149,7 +149,7 @@ pub struct RegionInfo {
 /// A process that ran a share of the loops.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerInfo {
-    /// Its number on its machine.
+    /// Process number on its machine.
     pub pid: u32,
     /// The agent that started it; `None`: it was started by the controller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -165,7 +165,7 @@ pub struct WorkerInfo {
     pub cores: u32,
     /// Open files each of its loops may have.
     pub files_per_loop: u64,
-    /// Its monotonic clock minus the controller's, at the start.
+    /// The worker's monotonic clock minus the controller's, at the start.
     pub clock_offset_ns: i64,
     /// The largest possible error of that offset.
     pub clock_bound_ns: u64,
@@ -175,7 +175,7 @@ pub struct WorkerInfo {
     /// When it was lost; `None`: it was not.
     #[serde(default)]
     pub lost_at_ns: Option<u64>,
-    /// Where its rows are; `None`: in the record.
+    /// Rows that the worker did not send; `None`: all are in the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<WorkerRows>,
 }
@@ -183,7 +183,7 @@ pub struct WorkerInfo {
 /// How a worker's clock has moved against the controller's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerClock {
-    /// Its monotonic clock minus the controller's.
+    /// The worker's monotonic clock minus the controller's.
     pub offset_ns: i64,
     /// The largest possible error of that offset.
     pub bound_ns: u64,
@@ -215,7 +215,7 @@ pub struct MeasureInfo {
 const REGION: &str = "region";
 
 impl MeasureInfo {
-    /// Its name without its region: that of the same measure over all regions.
+    /// The name without its region: that of the same measure over all regions.
     pub fn over_regions(&self) -> String {
         let mut name = self.name.clone();
         let Some(region) = self.tags.get(REGION) else {
@@ -335,7 +335,7 @@ pub struct SeriesRow {
     pub bytes_out: u64,
     /// Application bytes received.
     pub bytes_in: u64,
-    /// Of them, those of bodies that were decoded.
+    /// Received bytes of bodies that were decoded, as they came.
     #[serde(default)]
     pub encoded_in: u64,
     /// The same bodies, decoded.
@@ -345,9 +345,9 @@ pub struct SeriesRow {
     pub unmatched: u64,
     /// Median of the generator lag of all operations of the interval.
     pub lag_p50_ns: u64,
-    /// Its 99th percentile.
+    /// 99th percentile of the generator lag.
     pub lag_p99_ns: u64,
-    /// Its greatest.
+    /// Greatest generator lag.
     pub lag_max_ns: u64,
     /// CPU time of the loops' threads.
     pub cpu_loops_ns: u64,

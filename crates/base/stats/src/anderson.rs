@@ -25,7 +25,7 @@ const EXACT_VALUES_MAX: usize = 2_000;
 /// than that of the limit with ties by 1 % at 0.05 at most.
 const TIES_MIN: f64 = 0.002;
 
-/// What the test found.
+/// The result of the test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Anderson {
     /// A²_akN, equation 7; about k − 1 where all samples are of one distribution.
@@ -71,7 +71,7 @@ pub enum AndersonError {
 /// The test of two samples.
 ///
 /// # Errors
-/// Where they have fewer than four numbers together.
+/// If they have fewer than four numbers together.
 pub fn two_samples(a: &Sample, b: &Sample) -> Result<Anderson, AndersonError> {
     let (n, m) = (a.count() as f64, b.count() as f64);
     let all = n + m;
@@ -124,7 +124,7 @@ fn limit_p(found: &Anderson, a: &Sample, b: &Sample) -> f64 {
 /// The test of k samples.
 ///
 /// # Errors
-/// Where there are fewer than two, or they have fewer than four numbers together.
+/// If there are fewer than two, or they have fewer than four numbers together.
 pub fn k_samples(samples: &[&Sample]) -> Result<Anderson, AndersonError> {
     if let [a, b] = samples {
         return two_samples(a, b);

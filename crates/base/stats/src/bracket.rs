@@ -24,7 +24,7 @@ pub(crate) fn least(
     (low + high) / 2.0
 }
 
-/// Where what holds at `inside` ceases to hold on the way to `outside`, by that many halvings.
+/// The border between `inside`, where `holds` is true, and `outside`, where it is not, by that many halvings.
 pub(crate) fn border(
     mut inside: f64,
     mut outside: f64,

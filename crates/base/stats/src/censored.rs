@@ -16,7 +16,7 @@ pub use influence::Influence;
 /// A quantile, or what is known of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantile {
-    /// Its value.
+    /// The value itself.
     At(u64),
     /// It falls among the censored times, and is at least this.
     AtLeast(u64),
@@ -123,7 +123,7 @@ impl Censored {
         }
     }
 
-    /// What single times do to the share that takes at most `at`.
+    /// The influence of single times on the share that takes at most `at`.
     pub fn influence(&self, at: u64) -> Influence {
         Influence::new(self, at)
     }

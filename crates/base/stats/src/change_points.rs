@@ -1,4 +1,5 @@
-//! Where the level of a series of single values changes, such as a figure of one run after the other.
+//! Change points: places at which the level of a series of single values changes, such as a figure of one run after
+//! the other.
 //!
 //! E-divisive of Matteson and James, "A Nonparametric Approach for Multiple Change Point Analysis of
 //! Multivariate Data" (JASA 2014): a series is split where the energy distance between its two parts is
@@ -17,7 +18,7 @@ use std::ops::Range;
 use crate::order::ranks;
 use crate::rng::{Purpose, Rng};
 
-/// Of the permutations: any fixed number will do.
+/// Seed of the permutations: any fixed number will do.
 const SEED: u64 = 20_140_607;
 /// Statistics that differ by less than this share are the same one, summed in another order.
 const SAME: f64 = 1e-9;
@@ -123,8 +124,8 @@ fn p_value(values: &mut [f64], seen: Split, options: &Options) -> f64 {
     as_good as f64 / options.permutations.max(1) as f64
 }
 
-/// Where the energy distance between the two parts of a series is greatest, the first of equal ones. `None`
-/// if the series is shorter than two parts, or all values are equal.
+/// The split at which the energy distance between the two parts of a series is greatest, the first of equal ones.
+/// `None` if the series is shorter than two parts, or all values are equal.
 pub fn best_split(values: &[f64], least: usize) -> Option<Split> {
     let (n, least) = (values.len(), least.max(2));
     if n < 2 * least {

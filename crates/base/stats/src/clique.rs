@@ -17,7 +17,7 @@ impl Graph {
     /// Joins two nodes. A node is never joined to itself.
     ///
     /// # Panics
-    /// Where there is no such node.
+    /// If there is no such node.
     pub fn join(&mut self, a: usize, b: usize) {
         let nodes = self.neighbours.len();
         assert!(a < nodes && b < nodes, "{a} and {b} of {nodes} nodes");

@@ -22,12 +22,12 @@ pub enum Dist {
     },
     /// Gaps of a Poisson process.
     Exponential {
-        /// Its mean, > 0.
+        /// Mean, > 0.
         mean: f64,
     },
     /// Gauss's.
     Normal {
-        /// Its mean.
+        /// Mean of the numbers.
         mean: f64,
         /// Standard deviation, ≥ 0.
         sd: f64,
@@ -66,7 +66,7 @@ pub enum Dist {
     Mixture(Arc<[(f64, Dist)]>),
     /// The inner draw moved to the nearer bound where it lies outside.
     Clamped {
-        /// What is drawn from.
+        /// The distribution that is clamped.
         inner: Arc<Dist>,
         /// Least number; −∞ for none.
         min: f64,
@@ -75,7 +75,7 @@ pub enum Dist {
     },
 }
 
-/// What is wrong with a distribution's parameters.
+/// A problem with a distribution's parameters.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum DistError {
     /// A parameter lies outside of its range.
@@ -85,9 +85,9 @@ pub enum DistError {
         dist: &'static str,
         /// The parameter's name.
         parameter: &'static str,
-        /// What it must be.
+        /// The condition that it must meet.
         expected: &'static str,
-        /// What it is.
+        /// Value as given.
         value: f64,
     },
     /// The least number lies above the greatest.
@@ -105,7 +105,7 @@ pub enum DistError {
     Empty {
         /// The distribution, in small letters.
         dist: &'static str,
-        /// What is missing.
+        /// The missing part.
         needs: &'static str,
     },
 }
@@ -115,7 +115,7 @@ impl Dist {
     /// parameters that [`validate`](Self::validate) accepts; else the result means nothing.
     ///
     /// # Panics
-    /// Where `validate` would refuse a gamma, empirical or clamped distribution or a mixture.
+    /// If `validate` would refuse a gamma, empirical or clamped distribution or a mixture.
     pub fn sample(&self, rng: &mut Rng) -> f64 {
         match self {
             Dist::Constant(value) => *value,

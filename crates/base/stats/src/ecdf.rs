@@ -36,7 +36,7 @@ impl Grid {
     /// The multiples of `step` that enclose all of the samples.
     ///
     /// # Errors
-    /// Where that would be more than 10,000,000 points, or `step` is not above 0.
+    /// If that would be more than 10,000,000 points, or `step` is not above 0.
     pub fn enclosing(samples: &[&Sample], step: f64) -> Result<Grid, GridError> {
         let min = samples
             .iter()
@@ -86,7 +86,7 @@ pub fn shares(sample: &Sample, grid: Grid, kind: Kind) -> Vec<f64> {
 /// as whole numbers are. Where a spline fell, the share stays.
 ///
 /// # Errors
-/// Where nothing is left to count: `count` is 0, or no share is above 0.
+/// If nothing is left to count: `count` is 0, or no share is above 0.
 pub fn resampled(shares: &[f64], grid: Grid, count: u64) -> Result<Sample, SampleError> {
     let mut upto = 0;
     let pairs = shares.iter().enumerate().map(|(point, share)| {

@@ -27,7 +27,7 @@ pub struct Difference {
     pub first: f64,
     /// The mean of the second's.
     pub second: f64,
-    /// Of second − first.
+    /// Interval of second − first.
     pub interval: Interval,
 }
 
@@ -42,15 +42,15 @@ pub enum EnsembleError {
     NotFinite(f64),
 }
 
-/// What happens inside a sample that was drawn.
+/// The treatment of numbers inside a sample that was drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Within {
     /// It is kept as it is. The scatter within is part of that between the samples' figures already
     /// (Davison and Hinkley, "Bootstrap Methods and their Application", 1997, section 3.8), and
     /// nothing is said of numbers that depend on each other.
     Kept,
-    /// Its numbers are drawn again, too. This counts their scatter twice: intervals are too wide
-    /// rather than too narrow, by up to √2 where samples do not differ otherwise.
+    /// The numbers are drawn again, too. This counts their scatter twice: intervals are too wide rather than too
+    /// narrow, by up to √2 where samples do not differ otherwise.
     Redrawn,
 }
 
@@ -105,10 +105,10 @@ pub(crate) fn student(degrees: f64, tail: f64) -> f64 {
 /// (1947). The p-value is `None` where the figures of neither side differ.
 ///
 /// # Errors
-/// Where a side has fewer than two figures, or one is not finite.
+/// If a side has fewer than two figures, or one is not finite.
 ///
 /// # Panics
-/// Where the confidence does not lie strictly between 0 and 1.
+/// If the confidence does not lie strictly between 0 and 1.
 pub fn welch(
     first: &[f64],
     second: &[f64],
@@ -143,10 +143,10 @@ pub fn welch(
 /// The bootstrap's interval for the difference of the mean figures, whatever figures they are.
 ///
 /// # Errors
-/// Where a side has fewer than two figures, or one is not finite.
+/// If a side has fewer than two figures, or one is not finite.
 ///
 /// # Panics
-/// Where the confidence does not lie strictly between 0 and 1, or there are no draws.
+/// If the confidence does not lie strictly between 0 and 1, or there are no draws.
 pub fn means(
     first: &[f64],
     second: &[f64],
@@ -162,10 +162,10 @@ pub fn means(
 /// The bootstrap's interval for the difference of the samples' mean `q`-quantiles.
 ///
 /// # Errors
-/// Where a side has fewer than two samples.
+/// If a side has fewer than two samples.
 ///
 /// # Panics
-/// Where the confidence does not lie strictly between 0 and 1, or there are no draws.
+/// If the confidence does not lie strictly between 0 and 1, or there are no draws.
 pub fn quantiles(
     first: &[&Sample],
     second: &[&Sample],

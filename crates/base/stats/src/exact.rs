@@ -98,7 +98,7 @@ pub fn share_interval(count: u64, of: u64, confidence: f64) -> (f64, f64) {
     )
 }
 
-/// Where this becomes true between `low` and `high`.
+/// The place between `low` and `high` at which `holds` becomes true.
 fn root(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..HALVINGS {
         let middle = low + (high - low) / 2.0;

@@ -23,7 +23,7 @@ use terms::{Candidate, candidates, column_value};
 
 /// Most factors of a design.
 pub const FACTORS_MAX: usize = 12;
-/// What is below this share of the greatest value is the rounding of arithmetic, and counts as 0.
+/// Values below this share of the greatest one are rounding errors, and count as 0.
 const ROUNDING: f64 = 1e-13;
 /// Most columns of the model: interactions of more factors are counted as errors beyond.
 const COLUMNS_MAX: usize = 512;
@@ -33,7 +33,7 @@ const COLUMNS_MAX: usize = 512;
 pub struct Observation {
     /// The level of each factor, from 0.
     pub levels: Vec<usize>,
-    /// What was seen.
+    /// The observed value.
     pub value: f64,
 }
 
@@ -96,15 +96,15 @@ impl Interval {
 /// A main effect or an interaction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Term {
-    /// Its factors, from 0, in rising order.
+    /// Factors of the term, from 0, in rising order.
     pub factors: Vec<usize>,
     /// Terms that are aliased with it in this design.
     pub aliases: Vec<Alias>,
-    /// Of factors with two levels: half of the way from the low to the high level, Jain's q.
+    /// For factors with two levels, half of the way from the low to the high level: Jain's q.
     pub effect: Option<Estimate>,
-    /// Of a single factor: what each level adds to the mean.
+    /// For a single factor, the difference of each level from the mean.
     pub level_effects: Vec<Estimate>,
-    /// Of a single factor: the model's mean at each level, over all levels of the others alike.
+    /// For a single factor, the model's mean at each level, over all levels of the others alike.
     pub level_means: Vec<Estimate>,
     /// Degrees of freedom.
     pub df: usize,
@@ -112,18 +112,18 @@ pub struct Term {
     pub ss: f64,
     /// That sum's share of the total variation, in 0..=1.
     pub share: f64,
-    /// Its F ratio and the probability of a greater one; `None` without errors to compare with.
+    /// F ratio and the probability of a greater one; `None` without errors to compare with.
     pub f_test: Option<Test>,
 }
 
-/// What the terms do not explain.
+/// The variation that the terms do not explain.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ErrorTerm {
     /// Degrees of freedom, at least 1.
     pub df: usize,
     /// Sum of squares.
     pub ss: f64,
-    /// Its share of the total variation.
+    /// Share of the total variation.
     pub share: f64,
     /// The standard deviation of errors.
     pub deviation: f64,
@@ -146,9 +146,9 @@ pub struct Factorial {
     pub total_ss: f64,
     /// `None` where the model has as many coefficients as there are observations.
     pub error: Option<ErrorTerm>,
-    /// What the model says for each observation.
+    /// Prediction of the model for each observation.
     pub fitted: Vec<f64>,
-    /// Observations less what the model says.
+    /// Observations less the model's predictions.
     pub residuals: Vec<f64>,
     /// Whether values rise or fall in their order: the partial correlation with it, given the model,
     /// and its p-value by Student's t. `None` if no error is left to estimate it from.
@@ -162,7 +162,7 @@ pub struct Factorial {
 /// If there is nothing to estimate.
 ///
 /// # Panics
-/// Where `confidence` does not lie strictly between 0 and 1.
+/// If `confidence` does not lie strictly between 0 and 1.
 pub fn factorial(
     levels_count: &[usize],
     observations: &[Observation],
@@ -335,7 +335,7 @@ impl Model<'_> {
         Some(Test { statistic, p })
     }
 
-    /// What the error grows by where the term is left out.
+    /// The growth of the error's sum of squares if the term is left out.
     fn sum_of_squares(&self, term: usize, fit: &LeastSquares, values: &[f64]) -> f64 {
         let (first, df) = (self.first_column(term), self.terms[term].df);
         if df == 1 {
@@ -355,7 +355,7 @@ impl Model<'_> {
     }
 }
 
-/// What turns coefficients into estimates.
+/// The uncertainty that turns coefficients into estimates.
 struct Uncertainty<'f> {
     fit: &'f LeastSquares,
     error_variance: Option<f64>,

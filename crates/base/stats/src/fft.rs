@@ -8,7 +8,7 @@ pub(crate) type Complex = (f64, f64);
 /// X_k = Σ x_j exp(−2πi jk/n), in place.
 ///
 /// # Panics
-/// Where the length is no power of two.
+/// If the length is no power of two.
 pub(crate) fn transform(x: &mut [Complex]) {
     let n = x.len();
     assert!(n.is_power_of_two(), "{n} numbers are no power of two");
@@ -90,7 +90,7 @@ pub(crate) fn lowest_powers(x: &[f64], count: usize) -> (usize, Vec<f64>) {
     (length, powers)
 }
 
-/// Of long series so few lags are summed one by one, which is faster than to transform all.
+/// Up to this many lags of a long series are summed one by one, which is faster than to transform all.
 const LAGS_SUMMED_MAX: usize = 100;
 const LENGTH_SUMMED_MIN: usize = 1 << 16;
 

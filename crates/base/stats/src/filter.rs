@@ -21,10 +21,10 @@ pub struct Filtered {
 /// drift is no outlier. The series must be in the order in which it was measured.
 ///
 /// # Errors
-/// Where there are no numbers, or one is not finite.
+/// If there are no numbers, or one is not finite.
 ///
 /// # Panics
-/// Where `width` is 0.
+/// If `width` is 0.
 pub fn median_filter(series: &[f64], width: usize, sigmas: f64) -> Result<Filtered, SampleError> {
     assert!(width > 0, "a window of no numbers");
     finite(series.iter().copied())?;

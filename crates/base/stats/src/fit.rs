@@ -114,7 +114,7 @@ pub enum FitError {
     Constant {
         /// How many.
         count: u64,
-        /// What they are.
+        /// The value of them all.
         value: f64,
     },
     /// A clock that does not step shows a 0 only where two times are one, which no density explains.
@@ -133,7 +133,7 @@ impl Observed {
     /// 0 where it is finer than matters.
     ///
     /// # Errors
-    /// Where a number is negative or not finite, or there are none.
+    /// If a number is negative or not finite, or there are none.
     pub fn new(numbers: &[f64], step: f64) -> Result<Observed, FitError> {
         if let Some(&bad) = numbers.iter().find(|x| !x.is_finite() || **x < 0.0) {
             return Err(FitError::Negative(bad));
@@ -229,7 +229,7 @@ pub struct Fitted {
 /// The most likely member of a family, with intervals of this confidence.
 ///
 /// # Errors
-/// Where there are too few numbers, or the family cannot have made them.
+/// If there are too few numbers, or the family cannot have made them.
 pub fn fit(family: Family, observed: &Observed, confidence: f64) -> Result<Fitted, FitError> {
     let needed = 2 + family.parameters().len() as u64;
     if observed.count < needed {

@@ -39,7 +39,7 @@ impl Greatest {
     /// is no positive finite number.
     ///
     /// # Panics
-    /// Where `confidence` does not lie strictly between 0 and 1.
+    /// If `confidence` does not lie strictly between 0 and 1.
     pub fn find(groups: &[Vec<f64>], confidence: f64, seed: u64) -> Option<Greatest> {
         Greatest::with(groups, confidence, seed, RESAMPLES)
     }
@@ -110,8 +110,8 @@ fn squares_within((group, (mean, _)): (&Vec<f64>, &(f64, usize))) -> f64 {
     group.iter().map(|value| (value.ln() - mean).powi(2)).sum()
 }
 
-/// What the logarithms of groups with two values or more differ by from their means: as much as single ones do,
-/// of which a mean has taken its part.
+/// Differences of logarithms from the means of their groups, for groups with two values or more. They are scaled up
+/// to the scatter of single values, since a mean follows its own values.
 fn residuals(groups: &[Vec<f64>], means: &[(f64, usize)]) -> Vec<f64> {
     let repeated = groups
         .iter()

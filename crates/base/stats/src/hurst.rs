@@ -61,7 +61,8 @@ pub struct Whittle {
     pub frequencies: usize,
 }
 
-/// Where the local Whittle estimate looks for H, and how near to an end of that it has found none.
+/// The range in which the local Whittle estimate looks for H, and how near to an end of it no maximum counts as
+/// found.
 const SEARCHED: (f64, f64) = (0.01, 1.49);
 const AT_END: f64 = 1e-3;
 /// Minimum length of a series for an estimate.
@@ -204,7 +205,7 @@ pub fn local_whittle(
     })
 }
 
-/// Of powers by scale, all of one weight.
+/// The estimate from powers by scale, all of one weight.
 fn without_noise(powers: &[Power], confidence: f64) -> Estimate {
     let count = powers.len() as f64;
     let middle = powers.iter().map(|one| one.log).sum::<f64>() / count;

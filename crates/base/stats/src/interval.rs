@@ -20,7 +20,7 @@ pub fn quantile_rank(n: u64, q: f64) -> u64 {
 /// `None` where `n` numbers are too few: then a bound would lie outside of them all.
 ///
 /// # Panics
-/// Where `q` or `confidence` does not lie strictly between 0 and 1.
+/// If `q` or `confidence` does not lie strictly between 0 and 1.
 pub fn quantile_interval(n: u64, q: f64, confidence: f64) -> Option<(u64, u64)> {
     let (lower, upper) = quantile_ranks(n, q, confidence);
     lower.zip(upper)

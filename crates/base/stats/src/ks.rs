@@ -15,7 +15,7 @@ use crate::sample::{Sample, pooled_pair};
 /// Two samples whose sizes multiply to no more than this get an exact p-value.
 const EXACT_PAIRS_MAX: u128 = 10_000_000;
 
-/// What the test of two samples found.
+/// The result of the test of two samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TwoSample {
     /// The greatest distance D of the two empirical distribution functions, in `0..=1`.
@@ -84,7 +84,7 @@ pub fn distance_bounds(a: &Sample, b: &Sample) -> (f64, f64) {
     (least, greatest)
 }
 
-/// What the test of a sample against a distribution found.
+/// The result of the test of a sample against a distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OneSample {
     /// The greatest distance D of the empirical from the given distribution function.

@@ -22,7 +22,7 @@ const CORRELATION_MAX: f64 = 0.97;
 pub struct LongRun {
     /// In the square of the series' unit.
     pub variance: f64,
-    /// Its degrees of freedom.
+    /// Degrees of freedom of the estimate.
     pub degrees: f64,
 }
 

@@ -14,14 +14,14 @@ pub fn mean(numbers: &[f64]) -> f64 {
 pub struct SeriesMean {
     /// Arithmetic mean.
     pub mean: f64,
-    /// Its standard error: that of as many independent numbers as `effective` says.
+    /// Standard error: that of as many independent numbers as `effective` says.
     pub error: f64,
     /// How many independent numbers would know it as well; see [`serial::effective`].
     pub effective: f64,
 }
 
 impl SeriesMean {
-    /// Of two finite numbers at least; else `None`.
+    /// The mean of at least two finite numbers; else `None`.
     pub fn compute(values: &[f64]) -> Option<SeriesMean> {
         if values.len() < 2 || !values.iter().all(|value| value.is_finite()) {
             return None;
@@ -43,7 +43,7 @@ impl SeriesMean {
     /// Bounds of the long-run mean with this confidence, by Student's t.
     ///
     /// # Panics
-    /// Where `confidence` does not lie strictly between 0 and 1.
+    /// If `confidence` does not lie strictly between 0 and 1.
     pub fn interval(&self, confidence: f64) -> (f64, f64) {
         assert!(
             confidence > 0.0 && confidence < 1.0,

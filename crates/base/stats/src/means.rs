@@ -21,9 +21,9 @@ const SAME: f64 = 1e-9;
 /// The means of two samples, and the test's result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TwoMeans {
-    /// Of the first.
+    /// Mean of the first sample.
     pub first: f64,
-    /// Of the second.
+    /// Mean of the second sample.
     pub second: f64,
     /// P(as far apart). If no permutation is, it is Welch's, if that is smaller than what the permutations can resolve.
     pub p: f64,

@@ -29,7 +29,7 @@ pub enum Scale {
     Logarithmic,
 }
 
-/// What makes a mode.
+/// The rules for what counts as a mode.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rules {
     /// The scale.
@@ -60,7 +60,7 @@ impl Default for Rules {
 /// One mode.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mode {
-    /// Where the density is greatest.
+    /// The place of the greatest density.
     pub at: f64,
     /// The share of the sample between the valleys to both sides.
     pub share: f64,
@@ -86,10 +86,10 @@ pub enum ModesError {
 /// Estimation", 1986, section 3.3.1). The least significant valley is filled first.
 ///
 /// # Errors
-/// Where the scale is logarithmic and a number is not above 0.
+/// If the scale is logarithmic and a number is not above 0.
 ///
 /// # Panics
-/// Where `alpha` does not lie strictly between 0 and 1.
+/// If `alpha` does not lie strictly between 0 and 1.
 pub fn modes(sample: &Sample, rules: &Rules) -> Result<Vec<Mode>, ModesError> {
     let alpha = rules.alpha;
     assert!(

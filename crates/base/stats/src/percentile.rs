@@ -55,7 +55,7 @@ pub enum Missing {
     Few,
 }
 
-/// What is known of a percentile.
+/// The confidence interval of a percentile, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// `None` where neither was applied.
@@ -82,7 +82,7 @@ impl Interval {
     }
 }
 
-/// What the times of each block say of the share at or below one time.
+/// The influence of each block's times on the share at or below one time.
 #[derive(Debug, Clone)]
 pub struct Blocks {
     influence: Influence,
@@ -124,7 +124,7 @@ impl Blocks {
 /// median. The median's may be left out.
 ///
 /// # Panics
-/// Where `q` or `confidence` does not lie strictly between 0 and 1.
+/// If `q` or `confidence` does not lie strictly between 0 and 1.
 pub fn interval(
     times: &Censored,
     q: f64,

@@ -17,15 +17,15 @@ const SAME: f64 = 1e-9;
 /// designs: true if the pair is swapped). The first is always the observed assignment.
 #[derive(Debug, Clone)]
 pub struct Permutations {
-    /// Each of them.
+    /// The assignments.
     pub all: Vec<Vec<bool>>,
     /// True if these are all that exist; else all but the observed one are drawn at random.
     pub exact: bool,
 }
 
 impl Permutations {
-    /// Of `first` + `second` units, of which the first ones were observed in the first group: all
-    /// C(n, second) if these are at most `most`, else `most` with random ones.
+    /// Assignments of `first` + `second` units, of which the first ones were observed in the first group: all C(n,
+    /// second) if these are at most `most`, else `most` with random ones.
     pub fn of_groups(first: usize, second: usize, most: usize, rng: &mut Rng) -> Permutations {
         let n = first + second;
         let seen: Vec<bool> = (0..n).map(|unit| unit >= first).collect();
@@ -50,7 +50,7 @@ impl Permutations {
         Permutations { all, exact: false }
     }
 
-    /// Of this many pairs: all 2ⁿ if these are at most `most`, else `most` with random ones.
+    /// Swaps of this many pairs: all 2ⁿ if these are at most `most`, else `most` with random ones.
     pub fn of_pairs(pairs: usize, most: usize, rng: &mut Rng) -> Permutations {
         if pairs < 63 && 1_u64 << pairs <= most as u64 {
             let bits = |number: u64| (0..pairs).map(|pair| number >> pair & 1 == 1).collect();
@@ -94,7 +94,7 @@ fn next_combination(permutation: &mut [bool]) -> bool {
 pub struct MaxT {
     /// As observed.
     pub statistics: Vec<f64>,
-    /// Of each statistic alone.
+    /// P-value of each statistic alone.
     pub p: Vec<f64>,
     /// Corrected: rejecting those at or below α rejects any true hypothesis with probability α at
     /// most.

@@ -51,9 +51,8 @@ pub fn elasticities(radii: &[f64]) -> Option<Vec<f64>> {
 /// The weighted geometric mean, Π rᵢ^wᵢ with the weights scaled to a sum of 1; `None` where there is
 /// no weight, or a ratio is negative or not finite. A ratio of 0 makes it 0.
 ///
-/// Of all means of ratios to a reference it alone puts things in the same order whatever the
-/// reference (Fleming and Wallace 1986; Aczél and Saaty 1983), and the elasticity of each input is
-/// its weight.
+/// It is the only mean of ratios to a reference that puts things in the same order whatever the reference (Fleming
+/// and Wallace 1986; Aczél and Saaty 1983), and the elasticity of each input is its weight.
 pub fn geometric_mean(ratios_and_weights: &[(f64, f64)]) -> Option<f64> {
     let weights: f64 = ratios_and_weights.iter().map(|pair| pair.1).sum();
     let sound = |pair: &(f64, f64)| pair.0.is_finite() && pair.0 >= 0.0 && pair.1 >= 0.0;

@@ -13,7 +13,7 @@ use crate::special::beta_i;
 /// difference of `effect` standard deviations. 0 where either side has none, or both have one.
 ///
 /// # Panics
-/// Where `alpha` does not lie strictly between 0 and 1.
+/// If `alpha` does not lie strictly between 0 and 1.
 pub fn power(effect: f64, n: u64, m: u64, alpha: f64) -> f64 {
     assert!(
         alpha > 0.0 && alpha < 1.0,
@@ -34,7 +34,7 @@ pub fn power(effect: f64, n: u64, m: u64, alpha: f64) -> f64 {
 /// deviations with probability `power_min`. `None` where even `most` would not.
 ///
 /// # Panics
-/// Where `alpha` does not lie strictly between 0 and 1.
+/// If `alpha` does not lie strictly between 0 and 1.
 pub fn samples_needed(effect: f64, alpha: f64, power_min: f64, most: u64) -> Option<u64> {
     let shows = |n: u64| power(effect, n, n, alpha) >= power_min;
     if most < 2 || !shows(most) {
@@ -59,7 +59,7 @@ const EFFECT_MAX: f64 = 1e6;
 /// `power_min`. `None` where they show none: without two figures on one side at least.
 ///
 /// # Panics
-/// Where `alpha` does not lie strictly between 0 and 1.
+/// If `alpha` does not lie strictly between 0 and 1.
 pub fn detectable(n: u64, m: u64, alpha: f64, power_min: f64) -> Option<f64> {
     let shows = |effect: f64| power(effect, n, m, alpha) >= power_min;
     let mut serves = 1.0;

@@ -1,10 +1,9 @@
 //! Differences of quantiles of two samples, with bootstrap intervals.
 //!
-//! Of n numbers drawn with replacement from a sample of n, the r-th least is the sample's number of
-//! rank ⌈n·U⌉, where U is the r-th least of n uniform numbers: ranks keep the order of what they are
-//! drawn by. And U has the beta distribution with (r, n − r + 1) (David and Nagaraja, "Order
-//! Statistics", 2003, section 2.1). So *one* draw from a beta distribution gives a resampled
-//! quantile exactly, and the bootstrap costs the same for ten numbers and for a hundred million;
+//! The r-th least of n numbers drawn with replacement from a sample of n is the sample's number of rank ⌈n·U⌉, where
+//! U is the r-th least of n uniform numbers: ranks keep the order of the draws. And U has the beta distribution with
+//! (r, n − r + 1) (David and Nagaraja, "Order Statistics", 2003, section 2.1). So *one* draw from a beta distribution
+//! gives a resampled quantile exactly, and the bootstrap costs the same for ten numbers and for a hundred million;
 //! there is no second way for large samples.
 //!
 //! The interval is the percentile one (Efron 1979). It is sound for quantiles (Falk and Kaufmann,
@@ -51,7 +50,7 @@ impl Bootstrap {
     /// The interval between the percentiles of what `draw` gives.
     ///
     /// # Panics
-    /// Where the confidence does not lie strictly between 0 and 1, or there are no draws.
+    /// If the confidence does not lie strictly between 0 and 1, or there are no draws.
     pub(crate) fn percentiles(&self, tail: f64, draw: impl FnMut() -> f64) -> Interval {
         assert!(self.draws > 0, "a bootstrap of no draws");
         let mut drawn: Vec<f64> = std::iter::repeat_with(draw)
@@ -67,7 +66,7 @@ impl Bootstrap {
         }
     }
 
-    /// What the interval leaves out at either end.
+    /// The probability that the interval leaves out at either end.
     pub(crate) fn tail(&self) -> f64 {
         let confidence = self.confidence;
         assert!(
@@ -87,17 +86,17 @@ pub struct Difference {
     pub first: f64,
     /// The second sample's.
     pub second: f64,
-    /// Of second − first. `None` where a sample is too small for an interval of its own
+    /// Interval of second − first. `None` where a sample is too small for an interval of its own
     /// ([`quantile_interval`]): its least or greatest number would be taken for a bound.
     pub interval: Option<Interval>,
-    /// Of second / first − 1; `None` also where the first sample's may be 0 or less.
+    /// Interval of second / first − 1; `None` also where the first sample's may be 0 or less.
     pub relative: Option<Interval>,
 }
 
 /// The `q`-quantile of both samples, and intervals for their difference and ratio.
 ///
 /// # Panics
-/// Where `q` or the confidence does not lie strictly between 0 and 1, or there are no draws.
+/// If `q` or the confidence does not lie strictly between 0 and 1, or there are no draws.
 pub fn difference(
     first: &Sample,
     second: &Sample,

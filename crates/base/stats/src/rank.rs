@@ -16,7 +16,7 @@ use crate::sample::{Sample, pooled_pair};
 /// Samples of no more numbers than this, without ties, get exact p-values and intervals.
 const EXACT_MAX: u64 = 50;
 
-/// What the test found.
+/// The result of the test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MannWhitney {
     /// U: in how many pairs the second sample's number is the greater one, ties as halves.
@@ -38,9 +38,9 @@ pub struct Effect {
     /// A of Vargha and Delaney (2000): the probability that a number of the second sample exceeds
     /// one of the first, ties as halves. 1/2 where neither tends to be greater.
     pub superiority: f64,
-    /// Of the superiority. In logits by the variance of DeLong, DeLong and Clarke-Pearson (1988);
-    /// where samples are too small or too far apart for that, by method 5 of Newcombe, "Confidence
-    /// intervals for an effect size measure based on the Mann-Whitney statistic" (2006).
+    /// Interval of the superiority. In logits by the variance of DeLong, DeLong and Clarke-Pearson (1988); where
+    /// samples are too small or too far apart for that, by method 5 of Newcombe, "Confidence intervals for an effect
+    /// size measure based on the Mann-Whitney statistic" (2006).
     pub interval: Interval,
 }
 
@@ -50,7 +50,7 @@ impl Effect {
         2.0 * self.superiority - 1.0
     }
 
-    /// Its interval.
+    /// The interval of Cliff's δ.
     pub fn cliffs_interval(&self) -> Interval {
         let Interval { low, high } = self.interval;
         Interval {
@@ -66,7 +66,7 @@ impl Effect {
 /// distribution with ties and continuity corrected (Lehmann, "Nonparametrics", 1975, section 1.4).
 ///
 /// # Panics
-/// Where the confidence does not lie strictly between 0 and 1.
+/// If the confidence does not lie strictly between 0 and 1.
 pub fn mann_whitney(a: &Sample, b: &Sample, confidence: f64) -> MannWhitney {
     let normal = quantile_of_normal(confidence);
     let (n, m) = (a.count() as f64, b.count() as f64);

@@ -23,7 +23,7 @@ pub struct Bounded {
 /// mean is not below −T/ln(1 − confidence).
 ///
 /// # Panics
-/// Where `confidence` does not lie strictly between 0 and 1, or `time` is negative or not finite.
+/// If `confidence` does not lie strictly between 0 and 1, or `time` is negative or not finite.
 pub fn mean_time(time: f64, events: u64, confidence: f64) -> Bounded {
     check(time, confidence);
     let tail = (1.0 - confidence) / 2.0;

@@ -16,7 +16,7 @@ const MULTIPLIER: u64 = 0xD2B7_4407_B1CE_6E93;
 /// `PHILOX_W64_0`: the golden ratio.
 const WEYL: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// What a stream of draws is for; streams of different purposes never share draws.
+/// The purpose of a stream of draws; streams of different purposes never share draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Purpose {
@@ -98,7 +98,7 @@ impl Rng {
     /// in an Interval" (2019), algorithm 5. Takes one draw, rarely more.
     ///
     /// # Panics
-    /// Where `n` is 0.
+    /// If `n` is 0.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         assert!(n > 0, "no whole number is below 0");

@@ -61,7 +61,7 @@ impl Sample {
     /// A sample of these numbers, in any order.
     ///
     /// # Errors
-    /// Where there are none, or one is not finite.
+    /// If there are none, or one is not finite.
     pub fn new(mut numbers: Vec<f64>) -> Result<Sample, SampleError> {
         finite(numbers.iter().copied())?;
         if !numbers.is_sorted() {
@@ -85,7 +85,7 @@ impl Sample {
     /// A sample of (number, how often), in any order. Counts of 0 are left out.
     ///
     /// # Errors
-    /// Where nothing is counted, a number is not finite, or the counts add up to more than 2⁵³.
+    /// If nothing is counted, a number is not finite, or the counts add up to more than 2⁵³.
     pub fn counted(mut pairs: Vec<(f64, u64)>) -> Result<Sample, SampleError> {
         pairs.retain(|&(_, count)| count > 0);
         finite(pairs.iter().map(|&(value, _)| value))?;
@@ -112,7 +112,7 @@ impl Sample {
     /// Two histograms have the same bins, so that numbers of one bin become ties.
     ///
     /// # Errors
-    /// Where nothing was recorded, or more than 2⁵³ numbers.
+    /// If nothing was recorded, or more than 2⁵³ numbers.
     pub fn of_histogram(hist: &LogHistogram, edge: Edge) -> Result<Sample, SampleError> {
         let pairs = hist.iter().map(|(lowest, highest, count)| {
             let value = match edge {

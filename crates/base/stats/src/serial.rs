@@ -37,7 +37,7 @@ pub enum SerialError {
 /// by n whatever the lag (Box and Jenkins, "Time Series Analysis", 1976, section 2.1.5).
 ///
 /// # Errors
-/// Where there are no numbers, one is not finite, or all are the same.
+/// If there are no numbers, one is not finite, or all are the same.
 pub fn autocorrelation(series: &[f64], lags_max: usize) -> Result<Vec<f64>, SerialError> {
     finite(series.iter().copied())?;
     let mean = series.iter().sum::<f64>() / series.len() as f64;
@@ -50,7 +50,7 @@ pub fn autocorrelation(series: &[f64], lags_max: usize) -> Result<Vec<f64>, Seri
     Ok(covariances.iter().map(|c| c / covariances[0]).collect())
 }
 
-/// What dependence leaves of a series.
+/// The size of a series of independent numbers that would be worth as much.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effective {
     /// How many independent numbers would give the mean as precisely; from 1 to the series' own count.
@@ -65,7 +65,7 @@ pub struct Effective {
 /// before. Numbers that balance each other count as independent, no more.
 ///
 /// # Errors
-/// Where there are no numbers, one is not finite, or all are the same.
+/// If there are no numbers, one is not finite, or all are the same.
 pub fn effective(series: &[f64]) -> Result<Effective, SerialError> {
     let correlations = autocorrelation(series, series.len())?;
     let mut least = f64::INFINITY;
@@ -129,13 +129,13 @@ pub struct Independence {
 /// Whether the numbers of a series are in any order, by Ljung's and Box's statistic of its first ten lags (of fewer
 /// than 50 numbers a fifth of them).
 ///
-/// Of few numbers χ² gives p-values that are too small, the more so the smaller they are: of 100 numbers 0.1 % are three
-/// times as frequent, with a lag for each four numbers six times. If it matters and there are at most 5,000 numbers,
-/// the p-value is that of random permutations, which is exact; they end at twenty statistics as great (Besag and
-/// Clifford, "Sequential Monte Carlo p-values", Biometrika 78, 1991).
+/// With few numbers χ² gives p-values that are too small, the more so the smaller they are: with 100 numbers 0.1 %
+/// are three times as frequent, with a lag for each four numbers six times. If it matters and there are at most 5,000
+/// numbers, the p-value is that of random permutations, which is exact; they end at twenty statistics as great (Besag
+/// and Clifford, "Sequential Monte Carlo p-values", Biometrika 78, 1991).
 ///
 /// # Errors
-/// Where there are no numbers, one is not finite, or all are the same.
+/// If there are no numbers, one is not finite, or all are the same.
 pub fn independence(series: &[f64], rng: &mut Rng) -> Result<Independence, SerialError> {
     let lags = LAGS_MAX.min(series.len() / NUMBERS_OF_LAG);
     let found = dependence(&autocorrelation(series, lags)?, series.len());

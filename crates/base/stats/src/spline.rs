@@ -24,7 +24,7 @@ impl Spline<'_> {
     /// The curve through the points (`x`, `y`), `x` strictly rising.
     ///
     /// # Panics
-    /// Where there is no point, or not as many `x` as `y`.
+    /// If there is no point, or not as many `x` as `y`.
     pub fn through(x: &[f64], y: Vec<f64>, kind: Kind) -> Spline<'_> {
         assert!(
             !x.is_empty() && x.len() == y.len(),

@@ -1,4 +1,4 @@
-//! Where a series of numbers settles: truncation by the marginal standard error rule (MSER).
+//! The place at which a series of numbers settles: truncation by the marginal standard error rule (MSER).
 //!
 //! White, "An effective truncation heuristic for bias reduction in simulation output" (1997);
 //! White, Cobb and Spratt, "A comparison of five steady-state truncation heuristics for simulation"
@@ -11,7 +11,7 @@ pub const BATCHES_LEFT_MIN: usize = 5;
 /// Fewer batches say nothing of where a series settles.
 pub const BATCHES_MIN: usize = 2 * BATCHES_LEFT_MIN;
 
-/// Where to cut a series.
+/// A cut at the beginning of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Truncation {
     /// Numbers to leave out at the beginning: the best cut within the first half.

@@ -33,7 +33,7 @@ pub enum TrendError {
     Unsound,
 }
 
-/// What a series does over time.
+/// The trend of a series over time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trend {
     /// Pairs that rise minus pairs that fall, over all pairs: Kendall's τ (a), −1..=1.
@@ -48,17 +48,17 @@ pub struct Trend {
     pub slope_high: f64,
     /// The correlation of neighbours that the test allowed for.
     pub correlation: f64,
-    /// What it made of the variance; 1: nothing.
+    /// Factor by which the correlation inflates the variance; 1: not at all.
     pub inflation: f64,
 }
 
 /// Tests points of time and value for a trend. Times should be evenly spaced, or nearly so.
 ///
 /// # Errors
-/// Where there are too few or too many points, or they are unsound.
+/// If there are too few or too many points, or they are unsound.
 ///
 /// # Panics
-/// Where `confidence` does not lie strictly between 0 and 1.
+/// If `confidence` does not lie strictly between 0 and 1.
 pub fn trend(points: &[(f64, f64)], confidence: f64) -> Result<Trend, TrendError> {
     assert!(
         confidence > 0.0 && confidence < 1.0,
@@ -150,7 +150,7 @@ fn unbiased(correlation: f64, n: usize) -> f64 {
     ((n * correlation + 2.0) / (n - 4.0)).clamp(0.0, CORRELATION_MAX)
 }
 
-/// Of sorted numbers, at least one.
+/// The median of sorted numbers, of which there is at least one.
 fn median(sorted: &[f64]) -> f64 {
     let middle = sorted.len() / 2;
     if sorted.len().is_multiple_of(2) {

@@ -73,10 +73,10 @@ impl Usl {
     /// n − 3 degrees of freedom. Unlike symmetric ones they do not cross 0.
     ///
     /// # Errors
-    /// Where there are too few different loads, or numbers that are not positive.
+    /// If there are too few different loads, or numbers that are not positive.
     ///
     /// # Panics
-    /// Where `confidence` does not lie strictly between 0 and 1.
+    /// If `confidence` does not lie strictly between 0 and 1.
     pub fn fit(points: &[(f64, f64)], confidence: f64) -> Result<Usl, UslError> {
         assert!(
             confidence > 0.0 && confidence < 1.0,
@@ -205,7 +205,7 @@ fn upper_bound(value: f64, within: &dyn Fn(f64) -> bool) -> f64 {
     f64::INFINITY
 }
 
-/// Where `within` begins to hold between `outside` and `inside`.
+/// The place at which `within` begins to hold between `outside` and `inside`.
 fn between(mut outside: f64, mut inside: f64, within: &dyn Fn(f64) -> bool) -> f64 {
     for _ in 0..HALVINGS_MAX {
         let middle = outside + (inside - outside) / 2.0;

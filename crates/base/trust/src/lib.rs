@@ -57,7 +57,7 @@ pub enum TrustError {
     Config(#[from] Error),
 }
 
-/// What users authenticate themselves with, as names and contents of PEM files.
+/// The certificate and key by which users authenticate themselves, as names and contents of PEM files.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// The certificate, and those between it and its authority.

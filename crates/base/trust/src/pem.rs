@@ -1,4 +1,4 @@
-//! What PEM files contain. Errors are for people, and do not name the file.
+//! Certificates and keys in PEM files. Errors are for people, and do not name the file.
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};

@@ -1,4 +1,4 @@
-//! What the URLs of databases say about TLS.
+//! TLS settings in the URLs of databases.
 //!
 //! PostgreSQL's words are those of libpq, `sslmode` and `sslrootcert` (PostgreSQL 17, chapter 32.19). The client of
 //! MySQL has words of its own; `require_ssl` and `ssl_ca`, which others know, are read here. Redis' is `ssl_ca_certs`.
@@ -40,7 +40,7 @@ pub enum SslMode {
     VerifyFull,
 }
 
-/// What a URL of PostgreSQL says.
+/// A URL of PostgreSQL, split into TLS settings and the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PostgresUrl {
     /// The URL without these words.
@@ -51,7 +51,7 @@ pub struct PostgresUrl {
     pub ca: Option<PathBuf>,
 }
 
-/// What a URL of MySQL says.
+/// A URL of MySQL, split into TLS settings and the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MysqlUrl {
     /// The URL without these words.

@@ -19,7 +19,7 @@ pub enum Unit {
     Nanoseconds,
     #[serde(rename = "1/s")]
     PerSecond,
-    /// Of 1.
+    /// A fraction of 1.
     #[serde(rename = "share")]
     Share,
     #[serde(rename = "count")]

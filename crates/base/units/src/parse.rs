@@ -5,9 +5,9 @@ use std::fmt;
 /// Why a text could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitError {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What to write instead.
+    /// The correct form.
     pub hint: String,
 }
 
@@ -163,7 +163,7 @@ pub fn share(text: &str) -> Result<f64, UnitError> {
     }
 }
 
-/// What to write instead of a share without its sign.
+/// The correct form for a share without its sign.
 fn share_hint(text: &str) -> String {
     match (percentage(text), decimal(text)) {
         (Some(percentage), _) => {

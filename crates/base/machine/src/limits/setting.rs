@@ -10,7 +10,7 @@ use crate::procfs::SETTINGS;
 /// A setting to change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// Its name in sysctl(8).
+    /// Name in sysctl(8).
     pub key: &'static str,
     pub now: Vec<u64>,
     pub wanted: Vec<u64>,

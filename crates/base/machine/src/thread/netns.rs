@@ -54,7 +54,7 @@ impl Namespace {
         Namespace { path: path.into() }
     }
 
-    /// Its file.
+    /// The file of the namespace.
     pub fn path(&self) -> &Path {
         &self.path
     }

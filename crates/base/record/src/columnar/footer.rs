@@ -46,7 +46,7 @@ struct Element {
 /// The schema of a file of this many bytes.
 ///
 /// # Errors
-/// Where it cannot be read, or has groups.
+/// If it cannot be read, or has groups.
 pub(super) fn schema(file: &File, bytes: u64, path: &Path) -> Result<SchemaDescPtr, RecordError> {
     let damaged = |what: &str| RecordError::damaged(path, what);
     let read_at = |bytes: &mut [u8], at| {
@@ -118,7 +118,7 @@ fn repetition(number: i64) -> Option<Repetition> {
     })
 }
 
-/// What is left to be read. Everything is `None` where it is malformed.
+/// The bytes that are still to be read. Every method returns `None` if they are malformed.
 struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {

@@ -91,7 +91,7 @@ impl Rows {
     }
 }
 
-/// Where this file has the columns of [`FIELDS`].
+/// The places of the columns of [`FIELDS`] in this file.
 pub(super) fn places(table: &TableReader) -> Result<Vec<usize>, RecordError> {
     FIELDS.iter().map(|field| table.require(field)).collect()
 }

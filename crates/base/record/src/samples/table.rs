@@ -9,7 +9,7 @@ const NAMES_MAX: usize = 12;
 /// Characters of a field shown in an error at most.
 const SHOWN_MAX: usize = 40;
 
-/// What to read of the text.
+/// The part of the text to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Format {
     /// Columns with times of operations, by their names in the first line. None: the text has one number
@@ -24,7 +24,7 @@ pub struct Format {
 /// The samples of one column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Samples {
-    /// Its name; `None` if the text has no columns.
+    /// Name of the column; `None` if the text has no columns.
     pub column: Option<String>,
     /// Times of operations in nanoseconds, in the order of the text.
     pub times_ns: Vec<u64>,
@@ -42,7 +42,7 @@ pub enum SamplesError {
         line: usize,
         /// The column, if there are columns.
         column: Option<String>,
-        /// What is wrong, what was expected, and how to fix it.
+        /// The fault, the expected form, and how to fix it.
         problem: String,
     },
     /// There is not a single sample.

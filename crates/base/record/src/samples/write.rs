@@ -28,7 +28,7 @@ const UNIX_NS_MIN: u64 = 1_000_000_000 * SECOND;
 pub struct Imported<'a> {
     /// The samples.
     pub samples: &'a Samples,
-    /// Where they were read from, as given.
+    /// The source of the samples, as given.
     pub source: &'a str,
     /// The name of the run: runs with one name can be compared.
     pub name: &'a str,
@@ -42,7 +42,7 @@ pub struct Imported<'a> {
     pub throng: &'a str,
 }
 
-/// Where an operation lies in the run.
+/// The times of an operation in the run.
 #[derive(Debug, Clone, Copy)]
 struct Operation {
     start_ns: u64,

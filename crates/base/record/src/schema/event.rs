@@ -11,12 +11,12 @@ use super::RunStatus;
 pub struct Event {
     /// Since the run's start.
     pub at_ns: u64,
-    /// What happened.
+    /// The event itself.
     #[serde(flatten)]
     pub what: EventKind,
 }
 
-/// What became of steps that run once.
+/// The end of steps that run once, and their operations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OnceEnded {
     /// `setup` or `teardown`.
@@ -79,7 +79,7 @@ pub struct OnceOperation {
     pub status: u16,
 }
 
-/// What happened.
+/// The kinds of events.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum EventKind {
@@ -123,9 +123,9 @@ pub enum EventKind {
     ArrivalsResumed,
     /// A worker process was lost, and the run continues without its users.
     WorkerLost {
-        /// Its index in [`RunInfo::workers`](super::RunInfo::workers).
+        /// Index of the worker in [`RunInfo::workers`](super::RunInfo::workers).
         worker: u32,
-        /// Its number on its machine.
+        /// Process number of the worker on its machine.
         pid: u32,
         /// The first of its loops.
         loops_first: u32,
@@ -173,45 +173,45 @@ pub enum EventKind {
     },
     /// Memory ran short, and from here on no user starts.
     MemoryPressure {
-        /// What was left, on the machine or within the limit of a control group.
+        /// Memory that was left, on the machine or within the limit of a control group.
         available_bytes: u64,
         /// Users that were present.
         users: u64,
     },
     /// The built-in target ended, though the run did not end it. The run ends there.
     TargetEnded {
-        /// Its name.
+        /// Name of the target.
         target: String,
-        /// Its process.
+        /// Process number of the target.
         pid: u32,
         /// With which exit status, or by which signal, in words.
         why: String,
     },
     /// A source of probes no longer answers.
     ProbeLost {
-        /// What it is to the system.
+        /// Role of the source in the system.
         role: String,
-        /// Its name.
+        /// Name of the source.
         source: String,
         /// In words, without secrets.
         why: String,
     },
     /// It answers again.
     ProbeBack {
-        /// What it is to the system.
+        /// Role of the source in the system.
         role: String,
-        /// Its name.
+        /// Name of the source.
         source: String,
         /// Queries without an answer since it was lost.
         missed: u64,
     },
     /// The queries to a source, at the run's end.
     ProbeSource {
-        /// What it is to the system.
+        /// Role of the source in the system.
         role: String,
-        /// Where it is; may be empty.
+        /// Region of the source; may be empty.
         region: String,
-        /// Its name.
+        /// Name of the source.
         source: String,
         /// How it was queried.
         via: String,
@@ -226,7 +226,7 @@ pub enum EventKind {
     AddressesChanged {
         /// The name.
         name: String,
-        /// Whose users resolve it; empty: all.
+        /// Region whose users resolve the name; empty: all.
         region: String,
         /// Each of its addresses now, and how many resolvers give it.
         addresses: BTreeMap<String, u32>,
@@ -261,7 +261,7 @@ pub enum EventKind {
         /// The latest departure.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         late_max_ns: Option<u64>,
-        /// Its CPU time; `None`: it was not counted.
+        /// CPU time of the emulated network; `None`: it was not counted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cpu_ns: Option<u64>,
     },
@@ -272,7 +272,7 @@ pub enum EventKind {
     },
     /// At the end: for how long the hosts of the lab were in use.
     LabUsed {
-        /// What prices are in; `None`: the lab has no price list.
+        /// Currency of the prices; `None`: the lab has no price list.
         currency: Option<String>,
         /// All hosts.
         hosts: Vec<HostUse>,
@@ -289,12 +289,12 @@ pub enum EventKind {
 pub struct HostUse {
     /// The host's name.
     pub host: String,
-    /// Its region's name.
+    /// Name of the host's region.
     pub region: String,
     /// Time in use.
     pub used_ns: u64,
     /// Time that is paid for.
     pub billed_ns: u64,
-    /// What an hour costs, digit by digit; `None`: it has no price.
+    /// Price of an hour, digit by digit; `None`: it has no price.
     pub per_hour: Option<String>,
 }

@@ -1,18 +1,18 @@
-//! Where the rows of a fleet's run are.
+//! The location of the rows of a fleet's run.
 
 use serde::{Deserialize, Serialize};
 
-/// What became of the rows of a worker that did not send them.
+/// The rows of a worker that did not send them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerRows {
-    /// Where they are.
+    /// Location of the rows.
     pub kept: RowsKept,
     /// The run's name in its fleet.
     pub run: String,
     /// The file on the agent's machine; `None`: there is none, or the agent did not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// What is in it, as the agent reported at the end of the run.
+    /// Contents of the file, as the agent reported at the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<RowsPart>,
     /// Rows that the agent could not write.
@@ -24,7 +24,7 @@ pub struct WorkerRows {
 }
 
 impl WorkerRows {
-    /// Of a run that begins.
+    /// The rows of a run that begins.
     pub fn new(kept: RowsKept, run: &str) -> WorkerRows {
         WorkerRows {
             kept,
@@ -37,7 +37,7 @@ impl WorkerRows {
     }
 }
 
-/// Where rows are that are not in the record.
+/// The location of rows that are not in the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowsKept {

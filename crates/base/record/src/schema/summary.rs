@@ -40,7 +40,7 @@ pub struct Summary {
     pub clocks: Vec<ClockSummary>,
     /// Whole run, in the order of `RunInfo::measures`, those that measured something.
     pub measures: Vec<MeasureSummary>,
-    /// Of a run with regions: the same over all regions.
+    /// The same measures over all regions, if the run has regions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub totals: Vec<MeasureSummary>,
     /// Users by region, in the order of [`RunInfo::regions`](super::RunInfo::regions).
@@ -134,7 +134,7 @@ pub struct WireFigures {
     pub ip_bytes_in: f64,
 }
 
-/// What it all comes to.
+/// The verdict on the run as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -211,7 +211,7 @@ pub struct ThresholdResult {
     pub is_bound: bool,
     /// The value for people, as `31.2 ms`.
     pub shown: String,
-    /// Of a percentile: how far the true one may lie from it.
+    /// Confidence interval of the figure, if it is a percentile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<PercentileInterval>,
     /// True if the limit lies within that interval: another run like this one may come to the other result.
@@ -255,7 +255,7 @@ pub struct UsersSummary {
     /// Users that were due before the end and had not started by then.
     #[serde(default)]
     pub unstarted: u64,
-    /// Where sessions were that did not come to their end.
+    /// Places of the sessions that did not come to their end.
     #[serde(default)]
     pub endings: Vec<Ending>,
     /// Largest number at once.
@@ -283,13 +283,13 @@ fn is_none(count: &u64) -> bool {
 pub struct HealthSummary {
     /// Median of the lag of all operations.
     pub lag_p50_ns: u64,
-    /// Its 99th percentile.
+    /// 99th percentile of the lag.
     pub lag_p99_ns: u64,
-    /// Its greatest.
+    /// Greatest lag.
     pub lag_max_ns: u64,
     /// Mean over the run of the busiest loop's share of a core.
     pub loop_busy_mean: f64,
-    /// Its greatest in any interval.
+    /// Greatest share of a core in any interval.
     pub loop_busy_max: f64,
     /// CPU time of the process.
     pub cpu_process_ns: u64,
@@ -363,7 +363,7 @@ pub struct MeasureSummary {
     pub errors: u64,
     /// The same by [`crate::Outcome::name`].
     pub errors_by_kind: BTreeMap<String, u64>,
-    /// Of all operations, from when they were due; `None`: there were none.
+    /// Latency of all operations, from when they were due; `None`: there were none.
     pub response: Option<Latency>,
     /// As `response`, of those that succeeded.
     #[serde(default)]
@@ -382,7 +382,8 @@ pub struct MeasureSummary {
 pub struct TagSummary {
     /// `group`, or as the scenario has it.
     pub key: String,
-    /// Of a group: its name and those of the groups around it, `outer/inner`. An outer group has the steps of inner ones.
+    /// For a group its name and those of the groups around it, `outer/inner`. An outer group has the steps of inner
+    /// ones.
     pub value: String,
     /// The names of the measures that were added up.
     pub measures: Vec<String>,
@@ -526,7 +527,7 @@ pub struct PhaseSummary {
     pub users_started: u64,
     /// In the order of [`RunInfo::measures`](super::RunInfo::measures), those that measured something.
     pub measures: Vec<MeasureSummary>,
-    /// Of a run with regions: the same over all regions.
+    /// The same measures over all regions, if the run has regions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub totals: Vec<MeasureSummary>,
 }
@@ -534,10 +535,10 @@ pub struct PhaseSummary {
 /// The users of a region.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RegionSummary {
-    /// Its name.
+    /// Name of the region.
     pub name: String,
-    /// Its share of the users that the scenario wants, 0..=1.
+    /// Share of the users that the scenario wants, 0..=1.
     pub share: f64,
-    /// What became of them.
+    /// Users of the region by what happened to them.
     pub users: RegionTally,
 }

@@ -32,7 +32,7 @@ pub struct Tally {
     /// Users by region, in the order of `RunInfo::regions`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub regions: Vec<RegionTally>,
-    /// What each worker did, in the order of `RunInfo::workers`.
+    /// Figures of each worker, in the order of `RunInfo::workers`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerTally>,
 }
@@ -79,7 +79,7 @@ pub struct Ending {
     pub session: u16,
     /// Index into `RunInfo::measures`: the step that the sessions were in, or would have come to next.
     pub step: Option<u16>,
-    /// What their users did.
+    /// State of their users.
     pub state: UserState,
     /// Why they ended.
     pub end: SessionEnd,
@@ -102,11 +102,11 @@ pub struct NeverBegun {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhyNot {
-    /// Its user was busy until the end: the step before was in flight, or its pause was not over.
+    /// The user was busy until the end: the step before was in flight, or its pause was not over.
     Busy,
-    /// Its user was free before the end, and the generator did not come to it.
+    /// The user was free before the end, and the generator did not come to it.
     Late,
-    /// Its session failed before.
+    /// The session of the operation failed before.
     Failed,
     /// A limit of the generator stopped its session before.
     Stopped,
@@ -140,7 +140,7 @@ pub enum SessionEnd {
     CutOff,
 }
 
-/// What a user does when its session ends.
+/// The state of a user when its session ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -157,7 +157,7 @@ pub enum UserState {
     Working,
 }
 
-/// What operations began in a phase, and how operations ended in it.
+/// Operations that began in a phase, and those that ended in it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PhaseTally {
     /// Index into `RunInfo::phases`.

@@ -16,7 +16,7 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// Of these samples in any order; `None` if they have more than `most` distinct values.
+    /// The cells of two samples in any order; `None` if they have more than `most` distinct values.
     pub(super) fn from_samples(a: &Sample, b: &Sample, most: usize) -> Option<Cells> {
         if a.values().len().max(b.values().len()) > most {
             return None;
@@ -60,7 +60,7 @@ impl Cells {
         self.weights[cell] * deviation * deviation
     }
 
-    /// What the sum is multiplied by to be the statistic.
+    /// The factor between the sum and the statistic.
     pub(super) fn scale(&self) -> f64 {
         let (n, all) = (self.first as f64, self.all as f64);
         (all - 1.0) / all / n / (all - n)

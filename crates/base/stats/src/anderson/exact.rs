@@ -54,7 +54,7 @@ fn tables(cells: &Cells) -> f64 {
     ways.last().copied().unwrap_or(0.0)
 }
 
-/// What the search needs of each cell.
+/// Sums over the cells that the search needs at each step.
 struct Search<'a> {
     cells: &'a Cells,
     /// By cell and number of the first sample's in it: the logarithm of the ways to choose these.

@@ -15,8 +15,8 @@ use super::cells::weight;
 
 /// Values beyond this number are merged with their neighbours; the p-value then grows by 1 % at 0.05.
 pub(super) const VALUES_MAX: usize = 400;
-/// Of this number of values and more, the limit without ties is taken for a statistic below [`SMALL`]: both
-/// p-values are above 0.98, and the sum would take a hundred integrals.
+/// From this number of values on, the limit without ties is taken for a statistic below [`SMALL`]: both p-values are
+/// above 0.98, and the sum would take a hundred integrals.
 const VALUES_MANY: usize = 100;
 /// As [`VALUES_MANY`] says.
 const SMALL: f64 = 0.2;

@@ -1,6 +1,6 @@
-//! What single times do to the share that takes no longer than some time: how much each of them moves the
-//! estimate away from the truth. Sums of it over stretches of a recording show how much the share varies
-//! from stretch to stretch.
+//! The influence of single times on the share that takes no longer than some time: how much each of them moves the
+//! estimate away from the truth. Sums of it over stretches of a recording show how much the share varies from stretch
+//! to stretch.
 //!
 //! Without censored times it is 1 for a time that is no longer, 0 for one that is, less the share. With
 //! them it is the derivative of the product-limit estimate (Reid, "Influence functions for censored data",

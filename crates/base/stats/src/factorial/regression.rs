@@ -15,7 +15,7 @@ pub enum RegressionError {
     Uneven {
         /// The column, from 0.
         column: usize,
-        /// Its length.
+        /// Length of the column.
         found: usize,
         /// How many values there are.
         expected: usize,
@@ -44,9 +44,9 @@ pub enum RegressionError {
 pub struct LeastSquares {
     /// One for each column.
     pub coefficients: Vec<f64>,
-    /// What the model says for each row.
+    /// Prediction of the model for each row.
     pub fitted: Vec<f64>,
-    /// Values less what the model says.
+    /// Values less the model's predictions.
     pub residuals: Vec<f64>,
     /// The sum of the residuals' squares.
     pub residual_ss: f64,
@@ -59,7 +59,7 @@ pub struct LeastSquares {
 /// Fits `values` by a linear combination of `columns`; a constant is a column of ones.
 ///
 /// # Errors
-/// Where the columns do not fit the values, or do not determine their coefficients.
+/// If the columns do not fit the values, or do not determine their coefficients.
 pub fn least_squares(
     columns: &[Vec<f64>],
     values: &[f64],
@@ -148,7 +148,7 @@ fn check(columns: &[Vec<f64>], values: &[f64]) -> Result<(), RegressionError> {
 struct Reflection {
     v: Vec<f64>,
     beta: f64,
-    /// Of the vector it was made for.
+    /// Length of the vector that it was made for.
     length: f64,
 }
 

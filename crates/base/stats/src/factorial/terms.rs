@@ -7,7 +7,7 @@ use super::Observation;
 /// A term that is aliased with another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alias {
-    /// Its factors, from 0, in rising order.
+    /// Factors of the term, from 0, in rising order.
     pub factors: Vec<usize>,
     /// Whether its effect has the opposite sign.
     pub negative: bool,
@@ -67,8 +67,8 @@ impl Candidate {
     }
 }
 
-/// What a level has in one of its factor's columns: column j is 1 at level j + 1 and −1 at level
-/// 0, so that the effects of all levels add up to 0. With two levels these are the signs.
+/// The value of a level in one of its factor's columns: column j is 1 at level j + 1 and −1 at level 0, so that the
+/// effects of all levels add up to 0. With two levels these are the signs.
 pub(super) fn column_value(level: usize, column: usize) -> f64 {
     match level {
         0 => -1.0,

@@ -33,11 +33,11 @@ pub enum Distribution {
         /// > 0.
         shape: f64,
     },
-    /// Of the logarithm.
+    /// Parameters of the logarithm.
     Lognormal {
-        /// Its mean.
+        /// Mean of the logarithm.
         mu: f64,
-        /// Its standard deviation, > 0.
+        /// Standard deviation of the logarithm, > 0.
         sigma: f64,
     },
     /// F(x) = 1 − (scale / x)^shape.
@@ -359,7 +359,7 @@ pub(super) fn widened(family: Family, at: &[f64]) -> Option<Vec<f64>> {
     Some(wide)
 }
 
-/// Where the search begins: by moments, or the maximum itself where it is known in closed form.
+/// The start of the search: by moments, or the maximum itself if it is known in closed form.
 pub(super) fn start(family: Family, observed: &Observed) -> Vec<f64> {
     // What was shown as 0 was something below a step.
     let least = if observed.step > 0.0 {

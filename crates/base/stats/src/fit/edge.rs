@@ -45,7 +45,7 @@ pub(super) struct Estimate {
 }
 
 impl<'o> Edge<'o> {
-    /// Of numbers in steps.
+    /// The edge of numbers in steps.
     pub(super) fn new(observed: &'o Observed) -> Edge<'o> {
         let step = observed.step;
         let least = observed.values[0].0;
@@ -168,8 +168,8 @@ fn unlikely(mut reach: f64, likely: impl Fn(f64) -> bool) -> Option<f64> {
     None
 }
 
-/// Where a function with one peak is highest, to this share of the bracket. Where it is impossible, less is possible:
-/// scales are below the numbers.
+/// The place of the maximum of a function with one peak, to this share of the bracket. It may be −∞ to the right,
+/// where scales are above the least number.
 fn highest((low, high): (f64, f64), precision: f64, f: impl Fn(f64) -> f64) -> f64 {
     bracket::least((low, high), (high - low) * precision, |at| -f(at))
 }

@@ -8,7 +8,7 @@
 use super::{Distribution, Family, Fitted, Observed, maximum};
 use crate::rng::Rng;
 
-/// What the test found.
+/// The result of the test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Goodness {
     /// The greatest distance of the distribution functions.
@@ -19,7 +19,7 @@ pub struct Goodness {
     pub p_distance: f64,
     /// A²: Anderson's and Darling's; of numbers in steps that of Choulakian, Lockhart and Stephens (1994).
     pub anderson: f64,
-    /// Its share of redrawn samples.
+    /// The share of redrawn samples whose A² is at least as great.
     pub p_anderson: f64,
     /// How many samples were redrawn.
     pub rounds: u32,

@@ -41,7 +41,7 @@ impl Pages {
         self.counters.iter_mut().for_each(|page| page.fill(0));
     }
 
-    /// What this bucket and those below it counted.
+    /// The counts of this bucket and of those below it.
     pub(super) fn count_at_most(&self, bucket: usize) -> u64 {
         let (page, offset) = (bucket / PAGE, bucket % PAGE);
         let made = self.made().take_while(|&(number, _)| number <= page);

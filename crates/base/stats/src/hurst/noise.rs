@@ -9,7 +9,7 @@ use crate::rng::Rng;
 /// Davies and Harte (1987), as Wood and Chan (1994) show it to work for every H in (0, 1).
 ///
 /// # Panics
-/// Where `h` does not lie between 0 and 1.
+/// If `h` does not lie between 0 and 1.
 pub fn noise(h: f64, count: usize, rng: &mut Rng) -> Vec<f64> {
     assert!(h > 0.0 && h < 1.0, "H is {h}, not between 0 and 1");
     let half = count.next_power_of_two().max(2);

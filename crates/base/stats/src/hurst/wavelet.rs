@@ -22,15 +22,15 @@ const DETAILS_MIN: usize = 8;
 /// The energy of one octave.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Octave {
-    /// Its number: details of octave j span 2^j numbers.
+    /// Number of the octave: details of octave j span 2^j numbers.
     pub octave: u32,
     /// log₂ of the mean squared detail, its bias taken off.
     pub log_energy: f64,
-    /// Its standard error.
+    /// Standard error of `log_energy`.
     pub error: f64,
     /// How many details there are.
     pub details: usize,
-    /// Their mean square.
+    /// Mean square of the details.
     energy: f64,
 }
 

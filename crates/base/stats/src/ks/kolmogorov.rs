@@ -13,7 +13,7 @@ const EXACT_MAX: u64 = 400;
 /// n·d² from which on doubling the one-sided tail is exact to ten digits, for few numbers and many.
 const TAIL_FEW: f64 = 4.0;
 const TAIL_MANY: f64 = 2.2;
-/// What few numbers are.
+/// Most numbers that count as few.
 const FEW_MAX: u64 = 140;
 /// About this many terms of the one-sided tail are added up.
 const TERMS_MAX: f64 = 10_000.0;
@@ -43,9 +43,8 @@ pub fn kolmogorov_tail(n: u64, distance: f64) -> f64 {
 /// P(D⁺ ≥ d): d · Σ C(n, j) (d + j/n)^(j−1) (1 − d − j/n)^(n−j) over j from 0 to n(1 − d).
 /// Birnbaum and Tingey (1951).
 ///
-/// Of many terms one in `stride` stands for its neighbours: they are a smooth function of j/n that
-/// is flat at both ends, and the sum of such by the trapezoid rule converges faster than any power
-/// of the number of points.
+/// If there are many terms, one in `stride` stands for its neighbours: they are a smooth function of j/n that is flat
+/// at both ends, and the sum of such by the trapezoid rule converges faster than any power of the number of points.
 fn one_sided_tail(n: f64, d: f64) -> f64 {
     let last = (n * (1.0 - d)).floor();
     let stride = (n / TERMS_MAX).floor().max(1.0);

@@ -24,9 +24,9 @@ const BANDWIDTH_MIN: f64 = 2.0;
 #[derive(Debug, Clone)]
 pub struct Density {
     scale: Scale,
-    /// Of the first place, on the scale.
+    /// The first place, on the scale.
     start: f64,
-    /// From place to place, on the scale.
+    /// Distance between places, on the scale.
     step: f64,
     count: f64,
     /// The standard deviation on the scale.
@@ -35,15 +35,15 @@ pub struct Density {
     spread: f64,
     /// The share of the sample at each place.
     shares: Vec<f64>,
-    /// Their transform.
+    /// Fourier transform of the shares.
     spectrum: Vec<Complex>,
 }
 
 impl Density {
-    /// `None` of a sample of one value.
+    /// The density of a sample; `None` if all its numbers are one value.
     ///
     /// # Errors
-    /// Where the scale is logarithmic and a number is not above 0.
+    /// If the scale is logarithmic and a number is not above 0.
     pub fn new(sample: &Sample, scale: Scale) -> Result<Option<Density>, ModesError> {
         if scale == Scale::Logarithmic && sample.min() <= 0.0 {
             return Err(ModesError::NotPositive(sample.min()));

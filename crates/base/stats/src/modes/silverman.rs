@@ -8,7 +8,7 @@ use crate::sample::Sample;
 use super::density::Density;
 use super::{ModesError, Scale, peaks};
 
-/// What the test found.
+/// The result of the test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Silverman {
     /// The least bandwidth, on the scale, at which the density has at most this many modes.
@@ -29,10 +29,10 @@ const STEPS: u32 = 30;
 /// no more than `modes_max` modes: there is nothing to test then.
 ///
 /// # Errors
-/// Where the scale is logarithmic and a number is not above 0.
+/// If the scale is logarithmic and a number is not above 0.
 ///
 /// # Panics
-/// Where `modes_max` or `draws` is 0.
+/// If `modes_max` or `draws` is 0.
 pub fn silverman(
     sample: &Sample,
     scale: Scale,

@@ -14,7 +14,7 @@ use super::BLOCKS_MIN;
 /// five recordings of independent times does, whose intervals are then somewhat wider than they have to be.
 const P_MIN: f64 = 0.05;
 
-/// What the blocks say.
+/// The scatter of the blocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Spread {
     /// True if they scatter as those of independent times do.

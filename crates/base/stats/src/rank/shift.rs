@@ -16,7 +16,7 @@ use super::{EXACT_MAX, exact, quantile_of_normal};
 pub struct Shift {
     /// The median of all differences second − first.
     pub shift: f64,
-    /// Where the confidence interval begins and ends; `None` where the samples are too small for it.
+    /// Confidence interval of the shift; `None` where the samples are too small for it.
     pub interval: Option<Interval>,
 }
 
@@ -27,7 +27,7 @@ pub struct Shift {
 /// by a shift alone.
 ///
 /// # Panics
-/// Where the confidence does not lie strictly between 0 and 1.
+/// If the confidence does not lie strictly between 0 and 1.
 pub fn shift(a: &Sample, b: &Sample, confidence: f64) -> Shift {
     let normal = quantile_of_normal(confidence);
     let (n, m) = (a.count(), b.count());
@@ -68,7 +68,7 @@ const EVEN_STEPS: u32 = 60;
 struct Differences<'a> {
     a: &'a Sample,
     b: &'a Sample,
-    /// What was counted so far: later ranks begin with it.
+    /// Counts so far: later ranks begin with them.
     counted: Vec<Count>,
 }
 

@@ -1,4 +1,4 @@
-//! Where throughput is greatest, with its interval.
+//! The load with the greatest throughput, and its interval.
 //!
 //! A peak p fixes κ = (1 − σ)/p²; then λ is linear, and only σ has to be searched.
 
