@@ -82,7 +82,8 @@ impl Group {
         }) = limits.cpus
         {
             let unified = format!("{quota_us} {period_us}");
-            let (period, quota) = (period_us.to_string(), quota_us.to_string());
+            let period = period_us.to_string();
+            let quota = quota_us.to_string();
             // Version 2 has one file for both.
             self.write("cpu.max", &unified, "cpu.cfs_period_us", &period)?;
             self.write("cpu.max", &unified, "cpu.cfs_quota_us", &quota)?;

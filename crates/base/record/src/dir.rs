@@ -151,11 +151,9 @@ impl RunDir {
 /// `started_unix_s` counts seconds since the Unix epoch.
 pub fn run_id(started_unix_s: u64, name: &str, entropy: u16) -> String {
     let (year, month, day) = civil_from_days(started_unix_s / 86_400);
-    let (hour, minute, second) = (
-        started_unix_s / 3600 % 24,
-        started_unix_s / 60 % 60,
-        started_unix_s % 60,
-    );
+    let hour = started_unix_s / 3600 % 24;
+    let minute = started_unix_s / 60 % 60;
+    let second = started_unix_s % 60;
     let name = file_name(name);
     format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}-{name}-{entropy:04x}")
 }

@@ -236,7 +236,8 @@ impl Run {
         path: &Path,
         batch: &[Measurement],
     ) -> Result<(), RecordError> {
-        let (measures, sessions) = (self.info.measures.len(), self.info.sessions.len());
+        let measures = self.info.measures.len();
+        let sessions = self.info.sessions.len();
         for row in batch {
             if usize::from(row.measure) >= measures {
                 let what = format!("measure {} of {measures} in {RUN}", row.measure);

@@ -50,7 +50,8 @@ impl SeriesWriter {
     /// # Errors
     /// As those of `checkpoint`.
     pub fn checkpoint_pausing(&mut self, pause: &mut dyn FnMut()) -> Result<(), RecordError> {
-        let (path, durability) = (self.path.clone(), self.durability);
+        let path = self.path.clone();
+        let durability = self.durability;
         let mut table = TableWriter::create(path, FIELDS, &self.metadata, durability)?;
         let columns = columns_of(&self.rows);
         match table.write_row_group(columns.iter().map(Values::as_column), pause) {

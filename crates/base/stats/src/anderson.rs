@@ -73,13 +73,17 @@ pub enum AndersonError {
 /// # Errors
 /// If they have fewer than four numbers together.
 pub fn two_samples(a: &Sample, b: &Sample) -> Result<Anderson, AndersonError> {
-    let (n, m) = (a.count() as f64, b.count() as f64);
+    let n = a.count() as f64;
+    let m = b.count() as f64;
     let all = n + m;
     let mut sum = 0.0;
-    let (mut a_before, mut both_before) = (0.0, 0.0);
+    let mut a_before = 0.0;
+    let mut both_before = 0.0;
     pooled_pair(a, b, |_, in_a, in_b| {
-        let (a_upto, both_upto) = (in_a as f64, (in_a + in_b) as f64);
-        let (a_mid, both_mid) = ((a_before + a_upto) / 2.0, (both_before + both_upto) / 2.0);
+        let a_upto = in_a as f64;
+        let both_upto = (in_a + in_b) as f64;
+        let a_mid = (a_before + a_upto) / 2.0;
+        let both_mid = (both_before + both_upto) / 2.0;
         // The second sample's deviation is the first's with the other sign.
         sum += weighted(
             all * a_mid - n * both_mid,
@@ -103,7 +107,8 @@ pub fn two_samples(a: &Sample, b: &Sample) -> Result<Anderson, AndersonError> {
 /// The p-value by the limit of the statistic.
 fn limit_p(found: &Anderson, a: &Sample, b: &Sample) -> f64 {
     let all = (a.count() + b.count()) as f64;
-    let (mut tied_pairs, mut before) = (0.0, 0);
+    let mut tied_pairs = 0.0;
+    let mut before = 0;
     pooled_pair(a, b, |_, in_a, in_b| {
         let tied = (in_a + in_b - before) as f64;
         tied_pairs += tied * (tied - 1.0);
@@ -112,7 +117,8 @@ fn limit_p(found: &Anderson, a: &Sample, b: &Sample) -> f64 {
     if tied_pairs < TIES_MIN * all * (all - 1.0) {
         return limit_tail(1.0 + found.standardised * limit::DEVIATION);
     }
-    let (mut tied, mut before) = (Vec::new(), 0);
+    let mut tied = Vec::new();
+    let mut before = 0;
     pooled_pair(a, b, |_, in_a, in_b| {
         tied.push(in_a + in_b - before);
         before = in_a + in_b;
@@ -281,13 +287,17 @@ fn quadratic_fit(points: &[(f64, f64)], x: f64) -> f64 {
 /// The p-value of binned samples holds whatever the bins: samples of one distribution are of one
 /// distribution when binned.
 pub fn statistic_bounds(a: &Sample, b: &Sample) -> (f64, f64) {
-    let (n, m) = (a.count() as f64, b.count() as f64);
+    let n = a.count() as f64;
+    let m = b.count() as f64;
     let all = a.count() + b.count();
-    let (mut least, mut greatest) = (0.0, 0.0);
-    let (mut a_before, mut b_before) = (0, 0);
+    let mut least = 0.0;
+    let mut greatest = 0.0;
+    let mut a_before = 0;
+    let mut b_before = 0;
     pooled_pair(a, b, |_, a_upto, b_upto| {
         let deviation = |in_a: u64, in_b: u64| in_a as f64 * m - in_b as f64 * n;
-        let (before, upto) = (a_before + b_before, a_upto + b_upto);
+        let before = a_before + b_before;
+        let upto = a_upto + b_upto;
         // Σ 1/(j (N − j)) over the bin's ranks; that of rank N is left out.
         let last = upto.min(all - 1);
         let weight = (harmonic(last) - harmonic(before) + harmonic(all - before - 1)

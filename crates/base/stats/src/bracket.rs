@@ -8,8 +8,10 @@ pub(crate) fn least(
     f: impl Fn(f64) -> f64,
 ) -> f64 {
     let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
-    let (mut a, mut b) = (high - ratio * (high - low), low + ratio * (high - low));
-    let (mut at_a, mut at_b) = (f(a), f(b));
+    let mut a = high - ratio * (high - low);
+    let mut b = low + ratio * (high - low);
+    let mut at_a = f(a);
+    let mut at_b = f(b);
     while high - low > precision {
         if at_a < at_b || at_b == f64::INFINITY {
             (high, b, at_b) = (b, a, at_a);

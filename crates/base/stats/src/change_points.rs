@@ -127,7 +127,8 @@ fn p_value(values: &mut [f64], seen: Split, options: &Options) -> f64 {
 /// The split at which the energy distance between the two parts of a series is greatest, the first of equal ones.
 /// `None` if the series is shorter than two parts, or all values are equal.
 pub fn best_split(values: &[f64], least: usize) -> Option<Split> {
-    let (n, least) = (values.len(), least.max(2));
+    let n = values.len();
+    let least = least.max(2);
     if n < 2 * least {
         return None;
     }
@@ -135,7 +136,8 @@ pub fn best_split(values: &[f64], least: usize) -> Option<Split> {
     let to_others =
         |i: usize, others: Range<usize>| -> f64 { others.map(|j| distance(i, j)).sum() };
     // Sums of distances within the parts, and of all.
-    let (mut first, mut second) = (0.0, (0..n).map(|i| to_others(i, i + 1..n)).sum::<f64>());
+    let mut first = 0.0;
+    let mut second = (0..n).map(|i| to_others(i, i + 1..n)).sum::<f64>();
     let total = second;
     let mut best: Option<Split> = None;
     for at in 1..=n - least {
@@ -145,7 +147,8 @@ pub fn best_split(values: &[f64], least: usize) -> Option<Split> {
         if at < least {
             continue;
         }
-        let (a, b) = (at as f64, (n - at) as f64);
+        let a = at as f64;
+        let b = (n - at) as f64;
         let between = 2.0 * (total - first - second) / (a * b);
         let within = 2.0 * first / (a * (a - 1.0)) + 2.0 * second / (b * (b - 1.0));
         let statistic = a * b / (a + b) * (between - within);

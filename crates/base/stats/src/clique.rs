@@ -64,7 +64,8 @@ pub fn maximal_cliques(graph: &Graph, cliques_max: usize) -> Cliques {
     if nodes > 0 {
         search.extend(all, Set::empty(nodes));
     }
-    let (mut cliques, complete) = (search.cliques, search.complete);
+    let mut cliques = search.cliques;
+    let complete = search.complete;
     cliques.iter_mut().for_each(|clique| clique.sort_unstable());
     cliques.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
     Cliques { cliques, complete }

@@ -23,7 +23,8 @@ pub struct Dispersion {
 /// The dispersion test of counts with one unknown mean (Fisher 1950; Cox and Lewis 1966, section 6.3).
 /// `None` where there are fewer than two counts, or nothing was counted.
 pub fn dispersion(counts: impl Iterator<Item = u64> + Clone) -> Option<Dispersion> {
-    let (mut windows, mut sum) = (0_u64, 0_u64);
+    let mut windows = 0_u64;
+    let mut sum = 0_u64;
     for count in counts.clone() {
         windows += 1;
         sum += count;
@@ -97,7 +98,8 @@ pub fn laplace(counts: &[u32]) -> Option<Trend> {
 /// The same about expected counts, of which `fitted` numbers were taken from the counts themselves.
 /// Windows without expected events are skipped.
 pub fn about(pairs: impl Iterator<Item = (u64, f64)>, fitted: u64) -> Option<Dispersion> {
-    let (mut windows, mut statistic) = (0_u64, 0.0);
+    let mut windows = 0_u64;
+    let mut statistic = 0.0;
     for (count, expected) in pairs.filter(|&(_, expected)| expected > 0.0) {
         windows += 1;
         statistic += (count as f64 - expected).powi(2) / expected;
@@ -143,14 +145,17 @@ const EXPECTED_MIN: f64 = 5.0;
 /// the smaller row are put together as one. `None` where a row is empty or one column is left.
 pub fn two_rows(a: &[u64], b: &[u64]) -> Option<Homogeneity> {
     let total = |row: &[u64]| row.iter().sum::<u64>() as f64;
-    let (n, m) = (total(a), total(b));
+    let n = total(a);
+    let m = total(b);
     if n == 0.0 || m == 0.0 {
         return None;
     }
     let smaller = n.min(m) / (n + m);
-    let (mut cells, mut rest) = (Vec::new(), (0.0, 0.0));
+    let mut cells = Vec::new();
+    let mut rest = (0.0, 0.0);
     for (&x, &y) in a.iter().zip(b) {
-        let (x, y) = (x as f64, y as f64);
+        let x = x as f64;
+        let y = y as f64;
         if (x + y) * smaller >= EXPECTED_MIN {
             cells.push((x, y));
         } else {
@@ -166,7 +171,8 @@ pub fn two_rows(a: &[u64], b: &[u64]) -> Option<Homogeneity> {
     let statistic = cells
         .iter()
         .map(|&(x, y)| {
-            let (in_a, in_b) = ((x + y) * n / (n + m), (x + y) * m / (n + m));
+            let in_a = (x + y) * n / (n + m);
+            let in_b = (x + y) * m / (n + m);
             (x - in_a).powi(2) / in_a + (y - in_b).powi(2) / in_b
         })
         .sum();
@@ -212,7 +218,8 @@ pub fn groups(groups: &[Vec<f64>]) -> Option<Groups> {
         return None;
     }
     let grand = groups.iter().flat_map(|group| group.iter()).sum::<f64>() / n as f64;
-    let (mut between, mut within) = (0.0, 0.0);
+    let mut between = 0.0;
+    let mut within = 0.0;
     for group in groups {
         let mean = group.iter().sum::<f64>() / group.len() as f64;
         between += group.len() as f64 * (mean - grand).powi(2);

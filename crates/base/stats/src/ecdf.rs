@@ -46,7 +46,8 @@ impl Grid {
             .iter()
             .map(|s| s.max())
             .fold(f64::NEG_INFINITY, f64::max);
-        let (first, last) = ((min / step).floor(), (max / step).ceil());
+        let first = (min / step).floor();
+        let last = (max / step).ceil();
         let points = last - first + 1.0;
         if !(step > 0.0 && points <= POINTS_MAX) {
             return Err(GridError::TooFine { step, min, max });

@@ -177,7 +177,8 @@ pub fn quantiles(
     let figures = |samples: &[&Sample]| -> Vec<f64> {
         samples.iter().map(|sample| sample.quantile(q)).collect()
     };
-    let (a, b) = (figures(first), figures(second));
+    let a = figures(first);
+    let b = figures(second);
     if within == Within::Kept {
         return means(&a, &b, bootstrap, rng);
     }

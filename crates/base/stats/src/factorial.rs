@@ -337,7 +337,8 @@ impl Model<'_> {
 
     /// The growth of the error's sum of squares if the term is left out.
     fn sum_of_squares(&self, term: usize, fit: &LeastSquares, values: &[f64]) -> f64 {
-        let (first, df) = (self.first_column(term), self.terms[term].df);
+        let first = self.first_column(term);
+        let df = self.terms[term].df;
         if df == 1 {
             let mut unit = vec![0.0; first];
             unit.push(1.0);

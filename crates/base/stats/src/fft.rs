@@ -113,7 +113,8 @@ pub(crate) fn autocovariance(x: &[f64], lags: usize) -> Vec<f64> {
 /// Σ a_i b_i over as many as both have, in four sums that do not wait for each other.
 fn product(a: &[f64], b: &[f64]) -> f64 {
     let count = a.len().min(b.len());
-    let (a, b) = (a[..count].chunks_exact(4), b[..count].chunks_exact(4));
+    let a = a[..count].chunks_exact(4);
+    let b = b[..count].chunks_exact(4);
     let tail = a
         .remainder()
         .iter()

@@ -29,7 +29,8 @@ pub fn median_filter(series: &[f64], width: usize, sigmas: f64) -> Result<Filter
     assert!(width > 0, "a window of no numbers");
     finite(series.iter().copied())?;
     let mut sorted: Vec<f64> = Vec::with_capacity(width);
-    let (mut from, mut to) = (0, 0);
+    let mut from = 0;
+    let mut to = 0;
     let mut replaced = 0;
     let values = (0..series.len()).map(|i| {
         let first = i.saturating_sub(width / 2);

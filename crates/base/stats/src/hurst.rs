@@ -123,7 +123,10 @@ pub fn rescaled_range(series: &[f64]) -> Option<Estimate> {
 fn range(block: &[f64]) -> Option<f64> {
     let n = block.len() as f64;
     let mean = block.iter().sum::<f64>() / n;
-    let (mut sum, mut low, mut high, mut squares) = (0.0, 0.0_f64, 0.0_f64, 0.0);
+    let mut sum = 0.0;
+    let mut low = 0.0_f64;
+    let mut high = 0.0_f64;
+    let mut squares = 0.0;
     for x in block {
         sum += x - mean;
         low = low.min(sum);

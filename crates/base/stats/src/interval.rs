@@ -44,7 +44,8 @@ pub fn quantile_ranks(n: u64, q: f64, confidence: f64) -> (Option<u64>, Option<u
 
 /// The least k for which a binomial number with (n, p) is at or below k with this probability.
 fn binomial_quantile(n: u64, p: f64, probability: f64) -> u64 {
-    let (mut least, mut greatest) = (0, n);
+    let mut least = 0;
+    let mut greatest = n;
     while least < greatest {
         let middle = least + (greatest - least) / 2;
         if binomial_cdf(middle, n, p) >= probability {

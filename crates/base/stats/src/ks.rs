@@ -35,9 +35,11 @@ pub struct TwoSample {
 /// The p-value is exact where the sizes multiply to at most 10,000,000 (Hodges 1958), else that
 /// of Kolmogorov's distribution for n·m/(n+m) numbers, rounded (as SciPy has it).
 pub fn two_samples(a: &Sample, b: &Sample) -> TwoSample {
-    let (n, m) = (a.count() as f64, b.count() as f64);
+    let n = a.count() as f64;
+    let m = b.count() as f64;
     // In units of 1/(n·m), which are whole: exact as long as the product is below 2⁵³.
-    let (mut widest, mut at) = (0.0_f64, a.min().min(b.min()));
+    let mut widest = 0.0_f64;
+    let mut at = a.min().min(b.min());
     pooled_pair(a, b, |x, in_a, in_b| {
         let apart = in_a as f64 * m - in_b as f64 * n;
         if apart.abs() > widest.abs() {
@@ -62,7 +64,8 @@ pub fn two_samples(a: &Sample, b: &Sample) -> TwoSample {
 
 /// The limit's p-value of this distance between samples of `n` and `m` numbers, whatever they are.
 pub fn pair_limit(distance: f64, n: u64, m: u64) -> f64 {
-    let (n, m) = (n as f64, m as f64);
+    let n = n as f64;
+    let m = m as f64;
     kolmogorov_tail((n * (m / (n + m))).round().max(1.0) as u64, distance)
 }
 
@@ -72,11 +75,15 @@ pub fn pair_limit(distance: f64, n: u64, m: u64) -> f64 {
 /// The least is the distance of the binned samples. The p-value of these holds whatever the bins:
 /// samples of one distribution are of one distribution when binned.
 pub fn distance_bounds(a: &Sample, b: &Sample) -> (f64, f64) {
-    let (n, m) = (a.count() as f64, b.count() as f64);
-    let (mut least, mut greatest) = (0.0_f64, 0.0_f64);
-    let (mut a_before, mut b_before) = (0.0, 0.0);
+    let n = a.count() as f64;
+    let m = b.count() as f64;
+    let mut least = 0.0_f64;
+    let mut greatest = 0.0_f64;
+    let mut a_before = 0.0;
+    let mut b_before = 0.0;
     pooled_pair(a, b, |_, in_a, in_b| {
-        let (a_upto, b_upto) = (in_a as f64 / n, in_b as f64 / m);
+        let a_upto = in_a as f64 / n;
+        let b_upto = in_b as f64 / m;
         least = least.max((a_upto - b_upto).abs());
         greatest = greatest.max(a_upto - b_before).max(b_upto - a_before);
         (a_before, b_before) = (a_upto, b_upto);
@@ -101,13 +108,12 @@ pub struct OneSample {
 /// `cdf` gives the share at or below a number, in `0..=1`; what lies outside is cut.
 pub fn one_sample(sample: &Sample, cdf: impl Fn(f64) -> f64) -> OneSample {
     let n = sample.count() as f64;
-    let (mut distance, mut at) = (0.0_f64, sample.min());
+    let mut distance = 0.0_f64;
+    let mut at = sample.min();
     for (i, &x) in sample.values().iter().enumerate() {
         let expected = cdf(x).clamp(0.0, 1.0);
-        let (before, upto) = (
-            sample.below()[i] as f64 / n,
-            sample.below()[i + 1] as f64 / n,
-        );
+        let before = sample.below()[i] as f64 / n;
+        let upto = sample.below()[i + 1] as f64 / n;
         let apart = (expected - before).max(upto - expected);
         if apart > distance {
             (distance, at) = (apart, x);

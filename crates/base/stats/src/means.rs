@@ -42,7 +42,8 @@ pub fn two_means(first: &[f64], second: &[f64], rng: &mut Rng) -> Option<TwoMean
     let whole = Sums::new(&all);
     let seen = statistic(Sums::new(&all[..first.len()]), whole);
     let fewer = first.len().min(second.len());
-    let (mut permuted, mut reached) = (0, 0);
+    let mut permuted = 0;
+    let mut reached = 0;
     while permuted < PERMUTATIONS_MAX && reached < REACHED_MAX {
         if permuted == PERMUTATIONS_CLEAR && reached == 0 && by_welch < CLEAR {
             break;

@@ -96,7 +96,8 @@ pub fn modes(sample: &Sample, rules: &Rules) -> Result<Vec<Mode>, ModesError> {
         alpha > 0.0 && alpha < 1.0,
         "level {alpha} is not between 0 and 1"
     );
-    let (min, max) = (sample.min(), sample.max());
+    let min = sample.min();
+    let max = sample.max();
     let Some(density) = Density::new(sample, rules.scale)? else {
         return Ok(vec![Mode {
             at: min,
@@ -117,10 +118,8 @@ pub fn modes(sample: &Sample, rules: &Rules) -> Result<Vec<Mode>, ModesError> {
     let per_height = 1.0 / (2.0 * PI.sqrt() * effective * bandwidth);
     // How much of each requirement a valley meets, at its weakest: 1 is enough.
     let merit = |peaks: &[Peak], i: usize| {
-        let (low, valley) = (
-            peaks[i].height.min(peaks[i - 1].height),
-            heights[peaks[i].valley],
-        );
+        let low = peaks[i].height.min(peaks[i - 1].height);
+        let valley = heights[peaks[i].valley];
         let error = ((low + valley) * per_height).sqrt();
         let apart = (low - valley) / error / errors_min;
         let depth = (low - valley) / low / rules.depth_min;
@@ -153,7 +152,9 @@ pub fn modes(sample: &Sample, rules: &Rules) -> Result<Vec<Mode>, ModesError> {
 
 /// The modes at these peaks, from valley to valley.
 fn modes_of_peaks(peaks: &[Peak], density: &Density, sample: &Sample) -> Vec<Mode> {
-    let (min, max, count) = (sample.min(), sample.max(), sample.count() as f64);
+    let min = sample.min();
+    let max = sample.max();
+    let count = sample.count() as f64;
     let mut from = min;
     let mut before = 0;
     let found = peaks.iter().enumerate().map(|(i, peak)| {
@@ -191,9 +192,12 @@ fn peaks(heights: &[f64]) -> Vec<Peak> {
     let level = |i: usize| (heights[i] / greatest / ROUNDING).round();
     let mut peaks = Vec::new();
     // Whatever falls from the beginning on came round from the end.
-    let (mut rising, mut top, mut valley) = (false, 0, 0);
+    let mut rising = false;
+    let mut top = 0;
+    let mut valley = 0;
     for i in 1..heights.len() {
-        let (before, now) = (level(i - 1), level(i));
+        let before = level(i - 1);
+        let now = level(i);
         if now > before {
             if !rising {
                 (rising, valley) = (true, i - 1);

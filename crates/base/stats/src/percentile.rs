@@ -148,7 +148,8 @@ pub fn interval(
             confidence,
         );
     }
-    let (mut size, mut span) = (spread.size, spread.span);
+    let mut size = spread.size;
+    let mut span = spread.span;
     if let Some(median) = median {
         size = size.min(MEDIAN_SIZES_MAX * median.size);
         span = span.max(median.span);

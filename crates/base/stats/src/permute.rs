@@ -194,7 +194,8 @@ pub fn paired_t(differences: &[f64], swapped: &[bool], floor: f64) -> f64 {
 /// [`two_sample_t`]. `distances` is symmetric, by unit and unit; `floor` as there.
 pub fn distance_t(distances: &[Vec<f64>], second: &[bool], floor: f64) -> f64 {
     let sizes = [false, true].map(|group| second.iter().filter(|&&g| g == group).count() as f64);
-    let (mut total, mut within) = (0.0, 0.0);
+    let mut total = 0.0;
+    let mut within = 0.0;
     for (i, row) in distances.iter().enumerate() {
         for (j, distance) in row.iter().enumerate().take(i) {
             total += distance * distance;

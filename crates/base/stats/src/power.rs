@@ -22,7 +22,8 @@ pub fn power(effect: f64, n: u64, m: u64, alpha: f64) -> f64 {
     if n == 0 || m == 0 || n + m < 3 {
         return 0.0;
     }
-    let (n, m) = (n as f64, m as f64);
+    let n = n as f64;
+    let m = m as f64;
     let degrees = n + m - 2.0;
     let shift = effect.abs() * (n * m / (n + m)).sqrt();
     let critical = student(degrees, alpha / 2.0);
@@ -40,7 +41,8 @@ pub fn samples_needed(effect: f64, alpha: f64, power_min: f64, most: u64) -> Opt
     if most < 2 || !shows(most) {
         return None;
     }
-    let (mut fails, mut serves) = (1, most);
+    let mut fails = 1;
+    let mut serves = most;
     while serves - fails > 1 {
         let middle = fails + (serves - fails) / 2;
         *(if shows(middle) {

@@ -107,13 +107,15 @@ pub fn difference(
     let enough = [first, second]
         .iter()
         .all(|sample| quantile_interval(sample.count(), q, bootstrap.confidence).is_some());
-    let (mut interval, mut relative) = (None, None);
+    let mut interval = None;
+    let mut relative = None;
     if enough {
         let [redraw_first, redraw_second] = [first, second].map(|sample| Redraw::new(sample, q));
         let mut least = f64::INFINITY;
         let mut ratios = Vec::with_capacity(bootstrap.draws as usize);
         interval = Some(bootstrap.percentiles(bootstrap.tail(), || {
-            let (first, second) = (redraw_first.draw(rng), redraw_second.draw(rng));
+            let first = redraw_first.draw(rng);
+            let second = redraw_second.draw(rng);
             least = least.min(first);
             ratios.push(second / first - 1.0);
             second - first
@@ -143,7 +145,8 @@ impl Redraw<'_> {
     pub(crate) fn new(sample: &Sample, q: f64) -> Redraw<'_> {
         let n = sample.count();
         let rank = quantile_rank(n, q);
-        let (below, above) = (rank as f64, (n - rank + 1) as f64);
+        let below = rank as f64;
+        let above = (n - rank + 1) as f64;
         Redraw {
             sample,
             uniform: Beta::new(below, above).expect("a rank lies in 1..=n: both are at least 1"),

@@ -69,14 +69,20 @@ impl Effect {
 /// If the confidence does not lie strictly between 0 and 1.
 pub fn mann_whitney(a: &Sample, b: &Sample, confidence: f64) -> MannWhitney {
     let normal = quantile_of_normal(confidence);
-    let (n, m) = (a.count() as f64, b.count() as f64);
+    let n = a.count() as f64;
+    let m = b.count() as f64;
     let all = n + m;
-    let (mut cubes, mut ties_share) = (0.0, 0.0);
+    let mut cubes = 0.0;
+    let mut ties_share = 0.0;
     // Of placements: how much of the other sample lies beyond each number. Less 1/2.
-    let (mut sum, mut a_squares, mut b_squares) = (0.0, 0.0, 0.0);
-    let (mut a_before, mut b_before) = (0, 0);
+    let mut sum = 0.0;
+    let mut a_squares = 0.0;
+    let mut b_squares = 0.0;
+    let mut a_before = 0;
+    let mut b_before = 0;
     pooled_pair(a, b, |_, a_upto, b_upto| {
-        let (in_a, in_b) = ((a_upto - a_before) as f64, (b_upto - b_before) as f64);
+        let in_a = (a_upto - a_before) as f64;
+        let in_b = (b_upto - b_before) as f64;
         let tied = in_a + in_b;
         cubes += tied * tied * tied - tied;
         ties_share += (in_a / n) * (in_b / m);
@@ -161,7 +167,8 @@ fn newcombe(superiority: f64, n: f64, m: f64, normal: f64) -> Interval {
             return end;
         }
         // The set of values inside is an interval that holds the superiority.
-        let (mut inside, mut out) = (superiority, end);
+        let mut inside = superiority;
+        let mut out = end;
         for _ in 0..60 {
             let middle = (inside + out) / 2.0;
             *(if outside(middle) {

@@ -79,7 +79,8 @@ pub fn availability(
         return None;
     }
     let tail = (1.0 - confidence) / 2.0;
-    let (failures, repairs) = (failures as f64, repairs as f64);
+    let failures = failures as f64;
+    let repairs = repairs as f64;
     let share = |ratio: f64| ratio / (1.0 + ratio);
     // Mean time up over mean time down.
     let ratio = (up / failures) / (down / repairs);

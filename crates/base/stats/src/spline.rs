@@ -54,7 +54,8 @@ impl Spline<'_> {
         let width = self.x[right] - self.x[left];
         let t = (at - self.x[left]) / width;
         // Hermite's form.
-        let (rest, t2) = (1.0 - t, t * t);
+        let rest = 1.0 - t;
+        let t2 = t * t;
         self.y[left] * (1.0 + 2.0 * t) * rest * rest
             + self.slopes[left] * width * t * rest * rest
             + self.y[right] * t2 * (3.0 - 2.0 * t)
@@ -109,7 +110,8 @@ fn monotone_slopes(x: &[f64], y: &[f64]) -> Vec<f64> {
         if before * after <= 0.0 {
             return 0.0;
         }
-        let (v, w) = (2.0 * k + h, k + 2.0 * h);
+        let v = 2.0 * k + h;
+        let w = k + 2.0 * h;
         (v + w) / (v / before + w / after)
     });
     let first = end_slope(piece(x, y, 0), piece(x, y, 1));

@@ -48,7 +48,8 @@ pub fn mser(values: &[f64], batch: usize) -> Option<Truncation> {
 /// 1962).
 fn marginal_errors(means: &[f64]) -> Vec<f64> {
     let mut errors = vec![0.0; means.len() - BATCHES_LEFT_MIN + 1];
-    let (mut mean, mut squares) = (0.0, 0.0);
+    let mut mean = 0.0;
+    let mut squares = 0.0;
     for (left, (cut, &value)) in (1..).zip(means.iter().enumerate().rev()) {
         let left = f64::from(left);
         let delta = value - mean;

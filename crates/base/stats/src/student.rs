@@ -31,7 +31,8 @@ pub fn difference_interval(first: &[f64], second: &[f64], confidence: f64) -> Op
     if let Ok((found, _)) = ensemble::welch(first, second, confidence) {
         return Some((found.interval.low, found.interval.high));
     }
-    let (a, b) = (Group::new(first)?, Group::new(second)?);
+    let a = Group::new(first)?;
+    let b = Group::new(second)?;
     let (variance, n) = match (a.variance, b.variance) {
         (Some(variance), None) => (variance, a.n),
         (None, Some(variance)) => (variance, b.n),

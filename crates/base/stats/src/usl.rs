@@ -144,7 +144,8 @@ impl Usl {
 
     /// The load of greatest throughput, √((1 − σ)/κ); `None` where throughput never falls.
     pub fn peak(&self) -> Option<f64> {
-        let (sigma, kappa) = (self.sigma.value, self.kappa.value);
+        let sigma = self.sigma.value;
+        let kappa = self.kappa.value;
         (kappa > 0.0 && sigma < 1.0).then_some(self.peak.value)
     }
 

@@ -143,7 +143,8 @@ fn key(identity: &Identity) -> Result<PrivateKeyDer<'static>, TrustError> {
 type Roots = (RootCertStore, Vec<CertificateDer<'static>>);
 
 fn roots(pems: &[(String, Vec<u8>)]) -> Result<Roots, TrustError> {
-    let (mut roots, mut listed) = (RootCertStore::empty(), Vec::new());
+    let mut roots = RootCertStore::empty();
+    let mut listed = Vec::new();
     // A machine without roots still reaches servers that `ca` vouches for; for the others the
     // handshake says that the issuer is unknown.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);

@@ -34,7 +34,8 @@ pub enum SetError {
 
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (now, wanted) = (numbers(&self.now), numbers(&self.wanted));
+        let now = numbers(&self.now);
+        let wanted = numbers(&self.wanted);
         write!(f, "{}: {now} → {wanted}", self.key)
     }
 }

@@ -161,7 +161,8 @@ impl Bytes<'_> {
     /// The kind of the next field of a struct, whose number goes to `field`; `Some(None)` at its end.
     fn field(&mut self, field: &mut i64) -> Option<Option<u8>> {
         let first = self.take(1)?[0];
-        let (step, kind) = (first >> 4, first & 15);
+        let step = first >> 4;
+        let kind = first & 15;
         if kind == 0 {
             return Some(None);
         }

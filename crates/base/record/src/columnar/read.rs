@@ -93,7 +93,9 @@ impl TableReader {
         };
         let column = &columns[place];
         if column.physical_type() != field.kind.physical() {
-            let (name, is, should) = (field.name, column.physical_type(), field.kind.physical());
+            let name = field.name;
+            let is = column.physical_type();
+            let should = field.kind.physical();
             return Err(self.damaged(format!("column `{name}` is {is}, not {should}")));
         }
         if column.max_def_level() > 0 || column.max_rep_level() > 0 {

@@ -32,7 +32,8 @@ pub(super) fn interval(
         escape(tag, &mut line);
         line.push(',');
     }
-    let (start, len) = (decimal(start_ns, NS_PER_S), decimal(len_ns, NS_PER_S));
+    let start = decimal(start_ns, NS_PER_S);
+    let len = decimal(len_ns, NS_PER_S);
     let max = decimal(max_ns, NS_PER_MS);
     let _ = writeln!(line, "{start},{len},{max},{payload}");
     line

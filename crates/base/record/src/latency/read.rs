@@ -86,7 +86,8 @@ fn parse(
 fn converted(histogram: &Histogram<u64>, max: u64) -> LogHistogram {
     let mut hist = LogHistogram::new();
     for bucket in histogram.iter_recorded() {
-        let (value, count) = (bucket.value_iterated_to(), bucket.count_at_value());
+        let value = bucket.value_iterated_to();
+        let count = bucket.count_at_value();
         let middle = histogram.median_equivalent(value);
         let bounds = histogram.lowest_equivalent(value)..=histogram.highest_equivalent(value);
         if bounds.contains(&max) {

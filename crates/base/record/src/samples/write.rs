@@ -77,7 +77,8 @@ impl Imported<'_> {
     /// The operations in the order in which they ended. If it is not known when they started, each begins
     /// a slot of its own, all of which are as long as the longest operation.
     fn operations(&self) -> Vec<Operation> {
-        let (times, starts) = (&self.samples.times_ns, &self.samples.starts_ns);
+        let times = &self.samples.times_ns;
+        let starts = &self.samples.starts_ns;
         let first = starts.iter().min().copied().unwrap_or(0);
         let slot = times.iter().max().copied().unwrap_or(0).saturating_add(1);
         let slot = slot.min(i64::MAX as u64 / (times.len() as u64 + 1));
@@ -203,7 +204,8 @@ impl Imported<'_> {
     /// The same samples have the same id, so that they are not imported twice without notice: FNV-1a of
     /// 64 bits (Fowler, Noll and Vo 1991), folded.
     fn entropy(&self) -> u16 {
-        let (times, starts) = (&self.samples.times_ns, &self.samples.starts_ns);
+        let times = &self.samples.times_ns;
+        let starts = &self.samples.starts_ns;
         let numbers = times.iter().chain(starts).flat_map(|ns| ns.to_le_bytes());
         let bytes = numbers.chain(self.measure.bytes());
         let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {

@@ -21,7 +21,8 @@ impl Cells {
         if a.values().len().max(b.values().len()) > most {
             return None;
         }
-        let (first, all) = (a.count().min(b.count()), a.count() + b.count());
+        let first = a.count().min(b.count());
+        let all = a.count() + b.count();
         let mut cells = Cells {
             tied: Vec::new(),
             weights: Vec::new(),
@@ -62,7 +63,8 @@ impl Cells {
 
     /// The factor between the sum and the statistic.
     pub(super) fn scale(&self) -> f64 {
-        let (n, all) = (self.first as f64, self.all as f64);
+        let n = self.first as f64;
+        let all = self.all as f64;
         (all - 1.0) / all / n / (all - n)
     }
 }

@@ -73,7 +73,8 @@ impl Search<'_> {
     fn new(cells: &Cells, statistic: f64) -> Search<'_> {
         let n = cells.first();
         let count = cells.tied().len();
-        let (mut ended, mut left) = (vec![0.0; count + 1], vec![0; count + 1]);
+        let mut ended = vec![0.0; count + 1];
+        let mut left = vec![0; count + 1];
         for cell in (0..count).rev() {
             ended[cell] = ended[cell + 1] + cells.part(cell, n as f64);
             left[cell] = left[cell + 1] + cells.tied()[cell];

@@ -25,8 +25,10 @@ pub fn limit_tail(x: f64) -> f64 {
     let mut p = 0.0;
     for k in 1..=INTEGRALS_MAX {
         let k = f64::from(k);
-        let (from, to) = ((2.0 * k - 1.0) * 2.0 * k, 2.0 * k * (2.0 * k + 1.0));
-        let (middle, half) = ((from + to) / 2.0, (to - from) / 2.0);
+        let from = (2.0 * k - 1.0) * 2.0 * k;
+        let to = 2.0 * k * (2.0 * k + 1.0);
+        let middle = (from + to) / 2.0;
+        let half = (to - from) / 2.0;
         let points = (0..POINTS).map(|i| {
             let angle = PI * (f64::from(i) + 0.5) / f64::from(POINTS);
             let u = middle + half * angle.cos();

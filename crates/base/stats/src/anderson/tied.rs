@@ -40,7 +40,8 @@ pub(super) fn tail(x: f64, shares: &[f64]) -> f64 {
     }
     let form = Form::from_shares(shares);
     let roots_count = shares.len() - 1;
-    let (mut p, mut from) = (0.0, 0.0);
+    let mut p = 0.0;
+    let mut from = 0.0;
     let mut sign = 1.0;
     let mut first = None;
     for number in (0..roots_count).step_by(2).take(INTEGRALS_MAX) {
@@ -63,7 +64,8 @@ pub(super) fn tail(x: f64, shares: &[f64]) -> f64 {
 
 /// The integral between two roots, by the quadrature of Gauss and Chebyshev.
 fn between(form: &Form, x: f64, low: f64, high: f64) -> f64 {
-    let (middle, half) = ((low + high) / 2.0, (high - low) / 2.0);
+    let middle = (low + high) / 2.0;
+    let half = (high - low) / 2.0;
     let points = (0..POINTS).map(|i| {
         let angle = PI * (f64::from(i) + 0.5) / f64::from(POINTS);
         let u = middle + half * angle.cos();
@@ -90,7 +92,8 @@ pub(super) fn shares(tied: &[u64]) -> Vec<f64> {
         true => 0,
         false => all / VALUES_MAX as u64,
     };
-    let (mut shares, mut gathered) = (Vec::new(), 0);
+    let mut shares = Vec::new();
+    let mut gathered = 0;
     for &count in tied {
         // A value that many numbers have stays by itself.
         if count > least && gathered > 0 {
@@ -151,7 +154,8 @@ impl Form {
 
     /// The pivots of P − u M.
     fn pivots_at(&self, u: f64) -> impl Iterator<Item = f64> + '_ {
-        let (mut last, mut beside) = (1.0_f64, 0.0_f64);
+        let mut last = 1.0_f64;
+        let mut beside = 0.0_f64;
         (0..self.precision.diagonal.len()).map(move |i| {
             let pivot =
                 self.precision.diagonal[i] - u * self.squares.diagonal[i] - beside * beside / last;
@@ -176,7 +180,8 @@ impl Form {
     /// as there are negative pivots at it (Sylvester's law of inertia). There are no double roots.
     fn root(&self, number: usize, from: f64) -> f64 {
         let below = |u: f64| self.pivots_at(u).filter(|&pivot| pivot < 0.0).count();
-        let (mut low, mut high) = (from, from.max(1.0));
+        let mut low = from;
+        let mut high = from.max(1.0);
         while below(high) <= number {
             (low, high) = (high, 2.0 * high);
         }

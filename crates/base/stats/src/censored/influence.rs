@@ -37,13 +37,16 @@ impl Influence {
         }
         let mut at_risk = n;
         let mut seen = times.seen.iter().peekable();
-        let (mut longer, mut greenwood, mut taken) = (1.0, 0.0, 0.0);
+        let mut longer = 1.0;
+        let mut greenwood = 0.0;
+        let mut taken = 0.0;
         let mut steps = Vec::new();
         for (lowest, highest, ended) in times.known.iter().take_while(|&(low, ..)| low <= at) {
             while let Some((.., count)) = seen.next_if(|(before, ..)| *before < lowest) {
                 at_risk -= count;
             }
-            let (risk, left) = (at_risk as f64, (at_risk - ended) as f64);
+            let risk = at_risk as f64;
+            let left = (at_risk - ended) as f64;
             longer *= left / risk;
             if left > 0.0 {
                 let gain = n as f64 / left;

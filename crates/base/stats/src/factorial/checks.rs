@@ -63,7 +63,8 @@ fn shapiro_wilk_weights(n: usize) -> Option<Vec<f64>> {
             x,
         );
     let mut weights = vec![first];
-    let (mut left, mut share) = (square - 2.0 * m[0] * m[0], 1.0 - 2.0 * first * first);
+    let mut left = square - 2.0 * m[0] * m[0];
+    let mut share = 1.0 - 2.0 * first * first;
     if n > 5 {
         let second = m[1] / root
             + polynomial(
@@ -144,7 +145,8 @@ pub fn brown_forsythe(groups: &[Vec<f64>]) -> Option<Test> {
     if within <= 0.0 {
         return None;
     }
-    let (df, error_df) = ((groups.len() - 1) as f64, (all.len() - groups.len()) as f64);
+    let df = (groups.len() - 1) as f64;
+    let error_df = (all.len() - groups.len()) as f64;
     let statistic = (between / df) / (within / error_df);
     let p = FisherSnedecor::new(df, error_df).ok()?.sf(statistic);
     Some(Test { statistic, p })
@@ -160,7 +162,8 @@ pub fn spearman(x: &[f64], y: &[f64]) -> Option<Test> {
     if x.len() != y.len() || x.len() < 4 {
         return None;
     }
-    let (x, y) = (ranks(x), ranks(y));
+    let x = ranks(x);
+    let y = ranks(y);
     let statistic = correlation(&x, &y)?;
     let p = if x.len() <= SPEARMAN_EXACT_MAX {
         share_of_pairings(&x, &y)
@@ -183,12 +186,14 @@ pub(super) fn correlation_p(r: f64, df: usize) -> Option<f64> {
 /// by looking at each. Ranks are halves at most, so that all sums are whole numbers.
 fn share_of_pairings(x: &[f64], y: &[f64]) -> f64 {
     let twice = |ranks: &[f64]| -> Vec<i64> { ranks.iter().map(|r| (2.0 * r) as i64).collect() };
-    let (x, mut y) = (twice(x), twice(y));
+    let x = twice(x);
+    let mut y = twice(y);
     let n = x.len() as i64;
     let expected = x.iter().sum::<i64>() * y.iter().sum::<i64>();
     let far = |sum: i64| (n * sum - expected).abs();
     let seen = far(x.iter().zip(&y).map(|(x, y)| x * y).sum());
-    let (mut extreme, mut all) = (0_u64, 0_u64);
+    let mut extreme = 0_u64;
+    let mut all = 0_u64;
     each_pairing(&x, &mut y, 0, &mut |sum| {
         all += 1;
         extreme += u64::from(far(sum) >= seen);
@@ -211,11 +216,13 @@ fn each_pairing(x: &[i64], y: &mut [i64], sum: i64, found: &mut impl FnMut(i64))
 }
 
 fn correlation(x: &[f64], y: &[f64]) -> Option<f64> {
-    let (middle_x, middle_y) = (mean(x), mean(y));
+    let middle_x = mean(x);
+    let middle_y = mean(y);
     let sum = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
         let pairs = x.iter().zip(y);
         pairs.map(|(x, y)| of(x - middle_x, y - middle_y)).sum()
     };
-    let (xx, yy) = (sum(&|x, _| x * x), sum(&|_, y| y * y));
+    let xx = sum(&|x, _| x * x);
+    let yy = sum(&|_, y| y * y);
     (xx > 0.0 && yy > 0.0).then(|| (sum(&|x, y| x * y) / (xx * yy).sqrt()).clamp(-1.0, 1.0))
 }

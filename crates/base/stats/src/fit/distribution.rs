@@ -232,7 +232,8 @@ impl Distribution {
                 // The greater one is taken out of the sum: far out both are below what a number can be.
                 let one = (share / mean).ln() - x / mean;
                 let other = ((1.0 - share) / other_mean).ln() - x / other_mean;
-                let (greater, less) = (one.max(other), one.min(other));
+                let greater = one.max(other);
+                let less = one.min(other);
                 greater + (less - greater).exp().ln_1p()
             }
         }
@@ -395,7 +396,8 @@ pub(super) fn start(family: Family, observed: &Observed) -> Vec<f64> {
             // Two moments with balanced means (Whitt 1982).
             let variation = observed.variation().powi(2);
             let share = 0.5 * (1.0 + ((variation - 1.0) / (variation + 1.0)).sqrt());
-            let (small, great) = (mean / 2.0 / share, mean / 2.0 / (1.0 - share));
+            let small = mean / 2.0 / share;
+            let great = mean / 2.0 / (1.0 - share);
             vec![
                 (share / (1.0 - share)).ln(),
                 small.ln(),

@@ -96,7 +96,8 @@ impl<'o> Edge<'o> {
     }
 
     fn scales(&self) -> (f64, f64) {
-        let (least, step) = (self.observed.values[0].0, self.observed.step);
+        let least = self.observed.values[0].0;
+        let step = self.observed.step;
         ((least - step).max(step * 1e-6), least + step)
     }
 

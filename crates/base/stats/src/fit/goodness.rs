@@ -30,7 +30,9 @@ pub fn goodness(observed: &Observed, fitted: &Fitted, rounds: u32, rng: &mut Rng
     let found = distances(observed, &fitted.distribution);
     let dist = fitted.distribution.dist();
     let place = place(fitted);
-    let (mut further, mut more, mut done) = (0, 0, 0);
+    let mut further = 0;
+    let mut more = 0;
+    let mut done = 0;
     for _ in 0..rounds {
         let drawn: Vec<f64> = (0..observed.count())
             .map(|_| shown(dist.sample(rng), observed.step, rng))
@@ -103,8 +105,11 @@ fn distances(observed: &Observed, distribution: &Distribution) -> (f64, f64, f64
 
 fn stepped(observed: &Observed, distribution: &Distribution) -> (f64, f64, f64) {
     let n = observed.count as f64;
-    let (mut widest, mut at, mut sum) = (0.0_f64, 0.0, 0.0);
-    let (mut upto, mut before) = (0, 0.0);
+    let mut widest = 0.0_f64;
+    let mut at = 0.0;
+    let mut sum = 0.0;
+    let mut upto = 0;
+    let mut before = 0.0;
     for &(x, count) in &observed.values {
         // Between two shown values the distribution's function rises while ours stands still: the distance
         // is greatest just before the next.
@@ -146,7 +151,9 @@ fn term(apart: f64, cdf: f64, mass: f64) -> f64 {
 
 fn continuous(observed: &Observed, distribution: &Distribution) -> (f64, f64, f64) {
     let n = observed.count as f64;
-    let (mut widest, mut at, mut sum) = (0.0_f64, 0.0, 0.0);
+    let mut widest = 0.0_f64;
+    let mut at = 0.0;
+    let mut sum = 0.0;
     let mut before = 0;
     for &(x, count) in &observed.values {
         let expected = distribution.cdf(x).clamp(1e-300, 1.0 - 1e-16);

@@ -28,7 +28,8 @@ fn descend(start: &[f64], reach: f64, f: &impl Fn(&[f64]) -> f64) -> Vec<f64> {
     let mut evaluations = n + 1;
     while evaluations < EVALUATIONS_MAX {
         simplex.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let (best, worst) = (simplex[0].0, simplex[n].0);
+        let best = simplex[0].0;
+        let worst = simplex[n].0;
         let near = simplex[1..].iter().all(|(_, corner)| {
             corner
                 .iter()
@@ -49,7 +50,8 @@ fn descend(start: &[f64], reach: f64, f: &impl Fn(&[f64]) -> f64) -> Vec<f64> {
                 .map(|(c, x)| c + by * (x - c))
                 .collect()
         };
-        let (reflected, expanded) = (towards(-1.0), towards(-2.0));
+        let reflected = towards(-1.0);
+        let expanded = towards(-2.0);
         let at_reflected = f(&reflected);
         evaluations += 1;
         let next = if at_reflected < best {

@@ -43,7 +43,8 @@ impl Pages {
 
     /// The counts of this bucket and of those below it.
     pub(super) fn count_at_most(&self, bucket: usize) -> u64 {
-        let (page, offset) = (bucket / PAGE, bucket % PAGE);
+        let page = bucket / PAGE;
+        let offset = bucket % PAGE;
         let made = self.made().take_while(|&(number, _)| number <= page);
         let counts = made.map(|(number, counters)| match number < page {
             true => counters.iter().sum::<u64>(),

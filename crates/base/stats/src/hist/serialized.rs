@@ -47,7 +47,8 @@ fn restored(form: &Serialized) -> Option<LogHistogram> {
         return None;
     }
     let mut before = None;
-    let (mut sum_min, mut sum_max) = (0_u128, 0_u128);
+    let mut sum_min = 0_u128;
+    let mut sum_max = 0_u128;
     for &(bucket, count) in &form.buckets {
         let number = usize::from(bucket);
         if number >= BUCKETS || count == 0 || before.is_some_and(|before| before >= bucket) {

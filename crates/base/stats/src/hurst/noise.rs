@@ -28,7 +28,8 @@ pub fn noise(h: f64, count: usize, rng: &mut Rng) -> Vec<f64> {
         .iter()
         .map(|&(eigenvalue, _)| {
             let scale = (eigenvalue.max(0.0) / length).sqrt();
-            let (re, im): (f64, f64) = (StandardNormal.sample(rng), StandardNormal.sample(rng));
+            let re: f64 = StandardNormal.sample(rng);
+            let im: f64 = StandardNormal.sample(rng);
             (scale * re, scale * im)
         })
         .collect();

@@ -110,7 +110,8 @@ impl<'p> Noisy<'p> {
             }
             end
         };
-        let (low, high) = (bound(SEARCHED.0), bound(SEARCHED.1));
+        let low = bound(SEARCHED.0);
+        let high = bound(SEARCHED.1);
         Ok(Estimate {
             // The most likely one of a stationary series, if it can be one.
             h: match low < STATIONARY_MAX {
@@ -124,7 +125,8 @@ impl<'p> Noisy<'p> {
 
     /// How far the powers are from their means: the deviance, χ² with two degrees of freedom less than powers.
     pub(super) fn deviance(&self, h: f64) -> f64 {
-        let (fit, middle) = (self.with_h(h), self.middle());
+        let fit = self.with_h(h);
+        let middle = self.middle();
         let terms = self.powers.iter().map(|one| {
             let shape = ((2.0 * fit.h - 1.0) * (one.log - middle)).exp();
             let ratio = one.power / (self.noise + fit.level * shape);

@@ -98,13 +98,15 @@ fn above(used: &[&Octave], noise: f64, confidence: f64) -> Result<(Estimate, f64
 
 /// H by weighted least squares of the logarithms, and how far they are from the line, as χ².
 fn line(used: &[&Octave], confidence: f64) -> (Estimate, f64) {
-    let (mut s, mut sx, mut sxx, mut sy, mut sxy) = (0.0, 0.0, 0.0, 0.0, 0.0);
+    let mut s = 0.0;
+    let mut sx = 0.0;
+    let mut sxx = 0.0;
+    let mut sy = 0.0;
+    let mut sxy = 0.0;
     for octave in used {
-        let (x, y, w) = (
-            f64::from(octave.octave),
-            octave.log_energy,
-            octave.error.powi(-2),
-        );
+        let x = f64::from(octave.octave);
+        let y = octave.log_energy;
+        let w = octave.error.powi(-2);
         s += w;
         sx += w * x;
         sxx += w * x * x;
@@ -145,7 +147,8 @@ pub fn octaves(series: &[f64]) -> Vec<Octave> {
         let mut next = Vec::with_capacity(details);
         let mut energy = 0.0;
         for window in smooth.windows(FILTER.len()).step_by(2) {
-            let (mut low, mut high) = (0.0, 0.0);
+            let mut low = 0.0;
+            let mut high = 0.0;
             for (i, x) in window.iter().enumerate() {
                 low += FILTER[i] * x;
                 // The quadrature mirror: reversed, with alternating signs.

@@ -15,11 +15,13 @@ pub(super) fn tail(a: &Sample, b: &Sample, widest: u64) -> f64 {
     if widest == 0 {
         return 1.0;
     }
-    let (n, m) = (a.count(), b.count());
+    let n = a.count();
+    let m = b.count();
     let mut ends = vec![false; (n + m) as usize + 1];
     pooled_pair(a, b, |_, in_a, in_b| ends[(in_a + in_b) as usize] = true);
     // One row of the grid is kept: let it be the shorter side.
-    let (long, short) = (n.max(m), n.min(m));
+    let long = n.max(m);
+    let short = n.min(m);
     let mut row = vec![0.0; short as usize + 1];
     for i in 0..=long {
         let mut left = 0.0;

@@ -163,8 +163,12 @@ fn product(a: &[f64], b: &[f64], size: usize) -> Vec<f64> {
 /// the form that converges for small z.
 fn pelz_good_cdf(n: f64, d: f64) -> f64 {
     let z = n.sqrt() * d;
-    let (z2, z4, z6) = (z.powi(2), z.powi(4), z.powi(6));
-    let (pi2, pi4, pi6) = (PI.powi(2), PI.powi(4), PI.powi(6));
+    let z2 = z.powi(2);
+    let z4 = z.powi(4);
+    let z6 = z.powi(6);
+    let pi2 = PI.powi(2);
+    let pi4 = PI.powi(4);
+    let pi6 = PI.powi(6);
     let mut k = [0.0; 4];
     // Beyond, exp(−(m·π)²/(8z²)) is below the last bit.
     let terms = (16.0 * z / PI).ceil() as i32;

@@ -49,7 +49,8 @@ impl Density {
             return Err(ModesError::NotPositive(sample.min()));
         }
         let on = |x: f64| scale.of_number(x);
-        let (min, max) = (on(sample.min()), on(sample.max()));
+        let min = on(sample.min());
+        let max = on(sample.max());
         let step = (max - min) / (GRID - 2 * MARGIN - 1) as f64;
         if step <= 0.0 {
             return Ok(None);
@@ -151,7 +152,8 @@ impl Density {
         let (least, greatest) = self.bandwidths();
         // How many pairs of numbers are this number of places apart, as a share of all n².
         let pairs = autocovariance(&self.shares, GRID - 1);
-        let (n, spread) = (self.count, self.spread);
+        let n = self.count;
+        let spread = self.spread;
         let first = self.functional(&pairs, 1.23 * spread * n.powf(-1.0 / 9.0), SIXTH);
         let second = self.functional(&pairs, 1.24 * spread * n.powf(-1.0 / 7.0), FOURTH);
         let ratio = 1.357 * (second / -first).abs().powf(1.0 / 7.0);
@@ -160,10 +162,8 @@ impl Density {
             (1.0 / (2.0 * PI.sqrt() * n * curvature.max(0.0))).powf(0.2) - h
         };
         // The greatest that any density of this spread can want (Terrell 1990).
-        let (mut low, mut high) = (
-            least,
-            (1.144 * spread * n.powf(-0.2)).clamp(least, greatest),
-        );
+        let mut low = least;
+        let mut high = (1.144 * spread * n.powf(-0.2)).clamp(least, greatest);
         if excess(high) >= 0.0 {
             return high;
         }
@@ -213,14 +213,16 @@ fn shares(sample: &Sample, scale: Scale, (start, step): (f64, f64)) -> Vec<f64> 
     for (value, times) in sample.iter() {
         let share = times as f64 / count;
         if let Some(unit) = rounded_to {
-            let (mut low, high) = (value - unit / 2.0, value + unit / 2.0);
+            let mut low = value - unit / 2.0;
+            let high = value + unit / 2.0;
             if scale == Scale::Logarithmic {
                 low = low.max(value / 2.0);
             }
             let place = |x: f64| (on(x) - start) / step + 0.5;
             // The places are as wide as a step, with their numbers in the middle.
             let mut before = 0.0;
-            let (first, last) = (place(low) as usize, place(high) as usize);
+            let first = place(low) as usize;
+            let last = place(high) as usize;
             for (place, held) in shares.iter_mut().enumerate().take(last + 1).skip(first) {
                 let end = start + (place as f64 + 0.5) * step;
                 let end = if scale == Scale::Logarithmic {

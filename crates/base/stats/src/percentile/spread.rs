@@ -49,7 +49,8 @@ pub(super) fn estimate(
     }
     let length = blocks.len() as f64;
     let count = blocks.iter().map(|&(_, count)| count as f64).sum::<f64>();
-    let (share, variance) = (influence.share(), influence.variance());
+    let share = influence.share();
+    let variance = influence.variance();
     let binomial = share * (1.0 - share);
     let all_alike = Spread {
         is_independent: true,

@@ -30,7 +30,8 @@ pub struct Shift {
 /// If the confidence does not lie strictly between 0 and 1.
 pub fn shift(a: &Sample, b: &Sample, confidence: f64) -> Shift {
     let normal = quantile_of_normal(confidence);
-    let (n, m) = (a.count(), b.count());
+    let n = a.count();
+    let m = b.count();
     let pairs = u128::from(n) * u128::from(m);
     let mut differences = Differences::new(a, b);
     let rank = if n.max(m) <= EXACT_MAX {
@@ -40,7 +41,8 @@ pub fn shift(a: &Sample, b: &Sample, confidence: f64) -> Shift {
             (1.0 - confidence) / 2.0,
         ))
     } else {
-        let (n, m) = (n as f64, m as f64);
+        let n = n as f64;
+        let m = m as f64;
         let spread = (n * m * (n + m + 1.0) / 12.0).sqrt();
         (n * m / 2.0 - normal * spread).floor().max(0.0) as u128
     };
@@ -88,7 +90,8 @@ struct Count {
 
 impl Differences<'_> {
     fn new<'a>(a: &'a Sample, b: &'a Sample) -> Differences<'a> {
-        let (least, greatest) = (b.min() - a.max(), b.max() - a.min());
+        let least = b.min() - a.max();
+        let greatest = b.max() - a.min();
         let none = Count {
             at_most: least.next_down(),
             pairs: 0,
@@ -125,7 +128,8 @@ impl Differences<'_> {
             if high.distinct - low.distinct <= LISTED_MAX {
                 return self.listed(low.at_most, high.at_most, rank - low.pairs);
             }
-            let (from, width) = (low.at_most, high.at_most - low.at_most);
+            let from = low.at_most;
+            let width = high.at_most - low.at_most;
             let middle = if step < EVEN_STEPS {
                 from + width / 2.0
             } else {
@@ -173,7 +177,8 @@ impl Differences<'_> {
             let ranks = (0..SKETCH).map(|i| ((i as f64 + 0.5) * step).ceil() as u64);
             ranks.map(|rank| sample.at_rank(rank)).collect()
         };
-        let (a, b) = (sketch(self.a), sketch(self.b));
+        let a = sketch(self.a);
+        let b = sketch(self.b);
         let pairs = b.iter().flat_map(|b| a.iter().map(move |a| b - a));
         let mut pairs: Vec<f64> = pairs.collect();
         pairs.sort_unstable_by(f64::total_cmp);
@@ -187,16 +192,20 @@ impl Differences<'_> {
     fn count(&self, at_most: f64) -> Count {
         let ((a, below), b) = ((self.a.values(), self.a.below()), self.b.values());
         let upto = self.b.below();
-        let (mut pairs, mut distinct) = (0, 0);
-        let (mut last, mut next) = (f64::NEG_INFINITY, f64::INFINITY);
-        let (mut i, mut j) = (0, 0);
+        let mut pairs = 0;
+        let mut distinct = 0;
+        let mut last = f64::NEG_INFINITY;
+        let mut next = f64::INFINITY;
+        let mut i = 0;
+        let mut j = 0;
         while i < a.len() && j < b.len() {
             // Without a branch, as in a walk along both samples. For b[j] all of a from i on serve.
             let difference = b[j] - a[i];
             let serves = difference <= at_most;
             last = last.max(if serves { difference } else { last });
             next = next.min(if serves { next } else { difference });
-            let (here, times) = (self.a.count() - below[i], upto[j + 1] - upto[j]);
+            let here = self.a.count() - below[i];
+            let times = upto[j + 1] - upto[j];
             pairs += u128::from(here) * u128::from(if serves { times } else { 0 });
             distinct += if serves { (a.len() - i) as u128 } else { 0 };
             i += usize::from(!serves);
@@ -213,9 +222,11 @@ impl Differences<'_> {
 
     /// The difference of this rank among those above `low`, up to `high`.
     fn listed(&self, low: f64, high: f64, rank: u128) -> f64 {
-        let (a, below) = (self.a.values(), self.a.below());
+        let a = self.a.values();
+        let below = self.a.below();
         let mut found = Vec::new();
-        let (mut from, mut to) = (0, 0);
+        let mut from = 0;
+        let mut to = 0;
         for (b, times) in self.b.iter() {
             while from < a.len() && b - a[from] > high {
                 from += 1;

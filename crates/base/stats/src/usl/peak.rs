@@ -16,9 +16,11 @@ pub(super) fn squares_with(points: &[(f64, f64)], peak: f64) -> f64 {
         .map(|number| f64::from(number) * step)
         .min_by(|a, b| of(*a).total_cmp(&of(*b)))
         .unwrap_or_default();
-    let (mut low, mut high) = ((best - step).max(0.0), (best + step).min(1.0));
+    let mut low = (best - step).max(0.0);
+    let mut high = (best + step).min(1.0);
     for _ in 0..STEPS {
-        let (left, right) = (high - GOLDEN * (high - low), low + GOLDEN * (high - low));
+        let left = high - GOLDEN * (high - low);
+        let right = low + GOLDEN * (high - low);
         if of(left) < of(right) {
             high = right;
         } else {
