@@ -15,11 +15,11 @@ const CONTENT_TYPE: &[u8] = b"application/grpc";
 pub struct Ending {
     /// The code of its status.
     pub code: u8,
-    /// What is said about it, behind a colon; or empty.
+    /// Message of the status; may be empty. Texts show it behind a colon.
     pub message: String,
 }
 
-/// What is wrong with an answer.
+/// An error in an answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
     /// `code` stands for the HTTP status.

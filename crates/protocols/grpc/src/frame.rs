@@ -1,5 +1,5 @@
-//! Where messages begin and end in a body: each has a byte that says whether it is compressed, and its length in
-//! four (PROTOCOL-HTTP2.md, "Length-Prefixed-Message").
+//! The division of a body into messages: each begins with a byte that says whether it is compressed, and its length
+//! in four bytes (PROTOCOL-HTTP2.md, "Length-Prefixed-Message").
 
 use std::io::{Read, Write};
 
@@ -20,7 +20,7 @@ pub struct Frames {
     left: u32,
 }
 
-/// What comes next in a body.
+/// The next piece of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Frame<'a> {
     /// A message of this length.
@@ -31,7 +31,7 @@ pub enum Frame<'a> {
     End,
 }
 
-/// What is wrong with a body.
+/// An error in a body.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     #[error("a message's first byte is {0}; it is 0, or 1 for a compressed message")]

@@ -125,8 +125,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Of several values the last one counts; several messages are merged, which is what their bytes one after the
-    /// other stand for.
+    /// The last of several values counts; several messages are merged, which is what their bytes one after the other
+    /// stand for.
     fn single(&mut self, kind: Kind, values: &[Found<'_>], depth: u32) -> Result<(), Unreadable> {
         match (kind, values) {
             (Kind::Message(number), [(_, Wire::Length(bytes))]) => {
@@ -185,7 +185,7 @@ impl Writer<'_> {
         self.value(kind, value, depth)
     }
 
-    /// Of several pairs with one key the last one counts.
+    /// The last of several pairs with one key counts.
     fn map(&mut self, field: &Field, values: &[Found<'_>], depth: u32) -> Result<(), Unreadable> {
         let Kind::Message(number) = field.kind else {
             return Err(Unreadable::Malformed);
@@ -326,7 +326,7 @@ fn unpacked<'a>(kind: Kind, bytes: &mut &'a [u8]) -> Option<Wire<'a>> {
     }
 }
 
-/// What a field has that is not there.
+/// The default value of an absent field.
 fn default_of(kind: Kind) -> Wire<'static> {
     match kind {
         Kind::Double | Kind::Fixed64 | Kind::Sfixed64 => Wire::Eight(0),

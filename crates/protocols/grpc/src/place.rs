@@ -5,7 +5,7 @@ use crate::schema::{Kind, Label, Message, Schema};
 /// Why there is nothing at a place.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NoPlace<'a> {
-    /// What stands before this name has no fields: its type.
+    /// The value in front of this name has no fields: its type.
     NoFields { name: String, kind: &'a str },
     /// The message has no field of this name.
     Unknown { name: String, message: &'a Message },

@@ -22,7 +22,7 @@ pub enum Scalar<'a> {
 pub struct ValueError {
     /// As it was written, shortened.
     pub value: String,
-    /// What the field takes, in words.
+    /// The type of the field, in words.
     pub wanted: String,
 }
 

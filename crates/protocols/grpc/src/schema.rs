@@ -1,4 +1,4 @@
-//! What messages consist of: the part of `.proto` files that calls need.
+//! Types of messages and services: the part of `.proto` files that calls need.
 
 use serde::Serialize;
 
@@ -33,9 +33,9 @@ pub struct Field {
     pub number: u32,
     /// As the file has it.
     pub name: String,
-    /// Its name in the JSON mapping of Protocol Buffers.
+    /// Name in the JSON mapping of Protocol Buffers.
     pub json_name: String,
-    /// Its type; of a map the entry's message, whose fields 1 and 2 are key and value.
+    /// Type of the field; for a map the entry's message, whose fields 1 and 2 are key and value.
     pub kind: Kind,
     /// How often it may be there.
     pub label: Label,
@@ -150,7 +150,7 @@ impl Schema {
         self.services.iter().find(|service| service.name == name)
     }
 
-    /// What a type is called in `.proto` files.
+    /// The name of a type in `.proto` files.
     pub fn kind_name(&self, kind: Kind) -> &str {
         match kind {
             Kind::Message(number) => &self.message(number).name,
@@ -182,7 +182,7 @@ impl Message {
         fields.find(|field| field.name == name || field.json_name == name)
     }
 
-    /// Where the field of this number is.
+    /// The place of the field with this number.
     pub(crate) fn place_of(&self, number: u32) -> Option<usize> {
         let found = self
             .fields

@@ -7,7 +7,7 @@
 use crate::page::{DOCUMENT, Element, Page};
 use crate::selector::{Compound, Holds, Relation, Selector, Test};
 
-/// What an element is compared with besides itself.
+/// The elements around and before an element, as far as tests compare with them.
 #[derive(Debug, Clone, Copy, Default)]
 struct Around {
     /// Parts that its parent is, and any element around it.

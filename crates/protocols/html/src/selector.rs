@@ -18,7 +18,7 @@ impl Selector {
     }
 }
 
-/// What an element must be, and how it stands to that of the part before.
+/// A compound selector and its relation to the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) relation: Relation,
@@ -49,7 +49,7 @@ pub(crate) struct Compound {
 /// A test of one element. Names of elements and attributes are compared without regard to case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Test {
-    /// Its name.
+    /// The name of the element.
     Name(String),
     Id(String),
     Class(String),
@@ -59,7 +59,7 @@ pub(crate) enum Test {
         /// It is compared in lower case, in which the text to compare it with already is.
         any_case: bool,
     },
-    /// Its place among the elements of its parent, from 1, is a·n + b for a whole n from 0.
+    /// The place among the elements of the parent, from 1, is a·n + b for a whole n from 0.
     Place {
         a: i32,
         b: i32,
@@ -74,7 +74,7 @@ pub(crate) enum Test {
     Not(Vec<Compound>),
 }
 
-/// What an attribute must hold.
+/// The condition on the value of an attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Holds {
     Anything,

@@ -9,7 +9,7 @@ const SELECTOR_BYTES_MAX: usize = 1_000;
 /// Most elements that a list of selectors names: each has a bit while a page is searched.
 const PARTS_MAX: usize = 64;
 
-/// What pseudo-classes there are, for hints.
+/// The pseudo-classes, for hints.
 const PSEUDO: &str =
     ":first-child, :last-child, :only-child, :nth-child(2n+1), :not(…), :empty and :root";
 
@@ -17,11 +17,11 @@ const PSEUDO: &str =
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct BadSelector {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
     /// The bytes of the text that are to blame.
     pub at: Range<usize>,
-    /// What to write instead.
+    /// The correct form.
     pub hint: String,
 }
 
@@ -276,7 +276,7 @@ impl<'t> Parser<'t> {
         Ok(name)
     }
 
-    /// What a backslash stands for: a character by its number, or the next one (CSS Syntax §4.3.7).
+    /// The character that a backslash stands for: one by its number, or the next one (CSS Syntax §4.3.7).
     fn escaped(&mut self) -> Option<char> {
         let rest = self.rest();
         let digits = rest

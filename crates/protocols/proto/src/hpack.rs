@@ -25,7 +25,7 @@ pub use encoder::{encode_field, encode_table_size};
 #[doc(hidden)]
 pub use huffman::encode as encode_huffman;
 
-/// What a field counts beyond its name and value, in tables and in lists (RFC 7541 §4.1).
+/// Bytes that count for a field beyond its name and value, in tables and in lists (RFC 7541 §4.1).
 pub const FIELD_OVERHEAD_BYTES: usize = 32;
 /// The size of a dynamic table until something else is agreed on (RFC 9113 §6.5.2).
 pub const TABLE_BYTES_DEFAULT: u32 = 4096;

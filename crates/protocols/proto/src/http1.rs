@@ -10,9 +10,9 @@
 //! | `chunk` | the lines of a chunked body |
 //! | `decoder` | the state between calls |
 //!
-//! Where the RFC leaves a choice, a response is refused rather than guessed at: lines that continue
-//! none, differing lengths, control bytes. When `Transfer-Encoding` and `Content-Length` come together
-//! the former wins and the connection is not used again (RFC 9112 §6.3).
+//! If the RFC leaves a choice, a response is refused rather than guessed at: lines that continue none, differing
+//! lengths, control bytes. When `Transfer-Encoding` and `Content-Length` come together the former wins and the
+//! connection is not used again (RFC 9112 §6.3).
 
 mod body;
 mod chunk;

@@ -80,13 +80,13 @@ impl Qos {
         }
     }
 
-    /// Its number.
+    /// The number of the level.
     pub fn number(self) -> u8 {
         self as u8
     }
 }
 
-/// What the server sent is not MQTT, or may not be sent now. The connection is of no more use.
+/// An error of the server: what it sent is not MQTT, or may not be sent now. The connection is of no more use.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// Bytes that are no packet.
@@ -117,7 +117,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What a client of version 5 says of it before it closes (§3.14.2.1).
+    /// The reason code with which a client of version 5 closes the connection (§3.14.2.1).
     pub fn reason(&self) -> u8 {
         match self {
             Error::Malformed { .. } => 0x81,

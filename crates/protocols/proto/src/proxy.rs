@@ -17,7 +17,7 @@ use core::net::IpAddr;
 /// Bytes of a name, user name or password that SOCKS5 has room for.
 pub const SOCKS_TEXT_BYTES_MAX: usize = 255;
 
-/// What a proxy speaks.
+/// The protocol of a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// HTTP/1.1.
@@ -26,7 +26,7 @@ pub enum Kind {
     Socks5,
 }
 
-/// Where a tunnel leads.
+/// The host that a tunnel leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Host<'a> {
     /// A name, which the proxy resolves.
@@ -35,7 +35,7 @@ pub enum Host<'a> {
     Address(IpAddr),
 }
 
-/// Who uses the proxy.
+/// The name and password of the proxy's user.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Credentials<'a> {
     /// The user's name.
@@ -146,7 +146,7 @@ impl Handshake {
     }
 }
 
-/// What the front of the input is.
+/// The answer at the front of the input.
 enum Step {
     /// More is needed.
     Incomplete,

@@ -17,7 +17,7 @@ use protox::file::{ChainFileResolver, GoogleFileResolver};
 use load::{Loaded, load};
 pub use source::{Source, Unprintable, source};
 
-/// What is wrong with a file, and where, as far as that is known.
+/// A problem of a file, and its place as far as that is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// The file's name as it is imported.
@@ -28,7 +28,7 @@ pub struct Problem {
     pub message: String,
 }
 
-/// Where files are.
+/// The sources of files.
 #[derive(Clone, Copy)]
 pub struct Sources<'a> {
     /// Folders in which imports are sought, in this order; each empty or with `/` at its end.
@@ -56,7 +56,7 @@ pub fn compile(names: &[String], sources: &Sources<'_>) -> Result<Schema, Proble
     Ok(translate::schema(&compiler.descriptor_pool()))
 }
 
-/// What a compiler's error says.
+/// The problem that a compiler's error describes.
 fn problem(loaded: &Loaded, name: &str, error: &protox::Error) -> Problem {
     let file = error.file().unwrap_or(name).to_owned();
     let place = loaded

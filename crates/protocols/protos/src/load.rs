@@ -179,7 +179,7 @@ fn imports_of(name: &str, text: &str) -> Result<Imports, Problem> {
         .collect())
 }
 
-/// Where a text is nested too deeply. Braces in texts and comments count as well.
+/// The place at which a text is nested too deeply. Braces in texts and comments count as well.
 fn too_deep(text: &str) -> Option<usize> {
     let mut depth: usize = 0;
     for (at, byte) in text.bytes().enumerate() {

@@ -1,8 +1,8 @@
-//! What is wrong in a file, and where.
+//! Message and place of a problem in a file.
 
 use miette::Diagnostic;
 
-/// What an error says. The parser's text for a wrong import is that for a wrong group; only its help differs.
+/// The message of an error. The parser's text for a wrong import is that for a wrong group; only its help differs.
 pub(crate) fn message(error: &dyn Diagnostic) -> String {
     let help = error.help().map(|help| help.to_string());
     help.filter(|help| help.starts_with("imports "))

@@ -38,7 +38,7 @@ pub struct Server {
     pub url: String,
     /// Metadata of each call.
     pub metadata: Vec<(String, String)>,
-    /// Its certificate is verified.
+    /// The server's certificate is verified.
     pub verifies: bool,
     /// Names and contents of PEM files with further roots.
     pub roots: Vec<(String, Vec<u8>)>,

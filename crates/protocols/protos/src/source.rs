@@ -1,7 +1,8 @@
 //! A file's descriptor → its text, for services whose server describes them.
 //!
-//! What calls need is written: messages, enumerations, services. Comments are not in descriptors; options, extensions and
-//! reserved numbers are left out. What a server has sent is not to be trusted, so names that are none are refused.
+//! Messages, enumerations and services are written, since calls need them. Comments are not in descriptors; options,
+//! extensions and reserved numbers are left out. A server's descriptors are not to be trusted, so names that are none
+//! are refused.
 
 use std::fmt::Write;
 
@@ -33,7 +34,7 @@ pub enum Unprintable {
     /// The language of the file is newer than the compiler.
     #[error("`{0}` is neither proto2 nor proto3")]
     Syntax(String),
-    /// What has to be a name is none.
+    /// A name in the descriptor is none.
     #[error("{0:?} is no name")]
     Name(String),
     /// A name of a file is no path below a folder.
@@ -310,7 +311,7 @@ fn type_of(field: &FieldDescriptorProto) -> Result<&str, Unprintable> {
     })
 }
 
-/// What stands in brackets behind a field: what a message's bytes, or its form as JSON, depend on.
+/// The options in brackets behind a field: those that a message's bytes, or its form as JSON, depend on.
 fn options(field: &FieldDescriptorProto) -> Result<String, Unprintable> {
     let mut all = Vec::new();
     if let Some(packed) = field.options.as_ref().and_then(|options| options.packed) {

@@ -14,10 +14,10 @@ use canonical::Request;
 const DATE_BYTES: usize = "20150830T123600Z".len();
 /// Most signing keys that are kept.
 const KEPT_MAX: usize = 16;
-/// What stands for the hash of a body that is not signed.
+/// The word in place of the hash of a body that is not signed.
 const UNSIGNED: &str = "UNSIGNED-PAYLOAD";
 
-/// Who signs, and for which service.
+/// The signer's credentials, and the service.
 #[derive(Debug, Clone, Copy)]
 pub struct Signing<'a> {
     /// As in the service's endpoint: `s3`, `execute-api`, `dynamodb`.
@@ -25,7 +25,7 @@ pub struct Signing<'a> {
     pub region: &'a str,
     pub access_key: &'a str,
     pub secret_key: &'a str,
-    /// Of temporary credentials.
+    /// Token of temporary credentials.
     pub session_token: Option<&'a str>,
     /// The body is part of what is signed.
     pub signs_body: bool,
@@ -34,7 +34,7 @@ pub struct Signing<'a> {
 /// Why a request cannot be signed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AwsError {
-    /// Its own date is malformed.
+    /// The request's own date is malformed.
     #[error("sign: the header `x-amz-date` is not written like 20150830T123600Z")]
     Date,
     /// A part of the signature would end its header line.
@@ -78,7 +78,7 @@ impl Keys {
     /// own `x-amz-date` and `x-amz-content-sha256` are used as they are.
     ///
     /// # Errors
-    /// What cannot be sent.
+    /// If a part of the signature cannot be sent.
     pub fn lines(
         &mut self,
         request: &[u8],
@@ -174,7 +174,7 @@ impl Keys {
     }
 }
 
-/// What becomes part of a header line ends none.
+/// Checks that no part of a header line ends the line.
 fn check(signing: &Signing<'_>) -> Result<(), AwsError> {
     let parts = [
         ("the access key", signing.access_key),

@@ -118,7 +118,7 @@ impl Key {
     /// Reads a key: of a keyed hash any text, else a private key in PEM.
     ///
     /// # Errors
-    /// What the text holds instead.
+    /// If the text holds something else; the error says what.
     pub fn new(algorithm: Algorithm, text: &str) -> Result<Key, KeyError> {
         let kind = match algorithm {
             Algorithm::Hs256 => hashing(hmac::HMAC_SHA256, text),

@@ -15,7 +15,7 @@ const OID_P384: &[u8] = &[0x2b, 0x81, 0x04, 0x00, 0x22];
 const OID_P521: &[u8] = &[0x2b, 0x81, 0x04, 0x00, 0x23];
 const OID_ED25519: &[u8] = &[0x06, 0x03, 0x2b, 0x65, 0x70];
 
-/// What a text holds that was to be a private key.
+/// The contents of a text that was to be a private key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     Nothing,
@@ -161,7 +161,7 @@ pub(crate) fn read(algorithm: Algorithm, text: &str) -> Result<Der, KeyError> {
     }
 }
 
-/// What a text is that holds no private key.
+/// The contents of a text that holds no private key.
 fn instead(text: &str) -> Found {
     let holds = |label: &str| text.contains(&format!("-----BEGIN {label}"));
     match () {

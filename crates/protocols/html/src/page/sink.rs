@@ -13,7 +13,7 @@ use super::{DOCUMENT, Element, Kind, NONE, Node, Page, some};
 const FORMATTING: &[&str] = &[
     "a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
 ];
-/// What opening one of them costs for each that is open, in steps: the parser compares them.
+/// Cost of opening one of them for each that is open, in steps: the parser compares them.
 const COMPARED_STEPS: u64 = 8;
 
 pub(super) struct Sink {
@@ -80,7 +80,7 @@ impl Page {
         &mut self.nodes[node as usize]
     }
 
-    /// Where the text begins and ends in the page's.
+    /// Appends the text to that of the page: its beginning and its end there.
     fn push_text(&mut self, text: &str) -> (u32, u32) {
         let start = self.text.len() as u32;
         self.text.push_str(text);
@@ -193,7 +193,7 @@ impl TreeSink for Sink {
 
     fn append_doctype_to_document(&self, _: StrTendril, _: StrTendril, _: StrTendril) {}
 
-    /// What a template holds is looked at like other elements.
+    /// The contents of a template are looked at like other elements.
     fn get_template_contents(&self, target: &u32) -> u32 {
         *target
     }

@@ -1,4 +1,4 @@
-//! What cannot be read, and what cannot be written.
+//! Errors of decoding and encoding.
 
 use core::fmt;
 
@@ -12,7 +12,7 @@ pub enum DecodeError {
     },
     /// A length field is smaller than the fixed part of its frame.
     TooShort {
-        /// Its value.
+        /// Value of the field.
         length: u64,
     },
 }
@@ -38,21 +38,21 @@ impl core::error::Error for DecodeError {}
 pub enum EncodeError {
     /// Shorter than its header, or than what stands before its length field.
     TooShort {
-        /// What it has.
+        /// Length of the message.
         bytes: usize,
         /// The least it must have.
         bytes_min: usize,
     },
     /// Longer than its length field can say.
     TooLong {
-        /// What it has.
+        /// Length of the message.
         bytes: usize,
     },
-    /// Of another length than all messages have.
+    /// Not of the length that all messages have.
     NotFixed {
-        /// What it has.
+        /// Length of the message.
         bytes: usize,
-        /// What all have.
+        /// Length of all messages.
         fixed: usize,
     },
 }

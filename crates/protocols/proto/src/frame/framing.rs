@@ -4,16 +4,16 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::num::NonZeroUsize;
 
-/// Where messages of a stream begin and end.
+/// The division of a stream into messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Framing {
-    /// What marks a message's end.
+    /// The mark of a message's end.
     pub marks: Marks,
     /// How many bytes at a message's beginning are not its payload.
     pub header: usize,
 }
 
-/// What marks a message's end.
+/// The mark of a message's end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Marks {
     /// A length field at the frame's beginning, or near it.
@@ -29,13 +29,13 @@ pub enum Marks {
 /// A field with the length of its frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LengthField {
-    /// Its own size.
+    /// Size of the field itself.
     pub width: Width,
     /// Least significant byte first.
     pub little_endian: bool,
     /// How many bytes of the message stand before it.
     pub at: usize,
-    /// What it counts.
+    /// Bytes that the field counts.
     pub counts: Counts,
 }
 
@@ -64,10 +64,10 @@ impl Width {
     }
 }
 
-/// What a length field counts.
+/// The bytes that a length field counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counts {
-    /// What follows it.
+    /// The bytes behind the field.
     Rest,
     /// The message without its header.
     Payload,
@@ -92,7 +92,7 @@ impl Delimiter {
 }
 
 impl LengthField {
-    /// Where the rest of the frame begins.
+    /// The place behind the field.
     pub(super) fn end(&self) -> usize {
         self.at + self.width.bytes()
     }

@@ -19,16 +19,16 @@ const CLOSING_MAX: usize = 100;
 pub struct Connection {
     pub(super) fields: hpack::Decoder,
     pub(super) streams: Streams,
-    /// What was sent of bodies that had waited, until [`Connection::take_late`]: tokens, and bytes.
+    /// Frames of waiting bodies that were sent since the last [`Connection::take_late`]: tokens, and bytes.
     pub(super) late: Vec<(u32, u32)>,
     /// A header block that comes in several frames.
     pub(super) block: Option<Box<Block>>,
     pub(super) peer: PeerSettings,
-    /// What we may still send on the connection.
+    /// Bytes that we may still send on the connection.
     pub(super) send_window: i64,
-    /// What the peer may still send on it.
+    /// Bytes that the peer may still send on the connection.
     pub(super) receive_window: u32,
-    /// What it may send at the most.
+    /// Most bytes that the peer may send.
     pub(super) window_max: u32,
     pub(super) stream_window_max: u32,
     /// The DATA frame under way.
@@ -41,7 +41,7 @@ pub struct Connection {
     pub(super) idle_frames: u32,
     /// The peer will end the connection: the last stream that it may process.
     pub(super) last_id: Option<u32>,
-    /// Its SETTINGS have come.
+    /// The SETTINGS of the peer have come.
     pub(super) is_greeted: bool,
     /// It was announced that our dynamic table is empty.
     table_is_announced: bool,
@@ -72,9 +72,9 @@ pub(super) struct Data {
 pub struct Request<'a> {
     /// The caller's name for the stream, which all of its events have.
     pub token: u32,
-    /// Its header block, as [`encode_head`](super::encode_head) writes it.
+    /// The header block, as [`encode_head`](super::encode_head) writes it.
     pub block: &'a [u8],
-    /// Its body.
+    /// The body of the request.
     pub body: &'a [u8],
     /// It is a HEAD request: the response has no body, whatever its head says.
     pub is_head: bool,

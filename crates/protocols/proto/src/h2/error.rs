@@ -59,8 +59,7 @@ codes! {
     Http11Required = 13 "HTTP_1_1_REQUIRED",
 }
 
-/// What the peer did wrong. Depending on where it is returned, the stream or the connection is of no more
-/// use.
+/// An error of the peer. Depending on where it is returned, the stream or the connection is of no more use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Error {
     /// The code to end the stream or connection with.

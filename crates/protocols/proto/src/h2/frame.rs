@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::error::{Code, Error};
 
-/// What a client's connection begins with (§3.4).
+/// The first bytes of a client's connection (§3.4).
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Bytes of a frame's header.
 pub(super) const HEADER_BYTES: usize = 9;
@@ -24,16 +24,16 @@ pub(super) const GOAWAY: u8 = 7;
 pub(super) const WINDOW_UPDATE: u8 = 8;
 pub(super) const CONTINUATION: u8 = 9;
 
-/// Of SETTINGS and PING.
+/// A flag of SETTINGS and PING.
 pub(super) const ACK: u8 = 1;
-/// Of DATA and HEADERS.
+/// A flag of DATA and HEADERS.
 pub(super) const END_STREAM: u8 = 1;
 pub(super) const PADDED: u8 = 8;
-/// Of HEADERS and CONTINUATION.
+/// A flag of HEADERS and CONTINUATION.
 pub(super) const END_HEADERS: u8 = 4;
-/// Of HEADERS.
+/// A flag of HEADERS.
 pub(super) const WITH_PRIORITY: u8 = 0x20;
-/// What [`WITH_PRIORITY`] puts before the block.
+/// The bytes that [`WITH_PRIORITY`] puts before the block.
 pub(super) const PRIORITY_BYTES: usize = 5;
 
 /// A frame's header.

@@ -137,7 +137,7 @@ impl Connection {
     }
 }
 
-/// What a header block is.
+/// The role of a header block.
 enum Fields {
     Interim { wants_body: bool },
     Head { status: u16 },

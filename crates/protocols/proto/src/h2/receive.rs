@@ -15,8 +15,8 @@ const IDLE_FRAMES_MAX: u32 = 2000;
 /// Answers to frames of one call, bytes: then the caller gets to send them.
 const ANSWERS_BYTES_MAX: usize = 1 << 14;
 
-/// What came. A response consists of one `Head`, any number of `Body`, and one `End`, unless its stream is
-/// reset or broken.
+/// A part of a response, or a signal of the peer. A response consists of one `Head`, any number of `Body`, and one
+/// `End`, unless its stream is reset or broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<'a> {
     /// Status and headers. Interim responses are skipped.
@@ -25,7 +25,7 @@ pub enum Event<'a> {
         token: u32,
         /// The stream's number.
         stream: u32,
-        /// Its [`raw`](Head::raw) form is written as that of HTTP/1.1.
+        /// The head; its [`raw`](Head::raw) form is written as that of HTTP/1.1.
         head: Head<'a>,
         /// The response has ended: no `End` follows.
         ends: bool,
@@ -60,7 +60,7 @@ pub enum Event<'a> {
     Broken {
         /// The request's.
         token: u32,
-        /// What is wrong.
+        /// The error in it.
         error: Error,
     },
     /// The peer will end the connection: no request may be sent any more. Those that it does not process
@@ -208,7 +208,7 @@ impl Connection {
         }
     }
 
-    /// What holds for any frame.
+    /// Rules for every frame.
     fn check_order(&mut self, head: FrameHead, rest: &[u8]) -> Result<(), Error> {
         if !self.is_greeted && rest.starts_with(b"HTTP/1.") {
             return Err(Error::protocol("the server speaks HTTP/1"));

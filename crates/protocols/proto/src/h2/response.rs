@@ -8,7 +8,7 @@ use crate::hpack::FIELD_OVERHEAD_BYTES;
 use crate::http1::{decimal, is_token_byte};
 use crate::limits::Limits;
 
-/// What a block says, while it is read.
+/// The contents of a block, while it is read.
 #[derive(Debug)]
 pub(super) struct Reading<'t> {
     /// `HTTP/2 200`, then a line for each field.

@@ -110,8 +110,8 @@ impl Connection {
         self.streams.unsent_bytes() > 0
     }
 
-    /// What [`Connection::decode`] appended of bodies that had waited, since the last call: the tokens of their
-    /// requests, and the bytes of their frames.
+    /// The frames of waiting bodies that [`Connection::decode`] appended since the last call: the tokens of their
+    /// requests, and the bytes of the frames.
     pub fn take_late(&mut self) -> Vec<(u32, u32)> {
         core::mem::take(&mut self.late)
     }

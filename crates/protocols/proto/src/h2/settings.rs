@@ -1,4 +1,4 @@
-//! What both sides say of themselves (RFC 9113 §6.5).
+//! The settings of both sides (RFC 9113 §6.5).
 
 use alloc::vec::Vec;
 
@@ -20,12 +20,12 @@ pub(super) const WINDOW_BYTES_DEFAULT: u32 = 65_535;
 /// How many streams may be open until the server says; a server should allow as many at least (§6.5.2).
 const STREAMS_DEFAULT: u32 = 100;
 
-/// What we say of ourselves.
+/// Our own settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// The most that a connection's dynamic table may count, bytes. It fills with what the server puts there.
     pub header_table_bytes: u32,
-    /// What the server may send on a stream before we have read it, bytes, at most 2³¹ − 1.
+    /// Bytes that the server may send on a stream before we have read them, at most 2³¹ − 1.
     pub stream_window_bytes: u32,
     /// The same on the connection, at least 65,535.
     pub connection_window_bytes: u32,
@@ -63,7 +63,7 @@ impl Settings {
     }
 }
 
-/// What the server says of itself, as far as it concerns a client without a dynamic table.
+/// The server's settings, as far as they concern a client without a dynamic table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PeerSettings {
     pub(super) streams_max: u32,

@@ -15,14 +15,14 @@ pub(super) struct Stream {
     pub(super) id: u32,
     /// The caller's name for it, or [`NOBODY`].
     pub(super) token: u32,
-    /// What we may still send; below zero after the peer made its window smaller (§6.9.2).
+    /// Bytes that we may still send; below zero after the peer made its window smaller (§6.9.2).
     pub(super) send_window: i64,
-    /// What the peer may still send.
+    /// Bytes that the peer may still send.
     pub(super) receive_window: u32,
     pub(super) interim_count: u8,
     /// It answers a HEAD request: no body, whatever its head says.
     pub(super) is_head: bool,
-    /// Its body may be of any length.
+    /// The body may be of any length.
     pub(super) is_endless: bool,
     /// More of its request's body may follow.
     pub(super) is_open: bool,
@@ -32,9 +32,9 @@ pub(super) struct Stream {
     pub(super) has_head: bool,
     /// Bytes of the body so far.
     pub(super) body_bytes: u64,
-    /// What the head says of the body's length.
+    /// The length of the body by the head.
     pub(super) content_length: Option<u64>,
-    /// What is left of the request's body, if the peer's windows did not take it.
+    /// The part of the request's body that the peer's windows did not take.
     unsent: Option<Box<Unsent>>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Unsent {
     pub(super) body: Vec<u8>,
     /// How much of it was sent.
     pub(super) sent: usize,
-    /// Its end is that of its stream.
+    /// The end of the body is the end of its stream.
     pub(super) ends: bool,
 }
 

@@ -11,7 +11,7 @@ use super::{TABLE_BYTES_DEFAULT, huffman, integer, statics};
 /// since the block before (§4.2).
 const SIZE_UPDATES_MAX: u32 = 2;
 
-/// What a peer can do wrong in a header block. The connection is of no more use: both tables differ.
+/// An error of the peer in a header block. The connection is of no more use: both tables differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Error {
     /// The block ends within a field.
@@ -29,7 +29,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What is wrong.
+    /// The error in words.
     pub fn text(self) -> &'static str {
         match self {
             Self::Truncated => "a header block ends within a field",
@@ -86,7 +86,7 @@ impl Decoder {
         }
     }
 
-    /// What the dynamic table takes in memory.
+    /// Memory of the dynamic table.
     pub fn memory_bytes(&self) -> usize {
         let table = self.table.as_deref();
         table.map_or(0, |table| size_of::<Table>() + table.memory_bytes())

@@ -73,7 +73,7 @@ pub(super) fn field(index: usize) -> Option<(&'static str, &'static str)> {
     FIELDS.get(index.checked_sub(1)?).copied()
 }
 
-/// Where a field stands: the index of its name, and whether its value stands there too.
+/// The place of a field: the index of its name, and whether its value stands there too.
 pub(super) fn find(name: &str, value: &[u8]) -> Option<(usize, bool)> {
     let start = match name.starts_with(':') {
         true => 1,

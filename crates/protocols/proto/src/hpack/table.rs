@@ -13,7 +13,7 @@ pub(super) struct Table {
     start: usize,
     /// The lengths of names and values, the oldest first.
     fields: VecDeque<(u32, u32)>,
-    /// What the table counts as.
+    /// The size of the table by the rules of HPACK.
     size: usize,
 }
 
@@ -22,7 +22,7 @@ impl Table {
         self.fields.len()
     }
 
-    /// What it takes in memory.
+    /// Memory of the table.
     pub(super) fn memory_bytes(&self) -> usize {
         self.bytes.capacity() + self.fields.capacity() * size_of::<(u32, u32)>()
     }

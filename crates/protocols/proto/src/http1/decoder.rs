@@ -12,7 +12,7 @@ pub const INTERIM_COUNT_MAX: u8 = 32;
 /// The server wants the request's body (RFC 9110 §15.2.1).
 const CONTINUE: u16 = 100;
 
-/// What a response consists of: one `Head`, any number of `Body`, one `End`.
+/// A part of a response, which consists of one `Head`, any number of `Body`, one `End`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<'a> {
     /// Status and headers. Interim responses (1xx but 101) are skipped.

@@ -1,4 +1,4 @@
-//! What a peer can do wrong in a response.
+//! Errors of the peer in a response.
 
 use crate::limits::CHUNK_LINE_BYTES_MAX;
 use core::fmt;

@@ -11,7 +11,7 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use memchr::memchr;
 
-/// What every response starts with.
+/// The first bytes of every response.
 pub(super) const VERSION_START: &[u8] = b"HTTP/1.";
 /// `HTTP/1.1 200`, the shortest line.
 const STATUS_LINE_BYTES_MIN: usize = 12;
@@ -25,7 +25,7 @@ pub struct Head<'a> {
     pub raw: &'a [u8],
     /// Whether the connection may carry another request after this response.
     pub keep_alive: bool,
-    /// Where the header lines start in `raw`.
+    /// The place of the first header line in `raw`.
     fields_at: usize,
 }
 
@@ -84,7 +84,7 @@ fn unfolded(value: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(lines.join(&b' '))
 }
 
-/// What one pass over a complete head found.
+/// The facts of a complete head, from one pass over it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Parsed {
     /// Bytes of the head.

@@ -1,4 +1,4 @@
-//! What a client's connection remembers, and which packet may follow which (§4.3).
+//! The state of a client's connection, and which packet may follow which (§4.3).
 
 use crate::mqtt::in_flight::{Awaits, InFlight};
 use crate::mqtt::outgoing::{self, Connect, Publish, Subscribe};
@@ -26,7 +26,7 @@ const NOT_FOUND: u8 = 0x92;
 /// Bytes of the longest fixed header (§2.1).
 const HEADER_BYTES_MAX: usize = 5;
 
-/// What the server allows (§3.2.2.3).
+/// The limits of the server (§3.2.2.3).
 #[derive(Debug, Clone, Copy)]
 struct Allowed {
     in_flight: usize,
@@ -111,7 +111,7 @@ pub struct Message<'a> {
     pub retained: bool,
 }
 
-/// What a packet of the server means.
+/// The meaning of a server's packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<'a> {
     /// The connection can be used. `keep_alive_s` takes the place of the client's.
@@ -130,7 +130,7 @@ pub enum Event<'a> {
     },
     /// A message arrived.
     Message(Message<'a>),
-    /// What had this packet identifier has its last acknowledgement.
+    /// The packet with this identifier has its last acknowledgement.
     Answered {
         /// The packet identifier.
         id: u16,
@@ -168,7 +168,7 @@ impl Client {
         }
     }
 
-    /// Its version of the protocol.
+    /// The version of the protocol.
     pub fn version(&self) -> Version {
         self.version
     }

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 /// A message that may have been sent before (§3.3.1.1): a bit of its first byte.
 const DUP: u8 = 0b1000;
 
-/// What a packet in flight waits for.
+/// The acknowledgement that a packet in flight waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Awaits {
     PubAck,
@@ -100,7 +100,7 @@ impl InFlight {
         });
     }
 
-    /// What this identifier waits for, and the number of codes.
+    /// The acknowledgement that this identifier waits for, and its number of codes.
     pub(crate) fn awaits(&self, id: u16) -> Option<(Awaits, u16)> {
         let own = &self.waiting[self.place(id)?];
         Some((own.awaits, own.codes_count))

@@ -6,7 +6,7 @@ use crate::mqtt::wire::{push_binary, push_counted};
 use crate::mqtt::{Qos, Version};
 use alloc::vec::Vec;
 
-/// What a client says first (§3.1). Texts and binary values have at most [`crate::mqtt::TEXT_BYTES_MAX`] bytes.
+/// The first packet of a client (§3.1). Texts and binary values have at most [`crate::mqtt::TEXT_BYTES_MAX`] bytes.
 #[derive(Debug, Clone, Default)]
 pub struct Connect<'a> {
     /// The client identifier.
@@ -25,7 +25,7 @@ pub struct Connect<'a> {
     pub will: Option<Will<'a>>,
 }
 
-/// What the server publishes if the client is lost (§3.1.2.5).
+/// The message that the server publishes if the client is lost (§3.1.2.5).
 #[derive(Debug, Clone)]
 pub struct Will<'a> {
     /// The topic that it is published to.

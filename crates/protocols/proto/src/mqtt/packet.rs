@@ -53,9 +53,9 @@ pub(crate) struct Incoming<'a> {
 #[derive(Debug)]
 pub(crate) struct Ack<'a> {
     pub(crate) id: u16,
-    /// Of several the first that is a failure, else the first.
+    /// The first code that is a failure, else the first of all.
     pub(crate) code: u8,
-    /// Of a SUBACK, and an UNSUBACK of version 5: a code for each filter.
+    /// A code for each filter, in a SUBACK and an UNSUBACK of version 5.
     pub(crate) codes: &'a [u8],
     pub(crate) text: &'a [u8],
 }
@@ -101,7 +101,7 @@ const NAMES: [&str; 16] = [
 pub(crate) const FAILURE: u8 = 0x80;
 
 const NO_ID: Problem = "a packet identifier is 0";
-/// Of a SUBACK or UNSUBACK (§3.9.3, §3.11.3).
+/// The problem of a SUBACK or UNSUBACK whose codes do not match the filters (§3.9.3, §3.11.3).
 pub(crate) const OTHER_COUNT: Problem = "it has another number of codes than there were filters";
 
 /// The first packet of `bytes`, and how many of them it takes; `None`: it is not complete.
@@ -285,7 +285,7 @@ fn publish<'a>(version: Version, first: u8, mut body: Reader<'a>) -> Result<Inco
     })
 }
 
-/// Of a PUBACK, PUBREC, PUBREL or PUBCOMP (§3.4 to §3.7).
+/// The content of a PUBACK, PUBREC, PUBREL or PUBCOMP (§3.4 to §3.7).
 fn ack<'a>(version: Version, body: &mut Reader<'a>) -> Result<Ack<'a>, Problem> {
     let id = body.nonzero_u16(NO_ID)?;
     let (code, text) = match version {

@@ -11,7 +11,7 @@ pub(crate) mod of {
     pub(crate) const DISCONNECT: u8 = 8;
 }
 
-/// What a property's value is.
+/// The type of a property's value.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     /// 0 or 1.

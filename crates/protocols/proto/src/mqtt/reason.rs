@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// What a code from 0x80 on says, and what a CONNACK of 3.1.1 does by a code from 1 on.
+/// The text of a reason code from 0x80 on, or of a CONNACK's code of 3.1.1 from 1 on.
 pub fn reason_text(version: Version, code: u8) -> &'static str {
     match (version, code) {
         (Version::V3, 1) => "unacceptable protocol version",

@@ -28,7 +28,7 @@ pub enum TopicError {
     Share,
 }
 
-/// What stands before a shared subscription (§4.8.2).
+/// The prefix of a shared subscription (§4.8.2).
 const SHARE: &[u8] = b"$share/";
 
 /// Checks the name of a topic to publish to (§4.7.1, §4.7.3).

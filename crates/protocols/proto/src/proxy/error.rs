@@ -10,14 +10,14 @@ use crate::http1;
 pub enum Error {
     /// The status of the response to `CONNECT` is not 2xx.
     Status {
-        /// What it is.
+        /// Status of the response.
         status: u16,
-        /// What the proxy says of it.
+        /// Reason phrase of the response.
         reason: String,
     },
     /// The response to `CONNECT` is none.
     Http(http1::Error),
-    /// Its first byte is not that of SOCKS5 (RFC 1928 §3, §6).
+    /// The first byte of its answer is not that of SOCKS5 (RFC 1928 §3, §6).
     NotSocks(u8),
     /// It takes none of the ways to authenticate that were offered (RFC 1928 §3).
     NoMethod,
@@ -27,7 +27,7 @@ pub enum Error {
     Credentials,
     /// It cannot, or will not, connect (RFC 1928 §6).
     Reply(u8),
-    /// Its reply has an address of an unknown kind.
+    /// The address in its reply is of an unknown kind.
     AddressKind(u8),
 }
 
@@ -73,7 +73,7 @@ impl fmt::Display for Error {
 
 impl core::error::Error for Error {}
 
-/// What a code of a reply means (RFC 1928 §6).
+/// The meaning of a reply's code (RFC 1928 §6).
 fn reply(code: u8) -> &'static str {
     match code {
         1 => "general failure",

@@ -52,7 +52,7 @@ pub(super) fn take_method(
     }
 }
 
-/// What became of name and password. The version is not looked at: not all proxies send that of the exchange.
+/// Takes the answer to name and password. The version is not looked at: not all proxies send that of the exchange.
 pub(super) fn take_verdict(
     tunnel: &Tunnel<'_>,
     input: &[u8],
@@ -68,7 +68,7 @@ pub(super) fn take_verdict(
     }
 }
 
-/// What became of the request. A refusal is one as soon as its code is there.
+/// Takes the answer to the request. A refusal is one as soon as its code is there.
 pub(super) fn take_reply(input: &[u8]) -> Result<Step, Error> {
     let Some(&code) = input.get(1) else {
         return check_version(input).map(|()| Step::Incomplete);

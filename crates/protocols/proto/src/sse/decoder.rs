@@ -29,13 +29,13 @@ impl core::error::Error for TooLarge {}
 /// the response's body, after the chunked coding is taken off.
 #[derive(Debug, Clone, Default)]
 pub struct Decoder {
-    /// Where the first line begins that was not wholly there, from the front on.
+    /// The place of the first line that was not complete, from the front on.
     line_at: usize,
     /// No line ends between there and here.
     scanned: usize,
     /// The block so far sets something.
     has_fields: bool,
-    /// What stands before the front is a CR, whose LF may follow.
+    /// The byte before the front is a CR, whose LF may follow.
     after_cr: bool,
     /// The place for a byte order mark has passed.
     started: bool,

@@ -10,7 +10,7 @@ const NAME: &[u8] = b"message";
 /// An event, or a block that only sets an id or a time to reconnect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event<'a> {
-    /// Its kind; `message` if none is given.
+    /// Kind of the event; `message` if none is given.
     pub name: &'a [u8],
     /// The stream's last event id from now on; `None`: as before.
     pub id: Option<&'a [u8]>,

@@ -28,8 +28,8 @@ impl Decoder {
         Self::default()
     }
 
-    /// What the fragments so far of the message under way took on the wire, frame headers included;
-    /// 0: none is under way.
+    /// Bytes on the wire of the fragments so far of the message under way, frame headers included; 0: none is under
+    /// way.
     pub fn gathered_len(&self) -> usize {
         self.gathering.as_deref().map_or(0, Message::wire_len)
     }

@@ -15,7 +15,7 @@ use miniz_oxide::{DataFormat, MZFlush, MZStatus};
 use super::error::HandshakeError;
 use crate::http1::{self, Head};
 
-/// What ends every compressed message and is left out (§7.2.1).
+/// The end of every compressed message, which is left out (§7.2.1).
 const TAIL: &[u8] = &[0, 0, 0xff, 0xff];
 /// zlib's default: what most clients use.
 const LEVEL: i32 = 6;
@@ -24,7 +24,7 @@ const WINDOW_BITS: i32 = -15;
 /// Room made at a time for what is inflated or deflated.
 const CHUNK_BYTES: usize = 16 << 10;
 
-/// What is offered to the server.
+/// The offer to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offer {
     /// Both sides may refer to messages before.
@@ -45,7 +45,7 @@ impl Offer {
     }
 }
 
-/// What the server agreed to.
+/// The parameters that the server agreed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Agreed {
     /// Our messages may refer to those before.

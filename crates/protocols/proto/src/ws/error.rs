@@ -1,4 +1,4 @@
-//! What a peer can do wrong in a stream of frames.
+//! Errors of the peer in a stream of frames.
 
 use core::fmt;
 
@@ -87,7 +87,7 @@ impl core::error::Error for Error {}
 pub enum HandshakeError {
     /// The status is not 101, or over HTTP/2 not 2xx.
     Declined {
-        /// What it is.
+        /// Status of the response.
         status: u16,
     },
     /// `Upgrade` is not `websocket`.

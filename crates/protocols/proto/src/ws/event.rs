@@ -1,6 +1,6 @@
-//! What a server sends, after frames are put together.
+//! Events of a server's stream, after frames are put together.
 
-/// What a server can send.
+/// An event of a server's stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<'a> {
     /// A complete text message.

@@ -14,7 +14,7 @@ const FIN: u8 = 0x80;
 const RESERVED: u8 = 0x70;
 const MASK: u8 = 0x80;
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Opcode {
     Continuation = 0,

@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha1::{Digest, Sha1};
 
-/// What a server appends to the key before hashing (§1.3).
+/// The text that a server appends to the key before hashing (§1.3).
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const KEY_BYTES: usize = 24;
 const ACCEPT_BYTES: usize = 28;
@@ -29,7 +29,7 @@ impl Key {
         core::str::from_utf8(&self.0).expect("base64 is ASCII")
     }
 
-    /// What `Sec-WebSocket-Accept` has to be in the response.
+    /// The right value of `Sec-WebSocket-Accept` in the response.
     pub fn accept(&self) -> [u8; ACCEPT_BYTES] {
         let digest = Sha1::new()
             .chain_update(self.0)

@@ -20,7 +20,7 @@ const COMPRESSED: u8 = 0x40;
 #[derive(Debug)]
 pub struct InflatingDecoder {
     server_context: bool,
-    /// What the server's messages refer to; made with the first that is compressed.
+    /// The state that the server's messages refer to; made with the first that is compressed.
     inflater: Option<Inflater>,
     under_way: Option<UnderWay>,
     delivered: Vec<u8>,
@@ -34,7 +34,7 @@ struct UnderWay {
     compressed: bool,
     /// The payload so far.
     payload: Vec<u8>,
-    /// What its frames so far took on the wire.
+    /// Bytes on the wire of its frames so far.
     wire_len: usize,
 }
 
@@ -169,7 +169,7 @@ impl InflatingDecoder {
     }
 }
 
-/// What reads the frames of a WebSocket.
+/// A decoder of a WebSocket's frames.
 #[derive(Debug)]
 pub enum Reader {
     /// Messages as they are.

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 #[derive(Debug)]
 pub(super) struct Message {
     content: Content,
-    /// What their frames took on the wire.
+    /// Bytes on the wire of their frames.
     wire_len: usize,
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct Client {
     /// Scheme and authority, which stand in front of paths.
     origin: String,
     metadata: HeaderMap,
-    /// Of [`PATHS`], the one that the server has.
+    /// Index into [`PATHS`] of the service that the server has.
     path: usize,
     wait: Duration,
 }
@@ -211,7 +211,7 @@ fn ended(fields: &HeaderMap, body: Vec<u8>) -> Result<Ended, ReflectionError> {
     })
 }
 
-/// Where a server is.
+/// The address of a server.
 #[derive(Debug, PartialEq, Eq)]
 struct Address {
     is_tls: bool,

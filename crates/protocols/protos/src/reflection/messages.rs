@@ -13,7 +13,7 @@ pub(crate) struct Request {
     pub(crate) list_services: Option<String>,
 }
 
-/// Its answer; one of the fields is set.
+/// The answer to a question; one of the fields is set.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Response {
     #[prost(message, optional, tag = "4")]
