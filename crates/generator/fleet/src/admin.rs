@@ -1,4 +1,4 @@
-//! What a fleet does, and what is requested of it.
+//! Requests to a fleet, and a view of its agents and runs.
 
 use std::sync::Arc;
 
@@ -35,9 +35,9 @@ pub struct RunStatus {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunState {
     Running,
-    /// Its controller is gone; another one may continue it.
+    /// The controller of the run is gone; another one may continue it.
     Orphaned,
-    /// The card says what came of it.
+    /// The run is over, and its card has the outcome.
     Ended,
 }
 

@@ -41,7 +41,7 @@ const SWEEP_LOOKS: u64 = 36_000;
 /// How long what is still to be sent may take when the agent is stopped.
 const LEAVE_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// What an agent is.
+/// The options of an agent.
 #[derive(Debug, Clone)]
 pub struct AgentOptions<'a> {
     pub access: &'a Access,
@@ -52,14 +52,14 @@ pub struct AgentOptions<'a> {
     pub parts: u32,
     /// Whether it ends after its first run.
     pub once: bool,
-    /// Where spools are kept, and the bound of one in bytes.
+    /// The root of spools, and the bound of one in bytes.
     pub spool: &'a Path,
     pub spool_bytes_max: u64,
-    /// Where rows stay that a run leaves.
+    /// The rows that stay here after a run.
     pub rows: RowsKeep<'a>,
     /// Public keys whose runs are taken; empty: any run is.
     pub trust: Vec<String>,
-    /// What users may connect to, as `HOST:PORT`; empty: anything.
+    /// Targets that users may connect to, as `HOST:PORT`; empty: any.
     pub allow: Vec<String>,
     /// The program that is started as `PROGRAM agent --job`.
     pub program: &'a Path,
@@ -77,7 +77,7 @@ pub struct Agent<'a> {
     key: XKey,
     /// The last runs that were offered by a signature: none is taken twice.
     known: VecDeque<String>,
-    /// What workers that are gone have left behind.
+    /// Spools of workers that are gone, on their way to the controller.
     rests: Vec<Rest>,
 }
 
@@ -129,7 +129,7 @@ impl<'a> Agent<'a> {
         Ok(agent)
     }
 
-    /// Its name and where it is.
+    /// The agent's card: its name, its host and what it can hold.
     pub fn card(&self) -> &AgentCard {
         &self.card
     }

@@ -1,5 +1,5 @@
-//! What agents and runs say of themselves: JSON in a key-value bucket, renewed every two seconds and gone some seconds
-//! after the last.
+//! Cards by which agents and runs present themselves: JSON in a key-value bucket, renewed every two seconds and gone
+//! some seconds after the last renewal.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -87,7 +87,7 @@ pub struct RunCard {
     /// The controller, among all on that host.
     #[serde(default)]
     pub(crate) holder: String,
-    /// What came of it: the verdict, or why there is none; `None`: it is in progress.
+    /// Outcome of the run: the verdict, or why there is none; `None`: it is in progress.
     #[serde(default)]
     pub outcome: Option<String>,
 }

@@ -229,7 +229,7 @@ impl Shared {
     }
 }
 
-/// What the tasks of a connection need of it: its runtime must not be ended by one of them.
+/// The part of a connection that its tasks need: its runtime must not be ended by one of them.
 #[derive(Clone)]
 struct Link {
     client: async_nats::Client,
@@ -237,7 +237,7 @@ struct Link {
     connected: watch::Receiver<bool>,
     ways: Ways,
     shared: Arc<Shared>,
-    /// What a lost stream is made of again; `None`: it is left to others.
+    /// The contents from which a lost stream is made again; `None`: that is left to others.
     kept: Option<Arc<Kept>>,
     /// A controller's: without it, it ends no connection.
     lease: Option<Lease>,

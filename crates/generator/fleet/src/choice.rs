@@ -2,7 +2,7 @@
 
 use crate::cards::AgentCard;
 
-/// What a run wants of the fleet.
+/// The agents that a run wants.
 #[derive(Debug, Clone, Default)]
 pub struct Choice {
     /// This number of agents; `None`: all.

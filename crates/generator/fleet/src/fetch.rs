@@ -25,7 +25,7 @@ const ATTEMPTS: u32 = 3;
 const SEGMENTS_MAX: usize = 1 << 20;
 /// The files of a part and what they are joined to.
 const COPIES: u64 = 2;
-/// What stays free on our disk.
+/// Bytes that stay free on our disk.
 const SPARE_BYTES: u64 = 256 << 20;
 
 /// Rows that an agent has kept.
@@ -96,7 +96,7 @@ impl Order {
         })
     }
 
-    /// What is signed.
+    /// The text that is signed.
     pub(crate) fn rows_text(
         agent: &AgentCard,
         (run, what): (&str, &RowsWhat),

@@ -22,17 +22,17 @@ use crate::{names, plans, rows};
 /// A controller that has said nothing for this number of seconds, while NATS was there, is gone: before the start, when
 /// a run cannot be continued.
 const BEATS_MISSED_MAX: u64 = 30;
-/// What another controller needs changes when an agent is lost: it is learned once in this number of beats.
+/// Number of beats between two looks at the state that another controller needs; it changes when an agent is lost.
 const STATE_LOOKS: u64 = 30;
 /// How long what is still to be sent may take at the end.
 const END_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// Rows leave this much of the disk to spools.
 const SPARE_BYTES: u64 = 1 << 30;
-/// What chooses another directory of rows.
+/// The option that chooses another directory of rows.
 const ROWS_OPTION: &str = "--rows-dir";
 
-/// What an agent hands to its worker.
+/// The job that an agent hands to its worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Job {
     pub(crate) access: Access,
@@ -40,12 +40,12 @@ pub(crate) struct Job {
     pub(crate) offer: Offer,
     /// The seed of the scenario's key, if it is sealed.
     pub(crate) plan_key: Option<String>,
-    /// What users may connect to; empty: anything.
+    /// Targets that users may connect to; empty: any.
     pub(crate) allow: Vec<String>,
-    /// Where the spool is made, and its bound in bytes.
+    /// The root of the spool, and its bound in bytes.
     pub(crate) spool: PathBuf,
     pub(crate) spool_bytes_max: u64,
-    /// The same of rows that stay here.
+    /// The root of rows that stay here, and their bound in bytes.
     pub(crate) rows: PathBuf,
     pub(crate) rows_bytes_max: u64,
 }
@@ -104,7 +104,7 @@ pub fn work(job: &str, throng: &str) -> Result<(), JobError> {
     Ok(worked?)
 }
 
-/// Where the run's rows may stay. The error is for people.
+/// The place for rows of the run that stay here. The error is for people.
 fn room(job: &Job) -> Result<RowsRoom, String> {
     let failed = |error| format!("no rows can be kept in {}: {error}", job.rows.display());
     prepare_root(&job.rows, ROWS_OPTION).map_err(failed)?;
@@ -186,7 +186,7 @@ fn watch_controller(nats: &Arc<Nats>, offer: &Offer, carrier: &NatsCarrier, kept
     });
 }
 
-/// What cannot be learned now is looked for again a second later.
+/// Learns the state for another controller. If that fails, the next look comes a second later.
 async fn learn_state(jet: &async_nats::jetstream::Context, run: &str, kept: &Kept) {
     let look = async {
         let stream = jet.get_stream_no_info(names::stream(run)).await.ok()?;

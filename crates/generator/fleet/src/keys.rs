@@ -1,4 +1,4 @@
-//! Whose runs agents take, and who can read scenarios: keys of users and agents.
+//! Keys of users and agents: they decide whose runs agents take, and who can read scenarios.
 //!
 //! A user's key signs runs (Ed25519). Agents that trust some keys refuse other runs. A scenario may hold secrets; it is
 //! sealed (X25519, XSalsa20-Poly1305) to a key of the run alone, and the seed of that key to each agent and to the user.
@@ -82,7 +82,7 @@ impl UserKey {
         })
     }
 
-    /// What agents may trust.
+    /// The public key, which agents may trust.
     pub fn public(&self) -> String {
         self.sign.public_key()
     }
@@ -95,7 +95,7 @@ impl UserKey {
         })
     }
 
-    /// Who reads what is sealed to the user.
+    /// The key that opens what is sealed to the user.
     pub(crate) fn seal_key(&self) -> &XKey {
         &self.seal
     }
@@ -131,8 +131,8 @@ impl Sealed {
     }
 }
 
-/// What a text is signed for. NATS servers have texts of their own signed, nonces, by keys that may be the same: our texts
-/// begin with a byte that no UTF-8 has, and nonces are UTF-8.
+/// The purpose of a signed text. NATS servers have texts of their own signed, nonces, by keys that may be the same:
+/// our texts begin with a byte that no UTF-8 has, and nonces are UTF-8.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Purpose {
     Offer,
@@ -154,7 +154,7 @@ impl Purpose {
     }
 }
 
-/// Whose something is.
+/// The signature of a text, with the signer's key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Signature {
     /// The public key.

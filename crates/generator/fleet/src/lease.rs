@@ -31,7 +31,7 @@ struct State {
     is_released: bool,
 }
 
-/// What a look at the lease has found.
+/// The state of the lease at a look.
 enum Found {
     Free,
     /// The revision, and whose it is.

@@ -21,7 +21,7 @@ const JOIN_TIME_MAX: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub struct LocalOptions<'a> {
     pub agents: u32,
-    /// Where NATS keeps its streams; `None`: a directory that is removed at the end.
+    /// The directory of NATS' streams; `None`: one that is removed at the end.
     pub directory: Option<&'a Path>,
     /// The program that is started as `PROGRAM agent`.
     pub program: &'a Path,
@@ -38,9 +38,9 @@ pub struct Local {
     has_server: bool,
     server: Child,
     url: String,
-    /// Where agents keep what was not stored yet.
+    /// The directory of what agents have not stored yet.
     spool: PathBuf,
-    /// Where they keep rows.
+    /// The directory of the agents' rows.
     rows: PathBuf,
     /// The directory to remove.
     temporary: Option<PathBuf>,
@@ -100,7 +100,7 @@ impl Local {
         &self.url
     }
 
-    /// What has ended since the last call, in words.
+    /// The processes that have ended since the last call, in words.
     pub fn ended(&mut self) -> Vec<String> {
         let mut ended = Vec::new();
         self.children

@@ -22,7 +22,7 @@ pub(crate) struct Messages {
     /// The position of the first byte.
     start: u64,
     bytes: Vec<u8>,
-    /// Where messages end, by position.
+    /// The ends of messages, by position.
     ends: Vec<u64>,
 }
 

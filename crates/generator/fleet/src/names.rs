@@ -12,17 +12,17 @@ pub(crate) const PLANS: &str = "throng_plans";
 /// Longest name of an agent, bytes.
 const NAME_BYTES_MAX: usize = 64;
 
-/// Where an agent takes requests.
+/// The subject of requests to an agent.
 pub(crate) fn agent(name: &str) -> String {
     format!("throng.agent.{name}")
 }
 
-/// Where the controller of a run takes requests.
+/// The subject of requests to the controller of a run.
 pub(crate) fn run(run: &str) -> String {
     format!("throng.run.{run}")
 }
 
-/// Where it says each second that it is there.
+/// The subject of the beat by which a controller shows each second that it is there.
 pub(crate) fn beat(run: &str) -> String {
     format!("throng.run.{run}.beat")
 }
@@ -32,22 +32,22 @@ pub(crate) fn stream(run: &str) -> String {
     format!("throng_run_{run}")
 }
 
-/// What an agent's worker sends.
+/// The subject of the messages of an agent's worker.
 pub(crate) fn from_agent(run: &str, agent: &str) -> String {
     format!("throng.run.{run}.from.{agent}")
 }
 
-/// What is sent to it.
+/// The subject of the messages to an agent's worker.
 pub(crate) fn to_agent(run: &str, agent: &str) -> String {
     format!("throng.run.{run}.to.{agent}")
 }
 
-/// What another controller needs to continue the run.
+/// The subject of the state that another controller needs to continue the run.
 pub(crate) fn state(run: &str) -> String {
     format!("throng.run.{run}.state")
 }
 
-/// Where the controller says how much of an agent's reports it has stored.
+/// The subject of the controller's acknowledgements: how much of an agent's reports it has stored.
 pub(crate) fn stored(run: &str, agent: &str) -> String {
     format!("throng.run.{run}.stored.{agent}")
 }

@@ -139,7 +139,7 @@ impl Nats {
         self.connected.clone()
     }
 
-    /// What JetStream cannot do.
+    /// The error of a request that JetStream refused.
     pub(crate) fn refused(&self, what: &str, problem: &dyn std::fmt::Display) -> NatsError {
         NatsError::JetStream {
             server: self.server.clone(),

@@ -26,21 +26,21 @@ pub(crate) const FILES_MAX: usize = 1_000;
 /// How the answer begins that holds bytes of a file. All others are JSON.
 pub(crate) const BYTES: u8 = 0;
 
-/// Where an agent keeps rows.
+/// The place where an agent keeps rows, and its limits.
 #[derive(Debug, Clone)]
 pub struct RowsKeep<'a> {
     pub directory: &'a Path,
-    /// Of one run.
+    /// Bytes of the rows of one run.
     pub bytes_max: u64,
     /// After this time they are removed.
     pub age_max: Duration,
 }
 
-/// What is requested of an agent's rows.
+/// A request for an agent's rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RowsWhat {
-    /// Its files of a run, by name, those after this one.
+    /// The names of the files of a run that follow this one.
     List { after: String },
     /// Bytes of a file, from here on.
     Piece {
@@ -78,7 +78,7 @@ fn find(root: &Path, run: &str, agent: &str) -> Result<PathBuf, String> {
     })
 }
 
-/// Its files of a run after this one, by name. The error is for people.
+/// The files of an agent's rows of a run that follow `after`, by name. The error is for people.
 pub(crate) fn list(root: &Path, run: &str, agent: &str, after: &str) -> Result<Listed, String> {
     let directory = find(root, run, agent)?;
     let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |about| about.len());

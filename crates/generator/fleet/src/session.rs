@@ -30,7 +30,7 @@ use crate::stream::{self, Kept};
 use crate::{names, plans};
 use handover::Handover;
 
-/// What is requested of an agent.
+/// A request to an agent.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Request {
@@ -44,7 +44,7 @@ pub(crate) enum Request {
     Rows(Box<RowsRequest>),
 }
 
-/// What is wanted of the rows of a run that an agent has kept.
+/// A request for the rows of a run that an agent has kept.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RowsRequest {
     pub(crate) run: String,
@@ -54,7 +54,7 @@ pub(crate) struct RowsRequest {
     pub(crate) order: Option<Order>,
 }
 
-/// Who requests something of an agent, and when.
+/// The signature of a request to an agent, and its time.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Order {
     /// By the clock of who requests it.
@@ -72,7 +72,7 @@ impl Order {
         })
     }
 
-    /// What is signed.
+    /// The text that is signed.
     pub(crate) fn text(agent: &AgentCard, at_unix_s: u64) -> Bytes {
         Purpose::Drain.text(&json(&(&agent.name, &agent.id, at_unix_s)))
     }
@@ -100,13 +100,13 @@ pub(crate) struct Offer {
     /// The seed of the scenario's key, sealed to the agent; `None`: the scenario is not sealed.
     #[serde(default)]
     pub(crate) key: Option<Sealed>,
-    /// Whose run it is.
+    /// The signature of the user who begins the run.
     #[serde(default)]
     pub(crate) signature: Option<Signature>,
 }
 
 impl Offer {
-    /// What is signed: the offer to this agent.
+    /// The text that is signed: the offer to this agent.
     pub(crate) fn text(&self, agent: &str) -> Bytes {
         let unsigned = Offer {
             signature: None,
@@ -122,7 +122,7 @@ pub(crate) struct Reply {
     pub(crate) refused: Option<String>,
 }
 
-/// What a run wants of a fleet.
+/// The options of a run on a fleet.
 #[derive(Debug)]
 pub struct SessionOptions<'a> {
     pub access: &'a Access,
@@ -132,7 +132,7 @@ pub struct SessionOptions<'a> {
     pub scenario: &'a str,
     pub choice: Choice,
     pub tolerances: Tolerances,
-    /// What becomes of rows.
+    /// The place where rows are kept.
     pub rows: Rows,
     /// How long the plan is.
     pub length: Duration,
@@ -149,9 +149,9 @@ type Failer = Box<dyn Fn(&str) + Send>;
 #[derive(Debug)]
 pub struct Attached {
     pub session: Session,
-    /// What its first controller has kept.
+    /// State that its first controller has kept.
     pub state: String,
-    /// What its plan is compiled from, as its first controller gave it.
+    /// The material that its plan is compiled from, as its first controller gave it.
     pub material: Vec<u8>,
 }
 
@@ -169,7 +169,7 @@ pub struct Session {
     begun_unix_s: u64,
     term: Term,
     key: Option<UserKey>,
-    /// What the scenario is sealed by, if there is a user's key.
+    /// The key that seals the scenario, if there is a user's key.
     seal: XKey,
     /// By agent: the key by which it reads.
     readers: Vec<String>,
@@ -177,7 +177,7 @@ pub struct Session {
     plan: RefCell<Option<String>>,
     kept: Arc<Kept>,
     carriers: RefCell<Vec<Arc<NatsCarrier>>>,
-    /// What gives each of them up.
+    /// The functions that give up one connection each.
     failers: Arc<Mutex<Vec<Failer>>>,
     /// Another controller conducts the run.
     is_taken_over: Arc<AtomicBool>,

@@ -1,4 +1,4 @@
-//! What a worker reports, on its machine's disk until the controller has stored it.
+//! A worker's reports, on its machine's disk until the controller has stored them.
 //!
 //! A spool is a directory with the bytes of one connection in files of some megabytes, each named after the position of
 //! its first byte. It has a bound. Above it, what the controller has stored is removed, oldest first; what it has not
@@ -21,13 +21,13 @@ use serde::{Deserialize, Serialize};
 use crate::cards::parse;
 use crate::names;
 
-/// What chooses another directory of spools.
+/// The option that chooses another directory of spools.
 pub(crate) const OPTION: &str = "--spool";
 /// A file of the spool has about this number of bytes.
 const SEGMENT_BYTES: u64 = 16 << 20;
-/// What a spool is of.
+/// The file with the owner of a spool.
 const OWNER: &str = "owner.json";
-/// Its file that is locked.
+/// The file of a spool that is locked.
 const LOCK: &str = "lock";
 /// How the names of files with bytes end.
 const SEGMENT: &str = ".spool";
@@ -37,7 +37,7 @@ pub(crate) const AGE_MAX: Duration = Duration::from_secs(24 * 3_600);
 const OTHERS: u32 = 0o077;
 const OTHERS_WRITE: u32 = 0o002;
 
-/// Whose reports a spool holds.
+/// The worker whose reports a spool holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Owner {
     /// The server of its fleet.

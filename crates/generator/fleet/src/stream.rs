@@ -13,9 +13,9 @@ use tokio::time::timeout;
 use crate::nats::{ANSWER_TIME_MAX, bucket};
 use crate::{names, plans};
 
-/// What a run left behind goes after this time.
+/// The least time for which NATS keeps the messages of a run.
 const AGE_MIN: Duration = Duration::from_secs(24 * 3_600);
-/// However long its plan is. NATS counts nanoseconds in 63 bits.
+/// The greatest such time, however long the plan is. NATS counts nanoseconds in 63 bits.
 const AGE_MAX: Duration = Duration::from_secs(366 * 24 * 3_600);
 
 /// How long NATS keeps what a run has sent: a run is continued from its first message on, as long as agents may wait for
@@ -28,7 +28,7 @@ pub(crate) fn age(length: Duration, alone: Duration) -> Duration {
 /// More runs are not listed.
 const RUNS_MAX: usize = 1_000;
 
-/// What is known of a run's stream.
+/// The state of a run's stream.
 pub(crate) enum Found {
     There(Box<Stream>),
     /// The run is over, and its stream was removed.
@@ -37,19 +37,19 @@ pub(crate) enum Found {
     Unknown,
 }
 
-/// What is put back with a stream that was lost: a run can be continued by it.
+/// The contents that are put back when a stream is lost: a run can be continued from them.
 #[derive(Debug)]
 pub(crate) struct Kept {
     /// How long NATS keeps the stream's messages.
     age: Duration,
     /// The scenario with all that it reads.
     plan: Mutex<Bytes>,
-    /// What another controller needs besides.
+    /// State that another controller needs besides.
     state: Mutex<Bytes>,
 }
 
 impl Kept {
-    /// Of a stream whose messages are kept for this time.
+    /// The contents of a stream whose messages are kept for this time.
     pub(crate) fn lasting(age: Duration) -> Kept {
         Kept {
             age: age.clamp(AGE_MIN, AGE_MAX),
@@ -166,7 +166,7 @@ pub(crate) async fn put_state(jet: &Context, run: &str, state: Bytes) -> Result<
     }
 }
 
-/// What was put there last; `None`: nothing was. The error is for people.
+/// The last state in the stream; `None`: there is none. The error is for people.
 pub(crate) async fn get_state<I: Sync>(
     stream: &Stream<I>,
     run: &str,

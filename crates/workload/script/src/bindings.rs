@@ -1,4 +1,4 @@
-//! What the top level of a script declares.
+//! The declarations at the top level of a script.
 //!
 //! QuickJS does not list `const`, `let` and `class`. So each word of the text is tried in the context that has evaluated it:
 //! what can be read and not assigned is a constant or a function, what can be assigned would be state that one call leaves
@@ -21,7 +21,7 @@ pub(crate) fn built_in(ctx: &Ctx<'_>) -> BTreeSet<String> {
     keys.filter_map(Result::ok).collect()
 }
 
-/// What a text declares at its top, in the order of its names. The context has evaluated it, and its global object is
+/// The names that a text declares at its top, in order. The context has evaluated it, and its global object is
 /// frozen.
 pub(crate) fn declared(
     ctx: &Ctx<'_>,

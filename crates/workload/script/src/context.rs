@@ -30,7 +30,7 @@ const LOADING_NS_MAX: u64 = 2_000_000_000;
 const STACK_BYTES_MAX: usize = 256 << 10;
 /// Jobs of promises that are run to be rid of them.
 const JOBS_MAX: u32 = 1000;
-/// What calls of scripts that use promises get.
+/// The error of calls of scripts that use promises.
 const PROMISES: &str = "it uses promises, which nothing waits for: write functions without `async`";
 
 type Intrinsics = (
@@ -44,7 +44,7 @@ type Intrinsics = (
     Promise,
 );
 
-/// What a call may use.
+/// The limits of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// CPU time of a call, in nanoseconds.
@@ -88,7 +88,7 @@ impl Context {
     /// Reads a script, and finds what it declares at its top.
     ///
     /// # Errors
-    /// What is wrong with it: its syntax, what its top level throws, a variable there that can be assigned.
+    /// If it cannot be loaded: a syntax error, an exception of its top level, a variable there that can be assigned.
     pub fn load(file: &str, text: &str, limits: Limits) -> std::result::Result<Context, Fault> {
         let mut context = Context::bare(file, limits)?;
         context.declared = context.evaluate(text, None)?;
@@ -191,7 +191,7 @@ impl Context {
         Ok(names)
     }
 
-    /// What the script declares at its top.
+    /// The names that the script declares at its top.
     pub fn declared(&self) -> &[String] {
         &self.declared
     }
@@ -227,7 +227,7 @@ impl Context {
     /// Compiles a step and returns its number.
     ///
     /// # Errors
-    /// What is wrong with its text; lines are those of the scenario.
+    /// If its text is wrong; lines are those of the scenario.
     pub fn step(&mut self, step: &ScriptStep) -> std::result::Result<usize, Fault> {
         self.state.begin_loading(LOADING_NS_MAX);
         let (state, named) = (Rc::clone(&self.state), Rc::clone(&self.named));
@@ -254,7 +254,7 @@ impl Context {
     /// Calls the function of this number.
     ///
     /// # Errors
-    /// What it threw, or which limit it exceeded.
+    /// If it threw, or exceeded a limit.
     pub fn call(
         &mut self,
         function: usize,
@@ -379,7 +379,7 @@ fn eval<'js, T: rquickjs::FromJs<'js>>(ctx: &Ctx<'js>, text: &str, file: &str) -
     ctx.eval_with_options(text, options)
 }
 
-/// What the prelude returns.
+/// The object that the prelude returns.
 fn prelude<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
     const TEXT: &str = include_str!("prelude.js");
     let not_now = |ctx: &Ctx<'_>| {

@@ -1,4 +1,4 @@
-//! What went wrong in a script, in words, and where.
+//! Errors of scripts, in words, with their places.
 
 use rquickjs::{Ctx, Error, Exception, Value};
 
@@ -7,7 +7,7 @@ use crate::state::State;
 /// Longest text of an error that is passed on, in characters.
 const TEXT_CHARS_MAX: usize = 300;
 
-/// What is wrong with a script or step when it is loaded.
+/// An error in a script or step, found when it is loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Fault {
@@ -22,7 +22,7 @@ pub struct Fault {
 #[error("{0}")]
 pub struct Failure(pub String);
 
-/// What was thrown: its words, and the innermost place in one of some texts.
+/// An exception that was thrown: its words, and the innermost place in one of some texts.
 pub(crate) struct Thrown {
     pub(crate) message: String,
     pub(crate) place: Option<Spot>,
@@ -63,7 +63,7 @@ pub(crate) struct Named {
     pub(crate) memory: String,
 }
 
-/// What an error of a call means. `files`: the texts whose places are wanted.
+/// The exception behind an error of a call. `files`: the texts whose places are wanted.
 pub(crate) fn thrown(
     ctx: &Ctx<'_>,
     error: Error,

@@ -1,16 +1,16 @@
-//! What a call finds around it: the clock, random numbers, and the limit on its time.
+//! The surroundings of a call: the clock, random numbers, and the limit on its time.
 
 use std::cell::Cell;
 
 use machine::clock::thread_cpu_ns;
 use stats::rng::Rng;
 
-/// What a call may look at besides its arguments.
+/// The values that a call may look at besides its arguments.
 #[derive(Debug)]
 pub struct Surroundings<'a> {
     /// The run's clock: milliseconds since the Unix epoch.
     pub now_ms: i64,
-    /// Where `Math.random` draws from.
+    /// The stream from which `Math.random` draws.
     pub rng: &'a mut Rng,
 }
 

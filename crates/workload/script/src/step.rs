@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-/// What places in steps are called: lines are those of the scenario.
+/// The file name of places in steps: lines are those of the scenario.
 pub(crate) const STEP_FILE: &str = "scenario";
 
 /// The body as a function, so that its lines have the numbers that they have in the scenario, from `line` on.
@@ -21,7 +21,7 @@ pub(crate) fn function(text: &str) -> String {
 
 /// A function that takes the body's and returns that of the step.
 ///
-/// What goes in and does not come out is read-only, and nothing can be added: an assignment that would be lost is an error.
+/// Inputs that are no outputs are read-only, and nothing can be added: an assignment that would be lost is an error.
 pub(crate) fn around(inputs: &[String], outputs: &[String]) -> String {
     let mut vars = String::new();
     for (at, name) in inputs.iter().enumerate() {

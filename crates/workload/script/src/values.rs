@@ -30,7 +30,7 @@ pub(crate) fn to_js<'js>(ctx: &Ctx<'js>, value: &Value) -> Result<JsValue<'js>> 
     })
 }
 
-/// What JavaScript returned.
+/// The value that JavaScript returned.
 pub(crate) fn from_js(value: &JsValue<'_>) -> Result<Value> {
     if value.is_null() || value.is_undefined() {
         return Ok(Value::Nothing);

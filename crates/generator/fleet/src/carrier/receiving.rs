@@ -1,4 +1,4 @@
-//! What is received, from the first piece of the stream on.
+//! The receiving side of a connection, from the first piece of the stream on.
 
 use std::time::Duration;
 

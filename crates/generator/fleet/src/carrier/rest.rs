@@ -1,4 +1,4 @@
-//! What is left in the spool of a worker that is gone.
+//! The sending of a spool whose worker is gone.
 
 use std::time::Duration;
 
@@ -17,7 +17,8 @@ const SENT_LOOK: Duration = Duration::from_millis(50);
 /// Why nothing more is sent, and the spool stays.
 const AGENT_ENDS: &str = "its agent ends";
 
-/// What is left of a run, on its way. It stays on the disk until the run is over, since NATS may lose it.
+/// The spool of a worker that is gone, on its way. It stays on the disk until the run is over, since NATS may lose
+/// it.
 pub(crate) struct Rest(Link);
 
 impl Rest {

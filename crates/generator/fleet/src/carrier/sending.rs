@@ -1,4 +1,4 @@
-//! What is sent, until the stream has it.
+//! The sending side of a connection, until the stream has everything.
 
 use std::sync::atomic::Ordering;
 
@@ -16,10 +16,10 @@ use crate::stream::{self, Found};
 
 /// Most bytes of a piece; half of what NATS allows a message by default.
 const PIECE_BYTES_MAX: usize = 512 << 10;
-/// What a message needs besides: headers, subject.
+/// Bytes of a message besides its piece: headers, subject.
 const HEAD_BYTES: usize = 4 << 10;
 
-/// Where the stream is with our subject.
+/// The end of our subject in the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StreamEnd {
     /// The position of what follows; [`ABORT`]: nothing does.
@@ -48,7 +48,7 @@ impl StreamEnd {
     }
 }
 
-/// What is to be done next.
+/// The next thing to be done.
 enum Next {
     Send {
         position: u64,
@@ -183,7 +183,7 @@ async fn publish(link: &Link, at: StreamEnd, position: u64, bytes: &[u8]) -> Opt
     }
 }
 
-/// Where the stream is, which is made again if NATS has lost it. `None`: that is not known now.
+/// The end of our subject in the stream, which is made again if NATS has lost it. `None`: it is not known now.
 async fn locate(link: &Link) -> Option<StreamEnd> {
     let stream = match stream::find(&link.jet, &link.ways.run, link.kept.as_deref()).await {
         Found::There(stream) => stream,

@@ -1,4 +1,4 @@
-//! What is kept in a run's stream for another controller.
+//! The handover in a run's stream, for another controller.
 //!
 //! Agents may write it, since they put it back if NATS has lost it. So that none of them replaces it, the user's key signs
 //! it, if there is one.
@@ -11,7 +11,7 @@ use crate::cards::json;
 use crate::keys::{KeyError, Purpose, Sealed, Signature, UserKey, is_signed};
 use crate::names;
 
-/// What is kept in the run's stream for another controller.
+/// The contents of the run's stream from which another controller continues the run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Handover {
     pub(super) throng: String,
@@ -24,7 +24,7 @@ pub(super) struct Handover {
     pub(super) scenario: String,
     pub(super) agents: Vec<Agent>,
     pub(super) tolerances: Tolerances,
-    /// What becomes of rows.
+    /// The place where rows are kept.
     #[serde(default)]
     pub(super) rows: Rows,
     /// When the run was begun, seconds since the Unix epoch.
@@ -32,15 +32,15 @@ pub(super) struct Handover {
     /// How long NATS keeps what the run has sent.
     #[serde(default)]
     pub(super) kept_s: u64,
-    /// What the controller itself keeps.
+    /// State that the controller itself keeps.
     pub(super) state: String,
-    /// Whose run it is.
+    /// The signature of the user who has begun the run.
     #[serde(default)]
     pub(super) signature: Option<Signature>,
 }
 
 impl Handover {
-    /// What is signed: all of it, for this run.
+    /// The text that is signed: all of it, for this run.
     fn text(&self, run: &str) -> Bytes {
         let unsigned = Handover {
             signature: None,
