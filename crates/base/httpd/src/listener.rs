@@ -64,7 +64,7 @@ impl Listener {
         let address = socket.local_addr()?;
         let closed = Arc::<AtomicBool>::default();
         let stop = Arc::clone(&closed);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ListenerState {
             handler,
             config,
             connections: AtomicUsize::new(0),
@@ -99,13 +99,13 @@ impl Drop for Listener {
     }
 }
 
-struct Shared<H> {
+struct ListenerState<H> {
     handler: H,
     config: Config,
     connections: AtomicUsize,
 }
 
-fn accept<H: Handler>(stream: TcpStream, shared: &Arc<Shared<H>>) {
+fn accept<H: Handler>(stream: TcpStream, shared: &Arc<ListenerState<H>>) {
     let Some(slot) = Slot::take(shared) else {
         let full = Reply::text(503, shared.config.headers, "too many connections\n");
         // The reply fits any socket's send buffer, so this does not block.
@@ -123,10 +123,10 @@ fn accept<H: Handler>(stream: TcpStream, shared: &Arc<Shared<H>>) {
 }
 
 /// One of the connections allowed at a time.
-struct Slot<H>(Arc<Shared<H>>);
+struct Slot<H>(Arc<ListenerState<H>>);
 
 impl<H> Slot<H> {
-    fn take(shared: &Arc<Shared<H>>) -> Option<Slot<H>> {
+    fn take(shared: &Arc<ListenerState<H>>) -> Option<Slot<H>> {
         let slot = Slot(Arc::clone(shared));
         let taken = shared.connections.fetch_add(1, Ordering::Relaxed);
         // Dropping the slot takes back one too many.
@@ -140,7 +140,7 @@ impl<H> Drop for Slot<H> {
     }
 }
 
-fn serve<H: Handler>(stream: &TcpStream, shared: &Shared<H>) -> io::Result<()> {
+fn serve<H: Handler>(stream: &TcpStream, shared: &ListenerState<H>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let Config {
         limits, headers, ..
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn slots_are_bounded_and_returned() {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ListenerState {
             handler: (),
             config: config(4),
             connections: AtomicUsize::new(0),

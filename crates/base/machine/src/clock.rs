@@ -65,13 +65,13 @@ impl Dilation {
         })
     }
 
-    /// That of this process.
+    /// The dilation of this process.
     #[inline]
     pub fn of_process() -> Dilation {
         OF_PROCESS.get().copied().unwrap_or(Dilation::NONE)
     }
 
-    /// Makes it that of this process. The first call counts.
+    /// Makes this the dilation of the process. The first call counts.
     pub fn settle(self) {
         OF_PROCESS.get_or_init(|| self);
     }

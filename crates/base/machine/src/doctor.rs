@@ -32,7 +32,7 @@ pub fn examine(facts: &Facts) -> Vec<Check> {
     let checks = [
         Some(files(facts)),
         facts.files_machine.map(files_machine),
-        facts.ports.map(ports),
+        facts.ports.map(|(low, high)| ports(low, high)),
         facts
             .accept_queue
             .zip(facts.syn_queue)
@@ -42,7 +42,7 @@ pub fn examine(facts: &Facts) -> Vec<Check> {
             .time_wait_reuse
             .map(|reuse| time_wait(reuse, facts.time_wait_max)),
         facts.tcp_pages.map(|[_, _, max]| tcp_memory(max)),
-        facts.buffers.map(buffers),
+        facts.buffers.map(|(receive, send)| buffers(receive, send)),
         facts
             .memory
             .map(|of| memory(of, facts.memory_group.as_deref())),
@@ -83,7 +83,7 @@ fn files_machine(max: u64) -> Check {
     }
 }
 
-fn ports((low, high): (u64, u64)) -> Check {
+fn ports(low: u64, high: u64) -> Check {
     let count = (high + 1).saturating_sub(low);
     Check {
         name: "local ports",
@@ -160,7 +160,7 @@ fn tcp_memory(pages: u64) -> Check {
     }
 }
 
-fn buffers((receive, send): (u64, u64)) -> Check {
+fn buffers(receive: u64, send: u64) -> Check {
     Check {
         name: "socket buffers",
         value: format!("{receive} B receive, {send} B send"),

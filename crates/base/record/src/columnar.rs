@@ -20,7 +20,7 @@ use crate::RecordError;
 use crate::schema::FORMAT_VERSION;
 
 pub(crate) use read::{TableReader, parts};
-pub(crate) use write::{Column, Copied, TableWriter};
+pub(crate) use write::{Column, SourceTable, TableWriter};
 
 /// Key of the file's metadata that holds the format's version.
 const FORMAT_KEY: &str = "throng.format";

@@ -35,7 +35,7 @@ impl RunDir {
     /// As [`create`](Self::create); `durability` is what the record survives.
     ///
     /// # Errors
-    /// As there.
+    /// [`RecordError::Exists`] if the directory exists already; else an I/O error.
     pub fn create_durable(
         root: &Path,
         info: &RunInfo,

@@ -11,7 +11,7 @@ pub enum RecordError {
     Io {
         /// The operation that failed: `write`, `read`, `rename`, ….
         action: &'static str,
-        /// On which file.
+        /// Path of the file.
         path: PathBuf,
         /// The system's answer.
         source: io::Error,
@@ -50,7 +50,7 @@ pub enum RecordError {
     Limit {
         /// The file.
         path: PathBuf,
-        /// Which limit.
+        /// The limit that was reached.
         what: String,
     },
     /// The file has invalid contents.

@@ -40,9 +40,9 @@ pub enum Kind {
     Page,
 }
 
-/// A result that was found.
+/// A result in a scanned directory.
 #[derive(Debug)]
-pub struct Found {
+pub struct ScanEntry {
     /// Kind of the result.
     pub kind: Kind,
     /// The directory, or the page's file.
@@ -55,7 +55,7 @@ pub struct Found {
 #[derive(Debug, Default)]
 pub struct Scan {
     /// A result comes after the one that contains it.
-    pub found: Vec<Found>,
+    pub found: Vec<ScanEntry>,
     /// Parts of the directory that were not searched, a sentence each, without full stop.
     pub omitted: Vec<String>,
 }
@@ -193,7 +193,7 @@ impl Walk {
         };
         let parent = match kind {
             Some(kind) => {
-                self.scan.found.push(Found {
+                self.scan.found.push(ScanEntry {
                     kind,
                     path: directory.to_owned(),
                     parent,
@@ -217,7 +217,7 @@ impl Walk {
                 Ok(kind) if kind.is_dir() => self.search(&entry.path(), parent, depth + 1),
                 // A report in the directory of its result is not listed separately.
                 Ok(file) if file.is_file() && name.ends_with(".html") && kind.is_none() => {
-                    self.scan.found.push(Found {
+                    self.scan.found.push(ScanEntry {
                         kind: Kind::Page,
                         path: entry.path(),
                         parent,

@@ -26,11 +26,11 @@ pub struct Parts<'a> {
 /// Rows that were measured and are not in the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowsElsewhere {
-    /// No agent wrote any.
+    /// No agent wrote rows.
     Nowhere,
-    /// These agents have them.
+    /// Rows on the machines of agents.
     Agents {
-        /// Their names.
+        /// Names of the agents.
         agents: Vec<String>,
         /// The run directory.
         directory: PathBuf,

@@ -80,9 +80,9 @@ const fn field(name: &'static str, kind: Kind, packing: Packing) -> Field {
 /// Key of the file's metadata that holds the probes.
 const PROBES_KEY: &str = "throng.probes";
 
-/// How much of the probes is in files.
+/// Counts of the rows and probes that are in files.
 #[derive(Debug, Clone, Copy, Default)]
-struct Written {
+struct StoredCounts {
     rows: usize,
     probes: usize,
 }
@@ -95,7 +95,7 @@ pub struct ProbesWriter {
     metadata: Metadata,
     durability: Durability,
     probes: Probes,
-    written: Written,
+    written: StoredCounts,
     /// Rows of the file itself.
     joined_rows: usize,
     parts_count: usize,
@@ -113,7 +113,7 @@ impl ProbesWriter {
             metadata,
             durability,
             probes: Probes::default(),
-            written: Written::default(),
+            written: StoredCounts::default(),
             joined_rows: 0,
             parts_count: 0,
         }
@@ -163,7 +163,7 @@ impl ProbesWriter {
     /// # Errors
     /// I/O errors. The rows stay for the next attempt.
     pub fn checkpoint(&mut self) -> Result<(), RecordError> {
-        self.write(self.path.clone(), Written::default())?;
+        self.write(self.path.clone(), StoredCounts::default())?;
         self.joined_rows = self.written.rows;
         if std::mem::take(&mut self.parts_count) == 0 {
             return Ok(());
@@ -172,7 +172,7 @@ impl ProbesWriter {
     }
 
     /// Writes a table with the rows and probes that are not in `before`.
-    fn write(&mut self, path: PathBuf, before: Written) -> Result<(), RecordError> {
+    fn write(&mut self, path: PathBuf, before: StoredCounts) -> Result<(), RecordError> {
         let mut metadata = self.metadata.clone();
         let list = serde_json::json!(self.probes.list[before.probes..]);
         metadata.push((PROBES_KEY, list.to_string()));
@@ -185,7 +185,7 @@ impl ProbesWriter {
             }
         }
         table.finish()?;
-        self.written = Written {
+        self.written = StoredCounts {
             rows: self.probes.rows.len(),
             probes: self.probes.list.len(),
         };

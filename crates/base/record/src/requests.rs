@@ -41,9 +41,9 @@ pub struct RequestsWriter {
 /// Counts of the rows that were given to a writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RowCounts {
-    /// Safe in segments.
+    /// Rows that are safe in segments.
     pub kept: u64,
-    /// Could not be written.
+    /// Rows that could not be written.
     pub lost: u64,
 }
 
@@ -100,7 +100,7 @@ impl RequestsWriter {
     /// some ten microseconds: a thread that shares its core with an urgent one can yield to it.
     ///
     /// # Errors
-    /// As those of `write`.
+    /// I/O errors; rows are lost then.
     pub fn write_pausing(
         &mut self,
         mut rows: &[Measurement],

@@ -10,7 +10,7 @@ mod write;
 
 pub use number::{Unit, VALUE_NS_MAX};
 pub use table::{Format, SAMPLES_MAX, Samples, SamplesError, parse};
-pub use write::Imported;
+pub use write::SampleImport;
 
 /// [`crate::schema::RunInfo::clock`] if it is not known when operations started. Their times in the rows
 /// only keep their order: each has a slot of equal length. Rates do not exist.

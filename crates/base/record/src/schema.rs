@@ -18,8 +18,8 @@ pub use summary::{
     ThresholdResult, TrafficSummary, UsersSummary, Verdict, WireFigures,
 };
 pub use tally::{
-    Ending, MeasureTally, NeverBegun, PhaseTally, RegionTally, SessionEnd, Tally, UserState,
-    WhyNot, WorkerTally,
+    MeasureTally, NeverBegun, PhaseTally, RegionTally, SessionEnd, Tally, UnfinishedSessions,
+    UserState, WhyNot, WorkerTally,
 };
 
 /// Version of everything in the directory; raised when old readers would misread new data.

@@ -63,10 +63,10 @@ impl SeriesWriter {
         }
     }
 
-    /// The last checkpoint.
+    /// Writes the last checkpoint.
     ///
     /// # Errors
-    /// As for [`checkpoint`](Self::checkpoint).
+    /// The errors of [`checkpoint`](Self::checkpoint).
     pub fn finish(mut self) -> Result<(), RecordError> {
         self.checkpoint()
     }

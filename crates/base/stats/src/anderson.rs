@@ -33,7 +33,7 @@ pub struct Anderson {
     /// (A² − (k − 1)) / σ_N, by which p-values are found.
     pub standardised: f64,
     /// The p-value as published, with the range in which it means something.
-    pub p_published: Published,
+    pub p_published: TablePValue,
     /// The p-value of two samples: exact, or by the limiting distribution. Good into the far tail,
     /// where corrections for many tests need it. `None` with more samples.
     pub p: Option<f64>,
@@ -43,10 +43,10 @@ pub struct Anderson {
 
 /// A p-value interpolated between the published percentiles, and not beyond them.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Published {
+pub enum TablePValue {
     /// Below [`PUBLISHED_LEAST`].
     Below,
-    /// This.
+    /// This p-value.
     Within(f64),
     /// Above [`PUBLISHED_GREATEST`].
     Above,
@@ -54,7 +54,7 @@ pub enum Published {
 
 /// The least p-value for which there is a percentile.
 pub const PUBLISHED_LEAST: f64 = 0.001;
-/// The greatest.
+/// The greatest p-value for which there is a percentile.
 pub const PUBLISHED_GREATEST: f64 = 0.25;
 
 /// Why samples were not tested.
@@ -242,17 +242,17 @@ const PERCENTILES: [[f64; 4]; 7] = [
 
 /// ln p as a quadratic of the standardised statistic, fitted to the percentiles by least squares
 /// (section 7 of the paper).
-fn published(standardised: f64, freedom: f64) -> Published {
+fn published(standardised: f64, freedom: f64) -> TablePValue {
     let points = PERCENTILES
         .map(|[level, b0, b1, b2]| (b0 + b1 / freedom.sqrt() + b2 / freedom, level.ln()));
     if standardised < points[0].0 {
-        return Published::Above;
+        return TablePValue::Above;
     }
     if standardised > points[6].0 {
-        return Published::Below;
+        return TablePValue::Below;
     }
     let p = quadratic_fit(&points, standardised).exp();
-    Published::Within(p.clamp(PUBLISHED_LEAST, PUBLISHED_GREATEST))
+    TablePValue::Within(p.clamp(PUBLISHED_LEAST, PUBLISHED_GREATEST))
 }
 
 /// The value at `x` of the quadratic that fits these points best.

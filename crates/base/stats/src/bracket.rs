@@ -1,13 +1,13 @@
 //! Searches within a bracket: for the least value of a function, and for the border of what holds.
 
-/// The place of the least value of a function with one valley, to this precision (golden section; Kiefer 1953). Where
+use std::ops::Range;
+
+/// The place of the least value of a function with one valley within `bracket`, to this precision (golden section; Kiefer 1953). Where
 /// it is infinite to the right, the valley is to the left.
-pub(crate) fn least(
-    (mut low, mut high): (f64, f64),
-    precision: f64,
-    f: impl Fn(f64) -> f64,
-) -> f64 {
+pub(crate) fn least(bracket: Range<f64>, precision: f64, f: impl Fn(f64) -> f64) -> f64 {
     let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
+    let mut low = bracket.start;
+    let mut high = bracket.end;
     let mut a = high - ratio * (high - low);
     let mut b = low + ratio * (high - low);
     let mut at_a = f(a);
@@ -56,7 +56,7 @@ mod tests {
                 f64::INFINITY
             }
         };
-        assert!((least((0.0, 100.0), 1e-7, valley) - 3.3).abs() < 1e-6);
+        assert!((least(0.0..100.0, 1e-7, valley) - 3.3).abs() < 1e-6);
     }
 
     #[test]

@@ -38,7 +38,7 @@ impl Quantile {
 
 /// The distribution of times of which some are censored.
 #[derive(Debug, Clone)]
-pub struct Censored {
+pub struct CensoredTimes {
     /// Those that are known.
     known: LogHistogram,
     /// All: those that are censored as if they had ended where they were given up.
@@ -52,9 +52,9 @@ pub struct Censored {
 /// Products of shares are exact to about this.
 const ROUNDING: f64 = 1e-12;
 
-impl Censored {
+impl CensoredTimes {
     /// The distribution of `known` times and of those that took at least as long as in `censored`.
-    pub fn new(known: &LogHistogram, censored: &LogHistogram) -> Censored {
+    pub fn new(known: &LogHistogram, censored: &LogHistogram) -> CensoredTimes {
         let mut seen = known.clone();
         seen.merge(censored);
         let mut survival = Vec::new();
@@ -71,7 +71,7 @@ impl Censored {
                 survival.push((highest.min(known.max()), share));
             }
         }
-        Censored {
+        CensoredTimes {
             known: known.clone(),
             seen,
             survival,
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn without_censored_times_it_is_the_histogram() {
         let known = hist(&[5, 1, 9, 9, 300, 70_000]);
-        let all = Censored::new(&known, &LogHistogram::new());
+        let all = CensoredTimes::new(&known, &LogHistogram::new());
         for q in [0.0, 0.1, 0.5, 0.9, 1.0] {
             assert_eq!(all.quantile(q), Quantile::At(known.quantile(q)));
         }
@@ -193,7 +193,7 @@ mod tests {
     fn agrees_with_the_published_example() {
         let known = hist(&[6, 6, 6, 7, 10, 13, 16, 22, 23]);
         let censored = hist(&[6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35]);
-        let found = Censored::new(&known, &censored);
+        let found = CensoredTimes::new(&known, &censored);
         let table = [
             (6, 0.857),
             (7, 0.807),
@@ -218,12 +218,12 @@ mod tests {
     fn half_that_gave_up_after_a_second_waited_at_least_that_long() {
         let known = hist(&[100; 54]);
         let censored = hist(&[1000; 46]);
-        let found = Censored::new(&known, &censored);
+        let found = CensoredTimes::new(&known, &censored);
         assert_eq!(found.quantile(0.5), Quantile::At(100));
         assert_eq!(found.quantile(0.55), Quantile::AtLeast(1000));
         assert_eq!(found.max(), Quantile::AtLeast(1000));
         assert!((found.mean() - 514.0).abs() < 1e-9);
-        let nobody = Censored::new(&LogHistogram::new(), &censored);
+        let nobody = CensoredTimes::new(&LogHistogram::new(), &censored);
         assert_eq!(nobody.quantile(0.01), Quantile::AtLeast(1000));
         assert_eq!(nobody.min(), Quantile::AtLeast(1000));
     }
@@ -261,7 +261,7 @@ mod tests {
             q in 1u32..1000,
         ) {
             let q = f64::from(q) / 1000.0;
-            let found = Censored::new(&hist(&known), &hist(&censored)).quantile(q);
+            let found = CensoredTimes::new(&hist(&known), &hist(&censored)).quantile(q);
             // A quantile at the very edge of a step is decided by the last bit.
             let near = redistributed(&known, &censored, q - 1e-9) == redistributed(&known, &censored, q + 1e-7);
             prop_assume!(near);

@@ -4,7 +4,7 @@ use crate::sample::{SampleError, finite};
 
 /// A series without its outliers.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Filtered {
+pub struct FilteredSeries {
     /// As many numbers as there were.
     pub values: Vec<f64>,
     /// How many of them stand for an outlier.
@@ -25,7 +25,11 @@ pub struct Filtered {
 ///
 /// # Panics
 /// If `width` is 0.
-pub fn median_filter(series: &[f64], width: usize, sigmas: f64) -> Result<Filtered, SampleError> {
+pub fn median_filter(
+    series: &[f64],
+    width: usize,
+    sigmas: f64,
+) -> Result<FilteredSeries, SampleError> {
     assert!(width > 0, "a window of no numbers");
     finite(series.iter().copied())?;
     let mut sorted: Vec<f64> = Vec::with_capacity(width);
@@ -52,7 +56,7 @@ pub fn median_filter(series: &[f64], width: usize, sigmas: f64) -> Result<Filter
             series[i]
         }
     });
-    Ok(Filtered {
+    Ok(FilteredSeries {
         values: values.collect(),
         replaced,
     })

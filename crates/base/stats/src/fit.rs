@@ -74,7 +74,7 @@ impl Family {
         }
     }
 
-    /// How its parameters are called, in the order of [`Fitted::parameters`].
+    /// How its parameters are called, in the order of [`FittedDistribution::parameters`].
     pub fn parameters(self) -> &'static [&'static str] {
         match self {
             Family::Exponential => &["mean"],
@@ -88,7 +88,7 @@ impl Family {
 
 /// Numbers at or above 0 as a clock showed them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Observed {
+pub struct Observations {
     step: f64,
     /// Distinct values in order, with how often each was seen.
     values: Vec<(f64, u64)>,
@@ -128,13 +128,13 @@ pub enum FitError {
     NoMaximum,
 }
 
-impl Observed {
+impl Observations {
     /// `step`: that of the clock, of which all numbers are multiples (they are moved to the nearest);
     /// 0 where it is finer than matters.
     ///
     /// # Errors
     /// If a number is negative or not finite, or there are none.
-    pub fn new(numbers: &[f64], step: f64) -> Result<Observed, FitError> {
+    pub fn new(numbers: &[f64], step: f64) -> Result<Observations, FitError> {
         if let Some(&bad) = numbers.iter().find(|x| !x.is_finite() || **x < 0.0) {
             return Err(FitError::Negative(bad));
         }
@@ -160,7 +160,7 @@ impl Observed {
                 needed: 1,
             });
         }
-        Ok(Observed {
+        Ok(Observations {
             step,
             values,
             count: numbers.len() as u64,
@@ -203,7 +203,7 @@ impl Observed {
 pub struct Parameter {
     /// As [`Family::parameters`] calls it.
     pub name: &'static str,
-    /// Most likely.
+    /// The most likely value.
     pub value: f64,
     /// Lower bound of the interval; `None` if the likelihood is too flat or too narrow.
     pub low: Option<f64>,
@@ -213,14 +213,14 @@ pub struct Parameter {
 
 /// A fitted distribution.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fitted {
-    /// Which.
+pub struct FittedDistribution {
+    /// Family of the distribution.
     pub family: Family,
-    /// With its parameters.
+    /// The most likely member of the family.
     pub distribution: Distribution,
     /// The parameters with intervals from the curvature of the likelihood, on the scale of logarithms.
     pub parameters: Vec<Parameter>,
-    /// At the maximum.
+    /// Logarithm of the likelihood at its maximum.
     pub log_likelihood: f64,
     /// Akaike's criterion (1974): the less the better.
     pub aic: f64,
@@ -230,7 +230,11 @@ pub struct Fitted {
 ///
 /// # Errors
 /// If there are too few numbers, or the family cannot have made them.
-pub fn fit(family: Family, observed: &Observed, confidence: f64) -> Result<Fitted, FitError> {
+pub fn fit(
+    family: Family,
+    observed: &Observations,
+    confidence: f64,
+) -> Result<FittedDistribution, FitError> {
     let needed = 2 + family.parameters().len() as u64;
     if observed.count < needed {
         let count = observed.count;
@@ -251,7 +255,7 @@ pub fn fit(family: Family, observed: &Observed, confidence: f64) -> Result<Fitte
     let distribution = Distribution::from_unbounded(family, &at);
     let log_likelihood = -minus_log_likelihood(&distribution, observed);
     let parameters = intervals(family, observed, &at, confidence);
-    Ok(Fitted {
+    Ok(FittedDistribution {
         family,
         distribution,
         parameters,
@@ -261,7 +265,7 @@ pub fn fit(family: Family, observed: &Observed, confidence: f64) -> Result<Fitte
 }
 
 /// The place of the maximum on the scale that [`Distribution::from_unbounded`] takes.
-fn maximum(family: Family, observed: &Observed, start: &[f64]) -> Option<Vec<f64>> {
+fn maximum(family: Family, observed: &Observations, start: &[f64]) -> Option<Vec<f64>> {
     if family == Family::Pareto && observed.step == 0.0 {
         // The likelihood rises with the scale up to the least number, where it ends.
         return Some(start.to_vec());
@@ -285,7 +289,7 @@ fn maximum(family: Family, observed: &Observed, start: &[f64]) -> Option<Vec<f64
     found.then_some(place)
 }
 
-fn minus_log_likelihood(distribution: &Distribution, observed: &Observed) -> f64 {
+fn minus_log_likelihood(distribution: &Distribution, observed: &Observations) -> f64 {
     let mut sum = 0.0;
     for &(x, count) in &observed.values {
         // Beside the least number there can be, the density is not that of its whole step.
@@ -308,7 +312,12 @@ fn minus_log_likelihood(distribution: &Distribution, observed: &Observed) -> f64
     sum.min(IMPOSSIBLE)
 }
 
-fn intervals(family: Family, observed: &Observed, at: &[f64], confidence: f64) -> Vec<Parameter> {
+fn intervals(
+    family: Family,
+    observed: &Observations,
+    at: &[f64],
+    confidence: f64,
+) -> Vec<Parameter> {
     let values = Distribution::parameters_from_unbounded(family, at);
     let normal = Normal::standard();
     let z = normal.inverse_cdf(0.5 + confidence / 2.0);
@@ -356,7 +365,7 @@ fn intervals(family: Family, observed: &Observed, at: &[f64], confidence: f64) -
 }
 
 /// Whether the likelihood of a Pareto distribution has second derivatives over its error, as others have.
-fn is_smooth(observed: &Observed, values: &[f64]) -> bool {
+fn is_smooth(observed: &Observations, values: &[f64]) -> bool {
     let in_step = observed.count as f64 * values[1] * observed.step / values[0];
     observed.values[0].0 < STEPS_SMOOTH * observed.step && in_step >= NUMBERS_SMOOTH
 }

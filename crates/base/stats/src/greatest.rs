@@ -12,7 +12,7 @@ pub const RESAMPLES: usize = 10_000;
 
 /// A figure with its interval; `None` where no group has two values.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bounded {
+pub struct MeanEstimate {
     /// The estimate.
     pub value: f64,
     /// Lower and upper bound.
@@ -59,7 +59,11 @@ impl Greatest {
         let residuals = residuals(groups, &means);
         let freedom: usize = means.iter().map(|group| group.1 - 1).sum();
         let half_width = (freedom > 0).then(|| {
-            let squares: f64 = groups.iter().zip(&means).map(squares_within).sum();
+            let squares: f64 = groups
+                .iter()
+                .zip(&means)
+                .map(|(group, (mean, _))| squares_about(*mean, group))
+                .sum();
             (squares / freedom as f64).sqrt() * two_sided_t(confidence, freedom as f64)
         });
         let range = (!residuals.is_empty()).then(|| {
@@ -75,13 +79,13 @@ impl Greatest {
     }
 
     /// The geometric mean of a group.
-    pub fn mean(&self, group: usize) -> Bounded {
+    pub fn mean(&self, group: usize) -> MeanEstimate {
         let (mean, count) = self.groups[group];
         self.around(mean, (1.0 / count as f64).sqrt())
     }
 
     /// A group's mean as a share of the greatest.
-    pub fn share(&self, group: usize) -> Bounded {
+    pub fn share(&self, group: usize) -> MeanEstimate {
         let ((mean, count), (best, of_best)) = (self.groups[group], self.groups[self.place]);
         self.around(
             mean - best,
@@ -89,12 +93,12 @@ impl Greatest {
         )
     }
 
-    fn around(&self, logarithm: f64, errors: f64) -> Bounded {
+    fn around(&self, logarithm: f64, errors: f64) -> MeanEstimate {
         let bound = |half_width: f64| {
             let half = half_width * errors;
             ((logarithm - half).exp(), (logarithm + half).exp())
         };
-        Bounded {
+        MeanEstimate {
             value: logarithm.exp(),
             bounds: self.half_width.map(bound),
         }
@@ -106,7 +110,7 @@ fn mean_logarithm(group: &[f64]) -> (f64, usize) {
     (sum / group.len() as f64, group.len())
 }
 
-fn squares_within((group, (mean, _)): (&Vec<f64>, &(f64, usize))) -> f64 {
+fn squares_about(mean: f64, group: &[f64]) -> f64 {
     group.iter().map(|value| (value.ln() - mean).powi(2)).sum()
 }
 

@@ -150,7 +150,7 @@ impl LogHistogram {
         self.count
     }
 
-    /// Their sum.
+    /// The sum of the recorded numbers.
     pub fn sum(&self) -> u128 {
         self.sum
     }

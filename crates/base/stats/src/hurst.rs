@@ -20,6 +20,8 @@ mod wavelet;
 pub use noise::noise;
 pub use wavelet::{Octave, Wavelet, octaves, wavelet};
 
+use std::ops::Range;
+
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::{bracket, fft};
@@ -63,7 +65,7 @@ pub struct Whittle {
 
 /// The range in which the local Whittle estimate looks for H, and how near to an end of it no maximum counts as
 /// found.
-const SEARCHED: (f64, f64) = (0.01, 1.49);
+const SEARCHED: Range<f64> = 0.01..1.49;
 const AT_END: f64 = 1e-3;
 /// Minimum length of a series for an estimate.
 pub const LENGTH_MIN: usize = 256;
@@ -198,7 +200,7 @@ pub fn local_whittle(
         true => Noisy::new(&powers, noise).estimate(confidence)?,
         false => without_noise(&powers, confidence),
     };
-    if estimate.h - SEARCHED.0 < AT_END || SEARCHED.1 - estimate.h < AT_END {
+    if estimate.h - SEARCHED.start < AT_END || SEARCHED.end - estimate.h < AT_END {
         return Err(NoEstimate::None);
     }
     Ok(Whittle {

@@ -29,7 +29,7 @@ pub fn quantile_interval(n: u64, q: f64, confidence: f64) -> Option<(u64, u64)> 
 /// As [`quantile_interval`], each rank by itself: one may exist where the other does not.
 ///
 /// # Panics
-/// As there.
+/// If `q` or `confidence` does not lie strictly between 0 and 1.
 pub fn quantile_ranks(n: u64, q: f64, confidence: f64) -> (Option<u64>, Option<u64>) {
     assert!(q > 0.0 && q < 1.0, "quantile {q} is not between 0 and 1");
     assert!(

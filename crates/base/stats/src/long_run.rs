@@ -12,7 +12,7 @@ use std::f64::consts::PI;
 
 /// The number of coefficients is this times the length to the power 2/3.
 const COEFFICIENTS: f64 = 0.41;
-/// The fewest of them.
+/// The least number of coefficients.
 const COEFFICIENTS_MIN: f64 = 2.0;
 /// Greatest correlation of neighbours that is filtered out; closer to 1, the variance would be invented.
 const CORRELATION_MAX: f64 = 0.97;

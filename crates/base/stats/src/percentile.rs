@@ -18,7 +18,7 @@
 
 mod spread;
 
-use crate::censored::{Censored, Influence, Quantile};
+use crate::censored::{CensoredTimes, Influence, Quantile};
 use crate::hist::LogHistogram;
 use crate::interval::quantile_ranks;
 
@@ -44,7 +44,7 @@ pub enum Method {
 
 /// Why an end of an interval is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Missing {
+pub enum MissingEnd {
     /// The percentile itself falls among censored times.
     Censored,
     /// There are fewer than [`BLOCKS_MIN`] blocks.
@@ -67,11 +67,11 @@ pub struct Interval {
     /// The upper end; a bound where it falls among censored times.
     pub high: Option<Quantile>,
     /// Why one or both are missing.
-    pub missing: Option<Missing>,
+    pub missing: Option<MissingEnd>,
 }
 
 impl Interval {
-    fn missing(why: Missing) -> Interval {
+    fn missing(why: MissingEnd) -> Interval {
         Interval {
             method: None,
             size: None,
@@ -91,7 +91,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Without any block yet.
+    /// An empty set of blocks.
     pub fn new(influence: Influence) -> Blocks {
         Blocks {
             influence,
@@ -120,24 +120,25 @@ impl Blocks {
     }
 }
 
-/// The confidence interval of the `q`-quantile of `times`, whose blocks are those at that quantile and at the
-/// median. The median's may be left out.
+/// The confidence interval of the `q`-quantile of `times`: `blocks` are those at that quantile, `median_blocks` those
+/// at the median, which may be left out.
 ///
 /// # Panics
 /// If `q` or `confidence` does not lie strictly between 0 and 1.
 pub fn interval(
-    times: &Censored,
+    times: &CensoredTimes,
     q: f64,
-    (here, median): (&Blocks, Option<&Blocks>),
+    blocks: &Blocks,
+    median_blocks: Option<&Blocks>,
     confidence: f64,
 ) -> Interval {
     if times.quantile(q).is_bound() {
-        return Interval::missing(Missing::Censored);
+        return Interval::missing(MissingEnd::Censored);
     }
-    let Some(spread) = spread_of(here, confidence) else {
-        return Interval::missing(Missing::Short);
+    let Some(spread) = spread_of(blocks, confidence) else {
+        return Interval::missing(MissingEnd::Short);
     };
-    let median = median.and_then(|blocks| spread_of(blocks, confidence));
+    let median = median_blocks.and_then(|blocks| spread_of(blocks, confidence));
     let depends = |spread: &Spread| !spread.is_independent;
     if !depends(&spread) && !median.as_ref().is_some_and(depends) {
         return ranked(
@@ -158,13 +159,13 @@ pub fn interval(
         return Interval {
             method: Some(Method::Dependent),
             size: Some(size),
-            ..Interval::missing(Missing::Dependent)
+            ..Interval::missing(MissingEnd::Dependent)
         };
     }
     let mut found = ranked(times, q, size, Method::Dependent, confidence);
     let ranks = quantile_ranks(whole(spread.size_independent), q, confidence);
     if found.missing.is_some() && ranks.0.is_some() && ranks.1.is_some() {
-        found.missing = Some(Missing::Dependent);
+        found.missing = Some(MissingEnd::Dependent);
     }
     found
 }
@@ -174,7 +175,7 @@ fn spread_of(blocks: &Blocks, confidence: f64) -> Option<Spread> {
 }
 
 /// The ends by the ranks of this many independent times.
-fn ranked(times: &Censored, q: f64, size: f64, method: Method, confidence: f64) -> Interval {
+fn ranked(times: &CensoredTimes, q: f64, size: f64, method: Method, confidence: f64) -> Interval {
     let n = whole(size);
     let (lower, upper) = quantile_ranks(n, q, confidence);
     let at = |rank: u64| times.quantile(rank as f64 / n as f64);
@@ -183,7 +184,7 @@ fn ranked(times: &Censored, q: f64, size: f64, method: Method, confidence: f64) 
         size: Some(size),
         low: lower.map(|rank| at(rank).value()),
         high: upper.map(at),
-        missing: (lower.is_none() || upper.is_none()).then_some(Missing::Few),
+        missing: (lower.is_none() || upper.is_none()).then_some(MissingEnd::Few),
     }
 }
 

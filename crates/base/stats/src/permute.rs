@@ -92,7 +92,7 @@ fn next_combination(permutation: &mut [bool]) -> bool {
 /// The result of [`max_t`], in the order of the statistics.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MaxT {
-    /// As observed.
+    /// The observed statistics.
     pub statistics: Vec<f64>,
     /// P-value of each statistic alone.
     pub p: Vec<f64>,

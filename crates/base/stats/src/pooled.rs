@@ -16,7 +16,7 @@ pub struct Group {
 
 /// All groups together.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Pooled {
+pub struct PooledGroups {
     /// How many values there are.
     pub count: u64,
     /// The mean of all values: the groups' means weighted by their counts.
@@ -32,7 +32,7 @@ pub struct Pooled {
 ///
 /// The split of the sum of squares into what is within and between groups is that of the analysis
 /// of variance (Fisher 1925).
-pub fn pool(groups: impl IntoIterator<Item = Group>) -> Option<Pooled> {
+pub fn pool(groups: impl IntoIterator<Item = Group>) -> Option<PooledGroups> {
     let groups: Vec<Group> = groups.into_iter().filter(|g| g.count > 0).collect();
     let count: u64 = groups.iter().map(|g| g.count).sum();
     if count == 0 {
@@ -52,7 +52,7 @@ pub fn pool(groups: impl IntoIterator<Item = Group>) -> Option<Pooled> {
         0 => 0.0,
         free => (squares / free as f64).sqrt(),
     };
-    Some(Pooled {
+    Some(PooledGroups {
         count,
         mean,
         within: root(squares, count - groups.len() as u64),

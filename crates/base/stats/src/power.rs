@@ -108,7 +108,7 @@ fn noncentral_t(t: f64, degrees: f64, shift: f64) -> f64 {
     noncentral_t_above(t, degrees, shift)
 }
 
-/// The same for t ≥ 0.
+/// P(T ≤ t) for t ≥ 0.
 fn noncentral_t_above(t: f64, degrees: f64, shift: f64) -> f64 {
     let normal = Normal::standard();
     if shift.abs() > SHIFT_MAX {

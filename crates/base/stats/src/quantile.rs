@@ -82,9 +82,9 @@ impl Bootstrap {
 pub struct Difference {
     /// Which one, between 0 and 1.
     pub q: f64,
-    /// The first sample's.
+    /// Quantile of the first sample.
     pub first: f64,
-    /// The second sample's.
+    /// Quantile of the second sample.
     pub second: f64,
     /// Interval of second − first. `None` where a sample is too small for an interval of its own
     /// ([`quantile_interval`]): its least or greatest number would be taken for a bound.

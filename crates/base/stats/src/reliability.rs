@@ -8,7 +8,7 @@ use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor};
 
 /// A value with its interval of the requested confidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bounded {
+pub struct Estimate {
     /// The estimate; `None` where nothing happened that it could be taken from.
     pub value: Option<f64>,
     /// Lower bound.
@@ -24,17 +24,17 @@ pub struct Bounded {
 ///
 /// # Panics
 /// If `confidence` does not lie strictly between 0 and 1, or `time` is negative or not finite.
-pub fn mean_time(time: f64, events: u64, confidence: f64) -> Bounded {
+pub fn mean_time(time: f64, events: u64, confidence: f64) -> Estimate {
     check(time, confidence);
     let tail = (1.0 - confidence) / 2.0;
     if events == 0 {
-        return Bounded {
+        return Estimate {
             value: None,
             low: -time / (1.0 - confidence).ln(),
             high: f64::INFINITY,
         };
     }
-    Bounded {
+    Estimate {
         value: Some(time / events as f64),
         // The event that was still to come counts as seen: this errs to the side of caution.
         low: 2.0 * time / chi_squared(events + 1, 1.0 - tail),
@@ -46,11 +46,11 @@ pub fn mean_time(time: f64, events: u64, confidence: f64) -> Bounded {
 /// ended included. `None` where none ended.
 ///
 /// # Panics
-/// As [`mean_time`].
-pub fn mean_length(time: f64, ended: u64, confidence: f64) -> Option<Bounded> {
+/// If `confidence` does not lie strictly between 0 and 1, or `time` is negative or not finite.
+pub fn mean_length(time: f64, ended: u64, confidence: f64) -> Option<Estimate> {
     check(time, confidence);
     let tail = (1.0 - confidence) / 2.0;
-    (ended > 0).then(|| Bounded {
+    (ended > 0).then(|| Estimate {
         value: Some(time / ended as f64),
         low: 2.0 * time / chi_squared(ended, 1.0 - tail),
         high: 2.0 * time / chi_squared(ended, tail),
@@ -72,7 +72,7 @@ pub fn availability(
     failures: u64,
     repairs: u64,
     confidence: f64,
-) -> Option<Bounded> {
+) -> Option<Estimate> {
     check(up, confidence);
     check(down, confidence);
     if failures == 0 || repairs == 0 || down <= 0.0 {
@@ -86,7 +86,7 @@ pub fn availability(
     let ratio = (up / failures) / (down / repairs);
     let low = up / (failures + 1.0) / (down / repairs) * f_quantile(repairs, failures + 1.0, tail);
     let high = ratio * f_quantile(repairs, failures, 1.0 - tail);
-    Some(Bounded {
+    Some(Estimate {
         value: Some(share(ratio)),
         low: share(low),
         high: share(high),

@@ -63,10 +63,19 @@ impl Spline<'_> {
     }
 }
 
-/// Width and mean slope of the piece that begins at point `i`.
-fn piece(x: &[f64], y: &[f64], i: usize) -> (f64, f64) {
+/// A piece of the curve between two neighbouring points.
+#[derive(Clone, Copy)]
+struct Piece {
+    width: f64,
+    /// Slope of the straight line between the points.
+    slope: f64,
+}
+
+/// The piece that begins at point `i`.
+fn piece(x: &[f64], y: &[f64], i: usize) -> Piece {
     let width = x[i + 1] - x[i];
-    (width, (y[i + 1] - y[i]) / width)
+    let slope = (y[i + 1] - y[i]) / width;
+    Piece { width, slope }
 }
 
 /// The slopes that make the second derivative continuous: a tridiagonal system, solved from both
@@ -77,11 +86,11 @@ fn natural_slopes(x: &[f64], y: &[f64]) -> Vec<f64> {
     let row = |i: usize| {
         let before = (i > 0).then(|| piece(x, y, i - 1));
         let after = (i + 1 < n).then(|| piece(x, y, i));
-        let [below, above] = [before, after].map(|piece| piece.map_or(0.0, |p| 1.0 / p.0));
+        let [below, above] = [before, after].map(|piece| piece.map_or(0.0, |p| 1.0 / p.width));
         let right: f64 = [before, after]
             .iter()
             .flatten()
-            .map(|p| 3.0 * p.1 / p.0)
+            .map(|p| 3.0 * p.slope / p.width)
             .sum();
         (below, 2.0 * (below + above), above, right)
     };
@@ -106,13 +115,14 @@ fn natural_slopes(x: &[f64], y: &[f64]) -> Vec<f64> {
 fn monotone_slopes(x: &[f64], y: &[f64]) -> Vec<f64> {
     let n = x.len();
     let inside = (1..n - 1).map(|i| {
-        let ((h, before), (k, after)) = (piece(x, y, i - 1), piece(x, y, i));
-        if before * after <= 0.0 {
+        let before = piece(x, y, i - 1);
+        let after = piece(x, y, i);
+        if before.slope * after.slope <= 0.0 {
             return 0.0;
         }
-        let v = 2.0 * k + h;
-        let w = k + 2.0 * h;
-        (v + w) / (v / before + w / after)
+        let v = 2.0 * after.width + before.width;
+        let w = after.width + 2.0 * before.width;
+        (v + w) / (v / before.slope + w / after.slope)
     });
     let first = end_slope(piece(x, y, 0), piece(x, y, 1));
     let last = end_slope(piece(x, y, n - 2), piece(x, y, n - 3));
@@ -124,12 +134,13 @@ fn monotone_slopes(x: &[f64], y: &[f64]) -> Vec<f64> {
 
 /// The slope of the parabola through the last three points, cut so that it makes no turn (Moler,
 /// "Numerical Computing with MATLAB", 2004, section 3.6).
-fn end_slope((h, outer): (f64, f64), (k, inner): (f64, f64)) -> f64 {
-    let slope = ((2.0 * h + k) * outer - h * inner) / (h + k);
-    if slope * outer <= 0.0 {
+fn end_slope(outer: Piece, inner: Piece) -> f64 {
+    let weighted = (2.0 * outer.width + inner.width) * outer.slope - outer.width * inner.slope;
+    let slope = weighted / (outer.width + inner.width);
+    if slope * outer.slope <= 0.0 {
         0.0
-    } else if outer * inner <= 0.0 && slope.abs() > 3.0 * outer.abs() {
-        3.0 * outer
+    } else if outer.slope * inner.slope <= 0.0 && slope.abs() > 3.0 * outer.slope.abs() {
+        3.0 * outer.slope
     } else {
         slope
     }

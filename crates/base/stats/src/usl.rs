@@ -9,7 +9,7 @@ mod squares;
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use squares::{Fixed, LAMBDA, PARAMETERS, fit_bounded};
+use squares::{FixedParameters, LAMBDA, PARAMETERS, fit_bounded};
 
 /// Fewer different loads cannot determine three parameters and their scatter.
 pub const POINTS_MIN: usize = 4;
@@ -101,7 +101,7 @@ impl Usl {
         let estimate = |which: usize| {
             let value = best.parameters[which];
             let within = |candidate: f64| {
-                let mut fixed: Fixed = [None; PARAMETERS];
+                let mut fixed: FixedParameters = [None; PARAMETERS];
                 fixed[which] = Some(candidate);
                 fit_bounded(points, fixed).squares <= limit
             };

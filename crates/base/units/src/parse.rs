@@ -86,7 +86,7 @@ pub fn duration(text: &str) -> Result<f64, UnitError> {
     Ok(total)
 }
 
-/// Per second.
+/// Parses a rate, per second.
 pub fn rate(text: &str) -> Result<f64, UnitError> {
     let error = |hint: String| UnitError {
         message: format!("`{text}` is not a rate"),
@@ -111,7 +111,7 @@ pub fn rate(text: &str) -> Result<f64, UnitError> {
         .ok_or_else(|| error(forms()))
 }
 
-/// Per second, within a limit.
+/// Parses a rate, per second, within a limit.
 pub fn rate_at_most(text: &str, max_per_s: f64) -> Result<f64, UnitError> {
     let rate = rate(text)?;
     if rate <= max_per_s {
@@ -123,7 +123,7 @@ pub fn rate_at_most(text: &str, max_per_s: f64) -> Result<f64, UnitError> {
     })
 }
 
-/// Bytes.
+/// Parses a size in bytes.
 pub fn size(text: &str) -> Result<u64, UnitError> {
     let error = |hint: String| UnitError {
         message: format!("`{text}` is not a size"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plan::Plan;
 use plan::{MeasureId, MeasureKind, Numbered, Phase, SessionId};
-use record::schema::{Ending, SessionEnd, UserState, WhyNot};
+use record::schema::{SessionEnd, UnfinishedSessions, UserState, WhyNot};
 use record::{Measurement, Outcome};
 use serde::{Deserialize, Serialize};
 use stats::hist::LogHistogram;
@@ -40,7 +40,7 @@ pub struct Delta {
     pub lag: LogHistogram,
     pub examples: Vec<Example>,
     /// Sessions that did not reach the end of their program.
-    pub endings: Vec<Ending>,
+    pub endings: Vec<UnfinishedSessions>,
     /// Numbered messages that the loop's users got.
     pub broadcasts: Vec<Broadcast>,
     /// How far their sequences had come.
@@ -488,7 +488,7 @@ impl Recorder {
             late: std::mem::take(&mut store.late),
         });
         let endings = std::mem::take(&mut self.endings).into_iter();
-        let endings = endings.map(|((end, session, step, state), users)| Ending {
+        let endings = endings.map(|((end, session, step, state), users)| UnfinishedSessions {
             session: session.0,
             step: step.map(|step| step.0),
             state,

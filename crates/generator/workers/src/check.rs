@@ -8,7 +8,7 @@ use plan::MessageId;
 use plan::Plan;
 use record::Measurement;
 use record::counters::COUNTER_MAX;
-use record::schema::Ending;
+use record::schema::UnfinishedSessions;
 use stats::hist::LogHistogram;
 
 use super::protocol::Loops;
@@ -145,7 +145,7 @@ impl Check {
         if measures.any(|measure| measure.index() >= self.measures_count) {
             return Err(Impossible("a measure that the plan does not have"));
         }
-        let knows = |ending: &Ending| {
+        let knows = |ending: &UnfinishedSessions| {
             let step = ending.step.map_or(0, usize::from);
             usize::from(ending.session) < self.sessions_count && step < self.measures_count
         };

@@ -14,7 +14,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 pub use record::index::Kind;
-use record::index::{Found, Scan, Stamp, scan};
+use record::index::{Scan, ScanEntry, Stamp, scan};
 use serde::Serialize;
 pub use trend::{Trend, TrendFigure, TrendPart, TrendRun, trend};
 
@@ -152,7 +152,7 @@ impl Index {
         Ok(Listing { entries, omitted })
     }
 
-    fn read(&self, found: &Found) -> Option<Entry> {
+    fn read(&self, found: &ScanEntry) -> Option<Entry> {
         let path = found.path.strip_prefix(&self.root).unwrap_or(&found.path);
         // The root itself may be a run directory.
         let path = match path.as_os_str() {
@@ -186,7 +186,7 @@ impl Index {
 }
 
 /// Sets the parent of each entry; a parent started with the first of its runs.
-fn set_parents(entries: &mut [Option<Entry>], found: &[Found]) {
+fn set_parents(entries: &mut [Option<Entry>], found: &[ScanEntry]) {
     for (number, found) in found.iter().enumerate() {
         let Some(outer) = found.parent else { continue };
         let started = entries[number]

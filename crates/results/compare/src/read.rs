@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use record::samples::NO_CLOCK;
 use record::schema::{EventKind, RunInfo};
 use record::{Measurement, Outcome, Run};
-use stats::censored::{Censored, Quantile};
+use stats::censored::{CensoredTimes, Quantile};
 use stats::hist::LogHistogram;
 use stats::sample::{Edge, Sample};
 
@@ -345,7 +345,7 @@ impl Measured {
                 .for_each(|&ns| known.record(ns as u64)),
             Times::Histograms(windows) => windows.iter().for_each(|hist| known.merge(hist)),
         }
-        let times = Censored::new(&known, &self.unanswered);
+        let times = CensoredTimes::new(&known, &self.unanswered);
         let found: Vec<Quantile> = quantiles.iter().map(|&q| times.quantile(q)).collect();
         Some(AllOperations {
             count: times.count(),

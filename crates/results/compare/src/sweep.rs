@@ -9,7 +9,7 @@ mod findings;
 use plan::LoadSetting;
 use record::schema::Finding;
 use serde::{Deserialize, Serialize};
-use stats::greatest::{Bounded, Greatest};
+use stats::greatest::{Greatest, MeanEstimate};
 
 use crate::capacity::{CONFIDENCE, Ending, Level, LevelFigures, Outcome, Trial, Verdict, figures};
 use crate::law::Law;
@@ -295,7 +295,7 @@ fn law(setting: &LoadSetting, measured: &[(f64, Vec<f64>)]) -> Result<Law, Strin
     Law::fit(&points.collect::<Vec<_>>(), CONFIDENCE).map_err(|error| error.to_string())
 }
 
-fn value_figures(level: &LevelFigures, mean: Option<Bounded>) -> ValueFigures {
+fn value_figures(level: &LevelFigures, mean: Option<MeanEstimate>) -> ValueFigures {
     ValueFigures {
         value: level.load,
         holds: level.holds,

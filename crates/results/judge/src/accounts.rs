@@ -4,7 +4,9 @@
 //! measure: begun = succeeded + failed + unfinished. What was due: see [`due`]. A record in which a sum does
 //! not hold was not counted right, and no figure of it can be trusted.
 
-use record::schema::{Ending, Finding, MeasureSummary, RunStatus, SessionEnd, Severity, UserState};
+use record::schema::{
+    Finding, MeasureSummary, RunStatus, SessionEnd, Severity, UnfinishedSessions, UserState,
+};
 
 mod due;
 
@@ -219,7 +221,7 @@ fn over_regions(endings: Vec<(String, u64)>) -> Vec<(String, u64)> {
 }
 
 /// The state and step in which a session ended, as "thinking before GET /b".
-fn at(figures: &Figures, ending: &Ending) -> String {
+fn at(figures: &Figures, ending: &UnfinishedSessions) -> String {
     let step = ending
         .step
         .and_then(|step| figures.info.measures.get(usize::from(step)));
@@ -368,7 +370,7 @@ mod tests {
     #[test]
     fn who_was_cut_off_is_reported_with_the_step() {
         let mut figures = sample::figures();
-        let ending = |state, step, users| Ending {
+        let ending = |state, step, users| UnfinishedSessions {
             session: 0,
             step,
             state,

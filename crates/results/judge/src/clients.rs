@@ -5,7 +5,7 @@
 
 use record::Import;
 use record::import::{ClientReport, ReportedMeasure};
-use stats::pooled::{self, Group, Pooled, Quantiles, quantile_bounds};
+use stats::pooled::{self, Group, PooledGroups, Quantiles, quantile_bounds};
 
 /// The shares of percentiles that are reported.
 pub const SHARES: [f64; 3] = [0.5, 0.9, 0.98];
@@ -14,7 +14,7 @@ pub const SHARES: [f64; 3] = [0.5, 0.9, 0.98];
 #[derive(Debug, Clone, PartialEq)]
 pub struct PooledMeasure {
     /// Count, weighted mean and deviations.
-    pub pooled: Pooled,
+    pub pooled: PooledGroups,
     /// Least of all.
     pub min_ns: u64,
     /// Greatest of all.

@@ -14,10 +14,10 @@ mod windows;
 use std::collections::BTreeMap;
 
 use record::schema::{
-    Ending, Event, EventKind, NeverBegun, RegionTally, RunInfo, SeriesRow, WorkerTally,
+    Event, EventKind, NeverBegun, RegionTally, RunInfo, SeriesRow, UnfinishedSessions, WorkerTally,
 };
 use record::{Outcome, Probes};
-use stats::censored::Censored;
+use stats::censored::CensoredTimes;
 use stats::hist::LogHistogram;
 
 use crate::limits::FLOW_SECONDS_MAX;
@@ -62,7 +62,7 @@ pub struct Figures {
     /// Operations begun by phase, the drain after the last; empty if the record does not say.
     pub(crate) begun_in: Vec<Vec<u64>>,
     /// Sessions that did not reach the end of their program.
-    pub endings: Vec<Ending>,
+    pub endings: Vec<UnfinishedSessions>,
     /// Users by region; empty if the record does not say.
     pub regions: Vec<RegionTally>,
     /// The tallies of the workers, in the order of the record.
@@ -172,10 +172,10 @@ fn sum<'a>(rows: impl Iterator<Item = &'a SeriesRow>, of: impl Fn(&SeriesRow) ->
 impl Cell {
     /// Response times of all operations: those never answered took at least as long as they were waited
     /// for.
-    pub fn all_responses(&self) -> Censored {
+    pub fn all_responses(&self) -> CensoredTimes {
         let mut known = self.response.clone();
         known.merge(&self.failed_response);
-        Censored::new(&known, &self.unanswered)
+        CensoredTimes::new(&known, &self.unanswered)
     }
 
     /// Operations that succeeded. The log and the tally of a killed run may be a few seconds

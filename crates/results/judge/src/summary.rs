@@ -7,7 +7,7 @@ use record::schema::{
     Latency, MeasureSummary, PercentileInterval, PhaseSummary, RegionSummary, TagSummary,
     TrafficSummary, UsersSummary, WireFigures,
 };
-use stats::censored::Censored;
+use stats::censored::CensoredTimes;
 use stats::hist::LogHistogram;
 
 use crate::figures::{self, Figures, MeasureGroup, Population, SHARES};
@@ -220,10 +220,10 @@ pub(crate) fn per_second(count: u64, seconds: f64) -> f64 {
 }
 
 fn latency(hist: &LogHistogram) -> Option<Latency> {
-    censored(&Censored::new(hist, &LogHistogram::new()))
+    censored(&CensoredTimes::new(hist, &LogHistogram::new()))
 }
 
-fn censored(times: &Censored) -> Option<Latency> {
+fn censored(times: &CensoredTimes) -> Option<Latency> {
     if times.is_empty() {
         return None;
     }

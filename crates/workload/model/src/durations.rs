@@ -1,7 +1,7 @@
 //! Durations as a log shows them, and the distributions fitted to them.
 
 use serde::{Deserialize, Serialize};
-use stats::fit::{self, Distribution, Family, Fitted, Observed};
+use stats::fit::{self, Distribution, Family, FittedDistribution, Observations};
 use stats::rng::{Purpose, Rng};
 
 /// Minimum number for a fit.
@@ -111,8 +111,8 @@ pub struct Test {
     pub rounds: u32,
 }
 
-impl From<&Fitted> for Fit {
-    fn from(fitted: &Fitted) -> Fit {
+impl From<&FittedDistribution> for Fit {
+    fn from(fitted: &FittedDistribution) -> Fit {
         Fit {
             family: fitted.family,
             parameters: fitted
@@ -242,7 +242,7 @@ pub(crate) fn describe(
         outcome: Outcome::TooFew,
     };
     let step_s = fitted_step(step_s, mean_s);
-    let Ok(observed) = Observed::new(sample, step_s) else {
+    let Ok(observed) = Observations::new(sample, step_s) else {
         return durations;
     };
     durations.values = observed.values().to_vec();
@@ -250,7 +250,7 @@ pub(crate) fn describe(
         return durations;
     }
     let all = Family::ALL.iter();
-    let mut fits: Vec<Fitted> = all
+    let mut fits: Vec<FittedDistribution> = all
         .filter_map(|&family| fit::fit(family, &observed, CONFIDENCE).ok())
         .filter(|fit| fit.log_likelihood.is_finite())
         .collect();
@@ -263,7 +263,7 @@ pub(crate) fn describe(
     // The sample is in no order that means anything.
     let few = &sample[..sample.len().min(TESTED_MAX)];
     let mut rng = Rng::new(seed, 0, Purpose::Resample);
-    let tested = Observed::new(few, step_s).ok().and_then(|few| {
+    let tested = Observations::new(few, step_s).ok().and_then(|few| {
         let own = fit::fit(best.family, &few, CONFIDENCE).ok()?;
         Some((few.count(), fit::goodness(&few, &own, ROUNDS, &mut rng)))
     });
@@ -290,7 +290,7 @@ pub(crate) fn describe(
 
 /// How far the distribution's mean is from that of the durations, as a share of it and in standard errors, where nothing is
 /// longer than the longest of them. A share of them that is too small for the tests may be most of their mean.
-fn off_mean(distribution: &Distribution, observed: &Observed, mean_s: f64) -> (f64, f64) {
+fn off_mean(distribution: &Distribution, observed: &Observations, mean_s: f64) -> (f64, f64) {
     let longest = observed.values().last().map_or(0.0, |value| value.0);
     let off = (distribution.mean_upto(longest) - mean_s).abs();
     let error = observed.variation() * observed.mean() / (observed.count() as f64).sqrt();
@@ -435,7 +435,7 @@ mod tests {
             .collect();
         let mean = |numbers: &[f64]| numbers.iter().sum::<f64>() / numbers.len() as f64;
         let off = |numbers: &[f64]| {
-            let observed = Observed::new(numbers, 0.0).unwrap();
+            let observed = Observations::new(numbers, 0.0).unwrap();
             off_mean(&exponential, &observed, mean(numbers))
         };
         assert!(off(&numbers).0 < 0.01, "{:?}", off(&numbers));

@@ -15,7 +15,7 @@ const FILES_PER_THREAD: u64 = 8;
 const FILES_WANTED: u64 = 20_000;
 /// Lengths of connection queues: the least that is recommended, and the most that makes sense.
 const CONNECTION_QUEUE: (u64, u64) = (1_024, 65_535);
-/// The same for packets.
+/// Lengths of packet queues: the least that is recommended, and the most that makes sense.
 const PACKET_QUEUE: (u64, u64) = (1_000, 100_000);
 /// The widest range of local ports that leaves out the ports on which servers usually listen.
 const PORTS_WIDE: (u64, u64) = (10_000, 65_535);
@@ -38,7 +38,7 @@ pub(super) fn all(facts: &Facts, demand: &Demand) -> Vec<Limit> {
         Some(tables(facts, demand)),
         files(facts, demand),
         tcp_memory(facts, demand),
-        facts.ports.map(|range| ports(range, demand)),
+        facts.ports.map(|(low, high)| ports(low, high, demand)),
         local(listening(facts)),
         tracked(facts, demand),
         local(queue(
@@ -180,8 +180,7 @@ fn tcp_memory(facts: &Facts, demand: &Demand) -> Option<Limit> {
     Some(limit)
 }
 
-fn ports(range: (u64, u64), demand: &Demand) -> Limit {
-    let (low, high) = range;
+fn ports(low: u64, high: u64, demand: &Demand) -> Limit {
     let count = (high + 1).saturating_sub(low);
     let mut limit = Limit {
         name: "net.ipv4.ip_local_port_range",

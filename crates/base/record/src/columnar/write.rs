@@ -94,19 +94,19 @@ impl TableWriter {
 }
 
 /// A table whose row groups are copied to another one as they are.
-pub(crate) struct Copied {
+pub(crate) struct SourceTable {
     file: File,
     groups: Vec<RowGroupMetaData>,
 }
 
-impl Copied {
+impl SourceTable {
     /// Opens the table at `path`, which must have the same fields as the one that it is copied to.
-    pub(crate) fn open(path: &Path) -> Result<Copied, RecordError> {
+    pub(crate) fn open(path: &Path) -> Result<SourceTable, RecordError> {
         let file = File::open(path).map_err(RecordError::io("read", path))?;
         let metadata = ParquetMetaDataReader::new()
             .parse_and_finish(&file)
             .map_err(read_error(path))?;
-        Ok(Copied {
+        Ok(SourceTable {
             file,
             groups: metadata.row_groups().to_vec(),
         })

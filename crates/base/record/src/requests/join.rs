@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::SEGMENT_ROWS;
 use super::rows::{self, FIELDS, Rows};
-use crate::columnar::{Copied, Metadata, TableReader, TableWriter};
+use crate::columnar::{Metadata, SourceTable, TableReader, TableWriter};
 use crate::{Durability, RecordError};
 
 /// Row groups with fewer rows are encoded again, together: each costs a kilobyte beside its rows, and its readers
@@ -18,7 +18,7 @@ pub(crate) fn join(
     metadata: &Metadata,
     durability: Durability,
 ) -> Result<(), RecordError> {
-    let mut joined = Joined {
+    let mut joined = JoinedTable {
         table: TableWriter::create(path.to_owned(), FIELDS, metadata, durability)?,
         small: Rows::with_capacity(SEGMENT_ROWS),
     };
@@ -32,15 +32,15 @@ pub(crate) fn join(
     }
 }
 
-struct Joined {
+struct JoinedTable {
     table: TableWriter,
     /// Rows of small groups that are not in the table yet.
     small: Rows,
 }
 
-impl Joined {
+impl JoinedTable {
     fn append(&mut self, part: &Path) -> Result<(), RecordError> {
-        let copied = Copied::open(part)?;
+        let copied = SourceTable::open(part)?;
         for (group, count) in copied.rows().into_iter().enumerate() {
             if count >= COPIED_ROWS_MIN {
                 self.write_small()?;

@@ -23,9 +23,9 @@ const BATCH: usize = 1 << 16;
 /// Moments since this one, 2001-09-09, are taken for the time since the Unix epoch.
 const UNIX_NS_MIN: u64 = 1_000_000_000 * SECOND;
 
-/// Samples, and what is said about them on the command line.
+/// Samples to import, and their description from the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Imported<'a> {
+pub struct SampleImport<'a> {
     /// The samples.
     pub samples: &'a Samples,
     /// The source of the samples, as given.
@@ -49,7 +49,7 @@ struct Operation {
     done_ns: u64,
 }
 
-impl Imported<'_> {
+impl SampleImport<'_> {
     /// Makes the run directory below `root`, all but its summary.
     ///
     /// # Errors

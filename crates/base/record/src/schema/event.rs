@@ -103,14 +103,14 @@ pub enum EventKind {
         outcome: String,
         /// The user's number in the run.
         user: u64,
-        /// In words.
+        /// Description of the error.
         detail: String,
     },
     /// From here on one in `rate` rows of `requests.parquet` is kept.
     Sampling {
         /// Rows that each kept row stands for.
         rate: u32,
-        /// In words.
+        /// Reason for the sampling.
         reason: String,
     },
     /// The steps have ended that run once before the users (`setup`), or after them (`teardown`).
@@ -141,7 +141,7 @@ pub enum EventKind {
         users_connected: u64,
         /// Users of its share that were still to start.
         users_due_after: u64,
-        /// In words.
+        /// Reason for the loss.
         why: String,
     },
     /// The users of a lost worker that were still to start are started by loops of others.
@@ -196,7 +196,7 @@ pub enum EventKind {
         /// In words, without secrets.
         why: String,
     },
-    /// It answers again.
+    /// A lost source of probes answers again.
     ProbeBack {
         /// Role of the source in the system.
         role: String,
@@ -237,14 +237,14 @@ pub enum EventKind {
     FaultBegan {
         /// Different for each of the run.
         number: u32,
-        /// In words.
+        /// Description of the fault.
         text: String,
     },
-    /// It is over.
+    /// A fault that was made on purpose is over.
     FaultEnded {
-        /// As when it began.
+        /// The number that it had when it began.
         number: u32,
-        /// In words.
+        /// Description of the fault.
         text: String,
     },
     /// At the end: what the emulated network of the lab did during the run.
@@ -279,7 +279,7 @@ pub enum EventKind {
     },
     /// Something that is no error of an operation, in words.
     Note {
-        /// In words.
+        /// Text of the note.
         text: String,
     },
 }

@@ -18,7 +18,7 @@ pub struct WorkerRows {
     /// Rows that the agent could not write.
     #[serde(default)]
     pub lost: u64,
-    /// Why not.
+    /// Reason for which they could not be written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
@@ -54,6 +54,6 @@ pub struct RowsPart {
     pub sha256: String,
     /// How many rows it has.
     pub rows: u64,
-    /// How many bytes.
+    /// Bytes of the file.
     pub bytes: u64,
 }

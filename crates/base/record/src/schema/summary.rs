@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Ending, RegionTally};
+use super::{RegionTally, UnfinishedSessions};
 
 /// `summary.json`: the figures and the verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -257,7 +257,7 @@ pub struct UsersSummary {
     pub unstarted: u64,
     /// Places of the sessions that did not come to their end.
     #[serde(default)]
-    pub endings: Vec<Ending>,
+    pub endings: Vec<UnfinishedSessions>,
     /// Largest number at once.
     pub peak: u64,
     /// Users that were there when their worker was lost. They count as started, and not as connected.

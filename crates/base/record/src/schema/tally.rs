@@ -28,7 +28,7 @@ pub struct Tally {
     pub retried: Vec<u64>,
     /// Sessions that did not reach the end of their program.
     #[serde(default)]
-    pub endings: Vec<Ending>,
+    pub endings: Vec<UnfinishedSessions>,
     /// Users by region, in the order of `RunInfo::regions`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub regions: Vec<RegionTally>,
@@ -74,7 +74,7 @@ pub struct RegionTally {
 /// Sessions that did not reach the end of their program, of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-pub struct Ending {
+pub struct UnfinishedSessions {
     /// Index into `RunInfo::sessions`.
     pub session: u16,
     /// Index into `RunInfo::measures`: the step that the sessions were in, or would have come to next.

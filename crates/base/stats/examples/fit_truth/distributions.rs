@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use stats::dist::Dist;
-use stats::fit::{Family, Observed, fit};
+use stats::fit::{Family, Observations, fit};
 use stats::rng::{Purpose, Rng};
 
 use crate::{Estimates, commas, each};
@@ -148,7 +148,7 @@ fn estimates(truth: &Truth, step: f64, size: usize, samples: u64) -> Vec<Estimat
     let fitted = each(samples, |sample| {
         let mut rng = Rng::new(sample, 11, Purpose::Resample);
         let numbers = shown(&truth.dist, size, step, &mut rng);
-        let observed = Observed::new(&numbers, step).ok()?;
+        let observed = Observations::new(&numbers, step).ok()?;
         fit(truth.family, &observed, 0.95).ok()
     });
     let mut all: Vec<Estimates> = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use stats::fit::{Observed, fit, goodness};
+use stats::fit::{Observations, fit, goodness};
 use stats::rng::{Purpose, Rng};
 
 use crate::distributions::{STEPS, Truth, clock, shown, truths};
@@ -50,7 +50,7 @@ fn refusals(truth: &Truth, step: f64, samples: u64) -> Refusals {
     let tested = each(samples, |sample| {
         let mut rng = Rng::new(sample, 13, Purpose::Resample);
         let numbers = shown(&truth.dist, SIZE, step, &mut rng);
-        let observed = Observed::new(&numbers, step).ok()?;
+        let observed = Observations::new(&numbers, step).ok()?;
         let fitted = fit(truth.family, &observed, 0.95).ok()?;
         Some(goodness(&observed, &fitted, REDRAWN, &mut rng))
     });

@@ -2,7 +2,7 @@
 //! one queue, or that share conditions which change slowly.
 
 use rand_distr::{Distribution, Exp1, Poisson, StandardNormal};
-use stats::censored::Censored;
+use stats::censored::CensoredTimes;
 use stats::hist::LogHistogram;
 use stats::percentile::{self, Blocks, Interval};
 use stats::rng::{Purpose, Rng};
@@ -115,12 +115,12 @@ fn normal_quantile(q: f64) -> f64 {
 pub(super) fn interval_of(seconds: &[LogHistogram], q: f64) -> Interval {
     let mut known = LogHistogram::new();
     seconds.iter().for_each(|hist| known.merge(hist));
-    let times = Censored::new(&known, &LogHistogram::new());
+    let times = CensoredTimes::new(&known, &LogHistogram::new());
     let blocks = |q: f64| {
         let mut blocks = Blocks::new(times.influence(times.quantile(q).value()));
         let all = seconds.iter().enumerate();
         all.for_each(|(block, hist)| blocks.add_known(block, hist));
         blocks
     };
-    percentile::interval(&times, q, (&blocks(q), Some(&blocks(0.5))), 0.95)
+    percentile::interval(&times, q, &blocks(q), Some(&blocks(0.5)), 0.95)
 }

@@ -8,7 +8,7 @@
 //! S · Σ (1{ended at i} − 1{at risk at i} · dᵢ/rᵢ) · n/(rᵢ − dᵢ). Its mean square is n times Greenwood's
 //! variance (1926), S² Σ dᵢ/(rᵢ(rᵢ − dᵢ)).
 
-use super::Censored;
+use super::CensoredTimes;
 use crate::hist::LogHistogram;
 
 /// The influence of times on the share that takes at most `at`.
@@ -23,7 +23,7 @@ pub struct Influence {
 }
 
 impl Influence {
-    pub(super) fn new(times: &Censored, at: u64) -> Influence {
+    pub(super) fn new(times: &CensoredTimes, at: u64) -> Influence {
         let n = times.seen.count();
         let below = times.known.count_at_most(at);
         if times.seen.count_at_most(at) == below {
@@ -132,14 +132,16 @@ mod tests {
     #[test]
     fn without_censored_times_it_is_the_indicator() {
         let known = hist(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-        let times = Censored::new(&known, &hist(&[100, 200]));
+        let times = CensoredTimes::new(&known, &hist(&[100, 200]));
         let influence = times.influence(3);
         assert_eq!(influence.share(), 0.25);
         assert_eq!(influence.variance(), 0.25 * 0.75);
         assert_eq!(influence.of_known(&hist(&[1, 3, 4])), 2.0 - 0.75);
         assert_eq!(influence.of_censored(&hist(&[100])), -0.25);
         assert_eq!(
-            Censored::new(&hist(&[]), &hist(&[])).influence(3).share(),
+            CensoredTimes::new(&hist(&[]), &hist(&[]))
+                .influence(3)
+                .share(),
             0.0
         );
     }
@@ -150,7 +152,7 @@ mod tests {
     fn variances_are_the_published_ones() {
         let known = hist(&[6, 6, 6, 7, 10, 13, 16, 22, 23]);
         let censored = hist(&[6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35]);
-        let times = Censored::new(&known, &censored);
+        let times = CensoredTimes::new(&known, &censored);
         let table = [
             (6, 0.0764),
             (7, 0.0869),
@@ -183,10 +185,10 @@ mod tests {
         let (known, censored) = ([3, 3, 5, 8, 9, 20], [4, 5, 8, 30]);
         let at = 8;
         let share = |known: &LogHistogram, censored: &LogHistogram| {
-            Censored::new(known, censored).influence(at).share()
+            CensoredTimes::new(known, censored).influence(at).share()
         };
         let (all_known, all_censored) = (many(&known, None), many(&censored, None));
-        let influence = Censored::new(&all_known, &all_censored).influence(at);
+        let influence = CensoredTimes::new(&all_known, &all_censored).influence(at);
         let before = share(&all_known, &all_censored);
         let n = 10e6;
         for one in [3, 5, 8, 9, 20] {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use libm::{erfc, lgamma, tgamma};
 
-use super::{Family, Observed, STEPS_EXACT};
+use super::{Family, Observations, STEPS_EXACT};
 use crate::dist::Dist;
 use crate::special::gamma_p;
 
@@ -149,7 +149,7 @@ impl Distribution {
         }
     }
 
-    /// To draw from.
+    /// The distribution to draw from.
     pub fn dist(&self) -> Dist {
         match *self {
             Distribution::Exponential { mean } => Dist::Exponential { mean },
@@ -285,7 +285,7 @@ impl Distribution {
         greatest + sum.ln()
     }
 
-    /// No number is less.
+    /// The least possible number.
     pub(super) fn least(&self) -> f64 {
         match *self {
             Distribution::Pareto { scale, .. } => scale,
@@ -361,7 +361,7 @@ pub(super) fn widened(family: Family, at: &[f64]) -> Option<Vec<f64>> {
 }
 
 /// The start of the search: by moments, or the maximum itself if it is known in closed form.
-pub(super) fn start(family: Family, observed: &Observed) -> Vec<f64> {
+pub(super) fn start(family: Family, observed: &Observations) -> Vec<f64> {
     // What was shown as 0 was something below a step.
     let least = if observed.step > 0.0 {
         observed.step / 3.0

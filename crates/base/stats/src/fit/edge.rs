@@ -5,9 +5,11 @@
 //! ln(least / scale) is an exponential number. Bounds are those where the likelihood, the other parameter being the
 //! most likely one, has fallen by a threshold, which leads from one case to the other.
 
+use std::ops::Range;
+
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::{Distribution, Observed, STEPS_EXACT};
+use super::{Distribution, Observations, STEPS_EXACT};
 use crate::bracket::{self, border};
 
 /// Steps above the least number from which on the density replaces what a clock shows: the scale is below them.
@@ -26,7 +28,7 @@ const SHAPE_REACH: f64 = 2.5;
 
 /// The likelihood of a sample by scale and shape.
 pub(super) struct Edge<'o> {
-    observed: &'o Observed,
+    observed: &'o Observations,
     /// Distinct numbers whose shown probabilities are computed, with their counts.
     near: &'o [(f64, u64)],
     /// How many numbers are greater, and the sum of their logarithms.
@@ -46,7 +48,7 @@ pub(super) struct Estimate {
 
 impl<'o> Edge<'o> {
     /// The edge of numbers in steps.
-    pub(super) fn new(observed: &'o Observed) -> Edge<'o> {
+    pub(super) fn new(observed: &'o Observations) -> Edge<'o> {
         let step = observed.step;
         let least = observed.values[0].0;
         let far_from = (STEPS_EXACT * step).max(least + STEPS_OF_EDGE * step);
@@ -82,7 +84,7 @@ impl<'o> Edge<'o> {
         let count = self.observed.count as f64;
         let guess = (count / (self.logs - count * scale.ln()).max(1e-6)).ln();
         let ln_likelihood = |ln_shape: f64| self.ln_likelihood(scale, ln_shape.exp());
-        let reach = (guess - SHAPE_REACH, guess + SHAPE_REACH);
+        let reach = guess - SHAPE_REACH..guess + SHAPE_REACH;
         let shape = highest(reach, precision, ln_likelihood).exp();
         self.at(scale, shape)
     }
@@ -95,13 +97,13 @@ impl<'o> Edge<'o> {
         self.at(scale, shape)
     }
 
-    fn scales(&self) -> (f64, f64) {
+    fn scales(&self) -> Range<f64> {
         let least = self.observed.values[0].0;
         let step = self.observed.step;
-        ((least - step).max(step * 1e-6), least + step)
+        (least - step).max(step * 1e-6)..least + step
     }
 
-    /// This place.
+    /// The place of the likelihood with this scale and shape.
     pub(super) fn at(&self, scale: f64, shape: f64) -> Estimate {
         Estimate {
             scale,
@@ -129,7 +131,7 @@ impl<'o> Edge<'o> {
         let likely = |scale: f64| {
             self.with_scale(scale, ROUGH).ln_likelihood >= at.ln_likelihood - threshold
         };
-        let high = border(at.scale, self.scales().1, HALVINGS, likely);
+        let high = border(at.scale, self.scales().end, HALVINGS, likely);
         let reach = (self.observed.step / at.scale).min(1.0 / count / at.shape);
         let below = unlikely(reach, |off| likely(at.scale * (-off).exp()))?;
         let low = border(0.0, below, HALVINGS, |off| likely(at.scale * (-off).exp()));
@@ -169,8 +171,9 @@ fn unlikely(mut reach: f64, likely: impl Fn(f64) -> bool) -> Option<f64> {
     None
 }
 
-/// The place of the maximum of a function with one peak, to this share of the bracket. It may be −∞ to the right,
-/// where scales are above the least number.
-fn highest((low, high): (f64, f64), precision: f64, f: impl Fn(f64) -> f64) -> f64 {
-    bracket::least((low, high), (high - low) * precision, |at| -f(at))
+/// The place of the maximum of a function with one peak, to this share of the bracket. The function may be −∞ on the
+/// right, as the likelihood is for scales above the least number.
+fn highest(bracket: Range<f64>, precision: f64, f: impl Fn(f64) -> f64) -> f64 {
+    let width = bracket.end - bracket.start;
+    bracket::least(bracket, width * precision, |at| -f(at))
 }

@@ -5,7 +5,7 @@
 //! 1967). Their distribution is found by doing it again: numbers drawn from the fitted distribution, shown by the
 //! same clock, fitted by the same family (the parametric bootstrap; Stute, Manteiga and Quindimil 1993).
 
-use super::{Distribution, Family, Fitted, Observed, maximum};
+use super::{Distribution, Family, FittedDistribution, Observations, maximum};
 use crate::rng::Rng;
 
 /// The result of the test.
@@ -26,7 +26,12 @@ pub struct Goodness {
 }
 
 /// Tests the fit by `rounds` redrawn samples.
-pub fn goodness(observed: &Observed, fitted: &Fitted, rounds: u32, rng: &mut Rng) -> Goodness {
+pub fn goodness(
+    observed: &Observations,
+    fitted: &FittedDistribution,
+    rounds: u32,
+    rng: &mut Rng,
+) -> Goodness {
     let found = distances(observed, &fitted.distribution);
     let dist = fitted.distribution.dist();
     let place = place(fitted);
@@ -37,7 +42,7 @@ pub fn goodness(observed: &Observed, fitted: &Fitted, rounds: u32, rng: &mut Rng
         let drawn: Vec<f64> = (0..observed.count())
             .map(|_| shown(dist.sample(rng), observed.step, rng))
             .collect();
-        let Ok(redrawn) = Observed::new(&drawn, observed.step) else {
+        let Ok(redrawn) = Observations::new(&drawn, observed.step) else {
             continue;
         };
         let start = if fitted.family == Family::Pareto && observed.step == 0.0 {
@@ -74,7 +79,7 @@ fn shown(x: f64, step: f64, rng: &mut Rng) -> f64 {
 }
 
 /// The place of the distribution in the space without bounds.
-fn place(fitted: &Fitted) -> Vec<f64> {
+fn place(fitted: &FittedDistribution) -> Vec<f64> {
     match fitted.distribution {
         Distribution::Exponential { mean } => vec![mean.ln()],
         Distribution::Weibull { scale, shape } | Distribution::Pareto { scale, shape } => {
@@ -95,7 +100,7 @@ fn place(fitted: &Fitted) -> Vec<f64> {
 }
 
 /// Kolmogorov's distance, where it is, and A².
-fn distances(observed: &Observed, distribution: &Distribution) -> (f64, f64, f64) {
+fn distances(observed: &Observations, distribution: &Distribution) -> (f64, f64, f64) {
     if observed.step > 0.0 {
         stepped(observed, distribution)
     } else {
@@ -103,7 +108,7 @@ fn distances(observed: &Observed, distribution: &Distribution) -> (f64, f64, f64
     }
 }
 
-fn stepped(observed: &Observed, distribution: &Distribution) -> (f64, f64, f64) {
+fn stepped(observed: &Observations, distribution: &Distribution) -> (f64, f64, f64) {
     let n = observed.count as f64;
     let mut widest = 0.0_f64;
     let mut at = 0.0;
@@ -149,7 +154,7 @@ fn term(apart: f64, cdf: f64, mass: f64) -> f64 {
     }
 }
 
-fn continuous(observed: &Observed, distribution: &Distribution) -> (f64, f64, f64) {
+fn continuous(observed: &Observations, distribution: &Distribution) -> (f64, f64, f64) {
     let n = observed.count as f64;
     let mut widest = 0.0_f64;
     let mut at = 0.0;

@@ -16,15 +16,21 @@ pub(super) fn minimum(start: &[f64], f: impl Fn(&[f64]) -> f64) -> Vec<f64> {
     descend(&once, REACH / 10.0, &f)
 }
 
-fn descend(start: &[f64], reach: f64, f: &impl Fn(&[f64]) -> f64) -> Vec<f64> {
-    let n = start.len();
-    let mut simplex: Vec<(f64, Vec<f64>)> = Vec::with_capacity(n + 1);
-    simplex.push((f(start), start.to_vec()));
-    for i in 0..n {
+/// The value at `start` and at a corner in each direction, with the places.
+fn corners(start: &[f64], reach: f64, f: &impl Fn(&[f64]) -> f64) -> Vec<(f64, Vec<f64>)> {
+    let mut corners = Vec::with_capacity(start.len() + 1);
+    corners.push((f(start), start.to_vec()));
+    for i in 0..start.len() {
         let mut corner = start.to_vec();
         corner[i] += reach;
-        simplex.push((f(&corner), corner));
+        corners.push((f(&corner), corner));
     }
+    corners
+}
+
+fn descend(start: &[f64], reach: f64, f: &impl Fn(&[f64]) -> f64) -> Vec<f64> {
+    let n = start.len();
+    let mut simplex = corners(start, reach, f);
     let mut evaluations = n + 1;
     while evaluations < EVALUATIONS_MAX {
         simplex.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -1,7 +1,7 @@
 use super::*;
 
-fn observed(numbers: &[f64], step: f64) -> Observed {
-    Observed::new(numbers, step).unwrap()
+fn observed(numbers: &[f64], step: f64) -> Observations {
+    Observations::new(numbers, step).unwrap()
 }
 
 /// The probabilities of all that a clock can show sum to 1, and its mean is the distribution's.
@@ -56,17 +56,17 @@ fn shown_probabilities_sum_to_one_and_keep_the_mean() {
 #[test]
 fn invalid_samples_are_errors() {
     assert_eq!(
-        Observed::new(&[], 0.0),
+        Observations::new(&[], 0.0),
         Err(FitError::TooFew {
             count: 0,
             needed: 1
         })
     );
     assert_eq!(
-        Observed::new(&[1.0, -1.0], 0.0),
+        Observations::new(&[1.0, -1.0], 0.0),
         Err(FitError::Negative(-1.0))
     );
-    let fit = |family, observed: &Observed| fit(family, observed, 0.95);
+    let fit = |family, observed: &Observations| fit(family, observed, 0.95);
     let few = observed(&[1.0, 2.0], 0.0);
     assert_eq!(
         fit(Family::Weibull, &few),

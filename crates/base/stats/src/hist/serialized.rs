@@ -8,7 +8,7 @@ use super::{BUCKETS, LogHistogram, bounds_of, bucket_of};
 
 /// The form of a [`LogHistogram`] in any serde format. Empty buckets are left out.
 #[derive(Serialize, Deserialize)]
-struct Serialized {
+struct HistogramForm {
     sum: u128,
     min: u64,
     max: u64,
@@ -20,7 +20,7 @@ impl Serialize for LogHistogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let buckets = self.iter();
         let buckets = buckets.map(|(lowest, _, count)| (bucket_of(lowest) as u16, count));
-        Serialized {
+        HistogramForm {
             sum: self.sum,
             min: self.min(),
             max: self.max,
@@ -32,13 +32,13 @@ impl Serialize for LogHistogram {
 
 impl<'de> Deserialize<'de> for LogHistogram {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LogHistogram, D::Error> {
-        let form = Serialized::deserialize(deserializer)?;
+        let form = HistogramForm::deserialize(deserializer)?;
         restored(&form).ok_or_else(|| D::Error::custom("no histogram counts like this"))
     }
 }
 
 /// The histogram of a serialized form; `None` if no histogram has that form.
-fn restored(form: &Serialized) -> Option<LogHistogram> {
+fn restored(form: &HistogramForm) -> Option<LogHistogram> {
     let mut hist = LogHistogram::new();
     let ([(first, _), ..], [.., (last, _)]) = (&form.buckets[..], &form.buckets[..]) else {
         return ((form.sum, form.min, form.max) == (0, 0, 0)).then_some(hist);
@@ -103,7 +103,7 @@ mod tests {
     fn impossible_forms_are_rejected() {
         let form = |sum, min, max, buckets: &[(u16, u64)]| {
             let buckets = buckets.to_vec();
-            restored(&Serialized {
+            restored(&HistogramForm {
                 sum,
                 min,
                 max,

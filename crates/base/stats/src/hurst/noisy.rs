@@ -78,7 +78,7 @@ impl<'p> Noisy<'p> {
         let ratios = ratios.map(|(one, shape)| one.weight * one.power / shape);
         let highest = (ratios.sum::<f64>() / weights).max(f64::MIN_POSITIVE).ln() + 1.0;
         let loss = |level: f64| self.loss(|place| self.noise + level.exp() * shape[place]);
-        let level = bracket::least((highest - LEVELS, highest), LEVEL_PRECISION, loss);
+        let level = bracket::least(highest - LEVELS..highest, LEVEL_PRECISION, loss);
         Fit {
             h,
             level: level.exp(),
@@ -110,8 +110,8 @@ impl<'p> Noisy<'p> {
             }
             end
         };
-        let low = bound(SEARCHED.0);
-        let high = bound(SEARCHED.1);
+        let low = bound(SEARCHED.start);
+        let high = bound(SEARCHED.end);
         Ok(Estimate {
             // The most likely one of a stationary series, if it can be one.
             h: match low < STATIONARY_MAX {

@@ -10,7 +10,7 @@ fn the_range_of_a_block_is_that_of_its_sums() {
 
 #[test]
 fn a_valley_is_found() {
-    let found = bracket::least((0.0, 10.0), 1e-7, |x| (x - 3.3).powi(2));
+    let found = bracket::least(0.0..10.0, 1e-7, |x| (x - 3.3).powi(2));
     assert!((found - 3.3).abs() < 1e-6);
 }
 

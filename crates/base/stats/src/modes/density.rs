@@ -57,7 +57,7 @@ impl Density {
         }
         let count = sample.count() as f64;
         let start = min - MARGIN as f64 * step;
-        let shares = shares(sample, scale, (start, step));
+        let shares = shares(sample, scale, start, step);
         let moment = |power: i32| -> f64 {
             let from_min = |place: usize| (place as f64 - MARGIN as f64).powi(power);
             shares
@@ -180,17 +180,16 @@ impl Density {
 
     /// The mean of a derivative of the density, estimated with bandwidth `h`: the sum over all pairs
     /// of the kernel's derivative at their distance.
-    fn functional(&self, pairs: &[f64], h: f64, derivative: (i32, fn(f64) -> f64)) -> f64 {
-        let (order, polynomial) = derivative;
+    fn functional(&self, pairs: &[f64], h: f64, derivative: Derivative) -> f64 {
         // Beyond, the normal density is 0 to the last bit.
         let lags = ((38.0 * h / self.step) as usize).min(pairs.len() - 1);
         let terms = pairs[..=lags].iter().enumerate().map(|(lag, share)| {
             let square = (lag as f64 * self.step / h).powi(2);
             // Each pair but that of a number with itself was counted once, and stands for two.
             let times = if lag == 0 { 1.0 } else { 2.0 };
-            times * share * (-square / 2.0).exp() * polynomial(square)
+            times * share * (-square / 2.0).exp() * (derivative.polynomial)(square)
         });
-        let norm = self.count / (self.count - 1.0) / (TAU.sqrt() * h.powi(order + 1));
+        let norm = self.count / (self.count - 1.0) / (TAU.sqrt() * h.powi(derivative.order + 1));
         terms.sum::<f64>() * norm
     }
 }
@@ -205,7 +204,7 @@ impl Scale {
 }
 
 /// The share of the sample at each place of the grid. Rounded numbers are spread over what was rounded to them.
-fn shares(sample: &Sample, scale: Scale, (start, step): (f64, f64)) -> Vec<f64> {
+fn shares(sample: &Sample, scale: Scale, start: f64, step: f64) -> Vec<f64> {
     let on = |x: f64| scale.of_number(x);
     let count = sample.count() as f64;
     let mut shares = vec![0.0; GRID];
@@ -244,10 +243,22 @@ fn shares(sample: &Sample, scale: Scale, (start, step): (f64, f64)) -> Vec<f64> 
     shares
 }
 
-/// The fourth derivative of the normal density by itself, as a polynomial of its argument's square.
-const FOURTH: (i32, fn(f64) -> f64) = (4, |s| s * s - 6.0 * s + 3.0);
-/// The SIXTH.
-const SIXTH: (i32, fn(f64) -> f64) = (6, |s| s * s * s - 15.0 * s * s + 45.0 * s - 15.0);
+/// An even derivative of the normal density, divided by the density.
+#[derive(Clone, Copy)]
+struct Derivative {
+    order: i32,
+    /// The quotient as a polynomial of the argument's square.
+    polynomial: fn(f64) -> f64,
+}
+
+const FOURTH: Derivative = Derivative {
+    order: 4,
+    polynomial: |s| s * s - 6.0 * s + 3.0,
+};
+const SIXTH: Derivative = Derivative {
+    order: 6,
+    polynomial: |s| s * s * s - 15.0 * s * s + 45.0 * s - 15.0,
+};
 
 /// Fewer distinct values show no unit to which they were rounded.
 const ROUNDED_VALUES_MIN: usize = 8;

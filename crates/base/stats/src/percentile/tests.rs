@@ -10,7 +10,7 @@ fn merged(blocks: &[LogHistogram]) -> LogHistogram {
 
 /// The interval of times in blocks, some of them censored.
 fn found(known: &[LogHistogram], censored: &[LogHistogram], q: f64) -> Interval {
-    let times = Censored::new(&merged(known), &merged(censored));
+    let times = CensoredTimes::new(&merged(known), &merged(censored));
     let blocks = |q: f64| {
         let mut blocks = Blocks::new(times.influence(times.quantile(q).value()));
         for (block, hist) in known.iter().enumerate() {
@@ -21,7 +21,7 @@ fn found(known: &[LogHistogram], censored: &[LogHistogram], q: f64) -> Interval 
         }
         blocks
     };
-    interval(&times, q, (&blocks(q), Some(&blocks(0.5))), 0.95)
+    interval(&times, q, &blocks(q), Some(&blocks(0.5)), 0.95)
 }
 
 /// Blocks of ten numbers below 2,000, each of which has a bucket of its own.
@@ -53,7 +53,7 @@ fn independent_times_have_the_ranks_of_the_binomial_distribution() {
 #[test]
 fn too_few_times_have_no_upper_end() {
     let found = found(&uniform(30, 1), &[], 0.99);
-    assert_eq!((found.high, found.missing), (None, Some(Missing::Few)));
+    assert_eq!((found.high, found.missing), (None, Some(MissingEnd::Few)));
     assert!(found.low.is_some());
     assert_eq!(quantile_ranks(300, 0.99, 0.95), (Some(293), None));
 }
@@ -61,13 +61,13 @@ fn too_few_times_have_no_upper_end() {
 #[test]
 fn a_single_second_shows_no_dependence() {
     let one = found(&uniform(1, 1), &[], 0.5);
-    assert_eq!(one, Interval::missing(Missing::Short));
+    assert_eq!(one, Interval::missing(MissingEnd::Short));
     let nine = found(&uniform(9, 1), &[], 0.5);
-    assert_eq!(nine, Interval::missing(Missing::Short));
+    assert_eq!(nine, Interval::missing(MissingEnd::Short));
     // Seconds without an operation before the first and after the last show nothing, either.
     let mut padded = vec![LogHistogram::new(); 10];
     padded.extend(uniform(9, 1));
-    assert_eq!(found(&padded, &[], 0.5).missing, Some(Missing::Short));
+    assert_eq!(found(&padded, &[], 0.5).missing, Some(MissingEnd::Short));
 }
 
 #[test]
@@ -100,7 +100,10 @@ fn slow_stretches_make_the_interval_wider_or_leave_none() {
     let (rank_low, rank_high) = quantile_interval(12_000, 0.9, 0.95).unwrap();
     assert!(low < all.value_at_rank(rank_low) && high.value() > all.value_at_rank(rank_high));
     let stretch: Vec<_> = (0..120).map(|n| second((50..70).contains(&n), n)).collect();
-    assert_eq!(found(&stretch, &[], 0.9).missing, Some(Missing::Dependent));
+    assert_eq!(
+        found(&stretch, &[], 0.9).missing,
+        Some(MissingEnd::Dependent)
+    );
 }
 
 #[test]
@@ -120,7 +123,7 @@ fn an_end_among_censored_times_is_a_bound() {
     assert_eq!(p90.high, Some(Quantile::AtLeast(5000)));
     assert_eq!(
         found(&known, &censored, 0.99).missing,
-        Some(Missing::Censored)
+        Some(MissingEnd::Censored)
     );
 }
 
@@ -138,7 +141,7 @@ fn censored_times_below_the_percentile_make_the_size_smaller() {
     let censored: Vec<_> = (0..100).map(given_up).collect();
     let found = found(&known, &censored, 0.5);
     assert_eq!(found.method, Some(Method::Independent));
-    let times = Censored::new(&merged(&known), &merged(&censored));
+    let times = CensoredTimes::new(&merged(&known), &merged(&censored));
     let influence = times.influence(times.quantile(0.5).value());
     let greenwood = influence.variance() / 2000.0;
     let size = influence.share() * (1.0 - influence.share()) / greenwood;

@@ -30,7 +30,7 @@ pub(super) fn squares_with(points: &[(f64, f64)], peak: f64) -> f64 {
     of(best).min(of(low)).min(of(high))
 }
 
-/// With the best λ.
+/// The sum of squares with the best λ.
 fn squares(points: &[(f64, f64)], sigma: f64, kappa: f64) -> f64 {
     let shape = |n: f64| super::throughput(1.0, sigma, kappa, n);
     let both: f64 = points.iter().map(|&(n, x)| x * shape(n)).sum();

@@ -14,7 +14,7 @@ const GAIN_MIN: f64 = 1e-15;
 const DAMPING_MAX: f64 = 1e15;
 
 /// Parameters that are held at a value.
-pub(super) type Fixed = [Option<f64>; PARAMETERS];
+pub(super) type FixedParameters = [Option<f64>; PARAMETERS];
 
 /// A point of the descent.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +25,7 @@ pub(super) struct Fit {
 
 /// The best fit with σ, κ ≥ 0. A bound that holds has its parameter at 0, so the best is among the
 /// descents with none, either or both of them held there.
-pub(super) fn fit_bounded(points: &[(f64, f64)], fixed: Fixed) -> Fit {
+pub(super) fn fit_bounded(points: &[(f64, f64)], fixed: FixedParameters) -> Fit {
     let choices = |which: usize| match fixed[which] {
         Some(value) => vec![Some(value)],
         None => vec![None, Some(0.0)],
@@ -44,7 +44,7 @@ pub(super) fn fit_bounded(points: &[(f64, f64)], fixed: Fixed) -> Fit {
 }
 
 /// Goes down from the linear law's parameters, bounds aside.
-fn descend(points: &[(f64, f64)], fixed: Fixed) -> Fit {
+fn descend(points: &[(f64, f64)], fixed: FixedParameters) -> Fit {
     let mut at = start(points, fixed);
     let mut damping = 1e-3;
     for _ in 0..STEPS_MAX {
@@ -75,7 +75,7 @@ fn descend(points: &[(f64, f64)], fixed: Fixed) -> Fit {
 
 /// N/X = (1 + σ(N − 1) + κN(N − 1))/λ is linear in 1/λ, σ/λ and κ/λ: its fit, weighted by X² so that
 /// it is about the squares of X, is near the one looked for.
-fn start(points: &[(f64, f64)], fixed: Fixed) -> Fit {
+fn start(points: &[(f64, f64)], fixed: FixedParameters) -> Fit {
     let mut normal = [[0.0; PARAMETERS]; PARAMETERS];
     let mut right = [0.0; PARAMETERS];
     for &(n, x) in points {
@@ -104,7 +104,7 @@ fn start(points: &[(f64, f64)], fixed: Fixed) -> Fit {
 }
 
 /// A damped Gauss–Newton step; `None` where it leads out of what the law is defined for.
-fn step(points: &[(f64, f64)], fixed: Fixed, at: Fit, damping: f64) -> Option<Fit> {
+fn step(points: &[(f64, f64)], fixed: FixedParameters, at: Fit, damping: f64) -> Option<Fit> {
     let [lambda, sigma, kappa] = at.parameters;
     let mut normal = [[0.0; PARAMETERS]; PARAMETERS];
     let mut right = [0.0; PARAMETERS];

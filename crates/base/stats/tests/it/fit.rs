@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 use stats::counts;
-use stats::fit::{Family, Observed, fit, goodness};
+use stats::fit::{Family, Observations, fit, goodness};
 use stats::hurst;
 use stats::rng::{Purpose, Rng};
 use stats::serial::{autocorrelation, dependence};
@@ -39,7 +39,7 @@ fn fitted_parameters_agree_with_scipy() {
         let name = case["family"].as_str().unwrap();
         let step = number(&case["step"]);
         let what = format!("{name} in steps of {step}");
-        let observed = Observed::new(&numbers(&case["values"]), step).unwrap();
+        let observed = Observations::new(&numbers(&case["values"]), step).unwrap();
         let fitted = fit(family(name), &observed, 0.95).unwrap();
         near(
             fitted.log_likelihood,
@@ -206,7 +206,7 @@ fn levels_and_coverage_are_as_stated() {
         let shown: Vec<f64> = (0..150)
             .map(|_| (dist.sample(&mut rng) + rng.unit()).floor())
             .collect();
-        let observed = Observed::new(&shown, 1.0).unwrap();
+        let observed = Observations::new(&shown, 1.0).unwrap();
         let fitted = fit(Family::Exponential, &observed, 0.95).unwrap();
         let parameter = &fitted.parameters[0];
         missed += u32::from(parameter.low.unwrap() > 4.0 || parameter.high.unwrap() < 4.0);
@@ -219,7 +219,7 @@ fn levels_and_coverage_are_as_stated() {
         let shown: Vec<f64> = (0..150)
             .map(|_| (even.sample(&mut rng) + rng.unit()).floor())
             .collect();
-        let observed = Observed::new(&shown, 1.0).unwrap();
+        let observed = Observations::new(&shown, 1.0).unwrap();
         let fitted = fit(Family::Exponential, &observed, 0.95).unwrap();
         refused_other += u32::from(goodness(&observed, &fitted, 39, &mut rng).p_anderson <= 0.05);
     }

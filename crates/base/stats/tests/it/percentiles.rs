@@ -5,7 +5,7 @@
 mod recordings;
 
 use recordings::{Source, interval_of};
-use stats::percentile::{Method, Missing};
+use stats::percentile::{Method, MissingEnd};
 
 /// Of this many recordings the share whose interval holds the truth, the share that has an interval, and the
 /// share that has one by the dependence of its times.
@@ -61,5 +61,5 @@ fn a_short_recording_of_a_long_queue_says_that_it_is_too_short() {
     let (_, stated, _) = seen(Source::Lognormal(0.95), 60, 0.95, 100);
     assert!(stated < 0.15, "{stated}");
     let found = interval_of(&Source::Queue(0.9).seconds(60, 1), 0.99);
-    assert_eq!(found.missing, Some(Missing::Dependent));
+    assert_eq!(found.missing, Some(MissingEnd::Dependent));
 }

@@ -1,4 +1,4 @@
-use stats::anderson::{self, AndersonError, Published, k_samples, limit_tail, statistic_bounds};
+use stats::anderson::{self, AndersonError, TablePValue, k_samples, limit_tail, statistic_bounds};
 use stats::hist::LogHistogram;
 use stats::rank::{mann_whitney, shift};
 use stats::sample::{Edge, Sample};
@@ -7,11 +7,11 @@ use crate::golden::{assert_near, cases, lattice, number, numbers, sample};
 
 /// SciPy returns 0.001 and 0.25 for everything beyond.
 #[track_caller]
-fn assert_published(found: Published, expected: f64) {
+fn assert_published(found: TablePValue, expected: f64) {
     match found {
-        Published::Below => assert_eq!(expected, anderson::PUBLISHED_LEAST),
-        Published::Above => assert_eq!(expected, anderson::PUBLISHED_GREATEST),
-        Published::Within(p) => assert_near(p, expected, 1e-9, "p"),
+        TablePValue::Below => assert_eq!(expected, anderson::PUBLISHED_LEAST),
+        TablePValue::Above => assert_eq!(expected, anderson::PUBLISHED_GREATEST),
+        TablePValue::Within(p) => assert_near(p, expected, 1e-9, "p"),
     }
 }
 
@@ -36,7 +36,7 @@ fn anderson_darling_agrees_with_scipy() {
         let distinct = |sample: &Sample| sample.values().len() as u64 == sample.count();
         if !found.exact
             && samples.iter().all(distinct)
-            && let (Some(limit), Published::Within(p)) = (found.p, found.p_published)
+            && let (Some(limit), TablePValue::Within(p)) = (found.p, found.p_published)
         {
             assert_near(limit, p, 0.08, "the limit beside the published percentiles");
         }
@@ -134,7 +134,7 @@ fn anderson_darling_needs_distinct_values() {
     let constant = Sample::counted(vec![(1.0, 5000)]).unwrap();
     let found = anderson::two_samples(&constant, &constant).unwrap();
     assert_eq!((found.statistic, found.p), (0.0, Some(1.0)));
-    assert_eq!(found.p_published, Published::Above);
+    assert_eq!(found.p_published, TablePValue::Above);
 }
 
 #[test]

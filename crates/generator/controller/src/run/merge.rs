@@ -9,7 +9,7 @@ use engine::traffic::Traffic;
 use plan::{MeasureId, MessageId};
 use record::Outcome;
 use record::counters::Counts;
-use record::schema::{Ending, SeriesRow};
+use record::schema::{SeriesRow, UnfinishedSessions};
 use stats::hist::LogHistogram;
 use workers::Numbering;
 
@@ -21,7 +21,7 @@ pub(crate) struct Interval {
     pub(crate) row: SeriesRow,
     pub(crate) measures: BTreeMap<MeasureId, MeasureDelta>,
     pub(crate) examples: Vec<Example>,
-    pub(crate) endings: Vec<Ending>,
+    pub(crate) endings: Vec<UnfinishedSessions>,
     pub(crate) counts: Counts,
     /// The counts of each region.
     pub(crate) regions: Vec<Counts>,

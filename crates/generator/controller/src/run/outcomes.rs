@@ -6,7 +6,7 @@ use plan::MeasureId;
 use record::Outcome;
 use record::counters::Counts;
 use record::schema::{
-    Ending, MeasureTally, NeverBegun, PhaseTally, RegionTally, RunInfo, Tally, WhyNot,
+    MeasureTally, NeverBegun, PhaseTally, RegionTally, RunInfo, Tally, UnfinishedSessions, WhyNot,
 };
 
 use super::merge::Interval;
@@ -25,7 +25,7 @@ pub(crate) struct Outcomes {
     missed: BTreeMap<(MeasureId, WhyNot), u64>,
     /// Attempts that were tried again, by measure; empty while there are none.
     retried: Vec<u64>,
-    endings: Vec<Ending>,
+    endings: Vec<UnfinishedSessions>,
     /// By region.
     regions: Vec<Counts>,
     /// When the last phase ends.
@@ -52,9 +52,9 @@ impl Outcomes {
             sum.merge(counts);
         }
         for ending in &interval.endings {
-            let is_same = |kept: &&mut Ending| {
-                Ending { users: 0, ..**kept }
-                    == Ending {
+            let is_same = |kept: &&mut UnfinishedSessions| {
+                UnfinishedSessions { users: 0, ..**kept }
+                    == UnfinishedSessions {
                         users: 0,
                         ..*ending
                     }

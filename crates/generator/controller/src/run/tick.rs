@@ -9,7 +9,7 @@ use plan::Plan;
 use probe::Probed;
 use record::Outcome;
 use record::schema::{Event, EventKind, RunInfo, SeriesRow};
-use stats::censored::{Censored, Quantile};
+use stats::censored::{CensoredTimes, Quantile};
 use stats::hist::LogHistogram;
 
 use super::merge::Interval;
@@ -156,7 +156,7 @@ fn measure(name: String, parts: &[&MeasureDelta]) -> TickMeasure {
         known.merge(&part.failed);
         unanswered.merge(&part.censored);
     }
-    let times = Censored::new(&known, &unanswered);
+    let times = CensoredTimes::new(&known, &unanswered);
     TickMeasure {
         name,
         count,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use driver::sim::{self, Link, Packet, Peer, PeerAction, PeerConn, PeerEvent, SimRun, Verdict};
 use plan::MeasureKind;
 use record::{Measurement, Outcome};
-use stats::censored::{Censored, Quantile};
+use stats::censored::{CensoredTimes, Quantile};
 use stats::hist::LogHistogram;
 use stats::rng::{Purpose, Rng};
 
@@ -479,7 +479,7 @@ fn quantiles(run: &SimRun, id: usize, rows: &[&Measurement]) -> u64 {
     if ended.len() + given_up.len() == 0 {
         return 0;
     }
-    let found = Censored::new(&known, &censored);
+    let found = CensoredTimes::new(&known, &censored);
     let mut bounds = 0;
     for percent in [1_u64, 50, 90, 99] {
         let quantile = found.quantile(percent as f64 / 100.0);

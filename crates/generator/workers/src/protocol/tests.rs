@@ -4,7 +4,7 @@ use engine::traffic::Traffic;
 use plan::{MeasureId, MessageId};
 use proptest::prelude::*;
 use record::Outcome;
-use record::schema::{Ending, SessionEnd, UserState};
+use record::schema::{SessionEnd, UnfinishedSessions, UserState};
 use stats::hist::LogHistogram;
 
 use super::super::adoption::Lot;
@@ -54,7 +54,7 @@ fn delta() -> Delta {
             user: 300,
             detail: "late".to_owned(),
         }],
-        endings: vec![Ending {
+        endings: vec![UnfinishedSessions {
             session: 0,
             step: Some(1),
             state: UserState::Waiting,

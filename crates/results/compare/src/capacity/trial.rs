@@ -6,7 +6,7 @@ use plan::Comparison;
 use record::Run;
 use record::schema::{Finding, SeriesRow, Severity, Summary, ThresholdResult, Verdict};
 use serde::{Deserialize, Serialize};
-use stats::censored::Censored;
+use stats::censored::CensoredTimes;
 use stats::hist::LogHistogram;
 use stats::trend::trend;
 
@@ -263,7 +263,7 @@ fn times_in(
     figures: &Figures,
     measures: &[usize],
     phase: usize,
-) -> Result<(Censored, LogHistogram), JudgeError> {
+) -> Result<(CensoredTimes, LogHistogram), JudgeError> {
     let names = |measures: &[usize]| -> HashSet<String> {
         let infos = measures
             .iter()
@@ -290,7 +290,7 @@ fn times_in(
             service.merge(&interval.hist);
         }
     })?;
-    Ok((Censored::new(&known, &unanswered), service))
+    Ok((CensoredTimes::new(&known, &unanswered), service))
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use record::index::{EXPERIMENT, Found, Kind, MODEL, SEARCH, Stamp, check_file, read_beginning};
+use record::index::{
+    EXPERIMENT, Kind, MODEL, SEARCH, ScanEntry, Stamp, check_file, read_beginning,
+};
 use record::note::NOTE;
 use record::schema::{PROBE_MODE, RunStatus, Summary, Verdict};
 use record::{Note, Run};
@@ -28,7 +30,7 @@ const REQUESTS: &str = "requests.parquet";
 const CAPACITY: &str = "capacity.json";
 
 /// The stamps of the files that an entry is read from.
-pub(super) fn stamp(found: &Found) -> Vec<Stamp> {
+pub(super) fn stamp(found: &ScanEntry) -> Vec<Stamp> {
     let stamps = |names: &[&str]| {
         let names = names.iter();
         names
@@ -46,7 +48,7 @@ pub(super) fn stamp(found: &Found) -> Vec<Stamp> {
 
 /// Fills an entry from its files, or with what is wrong with them; `None` for a file that is not a page of
 /// Throng.
-pub(super) fn entry(found: &Found, mut entry: Entry) -> Option<Entry> {
+pub(super) fn entry(found: &ScanEntry, mut entry: Entry) -> Option<Entry> {
     if found.kind == Kind::Run {
         entry.note = Note::read(&found.path).text().map(str::to_owned);
     }

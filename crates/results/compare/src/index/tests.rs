@@ -44,7 +44,7 @@ fn imported_samples_can_be_compared_and_have_no_users() {
         times_ns: (1..=100).map(|ms| ms * 1_000_000).collect(),
         starts_ns: Vec::new(),
     };
-    let imported = record::samples::Imported {
+    let imported = record::samples::SampleImport {
         samples: &samples,
         source: "old.txt",
         name: "samples",

@@ -1,7 +1,7 @@
 //! When the target was down: times between failures, times to repair, availability.
 
 use serde::Serialize;
-use stats::reliability::{self, Bounded, nines, unseen_share_max};
+use stats::reliability::{self, Estimate, nines, unseen_share_max};
 
 use super::CONFIDENCE;
 use super::seconds::{Rows, Seconds, Slot};
@@ -21,7 +21,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    fn of(found: Bounded) -> Interval {
+    fn of(found: Estimate) -> Interval {
         Interval {
             value: found.value,
             low: found.low,

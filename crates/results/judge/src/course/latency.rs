@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use record::{RecordError, Run};
 use serde::Serialize;
-use stats::censored::Censored;
+use stats::censored::CensoredTimes;
 use stats::hist::LogHistogram;
 
 use super::{Cut, MEASURES_MAX, Number, SECOND_NS};
@@ -112,8 +112,8 @@ impl Responses {
         self.unanswered.clear();
     }
 
-    fn distribution(&self) -> Censored {
-        Censored::new(&self.known, &self.unanswered)
+    fn distribution(&self) -> CensoredTimes {
+        CensoredTimes::new(&self.known, &self.unanswered)
     }
 }
 
@@ -311,7 +311,7 @@ fn bins(hist: &LogHistogram) -> Vec<Bin> {
 
 /// A distribution function: each per cent, then the tail in finer and finer steps as far as there
 /// are numbers for it, and as far as it is known. Empty where there are none.
-fn shares(times: &Censored) -> Vec<Share> {
+fn shares(times: &CensoredTimes) -> Vec<Share> {
     let mut shares = shares_of(times.count(), |q| times.quantile(q).value() as f64);
     shares.retain(|(longer, _)| !times.quantile(1.0 - longer.0).is_bound());
     shares
@@ -346,7 +346,7 @@ mod tests {
     fn the_tail_is_reported_as_far_as_it_goes() {
         let mut hist = LogHistogram::new();
         (1..=1000).for_each(|n| hist.record(n));
-        let found = shares(&Censored::new(&hist, &LogHistogram::new()));
+        let found = shares(&CensoredTimes::new(&hist, &LogHistogram::new()));
         assert_eq!(found.first(), Some(&(Number(1.0), Number(1.0))));
         assert_eq!(found.last(), Some(&(Number(0.0), Number(1000.0))));
         let at = |longer: f64| {
@@ -357,7 +357,7 @@ mod tests {
         assert_eq!(at(0.01), Some(990.0));
         assert_eq!(at(0.001), Some(999.0));
         assert_eq!(at(0.0001), None, "there are no ten thousand numbers");
-        let empty = Censored::new(&LogHistogram::new(), &LogHistogram::new());
+        let empty = CensoredTimes::new(&LogHistogram::new(), &LogHistogram::new());
         assert!(shares(&empty).is_empty());
     }
 
@@ -366,7 +366,7 @@ mod tests {
         let (mut known, mut unanswered) = (LogHistogram::new(), LogHistogram::new());
         known.record_n(5, 60);
         unanswered.record_n(1000, 40);
-        let shares = shares(&Censored::new(&known, &unanswered));
+        let shares = shares(&CensoredTimes::new(&known, &unanswered));
         assert_eq!(shares.last(), Some(&(Number(0.4), Number(5.0))));
     }
 

@@ -9,9 +9,9 @@ use std::collections::HashMap;
 use plan::{Basis, Stat, Threshold};
 use record::schema::{IntervalMethod, IntervalMissing, PercentileInterval};
 use record::{Interval, RecordError, Run};
-use stats::censored::Censored;
+use stats::censored::CensoredTimes;
 use stats::hist::LogHistogram;
-use stats::percentile::{self, Blocks, Method, Missing};
+use stats::percentile::{self, Blocks, Method, MissingEnd};
 
 use super::read::{TimeKind, TimeTag};
 use super::{Cell, Figures, MeasureFigure, SHARES};
@@ -49,7 +49,7 @@ pub(super) struct PopulationInterval {
 /// A population while the latency log is read for its intervals.
 struct PopulationBlocks {
     population: Population,
-    times: Censored,
+    times: CensoredTimes,
     /// Since the run's start.
     start_ns: u64,
     block_ns: u64,
@@ -209,14 +209,14 @@ fn kinds(basis: Basis) -> &'static [TimeKind] {
     }
 }
 
-fn times(cell: &Cell, basis: Basis) -> Censored {
+fn times(cell: &Cell, basis: Basis) -> CensoredTimes {
     let known = match basis {
         Basis::Response => return cell.all_responses(),
         Basis::Succeeded => &cell.response,
         Basis::Service => &cell.service,
         Basis::Lag => &cell.lag,
     };
-    Censored::new(known, &LogHistogram::new())
+    CensoredTimes::new(known, &LogHistogram::new())
 }
 
 impl PopulationBlocks {
@@ -237,8 +237,8 @@ impl PopulationBlocks {
         let median = self.levels.iter().find(|(share, _)| *share == 0.5);
         let median = median.map(|(_, blocks)| blocks);
         self.levels.iter().map(move |(share, blocks)| {
-            let blocks = (blocks, median);
-            let found = percentile::interval(&self.times, *share, blocks, INTERVAL_CONFIDENCE);
+            let found =
+                percentile::interval(&self.times, *share, blocks, median, INTERVAL_CONFIDENCE);
             PopulationInterval {
                 population: self.population.clone(),
                 interval: stated(*share, &found),
@@ -259,10 +259,10 @@ fn stated(share: f64, found: &percentile::Interval) -> PercentileInterval {
         high_ns: found.high.map(stats::censored::Quantile::value),
         high_is_bound: found.high.is_some_and(stats::censored::Quantile::is_bound),
         missing: found.missing.map(|missing| match missing {
-            Missing::Censored => IntervalMissing::Unanswered,
-            Missing::Short => IntervalMissing::Short,
-            Missing::Dependent => IntervalMissing::Dependent,
-            Missing::Few => IntervalMissing::Few,
+            MissingEnd::Censored => IntervalMissing::Unanswered,
+            MissingEnd::Short => IntervalMissing::Short,
+            MissingEnd::Dependent => IntervalMissing::Dependent,
+            MissingEnd::Few => IntervalMissing::Few,
         }),
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use record::samples::{Format, Imported, SAMPLES_MAX, Samples, Unit, parse};
+use record::samples::{Format, SAMPLES_MAX, SampleImport, Samples, Unit, parse};
 use record::{RecordError, Run};
 
 use crate::args::{ResultsArgs, SamplesArgs, UnitArg};
@@ -51,7 +51,7 @@ pub(super) fn import(
     }
     for (file, all) in &read {
         for samples in all {
-            let imported = Imported {
+            let imported = SampleImport {
                 samples,
                 source: file,
                 name: args.name.as_deref().unwrap_or(NAME),
@@ -147,7 +147,7 @@ fn label(file: &str, samples: &Samples) -> String {
 }
 
 /// Makes the run directory, and returns the text on it.
-fn write(imported: &Imported<'_>, results: &ResultsArgs) -> Result<String, Failure> {
+fn write(imported: &SampleImport<'_>, results: &ResultsArgs) -> Result<String, Failure> {
     let io = |error: RecordError| Failure::new(Exit::Io, error);
     let root = results.runs.as_deref().unwrap_or(Path::new(RUNS));
     let dir = imported.write(root).map_err(super::results::not_written)?;

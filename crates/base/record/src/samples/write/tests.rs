@@ -7,7 +7,7 @@ fn written(times_ns: Vec<u64>, starts_ns: Vec<u64>) -> (tempfile::TempDir, Run) 
         times_ns,
         starts_ns,
     };
-    let imported = Imported {
+    let imported = SampleImport {
         samples: &samples,
         source: "old.txt",
         name: "samples",
