@@ -143,7 +143,7 @@ pub(crate) fn ws(data: &[u8]) {
         Ok(events)
     });
     cut_anywhere(data, |first, wire, piece_bytes| {
-        let mut decoder = ws::InflatingDecoder::new(ws::Agreed {
+        let mut decoder = ws::InflatingDecoder::new(ws::DeflateParameters {
             client_context: false,
             server_context: first >= 128,
         });

@@ -51,7 +51,7 @@ struct Writer<'s> {
 }
 
 /// A value, and the place of its field in its message.
-type Found<'a> = (usize, Wire<'a>);
+type FieldValue<'a> = (usize, Wire<'a>);
 
 impl Writer<'_> {
     fn message(&mut self, number: u32, bytes: &[u8], depth: u32) -> Result<(), Unreadable> {
@@ -89,8 +89,8 @@ impl Writer<'_> {
         &mut self,
         message: &Message,
         mut bytes: &'a [u8],
-    ) -> Result<Vec<Found<'a>>, Unreadable> {
-        let mut found: Vec<Found<'a>> = Vec::new();
+    ) -> Result<Vec<FieldValue<'a>>, Unreadable> {
+        let mut found: Vec<FieldValue<'a>> = Vec::new();
         let mut chosen: Vec<Option<usize>> = vec![None; message.oneofs.len()];
         while !bytes.is_empty() {
             let (number, value) = take_field(&mut bytes, DEPTH_MAX).ok_or(Unreadable::Malformed)?;
@@ -117,7 +117,12 @@ impl Writer<'_> {
         Ok(found)
     }
 
-    fn field(&mut self, field: &Field, values: &[Found<'_>], depth: u32) -> Result<(), Unreadable> {
+    fn field(
+        &mut self,
+        field: &Field,
+        values: &[FieldValue<'_>],
+        depth: u32,
+    ) -> Result<(), Unreadable> {
         match field.label {
             Label::Repeated => self.list(field, values, depth),
             Label::Map => self.map(field, values, depth),
@@ -127,7 +132,12 @@ impl Writer<'_> {
 
     /// The last of several values counts; several messages are merged, which is what their bytes one after the other
     /// stand for.
-    fn single(&mut self, kind: Kind, values: &[Found<'_>], depth: u32) -> Result<(), Unreadable> {
+    fn single(
+        &mut self,
+        kind: Kind,
+        values: &[FieldValue<'_>],
+        depth: u32,
+    ) -> Result<(), Unreadable> {
         match (kind, values) {
             (Kind::Message(number), [(_, Wire::Length(bytes))]) => {
                 self.message(number, bytes, depth)
@@ -147,7 +157,12 @@ impl Writer<'_> {
         }
     }
 
-    fn list(&mut self, field: &Field, values: &[Found<'_>], depth: u32) -> Result<(), Unreadable> {
+    fn list(
+        &mut self,
+        field: &Field,
+        values: &[FieldValue<'_>],
+        depth: u32,
+    ) -> Result<(), Unreadable> {
         self.out.push(b'[');
         let start = self.out.len();
         for (_, value) in values {
@@ -186,7 +201,12 @@ impl Writer<'_> {
     }
 
     /// The last of several pairs with one key counts.
-    fn map(&mut self, field: &Field, values: &[Found<'_>], depth: u32) -> Result<(), Unreadable> {
+    fn map(
+        &mut self,
+        field: &Field,
+        values: &[FieldValue<'_>],
+        depth: u32,
+    ) -> Result<(), Unreadable> {
         let Kind::Message(number) = field.kind else {
             return Err(Unreadable::Malformed);
         };
@@ -194,7 +214,7 @@ impl Writer<'_> {
         let (Some(key_at), Some(value_at)) = (entry.place_of(1), entry.place_of(2)) else {
             return Err(Unreadable::Malformed);
         };
-        let mut pairs: BTreeMap<Vec<u8>, Vec<Found<'_>>> = BTreeMap::new();
+        let mut pairs: BTreeMap<Vec<u8>, Vec<FieldValue<'_>>> = BTreeMap::new();
         for (_, value) in values {
             let Wire::Length(bytes) = value else {
                 continue;
@@ -265,7 +285,8 @@ impl Writer<'_> {
                 return self.real(number, || number.to_string());
             }
             (Kind::Enumeration(of), Wire::Varint(number)) => {
-                let (schema, number) = (self.schema, number as i32);
+                let schema = self.schema;
+                let number = number as i32;
                 match schema.enumeration(of).name_of(number) {
                     Some(name) => write!(out, "\"{name}\""),
                     None => write!(out, "{number}"),

@@ -7,20 +7,20 @@ use crate::wire::WireType;
 /// All messages, enumerations and services of some `.proto` files.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Schema {
-    /// By number.
+    /// Messages by number.
     pub messages: Vec<Message>,
-    /// By number.
+    /// Enumerations by number.
     pub enumerations: Vec<Enumeration>,
-    /// In the order of their files.
+    /// Services in the order of their files.
     pub services: Vec<Service>,
 }
 
 /// A message's fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Message {
-    /// With its package.
+    /// Name with its package.
     pub name: String,
-    /// Ordered by number.
+    /// Fields ordered by number.
     pub fields: Vec<Field>,
     /// Names of its `oneof` groups, by number.
     pub oneofs: Vec<String>,
@@ -29,9 +29,9 @@ pub struct Message {
 /// A field of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Field {
-    /// On the wire.
+    /// Number on the wire.
     pub number: u32,
-    /// As the file has it.
+    /// Name as the file has it.
     pub name: String,
     /// Name in the JSON mapping of Protocol Buffers.
     pub json_name: String,

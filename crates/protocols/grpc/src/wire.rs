@@ -108,7 +108,8 @@ pub(crate) fn take_field<'a>(bytes: &mut &'a [u8], depth: u32) -> Option<(u32, W
 
 fn take_key(bytes: &mut &[u8]) -> Option<(u32, u8)> {
     let key = u32::try_from(take_varint(bytes)?).ok()?;
-    let (number, wire_type) = (key >> 3, (key & 7) as u8);
+    let number = key >> 3;
+    let wire_type = (key & 7) as u8;
     (number > 0).then_some((number, wire_type))
 }
 

@@ -20,8 +20,8 @@ struct Around {
     place: u32,
 }
 
-/// An element, with what its tests look at.
-struct Tested<'p> {
+/// An element that may match, with its place in the page.
+struct Candidate<'p> {
     page: &'p Page,
     node: u32,
     element: &'p Element,
@@ -65,7 +65,7 @@ impl Page {
             };
             around.place += 1;
             let place = around.place;
-            let tested = Tested {
+            let tested = Candidate {
                 page: self,
                 node,
                 element,
@@ -119,7 +119,7 @@ impl Page {
 }
 
 /// The parts of the selector that an element is the last of.
-fn parts(selector: &Selector, around: &Around, tested: &Tested<'_>) -> u64 {
+fn parts(selector: &Selector, around: &Around, tested: &Candidate<'_>) -> u64 {
     let mut is = 0;
     for (place, part) in selector.parts.iter().enumerate() {
         let wanted = match part.relation {
@@ -137,7 +137,7 @@ fn parts(selector: &Selector, around: &Around, tested: &Tested<'_>) -> u64 {
     is
 }
 
-impl Tested<'_> {
+impl Candidate<'_> {
     fn passes_all(&self, compound: &Compound) -> bool {
         compound.tests.iter().all(|test| self.passes(test))
     }

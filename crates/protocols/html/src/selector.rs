@@ -6,7 +6,7 @@ pub struct Selector {
     /// As written.
     pub(crate) text: String,
     /// The parts of all selectors of the list, one behind the other; at most 64.
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<CompoundStep>,
     /// A bit for each part that is the last one of its selector.
     pub(crate) last: u64,
 }
@@ -20,7 +20,7 @@ impl Selector {
 
 /// A compound selector and its relation to the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct CompoundStep {
     pub(crate) relation: Relation,
     pub(crate) compound: Compound,
 }

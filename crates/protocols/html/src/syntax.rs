@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::selector::{Compound, Holds, Part, Relation, Selector, Test};
+use crate::selector::{Compound, CompoundStep, Holds, Relation, Selector, Test};
 
 /// Longest selector, in bytes.
 const SELECTOR_BYTES_MAX: usize = 1_000;
@@ -40,7 +40,8 @@ impl Selector {
                 "name the element by an id or a class",
             ));
         }
-        let (mut parts, mut last) = (Vec::new(), 0);
+        let mut parts = Vec::new();
+        let mut last = 0;
         loop {
             parser.space();
             parser.complex(&mut parts)?;
@@ -132,7 +133,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Compounds with combinators between them.
-    fn complex(&mut self, parts: &mut Vec<Part>) -> Result<(), BadSelector> {
+    fn complex(&mut self, parts: &mut Vec<CompoundStep>) -> Result<(), BadSelector> {
         let mut relation = Relation::First;
         loop {
             let start = self.at;
@@ -141,7 +142,7 @@ impl<'t> Parser<'t> {
                 let message = format!("a selector names at most {PARTS_MAX} elements");
                 return Err(self.bad(start..self.at, message, "leave out what stands around it"));
             }
-            parts.push(Part { relation, compound });
+            parts.push(CompoundStep { relation, compound });
             let spaced = self.space();
             relation = match self.peek() {
                 Some('>') => Relation::Child,
@@ -196,7 +197,8 @@ impl<'t> Parser<'t> {
         self.space();
         let name = self.name("an attribute")?;
         self.space();
-        let (mut holds, mut any_case) = (Holds::Anything, false);
+        let mut holds = Holds::Anything;
+        let mut any_case = false;
         if self.peek() != Some(']') {
             let found = OPERATORS.iter().find(|(sign, _)| self.take_text(sign));
             let Some((_, make)) = found else {

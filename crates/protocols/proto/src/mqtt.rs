@@ -43,9 +43,9 @@ pub const NORMAL: u8 = 0x00;
 /// A version of the protocol; its number is that on the wire (§3.1.2.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
-    /// 3.1.1.
+    /// Version 3.1.1.
     V3,
-    /// 5.0.
+    /// Version 5.0.
     V5,
 }
 

@@ -14,7 +14,7 @@ use grpc::Schema;
 use protox::Compiler;
 use protox::file::{ChainFileResolver, GoogleFileResolver};
 
-use load::{Loaded, load};
+use load::{LoadedFiles, load};
 pub use source::{Source, Unprintable, source};
 
 /// A problem of a file, and its place as far as that is known.
@@ -57,7 +57,7 @@ pub fn compile(names: &[String], sources: &Sources<'_>) -> Result<Schema, Proble
 }
 
 /// The problem that a compiler's error describes.
-fn problem(loaded: &Loaded, name: &str, error: &protox::Error) -> Problem {
+fn problem(loaded: &LoadedFiles, name: &str, error: &protox::Error) -> Problem {
     let file = error.file().unwrap_or(name).to_owned();
     let place = loaded
         .text(&file)

@@ -18,7 +18,7 @@ const BUILT_IN: &str = "google/protobuf/";
 
 /// Files by the names that imports have for them.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Loaded {
+pub(crate) struct LoadedFiles {
     texts: BTreeMap<String, String>,
     bytes: usize,
 }
@@ -35,7 +35,7 @@ impl FileResolver for Resolver {
     }
 }
 
-impl Loaded {
+impl LoadedFiles {
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.texts.get(name).map(String::as_str)
     }
@@ -52,8 +52,8 @@ struct Import {
 }
 
 /// Loads these files and their imports.
-pub(crate) fn load(names: &[String], sources: &Sources<'_>) -> Result<Loaded, Problem> {
-    let mut loaded = Loaded::default();
+pub(crate) fn load(names: &[String], sources: &Sources<'_>) -> Result<LoadedFiles, Problem> {
+    let mut loaded = LoadedFiles::default();
     for name in names {
         let mut way = Vec::new();
         follow(&mut loaded, name, None, &mut way, sources)?;
@@ -63,7 +63,7 @@ pub(crate) fn load(names: &[String], sources: &Sources<'_>) -> Result<Loaded, Pr
 
 /// Loads a file and what it imports. `way`: the files that led to it, each imported by the one before.
 fn follow(
-    loaded: &mut Loaded,
+    loaded: &mut LoadedFiles,
     name: &str,
     import: Option<&Import>,
     way: &mut Vec<String>,

@@ -228,7 +228,8 @@ impl Writer {
         own: &DescriptorProto,
         field: &FieldDescriptorProto,
     ) -> Result<(), Unprintable> {
-        let (name, number) = (identifier(field.name())?, field.number());
+        let name = identifier(field.name())?;
+        let number = field.number();
         let options = options(field)?;
         let nested = own.nested_type.iter().find(|nested| {
             let full = format!("{}.{}", self.scope, nested.name());
@@ -239,7 +240,8 @@ impl Writer {
             let (Some(key), Some(value)) = (of(1), of(2)) else {
                 return Err(Unprintable::Type(name.to_owned()));
             };
-            let (key, value) = (type_of(key)?, type_of(value)?);
+            let key = type_of(key)?;
+            let value = type_of(value)?;
             self.line(&format!("map<{key}, {value}> {name} = {number}{options};"));
             return Ok(());
         }

@@ -19,7 +19,7 @@ const UNSIGNED: &str = "UNSIGNED-PAYLOAD";
 
 /// The signer's credentials, and the service.
 #[derive(Debug, Clone, Copy)]
-pub struct Signing<'a> {
+pub struct AwsSigner<'a> {
     /// As in the service's endpoint: `s3`, `execute-api`, `dynamodb`.
     pub service: &'a str,
     pub region: &'a str,
@@ -63,10 +63,10 @@ impl Rules {
 
 /// Signing keys that were derived before: each serves a day.
 #[derive(Debug, Default)]
-pub struct Keys(Vec<Derived>);
+pub struct Keys(Vec<CachedKey>);
 
 #[derive(Debug)]
-struct Derived {
+struct CachedKey {
     secret_key: String,
     /// Date, region and service.
     scope: String,
@@ -82,7 +82,7 @@ impl Keys {
     pub fn lines(
         &mut self,
         request: &[u8],
-        signing: &Signing<'_>,
+        signing: &AwsSigner<'_>,
         unix_s: i64,
     ) -> Result<String, AwsError> {
         self.lines_by(
@@ -97,7 +97,7 @@ impl Keys {
         &mut self,
         rules: Rules,
         request: &[u8],
-        signing: &Signing<'_>,
+        signing: &AwsSigner<'_>,
         unix_s: i64,
     ) -> Result<String, AwsError> {
         check(signing)?;
@@ -146,9 +146,9 @@ impl Keys {
     }
 
     /// A chain of four keyed hashes over date, region, service and a fixed word.
-    fn key(&mut self, signing: &Signing<'_>, scope: &str) -> &hmac::Key {
+    fn key(&mut self, signing: &AwsSigner<'_>, scope: &str) -> &hmac::Key {
         let is_it =
-            |known: &Derived| known.scope == scope && known.secret_key == signing.secret_key;
+            |known: &CachedKey| known.scope == scope && known.secret_key == signing.secret_key;
         let at = match self.0.iter().position(is_it) {
             Some(at) => at,
             None => {
@@ -162,7 +162,7 @@ impl Keys {
                     let next = hmac::sign(&key, part.as_bytes());
                     hmac::Key::new(hmac::HMAC_SHA256, next.as_ref())
                 });
-                self.0.push(Derived {
+                self.0.push(CachedKey {
                     secret_key: signing.secret_key.to_owned(),
                     scope: scope.to_owned(),
                     key,
@@ -175,7 +175,7 @@ impl Keys {
 }
 
 /// Checks that no part of a header line ends the line.
-fn check(signing: &Signing<'_>) -> Result<(), AwsError> {
+fn check(signing: &AwsSigner<'_>) -> Result<(), AwsError> {
     let parts = [
         ("the access key", signing.access_key),
         ("the region", signing.region),
@@ -197,9 +197,11 @@ fn sha256(bytes: &[u8]) -> String {
 /// Seconds since the Unix epoch as `20150830T123600Z`. The date is Howard Hinnant's `civil_from_days` ("chrono-Compatible
 /// Low-Level Date Algorithms", 2013): years begin in March, and 400 of them have 146,097 days.
 fn date_of(unix_s: i64) -> String {
-    let (days, second) = (unix_s.div_euclid(86_400), unix_s.rem_euclid(86_400));
+    let days = unix_s.div_euclid(86_400);
+    let second = unix_s.rem_euclid(86_400);
     let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
     let year_of_era =
         (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
@@ -211,7 +213,8 @@ fn date_of(unix_s: i64) -> String {
         from_march - 9
     };
     let year = era * 400 + year_of_era + i64::from(month <= 2);
-    let (hour, minute) = (second / 3_600, second / 60 % 60);
+    let hour = second / 3_600;
+    let minute = second / 60 % 60;
     format!(
         "{year:04}{month:02}{day:02}T{hour:02}{minute:02}{:02}Z",
         second % 60

@@ -11,7 +11,7 @@ mod pem;
 mod token;
 
 pub use key::{Algorithm, Key};
-pub use pem::{Found, KeyError};
+pub use pem::{KeyError, PemContent};
 pub use token::{Signer, TokenError};
 
 /// Bytes as hexadecimal digits.

@@ -17,7 +17,7 @@ const OID_ED25519: &[u8] = &[0x06, 0x03, 0x2b, 0x65, 0x70];
 
 /// The contents of a text that was to be a private key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum PemContent {
     Nothing,
     Encrypted,
     Public,
@@ -34,7 +34,7 @@ pub enum Found {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyError {
     algorithm: Algorithm,
-    found: Found,
+    found: PemContent,
     /// It is a key of that kind, but cannot be used.
     why: Option<String>,
 }
@@ -44,18 +44,19 @@ impl std::error::Error for KeyError {}
 impl std::fmt::Display for KeyError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let found = match self.found {
-            Found::Nothing => "holds no private key in PEM",
-            Found::Encrypted => "holds an encrypted key",
-            Found::Public => "holds a public key",
-            Found::Certificate => "holds a certificate",
-            Found::Rsa => "holds an RSA key",
-            Found::P256 => "holds an elliptic-curve key (P-256)",
-            Found::P384 => "holds an elliptic-curve key (P-384)",
-            Found::P521 => "holds an elliptic-curve key (P-521)",
-            Found::Ed25519 => "holds an Ed25519 key",
-            Found::Other => "holds a key of another kind",
+            PemContent::Nothing => "holds no private key in PEM",
+            PemContent::Encrypted => "holds an encrypted key",
+            PemContent::Public => "holds a public key",
+            PemContent::Certificate => "holds a certificate",
+            PemContent::Rsa => "holds an RSA key",
+            PemContent::P256 => "holds an elliptic-curve key (P-256)",
+            PemContent::P384 => "holds an elliptic-curve key (P-384)",
+            PemContent::P521 => "holds an elliptic-curve key (P-521)",
+            PemContent::Ed25519 => "holds an Ed25519 key",
+            PemContent::Other => "holds a key of another kind",
         };
-        let (name, needs) = (self.algorithm.name(), needs(self.algorithm));
+        let name = self.algorithm.name();
+        let needs = needs(self.algorithm);
         match &self.why {
             Some(why) => write!(
                 f,
@@ -77,39 +78,39 @@ impl KeyError {
 
     /// How to make what is needed.
     pub fn hint(&self) -> String {
-        if self.found == Found::Encrypted {
+        if self.found == PemContent::Encrypted {
             return "decrypt it: openssl pkey -in encrypted.pem -out key.pem".to_owned();
         }
         let options = match wanted(self.algorithm) {
-            Found::P256 => "EC -pkeyopt ec_paramgen_curve:P-256",
-            Found::P384 => "EC -pkeyopt ec_paramgen_curve:P-384",
-            Found::Ed25519 => "ed25519",
+            PemContent::P256 => "EC -pkeyopt ec_paramgen_curve:P-256",
+            PemContent::P384 => "EC -pkeyopt ec_paramgen_curve:P-384",
+            PemContent::Ed25519 => "ed25519",
             _ => "RSA -pkeyopt rsa_keygen_bits:2048",
         };
         format!("make one: openssl genpkey -algorithm {options} -out key.pem")
     }
 }
 
-fn wanted(algorithm: Algorithm) -> Found {
+fn wanted(algorithm: Algorithm) -> PemContent {
     match algorithm {
-        Algorithm::Hs256 | Algorithm::Hs384 | Algorithm::Hs512 => Found::Other,
+        Algorithm::Hs256 | Algorithm::Hs384 | Algorithm::Hs512 => PemContent::Other,
         Algorithm::Rs256
         | Algorithm::Rs384
         | Algorithm::Rs512
         | Algorithm::Ps256
         | Algorithm::Ps384
-        | Algorithm::Ps512 => Found::Rsa,
-        Algorithm::Es256 => Found::P256,
-        Algorithm::Es384 => Found::P384,
-        Algorithm::EdDsa => Found::Ed25519,
+        | Algorithm::Ps512 => PemContent::Rsa,
+        Algorithm::Es256 => PemContent::P256,
+        Algorithm::Es384 => PemContent::P384,
+        Algorithm::EdDsa => PemContent::Ed25519,
     }
 }
 
 fn needs(algorithm: Algorithm) -> &'static str {
     match wanted(algorithm) {
-        Found::P256 => "an elliptic-curve private key (P-256) in PEM",
-        Found::P384 => "an elliptic-curve private key (P-384) in PEM",
-        Found::Ed25519 => "an Ed25519 private key in PEM",
+        PemContent::P256 => "an elliptic-curve private key (P-256) in PEM",
+        PemContent::P384 => "an elliptic-curve private key (P-384) in PEM",
+        PemContent::Ed25519 => "an Ed25519 private key in PEM",
         _ => "an RSA private key of 2,048 to 4,096 bits in PEM",
     }
 }
@@ -143,7 +144,7 @@ pub(crate) fn read(algorithm: Algorithm, text: &str) -> Result<Der, KeyError> {
     let key = PrivateKeyDer::from_pem_slice(text.as_bytes());
     let key = key.map_err(|_| wrong(instead(text)))?;
     let (found, der) = match key {
-        PrivateKeyDer::Pkcs1(key) => (Found::Rsa, Der::Pkcs1(key.secret_pkcs1_der().to_vec())),
+        PrivateKeyDer::Pkcs1(key) => (PemContent::Rsa, Der::Pkcs1(key.secret_pkcs1_der().to_vec())),
         PrivateKeyDer::Sec1(key) => {
             let key = key.secret_sec1_der();
             let found = curve_of(key);
@@ -153,7 +154,7 @@ pub(crate) fn read(algorithm: Algorithm, text: &str) -> Result<Der, KeyError> {
             let key = key.secret_pkcs8_der();
             (kind_of(key), Der::Pkcs8(key.to_vec()))
         }
-        _ => return Err(wrong(Found::Other)),
+        _ => return Err(wrong(PemContent::Other)),
     };
     match found == wanted(algorithm) {
         true => Ok(der),
@@ -162,15 +163,15 @@ pub(crate) fn read(algorithm: Algorithm, text: &str) -> Result<Der, KeyError> {
 }
 
 /// The contents of a text that holds no private key.
-fn instead(text: &str) -> Found {
+fn instead(text: &str) -> PemContent {
     let holds = |label: &str| text.contains(&format!("-----BEGIN {label}"));
     match () {
         () if holds("ENCRYPTED PRIVATE KEY") || text.contains("Proc-Type: 4,ENCRYPTED") => {
-            Found::Encrypted
+            PemContent::Encrypted
         }
-        () if holds("PUBLIC KEY") || holds("RSA PUBLIC KEY") => Found::Public,
-        () if holds("CERTIFICATE") => Found::Certificate,
-        () => Found::Nothing,
+        () if holds("PUBLIC KEY") || holds("RSA PUBLIC KEY") => PemContent::Public,
+        () if holds("CERTIFICATE") => PemContent::Certificate,
+        () => PemContent::Nothing,
     }
 }
 
@@ -178,30 +179,30 @@ fn holds(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
 
-fn curve_of(bytes: &[u8]) -> Found {
+fn curve_of(bytes: &[u8]) -> PemContent {
     match () {
-        () if holds(bytes, OID_P256) => Found::P256,
-        () if holds(bytes, OID_P384) => Found::P384,
-        () if holds(bytes, OID_P521) => Found::P521,
-        () => Found::Other,
+        () if holds(bytes, OID_P256) => PemContent::P256,
+        () if holds(bytes, OID_P384) => PemContent::P384,
+        () if holds(bytes, OID_P521) => PemContent::P521,
+        () => PemContent::Other,
     }
 }
 
 /// By its algorithm identifier, which stands at its beginning.
-fn kind_of(pkcs8: &[u8]) -> Found {
+fn kind_of(pkcs8: &[u8]) -> PemContent {
     let start = &pkcs8[..pkcs8.len().min(40)];
     match () {
-        () if holds(start, OID_RSA) => Found::Rsa,
+        () if holds(start, OID_RSA) => PemContent::Rsa,
         () if holds(start, OID_EC) => curve_of(start),
-        () if holds(start, OID_ED25519) => Found::Ed25519,
-        () => Found::Other,
+        () if holds(start, OID_ED25519) => PemContent::Ed25519,
+        () => PemContent::Other,
     }
 }
 
 /// An elliptic-curve key of RFC 5915 in the form of RFC 5958 §2: version 0, the algorithm, the key.
-fn as_pkcs8(curve: Found, key: &[u8]) -> Vec<u8> {
+fn as_pkcs8(curve: PemContent, key: &[u8]) -> Vec<u8> {
     let named: &[u8] = match curve {
-        Found::P384 => OID_P384,
+        PemContent::P384 => OID_P384,
         _ => OID_P256,
     };
     let algorithm = [element(0x06, OID_EC), element(0x06, named)].concat();

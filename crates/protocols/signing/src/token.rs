@@ -112,7 +112,7 @@ impl Signer {
     /// A token with these claims, and with this header unless all have the same.
     ///
     /// # Errors
-    /// As [`Key::token`].
+    /// The errors of [`Key::token`].
     pub fn token(&self, header: Option<&str>, claims: &str) -> Result<String, TokenError> {
         match &self.header {
             Some(header) => self.key.token_below(header, claims),

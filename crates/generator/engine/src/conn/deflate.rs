@@ -1,6 +1,6 @@
 //! What a WebSocket with compressed messages keeps.
 
-use proto::ws::{self, Agreed, Deflater, InflatingDecoder, MessageKind, Reader};
+use proto::ws::{self, DeflateParameters, Deflater, InflatingDecoder, MessageKind, Reader};
 
 /// A WebSocket whose messages may be compressed, and that speaks no protocol of channels.
 #[derive(Debug)]
@@ -10,7 +10,7 @@ pub(crate) struct Deflated {
 }
 
 impl Deflated {
-    pub(crate) fn new(agreed: Agreed) -> Deflated {
+    pub(crate) fn new(agreed: DeflateParameters) -> Deflated {
         Deflated {
             reader: reader(agreed),
             compression: Compression::new(agreed),
@@ -19,7 +19,7 @@ impl Deflated {
 }
 
 /// What reads frames as it was agreed on.
-pub(crate) fn reader(agreed: Agreed) -> Reader {
+pub(crate) fn reader(agreed: DeflateParameters) -> Reader {
     Reader::Inflating(Box::new(InflatingDecoder::new(agreed)))
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Compression {
 }
 
 impl Compression {
-    pub(crate) fn new(agreed: Agreed) -> Compression {
+    pub(crate) fn new(agreed: DeflateParameters) -> Compression {
         Compression {
             shared: agreed.client_context,
             own: None,

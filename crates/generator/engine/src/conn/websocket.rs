@@ -2,7 +2,7 @@
 
 use plan::WsOpen;
 use proto::http1::Head;
-use proto::ws::{self, Agreed, HandshakeError, Offer};
+use proto::ws::{self, DeflateParameters, HandshakeError, Offer};
 
 use super::http::{Headers, render_target};
 use crate::users::Scope;
@@ -33,7 +33,7 @@ pub(crate) fn verify_upgrade(
     open: &WsOpen,
     head: &Head<'_>,
     nonce: &ws::Key,
-) -> Result<Option<Agreed>, HandshakeError> {
+) -> Result<Option<DeflateParameters>, HandshakeError> {
     let agreed = match open.compress {
         Some(offer) => ws::verify_offer(head, nonce, offer)?,
         None => {
@@ -49,7 +49,7 @@ pub(crate) fn verify_upgrade(
 pub(crate) fn verify_connect(
     open: &WsOpen,
     head: &Head<'_>,
-) -> Result<Option<Agreed>, HandshakeError> {
+) -> Result<Option<DeflateParameters>, HandshakeError> {
     let agreed = ws::verify_connect(head, open.compress)?;
     ws::verify_protocol(head, offered_protocols(open).as_bytes())?;
     Ok(agreed)

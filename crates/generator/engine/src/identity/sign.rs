@@ -2,7 +2,7 @@
 
 use plan::Aws;
 use plan::expr::{Context, Template};
-use signing::aws::Signing;
+use signing::aws::AwsSigner;
 
 use crate::identity::{Identities, add_lines};
 
@@ -26,7 +26,7 @@ impl<K> Identities<K> {
         let (region, access_key) = (text(&aws.region)?, text(&aws.access_key)?);
         let secret_key = text(&aws.secret_key)?;
         let session_token = aws.session_token.as_ref().map(text).transpose()?;
-        let signing = Signing {
+        let signing = AwsSigner {
             service: &aws.service,
             region: &region,
             access_key: &access_key,

@@ -6,7 +6,7 @@
 
 use plan::expr::Template;
 use plan::{Backoff, Op, Pauses, Protocol as ChannelProtocol, WsReconnect};
-use proto::ws::{Agreed, MessageKind};
+use proto::ws::{DeflateParameters, MessageKind};
 use record::Outcome;
 
 use super::state::Interpreter;
@@ -154,7 +154,12 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The WebSocket is open again; what is greeted waits for that.
-    pub(super) fn upgraded_again(&mut self, now_ns: u64, slot: ConnSlot, agreed: Option<Agreed>) {
+    pub(super) fn upgraded_again(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        agreed: Option<DeflateParameters>,
+    ) {
         let conn = &mut self.conns[slot];
         let deflated = agreed.map(Deflated::new);
         if let Some(own) = conn.reconnectable() {

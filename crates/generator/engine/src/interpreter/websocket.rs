@@ -2,7 +2,7 @@
 
 use plan::{Expect, Op, SendOp, WsOpen};
 use proto::http1::{Event as HttpEvent, Head};
-use proto::ws::{self, Agreed, Event, HandshakeError, MessageKind};
+use proto::ws::{self, DeflateParameters, Event, HandshakeError, MessageKind};
 use record::Outcome;
 
 use super::flow::Flow;
@@ -141,7 +141,7 @@ impl<'p> Interpreter<'p> {
         now_ns: u64,
         slot: ConnSlot,
         (len, head): (usize, &Head<'_>),
-        agreed: Result<Option<Agreed>, HandshakeError>,
+        agreed: Result<Option<DeflateParameters>, HandshakeError>,
     ) {
         let key = self.conns[slot].user;
         let background = self.conns[slot].is_background();
@@ -174,7 +174,12 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The WebSocket is open. The step is done, unless a protocol of channels has yet to greet.
-    pub(super) fn upgraded(&mut self, now_ns: u64, slot: ConnSlot, agreed: Option<Agreed>) {
+    pub(super) fn upgraded(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        agreed: Option<DeflateParameters>,
+    ) {
         let key = self.conns[slot].user;
         *self.conns[slot].protocol.spoken_mut() = match agreed {
             Some(agreed) => Protocol::Deflated(Box::new(Deflated::new(agreed))),

@@ -90,7 +90,9 @@ impl Page {
     /// Takes a node out of its parent, if it has one.
     fn detach(&mut self, child: u32) {
         let own = self.node(child);
-        let (parent, before, after) = (own.parent, own.before, own.after);
+        let parent = own.parent;
+        let before = own.before;
+        let after = own.after;
         (own.parent, own.before, own.after) = (NONE, NONE, NONE);
         let Some(parent) = some(parent) else { return };
         match some(before) {

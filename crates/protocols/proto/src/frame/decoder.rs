@@ -65,7 +65,7 @@ impl Decoder {
         delimiter: &Delimiter,
         input: &'a [u8],
         bytes_max: usize,
-    ) -> Result<Found<'a>, DecodeError> {
+    ) -> Result<DecodedFrame<'a>, DecodeError> {
         let delimiter = delimiter.bytes();
         let from = self.scanned.min(input.len());
         let len = match memmem::find(&input[from..], delimiter) {
@@ -84,16 +84,17 @@ impl Decoder {
     }
 }
 
-/// How many bytes a frame takes, and the message in it.
-type Found<'a> = Option<(usize, Cow<'a, [u8]>)>;
+/// The bytes of a frame, and the message in it; `None`: the frame is incomplete.
+type DecodedFrame<'a> = Option<(usize, Cow<'a, [u8]>)>;
 
 fn by_length<'a>(
     field: &LengthField,
     header: usize,
     input: &'a [u8],
     bytes_max: usize,
-) -> Result<Found<'a>, DecodeError> {
-    let (begin, end) = (field.at, field.end());
+) -> Result<DecodedFrame<'a>, DecodeError> {
+    let begin = field.at;
+    let end = field.end();
     let Some(field_bytes) = input.get(begin..end) else {
         return Ok(None);
     };

@@ -182,7 +182,8 @@ impl Connection {
     /// The stream of a request that is about to be sent.
     fn stream_of(&self, request: &Request<'_>) -> Stream {
         let send_window = i64::from(self.peer.window_bytes);
-        let (id, token) = (self.next_id, request.token);
+        let id = self.next_id;
+        let token = request.token;
         let mut own = Stream::new(id, token, send_window, self.stream_window_max);
         own.is_head = request.is_head;
         own.is_endless = request.is_endless;

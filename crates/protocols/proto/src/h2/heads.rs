@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use super::connection::{Block, Connection};
 use super::error::{Code, Error};
 use super::frame::{self, FrameHead};
-use super::receive::{Found, Scratch, check_complete};
+use super::receive::{FrameEvent, Scratch, check_complete};
 use super::response::Reading;
 use super::stream::Stream;
 use crate::http1::INTERIM_COUNT_MAX;
@@ -25,7 +25,7 @@ impl Connection {
         limits: &Limits,
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
-    ) -> Result<Option<Found>, Error> {
+    ) -> Result<Option<FrameEvent>, Error> {
         if self.streams.get_mut(head.stream).is_none() {
             self.check_late(head.stream)?;
             self.count_idle()?;
@@ -53,7 +53,7 @@ impl Connection {
         limits: &Limits,
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
-    ) -> Result<Option<Found>, Error> {
+    ) -> Result<Option<FrameEvent>, Error> {
         let Some(mut block) = self.block.take() else {
             return Ok(None);
         };
@@ -78,8 +78,9 @@ impl Connection {
         limits: &Limits,
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
-    ) -> Result<Option<Found>, Error> {
-        let (id, ends) = (frame.stream, frame.has(frame::END_STREAM));
+    ) -> Result<Option<FrameEvent>, Error> {
+        let id = frame.stream;
+        let ends = frame.has(frame::END_STREAM);
         let own = self.streams.get_mut(id);
         let is_trailers = own.is_some_and(|stream| stream.has_head);
         let mut reading = Reading::new(&mut scratch.text, is_trailers, *limits);
@@ -111,18 +112,18 @@ impl Connection {
         match verdict {
             Err(error) => {
                 self.break_stream(id, error, out);
-                Ok(Some(Found::Broken { token, error }))
+                Ok(Some(FrameEvent::Broken { token, error }))
             }
             Ok(Fields::Interim { wants_body }) => {
                 self.count_idle()?;
-                Ok(wants_body.then_some(Found::Continue { token }))
+                Ok(wants_body.then_some(FrameEvent::Continue { token }))
             }
             Ok(Fields::Head { status }) => {
                 self.idle_frames = 0;
                 if ends {
                     self.end_stream(id, out);
                 }
-                Ok(Some(Found::Head {
+                Ok(Some(FrameEvent::Head {
                     token,
                     stream: id,
                     status,
@@ -131,7 +132,7 @@ impl Connection {
             }
             Ok(Fields::Trailers) => {
                 self.end_stream(id, out);
-                Ok(Some(Found::Trailers { token }))
+                Ok(Some(FrameEvent::Trailers { token }))
             }
         }
     }

@@ -21,9 +21,9 @@ const ANSWERS_BYTES_MAX: usize = 1 << 14;
 pub enum Event<'a> {
     /// Status and headers. Interim responses are skipped.
     Head {
-        /// The request's.
+        /// Token of the request.
         token: u32,
-        /// The stream's number.
+        /// Number of the stream.
         stream: u32,
         /// The head; its [`raw`](Head::raw) form is written as that of HTTP/1.1.
         head: Head<'a>,
@@ -32,33 +32,33 @@ pub enum Event<'a> {
     },
     /// The peer wants the body of a request that was [opened](Connection::open), which it has part of at most (100).
     Continue {
-        /// The request's.
+        /// Token of the request.
         token: u32,
     },
     /// A piece of the body, never empty.
     Body {
-        /// The request's.
+        /// Token of the request.
         token: u32,
-        /// The piece.
+        /// The bytes of the piece.
         piece: &'a [u8],
     },
     /// The response is complete.
     End {
-        /// The request's.
+        /// Token of the request.
         token: u32,
         /// A line for each field that came after the body, ended by an empty line; empty: none came.
         trailers: &'a [u8],
     },
     /// The peer gave the request up.
     Reset {
-        /// The request's.
+        /// Token of the request.
         token: u32,
-        /// Why.
+        /// Reason of the peer.
         code: Code,
     },
     /// The response is wrong, or too large; its stream was reset.
     Broken {
-        /// The request's.
+        /// Token of the request.
         token: u32,
         /// The error in it.
         error: Error,
@@ -66,12 +66,12 @@ pub enum Event<'a> {
     /// The peer will end the connection: no request may be sent any more. Those that it does not process
     /// follow, the responses of the others may.
     GoAway {
-        /// Why.
+        /// Reason of the peer.
         code: Code,
     },
     /// The request was not processed, and can be sent again on another connection (§6.8).
     Unprocessed {
-        /// The request's.
+        /// Token of the request.
         token: u32,
     },
 }
@@ -83,8 +83,8 @@ pub struct Scratch {
     pub(super) strings: hpack::Scratch,
 }
 
-/// An event before what it borrows from is at hand.
-pub(super) enum Found {
+/// The event of a frame, which becomes an [`Event`] once the text that it borrows is at hand.
+pub(super) enum FrameEvent {
     Head {
         token: u32,
         stream: u32,
@@ -130,7 +130,8 @@ impl Connection {
         if let Some(token) = self.take_unprocessed() {
             return Ok((0, Some(Event::Unprocessed { token })));
         }
-        let (mut at, answers_end) = (0, out.len() + ANSWERS_BYTES_MAX);
+        let mut at = 0;
+        let answers_end = out.len() + ANSWERS_BYTES_MAX;
         while out.len() < answers_end {
             let rest = &input[at..];
             if self.data.is_under_way {
@@ -259,7 +260,8 @@ impl Connection {
     /// Begins a DATA frame: the bytes of its header, and of the length of its padding; `None`: that is not
     /// there yet.
     fn begin_data(&mut self, head: FrameHead, rest: &[u8]) -> Result<Option<usize>, Error> {
-        let (mut taken, mut padding) = (HEADER_BYTES, 0);
+        let mut taken = HEADER_BYTES;
+        let mut padding = 0;
         let mut left = head.len as u32;
         if head.has(frame::PADDED) {
             let too_short = Error::new(Code::FrameSizeError, "a padded frame is empty");
@@ -334,7 +336,8 @@ impl Connection {
 
     /// A DATA frame is complete.
     fn end_data<'a>(&mut self, id: u32, out: &mut Vec<u8>) -> Option<Event<'a>> {
-        let (ends, window_max) = (self.data.ends_stream, self.stream_window_max);
+        let ends = self.data.ends_stream;
+        let window_max = self.stream_window_max;
         let stream = self.streams.get_mut(id)?;
         let token = stream.token;
         if !ends {
@@ -393,7 +396,7 @@ impl Connection {
         limits: &Limits,
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
-    ) -> Result<Option<Found>, Error> {
+    ) -> Result<Option<FrameEvent>, Error> {
         match head.kind {
             frame::HEADERS => return self.take_headers(head, payload, limits, scratch, out),
             frame::CONTINUATION => {
@@ -450,11 +453,11 @@ impl Connection {
         }
     }
 
-    fn take_reset(&mut self, id: u32, payload: &[u8]) -> Result<Option<Found>, Error> {
+    fn take_reset(&mut self, id: u32, payload: &[u8]) -> Result<Option<FrameEvent>, Error> {
         let code = frame::number(payload, "a RST_STREAM frame is not 4 bytes long")?;
         let code = Code::from_number(code);
         match self.streams.remove(id) {
-            Some(stream) => Ok(stream.is_awaited().then_some(Found::Reset {
+            Some(stream) => Ok(stream.is_awaited().then_some(FrameEvent::Reset {
                 token: stream.token,
                 code,
             })),
@@ -474,7 +477,7 @@ impl Connection {
         id: u32,
         payload: &[u8],
         out: &mut Vec<u8>,
-    ) -> Result<Option<Found>, Error> {
+    ) -> Result<Option<FrameEvent>, Error> {
         if id != 0 && (id.is_multiple_of(2) || id >= self.next_id) {
             return Err(Error::protocol(
                 "a frame for a stream that was never opened",
@@ -486,10 +489,10 @@ impl Connection {
         let stream = self.streams.get_mut(id).filter(|own| own.is_awaited());
         let token = stream.map(|stream| stream.token);
         self.break_stream(id, error, out);
-        Ok(token.map(|token| Found::Broken { token, error }))
+        Ok(token.map(|token| FrameEvent::Broken { token, error }))
     }
 
-    fn take_go_away(&mut self, payload: &[u8]) -> Result<Option<Found>, Error> {
+    fn take_go_away(&mut self, payload: &[u8]) -> Result<Option<FrameEvent>, Error> {
         let too_short = Error::new(Code::FrameSizeError, "a GOAWAY frame is too short");
         let (last, rest) = payload.split_first_chunk().ok_or(too_short)?;
         let code = rest.first_chunk().ok_or(too_short)?;
@@ -497,7 +500,7 @@ impl Connection {
         // It never grows (§6.8).
         self.last_id = Some(self.last_id.map_or(last, |earlier| earlier.min(last)));
         let code = Code::from_number(u32::from_be_bytes(*code));
-        Ok(Some(Found::GoAway { code }))
+        Ok(Some(FrameEvent::GoAway { code }))
     }
 }
 
@@ -532,11 +535,11 @@ fn check_body(stream: &Stream, limits: &Limits) -> Result<(), Error> {
     Ok(())
 }
 
-impl Found {
+impl FrameEvent {
     /// With what was written to `scratch`.
     fn event(self, scratch: &Scratch) -> Event<'_> {
         match self {
-            Found::Head {
+            FrameEvent::Head {
                 token,
                 stream,
                 status,
@@ -547,14 +550,14 @@ impl Found {
                 head: Head::of_text(status, &scratch.text),
                 ends,
             },
-            Found::Continue { token } => Event::Continue { token },
-            Found::Trailers { token } => Event::End {
+            FrameEvent::Continue { token } => Event::Continue { token },
+            FrameEvent::Trailers { token } => Event::End {
                 token,
                 trailers: &scratch.text,
             },
-            Found::Reset { token, code } => Event::Reset { token, code },
-            Found::Broken { token, error } => Event::Broken { token, error },
-            Found::GoAway { code } => Event::GoAway { code },
+            FrameEvent::Reset { token, code } => Event::Reset { token, code },
+            FrameEvent::Broken { token, error } => Event::Broken { token, error },
+            FrameEvent::GoAway { code } => Event::GoAway { code },
         }
     }
 }

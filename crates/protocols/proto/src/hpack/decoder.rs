@@ -117,10 +117,10 @@ impl Decoder {
                 let (name, value) = self.field(index).ok_or(Error::BadIndex)?;
                 each(name, value);
             } else if first & 0x40 != 0 {
-                self.literal(&mut block, (6, Literal::Added), scratch, &mut each)?;
+                self.literal(&mut block, 6, Literal::Added, scratch, &mut each)?;
             } else {
                 // Without indexing, or never indexed: that is for those who pass fields on.
-                self.literal(&mut block, (4, Literal::NotAdded), scratch, &mut each)?;
+                self.literal(&mut block, 4, Literal::NotAdded, scratch, &mut each)?;
             }
         }
         Ok(())
@@ -129,7 +129,8 @@ impl Decoder {
     fn literal(
         &mut self,
         block: &mut &[u8],
-        (prefix_bits, treatment): (u32, Literal),
+        prefix_bits: u32,
+        treatment: Literal,
         scratch: &mut Scratch,
         each: &mut impl FnMut(&[u8], &[u8]),
     ) -> Result<(), Error> {

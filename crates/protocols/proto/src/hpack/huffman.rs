@@ -51,7 +51,9 @@ const fn code() -> Code {
         firsts: [(0, 0); BITS_MAX + 1],
         fast: [(0, 0); 1 << FAST_BITS],
     };
-    let (mut code, mut place, mut length) = (0_u32, 0, 1);
+    let mut code = 0_u32;
+    let mut place = 0;
+    let mut length = 1;
     while length <= BITS_MAX {
         code <<= 1;
         made.firsts[length] = (code, place as u16);
@@ -83,7 +85,8 @@ const fn code() -> Code {
 /// eight bits, all ones.
 pub(super) fn decode(coded: &[u8], out: &mut Vec<u8>) -> Option<()> {
     // The next bits, at the left, and how many of them are there.
-    let (mut bits, mut count) = (0_u64, 0_u32);
+    let mut bits = 0_u64;
+    let mut count = 0_u32;
     let mut rest = coded;
     loop {
         while count <= 56 {
@@ -128,7 +131,8 @@ fn long_code(bits: u32) -> Option<(u16, u8)> {
 
 /// Appends `text` in the code.
 pub fn encode(text: &[u8], out: &mut Vec<u8>) {
-    let (mut bits, mut count) = (0_u64, 0);
+    let mut bits = 0_u64;
+    let mut count = 0;
     for &byte in text {
         let length = u32::from(LENGTHS[usize::from(byte)]);
         bits = bits << length | u64::from(CODE.codes[usize::from(byte)]);

@@ -12,7 +12,7 @@ pub(super) struct Table {
     bytes: Vec<u8>,
     start: usize,
     /// The lengths of names and values, the oldest first.
-    fields: VecDeque<(u32, u32)>,
+    fields: VecDeque<FieldLengths>,
     /// The size of the table by the rules of HPACK.
     size: usize,
 }
@@ -24,7 +24,7 @@ impl Table {
 
     /// Memory of the table.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.bytes.capacity() + self.fields.capacity() * size_of::<(u32, u32)>()
+        self.bytes.capacity() + self.fields.capacity() * size_of::<FieldLengths>()
     }
 
     /// The field at this place, 0 being the newest.
@@ -33,11 +33,11 @@ impl Table {
             return None;
         }
         let newer = self.fields.iter().rev().take(place);
-        let after: usize = newer.map(|&field| len(field)).sum();
+        let after: usize = newer.map(FieldLengths::sum).sum();
         let field = self.fields[self.fields.len() - 1 - place];
         let end = self.bytes.len() - after;
-        let whole = &self.bytes[end - len(field)..end];
-        Some(whole.split_at(field.0 as usize))
+        let whole = &self.bytes[end - field.sum()..end];
+        Some(whole.split_at(field.name as usize))
     }
 
     /// Adds a field and drops old ones until the table counts no more than `size_max`. A field that is
@@ -50,8 +50,10 @@ impl Table {
         }
         self.bytes.extend_from_slice(name);
         self.bytes.extend_from_slice(value);
-        self.fields
-            .push_back((name.len() as u32, value.len() as u32));
+        self.fields.push_back(FieldLengths {
+            name: name.len() as u32,
+            value: value.len() as u32,
+        });
         self.size += size;
     }
 
@@ -60,8 +62,8 @@ impl Table {
         while self.size > size_max
             && let Some(oldest) = self.fields.pop_front()
         {
-            self.start += len(oldest);
-            self.size -= len(oldest) + FIELD_OVERHEAD_BYTES;
+            self.start += oldest.sum();
+            self.size -= oldest.sum() + FIELD_OVERHEAD_BYTES;
         }
         if self.fields.is_empty() {
             *self = Table::default();
@@ -73,8 +75,16 @@ impl Table {
 }
 
 /// Bytes of a field's name and value.
-fn len((name, value): (u32, u32)) -> usize {
-    name as usize + value as usize
+#[derive(Debug, Clone, Copy)]
+struct FieldLengths {
+    name: u32,
+    value: u32,
+}
+
+impl FieldLengths {
+    fn sum(&self) -> usize {
+        self.name as usize + self.value as usize
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! How long a response body is (RFC 9112 §6.3).
 
-use super::head::Parsed;
+use super::head::ParsedHead;
 use super::transfer::Transfer;
 
 /// How the end of a body is found.
@@ -14,7 +14,7 @@ pub(super) enum Framing {
 
 impl Framing {
     /// RFC 9112 §6.3, rules 1 to 8 (those about CONNECT and requests aside).
-    pub(super) fn new(head: &Parsed, head_request: bool) -> Self {
+    pub(super) fn new(head: &ParsedHead, head_request: bool) -> Self {
         if head_request || head.status < 200 || matches!(head.status, 204 | 304) {
             return Self::Length(0);
         }

@@ -3,7 +3,7 @@
 use super::body::Framing;
 use super::chunk;
 use super::error::Error;
-use super::head::{self, Head, Parsed};
+use super::head::{self, Head, ParsedHead};
 use super::heads::Heads;
 use crate::limits::Limits;
 
@@ -261,7 +261,7 @@ impl Decoder {
             || memchr::memchr(b'\n', &input[from..]).is_some()
     }
 
-    fn enter_body(&mut self, parsed: &Parsed, limits: &Limits) -> Result<(), Error> {
+    fn enter_body(&mut self, parsed: &ParsedHead, limits: &Limits) -> Result<(), Error> {
         let framing = Framing::new(parsed, self.head_request);
         self.keep_alive = parsed.is_persistent() && framing != Framing::UntilClose;
         self.phase = match framing {

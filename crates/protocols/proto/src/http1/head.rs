@@ -86,7 +86,7 @@ fn unfolded(value: &[u8]) -> Cow<'_, [u8]> {
 
 /// The facts of a complete head, from one pass over it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Parsed {
+pub(super) struct ParsedHead {
     /// Bytes of the head.
     pub(super) len: usize,
     pub(super) status: u16,
@@ -99,7 +99,7 @@ pub(super) struct Parsed {
     says_keep_alive: bool,
 }
 
-impl Parsed {
+impl ParsedHead {
     /// Another response follows this one for the same request (RFC 9110 §15.2). A 101 is final:
     /// it hands the connection over.
     pub(super) fn is_interim(&self) -> bool {
@@ -159,7 +159,7 @@ impl Parsed {
 ///
 /// Lines may end with a bare LF (RFC 9112 §2.2). A first header line that begins with a blank is refused
 /// (the other choice is to skip it).
-pub(super) fn parse(input: &[u8], limits: &Limits) -> Result<Option<Parsed>, Error> {
+pub(super) fn parse(input: &[u8], limits: &Limits) -> Result<Option<ParsedHead>, Error> {
     let window = &input[..input.len().min(limits.head_bytes_max)];
     match parse_lines(window, limits)? {
         None if window.len() == limits.head_bytes_max => Err(Error::HeadTooLarge {
@@ -175,7 +175,7 @@ pub(crate) fn status_and_len(input: &[u8], limits: &Limits) -> Result<Option<(u1
     Ok(parsed.map(|parsed| (parsed.status, parsed.len)))
 }
 
-fn parse_lines(window: &[u8], limits: &Limits) -> Result<Option<Parsed>, Error> {
+fn parse_lines(window: &[u8], limits: &Limits) -> Result<Option<ParsedHead>, Error> {
     let Some((mut parsed, mut terminators_count)) = parse_status_line(window)? else {
         return Ok(None);
     };
@@ -248,7 +248,7 @@ pub(crate) fn next_line(bytes: &[u8]) -> Option<(&[u8], usize)> {
 }
 
 /// `HTTP/1.x SP 3DIGIT [SP reason]` (RFC 9112 §4), with the length of its line end.
-fn parse_status_line(window: &[u8]) -> Result<Option<(Parsed, usize)>, Error> {
+fn parse_status_line(window: &[u8]) -> Result<Option<(ParsedHead, usize)>, Error> {
     let seen = window.len().min(VERSION_START.len());
     if window[..seen] != VERSION_START[..seen] {
         return Err(Error::NotHttp);
@@ -275,7 +275,7 @@ fn parse_status_line(window: &[u8]) -> Result<Option<(Parsed, usize)>, Error> {
     }
     let digit = |byte: &u8| u16::from(byte - b'0');
     let len = line.len() + terminator_len;
-    let parsed = Parsed {
+    let parsed = ParsedHead {
         len,
         status: digit(a) * 100 + digit(b) * 10 + digit(c),
         content_length: None,
@@ -361,11 +361,11 @@ mod tests {
     use alloc::vec::Vec;
     use alloc::{format, vec};
 
-    fn parsed(head: &str) -> Result<Option<Parsed>, Error> {
+    fn parsed(head: &str) -> Result<Option<ParsedHead>, Error> {
         parse(head.as_bytes(), &Limits::DEFAULT)
     }
 
-    fn complete(head: &str) -> Parsed {
+    fn complete(head: &str) -> ParsedHead {
         parsed(head).unwrap().unwrap()
     }
 

@@ -1,7 +1,7 @@
 //! Heads that were read a moment ago.
 
 use super::error::Error;
-use super::head::{self, Parsed};
+use super::head::{self, ParsedHead};
 use crate::limits::Limits;
 use alloc::vec::Vec;
 
@@ -19,7 +19,7 @@ const KNOWN_BYTES_MAX: usize = 1024;
 pub struct Heads {
     limits: Limits,
     /// Heads and what they say.
-    known: Vec<(Vec<u8>, Parsed)>,
+    known: Vec<(Vec<u8>, ParsedHead)>,
     /// The one that was used last.
     latest: usize,
 }
@@ -40,7 +40,7 @@ impl Heads {
 
     /// As [`head::parse`].
     #[inline]
-    pub(super) fn parse(&mut self, input: &[u8]) -> Result<Option<Parsed>, Error> {
+    pub(super) fn parse(&mut self, input: &[u8]) -> Result<Option<ParsedHead>, Error> {
         match self.known.get(self.latest) {
             Some((raw, parsed)) if input.starts_with(raw) => Ok(Some(*parsed)),
             _ => self.parse_other(input),
@@ -48,7 +48,7 @@ impl Heads {
     }
 
     #[inline(never)]
-    fn parse_other(&mut self, input: &[u8]) -> Result<Option<Parsed>, Error> {
+    fn parse_other(&mut self, input: &[u8]) -> Result<Option<ParsedHead>, Error> {
         let mut known = self.known.iter();
         if let Some(at) = known.position(|(raw, _)| input.starts_with(raw)) {
             self.latest = at;
@@ -64,7 +64,7 @@ impl Heads {
     }
 
     /// In the place of the one that was remembered before all others.
-    fn remember(&mut self, raw: &[u8], parsed: Parsed) {
+    fn remember(&mut self, raw: &[u8], parsed: ParsedHead) {
         if self.known.len() < KNOWN_MAX {
             self.latest = self.known.len();
             self.known.push((raw.to_vec(), parsed));

@@ -2,7 +2,7 @@
 
 use crate::mqtt::in_flight::{Awaits, InFlight};
 use crate::mqtt::outgoing::{self, Connect, Publish, Subscribe};
-use crate::mqtt::packet::{Ack, ConnAck, FAILURE, Incoming, OTHER_COUNT, Packet, kind, parse};
+use crate::mqtt::packet::{Ack, ConnAck, FAILURE, OTHER_COUNT, Packet, PublishPacket, kind, parse};
 use crate::mqtt::topic::{TopicError, check_filter, check_topic};
 use crate::mqtt::wire::{BYTES_MAX, TEXT_BYTES_MAX};
 use crate::mqtt::{Error, Qos, Version};
@@ -28,14 +28,14 @@ const HEADER_BYTES_MAX: usize = 5;
 
 /// The limits of the server (§3.2.2.3).
 #[derive(Debug, Clone, Copy)]
-struct Allowed {
+struct ServerLimits {
     in_flight: usize,
     packet_bytes: usize,
     qos: Qos,
     retain: bool,
 }
 
-const ALL: Allowed = Allowed {
+const ALL: ServerLimits = ServerLimits {
     in_flight: IN_FLIGHT_MAX,
     packet_bytes: BYTES_MAX,
     qos: Qos::ExactlyOnce,
@@ -58,7 +58,7 @@ pub struct Client {
     stage: Stage,
     /// The last CONNECT wanted a session without history.
     clean: bool,
-    allowed: Allowed,
+    allowed: ServerLimits,
     bytes_max: usize,
     in_flight: InFlight,
     /// Messages of QoS 2 that are not released, in order.
@@ -215,7 +215,7 @@ impl Client {
         self.clean = connect.clean;
         self.allowed = ALL;
         let bytes_max = self.bytes_max.saturating_add(HEADER_BYTES_MAX) as u32;
-        outgoing::connect(self.version, connect, (RECEIVE_MAX, bytes_max), out);
+        outgoing::connect(self.version, connect, RECEIVE_MAX, bytes_max, out);
         Ok(())
     }
 
@@ -223,7 +223,7 @@ impl Client {
     pub fn subscribe(&mut self, own: &Subscribe<'_>, out: &mut Vec<u8>) -> Result<u16, Refusal> {
         check_filters(own.filters)?;
         let codes_count = own.filters.len() as u16;
-        self.send((Awaits::SubAck, codes_count), out, |version, id, out| {
+        self.send(Awaits::SubAck, codes_count, out, |version, id, out| {
             outgoing::subscribe(version, id, own, out);
         })
     }
@@ -236,7 +236,7 @@ impl Client {
             Version::V3 => 0,
             Version::V5 => filters.len() as u16,
         };
-        self.send((Awaits::UnsubAck, codes_count), out, |version, id, out| {
+        self.send(Awaits::UnsubAck, codes_count, out, |version, id, out| {
             outgoing::unsubscribe(version, id, filters, out);
         })
     }
@@ -266,7 +266,7 @@ impl Client {
             Qos::AtLeastOnce => Awaits::PubAck,
             Qos::ExactlyOnce => Awaits::PubRec,
         };
-        self.send((awaits, 0), out, |version, id, out| {
+        self.send(awaits, 0, out, |version, id, out| {
             outgoing::publish(version, id, message, out);
         })
     }
@@ -284,7 +284,8 @@ impl Client {
     /// Appends a packet that is acknowledged, with this number of codes.
     fn send(
         &mut self,
-        (awaits, codes_count): (Awaits, u16),
+        awaits: Awaits,
+        codes_count: u16,
         out: &mut Vec<u8>,
         write: impl FnOnce(Version, u16, &mut Vec<u8>),
     ) -> Result<u16, Refusal> {
@@ -357,7 +358,7 @@ impl Client {
                     }
                     Err(_) => NOT_FOUND,
                 };
-                outgoing::ack(self.version, kind::PUBCOMP, (ack.id, reason), out);
+                outgoing::ack(self.version, kind::PUBCOMP, ack.id, reason, out);
                 Ok(Event::Handled)
             }
             Packet::PubComp(ack) => self.answered(&ack, Awaits::PubComp, "PUBCOMP"),
@@ -381,7 +382,7 @@ impl Client {
         }
         self.stage = Stage::Connected;
         let in_flight = ack.receive_maximum.map_or(IN_FLIGHT_MAX, usize::from);
-        self.allowed = Allowed {
+        self.allowed = ServerLimits {
             in_flight: in_flight.min(IN_FLIGHT_MAX),
             packet_bytes: ack.packet_maximum.map_or(BYTES_MAX, |max| max as usize),
             qos: ack.qos_maximum.and_then(Qos::new).unwrap_or(ALL.qos),
@@ -398,17 +399,26 @@ impl Client {
         })
     }
 
-    /// Appends what is still to be sent of before this connection.
+    /// Appends the packets of earlier connections that are still to be sent.
     fn send_again(&mut self, out: &mut Vec<u8>) {
-        let allowed = (self.allowed.in_flight, self.allowed.packet_bytes);
-        self.in_flight.send_again(self.version, allowed, out);
+        let ServerLimits {
+            in_flight,
+            packet_bytes,
+            ..
+        } = self.allowed;
+        self.in_flight
+            .send_again(self.version, in_flight, packet_bytes, out);
     }
 
     /// A message, which is acknowledged at once. One of QoS 2 counts as the same until it is released (§4.3.3).
-    fn message<'a>(&mut self, own: &Incoming<'a>, out: &mut Vec<u8>) -> Result<Event<'a>, Error> {
+    fn message<'a>(
+        &mut self,
+        own: &PublishPacket<'a>,
+        out: &mut Vec<u8>,
+    ) -> Result<Event<'a>, Error> {
         match own.qos {
             Qos::AtMostOnce => {}
-            Qos::AtLeastOnce => outgoing::ack(self.version, kind::PUBACK, (own.id, 0), out),
+            Qos::AtLeastOnce => outgoing::ack(self.version, kind::PUBACK, own.id, 0, out),
             Qos::ExactlyOnce => {
                 let known = self.received.binary_search(&own.id);
                 if let Err(place) = known {
@@ -419,7 +429,7 @@ impl Client {
                     }
                     self.received.insert(place, own.id);
                 }
-                outgoing::ack(self.version, kind::PUBREC, (own.id, 0), out);
+                outgoing::ack(self.version, kind::PUBREC, own.id, 0, out);
                 if known.is_ok() {
                     return Ok(Event::Handled);
                 }
@@ -437,7 +447,7 @@ impl Client {
     fn pub_rec<'a>(&mut self, ack: &Ack<'a>, out: &mut Vec<u8>) -> Result<Event<'a>, Error> {
         match self.in_flight.awaits(ack.id) {
             None => {
-                outgoing::ack(self.version, kind::PUBREL, (ack.id, NOT_FOUND), out);
+                outgoing::ack(self.version, kind::PUBREL, ack.id, NOT_FOUND, out);
                 return Ok(Event::Handled);
             }
             Some((Awaits::PubRec, _)) if ack.code >= FAILURE => {
@@ -446,7 +456,7 @@ impl Client {
             Some((Awaits::PubRec | Awaits::PubComp, _)) => self.in_flight.received(ack.id),
             Some(_) => return Err(unexpected("PUBREC", ack.id)),
         }
-        outgoing::ack(self.version, kind::PUBREL, (ack.id, 0), out);
+        outgoing::ack(self.version, kind::PUBREL, ack.id, 0, out);
         Ok(Event::Handled)
     }
 

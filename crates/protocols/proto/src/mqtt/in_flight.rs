@@ -29,7 +29,7 @@ impl Awaits {
 
 /// A packet in flight.
 #[derive(Debug)]
-struct Waiting {
+struct InFlightPacket {
     id: u16,
     awaits: Awaits,
     /// How many codes its acknowledgement has: one for each filter.
@@ -45,7 +45,7 @@ struct Waiting {
 pub(crate) struct InFlight {
     last_id: u16,
     /// Messages in the order in which they were sent, releases in that of the PUBRECs (§4.6).
-    waiting: Vec<Waiting>,
+    waiting: Vec<InFlightPacket>,
     /// Messages are kept until the server has them.
     pub(crate) keeps: bool,
     kept_bytes: usize,
@@ -91,7 +91,7 @@ impl InFlight {
         };
         self.kept_bytes += packet.len();
         self.last_id = id;
-        self.waiting.push(Waiting {
+        self.waiting.push(InFlightPacket {
             id,
             awaits,
             codes_count,
@@ -120,7 +120,7 @@ impl InFlight {
         self.take(id);
     }
 
-    fn take(&mut self, id: u16) -> Option<Waiting> {
+    fn take(&mut self, id: u16) -> Option<InFlightPacket> {
         let own = self.waiting.remove(self.place(id)?);
         self.kept_bytes -= own.packet.len();
         Some(own)
@@ -143,22 +143,23 @@ impl InFlight {
     pub(crate) fn send_again(
         &mut self,
         version: Version,
-        (count_max, bytes_max): (usize, usize),
+        count_max: usize,
+        bytes_max: usize,
         out: &mut Vec<u8>,
     ) {
         if !self.has_unsent {
             return;
         }
-        let fits = |own: &Waiting| own.is_sent || own.packet.len() <= bytes_max;
+        let fits = |own: &InFlightPacket| own.is_sent || own.packet.len() <= bytes_max;
         self.waiting.retain(fits);
         self.kept_bytes = self.waiting.iter().map(|own| own.packet.len()).sum();
-        let is_sent = |own: &&Waiting| own.is_sent && own.awaits.is_of_message();
+        let is_sent = |own: &&InFlightPacket| own.is_sent && own.awaits.is_of_message();
         let sent_count = self.waiting.iter().filter(is_sent).count();
         let unsent = self.waiting.iter_mut().filter(|own| !own.is_sent);
         for own in unsent.take(count_max.saturating_sub(sent_count)) {
             own.is_sent = true;
             if own.awaits == Awaits::PubComp {
-                outgoing::ack(version, kind::PUBREL, (own.id, 0), out);
+                outgoing::ack(version, kind::PUBREL, own.id, 0, out);
                 continue;
             }
             let start = out.len();
@@ -179,6 +180,10 @@ mod tests {
 
     #[test]
     fn a_packet_in_flight_takes_24_bytes() {
-        assert!(size_of::<Waiting>() <= 24, "{}", size_of::<Waiting>());
+        assert!(
+            size_of::<InFlightPacket>() <= 24,
+            "{}",
+            size_of::<InFlightPacket>()
+        );
     }
 }

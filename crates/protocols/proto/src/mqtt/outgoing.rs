@@ -77,7 +77,8 @@ fn packet(first: u8, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
 pub(crate) fn connect(
     version: Version,
     connect: &Connect<'_>,
-    (receive_maximum, bytes_max): (u16, u32),
+    receive_maximum: u16,
+    bytes_max: u32,
     out: &mut Vec<u8>,
 ) {
     let will = connect.will.as_ref();
@@ -169,7 +170,7 @@ pub(crate) fn publish(version: Version, id: u16, message: &Publish<'_>, out: &mu
 }
 
 /// A PUBACK, PUBREC, PUBREL or PUBCOMP (§3.4 to §3.7). `reason` is sent in version 5 if it is not 0.
-pub(crate) fn ack(version: Version, kind: u8, (id, reason): (u16, u8), out: &mut Vec<u8>) {
+pub(crate) fn ack(version: Version, kind: u8, id: u16, reason: u8, out: &mut Vec<u8>) {
     let flags = if kind == kind::PUBREL { 0b0010 } else { 0 };
     packet(kind << 4 | flags, out, |out| {
         out.extend_from_slice(&id.to_be_bytes());

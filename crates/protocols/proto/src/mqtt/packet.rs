@@ -11,7 +11,7 @@ use alloc::format;
 #[derive(Debug)]
 pub(crate) enum Packet<'a> {
     ConnAck(ConnAck<'a>),
-    Publish(Incoming<'a>),
+    Publish(PublishPacket<'a>),
     PubAck(Ack<'a>),
     PubRec(Ack<'a>),
     PubRel(Ack<'a>),
@@ -38,7 +38,7 @@ pub(crate) struct ConnAck<'a> {
 
 /// A message (§3.3).
 #[derive(Debug)]
-pub(crate) struct Incoming<'a> {
+pub(crate) struct PublishPacket<'a> {
     pub(crate) topic: &'a [u8],
     pub(crate) payload: &'a [u8],
     /// As bytes, each of them checked.
@@ -141,7 +141,8 @@ pub(crate) fn parse(
 
 /// Is it a packet that a server sends, with the flags that it must have (§2.1.3)?
 fn check_type(version: Version, first: u8) -> Result<(), Error> {
-    let (kind, flags) = (first >> 4, first & 0x0f);
+    let kind = first >> 4;
+    let flags = first & 0x0f;
     let name = NAMES[usize::from(kind)];
     let sent_by_servers = match kind {
         kind::CONNACK..=kind::PUBCOMP | kind::SUBACK | kind::UNSUBACK | kind::PINGRESP => true,
@@ -248,7 +249,11 @@ fn conn_ack<'a>(version: Version, body: &mut Reader<'a>) -> Result<ConnAck<'a>, 
     }
 }
 
-fn publish<'a>(version: Version, first: u8, mut body: Reader<'a>) -> Result<Incoming<'a>, Wrong> {
+fn publish<'a>(
+    version: Version,
+    first: u8,
+    mut body: Reader<'a>,
+) -> Result<PublishPacket<'a>, Wrong> {
     let qos = Qos::new(first >> 1 & 0b11).ok_or("its QoS is 3")?;
     if qos == Qos::AtMostOnce && first & 0b1000 != 0 {
         return Err("a message of QoS 0 is marked as repeated".into());
@@ -261,7 +266,8 @@ fn publish<'a>(version: Version, first: u8, mut body: Reader<'a>) -> Result<Inco
         Qos::AtMostOnce => 0,
         _ => body.nonzero_u16(NO_ID)?,
     };
-    let (mut own, mut alias) = (&[][..], None);
+    let mut own = &[][..];
+    let mut alias = None;
     if version == Version::V5 {
         own = properties::read(&mut body, of::PUBLISH, |id, value| {
             if let (properties::TOPIC_ALIAS, Value::Number(number)) = (id, value) {
@@ -275,7 +281,7 @@ fn publish<'a>(version: Version, first: u8, mut body: Reader<'a>) -> Result<Inco
     if topic.is_empty() {
         return Err("its topic is empty".into());
     }
-    Ok(Incoming {
+    Ok(PublishPacket {
         topic,
         payload: body.0,
         properties: own,

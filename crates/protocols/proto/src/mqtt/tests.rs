@@ -648,7 +648,7 @@ proptest! {
     ) {
         let reason = if failed { 0x80 } else { 0 };
         let mut wire = Vec::new();
-        outgoing::ack(version, kind, (id, reason), &mut wire);
+        outgoing::ack(version, kind, id, reason, &mut wire);
         let (taken, found) = packet::parse(version, &wire, MAX).unwrap().unwrap();
         prop_assert_eq!(taken, wire.len());
         let (found_kind, ack) = match found {

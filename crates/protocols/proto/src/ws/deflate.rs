@@ -47,10 +47,10 @@ impl Offer {
 
 /// The parameters that the server agreed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Agreed {
+pub struct DeflateParameters {
     /// Our messages may refer to those before.
     pub client_context: bool,
-    /// So may the server's.
+    /// The server's messages may refer to those before.
     pub server_context: bool,
 }
 
@@ -58,7 +58,10 @@ pub struct Agreed {
 ///
 /// # Errors
 /// [`HandshakeError::Extension`]: it names another extension or parameter than may follow.
-pub(super) fn agreed(head: &Head<'_>, offer: Offer) -> Result<Option<Agreed>, HandshakeError> {
+pub(super) fn agreed(
+    head: &Head<'_>,
+    offer: Offer,
+) -> Result<Option<DeflateParameters>, HandshakeError> {
     let fields = head.headers();
     let fields = fields.filter(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-extensions"));
     let values: Vec<_> = fields.map(|(_, value)| value).collect();
@@ -76,7 +79,9 @@ pub(super) fn agreed(head: &Head<'_>, offer: Offer) -> Result<Option<Agreed>, Ha
     {
         return Err(HandshakeError::Extension);
     }
-    let (mut client, mut server, mut bits) = (false, false, false);
+    let mut client = false;
+    let mut server = false;
+    let mut bits = false;
     for part in parts {
         let (name, value) = match part.iter().position(|&b| b == b'=') {
             Some(at) => (part[..at].trim_ascii(), Some(part[at + 1..].trim_ascii())),
@@ -92,7 +97,7 @@ pub(super) fn agreed(head: &Head<'_>, offer: Offer) -> Result<Option<Agreed>, Ha
             return Err(HandshakeError::Extension);
         }
     }
-    Ok(Some(Agreed {
+    Ok(Some(DeflateParameters {
         // Who offered not to refer back need not be held to it by the server (§7.1.1.2).
         client_context: !client && offer == Offer::Shared,
         server_context: !server,

@@ -1,6 +1,6 @@
 //! The opening handshake (RFC 6455 §4.1, §4.2.2), and that over HTTP/2 (RFC 8441 §5).
 
-use super::deflate::{self, Agreed, Offer};
+use super::deflate::{self, DeflateParameters, Offer};
 use super::error::HandshakeError;
 use crate::http1::{self, Head};
 use alloc::borrow::Cow;
@@ -100,15 +100,16 @@ fn verify_no_extension(head: &Head<'_>) -> Result<(), HandshakeError> {
     Ok(())
 }
 
-/// As [`verify_handshake`], if compression was offered: what the server agreed to, if anything.
+/// Checks the response as [`verify_handshake`] does, if compression was offered: the parameters that the server
+/// agreed to, if any.
 ///
 /// # Errors
-/// As there.
+/// The first requirement that the response fails.
 pub fn verify_offer(
     head: &Head<'_>,
     key: &Key,
     offer: Offer,
-) -> Result<Option<Agreed>, HandshakeError> {
+) -> Result<Option<DeflateParameters>, HandshakeError> {
     verify_upgrade(head, key)?;
     deflate::agreed(head, offer)
 }
@@ -121,7 +122,7 @@ pub fn verify_offer(
 pub fn verify_connect(
     head: &Head<'_>,
     offer: Option<Offer>,
-) -> Result<Option<Agreed>, HandshakeError> {
+) -> Result<Option<DeflateParameters>, HandshakeError> {
     if !(200..300).contains(&head.status) {
         let status = head.status;
         return Err(HandshakeError::Declined { status });

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::close;
 use super::decoder::Decoder;
-use super::deflate::{Agreed, Broken, Inflater};
+use super::deflate::{Broken, DeflateParameters, Inflater};
 use super::encode::MessageKind;
 use super::error::Error;
 use super::event::Event;
@@ -40,7 +40,7 @@ struct UnderWay {
 
 impl InflatingDecoder {
     /// A decoder right after the handshake.
-    pub fn new(agreed: Agreed) -> Self {
+    pub fn new(agreed: DeflateParameters) -> Self {
         Self {
             server_context: agreed.server_context,
             inflater: None,
@@ -185,7 +185,7 @@ impl Default for Reader {
 }
 
 impl Reader {
-    /// As the decoder's own.
+    /// Bytes on the wire of the message under way; see [`Decoder::gathered_len`].
     pub fn gathered_len(&self) -> usize {
         match self {
             Self::Plain(decoder) => decoder.gathered_len(),
@@ -193,10 +193,10 @@ impl Reader {
         }
     }
 
-    /// As the decoder's own.
+    /// Decodes the frame at the front of `input`; see [`Decoder::decode`].
     ///
     /// # Errors
-    /// As the decoder's own.
+    /// The server broke the protocol, or sends a message over the limit.
     pub fn decode<'a>(
         &'a mut self,
         input: &'a [u8],

@@ -6,21 +6,21 @@ use proptest::prelude::*;
 use proto::Limits;
 use proto::http1::{self, Head};
 use proto::ws::{
-    Agreed, Deflater, Error, HandshakeError, InflatingDecoder, Key, MessageKind, Offer,
+    DeflateParameters, Deflater, Error, HandshakeError, InflatingDecoder, Key, MessageKind, Offer,
     encode_compressed, verify_offer,
 };
 
-const SHARED: Agreed = Agreed {
+const SHARED: DeflateParameters = DeflateParameters {
     client_context: true,
     server_context: true,
 };
-const SEPARATE: Agreed = Agreed {
+const SEPARATE: DeflateParameters = DeflateParameters {
     client_context: false,
     server_context: false,
 };
 
 /// Reads all frames from pieces that arrive one after another: their events, until an error.
-fn read(agreed: Agreed, pieces: &[&[u8]]) -> (Vec<OwnedEvent>, Result<(), Error>) {
+fn read(agreed: DeflateParameters, pieces: &[&[u8]]) -> (Vec<OwnedEvent>, Result<(), Error>) {
     let limits = Limits {
         message_bytes_max: 1_000,
         ..Limits::DEFAULT
@@ -136,7 +136,7 @@ fn protocol_errors_are_reported() {
     }
 }
 
-fn agreed(extensions: &[&str], offer: Offer) -> Result<Option<Agreed>, HandshakeError> {
+fn agreed(extensions: &[&str], offer: Offer) -> Result<Option<DeflateParameters>, HandshakeError> {
     let key = Key::from_random([7; 16]);
     let accept = key.accept();
     let accept = std::str::from_utf8(&accept).expect("ASCII");
@@ -160,7 +160,7 @@ fn agreed(extensions: &[&str], offer: Offer) -> Result<Option<Agreed>, Handshake
 #[test]
 fn accepted_compression_parameters() {
     let both = |client_context, server_context| {
-        Ok(Some(Agreed {
+        Ok(Some(DeflateParameters {
             client_context,
             server_context,
         }))
@@ -204,7 +204,7 @@ fn accepted_compression_parameters() {
     }
     assert_eq!(
         agreed(&["permessage-deflate"], Offer::Separate),
-        Ok(Some(Agreed {
+        Ok(Some(DeflateParameters {
             client_context: false,
             server_context: true,
         }))

@@ -1,7 +1,7 @@
 //! Frames and handshakes as bytes, and the events expected of them.
 
 use crate::ws_pieces::{OwnedEvent, frame, read};
-use proto::ws::{Agreed, Decoder, Error, HandshakeError, Key, Offer};
+use proto::ws::{Decoder, DeflateParameters, Error, HandshakeError, Key, Offer};
 use proto::ws::{
     encode_connect, encode_handshake, verify_connect, verify_handshake, verify_protocol,
 };
@@ -346,7 +346,7 @@ fn a_request_over_http_2_has_no_key() {
 #[test]
 fn responses_over_http_2() {
     let deflate = "sec-websocket-extensions: permessage-deflate\r\n";
-    let agreed = Agreed {
+    let agreed = DeflateParameters {
         client_context: true,
         server_context: true,
     };

@@ -44,7 +44,7 @@ pub(crate) struct Client {
 }
 
 /// How a call ended.
-struct Ended {
+struct CallResult {
     status: u8,
     message: String,
     body: Vec<u8>,
@@ -131,12 +131,12 @@ impl Client {
         }
     }
 
-    async fn call(&mut self, message: &[u8]) -> Result<Ended, ReflectionError> {
+    async fn call(&mut self, message: &[u8]) -> Result<CallResult, ReflectionError> {
         let called = timeout(self.wait, self.call_once(message)).await;
         called.map_err(|_| ReflectionError::Late(self.wait))?
     }
 
-    async fn call_once(&mut self, message: &[u8]) -> Result<Ended, ReflectionError> {
+    async fn call_once(&mut self, message: &[u8]) -> Result<CallResult, ReflectionError> {
         let broken = |error: hyper::Error| ReflectionError::Protocol(with_causes(&error));
         let mut framed = Vec::with_capacity(grpc::PREFIX_BYTES + message.len());
         let written: Result<(), std::convert::Infallible> =
@@ -181,7 +181,8 @@ async fn begin(
 
 /// A body with its trailers.
 async fn whole(mut body: Incoming) -> Result<(Vec<u8>, HeaderMap), ReflectionError> {
-    let (mut bytes, mut trailers) = (Vec::new(), HeaderMap::new());
+    let mut bytes = Vec::new();
+    let mut trailers = HeaderMap::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| ReflectionError::Protocol(with_causes(&error)))?;
         match frame.into_data() {
@@ -195,7 +196,7 @@ async fn whole(mut body: Incoming) -> Result<(Vec<u8>, HeaderMap), ReflectionErr
     Ok((bytes, trailers))
 }
 
-fn ended(fields: &HeaderMap, body: Vec<u8>) -> Result<Ended, ReflectionError> {
+fn ended(fields: &HeaderMap, body: Vec<u8>) -> Result<CallResult, ReflectionError> {
     let Some(status) = fields.get("grpc-status") else {
         return Err(ReflectionError::Protocol(
             "the server does not answer as one of gRPC: its answer has no grpc-status".to_owned(),
@@ -204,7 +205,7 @@ fn ended(fields: &HeaderMap, body: Vec<u8>) -> Result<Ended, ReflectionError> {
     let status = status.to_str().ok().and_then(|text| text.parse().ok());
     let message = fields.get("grpc-message");
     let message = message.map(|text| readable(text.as_bytes()).to_string());
-    Ok(Ended {
+    Ok(CallResult {
         status: status.unwrap_or(UNKNOWN),
         message: message.unwrap_or_default(),
         body,

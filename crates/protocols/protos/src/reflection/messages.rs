@@ -21,7 +21,7 @@ pub(crate) struct Response {
     #[prost(message, optional, tag = "6")]
     pub(crate) services: Option<Services>,
     #[prost(message, optional, tag = "7")]
-    pub(crate) error: Option<Refused>,
+    pub(crate) error: Option<ErrorResponse>,
 }
 
 /// Descriptors of files: the one that was requested, perhaps with those that it imports.
@@ -45,7 +45,7 @@ pub(crate) struct Service {
 
 /// Why a question has no answer.
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Refused {
+pub(crate) struct ErrorResponse {
     #[prost(int32, tag = "1")]
     pub(crate) code: i32,
     #[prost(string, tag = "2")]

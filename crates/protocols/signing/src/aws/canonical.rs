@@ -88,7 +88,8 @@ impl<'a> Request<'a> {
             true => name_of_object(&self.path),
             false => normalized(&self.path),
         };
-        let (method, query) = (&self.method, canonical_query(&self.query));
+        let method = &self.method;
+        let query = canonical_query(&self.query);
         let text = format!("{method}\n{path}\n{query}\n{lines}\n{names}\n{payload}");
         (text, names)
     }

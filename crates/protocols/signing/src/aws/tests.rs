@@ -4,8 +4,8 @@ const SECRET: &str = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
 /// 30 August 2015, 12:36:00 UTC.
 const SUITE_S: i64 = 1_440_938_160;
 
-fn suite(session_token: Option<&str>) -> Signing<'_> {
-    Signing {
+fn suite(session_token: Option<&str>) -> AwsSigner<'_> {
+    AwsSigner {
         service: "service",
         region: "us-east-1",
         access_key: "AKIDEXAMPLE",
@@ -16,7 +16,7 @@ fn suite(session_token: Option<&str>) -> Signing<'_> {
 }
 
 #[track_caller]
-fn lines(request: &str, signing: &Signing<'_>, unix_s: i64) -> String {
+fn lines(request: &str, signing: &AwsSigner<'_>, unix_s: i64) -> String {
     let lines = Keys::default().lines(request.as_bytes(), signing, unix_s);
     lines.expect("the request can be signed")
 }
@@ -187,7 +187,7 @@ fn a_session_token_is_signed_as_in_the_test_suite() {
 /// Amazon S3 API Reference, "Signature Calculations for the Authorization Header: Transferring Payload in a Single Chunk".
 #[test]
 fn requests_of_s3_are_signed_as_in_its_reference() {
-    let signing = Signing {
+    let signing = AwsSigner {
         service: "s3",
         access_key: "AKIAIOSFODNN7EXAMPLE",
         secret_key: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
@@ -238,7 +238,7 @@ fn requests_of_s3_are_signed_as_in_its_reference() {
 
 #[test]
 fn an_unsigned_body_says_so_and_does_not_change_the_signature() {
-    let signing = Signing {
+    let signing = AwsSigner {
         service: "s3",
         signs_body: false,
         ..suite(None)
@@ -270,21 +270,21 @@ fn what_would_end_a_header_line_is_refused() {
     for (signing, what) in [
         (suite(Some("a\r\nb: c")), "the session token"),
         (
-            Signing {
+            AwsSigner {
                 access_key: "a b",
                 ..suite(None)
             },
             "the access key",
         ),
         (
-            Signing {
+            AwsSigner {
                 region: "",
                 ..suite(None)
             },
             "the region",
         ),
         (
-            Signing {
+            AwsSigner {
                 service: "s\n3",
                 ..suite(None)
             },
@@ -300,7 +300,7 @@ fn what_would_end_a_header_line_is_refused() {
 fn keys_are_derived_once_a_day_and_never_mixed_up() {
     let mut keys = Keys::default();
     let request = b"GET / HTTP/1.1\r\nhost: example.amazonaws.com\r\n\r\n";
-    let other = Signing {
+    let other = AwsSigner {
         secret_key: "another secret",
         ..suite(None)
     };
@@ -314,7 +314,7 @@ fn keys_are_derived_once_a_day_and_never_mixed_up() {
     }
 }
 
-fn lines_of(request: &[u8], signing: &Signing<'_>, unix_s: i64) -> String {
+fn lines_of(request: &[u8], signing: &AwsSigner<'_>, unix_s: i64) -> String {
     Keys::default().lines(request, signing, unix_s).unwrap()
 }
 
