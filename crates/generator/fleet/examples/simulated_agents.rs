@@ -6,7 +6,7 @@ use std::error::Error;
 use std::path::Path;
 
 use fleet::Access;
-use fleet::simulated::Simulated;
+use fleet::simulated::SimulatedFleet;
 use workers::Prepared;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         operations: operations.parse()?,
         seconds: seconds.parse()?,
     };
-    let simulated = Simulated::join(&Access::from_url(url), agents.parse()?, throng)?;
+    let simulated = SimulatedFleet::join(&Access::from_url(url), agents.parse()?, throng)?;
     println!("{agents} agents wait");
     simulated.serve(Path::new(spools), throng, prepared, &|bytes| {
         println!("{bytes}");

@@ -19,7 +19,7 @@ pub struct Admin {
 
 /// An agent that was drained, and the run that it finishes before it ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Drained {
+pub struct DrainedAgent {
     pub agent: String,
     pub run: Option<String>,
 }
@@ -98,7 +98,7 @@ impl Admin {
         &self,
         select: &[(String, String)],
         key: Option<&UserKey>,
-    ) -> Result<Vec<Drained>, FleetError> {
+    ) -> Result<Vec<DrainedAgent>, FleetError> {
         let has = |card: &AgentCard| {
             let mut wanted = select.iter();
             wanted.all(|(key, value)| card.labels.get(key) == Some(value))
@@ -107,7 +107,11 @@ impl Admin {
         agents.map(|card| self.drain_one(card, key)).collect()
     }
 
-    fn drain_one(&self, card: AgentCard, key: Option<&UserKey>) -> Result<Drained, FleetError> {
+    fn drain_one(
+        &self,
+        card: AgentCard,
+        key: Option<&UserKey>,
+    ) -> Result<DrainedAgent, FleetError> {
         let request = match key {
             Some(key) => Request::DrainSigned(Order::drain(&card, key)?),
             None => Request::Drain,
@@ -132,7 +136,7 @@ impl Admin {
             Err(_) => Some("no answer in time".to_owned()),
         };
         match problem {
-            None => Ok(Drained {
+            None => Ok(DrainedAgent {
                 agent,
                 run: card.run,
             }),

@@ -18,11 +18,11 @@ use workers::PROTOCOL_VERSION;
 
 use crate::access::Access;
 use crate::cards::{self, AgentCard, RENEW, json, parse};
-use crate::carrier::{Rest, abort};
+use crate::carrier::{AbandonedSpool, abort};
 use crate::job::Job;
 use crate::keys::{Signature, is_signed, seed};
 use crate::nats::{ANSWER_TIME_MAX, Nats};
-use crate::rows::{self, Listed, RowsKeep, RowsWhat};
+use crate::rows::{self, FileList, RowsKeep, RowsWhat};
 use crate::session::{Offer, Order, Reply, Request, RowsRequest};
 use crate::spool::{self, Owner, Spool, prepare_root};
 use crate::{FleetError, names};
@@ -78,7 +78,7 @@ pub struct Agent<'a> {
     /// The last runs that were offered by a signature: none is taken twice.
     known: VecDeque<String>,
     /// Spools of workers that are gone, on their way to the controller.
-    rests: Vec<Rest>,
+    rests: Vec<AbandonedSpool>,
 }
 
 impl std::fmt::Debug for Agent<'_> {
@@ -217,7 +217,8 @@ impl<'a> Agent<'a> {
                 owner.agent, owner.run
             ));
             let why = "it was killed, and started again";
-            self.rests.push(Rest::send(&self.nats, &owner, spool, why));
+            self.rests
+                .push(AbandonedSpool::send(&self.nats, &owner, spool, why));
         }
         self.rests.retain(|rest| !rest.is_over());
     }
@@ -251,9 +252,9 @@ impl<'a> Agent<'a> {
             Some(Request::Rows(request)) => {
                 let given = self.give_rows(&request);
                 let refused = |why| {
-                    json(&Listed {
+                    json(&FileList {
                         refused: Some(why),
-                        ..Listed::default()
+                        ..FileList::default()
                     })
                 };
                 return given.unwrap_or_else(refused);
@@ -264,29 +265,27 @@ impl<'a> Agent<'a> {
 
     /// Gives away rows of a run that is over, or removes them. The error is for people.
     fn give_rows(&self, request: &RowsRequest) -> Result<Bytes, String> {
-        let (run, order) = (request.run.as_str(), request.order.as_ref());
+        let run = request.run.as_str();
+        let order = request.order.as_ref();
         let at_unix_s = order.map_or(0, |order| order.at_unix_s);
-        let text = Order::rows_text(&self.card, (run, &request.what), at_unix_s);
+        let text = Order::rows_text(&self.card, run, &request.what, at_unix_s);
         let signature = order.map(|order| &order.signature);
-        check_key(
-            &self.options.trust,
-            "request",
-            (&text, at_unix_s, signature),
-        )?;
+        check_key(&self.options.trust, "request", &text, at_unix_s, signature)?;
         if self.worker.as_ref().is_some_and(|worker| worker.run == run) {
             return Err(format!("run {run} is in progress there"));
         }
-        let (root, agent) = (self.options.rows.directory, self.card.name.as_str());
+        let root = self.options.rows.directory;
+        let agent = self.card.name.as_str();
         match &request.what {
             RowsWhat::List { after } => Ok(json(&rows::list(root, run, agent, after)?)),
             RowsWhat::Piece {
                 file,
                 from,
                 bytes_max,
-            } => rows::piece(root, (run, agent), (file, *from, *bytes_max)),
+            } => rows::piece(root, run, agent, file, *from, *bytes_max),
             RowsWhat::Remove => {
                 rows::remove(root, run, agent)?;
-                Ok(json(&Listed::default()))
+                Ok(json(&FileList::default()))
             }
         }
     }
@@ -296,11 +295,7 @@ impl<'a> Agent<'a> {
         let at_unix_s = order.map_or(0, |order| order.at_unix_s);
         let text = Order::text(&self.card, at_unix_s);
         let signature = order.map(|order| &order.signature);
-        check_key(
-            &self.options.trust,
-            "request",
-            (&text, at_unix_s, signature),
-        )?;
+        check_key(&self.options.trust, "request", &text, at_unix_s, signature)?;
         self.card.draining = true;
         Ok(())
     }
@@ -367,8 +362,8 @@ impl<'a> Agent<'a> {
             return Ok(());
         }
         let text = offer.text(&self.card.name);
-        let signed = (&text[..], offer.at_unix_s, offer.signature.as_ref());
-        check_key(trusted, "run", signed)?;
+        let signature = offer.signature.as_ref();
+        check_key(trusted, "run", &text, offer.at_unix_s, signature)?;
         if self.known.contains(&offer.run) {
             return Err("the run was offered before".to_owned());
         }
@@ -408,7 +403,8 @@ impl<'a> Agent<'a> {
         };
         match Spool::find(self.options.spool, &own) {
             Some((owner, spool)) => {
-                self.rests.push(Rest::send(&self.nats, &owner, spool, why));
+                self.rests
+                    .push(AbandonedSpool::send(&self.nats, &owner, spool, why));
             }
             None => abort(&self.nats, run, &self.card.name, why).await,
         }
@@ -427,7 +423,9 @@ fn is_left_to(owner: &Owner, server: &str, name: Option<&str>, running: Option<&
 fn check_key(
     trusted: &[String],
     what: &str,
-    (text, at_unix_s, signature): (&[u8], u64, Option<&Signature>),
+    text: &[u8],
+    at_unix_s: u64,
+    signature: Option<&Signature>,
 ) -> Result<(), String> {
     if trusted.is_empty() {
         return Ok(());

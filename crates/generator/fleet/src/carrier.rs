@@ -34,9 +34,9 @@ use crate::log::{Log, Messages};
 use crate::names;
 use crate::nats::{ANSWER_TIME_MAX, Nats};
 use crate::spool::Spool;
-use crate::stream::Kept;
+use crate::stream::StreamContents;
 
-pub(crate) use rest::Rest;
+pub(crate) use rest::AbandonedSpool;
 
 /// The position of a piece that ends the connection.
 const ABORT: u64 = u64::MAX;
@@ -107,11 +107,12 @@ impl Ways {
 pub(crate) struct NatsCarrier {
     nats: Arc<Nats>,
     ways: Ways,
-    shared: Arc<Shared>,
+    shared: Arc<CarrierState>,
 }
 
+/// The state that a connection and its tasks share.
 #[derive(Debug)]
-struct Shared {
+struct CarrierState {
     state: Mutex<State>,
     log: Mutex<Log>,
     changed: Condvar,
@@ -133,11 +134,11 @@ struct State {
     /// Bytes that were received in all.
     received: u64,
     timeout: Option<Duration>,
-    /// We have closed it.
+    /// We have closed the connection.
     closed: bool,
-    /// The peer has.
+    /// The peer has ended the connection.
     ended: bool,
-    /// The peer's agent has: the peer itself is gone.
+    /// The peer's agent has ended it: the peer itself is gone.
     aborted: bool,
     /// Why nothing more will be received or sent.
     failed: Option<String>,
@@ -187,9 +188,9 @@ impl State {
     }
 }
 
-impl Shared {
-    fn new(log: Log) -> Arc<Shared> {
-        Arc::new(Shared {
+impl CarrierState {
+    fn new(log: Log) -> Arc<CarrierState> {
+        Arc::new(CarrierState {
             state: Mutex::default(),
             log: Mutex::new(log),
             changed: Condvar::new(),
@@ -205,7 +206,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As with the state.
+    /// Nothing that holds this lock can panic between two states, either.
     fn log(&self) -> MutexGuard<'_, Log> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -236,15 +237,20 @@ struct Link {
     jet: async_nats::jetstream::Context,
     connected: watch::Receiver<bool>,
     ways: Ways,
-    shared: Arc<Shared>,
+    shared: Arc<CarrierState>,
     /// The contents from which a lost stream is made again; `None`: that is left to others.
-    kept: Option<Arc<Kept>>,
+    kept: Option<Arc<StreamContents>>,
     /// A controller's: without it, it ends no connection.
     lease: Option<Lease>,
 }
 
 impl Link {
-    fn new(nats: &Nats, ways: &Ways, shared: &Arc<Shared>, kept: Option<&Arc<Kept>>) -> Link {
+    fn new(
+        nats: &Nats,
+        ways: &Ways,
+        shared: &Arc<CarrierState>,
+        kept: Option<&Arc<StreamContents>>,
+    ) -> Link {
         Link {
             client: nats.client.clone(),
             jet: nats.jet.clone(),
@@ -263,9 +269,9 @@ impl NatsCarrier {
         nats: &Arc<Nats>,
         ways: &Ways,
         spool: Spool,
-        kept: &Arc<Kept>,
+        kept: &Arc<StreamContents>,
     ) -> NatsCarrier {
-        let shared = Shared::new(Log::Disk(spool));
+        let shared = CarrierState::new(Log::Disk(spool));
         shared.state().has_terms = true;
         let link = Link::new(nats, ways, &shared, Some(kept));
         nats.spawn(receive_acknowledgements(link.clone()));
@@ -276,17 +282,19 @@ impl NatsCarrier {
     pub(crate) fn of_controller(
         nats: &Arc<Nats>,
         ways: &Ways,
-        (term, lease): (Term, &Lease),
-        kept: &Arc<Kept>,
+        term: Term,
+        lease: &Lease,
+        kept: &Arc<StreamContents>,
     ) -> NatsCarrier {
-        let shared = Shared::new(Log::Memory(Messages::behind(term.start())));
+        let shared = CarrierState::new(Log::Memory(Messages::behind(term.start())));
         let mut link = Link::new(nats, ways, &shared, Some(kept));
         link.lease = Some(lease.clone());
         NatsCarrier::open(nats, link)
     }
 
     fn open(nats: &Arc<Nats>, link: Link) -> NatsCarrier {
-        let (ways, shared) = (link.ways.clone(), Arc::clone(&link.shared));
+        let ways = link.ways.clone();
+        let shared = Arc::clone(&link.shared);
         nats.spawn(sending::send_all(link.clone()));
         nats.spawn(receiving::receive_all(link));
         NatsCarrier {

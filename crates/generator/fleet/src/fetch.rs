@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use crate::cards::{AgentCard, json, parse};
 use crate::keys::{KeyError, Purpose, UserKey};
 use crate::nats::ANSWER_TIME_MAX;
-use crate::rows::{BYTES, FILES_MAX, Listed, PIECE_BYTES_MAX, RowsWhat};
+use crate::rows::{BYTES, FILES_MAX, FileList, PIECE_BYTES_MAX, RowsWhat};
 use crate::session::{Order, Request, RowsRequest};
 use crate::{Admin, FleetError, names};
 
@@ -85,11 +85,12 @@ impl Order {
     /// Lets this agent give away or remove rows.
     fn rows(
         agent: &AgentCard,
-        (run, what): (&str, &RowsWhat),
+        run: &str,
+        what: &RowsWhat,
         key: &UserKey,
     ) -> Result<Order, KeyError> {
         let at_unix_s = unix_ns() / 1_000_000_000;
-        let text = Order::rows_text(agent, (run, what), at_unix_s);
+        let text = Order::rows_text(agent, run, what, at_unix_s);
         Ok(Order {
             at_unix_s,
             signature: key.sign(&text)?,
@@ -99,7 +100,8 @@ impl Order {
     /// The text that is signed.
     pub(crate) fn rows_text(
         agent: &AgentCard,
-        (run, what): (&str, &RowsWhat),
+        run: &str,
+        what: &RowsWhat,
         at_unix_s: u64,
     ) -> bytes::Bytes {
         Purpose::Rows.text(&json(&(&agent.name, &agent.id, run, what, at_unix_s)))
@@ -165,7 +167,7 @@ impl Keeper<'_> {
 
     /// One request, and its answer.
     async fn request(&self, what: RowsWhat) -> Result<bytes::Bytes, FetchError> {
-        let order = |key| Order::rows(&self.card, (self.rows.run, &what), key);
+        let order = |key| Order::rows(&self.card, self.rows.run, &what, key);
         let order = self.key.map(order).transpose()?;
         let request = Request::Rows(Box::new(RowsRequest {
             run: self.rows.run.to_owned(),
@@ -182,8 +184,8 @@ impl Keeper<'_> {
     }
 
     /// An answer that holds no bytes of a file.
-    fn listed(&self, answer: &[u8]) -> Result<Listed, FetchError> {
-        let listed: Option<Listed> = parse(answer);
+    fn listed(&self, answer: &[u8]) -> Result<FileList, FetchError> {
+        let listed: Option<FileList> = parse(answer);
         let listed = listed.ok_or_else(|| self.silent("its answer cannot be read"))?;
         match listed.refused {
             None => Ok(listed),
@@ -243,7 +245,7 @@ impl Keeper<'_> {
         let mut paths = Vec::new();
         for (file, bytes) in &files {
             let path = directory.join(format!("{}.{file}.tmp", self.rows.agent));
-            let found = self.copy((file, *bytes), &path, on_bytes).await?;
+            let found = self.copy(file, *bytes, &path, on_bytes).await?;
             let reported = self.rows.part.map(|(sha256, _)| sha256);
             if let Some(reported) = reported.filter(|reported| **reported != *found) {
                 let _ = std::fs::remove_file(&path);
@@ -302,7 +304,8 @@ impl Keeper<'_> {
     /// Copies a file here; its digest.
     async fn copy(
         &self,
-        (file, bytes): (&str, u64),
+        file: &str,
+        bytes: u64,
         path: &Path,
         on_bytes: &mut dyn FnMut(u64),
     ) -> Result<String, FetchError> {
@@ -314,7 +317,8 @@ impl Keeper<'_> {
         let pieces = stream::iter(starts).map(|from| self.piece(file, from));
         let mut pieces = pieces.buffered(IN_FLIGHT);
         let mut out = File::create(path).map_err(failed)?;
-        let (mut digest, mut copied) = (Sha256::new(), 0_u64);
+        let mut digest = Sha256::new();
+        let mut copied = 0_u64;
         while let Some(piece) = pieces.next().await {
             let piece = piece?;
             digest.update(&piece);

@@ -16,7 +16,7 @@ use crate::keys::{KeyError, unseal};
 use crate::nats::{Nats, NatsError};
 use crate::session::Offer;
 use crate::spool::{Owner, Spool, prepare_root};
-use crate::stream::{self, Kept};
+use crate::stream::{self, StreamContents};
 use crate::{names, plans, rows};
 
 /// A controller that has said nothing for this number of seconds, while NATS was there, is gone: before the start, when
@@ -82,7 +82,9 @@ pub fn work(job: &str, throng: &str) -> Result<(), JobError> {
             return Err(error);
         }
     };
-    let kept = Arc::new(Kept::lasting(Duration::from_secs(job.offer.kept_s)));
+    let kept = Arc::new(StreamContents::lasting(Duration::from_secs(
+        job.offer.kept_s,
+    )));
     kept.keep_plan(stored.into());
     let ways = Ways::of_agent(&job.offer.run, &job.agent);
     let carrier = Arc::new(NatsCarrier::of_worker(&nats, &ways, spool, &kept));
@@ -140,16 +142,22 @@ fn prepare(nats: &Nats, job: &Job) -> Result<(Spool, Vec<u8>, Vec<u8>), JobError
 /// Ends the connection if the controller is gone: at once before the start, and after it when no other one has come for
 /// long. While we are cut off from NATS nothing is known of it, and the plan goes on. Also learns what another controller
 /// needs, to put it back if NATS loses it.
-fn watch_controller(nats: &Arc<Nats>, offer: &Offer, carrier: &NatsCarrier, kept: Arc<Kept>) {
-    let (client, beat, connected) = (
-        nats.client.clone(),
-        names::beat(&offer.run),
-        nats.connected(),
-    );
-    let (fail, has_begun) = (carrier.failer(), carrier.begun());
-    let (jet, run) = (nats.jet.clone(), offer.run.clone());
+fn watch_controller(
+    nats: &Arc<Nats>,
+    offer: &Offer,
+    carrier: &NatsCarrier,
+    kept: Arc<StreamContents>,
+) {
+    let client = nats.client.clone();
+    let beat = names::beat(&offer.run);
+    let connected = nats.connected();
+    let fail = carrier.failer();
+    let has_begun = carrier.begun();
+    let jet = nats.jet.clone();
+    let run = offer.run.clone();
     let alone_s = offer.alone_s.max(BEATS_MISSED_MAX);
-    let (jet_too, run_too) = (jet.clone(), run.clone());
+    let jet_too = jet.clone();
+    let run_too = run.clone();
     nats.spawn(plans::renew(
         jet_too,
         run_too,
@@ -160,7 +168,8 @@ fn watch_controller(nats: &Arc<Nats>, offer: &Offer, carrier: &NatsCarrier, kept
         let Ok(mut beats) = client.subscribe(beat).await else {
             return fail("NATS cannot be listened to");
         };
-        let (mut missed, mut looks) = (0, 0_u64);
+        let mut missed = 0;
+        let mut looks = 0_u64;
         loop {
             let beat = timeout(Duration::from_secs(1), beats.next()).await;
             if matches!(beat, Ok(None)) {
@@ -187,7 +196,7 @@ fn watch_controller(nats: &Arc<Nats>, offer: &Offer, carrier: &NatsCarrier, kept
 }
 
 /// Learns the state for another controller. If that fails, the next look comes a second later.
-async fn learn_state(jet: &async_nats::jetstream::Context, run: &str, kept: &Kept) {
+async fn learn_state(jet: &async_nats::jetstream::Context, run: &str, kept: &StreamContents) {
     let look = async {
         let stream = jet.get_stream_no_info(names::stream(run)).await.ok()?;
         stream::get_state(&stream, run).await.ok()?

@@ -103,20 +103,18 @@ impl UserKey {
 
 /// Something sealed to one reader.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Sealed {
+pub(crate) struct SealedText {
     /// The public key that it was sealed by.
     by: String,
     bytes: Vec<u8>,
 }
 
-impl Sealed {
+impl SealedText {
     /// Seals to the reader with this public key.
-    pub(crate) fn to(reader: &str, text: &[u8]) -> Result<Sealed, KeyError> {
-        let (by, reader) = (
-            XKey::new(),
-            XKey::from_public_key(reader).map_err(|error| sealing(&error))?,
-        );
-        Ok(Sealed {
+    pub(crate) fn to(reader: &str, text: &[u8]) -> Result<SealedText, KeyError> {
+        let by = XKey::new();
+        let reader = XKey::from_public_key(reader).map_err(|error| sealing(&error))?;
+        Ok(SealedText {
             bytes: by.seal(text, &reader).map_err(|error| sealing(&error))?,
             by: by.public_key(),
         })
@@ -168,15 +166,15 @@ pub(crate) fn seal(key: &XKey, scenario: &[u8]) -> Result<Vec<u8>, KeyError> {
 }
 
 /// The seed of a scenario's key, sealed to this reader.
-pub(crate) fn seed_for(reader: &str, key: &XKey) -> Result<Sealed, KeyError> {
-    Sealed::to(
+pub(crate) fn seed_for(reader: &str, key: &XKey) -> Result<SealedText, KeyError> {
+    SealedText::to(
         reader,
         key.seed().map_err(|error| sealing(&error))?.as_bytes(),
     )
 }
 
 /// The seed of a scenario's key that was sealed to `reader`.
-pub(crate) fn seed(sealed: &Sealed, reader: &XKey) -> Result<String, KeyError> {
+pub(crate) fn seed(sealed: &SealedText, reader: &XKey) -> Result<String, KeyError> {
     let seed = String::from_utf8(sealed.open(reader)?);
     seed.map_err(|error| KeyError::Sealing(error.to_string()))
 }
@@ -190,7 +188,7 @@ pub(crate) fn unseal(seed: &str, scenario: &[u8]) -> Result<(XKey, Vec<u8>), Key
 
 /// Opens a scenario whose key's seed was sealed to `reader`.
 pub(crate) fn open(
-    sealed: &Sealed,
+    sealed: &SealedText,
     reader: &XKey,
     scenario: &[u8],
 ) -> Result<(XKey, Vec<u8>), KeyError> {
@@ -262,13 +260,13 @@ mod tests {
     #[test]
     fn what_is_sealed_is_read_by_its_reader_only() {
         let (reader, other) = (XKey::new(), XKey::new());
-        let mut sealed = Sealed::to(&reader.public_key(), b"secret").unwrap();
+        let mut sealed = SealedText::to(&reader.public_key(), b"secret").unwrap();
         assert_eq!(sealed.open(&reader).unwrap(), b"secret");
         assert!(sealed.open(&other).is_err());
         let last = sealed.bytes.len() - 1;
         sealed.bytes[last] ^= 1;
         assert!(sealed.open(&reader).is_err(), "it was changed");
-        assert!(Sealed::to("nobody", b"secret").is_err());
+        assert!(SealedText::to("nobody", b"secret").is_err());
     }
 
     #[test]

@@ -32,7 +32,7 @@ struct State {
 }
 
 /// The state of the lease at a look.
-enum Found {
+enum LeaseState {
     Free,
     /// The revision, and whose it is.
     Held(u64, RunCard),
@@ -48,7 +48,7 @@ impl Lease {
         let mut first = None;
         for _ in 0..=(LAST + RENEW).as_millis() / LOOK.as_millis() {
             match look(&runs, &card.run).await.map_err(|e| refused(&e))? {
-                Found::Free => {
+                LeaseState::Free => {
                     let created = runs.create(&card.run, json(&card)).await;
                     created.map_err(|e| refused(&e))?;
                     return Ok(Lease {
@@ -57,13 +57,15 @@ impl Lease {
                         state: Arc::default(),
                     });
                 }
-                Found::Held(revision, holder) if *first.get_or_insert(revision) != revision => {
+                LeaseState::Held(revision, holder)
+                    if *first.get_or_insert(revision) != revision =>
+                {
                     return Err(FleetError::Held {
                         run: card.run,
                         host: holder.host,
                     });
                 }
-                Found::Held(..) => sleep(LOOK).await,
+                LeaseState::Held(..) => sleep(LOOK).await,
             }
         }
         Err(refused(&"it does not end").into())
@@ -103,7 +105,7 @@ impl Lease {
             return;
         };
         let key = self.card.run.as_str();
-        if let Ok(Found::Held(revision, holder)) = look(&runs, key).await
+        if let Ok(LeaseState::Held(revision, holder)) = look(&runs, key).await
             && holder.holder == self.card.holder
         {
             // Otherwise it goes by its age.
@@ -120,25 +122,26 @@ impl Lease {
         let at = Instant::now();
         // The bucket may have gone with a restart of NATS.
         let runs = bucket(&self.jet, names::RUNS).await.ok()?;
-        let (key, card) = (self.card.run.as_str(), json(&self.card));
+        let key = self.card.run.as_str();
+        let card = json(&self.card);
         match look(&runs, key).await.ok()? {
-            Found::Held(_, holder) if holder.holder != self.card.holder => return Some(false),
-            Found::Held(revision, _) => drop(runs.update(key, card, revision).await.ok()?),
-            Found::Free => drop(runs.create(key, card).await.ok()?),
+            LeaseState::Held(_, holder) if holder.holder != self.card.holder => return Some(false),
+            LeaseState::Held(revision, _) => drop(runs.update(key, card, revision).await.ok()?),
+            LeaseState::Free => drop(runs.create(key, card).await.ok()?),
         }
         state.confirmed = Some(at);
         Some(true)
     }
 }
 
-async fn look(runs: &Store, run: &str) -> Result<Found, async_nats::Error> {
+async fn look(runs: &Store, run: &str) -> Result<LeaseState, async_nats::Error> {
     Ok(match runs.entry(run).await? {
         Some(Entry {
             operation: Operation::Put,
             value,
             revision,
             ..
-        }) => Found::Held(revision, parse(&value).unwrap_or_default()),
-        _ => Found::Free,
+        }) => LeaseState::Held(revision, parse(&value).unwrap_or_default()),
+        _ => LeaseState::Free,
     })
 }

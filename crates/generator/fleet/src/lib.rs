@@ -48,7 +48,7 @@ mod stream;
 mod testing;
 
 pub use access::Access;
-pub use admin::{Admin, Drained, RunState, RunStatus};
+pub use admin::{Admin, DrainedAgent, RunState, RunStatus};
 pub use agent::{Agent, AgentOptions};
 pub use cards::{AgentCard, RunCard};
 pub use choice::Choice;
@@ -58,7 +58,7 @@ pub use keys::{KeyError, UserKey, public_key};
 pub use local::{Local, LocalOptions};
 pub use nats::NatsError;
 pub use rows::RowsKeep;
-pub use session::{Attached, Session, SessionOptions};
+pub use session::{AttachedSession, Session, SessionOptions};
 
 /// Why a fleet cannot be used.
 #[derive(Debug, thiserror::Error)]

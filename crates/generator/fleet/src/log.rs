@@ -10,9 +10,9 @@ const MEMORY_BYTES_MAX: usize = 256 << 20;
 /// All that was sent and may have to be sent again, by position.
 #[derive(Debug)]
 pub(crate) enum Log {
-    /// A controller's: it is lost with it, and the next one continues behind it.
+    /// The log of a controller: it is lost with it, and the next one continues behind it.
     Memory(Messages),
-    /// A worker's.
+    /// The log of a worker, on the disk.
     Disk(Spool),
 }
 

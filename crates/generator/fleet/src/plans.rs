@@ -16,7 +16,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::names;
 use crate::nats::{Nats, NatsError};
-use crate::stream::Kept;
+use crate::stream::StreamContents;
 
 /// A scenario with all that it reads is not longer, as with worker processes.
 pub(crate) const PLAN_BYTES_MAX: usize = 64 << 20;
@@ -37,7 +37,7 @@ pub(crate) async fn put(nats: &Nats, run: &str, plan: &[u8]) -> Result<String, N
 }
 
 /// Puts the scenario of a run again whenever it is older than this, for ever.
-pub(crate) async fn renew(jet: Context, run: String, kept: Arc<Kept>, older: Duration) {
+pub(crate) async fn renew(jet: Context, run: String, kept: Arc<StreamContents>, older: Duration) {
     loop {
         sleep(LOOK).await;
         let plan = kept.plan();

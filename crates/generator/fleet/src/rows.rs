@@ -48,13 +48,13 @@ pub(crate) enum RowsWhat {
         from: u64,
         bytes_max: u32,
     },
-    /// Removes them.
+    /// Removes the files.
     Remove,
 }
 
 /// The answer to a list.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Listed {
+pub(crate) struct FileList {
     pub(crate) refused: Option<String>,
     /// Names and bytes.
     #[serde(default)]
@@ -79,7 +79,7 @@ fn find(root: &Path, run: &str, agent: &str) -> Result<PathBuf, String> {
 }
 
 /// The files of an agent's rows of a run that follow `after`, by name. The error is for people.
-pub(crate) fn list(root: &Path, run: &str, agent: &str, after: &str) -> Result<Listed, String> {
+pub(crate) fn list(root: &Path, run: &str, agent: &str, after: &str) -> Result<FileList, String> {
     let directory = find(root, run, agent)?;
     let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |about| about.len());
     let whole = directory.join(WHOLE);
@@ -98,7 +98,7 @@ pub(crate) fn list(root: &Path, run: &str, agent: &str, after: &str) -> Result<L
     files.retain(|(name, _)| name.as_str() > after);
     files.sort();
     files.truncate(FILES_MAX);
-    Ok(Listed {
+    Ok(FileList {
         refused: None,
         files,
     })
@@ -107,8 +107,11 @@ pub(crate) fn list(root: &Path, run: &str, agent: &str, after: &str) -> Result<L
 /// Bytes of a file behind the mark of such an answer; none at its end. The error is for people.
 pub(crate) fn piece(
     root: &Path,
-    (run, agent): (&str, &str),
-    (file, from, bytes_max): (&str, u64, u32),
+    run: &str,
+    agent: &str,
+    file: &str,
+    from: u64,
+    bytes_max: u32,
 ) -> Result<Bytes, String> {
     let directory = find(root, run, agent)?;
     let path = match file {
@@ -208,7 +211,7 @@ mod tests {
         assert_eq!(names("r1", ""), [WHOLE]);
         assert_eq!(names("r2", ""), ["000001.parquet", "000002.parquet"]);
         assert_eq!(names("r2", "000001.parquet"), ["000002.parquet"]);
-        let read = |file, from| piece(root, ("r1", "a1"), (file, from, 4));
+        let read = |file, from| piece(root, "r1", "a1", file, from, 4);
         assert_eq!(&read(WHOLE, 0).unwrap()[..], b"\x000123");
         assert_eq!(&read(WHOLE, 8).unwrap()[..], b"\x0089");
         assert_eq!(&read(WHOLE, 99).unwrap()[..], b"\x00");
@@ -224,7 +227,7 @@ mod tests {
         let space = private_directory();
         let root = space.path();
         kept(root, "r1.a1", WHOLE);
-        let bad = |run, file| piece(root, (run, "a1"), (file, 0, 4)).unwrap_err();
+        let bad = |run, file| piece(root, run, "a1", file, 0, 4).unwrap_err();
         for file in [
             "",
             "..",

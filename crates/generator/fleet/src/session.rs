@@ -22,11 +22,11 @@ use crate::access::Access;
 use crate::cards::{AgentCard, RunCard, json, parse};
 use crate::carrier::{NatsCarrier, Term, Ways};
 use crate::choice::Choice;
-use crate::keys::{KeyError, Purpose, Sealed, Signature, UserKey, seal, seed_for};
+use crate::keys::{KeyError, Purpose, SealedText, Signature, UserKey, seal, seed_for};
 use crate::lease::Lease;
 use crate::nats::{ANSWER_TIME_MAX, Nats};
 use crate::rows::RowsWhat;
-use crate::stream::{self, Kept};
+use crate::stream::{self, StreamContents};
 use crate::{names, plans};
 use handover::Handover;
 
@@ -99,7 +99,7 @@ pub(crate) struct Offer {
     pub(crate) at_unix_s: u64,
     /// The seed of the scenario's key, sealed to the agent; `None`: the scenario is not sealed.
     #[serde(default)]
-    pub(crate) key: Option<Sealed>,
+    pub(crate) key: Option<SealedText>,
     /// The signature of the user who begins the run.
     #[serde(default)]
     pub(crate) signature: Option<Signature>,
@@ -147,7 +147,7 @@ type Failer = Box<dyn Fn(&str) + Send>;
 
 /// A run that is to be continued.
 #[derive(Debug)]
-pub struct Attached {
+pub struct AttachedSession {
     pub session: Session,
     /// State that its first controller has kept.
     pub state: String,
@@ -175,7 +175,7 @@ pub struct Session {
     readers: Vec<String>,
     /// The scenario's name, once it is in the store.
     plan: RefCell<Option<String>>,
-    kept: Arc<Kept>,
+    kept: Arc<StreamContents>,
     carriers: RefCell<Vec<Arc<NatsCarrier>>>,
     /// The functions that give up one connection each.
     failers: Arc<Mutex<Vec<Failer>>>,
@@ -292,8 +292,8 @@ impl Fleet for Session {
         let number = agent;
         let agent = &self.agents[agent].name;
         let ways = Ways::of_controller(self.run(), agent);
-        let term = (self.term, &self.lease);
-        let carrier = NatsCarrier::of_controller(&self.nats, &ways, term, &self.kept);
+        let carrier =
+            NatsCarrier::of_controller(&self.nats, &ways, self.term, &self.lease, &self.kept);
         let carrier = self.add(carrier);
         let offer = Offer {
             run: self.run().to_owned(),
@@ -315,8 +315,8 @@ impl Fleet for Session {
 
     fn reopen(&self, agent: usize) -> Result<Arc<dyn Carrier>, String> {
         let ways = Ways::of_controller(self.run(), &self.agents[agent].name);
-        let term = (self.term, &self.lease);
-        let carrier = NatsCarrier::of_controller(&self.nats, &ways, term, &self.kept);
+        let carrier =
+            NatsCarrier::of_controller(&self.nats, &ways, self.term, &self.lease, &self.kept);
         Ok(self.add(carrier))
     }
 

@@ -17,7 +17,7 @@ use crate::carrier::{NatsCarrier, Ways};
 use crate::nats::Nats;
 use crate::session::{Offer, Reply, Request};
 use crate::spool::{Owner, Spool};
-use crate::stream::Kept;
+use crate::stream::StreamContents;
 use crate::{FleetError, names};
 
 /// Agents that share a connection to NATS.
@@ -31,14 +31,14 @@ const END_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// A fleet of agents in this process.
 #[derive(Debug)]
-pub struct Simulated {
+pub struct SimulatedFleet {
     offers: Receiver<(usize, String, Offer)>,
     connections: Vec<Arc<Nats>>,
 }
 
-impl Simulated {
+impl SimulatedFleet {
     /// Agents `sim-1` and so on, each of which says that it can hold a million users.
-    pub fn join(access: &Access, agents: u32, throng: &str) -> Result<Simulated, FleetError> {
+    pub fn join(access: &Access, agents: u32, throng: &str) -> Result<SimulatedFleet, FleetError> {
         let (sender, offers) = channel();
         let mut connections = Vec::new();
         let all: Vec<u32> = (1..=agents).collect();
@@ -52,7 +52,8 @@ impl Simulated {
                 let take = take_offers(
                     Arc::clone(&nats),
                     requests,
-                    (number, name.clone()),
+                    number,
+                    name.clone(),
                     sender.clone(),
                 );
                 nats.spawn(take);
@@ -69,7 +70,7 @@ impl Simulated {
             });
             connections.push(nats);
         }
-        Ok(Simulated {
+        Ok(SimulatedFleet {
             offers,
             connections,
         })
@@ -87,7 +88,7 @@ impl Simulated {
             for (number, agent, offer) in &self.offers {
                 let nats = &self.connections[number];
                 let work = move || {
-                    if let Ok(bytes) = work(nats, (&agent, &offer), spools, throng, prepared) {
+                    if let Ok(bytes) = work(nats, &agent, &offer, spools, throng, prepared) {
                         say(bytes);
                     }
                 };
@@ -103,7 +104,8 @@ impl Simulated {
 async fn take_offers(
     nats: Arc<Nats>,
     mut requests: async_nats::Subscriber,
-    (number, name): (usize, String),
+    number: usize,
+    name: String,
     offers: Sender<(usize, String, Offer)>,
 ) {
     while let Some(message) = requests.next().await {
@@ -140,7 +142,8 @@ async fn put(nats: &Nats, cards: &[AgentCard]) -> Result<(), FleetError> {
 /// The worker of one run.
 fn work(
     nats: &Arc<Nats>,
-    (agent, offer): (&str, &Offer),
+    agent: &str,
+    offer: &Offer,
     spools: &Path,
     throng: &str,
     prepared: Prepared,
@@ -155,7 +158,7 @@ fn work(
         agent: agent.to_owned(),
     };
     let spool = Spool::create(spools, &owner, u64::MAX).map_err(|e| gone(e.to_string()))?;
-    let kept = Arc::new(Kept::lasting(Duration::from_secs(offer.kept_s)));
+    let kept = Arc::new(StreamContents::lasting(Duration::from_secs(offer.kept_s)));
     let ways = Ways::of_agent(&offer.run, agent);
     let carrier = Arc::new(NatsCarrier::of_worker(nats, &ways, spool, &kept));
     let way: Arc<dyn Carrier> = Arc::clone(&carrier) as _;

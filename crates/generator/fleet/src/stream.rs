@@ -29,7 +29,7 @@ pub(crate) fn age(length: Duration, alone: Duration) -> Duration {
 const RUNS_MAX: usize = 1_000;
 
 /// The state of a run's stream.
-pub(crate) enum Found {
+pub(crate) enum StreamState {
     There(Box<Stream>),
     /// The run is over, and its stream was removed.
     Over,
@@ -39,7 +39,7 @@ pub(crate) enum Found {
 
 /// The contents that are put back when a stream is lost: a run can be continued from them.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct StreamContents {
     /// How long NATS keeps the stream's messages.
     age: Duration,
     /// The scenario with all that it reads.
@@ -48,10 +48,10 @@ pub(crate) struct Kept {
     state: Mutex<Bytes>,
 }
 
-impl Kept {
+impl StreamContents {
     /// The contents of a stream whose messages are kept for this time.
-    pub(crate) fn lasting(age: Duration) -> Kept {
-        Kept {
+    pub(crate) fn lasting(age: Duration) -> StreamContents {
+        StreamContents {
             age: age.clamp(AGE_MIN, AGE_MAX),
             plan: Mutex::default(),
             state: Mutex::default(),
@@ -113,35 +113,35 @@ pub(crate) async fn create(
 
 /// Looks for the stream of a run that goes on. If NATS has lost it, it is made again with what was kept; without that, it
 /// is left to others.
-pub(crate) async fn find(jet: &Context, run: &str, kept: Option<&Kept>) -> Found {
+pub(crate) async fn find(jet: &Context, run: &str, kept: Option<&StreamContents>) -> StreamState {
     let name = names::stream(run);
     let Ok(found) = timeout(ANSWER_TIME_MAX, jet.get_stream(&name)).await else {
-        return Found::Unknown;
+        return StreamState::Unknown;
     };
     match found {
-        Ok(stream) => return Found::There(Box::new(stream)),
+        Ok(stream) => return StreamState::There(Box::new(stream)),
         Err(error) => match error.kind() {
             GetStreamErrorKind::JetStream(error)
                 if error.error_code() == ErrorCode::STREAM_NOT_FOUND => {}
-            _ => return Found::Unknown,
+            _ => return StreamState::Unknown,
         },
     }
     match is_over(jet, run).await {
-        Some(true) => return Found::Over,
+        Some(true) => return StreamState::Over,
         Some(false) => {}
-        None => return Found::Unknown,
+        None => return StreamState::Unknown,
     }
     let Some(kept) = kept else {
-        return Found::Unknown;
+        return StreamState::Unknown;
     };
     let created = timeout(ANSWER_TIME_MAX, create(jet, run, kept.age)).await;
     if !matches!(created, Ok(Ok(()))) {
-        return Found::Unknown;
+        return StreamState::Unknown;
     }
     kept.put_back(jet, run).await;
     match timeout(ANSWER_TIME_MAX, jet.get_stream(&name)).await {
-        Ok(Ok(stream)) => Found::There(Box::new(stream)),
-        _ => Found::Unknown,
+        Ok(Ok(stream)) => StreamState::There(Box::new(stream)),
+        _ => StreamState::Unknown,
     }
 }
 
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(age(Duration::MAX, Duration::MAX), AGE_MAX);
         assert!(i64::try_from(AGE_MAX.as_nanos()).is_ok());
         // What an older or a hostile controller says.
-        assert_eq!(Kept::lasting(Duration::ZERO).age(), AGE_MIN);
-        assert_eq!(Kept::lasting(Duration::MAX).age(), AGE_MAX);
+        assert_eq!(StreamContents::lasting(Duration::ZERO).age(), AGE_MIN);
+        assert_eq!(StreamContents::lasting(Duration::MAX).age(), AGE_MAX);
     }
 }

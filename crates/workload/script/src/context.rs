@@ -17,7 +17,7 @@ use rquickjs::{
 };
 
 use crate::bindings::{built_in, declared};
-use crate::failure::{Failure, Fault, Named, Thrown, thrown};
+use crate::failure::{Failure, Fault, LimitTexts, Thrown, thrown};
 use crate::state::{State, Surroundings};
 use crate::step::{self, STEP_FILE};
 use crate::values::{from_js, to_js};
@@ -64,7 +64,7 @@ pub struct Context {
     runtime: Runtime,
     state: Rc<State>,
     limits: Limits,
-    named: Rc<Named>,
+    named: Rc<LimitTexts>,
     /// The script's file, as the scenario names it.
     file: Arc<str>,
     declared: Vec<String>,
@@ -133,7 +133,7 @@ impl Context {
         runtime.set_interrupt_handler(Some(Box::new(move || seen.is_over())));
         let time = round(&units::duration(limits.time_max_ns as f64));
         let memory = round(&units::bytes(limits.memory_bytes_max as u64));
-        let named = Named {
+        let named = LimitTexts {
             time: format!("it took longer than {time} (`options.script_time_max`)"),
             memory: format!("it needs more memory than {memory} (`options.script_memory_max`)"),
         };
@@ -162,7 +162,8 @@ impl Context {
         known: Option<&[String]>,
     ) -> std::result::Result<Vec<String>, Fault> {
         self.state.begin_loading(LOADING_NS_MAX);
-        let (state, named) = (Rc::clone(&self.state), Rc::clone(&self.named));
+        let state = Rc::clone(&self.state);
+        let named = Rc::clone(&self.named);
         let file = Arc::clone(&self.file);
         let found = self.context.with(|ctx| {
             let fault = |error| thrown(&ctx, error, &state, &named, &[&file]).in_text();
@@ -230,7 +231,8 @@ impl Context {
     /// If its text is wrong; lines are those of the scenario.
     pub fn step(&mut self, step: &ScriptStep) -> std::result::Result<usize, Fault> {
         self.state.begin_loading(LOADING_NS_MAX);
-        let (state, named) = (Rc::clone(&self.state), Rc::clone(&self.named));
+        let state = Rc::clone(&self.state);
+        let named = Rc::clone(&self.named);
         let made = self.context.with(|ctx| {
             let fault = |error| thrown(&ctx, error, &state, &named, &[STEP_FILE]).in_text();
             let body = step::body(&step.text, step.line);

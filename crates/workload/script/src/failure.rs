@@ -58,7 +58,7 @@ impl Thrown {
 }
 
 /// Limits as messages name them.
-pub(crate) struct Named {
+pub(crate) struct LimitTexts {
     pub(crate) time: String,
     pub(crate) memory: String,
 }
@@ -68,7 +68,7 @@ pub(crate) fn thrown(
     ctx: &Ctx<'_>,
     error: Error,
     state: &State,
-    limits: &Named,
+    limits: &LimitTexts,
     files: &[&str],
 ) -> Thrown {
     let Error::Exception = error else {
@@ -101,7 +101,7 @@ pub(crate) fn thrown(
     Thrown { message, place }
 }
 
-fn described(exception: &Exception<'_>, limits: &Named) -> String {
+fn described(exception: &Exception<'_>, limits: &LimitTexts) -> String {
     let message = exception.message().unwrap_or_default();
     if message == "out of memory" {
         return limits.memory.clone();

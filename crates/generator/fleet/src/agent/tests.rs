@@ -127,7 +127,7 @@ fn an_agent_that_trusts_a_key_gives_rows_to_its_holder_only() {
     };
     let request = |what: RowsWhat, signed: &RowsWhat, key: Option<&UserKey>| {
         let at_unix_s = machine::clock::unix_ns() / 1_000_000_000;
-        let text = Order::rows_text(&agent.card, ("r1", signed), at_unix_s);
+        let text = Order::rows_text(&agent.card, "r1", signed, at_unix_s);
         let order = key.map(|key| Order {
             at_unix_s,
             signature: key.sign(&text).unwrap(),
@@ -158,7 +158,9 @@ fn a_signature_counts_for_two_minutes() {
         check_key(
             &[mine.public()],
             "run",
-            (b"text", at_unix_s, Some(&signature)),
+            b"text",
+            at_unix_s,
+            Some(&signature),
         )
     };
     assert!(check(now_s).is_ok() && check(now_s - 100).is_ok());

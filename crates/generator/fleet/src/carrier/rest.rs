@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{Link, RUN_OVER, Shared, Ways, sending};
+use super::{CarrierState, Link, RUN_OVER, Ways, sending};
 use crate::log::Log;
 use crate::nats::Nats;
 use crate::spool::{AGE_MAX, Owner, Spool};
@@ -19,20 +19,20 @@ const AGENT_ENDS: &str = "its agent ends";
 
 /// The spool of a worker that is gone, on its way. It stays on the disk until the run is over, since NATS may lose
 /// it.
-pub(crate) struct Rest(Link);
+pub(crate) struct AbandonedSpool(Link);
 
-impl Rest {
+impl AbandonedSpool {
     /// Sends what is left, then why the worker died; until the run is over, or too old.
-    pub(crate) fn send(nats: &Nats, owner: &Owner, spool: Spool, why: &str) -> Rest {
+    pub(crate) fn send(nats: &Nats, owner: &Owner, spool: Spool, why: &str) -> AbandonedSpool {
         let ways = Ways::of_agent(&owner.run, &owner.agent);
         let age = spool.age();
-        let shared = Shared::new(Log::Disk(spool));
+        let shared = CarrierState::new(Log::Disk(spool));
         shared.state().abort = Some(why.to_owned());
         // A stream that was removed does not come back by what cannot be continued.
         let link = Link::new(nats, &ways, &shared, None);
         nats.spawn(sending::send_all(link.clone()));
         nats.spawn(remove_in_the_end(link.clone(), age));
-        Rest(link)
+        AbandonedSpool(link)
     }
 
     /// Whether nothing more is to be done.
@@ -110,7 +110,7 @@ mod tests {
         };
         let (first, nats) = (server.connect(), server.connect());
         let root = private_directory();
-        let rest = Rest::send(&first, &owner(), spool(root.path()), "it was stopped");
+        let rest = AbandonedSpool::send(&first, &owner(), spool(root.path()), "it was stopped");
         // Without the run's stream nothing can be sent.
         first.block(rest.finish(Duration::from_millis(500)));
         // The end of its process.
@@ -119,7 +119,7 @@ mod tests {
         let (_, left) = Spool::find(root.path(), &owner()).expect("it is there for the next agent");
         nats.block(stream::create(&nats.jet, "r1", AGE_MAX))
             .unwrap();
-        let rest = Rest::send(&nats, &owner(), left, "it was stopped");
+        let rest = AbandonedSpool::send(&nats, &owner(), left, "it was stopped");
         nats.block(rest.finish(Duration::from_secs(20)));
         assert!(Spool::find(root.path(), &owner()).is_none());
         let messages = nats.block(async {
@@ -138,12 +138,12 @@ mod tests {
         let root = private_directory();
         nats.block(stream::create(&nats.jet, "r1", AGE_MAX))
             .unwrap();
-        let rest = Rest::send(&nats, &owner(), spool(root.path()), "it was killed");
+        let rest = AbandonedSpool::send(&nats, &owner(), spool(root.path()), "it was killed");
         wait_until(|| rest.0.shared.state().all_sent);
         nats.block(nats.jet.delete_stream(names::stream("r1")))
             .unwrap();
         let found = nats.block(stream::find(&nats.jet, "r1", rest.0.kept.as_deref()));
-        assert!(matches!(found, stream::Found::Unknown));
+        assert!(matches!(found, stream::StreamState::Unknown));
         assert!(!is_there(&nats));
     }
 }

@@ -12,7 +12,7 @@ use super::{ABORT, AGAIN, Link, RUN_OVER, piece, split};
 use crate::cards::RENEW;
 use crate::names;
 use crate::nats::ANSWER_TIME_MAX;
-use crate::stream::{self, Found};
+use crate::stream::{self, StreamState};
 
 /// Most bytes of a piece; half of what NATS allows a message by default.
 const PIECE_BYTES_MAX: usize = 512 << 10;
@@ -186,9 +186,9 @@ async fn publish(link: &Link, at: StreamEnd, position: u64, bytes: &[u8]) -> Opt
 /// The end of our subject in the stream, which is made again if NATS has lost it. `None`: it is not known now.
 async fn locate(link: &Link) -> Option<StreamEnd> {
     let stream = match stream::find(&link.jet, &link.ways.run, link.kept.as_deref()).await {
-        Found::There(stream) => stream,
-        Found::Unknown => return None,
-        Found::Over => {
+        StreamState::There(stream) => stream,
+        StreamState::Unknown => return None,
+        StreamState::Over => {
             link.shared.fail(RUN_OVER);
             return None;
         }

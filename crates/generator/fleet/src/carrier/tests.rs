@@ -90,9 +90,9 @@ fn messages_that_come_again_and_out_of_order_change_nothing() {
         agent: "a1".to_owned(),
     };
     let spool = Spool::create(root.path(), &owner, 1 << 20).unwrap();
-    let kept = Arc::new(Kept::lasting(Duration::ZERO));
+    let kept = Arc::new(StreamContents::lasting(Duration::ZERO));
     let worker = NatsCarrier::of_worker(&nats, &Ways::of_agent("r1", "a1"), spool, &kept);
-    let received = Shared::new(Log::Memory(Messages::behind(0)));
+    let received = CarrierState::new(Log::Memory(Messages::behind(0)));
     let ways = Ways::of_controller("r1", "a1");
     let link = Link::new(&nats, &ways, &received, None);
     nats.spawn(receiving::receive_all(link));
@@ -145,7 +145,7 @@ fn a_worker_that_returns_after_its_end_sends_nothing() {
         agent: "a1".to_owned(),
     };
     let spool = Spool::create(root.path(), &owner, 1 << 20).unwrap();
-    let kept = Arc::new(Kept::lasting(Duration::ZERO));
+    let kept = Arc::new(StreamContents::lasting(Duration::ZERO));
     let worker = NatsCarrier::of_worker(&nats, &ways, spool, &kept);
     assert_eq!(worker.contact_ns(), None);
     let _ = worker.send(b"report");

@@ -15,14 +15,14 @@ use workers::Agent;
 
 use super::end::fail_all;
 use super::handover::Handover;
-use super::{Attached, Reply, Session, SessionOptions};
+use super::{AttachedSession, Reply, Session, SessionOptions};
 use crate::access::Access;
 use crate::cards::{self, AgentCard, RunCard, json};
 use crate::carrier::{Term, Ways, last_term};
 use crate::keys::{UserKey, open};
 use crate::lease::Lease;
 use crate::nats::{Nats, NatsError};
-use crate::stream::{self, Kept};
+use crate::stream::{self, StreamContents};
 use crate::{FleetError, names, plans};
 
 /// How often the controller says that it is there.
@@ -60,7 +60,7 @@ impl Session {
         });
         let card = card(&run, options.scenario, chosen.iter().map(|card| &card.name));
         let lease = nats.block(Lease::take(&nats, card.clone()))?;
-        let kept = Kept::lasting(stream::age(options.length, options.alone));
+        let kept = StreamContents::lasting(stream::age(options.length, options.alone));
         let made = nats.block(stream::create(&nats.jet, &run, kept.age()));
         made.map_err(|error| nats.refused("keep the run's stream", &error))?;
         let session = Session {
@@ -91,12 +91,13 @@ impl Session {
 
     /// Takes a run whose controller is gone. The rest is as with [`Session::open`].
     pub fn attach(
-        (access, run): (&Access, &str),
+        access: &Access,
+        run: &str,
         throng: &str,
         key: Option<UserKey>,
         notify: Box<dyn Fn(&str)>,
         on_stop: impl Fn() + Send + 'static,
-    ) -> Result<Attached, FleetError> {
+    ) -> Result<AttachedSession, FleetError> {
         if !names::is_name(run) {
             return Err(FleetError::NoRun(run.to_owned()));
         }
@@ -109,7 +110,7 @@ impl Session {
         let stream = found.map_err(|_| FleetError::NoRun(run.to_owned()))?;
         let looked = nats.block(stream::get_state(&stream, run));
         let kept = looked.map_err(unable)?;
-        let handover = Handover::read(kept.as_ref(), run, (throng, key.as_ref()));
+        let handover = Handover::read(kept.as_ref(), run, throng, key.as_ref());
         let handover = handover.map_err(unable)?;
         let sealed = nats.block(plans::get(&nats, &handover.plan))?;
         let (seal, material) = match (&handover.key, &key) {
@@ -124,7 +125,7 @@ impl Session {
             return Err(FleetError::NoRun(run.to_owned()));
         }
         let term = nats.block(next_term(&stream, run, &handover));
-        let both = Kept::lasting(Duration::from_secs(handover.kept_s));
+        let both = StreamContents::lasting(Duration::from_secs(handover.kept_s));
         both.keep_plan(sealed.into());
         both.keep_state(kept.unwrap_or_default());
         let session = Session {
@@ -150,7 +151,7 @@ impl Session {
             nats,
         };
         session.begin(on_stop);
-        Ok(Attached {
+        Ok(AttachedSession {
             session,
             state: handover.state,
             material,
@@ -159,7 +160,8 @@ impl Session {
 
     /// Lets agents and others know that the controller is there, until the connection ends or another one has the run.
     fn begin(&self, on_stop: impl Fn() + Send + 'static) {
-        let (client, beat) = (self.nats.client.clone(), names::beat(self.run()));
+        let client = self.nats.client.clone();
+        let beat = names::beat(self.run());
         self.nats.spawn(async move {
             loop {
                 // It is no use later.
@@ -167,7 +169,8 @@ impl Session {
                 sleep(BEAT).await;
             }
         });
-        let (client, requests) = (self.nats.client.clone(), names::run(self.run()));
+        let client = self.nats.client.clone();
+        let requests = names::run(self.run());
         self.nats.spawn(async move {
             let Ok(mut requests) = client.subscribe(requests).await else {
                 return;
@@ -179,10 +182,12 @@ impl Session {
                 }
             }
         });
-        let (jet, run) = (self.nats.jet.clone(), self.run().to_owned());
+        let jet = self.nats.jet.clone();
+        let run = self.run().to_owned();
         let renewed = plans::renew(jet, run, Arc::clone(&self.kept), plans::RENEW);
         self.nats.spawn(renewed);
-        let (is_taken_over, failers) = (Arc::clone(&self.is_taken_over), Arc::clone(&self.failers));
+        let is_taken_over = Arc::clone(&self.is_taken_over);
+        let failers = Arc::clone(&self.failers);
         let lease = self.lease.clone();
         self.nats.spawn(async move {
             lease.hold().await;
@@ -228,7 +233,8 @@ fn card<'a>(run: &str, scenario: &str, agents: impl Iterator<Item = &'a String>)
 async fn agents(nats: &Nats) -> Result<Vec<AgentCard>, NatsError> {
     let mut looks = 0;
     loop {
-        let (agents, runs) = (cards::agents(nats).await?, cards::runs(nats).await?);
+        let agents = cards::agents(nats).await?;
+        let runs = cards::runs(nats).await?;
         let is_over = |run: &String| runs.iter().all(|card| card.run != *run);
         let returns = |card: &AgentCard| card.run.as_ref().is_some_and(is_over);
         looks += 1;

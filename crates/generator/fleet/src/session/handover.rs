@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use workers::{Agent, Rows, Tolerances};
 
 use crate::cards::json;
-use crate::keys::{KeyError, Purpose, Sealed, Signature, UserKey, is_signed};
+use crate::keys::{KeyError, Purpose, SealedText, Signature, UserKey, is_signed};
 use crate::names;
 
 /// The contents of the run's stream from which another controller continues the run.
@@ -19,7 +19,7 @@ pub(super) struct Handover {
     pub(super) plan: String,
     /// The seed of its key, sealed to the user.
     #[serde(default)]
-    pub(super) key: Option<Sealed>,
+    pub(super) key: Option<SealedText>,
     /// The scenario's file.
     pub(super) scenario: String,
     pub(super) agents: Vec<Agent>,
@@ -59,7 +59,8 @@ impl Handover {
     pub(super) fn read(
         kept: Option<&Bytes>,
         run: &str,
-        (throng, key): (&str, Option<&UserKey>),
+        throng: &str,
+        key: Option<&UserKey>,
     ) -> Result<Handover, String> {
         let kept = kept.ok_or_else(|| {
             "its loops had not begun, or NATS does not keep it any more".to_owned()
@@ -131,7 +132,7 @@ mod tests {
     }
 
     fn read(handover: &Handover, key: Option<&UserKey>) -> Result<Handover, String> {
-        Handover::read(Some(&json(handover)), "r", ("1.2.3", key))
+        Handover::read(Some(&json(handover)), "r", "1.2.3", key)
     }
 
     fn keys() -> [UserKey; 2] {
@@ -155,7 +156,7 @@ mod tests {
         assert!(read(&sealed, Some(&mine)).is_ok());
         assert!(read(&sealed, Some(&other)).is_err());
         assert!(read(&sealed, None).unwrap_err().contains("is sealed"));
-        let of_another_run = Handover::read(Some(&json(&sealed)), "q", ("1.2.3", Some(&mine)));
+        let of_another_run = Handover::read(Some(&json(&sealed)), "q", "1.2.3", Some(&mine));
         assert!(of_another_run.is_err());
         let changed = Handover {
             state: "{ }".to_owned(),
@@ -168,14 +169,14 @@ mod tests {
 
     #[test]
     fn what_cannot_be_continued_is_an_error_that_says_why() {
-        let nothing = Handover::read(None, "r", ("1.2.3", None)).unwrap_err();
+        let nothing = Handover::read(None, "r", "1.2.3", None).unwrap_err();
         assert!(
             nothing.contains("its loops had not begun, or NATS does not keep it"),
             "{nothing}"
         );
         for bad in [&b""[..], b"{", b"null", b"[1]"] {
             let bad = Bytes::copy_from_slice(bad);
-            assert!(Handover::read(Some(&bad), "r", ("1.2.3", None)).is_err());
+            assert!(Handover::read(Some(&bad), "r", "1.2.3", None).is_err());
         }
         let mut other = handover();
         other.throng = "1.2.4".to_owned();

@@ -7,7 +7,7 @@ use machine::clock::unix_ns;
 use workers::{Agent, Carrier, Fleet, Tolerances};
 
 use super::handover::Handover;
-use super::{Attached, Session};
+use super::{AttachedSession, Session};
 use crate::cards::{RunCard, json, parse};
 use crate::carrier::{Term, Ways, last_term};
 use crate::nats::Nats;
@@ -55,9 +55,9 @@ fn begin(nats: &Nats) {
 }
 
 fn attach(server: &Server) -> Session {
-    let place = (&server.access(), RUN);
-    let attached = Session::attach(place, "1.2.3", None, Box::new(|_| {}), || {});
-    let Attached {
+    let access = server.access();
+    let attached = Session::attach(&access, RUN, "1.2.3", None, Box::new(|_| {}), || {});
+    let AttachedSession {
         session, material, ..
     } = attached.unwrap();
     assert_eq!(material, b"plan");

@@ -32,8 +32,8 @@ pub(super) fn attach(args: &AttachArgs) -> Result<Exit, Failure> {
     let version = env!("CARGO_PKG_VERSION");
     let key = read_key(args.key.as_deref())?;
     let access = access(&args.nats.nats, &args.nats.access);
-    let place = (&access, args.run.as_str());
-    let attached = Session::attach(place, version, key, notify, stop).map_err(failure)?;
+    let attached =
+        Session::attach(&access, &args.run, version, key, notify, stop).map_err(failure)?;
     let session = attached.session;
     session.notify(&format!(
         "run {} continues on {}",
