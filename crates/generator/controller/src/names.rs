@@ -20,5 +20,5 @@ mod resolving;
 mod testing;
 
 pub use client::{Client, System};
-pub use lookup::Lookup;
+pub use lookup::{Lookup, Resolvers};
 pub use resolving::Resolving;

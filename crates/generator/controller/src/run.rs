@@ -56,7 +56,8 @@ use plan::{Plan, Target};
 use record::Durability;
 use record::schema::{RunInfo, Summary};
 use workers::{
-    Fleet, Layout, Loops, Numbering, Pool, ScenarioText, SpawnRequest, layout, rows_channel,
+    Fleet, FleetShares, Layout, LoopRows, Loops, Numbering, Pool, ScenarioText, SpawnRequest,
+    layout, rows_channel,
 };
 
 use crate::control::{Interrupt, Pause};
@@ -70,7 +71,7 @@ use describe::RunStart;
 use journal::Journal;
 use merge::Merger;
 use places::{Places, counters, namespaces, places};
-use prepare::{folder_of, prepare, start_target};
+use prepare::{prepare, start_target};
 use probing::Probing;
 
 use tick::Tick;
@@ -131,7 +132,7 @@ pub fn conduct(
     prepare_lab(request.lab.as_deref(), &mut request.plan)?;
     let generator = Generator::lay_out(&request)?;
     let (mut plan, lab) = (request.plan, request.lab.as_deref());
-    let folder = folder_of(&request.scenario.name);
+    let folder = request.scenario.folder();
     let target = start_target(&mut plan, request.program, folder)?;
     let address = target.as_ref().map(|target| target.address);
     let places = || places(&plan, &generator.namespaces);
@@ -143,8 +144,16 @@ pub fn conduct(
     let plan = Arc::new(plan);
     let (program, throng, scenario) = (request.program, request.version, &request.scenario);
     let (count, fleet) = (generator.workers_count, request.fleet.clone());
-    let fleet = fleet.map(|fleet| (fleet, generator.shares.clone()));
-    let workers = SpawnRequest::new((count, fleet), program, throng, scenario);
+    let workers = (count > 0).then(|| SpawnRequest {
+        workers_count: count,
+        fleet: fleet.map(|fleet| FleetShares {
+            fleet,
+            shares: generator.shares.clone(),
+        }),
+        program,
+        throng,
+        scenario,
+    });
     let (stop, (rows_in, rows)) = (Arc::new(StopFlag::default()), rows_channel());
     let loops = || Pool::prepare(&plan, &setup, workers, &stop, rows_in);
     let mut pool = once::unless_failed(before.as_ref(), (&plan, &setup), loops)?;
@@ -162,7 +171,11 @@ pub fn conduct(
         facts: lab.map_or_else(Vec::new, Surroundings::facts),
     };
     let numbering = Numbering::new(&plan, setup.layout.loops_count);
-    let (info, text, rows) = (start.info(), &scenario.text, (rows, numbering.clone()));
+    let rows = LoopRows {
+        receiver: rows,
+        numbering: numbering.clone(),
+    };
+    let (info, text) = (start.info(), &scenario.text);
     let mut journal = Journal::create(request.runs, info, text, request.durability, rows, secrets)?;
     let notes = generator.warning.into_iter();
     let notes = notes.chain(divided::notes(&plan, &journal.info().workers));

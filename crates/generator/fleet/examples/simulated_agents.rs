@@ -7,7 +7,7 @@ use std::path::Path;
 
 use fleet::Access;
 use fleet::simulated::SimulatedFleet;
-use workers::Prepared;
+use workers::PreparedReports;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 .into(),
         );
     };
-    let prepared = Prepared {
+    let prepared = PreparedReports {
         measures: measures.parse()?,
         operations: operations.parse()?,
         seconds: seconds.parse()?,

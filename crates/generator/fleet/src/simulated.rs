@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use tokio::time::sleep;
-use workers::{Carrier, Prepared, WorkError, serve_prepared};
+use workers::{Carrier, PreparedReports, WorkError, serve_prepared};
 
 use crate::access::Access;
 use crate::cards::{AgentCard, RENEW, json, parse};
@@ -81,7 +81,7 @@ impl SimulatedFleet {
         &self,
         spools: &Path,
         throng: &str,
-        prepared: Prepared,
+        prepared: PreparedReports,
         say: &(dyn Fn(u64) + Sync),
     ) {
         std::thread::scope(|scope| {
@@ -146,7 +146,7 @@ fn work(
     offer: &Offer,
     spools: &Path,
     throng: &str,
-    prepared: Prepared,
+    prepared: PreparedReports,
 ) -> Result<u64, WorkError> {
     let gone = |problem: String| WorkError::Gone {
         place: nats.server.clone(),
@@ -162,8 +162,8 @@ fn work(
     let ways = Ways::of_agent(&offer.run, agent);
     let carrier = Arc::new(NatsCarrier::of_worker(nats, &ways, spool, &kept));
     let way: Arc<dyn Carrier> = Arc::clone(&carrier) as _;
-    let place = (nats.server.as_str(), offer.token.as_str(), throng);
-    let served = serve_prepared(&way, place, prepared);
+    let place = nats.server.as_str();
+    let served = serve_prepared(&way, place, &offer.token, throng, prepared);
     carrier.close();
     carrier.flush(END_TIME_MAX);
     carrier.forget();

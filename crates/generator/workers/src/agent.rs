@@ -17,7 +17,8 @@ const HELLO_TIME_MAX: Duration = Duration::from_secs(30);
 pub(super) fn accept(
     index: usize,
     carrier: Arc<dyn Carrier>,
-    (token, throng): (&str, &str),
+    token: &str,
+    throng: &str,
 ) -> Result<Connection, NotReady> {
     let late = |error: super::frame::FrameError| match error.is_timeout() {
         true => NotReady::Unable(format!(

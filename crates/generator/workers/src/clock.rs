@@ -81,7 +81,8 @@ impl Course {
             *best = exchange;
         }
         if exchange.received_ns.saturating_sub(*since_ns) >= WINDOW_NS {
-            let (at_ns, offset) = (best.sent_ns, Offset::estimate(&[*best]));
+            let at_ns = best.sent_ns;
+            let offset = Offset::estimate(&[*best]);
             self.windows.extend(offset.map(|offset| (at_ns, offset)));
             self.open = None;
             if self.windows.len() > WINDOWS_MAX {
@@ -106,12 +107,11 @@ impl Course {
             (x, y, weight)
         });
         let sum = |of: fn((f64, f64, f64)) -> f64| points.clone().map(of).sum::<f64>();
-        let (w, wx, wy) = (
-            sum(|(_, _, w)| w),
-            sum(|(x, _, w)| w * x),
-            sum(|(_, y, w)| w * y),
-        );
-        let (wxx, wxy) = (sum(|(x, _, w)| w * x * x), sum(|(x, y, w)| w * x * y));
+        let w = sum(|(_, _, w)| w);
+        let wx = sum(|(x, _, w)| w * x);
+        let wy = sum(|(_, y, w)| w * y);
+        let wxx = sum(|(x, _, w)| w * x * x);
+        let wxy = sum(|(x, y, w)| w * x * y);
         let spread = w * wxx - wx * wx;
         Some(Drift {
             rate: match spread > 0.0 {

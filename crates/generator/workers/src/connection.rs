@@ -14,8 +14,8 @@ use super::carrier::{Bytes, Carrier};
 use super::check::Check;
 use super::clock::{EXCHANGES, Exchange, Offset};
 use super::frame::{FrameError, FrameReader, send};
-use super::news::News;
 use super::protocol::{Introduction, ROWS_WINDOW, ToController, ToWorker};
+use super::report::{Report, ReportSenders};
 
 /// How long a worker may take to compile its slice and get its loops ready, and to answer.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(120);
@@ -215,35 +215,29 @@ impl Connection {
         }
     }
 
-    /// Reads what the running worker sends until it is done or lost. That is reported last, after the
+    /// Reads the messages of the running worker until it is done or lost. That is reported last, after the
     /// journal has all rows that the worker sent.
-    pub(super) fn read_to_end(
-        mut self,
-        worker: usize,
-        mut check: Check,
-        news: &Sender<News>,
-        rows: &SyncSender<Vec<Measurement>>,
-    ) {
+    pub(super) fn read_to_end(mut self, worker: usize, mut check: Check, out: &ReportSenders) {
         // A worker that respects its window never finds it full.
         let (forward, taken) = sync_channel(ROWS_WINDOW as usize);
         let link = Arc::clone(&self.link);
         let end = std::thread::scope(|scope| {
             let link = &link;
-            scope.spawn(move || forward_rows(&taken, rows, link));
+            scope.spawn(move || forward_rows(&taken, &out.rows, link));
             let forward = forward;
             loop {
-                let end = self.read_message(worker, &mut check, news, &forward);
+                let end = self.read_message(worker, &mut check, &out.reports, &forward);
                 if !matches!(end, Ok(false)) {
                     break end;
                 }
             }
         });
         let end = match end {
-            Ok(_) => News::Done { worker },
-            Err(why) => News::Lost { worker, why },
+            Ok(_) => Report::Done { worker },
+            Err(why) => Report::Lost { worker, why },
         };
         // The receiver is gone if the run is being torn down.
-        let _ = news.send(end);
+        let _ = out.reports.send(end);
     }
 
     /// Reads one message; true: it was the last. The error says why the worker is lost.
@@ -251,7 +245,7 @@ impl Connection {
         &mut self,
         worker: usize,
         check: &mut Check,
-        news: &Sender<News>,
+        reports: &Sender<Report>,
         forward: &SyncSender<Vec<Measurement>>,
     ) -> Result<bool, String> {
         let message = match self.reader.next() {
@@ -267,20 +261,20 @@ impl Connection {
                     let position = self.reader.position();
                     self.link.note_interval(delta.end_ns, position);
                 }
-                News::Loop(loop_news)
+                Report::Loop(loop_news)
             }
             ToController::RowsLeft(left) => {
                 check.left(&left).map_err(|error| error.to_string())?;
-                News::Left { worker, left }
+                Report::RowsLeft { worker, left }
             }
             ToController::Rows(rows) => {
                 check.rows(&rows).map_err(|error| error.to_string())?;
                 return self.forward(rows, forward).map(|()| false);
             }
-            ToController::Usage(usage) => News::Usage { worker, usage },
+            ToController::Usage(usage) => Report::Usage { worker, usage },
             ToController::Pong { number, clock_ns } => {
                 match self.link.take_pong(number, clock_ns) {
-                    Some(exchange) => News::Clock { worker, exchange },
+                    Some(exchange) => Report::Clock { worker, exchange },
                     // It answers another controller.
                     None => return Ok(false),
                 }
@@ -291,12 +285,10 @@ impl Connection {
                 return Err(NotReady::Unexpected.to_string());
             }
         };
-        let _ = news.send(report);
+        let _ = reports.send(report);
         Ok(false)
     }
-}
 
-impl Connection {
     /// Passes rows on. What is kept until it was stored is not limited by a window: it waits here for a slow disk.
     fn forward(
         &self,

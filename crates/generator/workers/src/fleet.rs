@@ -154,13 +154,15 @@ fn holds(agent: &Agent, target_here: bool, pairs: Option<u64>) -> u64 {
     machine.min(ports)
 }
 
-/// How the agents share `all` loops of a run with `users` at once; an error if one cannot hold its share. `target_here`:
-/// the target is on the agents' machine; `pairs`: of an own address and one of the target, `None` on loopback.
+/// The loops of each agent, if all of them run `all` loops with `users` at once; and an error if one agent cannot hold its
+/// share. `target_here`: the target is on the agents' machine; `pairs`: the number of pairs of an own address and one of
+/// the target, `None` on loopback.
 pub fn shares(
     agents: &[Agent],
     all: Loops,
     users: u64,
-    (target_here, pairs): (bool, Option<u64>),
+    target_here: bool,
+    pairs: Option<u64>,
 ) -> (Vec<Loops>, Option<FleetError>) {
     let held: Vec<u64> = agents
         .iter()
@@ -233,24 +235,24 @@ mod tests {
     fn the_agent_that_is_the_limit_is_named() {
         let agents = [agent("a", 1_000), agent("b", 100)];
         let all = Loops::all(11);
-        assert_eq!(shares(&agents, all, 500, (false, None)).1, None);
-        let (_, error) = shares(&agents, all, 3_000, (false, None));
+        assert_eq!(shares(&agents, all, 500, false, None).1, None);
+        let (_, error) = shares(&agents, all, 3_000, false, None);
         let text = error.unwrap().to_string();
         assert!(
             text.contains("agent b is the limit, which can hold 100"),
             "{text}"
         );
         // With the target beside them they hold half.
-        assert!(shares(&agents, all, 800, (true, None)).1.is_some());
+        assert!(shares(&agents, all, 800, true, None).1.is_some());
         // Against one address ports are the limit.
         let agents = [agent("a", 1_000_000), agent("b", 1_000_000)];
         assert!(
-            shares(&agents, Loops::all(2), 60_000, (false, Some(1)))
+            shares(&agents, Loops::all(2), 60_000, false, Some(1))
                 .1
                 .is_some()
         );
         assert!(
-            shares(&agents, Loops::all(2), 60_000, (false, Some(2)))
+            shares(&agents, Loops::all(2), 60_000, false, Some(2))
                 .1
                 .is_none()
         );

@@ -1,6 +1,8 @@
 //! What a scenario is compiled from: its text, its overrides, and the environment and files that it
 //! reads.
 
+use std::path::Path;
+
 use plan::expr::Value;
 use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
@@ -16,6 +18,17 @@ pub struct ScenarioText {
     pub overrides: Vec<(String, String)>,
     /// What it reads.
     pub inputs: Inputs,
+}
+
+impl ScenarioText {
+    /// The folder to which the names of files in the scenario are relative: that of its own file, or the current one if
+    /// it came from a URL or from standard input.
+    pub fn folder(&self) -> &Path {
+        match self.name.contains("://") {
+            true => Path::new(""),
+            false => Path::new(&self.name).parent().unwrap_or(Path::new("")),
+        }
+    }
 }
 
 /// What a scenario reads besides its own text, with what it got, so that it compiles to the same plan
@@ -72,4 +85,26 @@ fn digest(value: &impl Serialize) -> String {
 /// Hexadecimal SHA-1.
 pub fn hex_digest(bytes: &(impl AsRef<[u8]> + ?Sized)) -> String {
     units::hex(&Sha1::digest(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_relative_to_the_scenario() {
+        for (name, folder) in [
+            ("load/a.yaml", "load"),
+            ("/load/a.yaml", "/load"),
+            ("a.yaml", ""),
+            ("-", ""),
+            ("https://example.org/a/b", ""),
+        ] {
+            let scenario = ScenarioText {
+                name: name.to_owned(),
+                ..ScenarioText::default()
+            };
+            assert_eq!(scenario.folder(), Path::new(folder), "{name}");
+        }
+    }
 }

@@ -92,7 +92,8 @@ fn stay(session: &Session, plan: &Plan) -> f64 {
     // How often the instruction at hand is done, and the same before each loop around it.
     let mut rounds = 1.0;
     let mut around = Vec::new();
-    let (mut idle_s, mut exchanges) = (0.0, 0.0);
+    let mut idle_s = 0.0;
+    let mut exchanges = 0.0;
     for (pc, op) in session.ops.iter().enumerate() {
         let chains = session.visits.iter();
         let mut chains = chains.filter(|part| part.instructions.contains(&(pc as u32)));

@@ -22,7 +22,7 @@
 //! | `fuzzing` | the fuzzers' way to the frames |
 //! | `serve`, `credits` | the worker's side |
 //! | `prepared` | a worker without loops, to measure a controller |
-//! | `news`, `rows` | what loops report; the channel of their rows, and the thread that writes them |
+//! | `report`, `rows` | the reports of loops and workers; the channel of rows, and the thread that writes them |
 //! | `numbering` | which measure of the record is meant by what a loop reports |
 //! | `inputs` | what a scenario is compiled from, as a worker gets it |
 //! | `children` | processes that we started |
@@ -45,13 +45,13 @@ mod inputs;
 mod layout;
 mod listener;
 mod material;
-mod news;
 mod numbering;
 mod pool;
 mod prepared;
 mod process;
 mod processes;
 mod protocol;
+mod report;
 mod rows;
 mod serve;
 mod setup;
@@ -72,9 +72,12 @@ pub use material::Material;
 pub use numbering::Numbering;
 pub use pool::{Pool, PoolError, PoolEvent};
 #[doc(hidden)]
-pub use prepared::{Prepared, serve_prepared};
-pub use process::{LostWorker, SpawnRequest, WorkersError};
+pub use prepared::{PreparedReports, serve_prepared};
+pub use process::{FleetShares, LostWorker, SpawnRequest, WorkersError};
+pub use processes::{BegunWorker, BegunWorkers};
 pub use protocol::{Loops, PROTOCOL_VERSION, Trust, Usage, plan_digest};
-pub use rows::{LeftRows, RowLimits, RowsRoom, RowsThread, WrittenRows, rest, rows_channel};
+pub use rows::{
+    LeftRows, LoopRows, RowLimits, RowsRoom, RowsThread, WrittenRows, rest, rows_channel,
+};
 pub use serve::{Given, WorkError, compile, serve, serve_over};
 pub use setup::{LoopsSetup, Place};

@@ -32,7 +32,9 @@ pub(super) struct Listener {
     /// By worker; `None` once its worker has connected.
     tokens: Arc<Mutex<Vec<Option<String>>>>,
     throng: String,
-    attempts: (Sender<Option<Accepted>>, Receiver<Option<Accepted>>),
+    /// For the threads of attempts.
+    accepted_in: Sender<Option<Accepted>>,
+    accepted: Receiver<Option<Accepted>>,
     attempts_count: usize,
     hello_time_max: Duration,
 }
@@ -56,11 +58,13 @@ impl Listener {
         let tokens: std::io::Result<Vec<_>> = (0..workers_count)
             .map(|_| machine::secret(TOKEN_BYTES).map(Some))
             .collect();
+        let (accepted_in, accepted) = channel();
         Ok(Listener {
             socket,
             tokens: Arc::new(Mutex::new(tokens?)),
             throng: throng.to_owned(),
-            attempts: channel(),
+            accepted_in,
+            accepted,
             attempts_count: 0,
             hello_time_max: HELLO_TIME_MAX,
         })
@@ -83,8 +87,9 @@ impl Listener {
             && let Ok((stream, _)) = self.socket.accept()
         {
             let until_ns = monotonic_ns() + self.hello_time_max.as_nanos() as u64;
-            let (tokens, throng) = (Arc::clone(&self.tokens), self.throng.clone());
-            let accepted = self.attempts.0.clone();
+            let tokens = Arc::clone(&self.tokens);
+            let throng = self.throng.clone();
+            let accepted = self.accepted_in.clone();
             // A thread each, so that a silent connection does not block the others.
             let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
             let started = thread.spawn(move || {
@@ -95,7 +100,7 @@ impl Listener {
             // Without a thread the connection is closed.
             self.attempts_count += usize::from(started.is_ok());
         }
-        match self.attempts.1.recv_timeout(POLL) {
+        match self.accepted.recv_timeout(POLL) {
             Ok(attempt) => {
                 self.attempts_count -= 1;
                 attempt

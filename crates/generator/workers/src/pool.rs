@@ -1,7 +1,6 @@
 //! All loops of a run, in threads of this process or in worker processes. The run sees one stream of
 //! events either way.
 
-use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel};
 use std::time::Duration;
@@ -15,12 +14,11 @@ use record::schema::WorkerInfo;
 use trust::{TrustError, Verify, client_config};
 
 use super::adoption::Adoption;
-use super::clock::{Drift, Offset};
-use super::fleet::Fleet;
-use super::news::News;
+use super::clock::Drift;
 use super::process::{LostWorker, SpawnRequest, WorkersError};
-use super::processes::Processes;
+use super::processes::{BegunWorkers, Processes};
 use super::protocol::{Loops, Usage};
+use super::report::{Report, ReportSenders};
 use super::rows::LeftRows;
 use super::setup::LoopsSetup;
 use super::threads::{LoopConfig, LoopPlace, Threads, ThreadsError};
@@ -58,7 +56,7 @@ pub enum PoolEvent {
 #[derive(Debug)]
 pub struct Pool {
     loops: Backend,
-    news: Receiver<News>,
+    reports: Receiver<Report>,
     /// When workers were last supervised.
     supervised_ns: u64,
 }
@@ -79,43 +77,46 @@ impl Pool {
         stop: &Arc<StopFlag>,
         rows: SyncSender<Vec<Measurement>>,
     ) -> Result<Pool, PoolError> {
-        let (sender, news) = channel();
+        let (sender, reports) = channel();
         let loops = match workers {
-            Some(request) => Backend::Processes(Processes::prepare(
-                plan,
-                setup,
-                &request,
-                stop,
-                (sender, rows),
-            )?),
+            Some(request) => {
+                let out = ReportSenders {
+                    reports: sender,
+                    rows,
+                };
+                Backend::Processes(Processes::prepare(plan, setup, &request, stop, out)?)
+            }
             None => {
                 let config = loop_config(plan, setup)?;
                 // The receiver is gone if the run is being torn down.
-                let report = move |news| drop(sender.send(News::Loop(news)));
+                let report = move |news| drop(sender.send(Report::Loop(news)));
                 Backend::Threads(Threads::prepare(plan, &config, stop, &rows, report)?)
             }
         };
         Ok(Pool {
             loops,
-            news,
+            reports,
             supervised_ns: 0,
         })
     }
 
-    /// The loops of another controller's agents: theirs, the offsets of their clocks to its own, and its zero.
+    /// The loops of workers that another controller has started.
     pub fn resume(
         plan: &Plan,
-        agents: (&Rc<dyn Fleet>, &[(Loops, Offset)]),
-        first_zero: Zero,
+        workers: &BegunWorkers<'_>,
         throng: &str,
         stop: &Arc<StopFlag>,
         rows: SyncSender<Vec<Measurement>>,
     ) -> Result<Pool, PoolError> {
-        let (sender, news) = channel();
-        let processes = Processes::resume(plan, agents, first_zero, throng, stop, (sender, rows))?;
+        let (sender, reports) = channel();
+        let out = ReportSenders {
+            reports: sender,
+            rows,
+        };
+        let processes = Processes::resume(plan, workers, throng, stop, out)?;
         Ok(Pool {
             loops: Backend::Processes(processes),
-            news,
+            reports,
             supervised_ns: 0,
         })
     }
@@ -140,26 +141,26 @@ impl Pool {
                 return PoolEvent::Notices(notices);
             }
         }
-        let news = match self.news.recv_timeout(timeout) {
-            Ok(news) => news,
+        let report = match self.reports.recv_timeout(timeout) {
+            Ok(report) => report,
             Err(RecvTimeoutError::Timeout) => return PoolEvent::None,
             Err(RecvTimeoutError::Disconnected) => return PoolEvent::Finished,
         };
-        match (news, &mut self.loops) {
-            (News::Loop(news), _) => PoolEvent::Loop(news),
-            (News::Usage { worker, usage }, Backend::Processes(processes)) => {
+        match (report, &mut self.loops) {
+            (Report::Loop(news), _) => PoolEvent::Loop(news),
+            (Report::Usage { worker, usage }, Backend::Processes(processes)) => {
                 processes.note_usage(worker, usage);
                 PoolEvent::None
             }
-            (News::Clock { worker, exchange }, Backend::Processes(processes)) => {
+            (Report::Clock { worker, exchange }, Backend::Processes(processes)) => {
                 processes.note_clock(worker, exchange);
                 PoolEvent::None
             }
-            (News::Lost { worker, why }, Backend::Processes(processes)) => {
+            (Report::Lost { worker, why }, Backend::Processes(processes)) => {
                 PoolEvent::Lost(processes.mark_lost(worker, why))
             }
-            (News::Left { worker, left }, _) => PoolEvent::RowsLeft(worker, left),
-            (News::Done { worker }, Backend::Processes(processes)) => {
+            (Report::RowsLeft { worker, left }, _) => PoolEvent::RowsLeft(worker, left),
+            (Report::Done { worker }, Backend::Processes(processes)) => {
                 processes.mark_done(worker);
                 PoolEvent::None
             }

@@ -27,23 +27,25 @@ const DECADES: f64 = 3.0;
 /// Steps of the golden ratio are spread evenly.
 const STEP: f64 = 0.618_033_988_749_895;
 
-/// What each loop reports each second.
+/// The reports that each loop sends, one a second.
 #[derive(Debug, Clone, Copy)]
-pub struct Prepared {
-    /// How many measures, which the plan must have.
+pub struct PreparedReports {
+    /// The number of measures, which the plan must have.
     pub measures: u16,
-    /// Operations of each.
+    /// Operations of each measure in a report.
     pub operations: u64,
-    /// For how many seconds.
+    /// The number of reports.
     pub seconds: u64,
 }
 
-/// Is a worker for the controller at the other end of `carrier`. Returns how many bytes it has sent each second, lengths of
-/// frames included.
+/// Acts as a worker for the controller at the other end of `carrier`, which is at `place`; `token` and `throng` are those
+/// of [`crate::serve`]. Returns the number of bytes that it has sent each second, lengths of frames included.
 pub fn serve_prepared(
     carrier: &Arc<dyn Carrier>,
-    (place, token, throng): (&str, &str, &str),
-    prepared: Prepared,
+    place: &str,
+    token: &str,
+    throng: &str,
+    prepared: PreparedReports,
 ) -> Result<u64, WorkError> {
     let gone = |error: FrameError| WorkError::Gone {
         place: place.to_owned(),
@@ -66,7 +68,7 @@ pub fn serve_prepared(
     carrier.note_start();
     let (pings, pinged) = channel();
     let reading = std::thread::spawn(move || read(reader, &pings));
-    let sent = report(&mut stream, (zero_ns, loops), prepared, &pinged).map_err(gone);
+    let sent = report(&mut stream, zero_ns, loops, prepared, &pinged).map_err(gone);
     // It ends when the controller, which knows that we are done, closes the connection.
     let _ = reading.join();
     Ok(sent? / prepared.seconds.max(1))
@@ -89,8 +91,9 @@ fn pong(stream: &mut Bytes, number: u32) -> Result<(), FrameError> {
 /// Sends the seconds, each when it is over, and the end.
 fn report(
     stream: &mut Bytes,
-    (zero_ns, loops): (u64, Loops),
-    prepared: Prepared,
+    zero_ns: u64,
+    loops: Loops,
+    prepared: PreparedReports,
     pinged: &Receiver<u32>,
 ) -> Result<u64, FrameError> {
     let mut bytes = 0;
@@ -137,7 +140,7 @@ fn length(message: &impl Serialize) -> u64 {
 }
 
 /// What a loop reports of a second.
-fn delta(loop_id: u16, second: u64, prepared: Prepared) -> Delta {
+fn delta(loop_id: u16, second: u64, prepared: PreparedReports) -> Delta {
     let done = prepared.operations * u64::from(prepared.measures);
     let mut lag = LogHistogram::new();
     lag.record_n(20_000, done);
@@ -171,7 +174,8 @@ fn delta(loop_id: u16, second: u64, prepared: Prepared) -> Delta {
 
 /// A measure whose operations all succeeded, in times that are spread evenly over their logarithms.
 fn measure(measure: MeasureId, first: f64, operations: u64) -> MeasureDelta {
-    let (mut response, mut lag) = (LogHistogram::new(), LogHistogram::new());
+    let mut response = LogHistogram::new();
+    let mut lag = LogHistogram::new();
     for number in 0..operations {
         let place = (first + number as f64 * STEP).fract();
         response.record((LEAST_NS * 10_f64.powf(place * DECADES)) as u64);
@@ -207,7 +211,7 @@ mod tests {
             "target: http://127.0.0.1:1\nsessions: { one: [ { get: / }, { get: /b } ] }\n\
              arrivals: [ { hold: 3s } ]\n",
         );
-        let prepared = Prepared {
+        let prepared = PreparedReports {
             measures: plan.measures.len() as u16,
             operations: 20,
             seconds: 3,

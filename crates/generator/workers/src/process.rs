@@ -7,20 +7,19 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, SyncSender};
 use std::time::Duration;
 
 use driver::real::Zero;
 use machine::clock::monotonic_ns;
-use record::Measurement;
+use plan::Plan;
 use record::schema::WorkerInfo;
 
 use super::check::Check;
 use super::clock::{Course, Drift, Exchange, Offset};
 use super::connection::{Connection, Link, NotReady};
 use super::fleet::{Fleet, FleetError, contact_ns_max};
-use super::news::News;
 use super::protocol::{Introduction, Loops, Slice, ToWorker, Usage};
+use super::report::ReportSenders;
 use crate::children;
 use crate::inputs::ScenarioText;
 
@@ -34,40 +33,27 @@ const END_MAX: Duration = Duration::from_secs(5);
 /// How long the end of a worker whose connection broke is waited for, to learn its exit status.
 const EXIT_MAX: Duration = Duration::from_millis(200);
 
-/// A fleet, and the loops of each of its agents.
-pub(crate) type Shared = (Rc<dyn Fleet>, Vec<Loops>);
+/// A fleet whose agents share the loops of a run.
+#[derive(Debug, Clone)]
+pub struct FleetShares {
+    pub fleet: Rc<dyn Fleet>,
+    /// The loops of each agent.
+    pub shares: Vec<Loops>,
+}
 
 /// The workers to start.
 #[derive(Debug, Clone)]
 pub struct SpawnRequest<'a> {
     /// Processes that share the loops.
     pub workers_count: u32,
-    /// Whose agents start them, and how they share the loops; `None`: they are processes that we start.
-    pub fleet: Option<Shared>,
+    /// The agents that start them; `None`: they are processes that we start.
+    pub fleet: Option<FleetShares>,
     /// The program that is started as `PROGRAM worker`.
     pub program: &'a Path,
     /// Throng's version.
     pub throng: &'a str,
     /// What each of them compiles.
     pub scenario: &'a ScenarioText,
-}
-
-impl<'a> SpawnRequest<'a> {
-    /// `None`: the loops are threads of this process.
-    pub fn new(
-        (workers_count, fleet): (u32, Option<Shared>),
-        program: &'a Path,
-        throng: &'a str,
-        scenario: &'a ScenarioText,
-    ) -> Option<SpawnRequest<'a>> {
-        (workers_count > 0).then_some(SpawnRequest {
-            workers_count,
-            fleet,
-            program,
-            throng,
-            scenario,
-        })
-    }
 }
 
 /// Why the worker processes of a run do not start.
@@ -188,13 +174,15 @@ impl WorkerProcess {
         Ok(worker)
     }
 
-    /// The worker of an agent, which has connected.
+    /// The worker of an agent, which has connected and runs these loops of `plan`.
     pub(super) fn of_agent(
         agent: &str,
         silence_max_ns: u64,
         connection: Box<Connection>,
-        (loops, check): (Loops, Check),
+        plan: &Plan,
+        loops: Loops,
     ) -> WorkerProcess {
+        let check = Check::new(plan, loops);
         let mut worker = WorkerProcess::new(loops);
         worker.agent = Some(agent.to_owned());
         worker.silence_max_ns = silence_max_ns;
@@ -270,29 +258,23 @@ impl WorkerProcess {
         Ok(())
     }
 
-    /// Lets its loops begin at `zero`, which is ignored if they have begun, and reads what it sends, as worker number `worker`, on a thread
-    /// of its own. A worker that cannot be started is lost, which that thread reports.
-    pub(super) fn start(
-        &mut self,
-        worker: usize,
-        zero: Zero,
-        news: &Sender<News>,
-        rows: &SyncSender<Vec<Measurement>>,
-    ) {
+    /// Lets its loops begin at `zero`, which is ignored if they have begun, and reads its messages, as those of worker
+    /// number `worker`, on a thread of its own. That thread reports a worker that cannot be started as lost.
+    pub(super) fn start(&mut self, worker: usize, zero: Zero, out: &ReportSenders) {
         self.excuse_silence();
         self.send(&ToWorker::Start {
             clock_ns: self.offset.theirs(zero.monotonic_ns),
             unix_ns: zero.unix_ns,
         });
-        self.read(worker, news, rows);
+        self.read(worker, out);
     }
 
-    fn read(&mut self, worker: usize, news: &Sender<News>, rows: &SyncSender<Vec<Measurement>>) {
+    fn read(&mut self, worker: usize, out: &ReportSenders) {
         if let State::Preparing(connection, check) =
             std::mem::replace(&mut self.state, State::Running)
         {
-            let (news, rows) = (news.clone(), rows.clone());
-            std::thread::spawn(move || connection.read_to_end(worker, check, &news, &rows));
+            let out = out.clone();
+            std::thread::spawn(move || connection.read_to_end(worker, check, &out));
         }
     }
 

@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, SyncSender};
 use std::time::Duration;
 
 use driver::addresses::AddressBook;
@@ -10,7 +9,6 @@ use driver::real::{StopFlag, Zero};
 use engine::addresses::Answers;
 use machine::clock::monotonic_ns;
 use plan::Plan;
-use record::Measurement;
 use record::schema::{RowsKept, WorkerInfo, WorkerRows};
 
 use super::adoption::Adoption;
@@ -21,9 +19,9 @@ use super::connection::NotReady;
 use super::fleet::{Fleet, Rows};
 use super::listener::{Accepted, Listener};
 use super::material::Material;
-use super::news::News;
-use super::process::{LostWorker, SpawnRequest, WorkerProcess, WorkersError};
+use super::process::{FleetShares, LostWorker, SpawnRequest, WorkerProcess, WorkersError};
 use super::protocol::{Loops, Slice, ToWorker, Usage, plan_digest};
+use super::report::ReportSenders;
 use super::setup::LoopsSetup;
 use crate::inputs::ScenarioText;
 
@@ -36,12 +34,30 @@ const PING_NS: u64 = 2_000_000_000;
 /// Bytes of the token of an agent's worker.
 const TOKEN_BYTES: usize = 16;
 
+/// The workers that another controller of a fleet has started.
+#[derive(Debug, Clone, Copy)]
+pub struct BegunWorkers<'a> {
+    pub fleet: &'a Rc<dyn Fleet>,
+    /// One of each agent.
+    pub workers: &'a [BegunWorker],
+    /// The zero on the clock of that controller, at which it let their loops begin or was about to.
+    pub zero: Zero,
+}
+
+/// A worker that another controller has started.
+#[derive(Debug, Clone, Copy)]
+pub struct BegunWorker {
+    pub loops: Loops,
+    /// The offset of its clock to that controller's.
+    pub offset: Offset,
+}
+
 /// The workers of a run. Their processes end when this is dropped.
 #[derive(Debug)]
 pub(super) struct Processes {
     workers: Vec<WorkerProcess>,
-    /// Where news and rows go; `None` after the start.
-    out: Option<(Sender<News>, SyncSender<Vec<Measurement>>)>,
+    /// The channels of reports and rows; `None` after the start.
+    out: Option<ReportSenders>,
     stop: Arc<StopFlag>,
     /// The level of `stop` that was sent to the workers.
     sent_level: u8,
@@ -66,12 +82,12 @@ impl Processes {
         setup: &LoopsSetup,
         request: &SpawnRequest<'_>,
         stop: &Arc<StopFlag>,
-        out: (Sender<News>, SyncSender<Vec<Measurement>>),
+        out: ReportSenders,
     ) -> Result<Processes, WorkersError> {
         let of = request.workers_count as usize;
         let fail = |index: usize, error: NotReady| match &request.fleet {
-            Some((fleet, _)) => WorkersError::Agent {
-                agent: fleet.agents()[index].name.clone(),
+            Some(shared) => WorkersError::Agent {
+                agent: shared.fleet.agents()[index].name.clone(),
                 why: error.to_string(),
             },
             None => WorkersError::NotReady {
@@ -81,7 +97,7 @@ impl Processes {
             },
         };
         let mut workers = match &request.fleet {
-            Some((fleet, shares)) => open((fleet.as_ref(), shares), setup, request, plan)?,
+            Some(shared) => open(shared, setup, request, plan)?,
             None => spawn(request, plan, Loops::all(setup.layout.loops_count))?,
         };
         let digest = plan_digest(plan);
@@ -95,8 +111,8 @@ impl Processes {
         for (index, worker) in workers.iter_mut().enumerate() {
             worker.await_ready().map_err(|error| fail(index, error))?;
         }
-        if let Some((fleet, _)) = &request.fleet {
-            check_clocks(fleet.as_ref(), &workers)?;
+        if let Some(shared) = &request.fleet {
+            check_clocks(shared.fleet.as_ref(), &workers)?;
         }
         Ok(Processes {
             workers,
@@ -106,26 +122,28 @@ impl Processes {
             sent_paused: Some(false),
             addresses: setup.addresses().cloned(),
             sent_version: 0,
-            fleet: request.fleet.as_ref().map(|(fleet, _)| Rc::clone(fleet)),
+            fleet: request
+                .fleet
+                .as_ref()
+                .map(|shared| Rc::clone(&shared.fleet)),
             pinged_ns: monotonic_ns(),
             cut_off_ns: None,
             first_zero: None,
         })
     }
 
-    /// The workers of another controller, with their loops and the offsets of their clocks to its own, by which
-    /// `first_zero` is.
+    /// Workers that another controller has started.
     pub(super) fn resume(
         plan: &Plan,
-        (fleet, known): (&Rc<dyn Fleet>, &[(Loops, Offset)]),
-        first_zero: Zero,
+        begun: &BegunWorkers<'_>,
         throng: &str,
         stop: &Arc<StopFlag>,
-        out: (Sender<News>, SyncSender<Vec<Measurement>>),
+        out: ReportSenders,
     ) -> Result<Processes, WorkersError> {
+        let fleet = begun.fleet;
         let silence_ns = fleet.tolerances().silence_ns;
-        let agents = fleet.agents().iter().zip(known).enumerate();
-        let workers = agents.map(|(index, (agent, &(loops, offset)))| {
+        let agents = fleet.agents().iter().zip(begun.workers).enumerate();
+        let workers = agents.map(|(index, (agent, begun))| {
             let fail = |why: String| WorkersError::Agent {
                 agent: agent.name.clone(),
                 why,
@@ -133,10 +151,11 @@ impl Processes {
             let carrier = fleet.reopen(index).map_err(fail)?;
             let connection =
                 resume(index, carrier, throng).map_err(|error| fail(error.to_string()))?;
-            let check = Check::new(plan, loops);
-            let (name, connection) = (&agent.name, Box::new(connection));
-            let mut worker = WorkerProcess::of_agent(name, silence_ns, connection, (loops, check));
-            worker.set_offset(offset);
+            let connection = Box::new(connection);
+            let loops = begun.loops;
+            let mut worker =
+                WorkerProcess::of_agent(&agent.name, silence_ns, connection, plan, loops);
+            worker.set_offset(begun.offset);
             Ok(worker)
         });
         Ok(Processes {
@@ -151,25 +170,26 @@ impl Processes {
             fleet: Some(Rc::clone(fleet)),
             pinged_ns: monotonic_ns(),
             cut_off_ns: None,
-            first_zero: Some(first_zero),
+            first_zero: Some(begun.zero),
         })
     }
 
     /// Lets the loops begin at `zero`; those of another controller have begun, or begin late.
     pub(super) fn start(&mut self, zero: Zero) {
-        let Some((news, rows)) = self.out.take() else {
+        let Some(out) = self.out.take() else {
             return;
         };
         for (number, worker) in self.workers.iter_mut().enumerate() {
             // Offsets of clocks are to that of whoever has measured them.
-            worker.start(number, self.first_zero.unwrap_or(zero), &news, &rows);
+            worker.start(number, self.first_zero.unwrap_or(zero), &out);
         }
     }
 
     /// Passes on that the run is to stop, its arrivals are to pause or names stand for other addresses, and drops
     /// workers that are silent. Returns what the user is to learn.
     pub(super) fn supervise(&mut self) -> Vec<String> {
-        let (level, paused) = (self.stop.level(), self.stop.is_paused());
+        let level = self.stop.level();
+        let paused = self.stop.is_paused();
         let now_ns = monotonic_ns();
         let mut notices: Vec<String> = self.check_own_side(now_ns).into_iter().collect();
         let addresses = self.changed_addresses();
@@ -192,7 +212,8 @@ impl Processes {
             }
             notices.extend(worker.check_silence(now_ns));
         }
-        (self.sent_level, self.sent_paused) = (level, Some(paused));
+        self.sent_level = level;
+        self.sent_paused = Some(paused);
         if let Some(fleet) = &self.fleet {
             notices.iter().for_each(|what| fleet.notify(what));
         }
@@ -309,11 +330,12 @@ impl Drop for Processes {
 
 /// Lets the agents of a fleet start their workers, and waits until all have introduced themselves.
 fn open(
-    (fleet, shares): (&dyn Fleet, &[Loops]),
+    shared: &FleetShares,
     setup: &LoopsSetup,
     request: &SpawnRequest<'_>,
     plan: &Plan,
 ) -> Result<Vec<WorkerProcess>, WorkersError> {
+    let fleet = shared.fleet.as_ref();
     let fail = |index: usize, why: String| WorkersError::Agent {
         agent: fleet.agents()[index].name.clone(),
         why,
@@ -337,16 +359,14 @@ fn open(
         .into_iter()
         .enumerate()
         .map(|(index, (token, carrier))| {
-            let connection = accept(index, carrier, (&token, request.throng));
+            let connection = accept(index, carrier, &token, request.throng);
             let connection = connection.map_err(|error| fail(index, error.to_string()))?;
-            let loops = shares[index];
-            let check = Check::new(plan, loops);
-            let name = &fleet.agents()[index].name;
             Ok(WorkerProcess::of_agent(
-                name,
+                &fleet.agents()[index].name,
                 silence_ns,
                 Box::new(connection),
-                (loops, check),
+                plan,
+                shared.shares[index],
             ))
         });
     connected.collect()
@@ -462,11 +482,11 @@ fn slice(setup: &LoopsSetup, request: &SpawnRequest<'_>, plan_digest: &str, loop
         contact_ns_max: request
             .fleet
             .as_ref()
-            .and_then(|(fleet, _)| fleet.tolerances().contact_ns_max()),
+            .and_then(|shared| shared.fleet.tolerances().contact_ns_max()),
         rows: request
             .fleet
             .as_ref()
-            .map_or(Rows::Fetch, |(fleet, _)| fleet.rows()),
+            .map_or(Rows::Fetch, |shared| shared.fleet.rows()),
     }
 }
 

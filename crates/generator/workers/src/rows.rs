@@ -7,6 +7,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use record::Measurement;
 
+use crate::numbering::Numbering;
+
 pub use left::{LeftRows, RowsRoom};
 pub(crate) use left::{leave, prepare};
 pub use write::{RowLimits, RowsThread, WrittenRows, rest};
@@ -15,6 +17,12 @@ pub use write::{RowLimits, RowsThread, WrittenRows, rest};
 pub(super) const ROWS_MAX: usize = 256;
 /// Batches of rows that may wait for the disk before sampling begins: half a million rows.
 const BATCHES_WAITING_MAX: usize = (512 << 10) / ROWS_MAX;
+
+/// The rows that loops measure, and the numbering by which they belong to measures of the record.
+pub struct LoopRows {
+    pub receiver: Receiver<Vec<Measurement>>,
+    pub numbering: Numbering,
+}
 
 /// A channel for batches of rows. It exists before the journal, which is created when the loops are
 /// ready.

@@ -120,7 +120,8 @@ pub fn serve_over(
     };
     if let Some(bytes) = given.material {
         let material = Material::from_bytes(bytes).map_err(|e| gone(e.into()))?;
-        (slice.scenario, slice.trust) = (material.scenario, material.trust);
+        slice.scenario = material.scenario;
+        slice.trust = material.trust;
     }
     let running = match SliceRun::prepare(&slice, &controller, given.rows) {
         Ok(running) => running,

@@ -128,7 +128,9 @@ impl Threads {
                 stop: Arc::clone(stop),
                 trace: config.trace.clone(),
             };
-            let (plan, rows, report) = (Arc::clone(plan), rows.clone(), report.clone());
+            let plan = Arc::clone(plan);
+            let rows = rows.clone();
+            let report = report.clone();
             let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
             thread.spawn(move || run_loop(&plan, &setup, &rows, &report))
         });

@@ -31,6 +31,14 @@ pub struct Lookup {
     client: Box<dyn Ask>,
 }
 
+/// The resolvers that keep answers, as those of users would, and the time at which they begin.
+#[derive(Debug, Clone, Copy)]
+pub struct Resolvers {
+    pub count: u32,
+    /// On the monotonic clock.
+    pub now_ns: u64,
+}
+
 struct Name {
     written: String,
     /// What is queried; `None`: nobody, its address does not change.
@@ -51,13 +59,13 @@ struct Kept {
 }
 
 impl Lookup {
-    /// Looks for the addresses of all endpoints at this time, with this number of resolvers. `first` are their first
-    /// addresses as the system resolves them, which hold for names that no server knows; or [`NOWHERE`]: none is needed.
+    /// Looks for the addresses of all endpoints. `first` are their first addresses as the system resolves them, which hold
+    /// for names that no server knows; or [`NOWHERE`]: none is needed.
     pub fn begin(
         endpoints: &[Endpoint],
         first: &[SocketAddr],
         system: &System,
-        (resolvers_count, now_ns): (u32, u64),
+        resolvers: Resolvers,
         mut client: Box<dyn Ask>,
     ) -> Lookup {
         let mut names: Vec<Name> = Vec::new();
@@ -76,7 +84,7 @@ impl Lookup {
             places.push((place, first.port()));
         }
         for name in &mut names {
-            name.ask_for_others(resolvers_count, now_ns, &mut *client);
+            name.ask_for_others(resolvers, &mut *client);
         }
         Lookup {
             region: String::new(),
@@ -110,11 +118,13 @@ impl Lookup {
 
     /// Queries for what is due, gives changed addresses to the loops, and returns what happened.
     pub(super) fn turn(&mut self, now_ns: u64) -> Vec<EventKind> {
-        let (mut events, mut changed) = (Vec::new(), false);
+        let mut events = Vec::new();
+        let mut changed = false;
         for name in &mut self.names {
             changed |= name.ask_again(now_ns, &mut *self.client, &self.region, &mut events);
             if name.is_news && now_ns >= name.reported_ns.saturating_add(REPORTED_NS) {
-                (name.is_news, name.reported_ns) = (false, now_ns);
+                name.is_news = false;
+                name.reported_ns = now_ns;
                 events.push(name.changed(&self.region));
             }
         }
@@ -173,9 +183,9 @@ impl Name {
 
     /// The other resolvers ask, too. They did so at different times in the past, so that their answers run out one after
     /// the other; until now the times are those since then.
-    fn ask_for_others(&mut self, resolvers_count: u32, now_ns: u64, client: &mut dyn Ask) {
+    fn ask_for_others(&mut self, resolvers: Resolvers, client: &mut dyn Ask) {
         if let Some((name, family)) = &self.queried {
-            for _ in 1..resolvers_count {
+            for _ in 1..resolvers.count {
                 let kept = match client.ask(name, *family) {
                     Ok(answer) => Kept {
                         until_ns: kept_ns(answer.ttl_s),
@@ -191,7 +201,7 @@ impl Name {
         }
         let count = self.kept.len() as u64;
         for (number, kept) in self.kept.iter_mut().enumerate() {
-            kept.until_ns = now_ns + kept.until_ns * (number as u64 + 1) / count;
+            kept.until_ns = resolvers.now_ns + kept.until_ns * (number as u64 + 1) / count;
         }
     }
 
@@ -345,8 +355,11 @@ mod tests {
         let first = ["10.0.0.1:80", "10.0.0.1:443", "10.9.9.9:80"].map(|a| a.parse().unwrap());
         let system = System::parse("nameserver 10.0.0.53\n", "");
         let client = Box::new(server.clone());
-        Lookup::begin(&endpoints, &first, &system, (resolvers_count, 0), client)
-            .of_region("north".to_owned())
+        let resolvers = Resolvers {
+            count: resolvers_count,
+            now_ns: 0,
+        };
+        Lookup::begin(&endpoints, &first, &system, resolvers, client).of_region("north".to_owned())
     }
 
     fn ips(lookup: &Lookup) -> Vec<String> {
@@ -414,7 +427,8 @@ mod tests {
         let mut lookup = begin(&server, 20);
         assert_eq!(server.queried(), 20);
         server.set("api.test", &[[10, 0, 0, 2]]);
-        let (mut events, mut learned) = (Vec::new(), Vec::new());
+        let mut events = Vec::new();
+        let mut learned = Vec::new();
         let mut now_ns = 0;
         while let Some(due_ns) = lookup.due_ns().filter(|due_ns| *due_ns <= 11 * S) {
             now_ns = due_ns.max(now_ns);
@@ -450,7 +464,11 @@ mod tests {
         let endpoints = [endpoint("private.test", 80), endpoint("other.test", 80)];
         let system = System::parse("nameserver 10.0.0.53\n", "");
         let client = Box::new(server.clone());
-        let lookup = Lookup::begin(&endpoints, &[NOWHERE; 2], &system, (3, 0), client);
+        let resolvers = Resolvers {
+            count: 3,
+            now_ns: 0,
+        };
+        let lookup = Lookup::begin(&endpoints, &[NOWHERE; 2], &system, resolvers, client);
         assert_eq!(server.queried(), 0);
         assert_eq!(lookup.book().all_first().count(), 0);
         assert_eq!(lookup.due_ns(), None);

@@ -88,7 +88,8 @@ pub(crate) fn read(
 
 /// The addresses at the end of a chain of names, and the shortest time that any part of it may be kept.
 fn answer(reply: &Packet<'_>, family: Family) -> Result<Answer, AskError> {
-    let (mut addresses, mut ttl_s) = (Vec::new(), u32::MAX);
+    let mut addresses = Vec::new();
+    let mut ttl_s = u32::MAX;
     for record in &reply.answers {
         match (&record.rdata, family) {
             (RData::A(a), Family::V4) => addresses.push(IpAddr::V4(Ipv4Addr::from(a.address))),

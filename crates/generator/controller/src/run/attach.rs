@@ -15,8 +15,8 @@ use record::Durability;
 use record::schema::{EventKind, RunInfo};
 use serde::{Deserialize, Serialize};
 use workers::{
-    Adoption, Agent, Fleet, Loops, LoopsSetup, Material, Numbering, Offset, Pool, Trust, compile,
-    plan_digest, rows_channel,
+    Adoption, Agent, BegunWorker, BegunWorkers, Fleet, LoopRows, Loops, LoopsSetup, Material,
+    Numbering, Offset, Pool, Trust, compile, plan_digest, rows_channel,
 };
 
 use super::attempt::ALONE;
@@ -132,23 +132,34 @@ pub fn attach(
     let (plan, kept_target) = (Arc::new(plan), kept.target);
     let mut info = kept.info.clone();
     info.id = free_id(request.runs, &info.id);
-    let offsets = info.workers.iter().map(|worker| Offset {
-        offset_ns: worker.clock_offset_ns,
-        bound_ns: worker.clock_bound_ns,
+    let shares = kept.shares.iter().zip(&info.workers);
+    let workers = shares.map(|(&loops, worker)| BegunWorker {
+        loops,
+        offset: Offset {
+            offset_ns: worker.clock_offset_ns,
+            bound_ns: worker.clock_bound_ns,
+        },
     });
-    let known: Vec<(Loops, Offset)> = kept.shares.iter().copied().zip(offsets).collect();
-    let (stop, (rows_in, rows)) = (Arc::new(StopFlag::default()), rows_channel());
-    let agents = (&request.fleet, known.as_slice());
-    let first_zero = Zero {
-        monotonic_ns: kept.zero_ns,
-        unix_ns: info.started_unix_ns,
+    let workers: Vec<BegunWorker> = workers.collect();
+    let stop = Arc::new(StopFlag::default());
+    let (rows_in, receiver) = rows_channel();
+    let begun = BegunWorkers {
+        fleet: &request.fleet,
+        workers: &workers,
+        zero: Zero {
+            monotonic_ns: kept.zero_ns,
+            unix_ns: info.started_unix_ns,
+        },
     };
-    let mut pool = Pool::resume(&plan, agents, first_zero, request.version, &stop, rows_in)?;
+    let mut pool = Pool::resume(&plan, &begun, request.version, &stop, rows_in)?;
     let zero = zero_of(&info);
     let loops_count = info.generator.loops;
     let numbering = Numbering::new(&plan, loops_count);
     let secrets = Secrets::of_plan(&scenario, &plan);
-    let rows = (rows, numbering.clone());
+    let rows = LoopRows {
+        receiver,
+        numbering: numbering.clone(),
+    };
     let text = &scenario.text;
     let mut journal = Journal::create(request.runs, info, text, request.durability, rows, secrets)?;
     let text = "another controller continued the run here; what agents measured is whole, what the first controller \
@@ -165,7 +176,7 @@ pub fn attach(
         allow_lost_workers: request.allow_lost_workers || kept.allow_lost_workers,
         stop,
         zero,
-        progress: Progress::new((known.len() as u32, &[]), false),
+        progress: Progress::new((workers.len() as u32, &[]), false),
         by_worker: ByWorker::new(&plan, &journal.info().workers),
         deals: Deals::of_run(Some(request.fleet.as_ref()), loops_count, Some(kept)),
         networks: Vec::new(),

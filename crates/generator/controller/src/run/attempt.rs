@@ -14,7 +14,7 @@ use workers::{Layout, LoopsSetup, Pool, PoolEvent, ScenarioText, rows_channel};
 use super::error::ConductError;
 use super::once;
 use super::places::places;
-use super::prepare::{folder_of, prepare, start_target};
+use super::prepare::{prepare, start_target};
 use super::zero;
 use crate::control::Interrupt;
 use crate::secrets::Secrets;
@@ -47,7 +47,7 @@ pub fn try_user(
     on_event: &mut dyn FnMut(&Plan, Traced),
 ) -> Result<(), ConductError> {
     let mut plan = request.plan;
-    let folder = folder_of(&request.scenario.name);
+    let folder = request.scenario.folder();
     let target = start_target(&mut plan, request.program, folder)?;
     let address = target.as_ref().map(|target| target.address);
     let (places, _) = places(&plan, &[None])?;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::mpsc::Receiver;
 
 use engine::measure::Example;
 use plan::MeasureId;
@@ -10,10 +9,10 @@ use record::schema::{
     Event, EventKind, OnceEnded, RowsPart, RunInfo, RunStatus, Tally, WorkerClock,
 };
 use record::{
-    Durability, EventsWriter, LatencyWriter, Measurement, Outcome, ProbesWriter, RecordError,
-    RowCounts, RunDir, SeriesWriter,
+    Durability, EventsWriter, LatencyWriter, Outcome, ProbesWriter, RecordError, RowCounts, RunDir,
+    SeriesWriter,
 };
-use workers::{Drift, LeftRows, Numbering, RowLimits, RowsThread, WrittenRows, rest, with_causes};
+use workers::{Drift, LeftRows, LoopRows, RowLimits, RowsThread, WrittenRows, rest, with_causes};
 
 use super::by_worker::ByWorker;
 use super::error::{ConductError, counted};
@@ -51,7 +50,7 @@ impl Journal {
         info: RunInfo,
         scenario: &str,
         durability: Durability,
-        rows: (Receiver<Vec<Measurement>>, Numbering),
+        rows: LoopRows,
         secrets: Secrets,
     ) -> Result<Journal, RecordError> {
         let scenario = secrets.recorded(scenario);

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::names::{Client, Lookup, System};
+use crate::names::{Client, Lookup, Resolvers, System};
 use driver::addresses::AddressBook;
 use machine::clock::monotonic_ns;
 use machine::host::NetworkCounters;
@@ -152,8 +152,12 @@ pub(super) fn places(
 fn look_up(plan: &Plan, system: &System) -> Result<Lookup, ConductError> {
     let first = resolve(plan)?;
     let client = Box::new(Client::open(system));
-    let at = (plan.options.dns.resolvers_count, monotonic_ns());
-    Ok(Lookup::begin(&plan.endpoints, &first, system, at, client))
+    let resolvers = Resolvers {
+        count: plan.options.dns.resolvers_count,
+        now_ns: monotonic_ns(),
+    };
+    let endpoints = &plan.endpoints;
+    Ok(Lookup::begin(endpoints, &first, system, resolvers, client))
 }
 
 /// The network counters of all namespaces that users connect from; empty: the generator's own alone.

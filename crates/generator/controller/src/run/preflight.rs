@@ -69,8 +69,7 @@ pub(super) fn check_fleet(
         Sources::Pairs(count) => Some(count),
     };
     let all = Loops::all(layout.loops_count);
-    let place = (demand.target_here, pairs);
-    let (shares, small) = shares(agents, all, layout.users_max, place);
+    let (shares, small) = shares(agents, all, layout.users_max, demand.target_here, pairs);
     match small {
         None => Ok((None, shares)),
         Some(small) if force => Ok((Some(format!("{small}, and did")), shares)),

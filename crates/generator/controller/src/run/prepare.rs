@@ -66,15 +66,6 @@ pub(super) fn resolve(plan: &Plan) -> Result<Vec<SocketAddr>, ConductError> {
     addresses.collect()
 }
 
-/// The folder of a scenario with this name, to which the files that it names are relative: that of the file, or the
-/// current one for a URL and standard input.
-pub(super) fn folder_of(name: &str) -> &Path {
-    match name.contains("://") {
-        true => Path::new(""),
-        false => Path::new(name).parent().unwrap_or(Path::new("")),
-    }
-}
-
 fn trust(plan: &Plan, folder: &Path) -> Result<Option<Trust>, ConductError> {
     if !plan.endpoints.iter().any(|endpoint| endpoint.tls) {
         return Ok(None);
@@ -101,22 +92,4 @@ fn trust(plan: &Plan, folder: &Path) -> Result<Option<Trust>, ConductError> {
         pems: tls.ca_files.iter().map(read).collect::<Result<_, _>>()?,
         identity: identity.transpose()?,
     }))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_are_relative_to_the_scenario() {
-        for (name, folder) in [
-            ("load/a.yaml", "load"),
-            ("/load/a.yaml", "/load"),
-            ("a.yaml", ""),
-            ("-", ""),
-            ("https://example.org/a/b", ""),
-        ] {
-            assert_eq!(folder_of(name), Path::new(folder), "{name}");
-        }
-    }
 }

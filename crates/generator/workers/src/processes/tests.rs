@@ -42,8 +42,7 @@ fn spawn_error(program: &str) -> WorkersError {
         throng: "1.2.3",
         scenario: &scenario,
     };
-    let (plan, loops) = (plan(), Loops::all(2));
-    let spawned = spawn(&request, &plan, loops);
+    let spawned = spawn(&request, &plan(), Loops::all(2));
     spawned.map(drop).expect_err("it is no worker")
 }
 
@@ -209,15 +208,22 @@ fn workers_of_another_controller_learn_at_once_whether_arrivals_are_paused() {
         let fleet = Rc::new(OneAgent::new(ready()));
         let stop = Arc::new(StopFlag::default());
         stop.pause_arrivals(paused);
-        let (news, _news) = channel();
+        let (reports, _reports) = channel();
         let (rows, _rows) = sync_channel(1);
-        let known = [(Loops::all(1), Offset::default())];
-        let agents = (&(Rc::clone(&fleet) as Rc<dyn Fleet>), &known[..]);
         let zero = Zero {
             monotonic_ns: 1,
             unix_ns: 1,
         };
-        let resumed = Processes::resume(&plan(), agents, zero, "1.2.3", &stop, (news, rows));
+        let begun = BegunWorkers {
+            fleet: &(Rc::clone(&fleet) as Rc<dyn Fleet>),
+            workers: &[BegunWorker {
+                loops: Loops::all(1),
+                offset: Offset::default(),
+            }],
+            zero,
+        };
+        let out = ReportSenders { reports, rows };
+        let resumed = Processes::resume(&plan(), &begun, "1.2.3", &stop, out);
         let mut workers = resumed.unwrap();
         assert!(fleet.sent().is_empty(), "nothing before the start");
         workers.start(zero);
@@ -265,10 +271,13 @@ fn the_slices_of_a_fleet_have_no_key_and_no_scenario() {
         ..ScenarioText::default()
     };
     let fleet = Rc::new(OneAgent::new(Vec::new()));
-    let shares = vec![Loops::all(1)];
+    let all = Loops::all(1);
     let request = |fleet: Option<Rc<dyn Fleet>>| SpawnRequest {
         workers_count: 1,
-        fleet: fleet.map(|fleet| (fleet, shares.clone())),
+        fleet: fleet.map(|fleet| FleetShares {
+            fleet,
+            shares: vec![all],
+        }),
         program: Path::new("none"),
         throng: "1.2.3",
         scenario: &scenario,
@@ -280,14 +289,15 @@ fn the_slices_of_a_fleet_have_no_key_and_no_scenario() {
     };
     for text in [&key[..], b"secret text"] {
         let of_fleet = request(Some(Rc::clone(&fleet) as _));
-        assert!(!has(slice(&setup, &of_fleet, "d", shares[0]), text));
+        assert!(!has(slice(&setup, &of_fleet, "d", all), text));
         let of_processes = request(None);
-        assert!(has(slice(&setup, &of_processes, "d", shares[0]), text));
+        assert!(has(slice(&setup, &of_processes, "d", all), text));
     }
     // The worker does not introduce itself; what it was to have is in the store.
     let of_fleet = request(Some(Rc::clone(&fleet) as _));
     fleet.carrier.close();
-    let opened = open((&*fleet, &shares), &setup, &of_fleet, &plan());
+    let shared = of_fleet.fleet.as_ref().unwrap();
+    let opened = open(shared, &setup, &of_fleet, &plan());
     assert!(opened.is_err());
     let material = Material::from_bytes(&fleet.material.borrow()).unwrap();
     assert_eq!(material.scenario, scenario);

@@ -4,15 +4,14 @@ use std::fs::{DirBuilder, File};
 use std::io::{self, Read};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::Receiver;
 
-use record::{Measurement, RecordError, RequestsWriter};
+use record::{RecordError, RequestsWriter};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::LoopRows;
 use super::write::{RowLimits, RowsThread, WrittenRows};
 use crate::causes::with_causes;
-use crate::numbering::Numbering;
 
 /// What is read of a file at once to compute its digest.
 const DIGEST_BYTES: usize = 1 << 20;
@@ -50,11 +49,7 @@ pub(crate) fn prepare(room: &RowsRoom, run: &str) -> Result<RequestsWriter, Stri
 }
 
 /// Writes rows until the last sender is gone.
-pub(crate) fn leave(
-    writer: RequestsWriter,
-    rows: (Receiver<Vec<Measurement>>, Numbering),
-    limits: RowLimits,
-) -> LeftRows {
+pub(crate) fn leave(writer: RequestsWriter, rows: LoopRows, limits: RowLimits) -> LeftRows {
     let path = writer.path().to_owned();
     let written = RowsThread::start(writer, rows, limits).finish();
     report(&path, written)
@@ -87,7 +82,8 @@ fn report(path: &Path, written: WrittenRows) -> LeftRows {
 /// The hexadecimal SHA-256 of a file, and its length.
 fn digest(path: &Path) -> io::Result<(String, u64)> {
     let mut file = File::open(path)?;
-    let (mut digest, mut bytes) = (Sha256::new(), 0);
+    let mut digest = Sha256::new();
+    let mut bytes = 0;
     let mut piece = vec![0; DIGEST_BYTES];
     loop {
         let count = file.read(&mut piece)?;
@@ -102,9 +98,10 @@ fn digest(path: &Path) -> io::Result<(String, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use record::Outcome;
+    use record::{Measurement, Outcome};
 
     use super::*;
+    use crate::numbering::Numbering;
     use crate::rows::rows_channel;
     use crate::testing::plan;
 
@@ -139,7 +136,11 @@ mod tests {
         sender.send(rows(300)).unwrap();
         drop(sender);
         let numbering = Numbering::new(&plan(SCENARIO), 1);
-        leave(writer, (receiver, numbering), room.limits)
+        let rows = LoopRows {
+            receiver,
+            numbering,
+        };
+        leave(writer, rows, room.limits)
     }
 
     #[test]

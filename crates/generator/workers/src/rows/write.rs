@@ -10,6 +10,7 @@ use machine::clock::monotonic_ns;
 use machine::disk::free_bytes;
 use record::{Measurement, RecordError, RequestsWriter, RowCounts};
 
+use super::LoopRows;
 use crate::numbering::Numbering;
 
 /// How often the thread polls for rows. A loop that had to wake it would pay for that with every batch.
@@ -88,11 +89,11 @@ pub struct RowsThread {
 
 impl RowsThread {
     /// Starts it. It ends when the last sender of rows is gone.
-    pub fn start(
-        mut writer: RequestsWriter,
-        (receiver, numbering): (Receiver<Vec<Measurement>>, Numbering),
-        limits: RowLimits,
-    ) -> RowsThread {
+    pub fn start(mut writer: RequestsWriter, rows: LoopRows, limits: RowLimits) -> RowsThread {
+        let LoopRows {
+            receiver,
+            numbering,
+        } = rows;
         let failed = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&failed);
         let thread = std::thread::spawn(move || {

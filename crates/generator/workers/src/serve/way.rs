@@ -11,7 +11,7 @@ use super::{Controller, RoomOf};
 use crate::fleet::Rows;
 use crate::numbering::Numbering;
 use crate::protocol::{Slice, ToController};
-use crate::rows::{self, RowLimits};
+use crate::rows::{self, LoopRows, RowLimits};
 
 /// Rows of a frame, and how long they are gathered, where a server stores each message: that costs more than its rows.
 const GATHERED_ROWS_MAX: usize = 4_096;
@@ -47,7 +47,11 @@ impl RowsWay {
             // Loops do not wait for who is gone.
             RowsWay::Dropped => drop(rows),
             RowsWay::Left(writer, numbering, limits) => {
-                let left = rows::leave(*writer, (rows, numbering), limits);
+                let rows = LoopRows {
+                    receiver: rows,
+                    numbering,
+                };
+                let left = rows::leave(*writer, rows, limits);
                 controller.send(&ToController::RowsLeft(left));
             }
         }

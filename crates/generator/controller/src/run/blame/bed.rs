@@ -11,7 +11,7 @@ use plan::Plan;
 use record::schema::{EventKind, RunInfo, RunStatus, Summary};
 use record::{Durability, Measurement};
 use tempfile::TempDir;
-use workers::{Inputs, Numbering, ScenarioText, layout, rows_channel};
+use workers::{Inputs, LoopRows, Numbering, ScenarioText, layout, rows_channel};
 
 use super::target::{Faults, S, Target};
 use crate::run::broadcasts::Broadcasts;
@@ -202,7 +202,10 @@ impl<'p> Recording<'p> {
         info.generator.files_per_loop = files;
         let (rows, receiver) = rows_channel();
         let (root, text, durability) = (space.path(), &scenario.text, Durability::Process);
-        let rows_out = (receiver, Numbering::new(plan, 1));
+        let rows_out = LoopRows {
+            receiver,
+            numbering: Numbering::new(plan, 1),
+        };
         let journal =
             Journal::create(root, info.clone(), text, durability, rows_out, secrets).unwrap();
         Recording {

@@ -80,7 +80,14 @@ fn holds_at(rate_per_s: u64) {
     let numbering = Numbering::new(&testing::plan(SCENARIO), 1);
     let (rows, receiver) = rows_channel();
     let writer = dir.requests(&info).unwrap();
-    let thread = RowsThread::start(writer, (receiver, numbering), RowLimits::NONE);
+    let thread = RowsThread::start(
+        writer,
+        LoopRows {
+            receiver,
+            numbering,
+        },
+        RowLimits::NONE,
+    );
     let zero_ns = monotonic_ns();
     let now_ns = || monotonic_ns() - zero_ns;
     let mut next = 0;
@@ -117,7 +124,14 @@ fn with_limits(limits: RowLimits, batches: u64) -> WrittenRows {
     let writer = RequestsWriter::apart(space.path(), "r1").unwrap();
     let (rows, receiver) = rows_channel();
     let numbering = Numbering::new(&testing::plan(SCENARIO), 1);
-    let thread = RowsThread::start(writer, (receiver, numbering), limits);
+    let thread = RowsThread::start(
+        writer,
+        LoopRows {
+            receiver,
+            numbering,
+        },
+        limits,
+    );
     for batch in 0..batches {
         let users = batch * 1_000..(batch + 1) * 1_000;
         rows.send(users.map(|user| row(user, user)).collect())
