@@ -9,6 +9,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use plan::secret::password_of;
+use plan::{Plan, Target};
 use workers::children;
 
 /// What a served target prints before its address.
@@ -58,9 +59,25 @@ impl TargetProcess {
         self.child.try_wait().ok().flatten()
     }
 
+    /// Starts the target of `plan` if it is built in, and puts its address into the plan. It runs in `folder`, the
+    /// scenario's, so that relative paths of its settings work like those of the scenario.
+    pub(crate) fn of_plan(
+        plan: &mut Plan,
+        program: &Path,
+        folder: &Path,
+    ) -> Result<Option<TargetProcess>, TargetError> {
+        let Target::Builtin { name, args } = &plan.target else {
+            return Ok(None);
+        };
+        let process = TargetProcess::start(program, name, args, folder)?;
+        let address = process.address;
+        plan.set_target(&address.ip().to_string(), address.port());
+        Ok(Some(process))
+    }
+
     /// Starts `program serve name` in a folder, which may have no name, on a free port of loopback and
     /// waits until it listens.
-    pub(crate) fn start(
+    fn start(
         program: &Path,
         name: &str,
         args: &[(String, String)],

@@ -6,11 +6,11 @@ use plan::Plan;
 use serde::{Deserialize, Serialize};
 use workers::{Adoption, Fleet, Loops, Lot};
 
-use super::attach::Kept;
+use super::handover::Handover;
 
-/// From the decision to its moment: it reaches the other agents, and they skip users who were due before.
+/// The time from the decision to the moment of the deal: it reaches the other agents, and they skip users who were due before.
 const LEAD_NS: u64 = 2_000_000_000;
-/// It is the beginning of a second, so that no second is half of one and half of the other.
+/// The moment is the beginning of a second, so that no second is half of one and half of the other.
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// The share of a lost worker, as it was dealt to others.
@@ -24,32 +24,41 @@ pub(super) struct Deal {
 /// Who starts whom.
 #[derive(Debug)]
 pub(super) struct Deals {
-    /// Whether shares of lost workers are dealt.
+    /// True if shares of lost workers are dealt.
     rebalances: bool,
     loops_count: u32,
-    /// Of each loop that is not lost: its own share, and what was dealt to it.
+    /// The own share of each loop that is not lost, and the shares that were dealt to it.
     held: Vec<Adoption>,
     /// All deals of the run, those of another controller first.
     made: Vec<Deal>,
-    /// What another controller of the fleet needs.
-    kept: Option<Kept>,
+    /// The state for another controller of the fleet.
+    handover: Option<Handover>,
 }
 
-/// What becomes of the users of a lost worker.
+/// A worker that is lost.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Loss {
+    pub(super) worker: usize,
+    pub(super) loops: Loops,
+    /// The moment from which its users are dealt, unless another controller has dealt them.
+    pub(super) from_ns: u64,
+}
+
+/// The users of a lost worker, by who starts them.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Settled {
-    /// Users whom it had to start before the moment of the deal, or at all if they are not dealt: those it has not started
-    /// never come.
-    pub(super) its: u64,
+pub(super) struct LostUsers {
+    /// Users whom the worker had to start: those before the moment of the deal, or all if they are not dealt. Those whom
+    /// it has not started never come.
+    pub(super) own: u64,
     /// Users whom others start.
     pub(super) dealt: u64,
-    /// Users among `its` whom nobody could take: no loop of their region is left.
+    /// Users among `own` whom nobody could take: no loop of their region is left.
     pub(super) untaken: u64,
     /// `None`: nothing was dealt.
     pub(super) deal: Option<Deal>,
 }
 
-/// From when users are dealt if that is decided at `now_ns` and the lost worker starts nobody from `silent_ns` on.
+/// The moment from which users are dealt if that is decided at `now_ns` and the lost worker starts nobody from `silent_ns` on.
 pub(super) fn moment(now_ns: u64, silent_ns: u64) -> u64 {
     let soon_ns = now_ns.saturating_add(LEAD_NS).max(silent_ns);
     soon_ns
@@ -58,12 +67,17 @@ pub(super) fn moment(now_ns: u64, silent_ns: u64) -> u64 {
 }
 
 impl Deals {
-    /// Those of a run with this number of loops, and what is kept of it.
-    pub(super) fn of_run(fleet: Option<&dyn Fleet>, loops_count: u32, kept: Option<Kept>) -> Deals {
+    /// The deals of a run with this number of loops; `handover` has those that another controller has made.
+    pub(super) fn of_run(
+        fleet: Option<&dyn Fleet>,
+        loops_count: u32,
+        handover: Option<Handover>,
+    ) -> Deals {
         let rebalances = fleet.is_some_and(|fleet| fleet.tolerances().rebalances);
-        let made = kept.as_ref().map_or_else(Vec::new, Kept::deals);
+        let made = handover.as_ref().map(|handover| handover.deals.clone());
+        let made = made.unwrap_or_default();
         Deals {
-            kept,
+            handover,
             ..Deals::new(rebalances, loops_count, made)
         }
     }
@@ -80,31 +94,33 @@ impl Deals {
             loops_count,
             held: own.collect(),
             made,
-            kept: None,
+            handover: None,
         }
     }
 
-    /// Lets another controller know what was dealt. The error is for people.
+    /// Keeps the deals for another controller. The error is for people.
     pub(super) fn keep(&mut self, fleet: &dyn Fleet) -> Result<(), String> {
-        let kept = self.kept.as_mut();
-        kept.map_or(Ok(()), |kept| kept.keep_deals(fleet, &self.made))
+        let Some(handover) = &mut self.handover else {
+            return Ok(());
+        };
+        handover.deals.clone_from(&self.made);
+        handover.keep(fleet)
     }
 
-    /// A worker with these loops is lost: its users are dealt to the loops `takers` from a moment on, or as another
-    /// controller has dealt them.
-    pub(super) fn lose(
-        &mut self,
-        plan: &Plan,
-        (worker, loops): (usize, Loops),
-        (from_ns, takers): (u64, &[u32]),
-    ) -> Settled {
+    /// Deals the users of a lost worker to the loops `takers`, or as another controller has dealt them.
+    pub(super) fn lose(&mut self, plan: &Plan, loss: Loss, takers: &[u32]) -> LostUsers {
+        let Loss {
+            worker,
+            loops,
+            from_ns,
+        } = loss;
         let lost = |held: &mut Adoption| loops.numbers().contains(&held.by);
         let lots: Vec<Adoption> = self.held.extract_if(.., lost).collect();
         let known = self.made.iter().find(|deal| deal.worker == worker);
         let deal = match known {
             Some(known) => Some(known.clone()),
             None if self.rebalances && from_ns < plan.end_ns() => {
-                let adoptions = self.deal(plan, &lots, (from_ns, takers));
+                let adoptions = self.deal(plan, &lots, from_ns, takers);
                 let deal = Deal {
                     worker,
                     from_ns,
@@ -118,16 +134,11 @@ impl Deals {
         let deal = deal.filter(|deal| !deal.adoptions.is_empty());
         let adoptions = deal.iter().flat_map(|deal| deal.adoptions.iter().cloned());
         self.held.extend(adoptions);
-        self.settle(plan, &lots, deal)
+        self.count_users(plan, &lots, deal)
     }
 
     /// Deals lots evenly among the loops that are left, in each region among its own.
-    fn deal(
-        &self,
-        plan: &Plan,
-        lots: &[Adoption],
-        (from_ns, takers): (u64, &[u32]),
-    ) -> Vec<Adoption> {
+    fn deal(&self, plan: &Plan, lots: &[Adoption], from_ns: u64, takers: &[u32]) -> Vec<Adoption> {
         let regions = region_loops(&plan.regions, self.loops_count);
         let region = |number: u32| regions.iter().rposition(|loops| loops.first <= number);
         let mut dealt = Vec::new();
@@ -158,8 +169,8 @@ impl Deals {
         dealt
     }
 
-    /// Counts the users of these lots.
-    fn settle(&self, plan: &Plan, lots: &[Adoption], deal: Option<Deal>) -> Settled {
+    /// Counts the users of these lots, by who starts them.
+    fn count_users(&self, plan: &Plan, lots: &[Adoption], deal: Option<Deal>) -> LostUsers {
         let share = |lot: &Lot| lot.share(self.loops_count, &plan.regions);
         let shares = |all: &[Adoption]| -> Vec<(Share, u64)> {
             let known = all.iter();
@@ -169,7 +180,7 @@ impl Deals {
         let own = shares(lots);
         let others = shares(deal.as_ref().map_or(&[], |deal| &deal.adoptions));
         let from_ns = deal.as_ref().map_or(u64::MAX, |deal| deal.from_ns);
-        let mut settled = Settled::default();
+        let mut users = LostUsers::default();
         for arrival in Arrivals::new(plan, Share::new(0, 1)) {
             let takes = |all: &[(Share, u64)]| {
                 let mut all = all.iter();
@@ -179,23 +190,27 @@ impl Deals {
                 continue;
             }
             match takes(&others) {
-                true => settled.dealt += 1,
+                true => users.dealt += 1,
                 false => {
-                    settled.its += 1;
-                    settled.untaken += u64::from(arrival.due_ns >= from_ns);
+                    users.own += 1;
+                    users.untaken += u64::from(arrival.due_ns >= from_ns);
                 }
             }
         }
-        settled.deal = deal;
-        settled
+        users.deal = deal;
+        users
     }
 }
 
 /// Into how many parts each lot is divided, so that all takers get the same number of them; `None`: nobody takes any.
 fn even_parts(lots: usize, takers: usize) -> Option<u32> {
-    let (mut divisor, mut rest) = (lots, takers);
+    // Euclid's algorithm: the greatest number that divides both.
+    let mut divisor = lots;
+    let mut rest = takers;
     while rest > 0 {
-        (divisor, rest) = (rest, divisor % rest);
+        let next = divisor % rest;
+        divisor = rest;
+        rest = next;
     }
     let parts = takers.checked_div(divisor).filter(|&parts| parts > 0)?;
     u32::try_from(parts).ok()

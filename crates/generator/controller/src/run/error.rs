@@ -7,7 +7,7 @@ use probe::ProbeError;
 use record::{RecordError, RowCounts};
 use workers::PoolError;
 
-use super::places::NetnsError;
+use super::network::NetnsError;
 use crate::target::TargetError;
 
 /// Why a run could not be made, or was not recorded or judged.

@@ -117,7 +117,8 @@ impl Journal {
             rows,
             bytes,
         });
-        (rows.lost, rows.problem) = (left.lost, left.problem);
+        rows.lost = left.lost;
+        rows.problem = left.problem;
         self.dir.update_info(&self.info)?;
         match problem {
             Some(text) => self.event(at_ns, EventKind::Note { text }),
@@ -149,14 +150,14 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes what is known before any user starts: notes about the run as a whole, and what became of `setup`.
+    /// Writes what is known before any user starts: notes about the run as a whole, and the result of `setup`.
     pub(crate) fn begin(
         &mut self,
         notes: Vec<String>,
-        before: Option<OnceEnded>,
+        setup: Option<OnceEnded>,
     ) -> Result<(), RecordError> {
         let notes = notes.into_iter().map(|text| EventKind::Note { text });
-        let mut events = notes.chain(before.map(EventKind::OnceEnded));
+        let mut events = notes.chain(setup.map(EventKind::OnceEnded));
         events.try_for_each(|what| self.event(0, what))
     }
 
@@ -235,7 +236,8 @@ impl Journal {
     /// Closes all files once the last sender of rows is gone; `info` says how the run ended. If a file
     /// cannot be closed the run has failed, and as far as the disk allows the record says so.
     pub(crate) fn finish(self, info: &RunInfo, workers: &ByWorker) -> Result<RunDir, ConductError> {
-        let (dir, mut events) = (self.dir, self.events);
+        let dir = self.dir;
+        let mut events = self.events;
         let (rows, written) = match self.rows.map(RowsThread::finish) {
             Some(WrittenRows { counts, result, .. }) => (counts, result),
             None => (RowCounts::default(), Ok(())),

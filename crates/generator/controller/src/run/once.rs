@@ -1,29 +1,32 @@
 //! Steps that run once: `setup` before the users, `teardown` after them.
 //!
-//! One traced user in a plan of its own does them, on a loop in this process. What it measured becomes one event of the
-//! record, so that none of the run's figures has anything of it.
+//! One traced user in a plan of its own does them, on a loop in this process. Its measurements become one event of the
+//! record, so that they are part of no figure of the run.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use engine::trace::{TraceEvent, Traced};
+use machine::loops::cores;
 use plan::expr::Value;
 use plan::{MeasureId, MeasureKind, Once, Pc, Plan, SessionId};
 use record::Measurement;
 use record::schema::{EventKind, OnceEnd, OnceEnded, OnceOperation, SessionEnd};
-use workers::{LoopsSetup, Pool, PoolError, ScenarioText, with_causes};
+use workers::{LoopsSetup, ScenarioText, Trust, with_causes};
 
-use super::attempt::Alone;
 use super::error::ConductError;
+use super::network::Network;
+use super::solo::{SOLO, SoloLoop, SoloUser};
 use crate::control::Interrupt;
 
 /// Operations that are recorded.
 const OPERATIONS_MAX: usize = 1000;
-/// What the values of `setup` may take together, in bytes of text. All workers get them.
+/// Bytes of text that the values of `setup` may take together. All workers get them.
 const VALUES_BYTES_MAX: usize = 1 << 20;
 
-/// Steps that have run once.
+/// The result of steps that have run once.
 #[derive(Debug)]
-pub(super) struct Played {
+pub(super) struct OnceResult {
     pub(super) ended: OnceEnded,
     /// The values of their variables, by slot.
     pub(super) values: Vec<Value>,
@@ -39,76 +42,94 @@ pub(super) fn set_up(
     let Some(setup) = plan.setup.as_deref() else {
         return Ok(None);
     };
-    let alone = Alone {
-        loops,
+    let solo = SoloLoop {
+        setup: loops,
         interrupt: Some(interrupt),
     };
-    let mut played = play(plan, setup, &alone, &mut |_, _| {})?;
-    let bytes: usize = played
+    let mut result = play(plan, setup, &solo, &mut |_, _| {})?;
+    let bytes: usize = result
         .values
         .iter()
         .map(|value| value.to_text().len())
         .sum();
-    if bytes > VALUES_BYTES_MAX && played.ended.end == OnceEnd::Finished {
-        played.ended.end = OnceEnd::Failed;
-        played.ended.why = Some(format!(
+    if bytes > VALUES_BYTES_MAX && result.ended.end == OnceEnd::Finished {
+        result.ended.end = OnceEnd::Failed;
+        result.ended.why = Some(format!(
             "its variables take {}, at most {} are shared with all users: save less of responses",
             units::bytes(bytes as u64),
             units::bytes(VALUES_BYTES_MAX as u64)
         ));
     }
-    if played.ended.end == OnceEnd::Finished {
-        scenario.inputs.keep_setup(&played.values);
-        plan.shared = played.values;
+    if result.ended.end == OnceEnd::Finished {
+        scenario.inputs.keep_setup(&result.values);
+        plan.shared = result.values;
     }
-    Ok(Some(played.ended))
+    Ok(Some(result.ended))
 }
 
-/// The loops of the users, unless `setup` failed. If there can be none, what `setup` has made is removed again.
-pub(super) fn unless_failed(
-    before: Option<&OnceEnded>,
-    (plan, loops): (&Plan, &LoopsSetup),
-    prepare: impl FnOnce() -> Result<Pool, PoolError>,
-) -> Result<Option<Pool>, ConductError> {
-    if before.is_some_and(|before| before.end != OnceEnd::Finished) {
-        return Ok(None);
+/// The settings of the loop that runs `teardown`.
+#[derive(Debug)]
+pub(super) enum TeardownLoop {
+    /// Those of the loops of the run.
+    Known(LoopsSetup),
+    /// Another controller prepared the run, so that names are resolved when `teardown` begins.
+    OfFleet {
+        /// The address of the built-in target.
+        target: Option<SocketAddr>,
+        trust: Option<Trust>,
+    },
+}
+
+impl TeardownLoop {
+    pub(super) fn setup(self, plan: &Plan) -> Result<LoopsSetup, ConductError> {
+        match self {
+            TeardownLoop::Known(setup) => Ok(setup),
+            TeardownLoop::OfFleet { target, trust } => Ok(LoopsSetup {
+                target,
+                places: Network::resolve(plan, &[None])?.places,
+                sources: plan.options.source_addresses.clone(),
+                trust,
+                layout: SOLO,
+                cores: cores(),
+                trace: None,
+            }),
+        }
     }
-    let prepared = prepare();
-    if let (Err(_), Some(teardown)) = (&prepared, plan.teardown.as_deref()) {
-        // There is no record that could say what became of it.
-        drop(tear_down(plan, teardown, loops));
-    }
-    Ok(Some(prepared?))
 }
 
 /// Runs `teardown`, which nothing but its limit of time ends.
 pub(super) fn tear_down(plan: &Plan, teardown: &Once, loops: &LoopsSetup) -> EventKind {
-    let alone = Alone {
-        loops,
+    let solo = SoloLoop {
+        setup: loops,
         interrupt: None,
     };
-    let ended = play(plan, teardown, &alone, &mut |_, _| {}).map(|played| played.ended);
+    let ended = play(plan, teardown, &solo, &mut |_, _| {}).map(|result| result.ended);
     EventKind::OnceEnded(ended.unwrap_or_else(|error| OnceEnded {
         why: Some(with_causes(&error)),
         ..began(teardown)
     }))
 }
 
-/// Runs these steps and passes on what they do.
+/// Runs these steps and passes on their events.
 pub(super) fn play(
     plan: &Plan,
     once: &Once,
-    alone: &Alone<'_>,
+    solo: &SoloLoop<'_>,
     on_event: &mut dyn FnMut(&Plan, Traced),
-) -> Result<Played, ConductError> {
+) -> Result<OnceResult, ConductError> {
     let plan = Arc::new(plan.once(once));
-    let mut watch = Watch::new(once);
-    alone.run(&plan, (0, SessionId(0), u64::MAX), &mut |traced| {
-        watch.note(&traced);
+    let mut observer = Observer::new(once);
+    let user = SoloUser {
+        number: 0,
+        session: SessionId(0),
+        steps_max: u64::MAX,
+    };
+    solo.run(&plan, user, &mut |traced| {
+        observer.note(&traced);
         on_event(&plan, traced);
     })?;
-    let interrupted = alone.interrupt.is_some_and(Interrupt::is_requested);
-    Ok(watch.finish(interrupted))
+    let interrupted = solo.interrupt.is_some_and(Interrupt::is_requested);
+    Ok(observer.finish(interrupted))
 }
 
 /// Steps of which nothing is known yet.
@@ -125,22 +146,22 @@ fn began(once: &Once) -> OnceEnded {
     }
 }
 
-/// What is seen of steps while they run.
-struct Watch<'a> {
+/// Follows steps while they run.
+struct Observer<'a> {
     once: &'a Once,
     ended: OnceEnded,
     values: Vec<Value>,
     /// The instruction that began last.
     at: Pc,
-    /// How the session ended; `None`: it has not.
+    /// The end of the session, and its reason if it is not the last step; `None`: it has not ended.
     end: Option<Option<SessionEnd>>,
     /// Attempts that were tried again.
     retried: u64,
 }
 
-impl<'a> Watch<'a> {
-    fn new(once: &'a Once) -> Watch<'a> {
-        Watch {
+impl<'a> Observer<'a> {
+    fn new(once: &'a Once) -> Observer<'a> {
+        Observer {
             once,
             ended: began(once),
             values: vec![Value::Nothing; usize::from(once.session.slots_count)],
@@ -174,7 +195,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Is the instruction a check of its own?
+    /// True if the instruction is a check of its own.
     fn is_check(&self) -> bool {
         let op = self.once.session.ops.get(self.at as usize);
         matches!(op, Some(plan::Op::Check { .. } | plan::Op::RetryEnd { .. }))
@@ -213,7 +234,7 @@ impl<'a> Watch<'a> {
         found.map_or_else(|| "?".to_owned(), |measure| measure.name.clone())
     }
 
-    fn finish(mut self, interrupted: bool) -> Played {
+    fn finish(mut self, interrupted: bool) -> OnceResult {
         let at = self.once.session.next_measure(self.at);
         let at = at.map(|measure| self.name(measure));
         let ended = &mut self.ended;
@@ -226,14 +247,17 @@ impl<'a> Watch<'a> {
             Some(Some(SessionEnd::CutOff)) | None => OnceEnd::TimeLimit,
         };
         match ended.end {
-            OnceEnd::Finished if ended.errors == 0 => (ended.step, ended.why) = (None, None),
+            OnceEnd::Finished if ended.errors == 0 => {
+                ended.step = None;
+                ended.why = None;
+            }
             OnceEnd::TimeLimit | OnceEnd::Interrupted => {
                 ended.why = None;
                 ended.step = at;
             }
             _ => {}
         }
-        Played {
+        OnceResult {
             ended: self.ended,
             values: self.values,
         }

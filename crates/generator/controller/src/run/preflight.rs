@@ -1,4 +1,4 @@
-//! Before a run: whether this machine can hold its users.
+//! Refuses a run whose users its machines cannot hold.
 //!
 //! Only limits that every run meets are checked: memory, open files of the machine, TCP memory,
 //! ports, tracked connections. A run lays out its own file tables.
@@ -12,68 +12,148 @@ use plan::{Plan, Target};
 use workers::{Agent, FleetError, Layout, Loops, Place, PoolError, WorkersError, shares};
 
 use super::error::{ConductError, TooSmall};
-use super::places::NetnsError;
+use super::network::NetnsError;
 
-/// Compares the `users` of `plan` with the limits of this machine, and of the network namespaces of its regions. A run
-/// that is too large is an error, or with `force` a sentence for the record. A built-in target has no places yet, but it
-/// will run on this machine.
-pub(super) fn check(
-    plan: &Plan,
-    users: u64,
-    force: bool,
-    (namespaces, places): (&[Option<Namespace>], &[Place]),
-) -> Result<Option<String>, ConductError> {
-    let sources = plan.options.source_addresses.len() as u64;
-    let small = match namespaces.iter().any(Option::is_some) {
-        true => shortage_of_regions(plan, users, sources, places)?,
-        false => {
-            let addresses = places.first().map_or_else(Vec::new, addresses);
-            shortage(&Facts::read(), demand(users, &addresses, sources, is_own))
-        }
-    };
-    match small {
-        None => Ok(None),
-        Some(small) if force => Ok(Some(format!(
-            "this machine can hold about {} users at once{}: {} is {}, and {} is needed; --force ran it \
-             anyway",
-            about(small.holds),
-            small.in_region(),
-            small.limit,
-            small.now,
-            small.needed
-        ))),
-        Some(small) => Err(small.into()),
-    }
+/// The users of a run, and where they connect from and to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PlannedLoad<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) layout: &'a Layout,
+    /// The network namespace of each region; `None`: the generator's own.
+    pub(super) namespaces: &'a [Option<Namespace>],
+    /// Empty for a built-in target, which has no address yet but will run on this machine.
+    pub(super) places: &'a [Place],
+    /// Run it even if it is too large.
+    pub(super) force: bool,
 }
 
-/// Compares the users of `plan` with what the agents of a fleet can hold, and deals the loops of `layout` to them. The
-/// rest is as with [`check`].
-pub(super) fn check_fleet(
-    plan: &Plan,
-    layout: &Layout,
-    force: bool,
-    (agents, places): (&[Agent], &[Place]),
-) -> Result<(Option<String>, Vec<Loops>), ConductError> {
-    let away = agents.iter().find(|agent| !agent.is_here);
-    if let (Target::Builtin { .. }, Some(agent)) = (&plan.target, away) {
-        let agent = agent.name.clone();
-        return Err(refused(FleetError::BuiltIn { agent }));
+/// A run that its machines can hold, or that is made although they cannot.
+#[derive(Debug)]
+pub(super) struct Admission {
+    /// The loops of each agent; empty without a fleet.
+    pub(super) shares: Vec<Loops>,
+    /// A sentence for the record: the machines are too small, and are used anyway.
+    pub(super) warning: Option<String>,
+}
+
+impl PlannedLoad<'_> {
+    /// Compares the users with what `agents` can hold, or this machine if there are none. A run that is too large is an
+    /// error unless it is forced.
+    pub(super) fn admit(&self, agents: &[Agent]) -> Result<Admission, ConductError> {
+        match agents {
+            [] => self.admit_here(),
+            agents => self.admit_to_fleet(agents),
+        }
     }
-    let addresses = places.first().map_or_else(Vec::new, addresses);
-    let sources = plan.options.source_addresses.len() as u64;
-    // Whether an address is an agent's own is known of loopback, and on this machine.
-    let is_theirs = |ip: IpAddr| ip.is_loopback() || away.is_none() && is_own(ip);
-    let demand = demand(layout.users_max, &addresses, sources, is_theirs);
-    let pairs = match demand.sources {
-        Sources::Loopback => None,
-        Sources::Pairs(count) => Some(count),
-    };
-    let all = Loops::all(layout.loops_count);
-    let (shares, small) = shares(agents, all, layout.users_max, demand.target_here, pairs);
-    match small {
-        None => Ok((None, shares)),
-        Some(small) if force => Ok((Some(format!("{small}, and did")), shares)),
-        Some(small) => Err(refused(small)),
+
+    /// Compares the users with the limits of this machine, and of the network namespaces of regions.
+    fn admit_here(&self) -> Result<Admission, ConductError> {
+        let small = match self.namespaces.iter().any(Option::is_some) {
+            true => self.shortage_of_regions()?,
+            false => {
+                let users = self.layout.users_max;
+                let demand = demand(users, &self.addresses(), self.sources_count(), is_own);
+                shortage(&Facts::read(), demand)
+            }
+        };
+        let warning = match small {
+            None => None,
+            Some(small) if self.force => Some(format!(
+                "this machine can hold about {} users at once{}: {} is {}, and {} is needed; --force ran it \
+                 anyway",
+                about(small.holds),
+                small.in_region(),
+                small.limit,
+                small.now,
+                small.needed
+            )),
+            Some(small) => return Err(small.into()),
+        };
+        Ok(Admission {
+            shares: Vec::new(),
+            warning,
+        })
+    }
+
+    /// Compares the users with what the agents of a fleet can hold, and deals the loops to these.
+    fn admit_to_fleet(&self, agents: &[Agent]) -> Result<Admission, ConductError> {
+        let away = agents.iter().find(|agent| !agent.is_here);
+        if let (Target::Builtin { .. }, Some(agent)) = (&self.plan.target, away) {
+            let agent = agent.name.clone();
+            return Err(refused(FleetError::BuiltIn { agent }));
+        }
+        // An address is known to be an agent's own if it is loopback, or if all agents are on this machine.
+        let is_theirs = |ip: IpAddr| ip.is_loopback() || away.is_none() && is_own(ip);
+        let users = self.layout.users_max;
+        let demand = demand(users, &self.addresses(), self.sources_count(), is_theirs);
+        let pairs = match demand.sources {
+            Sources::Loopback => None,
+            Sources::Pairs(count) => Some(count),
+        };
+        let all = Loops::all(self.layout.loops_count);
+        let (shares, small) = shares(agents, all, users, demand.target_here, pairs);
+        let warning = match small {
+            None => None,
+            Some(small) if self.force => Some(format!("{small}, and did")),
+            Some(small) => return Err(refused(small)),
+        };
+        Ok(Admission { shares, warning })
+    }
+
+    /// The limit that is too small for the users of a region, or for all of them. Each namespace has ports of its own;
+    /// memory and files are the machine's.
+    fn shortage_of_regions(&self) -> Result<Option<TooSmall>, ConductError> {
+        let regions = &self.plan.regions;
+        let users = self.layout.users_max;
+        let total: f64 = regions.iter().map(|region| region.share).sum();
+        let mut pairs = 0;
+        let mut loopback = false;
+        let mut target_here = false;
+        for (region, place) in regions.iter().zip(self.places) {
+            let own = (users as f64 * region.share / total).ceil() as u64;
+            let look = || {
+                let demand = demand(own, &addresses(place), self.sources_count(), is_own);
+                (shortage(&Facts::read(), demand), demand)
+            };
+            let (small, demand) = match &place.netns {
+                None => look(),
+                Some(namespace) => namespace
+                    .run(look)
+                    .map_err(|source| NetnsError::Namespace {
+                        region: region.name.clone(),
+                        source,
+                    })?,
+            };
+            if let Some(small) = small {
+                let region = Some(region.name.clone());
+                return Ok(Some(TooSmall { region, ..small }));
+            }
+            match demand.sources {
+                Sources::Loopback => loopback = true,
+                Sources::Pairs(count) => pairs += count,
+            }
+            target_here |= demand.target_here;
+        }
+        let sources = match loopback {
+            true => Sources::Loopback,
+            false => Sources::Pairs(pairs),
+        };
+        let all = Demand {
+            users,
+            target_here,
+            sources,
+        };
+        Ok(shortage(&Facts::read(), all))
+    }
+
+    /// All addresses that users of the first place connect to.
+    fn addresses(&self) -> Vec<SocketAddr> {
+        self.places.first().map_or_else(Vec::new, addresses)
+    }
+
+    /// The number of own addresses that the scenario sets.
+    fn sources_count(&self) -> u64 {
+        self.plan.options.source_addresses.len() as u64
     }
 }
 
@@ -81,53 +161,7 @@ fn refused(error: FleetError) -> ConductError {
     ConductError::Pool(PoolError::Workers(WorkersError::Fleet(error)))
 }
 
-/// Each namespace has ports of its own; memory and files are the machine's.
-fn shortage_of_regions(
-    plan: &Plan,
-    users: u64,
-    sources: u64,
-    places: &[Place],
-) -> Result<Option<TooSmall>, ConductError> {
-    let total: f64 = plan.regions.iter().map(|region| region.share).sum();
-    let (mut pairs, mut loopback, mut target_here) = (0, false, false);
-    for (region, place) in plan.regions.iter().zip(places) {
-        let own = (users as f64 * region.share / total).ceil() as u64;
-        let look = || {
-            let demand = demand(own, &addresses(place), sources, is_own);
-            (shortage(&Facts::read(), demand), demand)
-        };
-        let (small, demand) = match &place.netns {
-            None => look(),
-            Some(namespace) => namespace
-                .run(look)
-                .map_err(|source| NetnsError::Namespace {
-                    region: region.name.clone(),
-                    source,
-                })?,
-        };
-        if let Some(small) = small {
-            let region = Some(region.name.clone());
-            return Ok(Some(TooSmall { region, ..small }));
-        }
-        match demand.sources {
-            Sources::Loopback => loopback = true,
-            Sources::Pairs(count) => pairs += count,
-        }
-        target_here |= demand.target_here;
-    }
-    let sources = match loopback {
-        true => Sources::Loopback,
-        false => Sources::Pairs(pairs),
-    };
-    let all = Demand {
-        users,
-        target_here,
-        sources,
-    };
-    Ok(shortage(&Facts::read(), all))
-}
-
-/// All that users of a place connect to.
+/// All addresses that users of a place connect to.
 fn addresses(place: &Place) -> Vec<SocketAddr> {
     place.addresses.all_first().collect()
 }
@@ -146,7 +180,7 @@ fn shortage(facts: &Facts, demand: Demand) -> Option<TooSmall> {
     })
 }
 
-/// What a run needs of the machine. `addresses` are the target's, none if it is built in; `sources`:
+/// The demand of a run on its machine. `addresses` are the target's, none if it is built in; `sources`:
 /// the number of own addresses that the scenario sets.
 fn demand(
     users: u64,
@@ -168,7 +202,7 @@ fn demand(
     }
 }
 
-/// Whether an address is one of this machine: only those can be bound to (ip(7)).
+/// True for an address of this machine: only those can be bound to (ip(7)).
 fn is_own(address: IpAddr) -> bool {
     address.is_loopback() || UdpSocket::bind((address, 0)).is_ok()
 }

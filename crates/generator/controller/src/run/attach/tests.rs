@@ -1,9 +1,10 @@
-//! What came with a run to continue, and where its record goes.
+//! The state of a run to continue, and the directory of its record.
 
 use record::schema::WorkerInfo;
 
 use super::*;
-use workers::Lot;
+use crate::run::deals::Deal;
+use workers::{Loops, Lot};
 
 #[test]
 fn a_second_directory_of_a_run_has_a_number() {
@@ -27,8 +28,8 @@ fn agent(name: &str) -> Agent {
     }
 }
 
-/// Of two agents with three loops.
-fn kept() -> Kept {
+/// The state of a run on two agents with three loops.
+fn handover() -> Handover {
     let info = r#"{"format": 1, "id": "r", "name": "r", "throng": "1.2.3", "status": "running", "seed": 1,
         "scenario_hash": "", "target": "", "started_unix_ns": 1, "clock": "", "host": {}, "measures": [],
         "sessions": [], "phases": [],
@@ -40,7 +41,7 @@ fn kept() -> Kept {
         count,
         of: 3,
     };
-    Kept {
+    Handover {
         info,
         shares: vec![share(0, 1), share(1, 2)],
         target: None,
@@ -54,11 +55,11 @@ fn kept() -> Kept {
 #[test]
 fn a_run_is_continued_whose_agents_have_all_of_its_loops() {
     let agents = [agent("a"), agent("b")];
-    assert_eq!(check(&kept(), &agents), Ok(()));
-    assert!(check(&kept(), &agents[..1]).is_err());
-    assert!(check(&kept(), &[agent("a"), agent("a")]).is_err());
-    let refused = |change: fn(&mut Kept)| {
-        let mut changed = kept();
+    assert_eq!(check(&handover(), &agents), Ok(()));
+    assert!(check(&handover(), &agents[..1]).is_err());
+    assert!(check(&handover(), &[agent("a"), agent("a")]).is_err());
+    let refused = |change: fn(&mut Handover)| {
+        let mut changed = handover();
         change(&mut changed);
         check(&changed, &agents).expect_err("it is impossible");
     };
@@ -70,7 +71,7 @@ fn a_run_is_continued_whose_agents_have_all_of_its_loops() {
     refused(|kept| kept.shares[0].of = 4);
     refused(|kept| kept.info.generator.loops = 4);
     for (by, lot) in [(3, Lot::of_loop(0)), (0, Lot::of_loop(3))] {
-        let mut changed = kept();
+        let mut changed = handover();
         let adoption = Adoption {
             by,
             lot,
@@ -90,7 +91,7 @@ fn a_run_is_continued_whose_agents_have_all_of_its_loops() {
         kept.shares.iter_mut().for_each(|share| share.of = u32::MAX);
     });
     for id in ["", ".", "..", "../r", "/r", "r/s", "r/"] {
-        let mut changed = kept();
+        let mut changed = handover();
         changed.info.id = id.to_owned();
         assert!(check(&changed, &agents).is_err(), "{id:?}");
     }

@@ -1,6 +1,5 @@
 //! A run in virtual time, recorded and judged like any other.
 
-use std::path::Path;
 use std::sync::mpsc::SyncSender;
 
 use driver::sim::{self, Link};
@@ -11,7 +10,7 @@ use plan::Plan;
 use record::schema::{EventKind, RunInfo, RunStatus, Summary};
 use record::{Durability, Measurement};
 use tempfile::TempDir;
-use workers::{Inputs, LoopRows, Numbering, ScenarioText, layout, rows_channel};
+use workers::{Inputs, LoopRows, LoopsSetup, Numbering, ScenarioText, layout, rows_channel};
 
 use super::target::{Faults, S, Target};
 use crate::run::broadcasts::Broadcasts;
@@ -19,8 +18,7 @@ use crate::run::by_worker::ByWorker;
 use crate::run::describe::RunStart;
 use crate::run::journal::{CHECKPOINT_EVERY, Journal};
 use crate::run::merge::Merger;
-use crate::run::places::places;
-use crate::run::prepare::prepare;
+use crate::run::network::Network;
 use crate::run::starts;
 use crate::run::tick::clock_events;
 use crate::secrets::Secrets;
@@ -182,10 +180,15 @@ impl<'p> Recording<'p> {
             inputs: Inputs::default(),
         };
         let layout = layout(plan, 1, open_files_max(), 0);
-        let (places, _) = places(plan, &[None]).unwrap();
-        let folder = Path::new("");
-        let mut setup = prepare(plan, None, (layout, places), (folder, 2)).unwrap();
-        setup.cores = 1;
+        let setup = LoopsSetup {
+            target: None,
+            places: Network::resolve(plan, &[None]).unwrap().places,
+            sources: plan.options.source_addresses.clone(),
+            trust: None,
+            layout,
+            cores: 1,
+            trace: None,
+        };
         let secrets = Secrets::new(&scenario.inputs);
         let mut info = RunStart {
             plan,
@@ -201,13 +204,19 @@ impl<'p> Recording<'p> {
         assert_eq!(info.generator.loops, 1, "the simulation has one loop");
         info.generator.files_per_loop = files;
         let (rows, receiver) = rows_channel();
-        let (root, text, durability) = (space.path(), &scenario.text, Durability::Process);
         let rows_out = LoopRows {
             receiver,
             numbering: Numbering::new(plan, 1),
         };
-        let journal =
-            Journal::create(root, info.clone(), text, durability, rows_out, secrets).unwrap();
+        let journal = Journal::create(
+            space.path(),
+            info.clone(),
+            &scenario.text,
+            Durability::Process,
+            rows_out,
+            secrets,
+        )
+        .unwrap();
         Recording {
             by_worker: ByWorker::new(plan, &[]),
             plan,

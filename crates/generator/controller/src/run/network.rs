@@ -1,12 +1,14 @@
-//! Where the users of each region connect from, and to.
+//! The networks that the users of each region connect from, and the addresses that names have in each.
 
 use std::collections::BTreeSet;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::names::{Client, Lookup, Resolvers, System};
 use driver::addresses::AddressBook;
+use engine::addresses::NOWHERE;
 use machine::clock::monotonic_ns;
 use machine::host::NetworkCounters;
 use machine::procfs::{self, FileError};
@@ -15,7 +17,6 @@ use plan::{Plan, Target};
 use workers::Place;
 
 use super::error::ConductError;
-use super::prepare::resolve;
 use crate::surroundings::Surroundings;
 
 /// Why users cannot connect from the network namespaces that were given.
@@ -105,52 +106,62 @@ fn netns_of_lab(lab: &dyn Surroundings, plan: &Plan) -> Result<Vec<(String, Path
         .collect()
 }
 
-/// Where users connect from and to, and what resolves names again.
-pub(super) type Places = (Vec<Place>, Vec<Lookup>);
+/// The network of a run's users.
+pub(super) struct Network {
+    /// Namespace and addresses of each region.
+    pub(super) places: Vec<Place>,
+    /// The names of each namespace, to be resolved again during the run.
+    pub(super) lookups: Vec<Lookup>,
+}
 
-/// The place of each region, and what resolves names again. Names are resolved in each namespace.
-pub(super) fn places(
-    plan: &Plan,
-    namespaces: &[Option<Namespace>],
-) -> Result<Places, ConductError> {
-    let system = System::read();
-    let mut own: Option<Arc<AddressBook>> = None;
-    let (mut places, mut lookups) = (Vec::new(), Vec::new());
-    for (number, netns) in namespaces.iter().enumerate() {
-        let lookup = match (netns, &own) {
-            (Some(namespace), _) => {
-                let region = name(plan, number);
-                let inside = namespace.run(|| look_up(plan, &system));
-                let inside = inside.map_err(|source| NetnsError::Namespace {
-                    region: region.clone(),
-                    source,
-                })?;
-                let lookup = inside.map_err(|error| in_region(error, &region))?;
-                Some(lookup.of_region(region))
+impl Network {
+    /// Resolves the names of endpoints in the namespace of each region; `None` among these is the generator's own.
+    pub(super) fn resolve(
+        plan: &Plan,
+        namespaces: &[Option<Namespace>],
+    ) -> Result<Network, ConductError> {
+        let system = System::read();
+        let mut own: Option<Arc<AddressBook>> = None;
+        let mut network = Network {
+            places: Vec::new(),
+            lookups: Vec::new(),
+        };
+        for (number, netns) in namespaces.iter().enumerate() {
+            let lookup = match (netns, &own) {
+                (Some(namespace), _) => {
+                    let region = name(plan, number);
+                    let inside = namespace.run(|| look_up(plan, &system));
+                    let inside = inside.map_err(|source| NetnsError::Namespace {
+                        region: region.clone(),
+                        source,
+                    })?;
+                    let lookup = inside.map_err(|error| in_region(error, &region))?;
+                    Some(lookup.of_region(region))
+                }
+                (None, None) => Some(look_up(plan, &system)?),
+                (None, Some(_)) => None,
+            };
+            let addresses = match (&lookup, &own) {
+                (Some(lookup), _) => Arc::clone(lookup.book()),
+                (None, Some(own)) => Arc::clone(own),
+                (None, None) => continue,
+            };
+            if netns.is_none() {
+                own = Some(Arc::clone(&addresses));
             }
-            (None, None) => Some(look_up(plan, &system)?),
-            (None, Some(_)) => None,
-        };
-        let addresses = match (&lookup, &own) {
-            (Some(lookup), _) => Arc::clone(lookup.book()),
-            (None, Some(own)) => Arc::clone(own),
-            (None, None) => continue,
-        };
-        if netns.is_none() {
-            own = Some(Arc::clone(&addresses));
+            network.places.push(Place {
+                netns: netns.clone(),
+                addresses,
+            });
+            network.lookups.extend(lookup);
         }
-        places.push(Place {
-            netns: netns.clone(),
-            addresses,
-        });
-        lookups.extend(lookup);
+        Ok(network)
     }
-    Ok((places, lookups))
 }
 
 /// Resolves names in the network that the calling thread is in.
 fn look_up(plan: &Plan, system: &System) -> Result<Lookup, ConductError> {
-    let first = resolve(plan)?;
+    let first = first_addresses(plan)?;
     let client = Box::new(Client::open(system));
     let resolvers = Resolvers {
         count: plan.options.dns.resolvers_count,
@@ -158,6 +169,25 @@ fn look_up(plan: &Plan, system: &System) -> Result<Lookup, ConductError> {
     };
     let endpoints = &plan.endpoints;
     Ok(Lookup::begin(endpoints, &first, system, resolvers, client))
+}
+
+/// The first address of each endpoint, or that it needs none.
+fn first_addresses(plan: &Plan) -> Result<Vec<SocketAddr>, ConductError> {
+    let addresses = plan.endpoints.iter().map(|endpoint| {
+        if !plan.has_address(endpoint) {
+            return Ok(NOWHERE);
+        }
+        let fail = |problem: String| ConductError::Resolve {
+            host: endpoint.host.clone(),
+            problem,
+        };
+        let found = (endpoint.host.as_str(), endpoint.port).to_socket_addrs();
+        let mut found = found.map_err(|e| fail(e.to_string()))?;
+        found
+            .next()
+            .ok_or_else(|| fail("the name has no address".to_owned()))
+    });
+    addresses.collect()
 }
 
 /// The network counters of all namespaces that users connect from; empty: the generator's own alone.
@@ -191,7 +221,7 @@ pub(super) fn counters(plan: &Plan, places: &[Place]) -> Result<Vec<NetworkCount
     Ok(all)
 }
 
-/// What distinguishes namespaces: two files may be of one.
+/// The number by which the system knows a namespace: two files may be of one.
 fn file_number(path: Option<&Path>) -> Option<(u64, u64)> {
     let path = path.unwrap_or(Path::new(procfs::OWN_NETWORK));
     let metadata = std::fs::metadata(path).ok()?;
@@ -263,12 +293,13 @@ mod tests {
         let found = namespaces(&given, None, &plan, 0).unwrap();
         assert_eq!(found[0], None);
         assert_eq!(found[1].as_ref().unwrap().path(), Path::new("/run/netns/x"));
-        let (own, lookups) = places(&plan, &[None, None]).unwrap();
+        let network = Network::resolve(&plan, &[None, None]).unwrap();
+        let own = &network.places;
         let first = own[0].addresses.first();
         assert_eq!(**first, [[["127.0.0.1:1".parse().unwrap()]]]);
         assert!(Arc::ptr_eq(&own[0].addresses, &own[1].addresses));
-        assert_eq!(lookups.len(), 1, "one network");
-        assert!(counters(&plan, &own).unwrap().is_empty());
+        assert_eq!(network.lookups.len(), 1, "one network");
+        assert!(counters(&plan, own).unwrap().is_empty());
     }
 
     #[test]
@@ -276,7 +307,7 @@ mod tests {
         let plan = plan(REGIONS, URL);
         let given = [("south".to_owned(), PathBuf::from("/nonexistent/netns"))];
         let found = namespaces(&given, None, &plan, 0).unwrap();
-        let error = places(&plan, &found).err().unwrap();
+        let error = Network::resolve(&plan, &found).err().unwrap();
         let text = workers::with_causes(&error);
         assert!(text.contains("region south"), "{text}");
         assert!(text.contains("/nonexistent/netns"), "{text}");

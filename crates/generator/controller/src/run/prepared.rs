@@ -1,0 +1,179 @@
+//! The first stage: everything that a run needs before it is recorded.
+
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+use crate::names::Lookup;
+use driver::real::StopFlag;
+use machine::host::NetworkCounters;
+use plan::{Plan, Target};
+use record::schema::{OnceEnd, OnceEnded};
+use record::{Durability, Measurement};
+use workers::{
+    Fleet, FleetShares, Loops, LoopsSetup, Pool, ScenarioText, SpawnRequest, rows_channel,
+};
+
+use super::certificates::read_trust;
+use super::error::ConductError;
+use super::generator::Generator;
+use super::network::{Network, counters, namespaces};
+use super::preflight::PlannedLoad;
+use super::{RunRequest, once};
+use crate::control::{Interrupt, Pause};
+use crate::surroundings::Surroundings;
+use crate::target::TargetProcess;
+
+/// A run that is about to be recorded. If it goes no further, its fields are dropped in this order: the loops end before
+/// their target does, and the fleet is left last.
+pub(super) struct Prepared<'a> {
+    /// The loops, which are ready to begin; `None`: `setup` failed, so that no user starts.
+    pub(super) pool: Option<Pool>,
+    /// The channel of rows from the loops.
+    pub(super) rows: Receiver<Vec<Measurement>>,
+    pub(super) stop: Arc<StopFlag>,
+    pub(super) plan: Arc<Plan>,
+    pub(super) scenario: ScenarioText,
+    /// Throng's version.
+    pub(super) throng: &'a str,
+    /// The settings of the loops, which are also those of the user of `teardown`.
+    pub(super) loops: LoopsSetup,
+    /// Worker processes; 0: the loops are threads of this process.
+    pub(super) workers_count: u32,
+    /// The loops of each agent of the fleet.
+    pub(super) shares: Vec<Loops>,
+    /// A sentence for the record: the machines are too small, and are used anyway.
+    pub(super) warning: Option<String>,
+    /// The names of endpoints, which are resolved again during the run.
+    pub(super) lookups: Vec<Lookup>,
+    /// Counters of the namespaces that users connect from; empty: of the generator's own.
+    pub(super) networks: Vec<NetworkCounters>,
+    /// The result of `setup`, if there is one.
+    pub(super) setup: Option<OnceEnded>,
+    /// The directory in which run directories are created.
+    pub(super) runs: &'a Path,
+    pub(super) durability: Durability,
+    pub(super) allow_lost_workers: bool,
+    pub(super) interrupt: Arc<Interrupt>,
+    pub(super) pause: Arc<Pause>,
+    /// The built-in target. It is stopped when this is dropped.
+    pub(super) target: Option<TargetProcess>,
+    pub(super) lab: Option<Arc<dyn Surroundings>>,
+    pub(super) fleet: Option<Rc<dyn Fleet>>,
+}
+
+impl<'a> Prepared<'a> {
+    /// Brings the lab to where a run begins, refuses a run that is too large, starts the target, runs `setup` and gets the
+    /// loops ready.
+    pub(super) fn from_request(request: RunRequest<'a>) -> Result<Prepared<'a>, ConductError> {
+        let RunRequest {
+            fleet,
+            lab,
+            mut plan,
+            mut scenario,
+            runs,
+            program,
+            version: throng,
+            workers_count,
+            netns,
+            allow_lost_workers,
+            force,
+            durability,
+            interrupt,
+            pause,
+        } = request;
+        // The lab adds probes of its own, which are checked with those of the scenario.
+        match (&lab, &plan.scaling) {
+            (Some(lab), scaling) => {
+                lab.prepare(scaling.as_deref()).map_err(ConductError::Lab)?;
+                plan.probes.extend(lab.probes());
+            }
+            (None, Some(_)) => return Err(ConductError::NoLab),
+            (None, None) => {}
+        }
+        probe::check(&plan.probes)?;
+        let generator = Generator::lay_out(&plan, fleet.as_deref(), workers_count);
+        let workers_count = generator.workers_count;
+        let namespaces = namespaces(&netns, lab.as_deref(), &plan, workers_count)?;
+        // A built-in target has no address yet. It will run on this machine.
+        let known = match &plan.target {
+            Target::Builtin { .. } => None,
+            Target::Url(_) => Some(Network::resolve(&plan, &namespaces)?),
+        };
+        let load = PlannedLoad {
+            plan: &plan,
+            layout: &generator.layout,
+            namespaces: &namespaces,
+            places: known.as_ref().map_or(&[], |network| &network.places),
+            force,
+        };
+        let admission = load.admit(generator.agents)?;
+        let target = TargetProcess::of_plan(&mut plan, program, scenario.folder())?;
+        let network = match known {
+            Some(network) => network,
+            None => Network::resolve(&plan, &namespaces)?,
+        };
+        let networks = counters(&plan, &network.places)?;
+        let loops = LoopsSetup {
+            target: target.as_ref().map(|target| target.address),
+            places: network.places,
+            sources: plan.options.source_addresses.clone(),
+            trust: read_trust(&plan, scenario.folder())?,
+            layout: generator.layout,
+            cores: generator.cores,
+            trace: None,
+        };
+        let setup = once::set_up(&mut plan, &mut scenario, &loops, &interrupt)?;
+        let plan = Arc::new(plan);
+        let stop = Arc::new(StopFlag::default());
+        let (rows_in, rows) = rows_channel();
+        let has_failed = setup
+            .as_ref()
+            .is_some_and(|setup| setup.end != OnceEnd::Finished);
+        let pool = match has_failed {
+            true => None,
+            false => {
+                let workers = (workers_count > 0).then(|| SpawnRequest {
+                    workers_count,
+                    fleet: fleet.as_ref().map(|fleet| FleetShares {
+                        fleet: Rc::clone(fleet),
+                        shares: admission.shares.clone(),
+                    }),
+                    program,
+                    throng,
+                    scenario: &scenario,
+                });
+                let prepared = Pool::prepare(&plan, &loops, workers, &stop, rows_in);
+                if let (Err(_), Some(teardown)) = (&prepared, plan.teardown.as_deref()) {
+                    // No users can come, so what `setup` has made is removed. There is no record that could say how.
+                    drop(once::tear_down(&plan, teardown, &loops));
+                }
+                Some(prepared?)
+            }
+        };
+        Ok(Prepared {
+            pool,
+            rows,
+            stop,
+            plan,
+            scenario,
+            throng,
+            loops,
+            workers_count,
+            shares: admission.shares,
+            warning: admission.warning,
+            lookups: network.lookups,
+            networks,
+            setup,
+            runs,
+            durability,
+            allow_lost_workers,
+            interrupt,
+            pause,
+            target,
+            lab,
+            fleet,
+        })
+    }
+}
