@@ -1,4 +1,4 @@
-//! What the names of endpoints stand for, from a run's start to its end.
+//! The addresses of the names of endpoints, from a run's start to its end.
 //!
 //! At the start a name is resolved by the system, and then its name servers are queried, whose answers say how long they may
 //! be kept. While the run goes on one thread queries again when that time is over, and gives new addresses to the loops.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
-use workers::{Carrier, Given, RowLimits, RowsRoom, WorkError};
+use workers::{AgentGrant, Carrier, RowLimits, RowsRoom, RunRows, WorkError};
 
 use crate::access::Access;
 use crate::cards::parse;
@@ -91,13 +91,13 @@ pub fn work(job: &str, throng: &str) -> Result<(), JobError> {
     watch_controller(&nats, &job.offer, &carrier, kept);
     let way: Arc<dyn Carrier> = Arc::clone(&carrier) as _;
     let room = room(&job);
-    let given = Given {
+    let given = AgentGrant {
         material: Some(&plan),
         allow: &job.allow,
-        rows: Some((
-            job.offer.run.as_str(),
-            room.as_ref().map_err(String::as_str),
-        )),
+        rows: Some(RunRows {
+            run: &job.offer.run,
+            room: room.as_ref().map_err(String::as_str),
+        }),
     };
     let worked = workers::serve_over(&way, &nats.server, &job.offer.token, throng, given);
     carrier.close();

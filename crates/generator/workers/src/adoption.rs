@@ -13,7 +13,8 @@ const PARTS_MAX: u64 = 1 << 40;
 pub struct Lot {
     /// The loop, by its number in the run.
     pub loop_number: u32,
-    /// Divisions, each by the number of a part and that of all parts: of its users this one, of these this one, and on.
+    /// Successive divisions, each as the number of a part and the number of parts: the first divides the users of the loop,
+    /// each further one the part that the one before has chosen.
     pub parts: Vec<(u32, u32)>,
 }
 
@@ -35,12 +36,12 @@ impl Lot {
         lot
     }
 
-    /// Whether it can be divided into that many parts.
+    /// True if it can be divided into that many parts.
     pub fn may_have(&self, loops_count: u32, parts: u32) -> bool {
         self.part(0, parts).parts_count(loops_count).is_some()
     }
 
-    /// Parts of the run's users of which it is one; `None`: there are too many, or it is none of them.
+    /// The number of parts of the run's users of which it is one; `None`: there are too many, or it is none of them.
     fn parts_count(&self, loops_count: u32) -> Option<u64> {
         let of = (self.loop_number < loops_count).then_some(u64::from(loops_count));
         let product = self.parts.iter().try_fold(of?, |product, &(part, parts)| {
@@ -50,7 +51,7 @@ impl Lot {
         product.filter(|&product| product <= PARTS_MAX)
     }
 
-    /// Its users, in a run with this number of loops and these regions; `None`: it is impossible there.
+    /// The users of the lot, in a run with this number of loops and these regions; `None`: it is impossible there.
     pub fn share(&self, loops_count: u32, regions: &[Region]) -> Option<Share> {
         self.parts_count(loops_count)?;
         let own = Share::of_loop(self.loop_number, loops_count, regions);
@@ -62,16 +63,17 @@ impl Lot {
 /// Users that a loop starts from a moment on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Adoption {
-    /// The loop.
+    /// The number of the loop that starts them.
     pub by: u32,
-    /// Its users.
+    /// The users of which it starts some.
     pub lot: Lot,
-    /// Those that are due from then on.
+    /// It starts those who are due from this moment on.
     pub from_ns: u64,
 }
 
 impl Adoption {
-    /// For the loops of a run with this number of them and these regions; `None`: it is impossible there.
+    /// The adoption as the loops take it, in a run with this number of loops and these regions; `None`: it is impossible
+    /// there.
     pub fn adopted(&self, loops_count: u32, regions: &[Region]) -> Option<Adopted> {
         Some(Adopted {
             by: self.by,

@@ -10,7 +10,7 @@ use super::frame::{FrameReader, send};
 use super::listener::incompatible;
 use super::protocol::{Answer, Hello, Introduction, MAGIC, ToController};
 
-/// How long a worker of an agent may take to start and to say hello.
+/// The time in which a worker of an agent has to start and to introduce itself.
 const HELLO_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// Awaits the hello of worker `index`, which must have our version and this token, and answers it.

@@ -1,33 +1,33 @@
-//! What a worker may connect to, by its agent's options.
+//! The addresses that a worker may connect to, by its agent's options.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use engine::addresses::{Answers, NOWHERE};
 use plan::{Endpoint, Plan, Via};
 
-/// What users may connect to; `None` in its place: anything.
+/// The addresses that users may connect to; `None` in its place: all.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Allowed {
-    /// As they were written: `HOST:PORT`.
+pub(crate) struct AllowedAddresses {
+    /// The addresses as they were written: `HOST:PORT`.
     written: Vec<String>,
-    /// What they stand for on this machine.
+    /// The addresses that they stand for on this machine.
     addresses: Vec<SocketAddr>,
 }
 
-impl Allowed {
+impl AllowedAddresses {
     /// Resolves `HOST:PORT` on this machine; what has no address allows nothing.
-    pub(crate) fn resolve(written: &[String]) -> Option<Allowed> {
+    pub(crate) fn resolve(written: &[String]) -> Option<AllowedAddresses> {
         let found = written
             .iter()
             .filter_map(|place| place.to_socket_addrs().ok());
-        (!written.is_empty()).then(|| Allowed {
+        (!written.is_empty()).then(|| AllowedAddresses {
             written: written.to_vec(),
             addresses: found.flatten().collect(),
         })
     }
 
-    /// Whether users may connect to all that a plan names, which stands for these addresses; the error names one that
-    /// they may not. What counts is the address: the name that a controller gives it may be any. What is behind a
+    /// Checks that users may connect to all endpoints of a plan, which stand for these addresses; the error names one to
+    /// which they may not. What counts is the address: the name that a controller gives it may be any. What is behind a
     /// proxy, which resolves it by itself, and what is a file has to be written as the plan has it.
     pub(crate) fn check(&self, plan: &Plan, answers: &Answers) -> Result<(), String> {
         for endpoint in &plan.endpoints {
@@ -43,7 +43,7 @@ impl Allowed {
         self.check_answers(&plan.endpoints, answers)
     }
 
-    /// The same of addresses alone.
+    /// Checks the addresses alone.
     pub(crate) fn check_answers(
         &self,
         endpoints: &[Endpoint],
@@ -77,12 +77,15 @@ mod tests {
 
     #[test]
     fn addresses_count_whatever_their_names_are() {
-        assert!(Allowed::resolve(&[]).is_none(), "anything is allowed");
+        assert!(
+            AllowedAddresses::resolve(&[]).is_none(),
+            "anything is allowed"
+        );
         let allowed = [
             "127.0.0.1:80".to_owned(),
             "no.such.host.invalid:1".to_owned(),
         ];
-        let allowed = Allowed::resolve(&allowed).unwrap();
+        let allowed = AllowedAddresses::resolve(&allowed).unwrap();
         let answers = |texts: &[&str]| -> Answers {
             vec![vec![
                 texts.iter().map(|text| text.parse().unwrap()).collect(),
@@ -122,7 +125,7 @@ mod tests {
             scenario::compile(source, &settings).0.unwrap()
         };
         let written = ["127.0.0.1:3128", "private.test:80", "unix:/run/a.sock"];
-        let allowed = Allowed::resolve(&written.map(str::to_owned)).unwrap();
+        let allowed = AllowedAddresses::resolve(&written.map(str::to_owned)).unwrap();
         let proxied: Answers = vec![
             vec![vec![NOWHERE]],
             vec![vec!["127.0.0.1:3128".parse().unwrap()]],

@@ -1,4 +1,4 @@
-//! What carries frames between a controller and a worker: a TCP connection, or what a fleet has instead.
+//! Carriers of frames between a controller and a worker: TCP connections, or those of a fleet.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -13,33 +13,33 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     fn receive(&self, buffer: &mut [u8]) -> io::Result<usize>;
     /// Sends bytes, or keeps them to be sent. Frames are sent by one thread at a time.
     fn send(&self, bytes: &[u8]) -> io::Result<()>;
-    /// How long [`Carrier::receive`] waits.
+    /// Sets the longest wait of [`Carrier::receive`].
     fn set_timeout(&self, timeout: Duration) -> io::Result<()>;
     /// Closes it both ways. What was sent before still arrives if the peer can be reached.
     fn close(&self);
-    /// Whether this side of it is cut off, and may be connected again. Nothing is known of the peer then.
+    /// True if this side of it is cut off, and may be connected again. Nothing is known of the peer then.
     fn is_cut_off(&self) -> bool {
         false
     }
-    /// The receiver has stored what came before this position, in bytes from the beginning.
+    /// Notes that the receiver has stored all bytes before this position, counted from the beginning.
     fn mark_stored(&self, _position: u64) {}
-    /// Whether it keeps all that is sent until its receiver has stored it, so that neither side has to wait for the other.
+    /// True if it keeps all that is sent until its receiver has stored it, so that neither side has to wait for the other.
     fn keeps(&self) -> bool {
         false
     }
-    /// Whether it keeps so much that rows should wait.
+    /// True if it keeps so much that rows should wait.
     fn is_full(&self) -> bool {
         false
     }
-    /// When, on the monotonic clock, something was last sent that arrived; `None`: that is not known.
+    /// The time, on the monotonic clock, at which something was last sent that arrived; `None`: that is not known.
     fn contact_ns(&self) -> Option<u64> {
         None
     }
-    /// Whether the peer is known to run no more.
+    /// True if the peer is known to run no more.
     fn is_peer_gone(&self) -> bool {
         false
     }
-    /// The worker has begun: from now on it goes on without its controller for a while.
+    /// Notes that the worker has begun: from now on it continues without its controller for a while.
     fn note_start(&self) {}
 }
 

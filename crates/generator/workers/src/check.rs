@@ -37,16 +37,16 @@ pub(crate) struct Check {
     sessions_count: usize,
     messages_count: usize,
     phases_count: usize,
-    /// By loop of the worker: where its last interval ended; `None`: it has ended.
+    /// The end of the last interval of each loop of the worker; `None`: the loop has ended.
     until_ns: Vec<Option<u64>>,
-    /// Whether it has reported what it left on its machine.
+    /// True once it has reported the rows that it left on its machine.
     has_left: bool,
 }
 
 /// A worker reported a value that is impossible in this run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it reported an impossible value: {0}")]
-pub(crate) struct Impossible(&'static str);
+pub(crate) struct ImpossibleValue(&'static str);
 
 impl Check {
     pub(crate) fn new(plan: &Plan, loops: Loops) -> Check {
@@ -66,7 +66,7 @@ impl Check {
         self.until_ns.iter().all(Option::is_none)
     }
 
-    pub(crate) fn news(&mut self, news: &LoopNews) -> Result<(), Impossible> {
+    pub(crate) fn news(&mut self, news: &LoopNews) -> Result<(), ImpossibleValue> {
         match news {
             LoopNews::Delta(delta) => self.delta(delta),
             LoopNews::Ended { loop_id } => {
@@ -80,7 +80,7 @@ impl Check {
         }
     }
 
-    pub(crate) fn rows(&self, rows: &[Measurement]) -> Result<(), Impossible> {
+    pub(crate) fn rows(&self, rows: &[Measurement]) -> Result<(), ImpossibleValue> {
         let known = |row: &Measurement| {
             usize::from(row.measure) < self.measures_count
                 && usize::from(row.session) < self.sessions_count
@@ -88,82 +88,82 @@ impl Check {
                 && row.due_ns.max(row.sent_ns).max(row.done_ns) <= TIME_NS_MAX
         };
         if rows.len() > ROWS_MAX {
-            Err(Impossible("too many rows at once"))
+            Err(ImpossibleValue("too many rows at once"))
         } else if rows.iter().all(known) {
             Ok(())
         } else {
-            Err(Impossible("a row of another run"))
+            Err(ImpossibleValue("a row of another run"))
         }
     }
 
-    /// What it has left on its machine, once.
-    pub(crate) fn left(&mut self, left: &LeftRows) -> Result<(), Impossible> {
+    /// Checks the rows that it has left on its machine, which it reports once.
+    pub(crate) fn left(&mut self, left: &LeftRows) -> Result<(), ImpossibleValue> {
         let is_digest = |text: &str| {
             text.len() == DIGEST_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit())
         };
         let texts = [Some(&left.path), left.problem.as_ref()];
         if std::mem::replace(&mut self.has_left, true) {
-            Err(Impossible("rows that it left twice"))
+            Err(ImpossibleValue("rows that it left twice"))
         } else if texts
             .iter()
             .flatten()
             .any(|text| text.len() > TEXT_BYTES_MAX)
         {
-            Err(Impossible("a long text about its rows"))
+            Err(ImpossibleValue("a long text about its rows"))
         } else if !left
             .part
             .as_ref()
             .is_none_or(|(sha256, ..)| is_digest(sha256))
         {
-            Err(Impossible("a digest of its rows that is none"))
+            Err(ImpossibleValue("a digest of its rows that is none"))
         } else {
             Ok(())
         }
     }
 
     /// The state of a running loop of this worker.
-    fn running_loop(&mut self, number: u16) -> Result<&mut Option<u64>, Impossible> {
+    fn running_loop(&mut self, number: u16) -> Result<&mut Option<u64>, ImpossibleValue> {
         let place = u32::from(number).checked_sub(self.loops.first);
         place
             .and_then(|place| self.until_ns.get_mut(place as usize))
             .filter(|place| place.is_some())
-            .ok_or(Impossible("a report of a loop that it does not run"))
+            .ok_or(ImpossibleValue("a report of a loop that it does not run"))
     }
 
-    fn delta(&mut self, delta: &Delta) -> Result<(), Impossible> {
+    fn delta(&mut self, delta: &Delta) -> Result<(), ImpossibleValue> {
         let place = self.running_loop(delta.loop_id)?;
         if *place != Some(delta.start_ns) || delta.end_ns < delta.start_ns {
-            return Err(Impossible("an interval out of order"));
+            return Err(ImpossibleValue("an interval out of order"));
         }
         within(delta.end_ns, TIME_NS_MAX, "a time")?;
         *place = Some(delta.end_ns);
         if delta.phase as usize >= self.phases_count.max(1) {
-            return Err(Impossible("a phase that the plan does not have"));
+            return Err(ImpossibleValue("a phase that the plan does not have"));
         }
         let measures = delta.measures.iter().map(|m| m.measure);
         let mut measures = measures.chain(delta.examples.iter().map(|e| e.measure));
         if measures.any(|measure| measure.index() >= self.measures_count) {
-            return Err(Impossible("a measure that the plan does not have"));
+            return Err(ImpossibleValue("a measure that the plan does not have"));
         }
         let knows = |ending: &UnfinishedSessions| {
             let step = ending.step.map_or(0, usize::from);
             usize::from(ending.session) < self.sessions_count && step < self.measures_count
         };
         if delta.endings.len() > ENDINGS_MAX || !delta.endings.iter().all(knows) {
-            return Err(Impossible(
+            return Err(ImpossibleValue(
                 "endings of sessions that the plan does not have",
             ));
         }
         let broadcasts = &delta.broadcasts;
         if broadcasts.len() > BROADCASTS_MAX {
-            return Err(Impossible("too many broadcasts at once"));
+            return Err(ImpossibleValue("too many broadcasts at once"));
         }
         let known = |b: &Broadcast| {
             b.message.index() < self.messages_count
                 && b.first_ns.max(b.last_ns).max(b.sent_ns) <= TIME_NS_MAX
         };
         if !broadcasts.iter().all(known) {
-            return Err(Impossible("a broadcast of another run"));
+            return Err(ImpossibleValue("a broadcast of another run"));
         }
         self.accounts(delta)?;
         let outcomes = delta.measures.iter().flat_map(|m| m.outcomes);
@@ -189,15 +189,15 @@ impl Check {
     }
 
     /// The accounts of numbered messages, and the clocks that stamp messages.
-    fn accounts(&self, delta: &Delta) -> Result<(), Impossible> {
+    fn accounts(&self, delta: &Delta) -> Result<(), ImpossibleValue> {
         if delta.heads.len().max(delta.settlements.len()) > REPORTS_MAX {
-            return Err(Impossible("too many accounts at once"));
+            return Err(ImpossibleValue("too many accounts at once"));
         }
         let heads = delta.heads.iter().map(|head| head.message);
         let settlements = delta.settlements.iter().map(|(s, _)| s.message);
         let known = |message: MessageId| message.index() < self.messages_count;
         if !heads.chain(settlements).all(known) {
-            return Err(Impossible("an account of another run"));
+            return Err(ImpossibleValue("an account of another run"));
         }
         let knows = |clock: &ClockReading| {
             clock.message.index() < self.messages_count
@@ -205,15 +205,15 @@ impl Check {
                 && clock.replies <= COUNTER_MAX
         };
         if delta.clocks.len() > self.messages_count || !delta.clocks.iter().all(knows) {
-            return Err(Impossible("a clock of another run"));
+            return Err(ImpossibleValue("a clock of another run"));
         }
         Ok(())
     }
 }
 
-fn within(value: u64, max: u64, what: &'static str) -> Result<(), Impossible> {
+fn within(value: u64, max: u64, what: &'static str) -> Result<(), ImpossibleValue> {
     if value > max {
-        return Err(Impossible(what));
+        return Err(ImpossibleValue(what));
     }
     Ok(())
 }

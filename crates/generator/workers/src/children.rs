@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use driver::real::{is_group_left, kill_group, terminate_group};
 
-/// How often a process that is to end is polled.
+/// The interval at which a process that is to end is polled.
 const POLL: Duration = Duration::from_millis(20);
 
 /// Waits for the end of a process, at most for `timeout`; `None`: it still runs.
@@ -13,7 +13,7 @@ pub fn wait_for_end(child: &mut Child, timeout: Duration) -> Option<ExitStatus> 
     wait_unless(child, timeout, &|| false)
 }
 
-/// The same, and no longer than until `is_enough` is true.
+/// Waits for the end of a process, at most for `timeout` and until `is_enough` is true; `None`: it still runs.
 pub fn wait_unless(
     child: &mut Child,
     timeout: Duration,
@@ -37,7 +37,7 @@ fn rest() {
     std::thread::sleep(POLL);
 }
 
-/// Waits as long, then kills it.
+/// Waits for the end of a process, at most for `timeout`, then kills it.
 pub fn end(child: &mut Child, timeout: Duration) {
     if wait_for_end(child, timeout).is_none() {
         // An error means that it has ended by itself.

@@ -23,7 +23,7 @@ pub(crate) struct Exchange {
 /// The worker's clock minus ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Offset {
-    /// What is to be added to our time.
+    /// The difference that is to be added to our time.
     pub offset_ns: i64,
     /// The largest possible error of the offset.
     pub bound_ns: u64,
@@ -37,7 +37,7 @@ impl Offset {
         let middle = i128::from(best.sent_ns) + i128::from(trip(best) / 2);
         let offset = i128::from(best.clock_ns) - middle;
         Some(Offset {
-            // A clock that is 292 years off is wrong anyway.
+            // An offset of more than 292 years does not fit, and such a clock is of no use.
             offset_ns: i64::try_from(offset).unwrap_or(if offset < 0 {
                 i64::MIN
             } else {
@@ -56,13 +56,13 @@ impl Offset {
 /// The offset in the course of a run: the best exchange of every ten seconds.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Course {
-    /// When, by our clock, and what.
+    /// The time of each window by our clock, and its offset.
     windows: Vec<(u64, Offset)>,
     /// The window that is not over: when it began, and its best exchange.
     open: Option<(u64, Exchange)>,
 }
 
-/// How a clock has moved.
+/// The drift of a clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drift {
     /// Nanoseconds a second, which are thousandths of parts per million: the slope of the line through the offsets by
@@ -86,7 +86,7 @@ impl Course {
             self.windows.extend(offset.map(|offset| (at_ns, offset)));
             self.open = None;
             if self.windows.len() > WINDOWS_MAX {
-                // Every second one is as good for a line.
+                // Every second window gives nearly the same line.
                 let mut keep = false;
                 self.windows.retain(|_| {
                     keep = !keep;
@@ -96,7 +96,7 @@ impl Course {
         }
     }
 
-    /// How the clock has moved since `first`, which was measured at `at_ns`; `None`: it was not compared again.
+    /// The drift of the clock since `first`, which was measured at `at_ns`; `None`: it was not compared again.
     pub(crate) fn drift(&self, at_ns: u64, first: Offset) -> Option<Drift> {
         let (_, last) = *self.windows.last()?;
         let points = std::iter::once((at_ns, first)).chain(self.windows.iter().copied());

@@ -17,11 +17,11 @@ use super::frame::{FrameError, FrameReader, send};
 use super::protocol::{Introduction, ROWS_WINDOW, ToController, ToWorker};
 use super::report::{Report, ReportSenders};
 
-/// How long a worker may take to compile its slice and get its loops ready, and to answer.
+/// The time in which a worker has to compile its slice and get its loops ready, and to answer.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(120);
 /// Pings that may be on their way; older ones do not count.
 const PINGS_MAX: usize = 64;
-/// How often it is looked whether rows can be passed on.
+/// The interval at which a full channel of rows is tried again.
 const ROWS_LOOK: Duration = Duration::from_millis(20);
 
 /// The sending half of the connection, and when something last came from the worker.
@@ -30,7 +30,7 @@ pub(super) struct Link {
     stream: Mutex<Bytes>,
     carrier: Arc<dyn Carrier>,
     received_ns: AtomicU64,
-    /// Where the intervals that are not stored yet end: in time, and in bytes.
+    /// The end of each interval that is not stored yet: in time, and in bytes.
     unstored: Mutex<VecDeque<(u64, u64)>>,
     /// The pings that were not answered yet.
     pings: Mutex<Pings>,
@@ -70,7 +70,7 @@ impl Link {
             pings.sent.push_back((number, monotonic_ns()));
             number
         };
-        // A broken connection shows where it is read.
+        // An error of a broken connection is reported by the thread that reads it.
         let _ = self.send(&ToWorker::Ping { number });
     }
 
@@ -93,33 +93,33 @@ impl Link {
         send(&mut *stream, message)
     }
 
-    /// On this machine's monotonic clock.
+    /// The time of the last message, on this machine's monotonic clock.
     pub(super) fn received_ns(&self) -> u64 {
         self.received_ns.load(Ordering::Relaxed)
     }
 
-    /// Whether what the worker sends is kept until it was stored.
+    /// True if the messages of the worker are kept until they were stored.
     fn keeps(&self) -> bool {
         self.carrier.keeps()
     }
 
-    /// Whether the worker is known to run no more.
+    /// True if the worker is known to run no more.
     pub(super) fn is_peer_gone(&self) -> bool {
         self.carrier.is_peer_gone()
     }
 
-    /// Whether our own side is cut off.
+    /// True if our own side is cut off.
     pub(super) fn is_cut_off(&self) -> bool {
         self.carrier.is_cut_off()
     }
 
-    /// An interval until `end_ns` came whose message ends at `position`.
+    /// Notes an interval until `end_ns` whose message ends at `position`.
     fn note_interval(&self, end_ns: u64, position: u64) {
         let mut unstored = self.unstored.lock().unwrap_or_else(PoisonError::into_inner);
         unstored.push_back((end_ns, position));
     }
 
-    /// All intervals until `until_ns` are in the record.
+    /// Notes that all intervals until `until_ns` are in the record.
     pub(super) fn mark_stored(&self, until_ns: u64) {
         let mut unstored = self.unstored.lock().unwrap_or_else(PoisonError::into_inner);
         let stored = unstored
@@ -144,16 +144,16 @@ impl Link {
 /// A worker that has connected and introduced itself.
 #[derive(Debug)]
 pub(super) struct Connection {
-    /// Its number among the workers of the run.
+    /// The number of the worker in the run.
     pub(super) index: usize,
     pub(super) introduction: Introduction,
-    /// Its version.
+    /// The version of Throng that it is.
     pub(super) throng: String,
     pub(super) link: Arc<Link>,
     reader: FrameReader<Bytes>,
 }
 
-/// Why a worker does not get ready.
+/// The reason for which a worker does not get ready.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NotReady {
     #[error("{0}")]
@@ -275,7 +275,7 @@ impl Connection {
             ToController::Pong { number, clock_ns } => {
                 match self.link.take_pong(number, clock_ns) {
                     Some(exchange) => Report::Clock { worker, exchange },
-                    // It answers another controller.
+                    // It answers a ping of another controller.
                     None => return Ok(false),
                 }
             }
@@ -301,7 +301,7 @@ impl Connection {
                 Err(TrySendError::Full(back)) if self.link.keeps() => rows = back,
                 Err(_) => return Err("it sent more rows than its window allows".to_owned()),
             }
-            // The worker is not silent: we do not listen.
+            // The worker does not count as silent while its messages are not read.
             self.link.note_received();
             std::thread::park_timeout(ROWS_LOOK);
         }

@@ -1,4 +1,4 @@
-//! How many frames of rows a worker may still send.
+//! The number of frames of rows that a worker may still send.
 //!
 //! Rows and intervals share a connection. If the connection alone held rows back, a slow disk of the
 //! controller would delay the intervals behind them, and the worker would seem lost.

@@ -1,4 +1,4 @@
-//! What a run requires of a fleet: agents, ways to them, and how long they may be away.
+//! The requirements of a run on a fleet: agents, connections to them, and the time for which they may be away.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const LEAVE_NS: u64 = 3_000_000_000;
 /// A machine's agent that was chosen for a run. It runs one worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agent {
-    /// By which people know it.
+    /// The name by which people know it.
     pub name: String,
     /// Cores that its worker may use.
     pub cores: u32,
@@ -22,15 +22,15 @@ pub struct Agent {
     pub files_per_loop: u64,
     /// Users that its machine can hold at once if the target is elsewhere, ports aside.
     pub holds: u64,
-    /// The same with the target on it.
+    /// Users that its machine can hold at once if the target is on it.
     pub holds_with_target: u64,
     /// Ports for each pair of an own address and one of the target.
     pub ports: u64,
-    /// Whether it is on the controller's machine.
+    /// True if it is on the controller's machine.
     pub is_here: bool,
 }
 
-/// What becomes of the rows of a fleet's run.
+/// The destination of the rows of a fleet's run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rows {
@@ -43,55 +43,54 @@ pub enum Rows {
     None,
 }
 
-/// What a run tolerates of a fleet.
+/// The limits within which a run tolerates the faults of a fleet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tolerances {
     /// The run does not start if the offset to a clock is known worse than this.
     pub clock_bound_ns: u64,
     /// An agent that has been silent for this long is lost.
     pub silence_ns: u64,
-    /// Whether the share of a lost agent is dealt to the others.
+    /// True if the share of a lost agent is dealt to the others.
     #[serde(default)]
     pub rebalances: bool,
 }
 
 impl Tolerances {
-    /// How long after its last contact an agent may start users, if others take them over when it is lost.
+    /// The time after its last contact in which an agent may start users, if others take them over when it is lost.
     pub(super) fn contact_ns_max(self) -> Option<u64> {
         let max_ns = contact_ns_max(self.silence_ns);
         self.rebalances.then_some(max_ns)
     }
 }
 
-/// How long after its last contact an agent starts users, if it is lost after this silence.
+/// The time after its last contact in which an agent starts users, if it is lost after this silence.
 pub(super) fn contact_ns_max(silence_ns: u64) -> u64 {
     silence_ns.saturating_add(LEAVE_NS)
 }
 
-/// The agents of one run, and the ways to them.
+/// The agents of one run, and the connections to them.
 pub trait Fleet: fmt::Debug {
     /// The run's name in the fleet.
     fn run(&self) -> &str;
     fn agents(&self) -> &[Agent];
     fn tolerances(&self) -> Tolerances;
-    /// What becomes of rows.
+    /// The destination of rows.
     fn rows(&self) -> Rows;
     /// Lets the agent of this number start a worker that introduces itself by `token` over the carrier that is returned.
-    /// `material`: what its plan is compiled from, and certificates with keys, in bytes: all that may be secret. The error is
-    /// for people.
+    /// `material`: the serialised [`crate::Material`], which has all that may be secret. The error is for people.
     fn open(&self, agent: usize, token: &str, material: &[u8]) -> Result<Arc<dyn Carrier>, String>;
-    /// Opens the way to the worker that the agent of this number has started for another controller. All that it has sent
-    /// is received from the beginning. The error is for people.
+    /// Connects to the worker that the agent of this number has started for another controller. All of its messages are
+    /// received from the beginning. The error is for people.
     fn reopen(&self, agent: usize) -> Result<Arc<dyn Carrier>, String>;
-    /// Keeps, with the run, what another controller needs to continue it. The error is for people.
+    /// Keeps, with the run, the state that another controller needs to continue it. The error is for people.
     fn keep(&self, state: &str) -> Result<(), String>;
-    /// The run is over, and this came of it.
+    /// Notes that the run is over with this outcome.
     fn conclude(&self, outcome: &str);
-    /// Shows the user what cannot wait for the record.
+    /// Shows the user a sentence that cannot wait for the record.
     fn notify(&self, what: &str);
 }
 
-/// The fleet cannot make this run.
+/// The reason for which the fleet cannot make a run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FleetError {
     #[error(
@@ -121,7 +120,7 @@ pub(super) fn deal(all: Loops, weights: &[u64]) -> Vec<Loops> {
     let parts = weights.iter().map(|&w| spare * u128::from(w));
     let mut counts: Vec<u32> = parts.clone().map(|part| 1 + (part / sum) as u32).collect();
     let mut order: Vec<(u128, usize)> = parts.map(|part| part % sum).zip(0..).collect();
-    // The greatest first; among equals the first agent.
+    // The greatest remainder comes first; among equal ones, that of the first agent.
     order.sort_by_key(|&(remainder, agent)| (std::cmp::Reverse(remainder), agent));
     let mut left = all.count.saturating_sub(counts.iter().sum());
     for (_, agent) in order.into_iter().cycle() {
@@ -168,14 +167,14 @@ pub fn shares(
         .iter()
         .map(|a| holds(a, target_here, pairs))
         .collect();
-    // What none of them needs must not decide.
+    // Agents that could hold more than all users get no greater share than one that just holds them.
     let weights: Vec<u64> = held.iter().map(|&n| n.min(users.max(1))).collect();
     let shares = deal(all, &weights);
     let share_of = |loops: &Loops| {
         let users = u128::from(users) * u128::from(loops.count);
         users.div_ceil(u128::from(all.of.max(1))) as u64
     };
-    // The fleet holds as many users as let the first agent be full.
+    // The fleet is full as soon as its first agent is.
     let fleet_holds = |(held, loops): (&u64, &Loops)| {
         (u128::from(*held) * u128::from(all.of) / u128::from(loops.count.max(1))) as u64
     };

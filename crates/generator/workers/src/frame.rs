@@ -34,7 +34,7 @@ pub(crate) enum FrameError {
 impl FrameError {
     /// True if nothing came within the timeout of the stream.
     pub(crate) fn is_timeout(&self) -> bool {
-        // Which of the two it is depends on the system.
+        // Systems differ in which of the two they return.
         matches!(self, FrameError::Io(error)
             if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut))
     }
@@ -44,7 +44,7 @@ impl FrameError {
 #[derive(Debug)]
 pub(crate) struct FrameReader<R> {
     stream: R,
-    /// What one read may bring.
+    /// The bytes of one read.
     piece: Box<[u8]>,
     buffer: Vec<u8>,
     /// Bytes at the front of `buffer` that were handed out.
@@ -67,7 +67,7 @@ impl<R: Read> FrameReader<R> {
         }
     }
 
-    /// The same reader on another form of its stream.
+    /// Changes the stream, and keeps the state of the reader.
     pub(crate) fn with_stream<S>(self, change: impl FnOnce(R) -> S) -> FrameReader<S> {
         FrameReader {
             stream: change(self.stream),
@@ -84,7 +84,7 @@ impl<R: Read> FrameReader<R> {
         self.bytes_max = FRAME_BYTES_MAX;
     }
 
-    /// Where the last message ended, in bytes from the beginning.
+    /// The end of the last message, in bytes from the beginning.
     pub(crate) fn position(&self) -> u64 {
         self.position
     }

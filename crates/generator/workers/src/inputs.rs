@@ -1,4 +1,4 @@
-//! What a scenario is compiled from: its text, its overrides, and the environment and files that it
+//! The sources of a plan: the text of its scenario, the overrides, and the environment and files that the scenario
 //! reads.
 
 use std::path::Path;
@@ -16,7 +16,7 @@ pub struct ScenarioText {
     pub text: String,
     /// `--set key=value`, in order.
     pub overrides: Vec<(String, String)>,
-    /// What it reads.
+    /// The environment and the files that it reads.
     pub inputs: Inputs,
 }
 
@@ -31,8 +31,7 @@ impl ScenarioText {
     }
 }
 
-/// What a scenario reads besides its own text, with what it got, so that it compiles to the same plan
-/// on another machine.
+/// The values that a scenario reads besides its own text, so that it compiles to the same plan on another machine.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Inputs {
     /// Environment variables; `None`: not set.
@@ -49,7 +48,7 @@ impl Inputs {
         self.setup = postcard::to_stdvec(values).expect("values have a serialised form");
     }
 
-    /// These values; none before it has run.
+    /// The values of the variables of `setup`; none before it has run.
     pub fn setup(&self) -> Result<Vec<Value>, postcard::Error> {
         match self.setup.is_empty() {
             true => Ok(Vec::new()),
@@ -57,7 +56,7 @@ impl Inputs {
         }
     }
 
-    /// What was read, in words, each with a digest of its value.
+    /// Each input in words, with a digest of its value.
     pub fn digests(&self) -> Vec<(String, String)> {
         let env = self.env.iter().map(|(name, answer)| {
             let what = format!("the environment variable {name:?}");
@@ -76,7 +75,7 @@ pub fn is_private_key(text: &str) -> bool {
     text.contains("PRIVATE KEY-----")
 }
 
-/// That of a value's serialised form.
+/// The digest of a value's serialised form.
 fn digest(value: &impl Serialize) -> String {
     let bytes = postcard::to_stdvec(value).expect("texts have a serialised form");
     hex_digest(&bytes)

@@ -1,4 +1,4 @@
-//! How many loops a run gets, and how they wait.
+//! The number of loops of a run, and their way of waiting.
 
 use driver::real::Waiting;
 use machine::loops::{LOOPS_MAX, connections_per_loop};
@@ -12,11 +12,11 @@ const EXCHANGE_S: f64 = 0.05;
 /// The loops of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Layout {
-    /// How loops wait for what is due next.
+    /// The way in which loops wait for what is due next.
     pub waiting: Waiting,
     /// Loops of the run, those of all workers.
     pub loops_count: u32,
-    /// How many users are expected at once.
+    /// The number of users that are expected at once.
     pub users_max: u64,
 }
 
@@ -73,7 +73,7 @@ fn users_at_once(plan: &Plan) -> f64 {
     users * f64::from(each.unwrap_or(1))
 }
 
-/// How many connections a user has to its target at once: more than one for its branches over HTTP/1.1.
+/// The number of connections that a user has to its target at once: more than one for its branches over HTTP/1.1.
 fn connections_max(session: &Session, plan: &Plan) -> u32 {
     let branches = session.ops.iter().map(|op| match op {
         Op::Parallel(parallel) => parallel.branches.len() as u32,
@@ -89,7 +89,7 @@ fn connections_max(session: &Session, plan: &Plan) -> u32 {
 /// The assumed length of a session, in seconds; infinite if it has a loop whose
 /// rounds are not known.
 fn stay(session: &Session, plan: &Plan) -> f64 {
-    // How often the instruction at hand is done, and the same before each loop around it.
+    // The number of times that the instruction at hand is done, and that number before each loop around it.
     let mut rounds = 1.0;
     let mut around = Vec::new();
     let mut idle_s = 0.0;
@@ -111,7 +111,7 @@ fn stay(session: &Session, plan: &Plan) -> f64 {
             }
             Op::LoopStart { .. } => return f64::INFINITY,
             Op::LoopEnd { .. } => rounds = around.pop().unwrap_or(1.0),
-            // A jump back goes round for ever, but for those that end a chain's transition.
+            // A jump back is an endless loop, unless it ends a transition of a chain.
             Op::Jump(to) if (*to as usize) <= pc && !chains.any(|part| ends_at(part, pc)) => {
                 return f64::INFINITY;
             }
@@ -130,7 +130,7 @@ fn stay(session: &Session, plan: &Plan) -> f64 {
                 exchanges += rounds * visits;
             }
             Op::Meet(op) if op.timeout_ns() > 0 => return f64::INFINITY,
-            // How long a restarted session or a wait by expression lasts is not known.
+            // The length of a restarted session or of a wait by expression is not known.
             Op::Restart { .. } | Op::ThinkFor(_) => return f64::INFINITY,
             _ => {}
         }
@@ -147,7 +147,7 @@ fn stay(session: &Session, plan: &Plan) -> f64 {
     exchanges * EXCHANGE_S + if shared { 0.0 } else { idle_s }
 }
 
-/// Whether this instruction is the part's last.
+/// True if this instruction is the part's last.
 fn ends_at(part: &Visits, pc: usize) -> bool {
     part.instructions.end as usize == pc + 1
 }

@@ -79,5 +79,5 @@ pub use protocol::{Loops, PROTOCOL_VERSION, Trust, Usage, plan_digest};
 pub use rows::{
     LeftRows, LoopRows, RowLimits, RowsRoom, RowsThread, WrittenRows, rest, rows_channel,
 };
-pub use serve::{Given, WorkError, compile, serve, serve_over};
+pub use serve::{AgentGrant, RunRows, WorkError, compile, serve, serve_over};
 pub use setup::{LoopsSetup, Place};

@@ -13,15 +13,15 @@ use super::connection::Connection;
 use super::frame::{FrameError, FrameReader, send};
 use super::protocol::{Answer, Hello, Introduction, MAGIC, PROTOCOL_VERSION};
 
-/// How long a connection may take to send its first message, however slowly it sends.
+/// The time in which a connection has to send its first message, however slowly it sends.
 const HELLO_TIME_MAX: Duration = Duration::from_secs(5);
-/// How long a worker may take to read what was sent to it, once its buffers are full.
+/// The time in which a worker has to read messages, once its buffers are full.
 const WRITE_TIME_MAX: Duration = Duration::from_secs(10);
 /// Connection attempts that are handled at a time; further ones wait.
 const ATTEMPTS_MAX: usize = 1_024;
 /// Stack of the thread of an attempt, bytes.
 const STACK_BYTES: usize = 256 << 10;
-/// How often the socket is polled.
+/// The interval at which the socket is polled.
 const POLL: Duration = Duration::from_millis(5);
 const TOKEN_BYTES: usize = 16;
 
@@ -29,19 +29,19 @@ const TOKEN_BYTES: usize = 16;
 #[derive(Debug)]
 pub(super) struct Listener {
     socket: TcpListener,
-    /// By worker; `None` once its worker has connected.
+    /// The token of each worker; `None` once it has connected.
     tokens: Arc<Mutex<Vec<Option<String>>>>,
     throng: String,
-    /// For the threads of attempts.
-    accepted_in: Sender<Option<Accepted>>,
-    accepted: Receiver<Option<Accepted>>,
+    /// The end for the threads of connection attempts.
+    accepted_in: Sender<Option<ConnectionAttempt>>,
+    accepted: Receiver<Option<ConnectionAttempt>>,
     attempts_count: usize,
     hello_time_max: Duration,
 }
 
 /// A worker of this run that connected.
 #[derive(Debug)]
-pub(super) enum Accepted {
+pub(super) enum ConnectionAttempt {
     Worker(Box<Connection>),
     /// It is of another version.
     Incompatible {
@@ -82,7 +82,7 @@ impl Listener {
     }
 
     /// Waits a moment for a worker to connect. Connections of others are refused.
-    pub(super) fn accept(&mut self) -> Option<Accepted> {
+    pub(super) fn accept(&mut self) -> Option<ConnectionAttempt> {
         while self.attempts_count < ATTEMPTS_MAX
             && let Ok((stream, _)) = self.socket.accept()
         {
@@ -90,7 +90,7 @@ impl Listener {
             let tokens = Arc::clone(&self.tokens);
             let throng = self.throng.clone();
             let accepted = self.accepted_in.clone();
-            // A thread each, so that a silent connection does not block the others.
+            // Each connection has a thread, so that a silent one does not block the others.
             let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
             let started = thread.spawn(move || {
                 let attempt = handshake(stream, until_ns, &tokens, &throng).unwrap_or(None);
@@ -116,11 +116,11 @@ fn handshake(
     until_ns: u64,
     tokens: &Mutex<Vec<Option<String>>>,
     throng: &str,
-) -> Result<Option<Accepted>, FrameError> {
+) -> Result<Option<ConnectionAttempt>, FrameError> {
     stream.set_nonblocking(false)?;
     stream.set_write_timeout(Some(WRITE_TIME_MAX))?;
     stream.set_nodelay(true)?;
-    let mut reader = FrameReader::new(Limited {
+    let mut reader = FrameReader::new(DeadlineStream {
         stream: stream.try_clone()?,
         until_ns,
     });
@@ -138,22 +138,22 @@ fn handshake(
     if let Some(why) = incompatible(&hello, throng) {
         let refused = Some(why.clone());
         send(&mut stream, &Answer { refused })?;
-        return Ok(Some(Accepted::Incompatible { index, why }));
+        return Ok(Some(ConnectionAttempt::Incompatible { index, why }));
     }
     let introduction: Introduction = postcard::from_bytes(&rest)?;
     send(&mut stream, &Answer { refused: None })?;
     reader.trust();
     let connection = Connection::new(index, introduction, hello.throng, carrier, reader)?;
-    Ok(Some(Accepted::Worker(Box::new(connection))))
+    Ok(Some(ConnectionAttempt::Worker(Box::new(connection))))
 }
 
 /// A stream that is read until a time, on this machine's monotonic clock.
-struct Limited {
+struct DeadlineStream {
     stream: TcpStream,
     until_ns: u64,
 }
 
-impl Read for Limited {
+impl Read for DeadlineStream {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let left_ns = self.until_ns.saturating_sub(monotonic_ns());
         if left_ns == 0 {
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn next_accepted(listener: &mut Listener) -> Accepted {
+    fn next_accepted(listener: &mut Listener) -> ConnectionAttempt {
         std::iter::from_fn(|| Some(listener.accept()))
             .flatten()
             .next()
@@ -239,7 +239,7 @@ mod tests {
         };
         let stranger = connect(&listener, &guessed);
         let worker = connect(&listener, &known);
-        let Accepted::Worker(connection) = next_accepted(&mut listener) else {
+        let ConnectionAttempt::Worker(connection) = next_accepted(&mut listener) else {
             panic!("no worker was accepted");
         };
         assert_eq!((connection.index, connection.introduction.pid), (1, 7));
@@ -250,7 +250,7 @@ mod tests {
         // The token is used up.
         let again = connect(&listener, &known);
         let first = connect(&listener, &hello(&listener, 0));
-        let Accepted::Worker(connection) = next_accepted(&mut listener) else {
+        let ConnectionAttempt::Worker(connection) = next_accepted(&mut listener) else {
             panic!("the other worker was not accepted");
         };
         assert_eq!(connection.index, 0);
@@ -290,7 +290,7 @@ mod tests {
             ..own
         };
         let worker = connect(&listener, &newer);
-        let Accepted::Incompatible { index: 0, why } = next_accepted(&mut listener) else {
+        let ConnectionAttempt::Incompatible { index: 0, why } = next_accepted(&mut listener) else {
             panic!("another version was accepted");
         };
         let versions = format!("Throng 2.0.0 with protocol {}", newer.protocol);
@@ -304,7 +304,7 @@ mod tests {
         let worker = connect(&listener, &older);
         assert!(matches!(
             next_accepted(&mut listener),
-            Accepted::Incompatible { index: 1, .. }
+            ConnectionAttempt::Incompatible { index: 1, .. }
         ));
         assert!(answer(worker).is_some());
     }

@@ -1,26 +1,27 @@
-//! What the workers of a fleet have from its store instead of their slices: all that may be secret, so that it can be sealed.
+//! The part of a run that the workers of a fleet have from its store instead of their slices: all that may be secret, so
+//! that it can be sealed.
 
 use serde::{Deserialize, Serialize};
 
 use super::protocol::Trust;
 use crate::inputs::ScenarioText;
 
-/// What is sealed of a run.
+/// All of a run that may be secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Material {
-    /// What the workers compile.
+    /// The scenario that the workers compile.
     pub scenario: ScenarioText,
-    /// With the users' own certificate and its private key.
+    /// The certificates, with the users' own and its private key.
     pub trust: Option<Trust>,
 }
 
 impl Material {
-    /// Its serialised form, for workers of the same version.
+    /// The serialised form, for workers of the same version.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         postcard::to_stdvec(self).expect("texts, bytes and lists of them have a serialised form")
     }
 
-    /// What `to_bytes` made.
+    /// Reads the serialised form.
     pub fn from_bytes(bytes: &[u8]) -> Result<Material, postcard::Error> {
         postcard::from_bytes(bytes)
     }

@@ -7,7 +7,7 @@ use engine::schedule::share::region_loops;
 use plan::{MeasureId, Plan, Recorded};
 use record::Measurement;
 
-/// Which measure of the record is meant by what a loop reports.
+/// The measures of the record to which the measures of each loop belong.
 #[derive(Debug, Clone)]
 pub struct Numbering {
     recorded: Arc<Recorded>,
@@ -17,7 +17,7 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    /// Of a run with this number of loops.
+    /// The numbering of a run with this number of loops.
     pub fn new(plan: &Plan, loops_count: u32) -> Numbering {
         let loops = region_loops(&plan.regions, loops_count);
         let regions = loops.iter().enumerate();
@@ -30,7 +30,7 @@ impl Numbering {
         }
     }
 
-    /// How many regions there are.
+    /// The number of regions.
     pub fn regions_count(&self) -> usize {
         self.regions_count
     }

@@ -23,7 +23,7 @@ use super::rows::LeftRows;
 use super::setup::LoopsSetup;
 use super::threads::{LoopConfig, LoopPlace, Threads, ThreadsError};
 
-/// How often workers are supervised, at most: looking at a thousand of them takes longer than an event.
+/// The shortest interval at which workers are supervised: looking at a thousand of them takes longer than an event.
 const SUPERVISION_NS: u64 = 10_000_000;
 
 /// Why the loops of a run do not start, or failed.
@@ -37,14 +37,14 @@ pub enum PoolError {
     Trust(#[from] TrustError),
 }
 
-/// What happened in the pool.
+/// An event of the pool.
 #[derive(Debug)]
 pub enum PoolEvent {
     Loop(LoopNews),
     Lost(LostWorker),
     /// The worker of this number has left its rows on its machine.
     RowsLeft(usize, LeftRows),
-    /// What the user is to learn of agents.
+    /// Sentences on agents for the user.
     Notices(Vec<String>),
     /// Nothing that concerns the run.
     None,
@@ -57,7 +57,7 @@ pub enum PoolEvent {
 pub struct Pool {
     loops: Backend,
     reports: Receiver<Report>,
-    /// When workers were last supervised.
+    /// The time at which workers were last supervised.
     supervised_ns: u64,
 }
 
@@ -176,14 +176,14 @@ impl Pool {
         }
     }
 
-    /// All intervals until `until_ns` are in the record.
+    /// Notes that all intervals until `until_ns` are in the record.
     pub fn mark_stored(&self, until_ns: u64) {
         if let Backend::Processes(processes) = &self.loops {
             processes.mark_stored(until_ns);
         }
     }
 
-    /// What all workers have used so far; zero if the loops are threads of this process.
+    /// The resources that all workers have used so far; zero if the loops are threads of this process.
     pub fn usage(&self) -> Usage {
         match &self.loops {
             Backend::Threads(_) => Usage::default(),
@@ -191,7 +191,7 @@ impl Pool {
         }
     }
 
-    /// How the clock of each worker has moved.
+    /// The drift of the clock of each worker.
     pub fn drifts(&self) -> Vec<Option<Drift>> {
         match &self.loops {
             Backend::Threads(_) => Vec::new(),

@@ -139,7 +139,7 @@ fn length(message: &impl Serialize) -> u64 {
     bytes as u64 + 4
 }
 
-/// What a loop reports of a second.
+/// The report of a loop on a second.
 fn delta(loop_id: u16, second: u64, prepared: PreparedReports) -> Delta {
     let done = prepared.operations * u64::from(prepared.measures);
     let mut lag = LogHistogram::new();

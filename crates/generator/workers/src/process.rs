@@ -28,9 +28,9 @@ use crate::inputs::ScenarioText;
 const SILENCE_NS_MAX: u64 = 11_000_000_000;
 /// A worker of a fleet that sends nothing for this long is shown to the user: one and a half seconds beyond the second.
 const SILENCE_NS_NOTICED: u64 = 2_500_000_000;
-/// How long a worker may take to end by itself.
+/// The time in which a worker has to end by itself.
 const END_MAX: Duration = Duration::from_secs(5);
-/// How long the end of a worker whose connection broke is waited for, to learn its exit status.
+/// The longest wait for the end of a worker whose connection broke, to learn its exit status.
 const EXIT_MAX: Duration = Duration::from_millis(200);
 
 /// A fleet whose agents share the loops of a run.
@@ -52,7 +52,7 @@ pub struct SpawnRequest<'a> {
     pub program: &'a Path,
     /// Throng's version.
     pub throng: &'a str,
-    /// What each of them compiles.
+    /// The scenario that each of them compiles.
     pub scenario: &'a ScenarioText,
 }
 
@@ -94,15 +94,15 @@ pub enum WorkersError {
 /// A worker that was lost during the run.
 #[derive(Debug)]
 pub struct LostWorker {
-    /// Its number, from 0.
+    /// The number of the worker, from 0.
     pub worker: usize,
-    /// Its process id, on its own machine.
+    /// The process id, on its own machine.
     pub pid: u32,
-    /// Those that are lost with it.
+    /// The loops that are lost with it.
     pub loops: Loops,
-    /// What happened, for people.
+    /// The reason, for people.
     pub why: String,
-    /// On our monotonic clock: from then on it starts nobody; 0: it runs no more.
+    /// The time on our monotonic clock from which it starts nobody; 0: it runs no more.
     pub silent_ns: u64,
 }
 
@@ -113,25 +113,25 @@ pub(super) struct WorkerProcess {
     child: Option<Child>,
     /// The agent's name.
     agent: Option<String>,
-    /// When it is lost by its silence.
+    /// It is lost if it is silent for longer.
     silence_max_ns: u64,
-    /// Whether its silence was reported.
+    /// True if its silence was reported.
     silent: bool,
     state: State,
-    /// Its share of the run's loops.
+    /// The loops that it runs.
     loops: Loops,
-    /// From its first message.
+    /// The contents of its first message.
     introduction: Introduction,
-    /// Its version.
+    /// The version of Throng that it is.
     throng: String,
     link: Option<Arc<Link>>,
     offset: Offset,
-    /// When it was measured.
+    /// The time at which the offset was measured.
     offset_at_ns: u64,
-    /// The same while the run goes on.
+    /// The offset while the run goes on.
     course: Course,
     usage: Usage,
-    /// Why the controller closed the connection, if it did.
+    /// The reason for which the controller closed the connection, if it did.
     closed_because: Option<String>,
 }
 
@@ -141,7 +141,7 @@ enum State {
     Started,
     /// It has its slice and gets its loops ready, or waits for the start.
     Preparing(Box<Connection>, Check),
-    /// Its loops run; a thread reads what it sends.
+    /// The loops run; a thread reads its messages.
     Running,
     /// It is done, or lost.
     Ended,
@@ -322,7 +322,7 @@ impl WorkerProcess {
         })
     }
 
-    /// Whether our side of its connection is cut off.
+    /// True if our side of its connection is cut off.
     pub(super) fn is_cut_off(&self) -> bool {
         self.link.as_ref().is_some_and(|link| link.is_cut_off())
     }
@@ -404,13 +404,13 @@ impl WorkerProcess {
         self.course.note(exchange);
     }
 
-    /// How its clock has moved against ours.
+    /// The drift of its clock against ours.
     pub(super) fn drift(&self) -> Option<Drift> {
         self.course.drift(self.offset_at_ns, self.offset)
     }
 
     pub(super) fn note_usage(&mut self, usage: Usage) {
-        // A clock that went back would make a negative second.
+        // A figure that went back would give a second with negative CPU time.
         self.usage.cpu_ns = self.usage.cpu_ns.max(usage.cpu_ns);
         self.usage.resident_bytes = usage.resident_bytes;
     }

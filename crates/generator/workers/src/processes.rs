@@ -17,7 +17,7 @@ use super::check::Check;
 use super::clock::{Drift, Exchange, Offset};
 use super::connection::NotReady;
 use super::fleet::{Fleet, Rows};
-use super::listener::{Accepted, Listener};
+use super::listener::{ConnectionAttempt, Listener};
 use super::material::Material;
 use super::process::{FleetShares, LostWorker, SpawnRequest, WorkerProcess, WorkersError};
 use super::protocol::{Loops, Slice, ToWorker, Usage, plan_digest};
@@ -25,11 +25,11 @@ use super::report::ReportSenders;
 use super::setup::LoopsSetup;
 use crate::inputs::ScenarioText;
 
-/// How long workers may take to connect.
+/// The time in which workers have to connect.
 const CONNECT_NS_MAX: u64 = 30_000_000_000;
-/// A process that has ended may just have been refused: how long its reason is waited for.
+/// The longest wait for the reason of a process that has ended: it may just have been refused.
 const REASON_NS_MAX: u64 = 500_000_000;
-/// How often clocks are compared. The best of ten seconds counts.
+/// The interval at which clocks are compared. The best comparison of ten seconds counts.
 const PING_NS: u64 = 2_000_000_000;
 /// Bytes of the token of an agent's worker.
 const TOKEN_BYTES: usize = 16;
@@ -61,15 +61,16 @@ pub(super) struct Processes {
     stop: Arc<StopFlag>,
     /// The level of `stop` that was sent to the workers.
     sent_level: u8,
-    /// Whether the last message about it said that arrivals are paused; `None`: that is not known.
+    /// True if the last message about it said that arrivals are paused; `None`: that is not known.
     sent_paused: Option<bool>,
-    /// What names stand for, and which version of it was sent.
+    /// The addresses of names.
     addresses: Option<Arc<AddressBook>>,
+    /// The version of the addresses that was sent to the workers.
     sent_version: u64,
     fleet: Option<Rc<dyn Fleet>>,
-    /// When clocks were last compared.
+    /// The time at which clocks were last compared.
     pinged_ns: u64,
-    /// Since when our own side has been cut off from all workers.
+    /// The time since which our own side has been cut off from all workers.
     cut_off_ns: Option<u64>,
     /// The zero of another controller, which let their loops begin or was about to.
     first_zero: Option<Zero>,
@@ -107,7 +108,7 @@ impl Processes {
                 .send_slice(slice)
                 .map_err(|error| fail(index, error))?;
         }
-        // They compile and get ready side by side.
+        // All slices were sent before, so that workers compile and get ready at the same time.
         for (index, worker) in workers.iter_mut().enumerate() {
             worker.await_ready().map_err(|error| fail(index, error))?;
         }
@@ -180,7 +181,7 @@ impl Processes {
             return;
         };
         for (number, worker) in self.workers.iter_mut().enumerate() {
-            // Offsets of clocks are to that of whoever has measured them.
+            // The offsets of clocks are to that of the controller which has measured them, and so is its zero.
             worker.start(number, self.first_zero.unwrap_or(zero), &out);
         }
     }
@@ -254,7 +255,7 @@ impl Processes {
         }
     }
 
-    /// All intervals until `until_ns` are in the record.
+    /// Notes that all intervals until `until_ns` are in the record.
     pub(super) fn mark_stored(&self, until_ns: u64) {
         for worker in &self.workers {
             worker.mark_stored(until_ns);
@@ -301,7 +302,7 @@ impl Processes {
         self.workers[worker].note_clock(exchange);
     }
 
-    /// How the clock of each worker has moved.
+    /// The drift of the clock of each worker.
     pub(super) fn drifts(&self) -> Vec<Option<Drift>> {
         self.workers.iter().map(WorkerProcess::drift).collect()
     }
@@ -323,7 +324,7 @@ impl Processes {
 
 impl Drop for Processes {
     fn drop(&mut self) {
-        // All at once, before each is waited for.
+        // All connections are closed before the end of any process is waited for.
         self.workers.iter().for_each(WorkerProcess::close);
     }
 }
@@ -353,7 +354,7 @@ fn open(
             .map_err(|why| fail(index, why))?;
         opened.push((token, carrier));
     }
-    // They start side by side.
+    // All agents were asked before, so that workers start at the same time.
     let silence_ns = fleet.tolerances().silence_ns;
     let connected = opened
         .into_iter()
@@ -433,12 +434,12 @@ fn await_connections(
     let mut ended_ns = vec![None; workers.len()];
     while let Some(missing) = workers.iter().position(|worker| !worker.is_connected()) {
         match listener.accept() {
-            Some(Accepted::Worker(connection)) => {
+            Some(ConnectionAttempt::Worker(connection)) => {
                 let worker = &mut workers[connection.index];
                 let check = Check::new(plan, worker.loops());
                 worker.connect(connection, check);
             }
-            Some(Accepted::Incompatible { index, why }) => return Err((index, why)),
+            Some(ConnectionAttempt::Incompatible { index, why }) => return Err((index, why)),
             None => {}
         }
         let now_ns = monotonic_ns();
@@ -463,7 +464,7 @@ fn await_connections(
 
 fn slice(setup: &LoopsSetup, request: &SpawnRequest<'_>, plan_digest: &str, loops: Loops) -> Slice {
     let (scenario, trust) = match &request.fleet {
-        // Agents have it already, and NATS keeps what is sent to them.
+        // Agents have the material already, and NATS would keep what is sent to them.
         Some(_) => (ScenarioText::default(), None),
         None => (request.scenario.clone(), setup.trust.clone()),
     };

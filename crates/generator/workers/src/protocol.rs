@@ -16,7 +16,7 @@ use crate::inputs::{ScenarioText, hex_digest};
 
 /// Raised when a message changes its form or its meaning.
 pub const PROTOCOL_VERSION: u32 = 16;
-/// How a worker's first message begins.
+/// The first bytes of a worker's first message.
 pub(crate) const MAGIC: [u8; 6] = *b"throng";
 /// Frames of rows that a worker may send before the first of them was taken.
 pub(crate) const ROWS_WINDOW: u32 = 64;
@@ -28,11 +28,11 @@ pub(crate) struct Hello {
     pub(crate) protocol: u32,
     /// Throng's version.
     pub(crate) throng: String,
-    /// What the controller gave to this worker alone.
+    /// The token that the controller gave to this worker alone.
     pub(crate) token: String,
 }
 
-/// What follows in the same frame.
+/// The second part of that message, in the same frame.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Introduction {
     pub(crate) pid: u32,
@@ -45,14 +45,14 @@ pub(crate) struct Introduction {
 /// The answer to a hello. Its form is the same in all versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Answer {
-    /// Why the worker is refused; `None`: it is accepted.
+    /// The reason for which the worker is refused; `None`: it is accepted.
     pub(crate) refused: Option<String>,
 }
 
 /// From the controller.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum ToWorker {
-    /// What to run. Answered by `Ready` or `Unable`.
+    /// A part of a run. Answered by `Ready` or `Unable`.
     Slice(Box<Slice>),
     /// Answered at once by a `Pong` of the same number.
     Ping { number: u32 },
@@ -86,7 +86,7 @@ pub(crate) enum ToController {
     },
     News(LoopNews),
     Rows(Vec<Measurement>),
-    /// What the process has used so far; follows the first interval of each second.
+    /// The resources that the process has used so far; follows the first interval of each second.
     Usage(Usage),
     /// A loop has failed; the worker ends.
     Failed {
@@ -94,11 +94,11 @@ pub(crate) enum ToController {
     },
     /// All loops have ended and all their rows were sent, or left. Nothing follows.
     Done,
-    /// What was left on the worker's machine; before `Done`.
+    /// The rows that were left on the worker's machine; before `Done`.
     RowsLeft(LeftRows),
 }
 
-/// What a process has used.
+/// The resources that a process has used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Usage {
     /// CPU time since it began.
@@ -111,11 +111,11 @@ pub struct Usage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Slice {
     pub(crate) scenario: ScenarioText,
-    /// Of the plan that the scenario must compile to; see [`plan_digest`].
+    /// The digest of the plan that the scenario must compile to; see [`plan_digest`].
     pub(crate) plan_digest: String,
-    /// Where the built-in target listens.
+    /// The address of the built-in target.
     pub(crate) target: Option<SocketAddr>,
-    /// By endpoint and resolver.
+    /// Addresses by endpoint and resolver.
     pub(crate) addresses: Answers,
     /// Set if an endpoint uses TLS, unless the worker has it from the store of its fleet.
     pub(crate) trust: Option<Trust>,
@@ -128,18 +128,18 @@ pub(crate) struct Slice {
     pub(crate) users_max: u64,
     /// Users who are due this long after the worker's last contact wait for the next one; `None`: they do not.
     pub(crate) contact_ns_max: Option<u64>,
-    /// What becomes of rows.
+    /// The destination of rows.
     pub(crate) rows: Rows,
 }
 
 /// Which certificates are trusted, and the users' own.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Trust {
-    /// Whether servers' certificates are checked at all.
+    /// True if servers' certificates are checked at all.
     pub verify: bool,
     /// Names and contents of PEM files with further roots.
     pub pems: Vec<(String, Vec<u8>)>,
-    /// What users present.
+    /// The certificate that users present.
     pub identity: Option<Identity>,
 }
 
@@ -149,7 +149,7 @@ pub struct Trust {
 pub struct Loops {
     /// The number of the first.
     pub first: u32,
-    /// How many they are.
+    /// The number of loops.
     pub count: u32,
     /// All loops of the run.
     pub of: u32,

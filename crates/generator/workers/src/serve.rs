@@ -21,7 +21,7 @@ use serde::Serialize;
 use trust::{Verify, client_config};
 
 use super::adoption::Adoption;
-use super::allowed::Allowed;
+use super::allowed::AllowedAddresses;
 use super::carrier::{Bytes, Carrier};
 use super::credits::Credits;
 use super::frame::{FrameError, FrameReader, send};
@@ -36,11 +36,11 @@ use crate::causes::with_causes;
 use crate::inputs::ScenarioText;
 use way::RowsWay;
 
-/// How long connecting to the controller may take.
+/// The longest time that connecting to the controller may take.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
 /// A worker is never silent for longer.
 const HEARTBEAT: Duration = Duration::from_secs(1);
-/// How often it is looked whether there is room for rows.
+/// The interval at which a full carrier is checked for room for rows.
 const FULL_LOOK: Duration = Duration::from_millis(20);
 
 /// Why a worker ended without finishing its slice.
@@ -55,7 +55,7 @@ pub enum WorkError {
     Refused(String),
     #[error("the controller at {place} is gone: {problem}")]
     Gone { place: String, problem: String },
-    /// What was wrong; the controller got the same text.
+    /// The fault; the controller got the same text.
     #[error("{0}")]
     Unable(String),
 }
@@ -71,31 +71,37 @@ pub fn serve(address: SocketAddr, token: &str, throng: &str) -> Result<(), WorkE
         &address.to_string(),
         token,
         throng,
-        Given::default(),
+        AgentGrant::default(),
     )
 }
 
-/// What a worker has from its agent.
+/// The material, limits and room that a worker has from its agent.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Given<'a> {
-    /// What its agent has from the store of the fleet, as the controller gave it to [`crate::Fleet::open`].
+pub struct AgentGrant<'a> {
+    /// The material of the run from the store of the fleet, as the controller gave it to [`crate::Fleet::open`].
     pub material: Option<&'a [u8]>,
-    /// What users may connect to, as `HOST:PORT`; empty: anything.
+    /// Addresses that users may connect to, as `HOST:PORT`; empty: all.
     pub allow: &'a [String],
-    /// The run's name in the fleet, and where its rows may be left, or why nowhere.
-    pub rows: RoomOf<'a>,
+    /// The rows that may be left on the agent's machine; `None`: it has no place for rows.
+    pub rows: Option<RunRows<'a>>,
 }
 
-/// A run's name, and where its rows may be left, or why nowhere, for people.
-pub(crate) type RoomOf<'a> = Option<(&'a str, Result<&'a RowsRoom, &'a str>)>;
+/// The rows of a run that may stay on this machine.
+#[derive(Debug, Clone, Copy)]
+pub struct RunRows<'a> {
+    /// The run's name in the fleet.
+    pub run: &'a str,
+    /// The room for its rows, or the reason for which there is none, for people.
+    pub room: Result<&'a RowsRoom, &'a str>,
+}
 
-/// The same for the controller at the other end of `carrier`, which is at `place`.
+/// Runs loops for the controller at the other end of `carrier`, which is at `place`.
 pub fn serve_over(
     carrier: &Arc<dyn Carrier>,
     place: &str,
     token: &str,
     throng: &str,
-    given: Given<'_>,
+    given: AgentGrant<'_>,
 ) -> Result<(), WorkError> {
     let gone = |error: FrameError| WorkError::Gone {
         place: place.to_owned(),
@@ -112,7 +118,7 @@ pub fn serve_over(
         addresses: OnceLock::new(),
         part: OnceLock::new(),
         zero_ns: OnceLock::new(),
-        allowed: Allowed::resolve(given.allow),
+        allowed: AllowedAddresses::resolve(given.allow),
     };
     let mut slice = match reader.next().map_err(gone)? {
         ToWorker::Slice(slice) => slice,
@@ -199,17 +205,17 @@ struct Controller {
     /// All loops have ended.
     loops_ended: AtomicBool,
     stop: Arc<StopFlag>,
-    /// What names stand for, from the slice on.
+    /// The addresses of names, once the slice has come.
     addresses: OnceLock<Arc<AddressBook>>,
-    /// From the slice on.
+    /// The part of the run, once the slice has come.
     part: OnceLock<Part>,
-    /// The run's zero on our clock, from the start on.
+    /// The run's zero on our clock, once the start has come.
     zero_ns: OnceLock<u64>,
-    /// `None`: anything is.
-    allowed: Option<Allowed>,
+    /// The addresses that users may connect to; `None`: all.
+    allowed: Option<AllowedAddresses>,
 }
 
-/// What is known of the part of the run from its slice.
+/// The part of a run that this worker has, by its slice.
 struct Part {
     plan: Arc<Plan>,
     loops_count: u32,
@@ -230,7 +236,7 @@ impl Controller {
         }
     }
 
-    /// Whether rows are kept until the controller has stored them.
+    /// True if rows are kept until the controller has stored them.
     fn keeps_rows(&self) -> bool {
         self.carrier.keeps()
     }
@@ -248,7 +254,7 @@ impl Controller {
         !is_lost()
     }
 
-    /// Users of lost loops are ours. What is impossible is of no run that we are in.
+    /// Takes users of lost loops. Adoptions that are impossible in this run are ignored.
     fn adopt(&self, adoptions: &[Adoption]) {
         let Some(part) = self.part.get() else {
             return;
@@ -272,7 +278,7 @@ impl Controller {
         }
     }
 
-    /// The controller is gone, and the run with it.
+    /// Notes that the controller is gone, and ends the run.
     fn lose(&self) {
         self.lost.store(true, Ordering::Relaxed);
         self.stop.abort();
@@ -288,7 +294,7 @@ impl Controller {
             ToWorker::Addresses(answers) => {
                 let allowed = self.allowed.as_ref();
                 let is_allowed = allowed.is_none_or(|a| a.check_answers(&[], answers).is_ok());
-                // What is not allowed is not learned: users go where they went before.
+                // Addresses that are not allowed are ignored: users connect to the former ones.
                 if let Some(book) = self.addresses.get().filter(|_| is_allowed) {
                     book.replace(answers.clone());
                 }
@@ -316,13 +322,13 @@ impl SliceRun {
     fn prepare(
         slice: &Slice,
         controller: &Controller,
-        room: RoomOf<'_>,
+        rows: Option<RunRows<'_>>,
     ) -> Result<SliceRun, String> {
         let plan = compile(&slice.scenario, slice.target, &slice.plan_digest)?;
         if let Some(allowed) = &controller.allowed {
             allowed.check(&plan, &slice.addresses)?;
         }
-        let way = RowsWay::prepare(slice, &plan, room)?;
+        let way = RowsWay::prepare(slice, &plan, rows)?;
         let plan = Arc::new(plan);
         let tls = match &slice.trust {
             Some(trust) => {
@@ -333,7 +339,7 @@ impl SliceRun {
             None => None,
         };
         let book = Arc::new(AddressBook::new(slice.addresses.clone()));
-        // The slice comes once.
+        // The slice comes once, so that this is not set already.
         let _ = controller.addresses.set(Arc::clone(&book));
         let _ = controller.part.set(Part {
             plan: Arc::clone(&plan),
@@ -402,7 +408,7 @@ impl SliceRun {
             while waiting.recv_timeout(HEARTBEAT) == Err(RecvTimeoutError::Timeout) {
                 controller.send(&ToController::Usage(usage()));
             }
-            // Neither of the two panics; if one does, its panic is ours.
+            // Neither of the two panics. If one does all the same, the panic continues here.
             for sent in [rows_sent, news_sent] {
                 sent.join()
                     .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -416,7 +422,7 @@ impl SliceRun {
     }
 }
 
-/// Intervals and other news, each at once, and every second what the process has used.
+/// Sends intervals and other news, each at once, and every second the resources that the process has used.
 fn send_news(news: &Receiver<LoopNews>, controller: &Controller) {
     let mut sent_ns = 0;
     loop {

@@ -1,4 +1,4 @@
-//! What all loops of a run need besides the plan.
+//! The settings of the loops of a run besides the plan.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -11,27 +11,28 @@ use machine::thread::Namespace;
 use super::layout::Layout;
 use super::protocol::Trust;
 
-/// Where users of a region connect from, and to.
+/// The network of the users of a region: where they connect from, and to.
 #[derive(Debug, Clone)]
 pub struct Place {
-    /// `None`: the generator's own.
+    /// The network namespace; `None`: the generator's own.
     pub netns: Option<Namespace>,
-    /// What the names of endpoints stand for.
+    /// The addresses of the names of endpoints.
     pub addresses: Arc<AddressBook>,
 }
 
-/// What all loops of a run need besides the plan, wherever they run.
+/// The settings of all loops of a run besides the plan, wherever they run.
 #[derive(Debug)]
 pub struct LoopsSetup {
-    /// Where the built-in target listens.
+    /// The address of the built-in target.
     pub target: Option<SocketAddr>,
-    /// By region; without regions there is one. Worker processes have no namespaces and all the same addresses.
+    /// The network of each region; without regions there is one. Worker processes have no namespaces and all the same
+    /// addresses.
     pub places: Vec<Place>,
     /// Local addresses to connect from; empty: the loops choose.
     pub sources: Vec<IpAddr>,
     /// Set if an endpoint uses TLS.
     pub trust: Option<Trust>,
-    /// How many loops, and how they wait.
+    /// The number of loops, and their way of waiting.
     pub layout: Layout,
     /// Cores that the generator may use.
     pub cores: u32,
@@ -40,7 +41,7 @@ pub struct LoopsSetup {
 }
 
 impl LoopsSetup {
-    /// Those of the first region; `None`: there is no place.
+    /// The addresses of the first region; `None`: there is no place.
     pub(super) fn addresses(&self) -> Option<&Arc<AddressBook>> {
         self.places.first().map(|place| &place.addresses)
     }

@@ -24,7 +24,7 @@ use trust::ClientConfig;
 use super::protocol::Loops;
 use super::rows::ROWS_MAX;
 
-/// How long loops may take to get ready.
+/// The time in which loops have to get ready.
 const READY_TIME_MAX: Duration = Duration::from_secs(100);
 
 /// Stack of a loop's thread. JSON that is nested as deep as is read takes more than the usual two MiB where the compiler
@@ -35,12 +35,12 @@ const STACK_BYTES: usize = 8 << 20;
 /// users and connections themselves, and for a value that is copied.
 const BUFFERS_SHARE: f64 = 0.5;
 
-/// What loops need besides the plan.
+/// The settings of loops besides the plan.
 #[derive(Debug, Clone)]
 pub(super) struct LoopConfig {
     pub(super) loops: Loops,
     pub(super) waiting: Waiting,
-    /// By region; without regions there is one.
+    /// The network of each region; without regions there is one.
     pub(super) places: Vec<LoopPlace>,
     /// Local addresses to connect from; empty: the loops choose.
     pub(super) sources: Arc<[IpAddr]>,
@@ -50,7 +50,7 @@ pub(super) struct LoopConfig {
     pub(super) trace: Option<TraceRequest>,
 }
 
-/// Where the loops of a region connect from, and to.
+/// The network of the loops of a region.
 #[derive(Debug, Clone)]
 pub(super) struct LoopPlace {
     /// The number of the region's first loop.
@@ -185,7 +185,7 @@ impl Drop for Threads {
     }
 }
 
-/// What the users of these loops share.
+/// The rendezvous, queues and counters that the users of these loops share.
 fn meeting(plan: &Plan, loops: Loops) -> Result<Meeting, PartError> {
     let part = Part {
         first: loops.first,
@@ -196,7 +196,7 @@ fn meeting(plan: &Plan, loops: Loops) -> Result<Meeting, PartError> {
     Ok(Meeting::new(&plan.meetings, part))
 }
 
-/// What the loops of this process may keep, of the memory that is left. Other processes have the other loops.
+/// The part of the memory that is left that the loops of this process may keep. Other processes have the other loops.
 fn buffers(memory: Option<Memory>, loops: Loops) -> Budget {
     let Some(memory) = memory else {
         return Budget::default();

@@ -8,26 +8,27 @@ use machine::clock::{Dilation, monotonic_ns};
 
 use super::question::{self, Answer, AskError, Family};
 
-/// Where the system says which name servers there are, and which names need none.
+/// The file in which the system names its name servers.
 const SERVERS: &str = "/etc/resolv.conf";
+/// The file of names that need no server.
 const HOSTS: &str = "/etc/hosts";
 const PORT: u16 = 53;
 /// Most name servers that are queried (resolv.conf(5)).
 const SERVERS_MAX: usize = 3;
 /// Most domains in which a name is looked for.
 const DOMAINS_MAX: usize = 6;
-/// How long a name server is waited for.
+/// The longest wait for a name server.
 const WAIT: Duration = Duration::from_secs(1);
-/// How often all of them are queried before none answers.
+/// The number of times that all of them are queried before none is said to answer.
 const ROUNDS: u32 = 2;
 /// The longest reply without extensions is 512 bytes; servers may send more.
 const REPLY_BYTES: usize = 4096;
 
-/// What the system's files say of names.
+/// The contents of the system's files on names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct System {
     servers: Vec<IpAddr>,
-    /// Where short names are looked for.
+    /// Domains in which short names are looked for.
     domains: Vec<String>,
     /// A name with fewer dots is looked for in the domains first.
     dots: usize,
@@ -36,7 +37,7 @@ pub struct System {
 }
 
 impl System {
-    /// What the files of this machine say; those that cannot be read say nothing.
+    /// Reads the files of this machine; those that cannot be read count as empty.
     pub fn read() -> System {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         System::parse(&read(SERVERS), &read(HOSTS))
@@ -73,7 +74,7 @@ impl System {
         system
     }
 
-    /// Whether name servers are queried a name. They are not for addresses, `localhost` and names in `/etc/hosts`.
+    /// True if name servers are queried for a name. They are not for addresses, `localhost` and names in `/etc/hosts`.
     pub(crate) fn is_served(&self, name: &str) -> bool {
         let plain = name.trim_end_matches('.').to_ascii_lowercase();
         let is_address = plain.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
@@ -99,7 +100,7 @@ impl System {
     }
 }
 
-/// Whoever answers questions.
+/// A resolver of whole names.
 pub trait Ask: Send {
     /// The addresses of a whole name.
     fn ask(&mut self, name: &str, family: Family) -> Result<Answer, AskError>;

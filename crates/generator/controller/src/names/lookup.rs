@@ -22,10 +22,10 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// The names of one network.
 pub struct Lookup {
-    /// Whose users connect from there; empty: all.
+    /// The region whose users connect from there; empty: all users do.
     region: String,
     names: Vec<Name>,
-    /// By endpoint: its name, and the port.
+    /// The index of the name of each endpoint, and its port.
     endpoints: Vec<(usize, u16)>,
     book: Arc<AddressBook>,
     client: Box<dyn Ask>,
@@ -35,25 +35,26 @@ pub struct Lookup {
 #[derive(Debug, Clone, Copy)]
 pub struct Resolvers {
     pub count: u32,
-    /// On the monotonic clock.
+    /// The time on the monotonic clock.
     pub now_ns: u64,
 }
 
 struct Name {
     written: String,
-    /// What is queried; `None`: nobody, its address does not change.
+    /// The whole name that is queried; `None`: no server knows it, and its address does not change.
     queried: Option<(String, Family)>,
-    /// By resolver.
-    kept: Vec<Kept>,
+    /// The answer of each resolver.
+    kept: Vec<KeptAnswer>,
     failures: u64,
     failure: Option<AskError>,
-    /// Changed since this was last an event, and when that was.
-    is_news: bool,
+    /// True if the addresses have changed since their last event.
+    is_changed: bool,
+    /// The time of that event.
     reported_ns: u64,
 }
 
-/// What a resolver keeps.
-struct Kept {
+/// The answer that a resolver keeps.
+struct KeptAnswer {
     addresses: Vec<IpAddr>,
     until_ns: u64,
 }
@@ -95,22 +96,22 @@ impl Lookup {
         }
     }
 
-    /// Says in events whose users these are.
+    /// Sets the region that events name.
     pub fn of_region(mut self, region: String) -> Lookup {
         self.region = region;
         self
     }
 
-    /// What the loops read.
+    /// The addresses, as the loops read them.
     pub fn book(&self) -> &Arc<AddressBook> {
         &self.book
     }
 
-    /// When the next turn is due; `None`: nothing changes any more.
+    /// The time at which the next turn is due; `None`: nothing changes any more.
     pub(super) fn due_ns(&self) -> Option<u64> {
         let queried = self.names.iter().filter(|name| name.queried.is_some());
         let times = queried.flat_map(|name| {
-            let report = name.is_news.then_some(name.reported_ns + REPORTED_NS);
+            let report = name.is_changed.then_some(name.reported_ns + REPORTED_NS);
             name.kept.iter().map(|kept| kept.until_ns).chain(report)
         });
         times.min()
@@ -122,8 +123,8 @@ impl Lookup {
         let mut changed = false;
         for name in &mut self.names {
             changed |= name.ask_again(now_ns, &mut *self.client, &self.region, &mut events);
-            if name.is_news && now_ns >= name.reported_ns.saturating_add(REPORTED_NS) {
-                name.is_news = false;
+            if name.is_changed && now_ns >= name.reported_ns.saturating_add(REPORTED_NS) {
+                name.is_changed = false;
                 name.reported_ns = now_ns;
                 events.push(name.changed(&self.region));
             }
@@ -134,11 +135,11 @@ impl Lookup {
         events
     }
 
-    /// What is to be known at the end.
+    /// The events that remain at the end.
     pub(super) fn end(&mut self) -> Vec<EventKind> {
         let mut events = Vec::new();
         for name in &mut self.names {
-            if std::mem::take(&mut name.is_news) {
+            if std::mem::take(&mut name.is_changed) {
                 events.push(name.changed(&self.region));
             }
             if let Some(why) = name.failure.as_ref().filter(|_| name.failures > 1) {
@@ -170,13 +171,13 @@ impl Name {
         Name {
             written: written.to_owned(),
             queried,
-            kept: vec![Kept {
+            kept: vec![KeptAnswer {
                 addresses,
                 until_ns: kept_ns(ttl_s),
             }],
             failures: 0,
             failure: None,
-            is_news: false,
+            is_changed: false,
             reported_ns: 0,
         }
     }
@@ -187,11 +188,11 @@ impl Name {
         if let Some((name, family)) = &self.queried {
             for _ in 1..resolvers.count {
                 let kept = match client.ask(name, *family) {
-                    Ok(answer) => Kept {
+                    Ok(answer) => KeptAnswer {
                         until_ns: kept_ns(answer.ttl_s),
                         addresses: answer.addresses,
                     },
-                    Err(_) => Kept {
+                    Err(_) => KeptAnswer {
                         addresses: self.kept[0].addresses.clone(),
                         until_ns: RETRY_NS,
                     },
@@ -227,7 +228,7 @@ impl Name {
                 Err(why) => {
                     kept.until_ns = now_ns + RETRY_NS;
                     self.failures += 1;
-                    // The first of a name; the others are counted.
+                    // The first failure of a name is an event; the others are counted.
                     if self.failures == 1 {
                         let called = called(&self.written, region);
                         let text = format!(
@@ -239,7 +240,7 @@ impl Name {
                 }
             }
         }
-        self.is_news |= changed;
+        self.is_changed |= changed;
         changed
     }
 
@@ -270,7 +271,7 @@ fn called(name: &str, region: &str) -> String {
     }
 }
 
-/// By endpoint and resolver.
+/// The addresses by endpoint and resolver.
 fn answers(names: &[Name], endpoints: &[(usize, u16)]) -> Answers {
     let of_endpoint = |(name, port): &(usize, u16)| {
         let kept = names[*name].kept.iter();
@@ -295,15 +296,15 @@ mod tests {
     const S: u64 = SECOND_NS;
 
     #[derive(Default)]
-    struct Known {
+    struct ServerState {
         answers: BTreeMap<String, Vec<[u8; 4]>>,
         questions: usize,
     }
 
-    /// A name server whose answers a test sets, and what it was queried.
+    /// A name server whose answers a test sets, and which counts its queries.
     #[derive(Clone, Default)]
     struct Server {
-        state: Arc<Mutex<Known>>,
+        state: Arc<Mutex<ServerState>>,
     }
 
     impl Server {
@@ -316,7 +317,7 @@ mod tests {
             self.state.lock().unwrap().answers.remove(name);
         }
 
-        /// How many questions there were since the last call.
+        /// The number of queries since the last call.
         fn queried(&self) -> usize {
             std::mem::take(&mut self.state.lock().unwrap().questions)
         }

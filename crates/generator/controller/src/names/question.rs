@@ -8,7 +8,7 @@ use simple_dns::{CLASS, Name, Packet, PacketFlag, QCLASS, QTYPE, Question, RCODE
 /// Most addresses that are taken of a reply.
 const ADDRESSES_MAX: usize = 64;
 
-/// Of which version addresses are.
+/// The version of addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     V4,
@@ -31,12 +31,12 @@ impl Family {
     }
 }
 
-/// What a name stands for.
+/// The addresses of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// In ascending order, each once; at least one. Servers give them in a different order each time.
     pub addresses: Vec<IpAddr>,
-    /// How long it may be kept.
+    /// The time for which it may be kept.
     pub ttl_s: u32,
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn query(id: u16, name: &str, family: Family) -> Option<Vec<u8>> {
     query.build_bytes_vec().ok()
 }
 
-/// What a reply says; `None`: these bytes are no reply to the query.
+/// The answer of a reply; `None`: these bytes are no reply to the query.
 pub(crate) fn read(
     bytes: &[u8],
     id: u16,

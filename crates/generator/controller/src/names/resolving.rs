@@ -38,7 +38,7 @@ impl Resolving {
         })
     }
 
-    /// What happened since the last call.
+    /// The events since the last call.
     pub fn events(&mut self) -> Vec<Timed> {
         self.events.try_iter().collect()
     }
@@ -54,7 +54,7 @@ impl Resolving {
     }
 }
 
-/// Where events go, and how many changes there were.
+/// The channel of events, and the number of changes so far.
 struct Outbox<'a> {
     events: &'a Sender<Timed>,
     zero: Zero,

@@ -106,7 +106,7 @@ impl Carrier for Known {
 struct OneAgent {
     agents: [Agent; 1],
     carrier: Arc<Known>,
-    /// What its worker was to have from the store.
+    /// The material that its worker was to have from the store.
     material: RefCell<Vec<u8>>,
 }
 
@@ -180,7 +180,7 @@ impl Fleet for OneAgent {
     fn notify(&self, _: &str) {}
 }
 
-/// How a worker introduces itself and gets ready.
+/// The messages of a worker that introduces itself and gets ready.
 fn ready() -> Vec<u8> {
     let mut sent = Vec::new();
     let hello = Hello {

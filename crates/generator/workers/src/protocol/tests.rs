@@ -138,7 +138,7 @@ fn hex(message: &impl Serialize) -> String {
     units::hex(&bytes)
 }
 
-/// Where one of these changes, so must `PROTOCOL_VERSION`, and `docs/worker-protocol.md`. The first
+/// If one of these changes, so must `PROTOCOL_VERSION`, and `docs/worker-protocol.md`. The first
 /// two must never change.
 #[test]
 fn messages_keep_their_form() {
@@ -275,7 +275,8 @@ proptest! {
         let dealt: Vec<u32> = shares.iter().flat_map(|share| share.numbers()).collect();
         prop_assert_eq!(dealt, (0..workers + more).collect::<Vec<_>>());
         let counts = shares.iter().map(|share| share.count);
-        let (least, most) = (counts.clone().min().unwrap(), counts.max().unwrap());
+        let least = counts.clone().min().unwrap();
+        let most = counts.max().unwrap();
         prop_assert!(least >= 1 && most - least <= 1);
     }
 }

@@ -13,10 +13,10 @@ use super::LoopRows;
 use super::write::{RowLimits, RowsThread, WrittenRows};
 use crate::causes::with_causes;
 
-/// What is read of a file at once to compute its digest.
+/// Bytes that are read of a file at once to compute its digest.
 const DIGEST_BYTES: usize = 1 << 20;
 
-/// Where an agent keeps the rows of one run.
+/// The directory in which an agent keeps the rows of one run.
 #[derive(Debug, Clone)]
 pub struct RowsRoom {
     /// A directory that does not exist yet.
@@ -24,7 +24,7 @@ pub struct RowsRoom {
     pub limits: RowLimits,
 }
 
-/// What a worker has left on its machine.
+/// The rows that a worker has left on its machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftRows {
     /// The file, or the directory of its segments.
@@ -33,7 +33,7 @@ pub struct LeftRows {
     pub part: Option<(String, u64, u64)>,
     /// Rows that were not written.
     pub lost: u64,
-    /// Why not, or why there are segments.
+    /// The reason for which rows were not written, or segments not joined.
     pub problem: Option<String>,
 }
 

@@ -13,12 +13,12 @@ use record::{Measurement, RecordError, RequestsWriter, RowCounts};
 use super::LoopRows;
 use crate::numbering::Numbering;
 
-/// How often the thread polls for rows. A loop that had to wake it would pay for that with every batch.
+/// The interval at which the thread polls for rows. A loop that had to wake it would pay for that with every batch.
 const POLL: Duration = Duration::from_millis(5);
-/// How long a row may wait for the checkpoint that makes it safe. Loops hand it over a second after it happened at
+/// The longest wait of a row for the checkpoint that makes it safe. Loops hand it over a second after it happened at
 /// the latest, and it takes less than one to encode, so that rows older than five seconds are safe.
 const CHECKPOINT_NS: u64 = 3_000_000_000;
-/// How long the thread rests between two pages, if there is time.
+/// The rest of the thread between two pages, if there is time.
 const PAUSE: Duration = Duration::from_micros(100);
 /// Rows per second above which there is no time: a page of every column for 4,096 rows takes twelve
 /// pauses.
@@ -26,7 +26,7 @@ const UNHURRIED_MAX: f64 = 200_000.0;
 /// Rows over which their rate is measured.
 const PACE_ROWS: u64 = 1 << 14;
 
-/// How much room rows may take.
+/// Limits on the room that rows take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowLimits {
     /// Bytes of all of them.
@@ -42,7 +42,7 @@ impl RowLimits {
         spare_bytes: 0,
     };
 
-    /// Which limit is reached, if `more` bytes are written as well.
+    /// The limit that is reached if `more` bytes are written as well.
     fn reached(self, writer: &RequestsWriter, more: u64) -> Option<RecordError> {
         let reached = |what: String| {
             Some(RecordError::Limit {
@@ -70,14 +70,14 @@ impl RowLimits {
     }
 }
 
-/// What became of all rows.
+/// The result of writing all rows.
 #[derive(Debug)]
 pub struct WrittenRows {
-    /// How many are kept.
+    /// The numbers of rows that were kept and lost.
     pub counts: RowCounts,
-    /// Which limit was reached, so that later rows were not written.
+    /// The limit that was reached, so that later rows were not written.
     pub limit: Option<RecordError>,
-    /// Whether the rest is in one file.
+    /// An error if the rest is not in one file.
     pub result: Result<(), RecordError>,
 }
 
@@ -126,7 +126,7 @@ impl RowsThread {
 
     /// Waits until the last sender of rows is gone and all rows are written.
     pub fn finish(self) -> WrittenRows {
-        // The thread does nothing that panics; if it does, its panic is ours.
+        // The thread does nothing that panics. If it does all the same, the panic continues here.
         self.thread
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -153,7 +153,7 @@ fn write_rows(
     limits: RowLimits,
 ) -> Result<Option<RecordError>, RecordError> {
     let mut pace = Pace::default();
-    // When the oldest row came that is not safe yet.
+    // The time at which the oldest row came that is not safe yet.
     let mut pending_since_ns = None;
     loop {
         let received = receiver.try_recv();
@@ -211,7 +211,7 @@ fn sleep(time: Duration) {
     std::thread::sleep(time);
 }
 
-/// How fast rows come, by their own times.
+/// The rate of rows, by their own times.
 #[derive(Debug, Default)]
 struct Pace {
     rows: u64,

@@ -1,4 +1,4 @@
-//! What becomes of the rows of a slice.
+//! The destination of the rows of a slice.
 
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use machine::clock::monotonic_ns;
 use plan::Plan;
 use record::{Measurement, RequestsWriter};
 
-use super::{Controller, RoomOf};
+use super::{Controller, RunRows};
 use crate::fleet::Rows;
 use crate::numbering::Numbering;
 use crate::protocol::{Slice, ToController};
@@ -17,7 +17,7 @@ use crate::rows::{self, LoopRows, RowLimits};
 const GATHERED_ROWS_MAX: usize = 4_096;
 const GATHERING_NS_MAX: u64 = 100_000_000;
 
-/// What becomes of the rows of a slice.
+/// The destination of the rows of a slice.
 pub(super) enum RowsWay {
     Sent,
     Left(Box<RequestsWriter>, Numbering, RowLimits),
@@ -26,13 +26,23 @@ pub(super) enum RowsWay {
 
 impl RowsWay {
     /// The error is for people.
-    pub(super) fn prepare(slice: &Slice, plan: &Plan, room: RoomOf<'_>) -> Result<RowsWay, String> {
+    pub(super) fn prepare(
+        slice: &Slice,
+        plan: &Plan,
+        run_rows: Option<RunRows<'_>>,
+    ) -> Result<RowsWay, String> {
+        let Some(RunRows { run, room }) = run_rows else {
+            return match slice.rows {
+                Rows::Fetch => Ok(RowsWay::Sent),
+                Rows::None => Ok(RowsWay::Dropped),
+                Rows::Leave => Err("it has no place where rows may stay".to_owned()),
+            };
+        };
         match (slice.rows, room) {
             (Rows::Fetch, _) => Ok(RowsWay::Sent),
             (Rows::None, _) => Ok(RowsWay::Dropped),
-            (Rows::Leave, None) => Err("it has no place where rows may stay".to_owned()),
-            (Rows::Leave, Some((_, Err(why)))) => Err(why.to_owned()),
-            (Rows::Leave, Some((run, Ok(room)))) => {
+            (Rows::Leave, Err(why)) => Err(why.to_owned()),
+            (Rows::Leave, Ok(room)) => {
                 let writer = Box::new(rows::prepare(room, run)?);
                 let numbering = Numbering::new(plan, slice.loops.of);
                 Ok(RowsWay::Left(writer, numbering, room.limits))
@@ -44,7 +54,7 @@ impl RowsWay {
     pub(super) fn take(self, rows: Receiver<Vec<Measurement>>, controller: &Controller) {
         match self {
             RowsWay::Sent => send_rows(&rows, controller),
-            // Loops do not wait for who is gone.
+            // The receiver is dropped, so that loops do not wait for it.
             RowsWay::Dropped => drop(rows),
             RowsWay::Left(writer, numbering, limits) => {
                 let rows = LoopRows {
@@ -58,7 +68,7 @@ impl RowsWay {
     }
 }
 
-/// Rows, as fast as the controller takes them. Rows of the loops are received all the time.
+/// Sends rows as fast as the controller takes them. Rows of the loops are received all the time.
 fn send_rows(rows: &Receiver<Vec<Measurement>>, controller: &Controller) {
     while let Ok(mut batch) = rows.recv() {
         if controller.keeps_rows() {
@@ -91,7 +101,7 @@ mod tests {
 
     use super::*;
 
-    /// That many rows, each with the number of its user.
+    /// A row for each of these users.
     fn rows(users: std::ops::Range<u64>) -> Vec<Measurement> {
         let of_user = |user| Measurement {
             due_ns: 0,

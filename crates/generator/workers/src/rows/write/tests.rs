@@ -12,9 +12,9 @@ use crate::rows::rows_channel;
 use crate::testing;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Of the five seconds that are promised, loops may keep a row for one.
+/// Five seconds are promised, of which loops may keep a row for one.
 const SAFE_NS: u64 = 4 * SECOND_NS;
-/// What a busy machine may hold the writer up.
+/// The time for which a busy machine may hold the writer up.
 const SLACK_NS: u64 = 2 * SECOND_NS;
 /// When the run is looked at as if it had been killed.
 const LOOKS_NS: [u64; 3] = [7 * SECOND_NS, 9 * SECOND_NS, 11 * SECOND_NS];
@@ -118,7 +118,7 @@ fn rows_are_safe_in_time_at_every_rate() {
     });
 }
 
-/// What becomes of a second's rows, handed over in these batches, with limits.
+/// The result of writing a second's rows, handed over in these batches, with limits.
 fn with_limits(limits: RowLimits, batches: u64) -> WrittenRows {
     let space = tempfile::tempdir().unwrap();
     let writer = RequestsWriter::apart(space.path(), "r1").unwrap();
