@@ -33,10 +33,10 @@ pub use state::{Course, Search, SearchError};
 
 /// The runs of a search, in its directory.
 const RUNS: &str = "runs";
-/// How often a pause between runs checks whether the user requested the end.
+/// The interval at which a pause between runs checks whether the user requested the end.
 const NAP: Duration = Duration::from_millis(50);
 
-/// How to search.
+/// A search to make or to resume.
 #[derive(Debug)]
 pub struct CapacityRequest<'a> {
     /// New, or read from its directory.
@@ -47,7 +47,7 @@ pub struct CapacityRequest<'a> {
     pub version: &'a str,
     /// Run even if this machine cannot hold that many users.
     pub force: bool,
-    /// What the runs' records survive.
+    /// The failures that the runs' records survive.
     pub durability: Durability,
     /// The lab that the runs take place in.
     pub lab: Option<Arc<dyn Surroundings>>,
@@ -58,7 +58,7 @@ pub struct CapacityRequest<'a> {
 #[derive(Debug)]
 pub struct LoadedPlan {
     pub plan: Plan,
-    /// What the plan was compiled from.
+    /// The scenario that the plan was compiled from.
     pub scenario: ScenarioText,
 }
 
@@ -76,7 +76,7 @@ pub enum CapacityProgress<'a> {
         directory: &'a Path,
         summary: &'a Summary,
     },
-    /// Its result.
+    /// The result of a run.
     Ended { number: usize, trial: &'a Trial },
 }
 
@@ -89,7 +89,7 @@ pub struct SearchResult {
     pub trials: Vec<Trial>,
 }
 
-/// What a search found, by its course.
+/// The conclusion of a search, by its course.
 #[derive(Debug)]
 pub enum Concluded {
     Knee(Conclusion),
@@ -129,7 +129,7 @@ pub fn search_capacity<E: From<CapacityError>>(
     let runs = search.directory.join(RUNS);
     search.trials.truncate(kept(&search));
     let begun_ns = monotonic_ns();
-    // What the last run left behind.
+    // The time for which the target may still be busy with the last run.
     let mut backlog_ns = None;
     let seed = compile(&[])?.plan.seed;
     let ending = loop {
@@ -181,7 +181,7 @@ pub fn search_capacity<E: From<CapacityError>>(
     Ok(concluded(search, &runs, ending)?)
 }
 
-/// How many trials still count in a search that is resumed: a target that was down is up again.
+/// The number of trials that still count in a search that is resumed: a target that was down is up again.
 fn kept(search: &Search) -> usize {
     match &search.course {
         Course::Knee(_) => while_up(&search.trials).len(),
@@ -189,14 +189,14 @@ fn kept(search: &Search) -> usize {
     }
 }
 
-/// What the next run sets: the load, and a seed of its own.
+/// The settings of the next run: the load, and a seed of its own.
 fn settings(search: &Search, load: f64, seed: u64) -> [(String, String); 2] {
     let seed = seed.wrapping_add(search.trials.len() as u64);
     let seed = ("seed".to_owned(), seed.to_string());
     [search.load_setting.setting(load), seed]
 }
 
-/// What to do next.
+/// The next load, or the end of the search.
 fn next(search: &Search) -> Next {
     match &search.course {
         Course::Knee(bounds) => search::next(bounds, &search.trials),

@@ -1,9 +1,9 @@
-//! What the user wants while a run goes on: its end, or a pause of its arrivals.
+//! Requests of the user while a run goes on: its end, or a pause of its arrivals.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-/// How often the user requested the end of the run. Once: no further step begins, and the record says
+/// The number of times that the user requested the end of the run. Once: no further step begins, and the record says
 /// that the run was interrupted.
 #[derive(Debug, Default)]
 pub struct Interrupt(AtomicU32);
@@ -14,7 +14,7 @@ impl Interrupt {
         self.0.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Whether the end was requested.
+    /// True if the end was requested.
     pub fn is_requested(&self) -> bool {
         self.0.load(Ordering::Relaxed) > 0
     }
@@ -25,7 +25,7 @@ pub const PAUSED: usize = 1;
 /// The number that ends a pause.
 pub const RESUMED: usize = 0;
 
-/// Whether the user wants arrivals paused. No user starts during a pause; those present continue.
+/// The request to pause arrivals. No user starts during a pause; those present continue.
 #[derive(Debug, Default)]
 pub struct Pause(Arc<AtomicUsize>);
 
@@ -36,7 +36,7 @@ impl Pause {
         self.0.store(number, Ordering::Relaxed);
     }
 
-    /// Whether a pause is requested.
+    /// True if a pause is requested.
     pub fn is_requested(&self) -> bool {
         self.0.load(Ordering::Relaxed) != RESUMED
     }

@@ -35,10 +35,10 @@ use crate::surroundings::Surroundings;
 
 /// This number of consecutive failed runs ends the experiment: the next ones would fail as well.
 const FAILURES_MAX: u32 = 3;
-/// How often a pause checks whether it is to end.
+/// The interval at which a pause checks whether it is to end.
 const POLL: Duration = Duration::from_millis(50);
 
-/// What to conduct.
+/// An experiment to conduct.
 #[derive(Debug)]
 pub struct ExperimentRequest<'a> {
     pub experiment: &'a Experiment,
@@ -54,7 +54,7 @@ pub struct ExperimentRequest<'a> {
     pub version: &'a str,
     /// Run even if this machine cannot hold that many users.
     pub force: bool,
-    /// What the runs' records survive.
+    /// The failures that the runs' records survive.
     pub durability: Durability,
     /// The lab that the runs take place in.
     pub lab: Option<Arc<dyn Surroundings>>,
@@ -268,7 +268,7 @@ impl Conductor<'_> {
             Some(command) => {
                 let interrupt = &self.request.interrupt;
                 hook::run(command, experiment, run, interrupt).map_err(|error| {
-                    // Ctrl-C reaches whatever the terminal runs.
+                    // Ctrl-C ends the command as well, since the terminal sends it to all of its processes.
                     match self.is_interrupted() {
                         true => RunError::Interrupted,
                         false => RunError::failed(error.to_string()),

@@ -1,4 +1,4 @@
-//! What must not be recorded: values of environment variables and private keys that the scenario reads, which all texts
+//! Secrets that must not be recorded: values of environment variables and private keys that the scenario reads, which all texts
 //! show as the scenario does, `${env('NAME')}` and `${file('NAME')}`, and of overrides that hold secrets.
 
 use plan::Plan;
@@ -6,10 +6,10 @@ use plan::secret::{HIDDEN, SECRET_BYTES_MIN, hide};
 use record::schema::{EventKind, RunInfo};
 use workers::{Inputs, ScenarioText, is_private_key};
 
-/// What stands for a password in an address.
+/// The text that stands for a password in an address.
 const MASKED: &str = ":***@";
 
-/// Whether the value of an environment variable is hidden: lists of hosts and places of proxies are no secrets, and
+/// True if the value of an environment variable is hidden: lists of hosts and places of proxies are no secrets, and
 /// would be found in any text.
 fn is_secret(name: &str, value: &str) -> bool {
     !scenario::PROXY_VARIABLES.contains(&name) || value.contains('@')
@@ -20,7 +20,7 @@ fn is_secret(name: &str, value: &str) -> bool {
 pub(crate) struct Secrets(Vec<(String, String)>);
 
 impl Secrets {
-    /// Those of the environment, and private keys in files.
+    /// Secrets of the environment, and private keys in files.
     pub(crate) fn new(inputs: &Inputs) -> Secrets {
         let env = inputs.env.iter().filter_map(|(name, value)| {
             let value = value.clone().filter(|value| is_secret(name, value))?;
@@ -33,7 +33,7 @@ impl Secrets {
         Secrets::from_values(env.chain(keys))
     }
 
-    /// Those of the environment, of the plan's secret overrides, and the passwords that its target and proxies are given.
+    /// Secrets of the environment, of the plan's secret overrides, and the passwords that its target and proxies are given.
     pub(crate) fn of_plan(scenario: &ScenarioText, plan: &Plan) -> Secrets {
         let sets = plan.secret_sets.iter().filter_map(|at| {
             let (_, value) = scenario.overrides.get(*at)?;
@@ -42,7 +42,7 @@ impl Secrets {
         });
         let Secrets(environment) = Secrets::new(&scenario.inputs);
         let sets = environment.into_iter().chain(sets);
-        // By itself a password may be a word that occurs anywhere.
+        // A password is replaced within an address only: by itself it may be a word that occurs anywhere.
         let credentials = plan
             .proxies
             .iter()
@@ -69,14 +69,14 @@ impl Secrets {
         })
     }
 
-    /// The text without them.
+    /// Hides them in a text.
     pub(crate) fn hide(&self, text: &mut String) {
         for (value, name) in &self.0 {
             hide(text, value, name);
         }
     }
 
-    /// What `run.json` says, without them.
+    /// Hides them in `run.json`.
     pub(crate) fn hide_in_info(&self, info: &mut RunInfo) {
         self.hide(&mut info.target);
         for measure in &mut info.measures {
@@ -88,7 +88,7 @@ impl Secrets {
         }
     }
 
-    /// An event without them.
+    /// Hides them in an event.
     pub(crate) fn hide_in_event(&self, what: &mut EventKind) {
         match what {
             EventKind::Error { detail, .. } => self.hide(detail),

@@ -10,7 +10,7 @@ use plan::{HttpVersion, Phase, PhaseKind};
 /// The header that identifies the user to the server: set it to `${user}`.
 pub const USER_HEADER: &str = "x-throng-user";
 
-/// How long users that are present after the last phase may take to finish. The run ends when they have.
+/// The time that users who are present after the last phase have to finish. The run ends when they have.
 const FINISH_NS: u64 = 30 * 86_400 * 1_000_000_000;
 
 /// A request as the server saw it.
@@ -35,7 +35,7 @@ pub struct SeenRequest {
 /// The plan cannot be run.
 pub fn simulate(plan: &Plan) -> Result<Vec<SeenRequest>, SetupError> {
     let mut plan = plan.clone();
-    // Which requests there are, and when, does not depend on it.
+    // The requests and their times do not depend on it.
     plan.options.http = HttpVersion::Http1;
     if plan.phases.last().is_none_or(|last| !last.until_done) {
         plan.phases.push(Phase {

@@ -1,4 +1,4 @@
-//! What a run takes place in, if that is more than this machine: a lab, with its network and its faults.
+//! A lab around a run, with its network and its faults.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,14 +12,14 @@ pub trait Surroundings: fmt::Debug + Send + Sync {
     /// The file of the network namespace that users of a region connect from; `None`: there is no such region.
     fn netns(&self, region: &str) -> Option<PathBuf>;
 
-    /// What the record says of it among the facts of the host: name and value.
+    /// Names and values that the record adds to the facts of the host.
     fn facts(&self) -> Vec<(String, String)>;
 
     /// A run is about to begin: brings everything to where it begins. `scaling` are groups in place of the lab's own.
     /// An error says what is not as it should be.
     fn prepare(&self, scaling: Option<&str>) -> Result<(), String>;
 
-    /// What is queried during a run besides what its scenario names.
+    /// Probes that are queried during a run besides those of its scenario.
     fn probes(&self) -> Vec<Probe>;
 
     /// A run begins at this time, since the Unix epoch. Returns what happens from then on, each with its time.

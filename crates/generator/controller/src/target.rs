@@ -12,11 +12,11 @@ use plan::secret::password_of;
 use plan::{Plan, Target};
 use workers::children;
 
-/// What a served target prints before its address.
+/// The text that a served target prints before its address.
 pub const LISTENING: &str = "listening on ";
-/// How long a target may take to listen.
+/// The time in which a target has to listen.
 const START_MAX: Duration = Duration::from_secs(15);
-/// How long it may take to stop before it is killed.
+/// The time in which a target has to stop before it is killed.
 const STOP_MAX: Duration = Duration::from_secs(10);
 
 /// Why a target does not run.
@@ -43,17 +43,17 @@ pub(crate) struct TargetProcess {
 }
 
 impl TargetProcess {
-    /// Its process id.
+    /// The process id.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// The built-in system that it is.
+    /// The name of the built-in system.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its exit status, if it ended by itself; `None`: it runs.
+    /// The exit status, if the target ended by itself; `None`: it runs.
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
         // Waiting fails only for a process that is not our child.
         self.child.try_wait().ok().flatten()
@@ -119,7 +119,7 @@ impl TargetProcess {
                 address,
             }),
             None => {
-                // It may be gone already; then there is nothing to kill.
+                // An error means that it has ended already.
                 let _ = child.kill();
                 let status = child.wait().map(|s| s.to_string()).unwrap_or_default();
                 let problem = match said {
@@ -167,7 +167,7 @@ fn listen(stdout: ChildStdout) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            // The receiver is gone once the first line was taken.
+            // An error means that the first line was taken and the receiver dropped.
             let _ = sender.send(line);
         }
     });
@@ -176,7 +176,7 @@ fn listen(stdout: ChildStdout) -> mpsc::Receiver<String> {
 
 fn parse_address(line: &str) -> Option<SocketAddr> {
     let rest = line.split_once(LISTENING)?.1;
-    // Whether it has TLS, the plan knows.
+    // The scheme is skipped: the plan says whether the target has TLS.
     let address = rest.split_once("://").map_or(rest, |(_, address)| address);
     address.trim().parse().ok()
 }
@@ -196,7 +196,7 @@ mod tests {
         assert!(writer.arg(&program).arg(script).status().unwrap().success());
         let mut target = TargetProcess::start(&program, "market", &[], Path::new("")).unwrap();
         assert_eq!(target.ended(), None);
-        // What it waits for.
+        // The target waits for the end of its input.
         drop(target.leash.take());
         let status = std::iter::repeat_with(|| target.ended()).find_map(|ended| {
             std::thread::yield_now();

@@ -20,9 +20,9 @@ use crate::control::Interrupt;
 use crate::run::probing::Probing;
 use crate::secrets::Secrets;
 
-/// How often events are written and the end is checked.
+/// The interval at which events are written and the end is checked.
 const POLL: Duration = Duration::from_millis(100);
-/// What such a directory is called.
+/// The name of such a directory.
 const NAME: &str = "probe";
 
 /// Which probes to record, and for how long.
@@ -30,11 +30,11 @@ const NAME: &str = "probe";
 pub struct WatchRequest<'a> {
     pub probes: &'a [Probe],
     pub location: &'a TargetLocation,
-    /// What the probes were read from.
+    /// The text that the probes were read from.
     pub text: &'a str,
-    /// What that text reads.
+    /// The inputs of that text.
     pub inputs: &'a Inputs,
-    /// Where the directory is created.
+    /// The directory in which that of the probes is created.
     pub runs: &'a Path,
     /// Throng's version.
     pub version: &'a str,
@@ -61,11 +61,11 @@ pub fn watch(request: &WatchRequest<'_>) -> Result<PathBuf, WatchError> {
     let mut events = dir.events()?;
     let mut probing = Probing::start(pool, dir.probes(&info));
     let end_ns = zero.monotonic_ns + nanos(request.time);
-    // Nothing is sent: waiting for it is a pause.
+    // Nothing is sent through this channel: waiting for it is a pause.
     let (_alive, pause) = mpsc::channel::<()>();
     while monotonic_ns() < end_ns && !request.interrupt.is_requested() {
         let left = Duration::from_nanos(end_ns.saturating_sub(monotonic_ns()));
-        // It ends by its time.
+        // The wait always ends by its timeout.
         let _ = pause.recv_timeout(POLL.min(left));
         write(&mut events, &secrets, probing.events())?;
     }

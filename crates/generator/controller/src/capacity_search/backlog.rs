@@ -1,4 +1,4 @@
-//! What a run leaves behind: requests that the target has not answered when the load is over. It may still work
+//! The backlog of a run: requests that the target has not answered when the load is over. It may still work
 //! on them, and then the next run meets a target that is busy.
 
 use record::schema::Summary;
@@ -6,11 +6,12 @@ use record::schema::Summary;
 /// No target is waited for longer than this number of lengths of the run before.
 const RUNS_MAX: u64 = 2;
 
-/// How long a target needs to work off what it did not answer in a run of this length, at the rate at which it
+/// The time that a target needs to work off the requests that it did not answer in a run of this length, at the rate at which it
 /// answered. One that drops requests whose client is gone is idle sooner.
 pub(super) fn backlog_ns(summary: &Summary, run_ns: u64) -> u64 {
     let requests = summary.measures.iter().filter(|m| m.kind == "request");
-    let (mut unanswered, mut answered_per_s) = (0, 0.0);
+    let mut unanswered = 0;
+    let mut answered_per_s = 0.0;
     for measure in requests {
         let Some(response) = &measure.response else {
             continue;
@@ -22,7 +23,7 @@ pub(super) fn backlog_ns(summary: &Summary, run_ns: u64) -> u64 {
 }
 
 fn work_off_ns(unanswered: u64, answered_per_s: f64, run_ns: u64) -> u64 {
-    // Nothing is known of a target that answered nothing.
+    // The rate of a target that answered nothing is not known.
     if answered_per_s <= 0.0 {
         return 0;
     }

@@ -19,7 +19,7 @@ const CONCLUSION: &str = "capacity.json";
 /// A file with more trials is damaged.
 const TRIALS_MAX: usize = 100_000;
 
-/// How the loads of a search follow from one another.
+/// The order in which a search tries loads.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Course {
     /// From load to load, up to where the thresholds fail.
@@ -31,11 +31,11 @@ pub enum Course {
 /// A search: its load setting, its course, and its trials so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Search {
-    /// Its directory.
+    /// The directory of the search.
     pub directory: PathBuf,
     /// The setting that carries the load.
     pub load_setting: LoadSetting,
-    /// Its course.
+    /// The order in which loads are tried.
     pub course: Course,
     /// No run begins that would end later than this after the search began, or was resumed.
     pub time_max_ns: u64,
@@ -43,7 +43,7 @@ pub struct Search {
     pub pause_ns: u64,
     /// The scenario's name; files that it names are relative to its directory.
     pub scenario_name: String,
-    /// Its text.
+    /// The scenario's text.
     pub scenario_text: String,
     /// `--set key=value`, in order.
     pub overrides: Vec<(String, String)>,
@@ -65,7 +65,7 @@ pub enum SearchError {
     Newer {
         /// The directory.
         path: PathBuf,
-        /// Its format.
+        /// The format of the search.
         found: u32,
     },
     /// The file has invalid contents.
@@ -73,7 +73,7 @@ pub enum SearchError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault.
         what: String,
     },
     /// It cannot be created.

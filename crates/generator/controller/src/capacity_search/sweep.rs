@@ -45,7 +45,7 @@ pub(super) fn next(sweep: &Sweep, trials: &[Trial]) -> Next {
     }
 }
 
-/// How many of the trials a sweep keeps that is resumed: what was down is up again.
+/// The number of trials that a sweep keeps when it is resumed: a target that was down is up again.
 pub(super) fn kept(sweep: &Sweep, trials: &[Trial]) -> usize {
     let has_ended = next(sweep, trials) == Next::End(Ending::Down);
     match has_ended && trials.iter().all(got_nothing) {

@@ -63,7 +63,7 @@ pub fn analyze_table(
     })
 }
 
-/// What the runs of an experiment measured, in the order of the runs.
+/// The measurements of an experiment, in the order of its runs.
 fn data(experiment: &Experiment, state: &ExperimentState, directory: &Path) -> Data {
     let figures: Vec<&str> = experiment
         .responses
@@ -126,7 +126,7 @@ fn data(experiment: &Experiment, state: &ExperimentState, directory: &Path) -> D
     data
 }
 
-/// What the experiment's file says of it.
+/// The experiment's file, for the result.
 fn published(written: &scenario::experiment::Published, cells: &[Vec<usize>]) -> Published {
     let claims = written.claims.iter().map(|claim| Claim {
         text: claim.text.clone(),
@@ -141,7 +141,7 @@ fn published(written: &scenario::experiment::Published, cells: &[Vec<usize>]) ->
     }
 }
 
-/// What a run is called where it is named.
+/// The name of a run in messages.
 fn name(run: &RunRecord) -> String {
     format!("run {} ({})", run.number, run.levels.join(", "))
 }

@@ -12,9 +12,9 @@ use workers::children;
 use super::state::RunRecord;
 use crate::control::Interrupt;
 
-/// How long a command may take.
+/// The longest time that a command may take.
 const TIME_MAX: Duration = Duration::from_secs(600);
-/// How long a command that is stopped, with all that it started, may take to clean up.
+/// The time that a command that is stopped, with all that it started, has to clean up.
 const END_MAX: Duration = Duration::from_secs(2);
 
 /// Why a command failed.

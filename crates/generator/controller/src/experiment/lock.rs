@@ -46,7 +46,7 @@ impl Lock {
             source,
         };
         let mut how = OpenOptions::new();
-        // Its contents belong to the holder until the lock is ours.
+        // The file is not truncated before it is locked: its contents are those of the process that holds the lock.
         how.read(true).write(true).create(true).truncate(false);
         let mut file = how.open(&path).map_err(denied)?;
         match file.try_lock() {

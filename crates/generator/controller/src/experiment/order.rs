@@ -53,7 +53,7 @@ pub fn order(experiment: &Experiment) -> Vec<PlannedRun> {
     runs
 }
 
-/// How long the runs take together in nanoseconds, with the pauses between them. `run_ns`: of a
+/// The time that the runs take together in nanoseconds, with the pauses between them. `run_ns`: of a
 /// run of this combination. What targets take to start is not known.
 pub fn time_ns(
     experiment: &Experiment,

@@ -1,4 +1,4 @@
-//! How far an experiment got: `experiment.json`.
+//! The progress of an experiment: `experiment.json`.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use super::order::PlannedRun;
 pub const STATE_FILE: &str = "experiment.json";
 /// The run directories, in the experiment's directory.
 pub(super) const RUNS: &str = "runs";
-/// Its format; raised when an old reader would misread a new file.
+/// The format of that file; raised when an old reader would misread a new file.
 const FORMAT: u32 = 1;
 
 /// An experiment and its runs.
@@ -27,10 +27,10 @@ pub struct ExperimentState {
     pub throng: String,
     /// The experiment's file.
     pub file: String,
-    /// Whether it is run in full.
+    /// True if it is run in full.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub full: bool,
-    /// Of all that the runs are derived from; a different digest is a different experiment.
+    /// The digest of all that the runs are derived from; a different digest is a different experiment.
     pub digest: String,
     /// The seed of the order.
     pub seed: u64,
@@ -57,7 +57,7 @@ pub struct RunRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     pub stage: RunStage,
-    /// Its directory in the experiment's.
+    /// The run's directory in that of the experiment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -154,12 +154,12 @@ impl ExperimentState {
             .position(|run| run.stage == RunStage::Pending)
     }
 
-    /// How many runs are at this stage.
+    /// The number of runs at this stage.
     pub fn count(&self, stage: RunStage) -> usize {
         self.runs.iter().filter(|run| run.stage == stage).count()
     }
 
-    /// Whether this run directory is known.
+    /// True for a run directory that is part of the experiment, or known not to count.
     pub(super) fn knows(&self, name: &str) -> bool {
         let is_its = |run: &RunRecord| run.directory.as_deref() == Some(name);
         self.runs.iter().any(is_its) || self.discarded.iter().any(|discarded| discarded == name)
@@ -174,7 +174,7 @@ impl ExperimentState {
         }
     }
 
-    /// Whether its runs are of this experiment: each with a level of each factor, as it is written.
+    /// True if its runs are of this experiment: each with a level of each factor, as it is written.
     pub fn fits(&self, experiment: &Experiment) -> bool {
         let factors = &experiment.factors;
         self.runs.iter().all(|run| {
@@ -194,14 +194,15 @@ impl ExperimentState {
             if run.stage == RunStage::Failed || run.verdict == Some(Verdict::Untrusted) {
                 run.stage = RunStage::Pending;
                 self.discarded.extend(run.directory.take());
-                (run.verdict, run.why) = (None, None);
+                run.verdict = None;
+                run.why = None;
             }
         }
     }
 }
 
 impl RunRecord {
-    /// Its overrides: those of all runs, the factors', and its seed.
+    /// The overrides of the run: those of all runs, the factors', and its seed.
     pub fn overrides(&self, experiment: &Experiment) -> Vec<(String, String)> {
         let mut overrides = experiment.overrides(&self.cell);
         overrides.extend(self.seed.map(|seed| ("seed".to_owned(), seed.to_string())));

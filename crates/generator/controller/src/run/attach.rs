@@ -189,7 +189,7 @@ fn check(handover: &Handover, agents: &[Agent]) -> Result<(), String> {
 fn free_id(runs: &Path, id: &str) -> String {
     let numbered = (2..DIRECTORIES_MAX).map(|number| format!("{id}-{number}"));
     let mut names = std::iter::once(id.to_owned()).chain(numbered);
-    // If none is free, making the directory says so.
+    // If none is free, creating the directory fails with an error that names it.
     let free = names.find(|name| !runs.join(name).exists());
     free.unwrap_or_else(|| id.to_owned())
 }

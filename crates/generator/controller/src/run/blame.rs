@@ -17,7 +17,7 @@ use bed::Bed;
 use situations::SITUATIONS;
 
 const SEEDS: u64 = 20;
-/// What is said of a run without complaints.
+/// The name for a run without complaints.
 const NOTHING: &str = "nothing";
 /// Findings that blame the target.
 const TARGETS: [&str; 4] = [
@@ -47,7 +47,7 @@ struct Situation {
 }
 
 impl Situation {
-    /// What is wrong with a summary, if anything is.
+    /// The fault of a summary, if it has one.
     fn misjudged(&self, summary: &Summary) -> Option<String> {
         let grave = summary.findings.iter();
         let grave = grave.filter(|f| matches!(f.severity, Severity::Warning | Severity::Fatal));
@@ -124,7 +124,7 @@ fn the_slow_step_of_three_is_named() {
     }
 }
 
-/// What is wrong with the runs of all seeds.
+/// The faults in the summaries of all seeds.
 fn misjudged<'a>(situations: impl Iterator<Item = &'a Situation>) -> Vec<String> {
     let runs = situations.flat_map(|situation| {
         (1..=SEEDS).map(move |seed| (situation, (situation.bed)(seed).judged(seed)))

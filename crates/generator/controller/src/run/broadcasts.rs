@@ -17,7 +17,7 @@ const SILENT_NS: u64 = 5_000_000_000;
 /// Broadcasts that are waited for; above it, the oldest are closed as they are.
 const OPEN_MAX: usize = 262_144;
 
-/// Where the times of a message's broadcasts go, and what was not got of them.
+/// The measures that count a message's broadcasts: their times, and the receipts that are missing.
 #[derive(Debug, Clone, Copy)]
 struct Measures {
     first: Option<MeasureId>,
@@ -30,7 +30,7 @@ struct Measures {
 /// Broadcasts that may still reach a user.
 #[derive(Debug, Default)]
 pub(crate) struct Broadcasts {
-    /// By the plan's messages.
+    /// The measures of each message of the plan.
     measures: Vec<Option<Measures>>,
     open: BTreeMap<(MessageId, u64, u64), Broadcast>,
     ledger: Ledger,
@@ -55,7 +55,7 @@ impl Broadcasts {
         }
     }
 
-    /// What one loop's users got in one interval, and how far sequences had come.
+    /// Adds the broadcasts that one loop's users got in one interval, and the positions that sequences had reached.
     pub(crate) fn add(&mut self, received: &[Broadcast], heads: &[Head]) {
         self.ledger.see(heads);
         for broadcast in received {
@@ -152,7 +152,7 @@ fn add(times: Measures, broadcast: &Broadcast, measures: &mut BTreeMap<MeasureId
         (Some(times.last), broadcast.last_ns, broadcast.last_late_ns),
     ];
     for (measure, at_ns, late_ns) in ends {
-        // A stamp later than the receipt says nothing but that clocks differ.
+        // A stamp that is later than the receipt shows only that the clocks differ.
         let Some((measure, time_ns)) = measure.zip(at_ns.checked_sub(broadcast.sent_ns)) else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! What each worker did: its errors and its lag may not be those of the others.
+//! Counts of each worker: its errors and its lag may not be those of the others.
 
 use engine::measure::Delta;
 use plan::{MeasureKind, Plan};
@@ -9,15 +9,15 @@ use stats::hist::LogHistogram;
 /// Counts by worker.
 #[derive(Debug, Default)]
 pub(super) struct ByWorker {
-    workers: Vec<One>,
+    workers: Vec<WorkerCounts>,
     /// The worker of each loop.
     of_loop: Vec<usize>,
-    /// Whether a measure, of the plan, is of exchanges: others count the same once more.
+    /// True for each measure of the plan that is of exchanges: the others count the same operations once more.
     is_exchange: Vec<bool>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct One {
+struct WorkerCounts {
     ended: u64,
     errors: u64,
     lag: LogHistogram,
@@ -36,7 +36,7 @@ impl ByWorker {
             )
         });
         ByWorker {
-            workers: vec![One::default(); workers.len()],
+            workers: vec![WorkerCounts::default(); workers.len()],
             of_loop: of_loop.collect(),
             is_exchange: is_exchange.collect(),
         }
@@ -62,7 +62,7 @@ impl ByWorker {
         one.busy_max = one.busy_max.max(busy.clamp(0.0, 1.0));
     }
 
-    /// As the record keeps it.
+    /// The counts as the record keeps them.
     pub(super) fn tally(&self) -> Vec<WorkerTally> {
         let all = self.workers.iter().map(|one| WorkerTally {
             ended: one.ended,

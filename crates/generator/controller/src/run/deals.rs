@@ -1,4 +1,4 @@
-//! Who starts the users of lost workers, and from when.
+//! Deals: the loops that start the users of lost workers, and the moments from which they do.
 
 use engine::schedule::arrivals::Arrivals;
 use engine::schedule::share::{Share, region_loops};
@@ -21,7 +21,7 @@ pub(super) struct Deal {
     pub(super) adoptions: Vec<Adoption>,
 }
 
-/// Who starts whom.
+/// The deals of a run, and the loops that start each user.
 #[derive(Debug)]
 pub(super) struct Deals {
     /// True if shares of lost workers are dealt.

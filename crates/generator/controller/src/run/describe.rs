@@ -1,4 +1,4 @@
-//! What `run.json` says from the start.
+//! The contents of `run.json` from the start.
 
 use driver::real::Waiting;
 use engine::schedule::share::region_loops;
@@ -27,7 +27,7 @@ pub(super) struct RunStart<'a> {
     pub(super) secrets: &'a Secrets,
     /// The zero, since the Unix epoch.
     pub(super) unix_ns: u64,
-    /// What a lab adds to what is said of the host.
+    /// Names and values that a lab adds to the facts of the host.
     pub(super) facts: Vec<(String, String)>,
 }
 
@@ -98,7 +98,7 @@ impl RunStart<'_> {
 
 fn target(plan: &Plan) -> String {
     match &plan.target {
-        // Whoever reads a run's figures has to know what they are of.
+        // The way to the target is named as well: figures through a proxy are not those of the target alone.
         Target::Url(url) => url.clone() + &plan.detour(&plan.endpoints[0]),
         Target::Builtin { name, .. } => {
             let endpoint = &plan.endpoints[0];
@@ -107,7 +107,7 @@ fn target(plan: &Plan) -> String {
     }
 }
 
-/// What the steps of sessions begin that users may have.
+/// The measures that the steps begin of sessions that users may have.
 fn steps(plan: &Plan) -> Vec<u16> {
     let sessions = plan.sessions.iter().enumerate();
     let had = sessions.filter(|(number, _)| plan.has_users_of(*number));
@@ -192,7 +192,7 @@ fn kind(phase: &Phase) -> &'static str {
             spacing: Spacing::Poisson,
             ..
         }) => "poisson",
-        // Chance in one of them is chance in their sum.
+        // The sum of processes is random if one of them is.
         PhaseKind::Together(_) if phase.parts().any(|part| kind(part) == "poisson") => "poisson",
         PhaseKind::Rate { .. }
         | PhaseKind::Trace(_)

@@ -1,4 +1,4 @@
-//! What the record says of users that share something, if they are in several processes.
+//! Notes on users that share something, if they are in several processes.
 
 use engine::meeting::Part;
 use plan::Plan;

@@ -53,7 +53,7 @@ impl Ended {
         self.tear_down()?;
         // The target may have ended with the last of its users.
         let checked = self.check_target();
-        // What ends `setup` ends the run.
+        // A request to end that ended `setup` is one to end the run.
         self.is_interrupted |= self.has_setup_failed && self.interrupt.is_requested();
         let status = if self.played.is_err() || self.has_failed() {
             RunStatus::Failed

@@ -57,9 +57,10 @@ pub enum ConductError {
     },
 }
 
-/// What became of the rows, in words.
+/// The numbers of rows that were written and lost, in words.
 pub fn counted(rows: RowCounts) -> String {
-    let (kept, lost) = (units::count(rows.kept), units::count(rows.lost));
+    let kept = units::count(rows.kept);
+    let lost = units::count(rows.lost);
     format!("{kept} rows are in requests.parquet.parts, {lost} were not written")
 }
 
@@ -87,7 +88,7 @@ pub struct TooSmall {
 }
 
 impl TooSmall {
-    /// Where the users are, in words.
+    /// The region of the users, in words.
     pub(super) fn in_region(&self) -> String {
         let region = self.region.as_ref();
         region.map_or_else(String::new, |region| format!(" in region {region}"))

@@ -6,10 +6,10 @@ use driver::real::StopFlag;
 use machine::Memory;
 use record::schema::EventKind;
 
-/// How often memory is checked.
+/// The interval between two checks of memory.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// How short memory is.
+/// The pressure on memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Pressure {
     /// Not at all.
@@ -99,7 +99,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// Of 10,000 MiB, so that the reserve is 512 MiB.
+    /// A machine of 10,000 MiB, so that the reserve is 512 MiB.
     fn memory(left_mib: u64) -> Memory {
         Memory {
             total_bytes: 10_000 * MIB,
@@ -123,7 +123,8 @@ mod tests {
 
     #[test]
     fn the_ramp_ends_first_then_the_run_with_one_event_each() {
-        let (mut guard, stop) = (Guard::new(), StopFlag::default());
+        let mut guard = Guard::new();
+        let stop = StopFlag::default();
         let mut apply = |left_mib| guard.apply(&memory(left_mib), &stop, 7);
         assert_eq!(apply(2_000), []);
         assert!(!stop.is_closed());
@@ -143,7 +144,8 @@ mod tests {
 
     #[test]
     fn a_sudden_shortage_is_both_events() {
-        let (mut guard, stop) = (Guard::new(), StopFlag::default());
+        let mut guard = Guard::new();
+        let stop = StopFlag::default();
         let events = guard.apply(&memory(0), &stop, 0);
         assert!(matches!(
             &events[..],

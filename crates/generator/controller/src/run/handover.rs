@@ -1,4 +1,4 @@
-//! What another controller of a fleet needs besides the scenario to continue a run.
+//! The state of a run that another controller of a fleet needs, besides the scenario, to continue it.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use workers::{Fleet, Loops};
 
 use super::deals::Deal;
 
-/// The state of a run for another controller, as the fleet keeps it.
+/// The state of a run, as the fleet keeps it for another controller.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Handover {
     pub(super) info: RunInfo,

@@ -85,7 +85,7 @@ impl Journal {
         !self.rows.as_ref().is_some_and(RowsThread::has_failed)
     }
 
-    /// The worker of that number is lost.
+    /// Notes that the worker of that number is lost.
     pub(crate) fn lose_worker(&mut self, worker: usize, at_ns: u64) -> Result<(), RecordError> {
         if let Some(worker) = self.info.workers.get_mut(worker) {
             worker.lost_at_ns = Some(at_ns);
@@ -93,7 +93,7 @@ impl Journal {
         self.dir.update_info(&self.info)
     }
 
-    /// The worker of that number has left its rows on its machine, if it was to.
+    /// Notes that the worker of that number has left its rows on its machine, if it was to.
     pub(crate) fn note_rows(
         &mut self,
         worker: usize,
@@ -126,7 +126,7 @@ impl Journal {
         }
     }
 
-    /// How the clocks of workers have moved, for the end of the record.
+    /// Notes how the clocks of workers have moved, for the end of the record.
     pub(crate) fn note_drifts(&mut self, drifts: &[Option<Drift>]) {
         for (worker, drift) in self.info.workers.iter_mut().zip(drifts) {
             worker.clock_last = drift.map(|drift| WorkerClock {

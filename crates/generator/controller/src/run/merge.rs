@@ -38,11 +38,18 @@ pub(crate) struct Merger {
     broadcasts: Broadcasts,
     /// The clocks that stamp messages, by the plan's messages.
     clocks: BTreeMap<MessageId, ClockReading>,
-    /// Start, end and phase of the last interval.
-    last: (u64, u64, u32),
+    last: LastInterval,
 }
 
-/// What is known of one loop.
+/// The time and phase of the last interval that was complete.
+#[derive(Debug, Clone, Copy, Default)]
+struct LastInterval {
+    start_ns: u64,
+    end_ns: u64,
+    phase: u32,
+}
+
+/// The last reports of one loop.
 #[derive(Debug, Clone, Copy, Default)]
 struct LoopProgress {
     /// Start and end of its last interval; `None`: it has reported none.
@@ -55,7 +62,7 @@ struct LoopProgress {
     repeated: u64,
     /// Users whose first connection was made.
     connected: u64,
-    /// What its connections took on the wire so far.
+    /// The traffic of its connections on the wire so far.
     traffic: Traffic,
     state: State,
 }
@@ -68,9 +75,9 @@ enum State {
     Lost,
 }
 
-/// What lost loops had reported.
+/// The counts that lost loops had reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Left {
+pub(crate) struct LostLoops {
     /// Users that were there at the loops' last intervals.
     pub(crate) users: u64,
     /// Users that the loops had started or refused, each once.
@@ -95,7 +102,7 @@ impl Merger {
             loops: vec![LoopProgress::default(); loops_count as usize],
             broadcasts,
             clocks: BTreeMap::new(),
-            last: (0, 0, 0),
+            last: LastInterval::default(),
         }
     }
 
@@ -132,7 +139,7 @@ impl Merger {
         interval.add(delta);
     }
 
-    /// What all replies so far say of the clocks that stamp messages.
+    /// The readings of the clocks that stamp messages, from all replies so far.
     pub(crate) fn clocks(&self) -> impl Iterator<Item = &ClockReading> {
         self.clocks.values()
     }
@@ -144,7 +151,7 @@ impl Merger {
 
     /// These loops will report nothing more and have not ended. What they reported is kept; later
     /// intervals are without them.
-    pub(crate) fn mark_lost(&mut self, loops: Range<u32>) -> Left {
+    pub(crate) fn mark_lost(&mut self, loops: Range<u32>) -> LostLoops {
         let lost_loops = &mut self.loops[loops.start as usize..loops.end as usize];
         let running = lost_loops
             .iter_mut()
@@ -157,7 +164,7 @@ impl Merger {
         let reported_ns = lost_loops
             .iter()
             .filter_map(|known| Some(known.reported?.1));
-        Left {
+        LostLoops {
             users,
             begun: lost_loops
                 .iter()
@@ -188,24 +195,28 @@ impl Merger {
             .filter(|known| known.state == State::Lost)
             .count();
         let (_, mut interval) = self.open.pop_first()?;
-        // Totals of loops that report no more are kept.
+        // The totals of a loop that reports no more stay those of its last report.
         for known in missing {
             interval.add_traffic(&known.traffic);
         }
         interval.row.loops_lost = lost as u32;
         interval.close();
         let row = &interval.row;
-        self.last = (row.start_ns, row.end_ns, row.phase);
+        self.last = LastInterval {
+            start_ns: row.start_ns,
+            end_ns: row.end_ns,
+            phase: row.phase,
+        };
         self.broadcasts.close(row.end_ns, &mut interval.measures);
         let settlements = std::mem::take(&mut interval.settlements);
         self.broadcasts.settle(&settlements, &mut interval.measures);
         Some(interval)
     }
 
-    /// What remains after all intervals: it belongs to the last one, without its row.
+    /// The measurements that remain after all intervals: they belong to the last one, without its row.
     pub(crate) fn remainder(&mut self) -> Option<Interval> {
-        let (start_ns, end_ns, phase) = self.last;
-        let mut rest = Interval::new(start_ns, end_ns, phase);
+        let last = self.last;
+        let mut rest = Interval::new(last.start_ns, last.end_ns, last.phase);
         self.broadcasts.close(u64::MAX, &mut rest.measures);
         self.broadcasts.settle(&[], &mut rest.measures);
         self.broadcasts.set_apart(&mut rest.measures);
@@ -294,7 +305,7 @@ impl Interval {
         }
         let measures = self.measures.values();
         let by_outcome = measures.flat_map(|measure| Outcome::ALL.iter().zip(measure.outcomes));
-        // What is counted without being an operation was answered.
+        // `done` also counts what is no operation of a measure, which was answered.
         let unanswered = by_outcome.filter(|(outcome, _)| !outcome.is_answered());
         let unanswered = unanswered.map(|(_, n)| n).sum();
         self.row.answered = self.row.done.saturating_sub(unanswered);
@@ -408,7 +419,8 @@ arrivals: [ { constant: 1/s, for: 1s } ]
             merger.add(delta);
         }
         let numbered = plan.messages[0].numbered.as_ref().unwrap();
-        let (first, last) = (numbered.first.unwrap(), numbered.last);
+        let first = numbered.first.unwrap();
+        let last = numbered.last;
         let times = |interval: &Interval, measure| {
             let hist = interval.measures.get(&measure).map(|m| &m.response);
             hist.map(|hist| (hist.count(), hist.min(), hist.max()))
@@ -419,7 +431,7 @@ arrivals: [ { constant: 1/s, for: 1s } ]
         let third = merger.next().unwrap();
         assert_eq!(times(&third, first), Some((2, 100, 100)));
         assert_eq!(times(&third, last), Some((2, 100, S)));
-        // What their loops read late is not the sender's.
+        // Lateness of the loops that read a message is not the sender's.
         let own = &third.measures[&last];
         assert_eq!((own.lag.min(), own.lag.max()), (7, 7));
         assert_eq!(own.service.min(), 93);
@@ -445,7 +457,7 @@ arrivals: [ { constant: 1/s, for: 1s } ]
         merger.add(delta(2, 1, 25));
         assert_eq!(complete(&mut merger), [(0, 40, 4, 0)]);
         let left = merger.mark_lost(2..4);
-        let expected = Left {
+        let expected = LostLoops {
             users: 25 + 10,
             begun: 2 + 1,
             connected: 0,

@@ -70,7 +70,7 @@ pub(super) fn set_up(
 /// The settings of the loop that runs `teardown`.
 #[derive(Debug)]
 pub(super) enum TeardownLoop {
-    /// Those of the loops of the run.
+    /// The settings of the loops of the run.
     Known(LoopsSetup),
     /// Another controller prepared the run, so that names are resolved when `teardown` begins.
     OfFleet {

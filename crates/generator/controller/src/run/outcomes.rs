@@ -1,4 +1,4 @@
-//! What came of the run so far, as `tally.json` keeps it.
+//! The outcomes of the run so far, as `tally.json` keeps them.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use record::schema::{
 
 use super::merge::Interval;
 
-/// What began so far, and how it ended: operations by phase and measure, sessions by their endings.
+/// Counts of what began so far, and of how it ended: operations by phase and measure, sessions by their endings.
 #[derive(Debug, Default)]
 pub(crate) struct Outcomes {
     counts: BTreeMap<(u32, MeasureId), BTreeMap<Outcome, u64>>,
@@ -21,14 +21,14 @@ pub(crate) struct Outcomes {
     begun: Vec<u64>,
     /// Operations that were due, by measure.
     due: Vec<u64>,
-    /// Those of them that never began.
+    /// Due operations that never began.
     missed: BTreeMap<(MeasureId, WhyNot), u64>,
     /// Attempts that were tried again, by measure; empty while there are none.
     retried: Vec<u64>,
     endings: Vec<UnfinishedSessions>,
-    /// By region.
+    /// Counts of users by region.
     regions: Vec<Counts>,
-    /// When the last phase ends.
+    /// The end of the last phase.
     planned_end_ns: u64,
     /// End of the last interval.
     until_ns: u64,
@@ -64,7 +64,7 @@ impl Outcomes {
                 None => self.endings.push(*ending),
             }
         }
-        // What ends in the drain is counted as of a phase after the last.
+        // Operations that end in the drain count as those of a phase after the last.
         let is_drain = interval.row.start_ns >= self.planned_end_ns;
         let phase = interval.row.phase + u32::from(is_drain);
         for (&measure, delta) in &interval.measures {
@@ -91,7 +91,7 @@ impl Outcomes {
         }
     }
 
-    /// As the record keeps it.
+    /// The counts as the record keeps them.
     pub(crate) fn tally(&self) -> Tally {
         let never_begun = self
             .missed

@@ -1,4 +1,4 @@
-//! What happens beside the loops while a run goes on: to the target, its probes, the names of endpoints and the lab.
+//! Events beside the loops while a run goes on: of the target, its probes, the names of endpoints and the lab.
 
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;

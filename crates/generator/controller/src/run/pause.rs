@@ -28,7 +28,8 @@ mod tests {
 
     #[test]
     fn each_change_is_an_event_until_the_run_ends() {
-        let (pause, stop) = (Pause::default(), StopFlag::default());
+        let pause = Pause::default();
+        let stop = StopFlag::default();
         assert_eq!(poll(&pause, &stop), None);
         pause.request(true);
         assert_eq!(poll(&pause, &stop), Some(EventKind::ArrivalsPaused));

@@ -16,15 +16,15 @@ use record::{ProbesWriter, RecordError};
 
 use crate::target::TargetProcess;
 
-/// How long the thread waits for news before it checks whether it is to end.
+/// The longest wait of the thread for probes before it checks whether it is to end.
 const TIMEOUT: Duration = Duration::from_millis(100);
-/// How long a value may wait, in nanoseconds, for the segment that makes it safe. So values older than five seconds are
+/// The longest wait of a value, in nanoseconds, for the segment that makes it safe. So values older than five seconds are
 /// safe, like rows.
 const SEGMENT_EVERY_NS: i64 = 3_000_000_000;
 
-/// What the thread leaves for the conductor.
+/// Events and values that the thread leaves for the conductor.
 #[derive(Debug, Default)]
-struct Shared {
+struct ProbeReports {
     events: Vec<(u64, EventKind)>,
     newest: Newest,
 }
@@ -32,7 +32,7 @@ struct Shared {
 /// The probes of a run.
 #[derive(Debug)]
 pub(crate) struct Probing {
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Mutex<ProbeReports>>,
     newest: Newest,
     end: Arc<AtomicBool>,
     thread: Option<JoinHandle<Result<(), RecordError>>>,
@@ -63,7 +63,8 @@ pub fn target_location(plan: &Plan) -> TargetLocation {
         return TargetLocation::default();
     };
     let scheme = if endpoint.tls { "https" } else { "http" };
-    let (host, port) = (&endpoint.host, endpoint.port);
+    let host = &endpoint.host;
+    let port = endpoint.port;
     let is_here = match host.parse::<IpAddr>() {
         Ok(address) => address.is_loopback(),
         Err(_) => host == "localhost",
@@ -82,7 +83,7 @@ pub fn target_location(plan: &Plan) -> TargetLocation {
 impl Probing {
     /// Begins to record what the probes report.
     pub(crate) fn start(probes: Pool, writer: ProbesWriter) -> Probing {
-        let shared = Arc::<Mutex<Shared>>::default();
+        let shared = Arc::<Mutex<ProbeReports>>::default();
         let end = Arc::<AtomicBool>::default();
         let mut recorder = Recorder {
             probes,
@@ -135,16 +136,16 @@ impl Drop for Probing {
     }
 }
 
-fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+fn lock(shared: &Mutex<ProbeReports>) -> MutexGuard<'_, ProbeReports> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The thread's own.
+/// The state of the thread.
 struct Recorder {
     probes: Pool,
     writer: ProbesWriter,
-    shared: Arc<Mutex<Shared>>,
-    /// When the oldest value came that is not safe yet.
+    shared: Arc<Mutex<ProbeReports>>,
+    /// The time at which the oldest value came that is not safe yet.
     pending_since_ns: Option<i64>,
 }
 

@@ -25,7 +25,7 @@ use crate::target::TargetProcess;
 
 /// Loops start this long after all of them are ready and the record exists.
 const START_DELAY_NS: u64 = 100_000_000;
-/// The same of a fleet, whose messages take longer.
+/// Loops of a fleet, whose messages take longer, start after this time.
 const FLEET_START_DELAY_NS: u64 = 1_000_000_000;
 
 /// A run whose record exists, and whose loops wait for the start.

@@ -1,4 +1,4 @@
-//! The third stage: the loops run, and what they report is merged and recorded second by second.
+//! The third stage: the loops run, and their reports are merged and recorded second by second.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -31,7 +31,7 @@ use super::tick::{self, Tick};
 use super::{pause, starts};
 use crate::control::{Interrupt, Pause};
 
-/// How long the loops are waited for before everything else is looked at.
+/// The longest wait for the loops before everything else is looked at.
 const POLL: Duration = Duration::from_millis(50);
 /// An interval is in the files of the record after this time at the latest: checkpoints are three seconds apart.
 const STORED_AFTER_NS: u64 = 4_000_000_000;
@@ -58,7 +58,7 @@ pub(super) struct Running {
     fleet: Option<Rc<dyn Fleet>>,
 }
 
-/// How far a run has come.
+/// The progress of a run.
 struct Progress {
     totals: Totals,
     /// The resources that the workers had used by the last interval.
@@ -148,7 +148,7 @@ impl Running {
         }
     }
 
-    /// Records what the loops report until all have ended, and waits for their threads.
+    /// Records the reports of the loops until all have ended.
     pub(super) fn run(mut self, on_tick: &mut dyn FnMut(&Tick<'_>)) -> Ended {
         let pool = self.pool.take();
         let has_setup_failed = pool.is_none();

@@ -13,7 +13,7 @@ use super::error::ConductError;
 use super::recording::zero_soon;
 use crate::control::Interrupt;
 
-/// How long the loop is waited for before everything else is looked at.
+/// The longest wait for the loop before the request to end is looked at.
 const POLL: Duration = Duration::from_millis(20);
 
 /// One loop, which has one user.

@@ -1,4 +1,4 @@
-//! How many users the plan starts, and when.
+//! The numbers of users that the plan starts over time.
 
 use plan::Plan;
 

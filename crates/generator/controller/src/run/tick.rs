@@ -22,11 +22,11 @@ pub struct Tick<'a> {
     /// The measures that have operations in this interval.
     pub measures: Vec<TickMeasure>,
     pub interrupted: bool,
-    /// Whether arrivals are paused.
+    /// True if arrivals are paused.
     pub paused: bool,
     /// The newest values of the probes.
     pub probes: &'a [Probed],
-    /// What happened since the last second.
+    /// The events since the last second.
     pub events: &'a [Event],
     pub(crate) interval: &'a Interval,
 }
@@ -79,9 +79,9 @@ pub struct Second {
     measures: Vec<MeasureDelta>,
     events: Vec<Event>,
     probes: Vec<Probed>,
-    /// Whether the run is being stopped.
+    /// True if the run is being stopped.
     pub interrupted: bool,
-    /// Whether arrivals are paused.
+    /// True if arrivals are paused.
     pub paused: bool,
 }
 
@@ -126,7 +126,7 @@ pub struct TickMeasure {
     pub name: String,
     /// Operations that ended, with success or not.
     pub count: u64,
-    /// Those of them that the target answered.
+    /// Operations among them that the target answered.
     pub completed: u64,
     pub errors: u64,
     /// Response times of all of them: 50, 95, 99 %.
@@ -141,10 +141,13 @@ pub(crate) fn measures(info: &RunInfo, interval: &Interval) -> Vec<TickMeasure> 
     measures.collect()
 }
 
-/// Parts of a measure as one.
+/// The deltas of several regions as one measure.
 fn measure(name: String, parts: &[&MeasureDelta]) -> TickMeasure {
-    let (mut known, mut unanswered) = (LogHistogram::new(), LogHistogram::new());
-    let (mut count, mut completed, mut errors) = (0, 0, 0);
+    let mut known = LogHistogram::new();
+    let mut unanswered = LogHistogram::new();
+    let mut count = 0;
+    let mut completed = 0;
+    let mut errors = 0;
     for part in parts {
         let by_outcome = Outcome::ALL.iter().zip(&part.outcomes);
         for (outcome, n) in by_outcome {
@@ -166,7 +169,7 @@ fn measure(name: String, parts: &[&MeasureDelta]) -> TickMeasure {
     }
 }
 
-/// What is recorded of the clocks that stamp messages.
+/// The events on the clocks that stamp messages.
 pub(crate) fn clock_events<'a>(
     plan: &Plan,
     clocks: impl Iterator<Item = &'a ClockReading>,

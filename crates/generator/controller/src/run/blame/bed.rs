@@ -24,19 +24,19 @@ use crate::run::tick::clock_events;
 use crate::secrets::Secrets;
 use crate::testing;
 
-/// What the kernel says of times in which the generator has no CPU.
+/// The figures by which the kernel shows that the generator has no CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum NoCpu {
     /// Nothing: the process was stopped.
     #[default]
     Stopped,
-    /// Its loop was ready and waited for a core.
+    /// The loop was ready and waited for a core.
     Waiting,
     /// A limit of its control group held it back.
     Throttled,
 }
 
-/// What a run is played with.
+/// The target, the network and the machine of a simulated run.
 pub(super) struct Bed {
     pub(super) text: String,
     pub(super) faults: Faults,
@@ -44,7 +44,7 @@ pub(super) struct Bed {
     pub(super) no_cpu: NoCpu,
     /// Retransmitted segments of the run's connections in each second.
     pub(super) retransmits_per_s: u64,
-    /// What happens besides, and when.
+    /// Other events, each with its time.
     pub(super) events: Vec<(u64, EventKind)>,
     /// Open files of the loop.
     pub(super) files: u64,
@@ -98,10 +98,8 @@ impl Bed {
                 .iter()
                 .flat_map(|delta| &delta.measures);
             let ended = ended.map(|measured| measured.outcomes.iter().sum::<u64>());
-            let (ended, end_ns) = (
-                ended.sum(),
-                played.deltas[..kept].last().map_or(0, |d| d.end_ns),
-            );
+            let ended = ended.sum();
+            let end_ns = played.deltas[..kept].last().map_or(0, |d| d.end_ns);
             let mut recording = Recording::begin(&plan, self.text.clone(), self.files);
             let machine = Machine {
                 frozen: Vec::new(),
@@ -135,7 +133,7 @@ impl Machine {
             .sum()
     }
 
-    /// What the kernel would have said of the loop's thread.
+    /// Adds the figures that the kernel would have of the loop's thread.
     fn complete(&self, delta: &mut Delta, busy_ns: &[u64]) {
         let length_ns = delta.end_ns - delta.start_ns;
         let second = (delta.start_ns / S) as usize;
@@ -269,7 +267,7 @@ impl<'p> Recording<'p> {
         judge::judge(&run, &self.plan.thresholds, false).unwrap()
     }
 
-    /// What is said of the run if it is killed now.
+    /// The judgement of the run if it is killed now.
     fn killed(self) -> Summary {
         let run = record::Run::open(self.journal.path()).unwrap();
         let summary = judge::judge_again(&run, false).unwrap();

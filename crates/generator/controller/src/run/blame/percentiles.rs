@@ -65,7 +65,7 @@ fn a_threshold_that_the_generators_own_stop_decides_is_not_the_targets() {
     }
 }
 
-/// Of slow answers many are in flight when the generator stops. They come in time, and are read late.
+/// Many slow answers are in flight when the generator stops. They come in time, and are read late.
 #[test]
 fn answers_that_came_while_the_generator_stood_still_are_not_late_on_the_targets_account() {
     for seed in 1..=2 {

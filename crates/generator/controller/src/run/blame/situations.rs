@@ -64,7 +64,7 @@ fn flawed(
     at_target(seed, rate, seconds, options, faults)
 }
 
-/// What every packet of the connects or of the users' bytes is subject to.
+/// The conditions of every packet of the connects or of the users' bytes.
 fn with_rule(mut bed: Bed, rule: impl FnMut(u64, Packet) -> Verdict + 'static) -> Bed {
     bed.link.rule = Box::new(rule);
     bed

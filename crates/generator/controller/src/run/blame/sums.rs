@@ -73,7 +73,9 @@ fn all_that_was_due_is_accounted_for_in_the_summary() {
     let cases = std::env::var("THRONG_CASES").ok();
     let cases: Option<u64> = cases.map(|n| n.parse().expect("a number of cases"));
     let cases = cases.map_or(CASES, |cases| (cases / 100).max(CASES));
-    let (mut never_begun, mut paused, mut unstarted) = (0, 0, 0);
+    let mut never_begun = 0;
+    let mut paused = 0;
+    let mut unstarted = 0;
     for number in (0..cases).chain(FAILED_ONCE) {
         let (text, summary) = judged(number);
         let broken = summary.findings.iter().find(|f| f.code == "sums-broken");

@@ -9,19 +9,19 @@ use stats::rng::{Purpose, Rng};
 /// Nanoseconds in a second.
 pub(super) const S: u64 = 1_000_000_000;
 
-/// What is wrong with a target. By default nothing is: it answers at once.
+/// The faults of a target. By default there are none: it answers at once.
 pub(super) struct Faults {
     /// Servers of a queue through which requests go; 0: there is none.
     pub(super) servers: u32,
     /// Time that a server needs for a request.
     pub(super) service_ns: u64,
-    /// Whether that time is exponential, with this mean.
+    /// True if that time is exponential, with this mean.
     pub(super) is_random: bool,
     /// Only requests of this path go through the queue.
     pub(super) queue_path: Option<&'static str>,
     /// Every response takes that much longer.
     pub(super) delay_ns: u64,
-    /// What would be sent in this time is sent at its end: from, until.
+    /// The time in which nothing is sent, from and until: its replies are sent at the end.
     pub(super) frozen: (u64, u64),
     /// Share of requests that are never answered.
     pub(super) leak: f64,
