@@ -13,6 +13,8 @@ import time
 BENCH = pathlib.Path(__file__).resolve().parent.parent
 ROOT = BENCH.parent
 RUNS = BENCH / "runs"
+# Files of raw data of each bench that are kept: the one that the documentation shows, and the one before.
+RUNS_KEPT = 2
 
 # What each core does meanwhile, above which something else takes part in what is measured; and for how long we look.
 BUSY = 0.2
@@ -121,8 +123,8 @@ class Store:
     """Where a bench keeps its raw data: bench/runs/<date>-<host>/<bench>.json.
 
     Kept again whenever there is more, so that an hour of measuring is not lost with its last
-    minute. A quick run, whose figures mean nothing, goes to bench/out/, which git and the
-    documentation do not look at.
+    minute. Only the newest RUNS_KEPT files of a bench stay. A quick run, whose figures mean nothing,
+    goes to bench/out/, which git and the documentation do not look at.
     """
 
     def __init__(self, bench: str, quick: bool) -> None:
@@ -138,12 +140,21 @@ class Store:
         temporary = self.path.with_suffix(".tmp")
         temporary.write_text(json.dumps(self.about | raw, separators=(",", ":")) + "\n")
         temporary.rename(self.path)
+        for path in files(self.path.stem, self.path.parent.parent)[:-RUNS_KEPT]:
+            path.unlink()
+            if not any(path.parent.iterdir()):
+                path.parent.rmdir()
 
     def __str__(self) -> str:
         return f"raw data: {self.path.relative_to(ROOT)}"
 
 
+def files(bench: str, folder: pathlib.Path) -> list[pathlib.Path]:
+    """The raw data of a bench, oldest first; names of folders begin with their date."""
+    return sorted(folder.glob(f"*/{bench}.json"))
+
+
 def newest(bench: str, folder: pathlib.Path = RUNS) -> tuple[pathlib.Path, dict] | None:
-    """The newest raw data of a bench; names of folders begin with their date."""
-    paths = sorted(folder.glob(f"*/{bench}.json"))
+    """The newest raw data of a bench."""
+    paths = files(bench, folder)
     return (paths[-1], json.loads(paths[-1].read_text())) if paths else None
