@@ -63,6 +63,7 @@ run: toolchain
 # it then compiles nothing again.
 check: toolchain
 	@scripts/web.sh check
+	@scripts/python.sh
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --lib --bins --examples --no-deps --locked --quiet

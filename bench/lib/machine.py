@@ -128,7 +128,7 @@ class Store:
     """
 
     def __init__(self, bench: str, quick: bool) -> None:
-        now = datetime.datetime.now(datetime.timezone.utc)
+        now = datetime.datetime.now(datetime.UTC)
         folder = BENCH / "out" if quick else RUNS
         stamp = now.strftime("%Y%m%dT%H%M%S")
         self.path = folder / f"{stamp}-{platform.node()}" / f"{bench}.json"

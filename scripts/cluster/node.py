@@ -26,7 +26,7 @@ SANDBOX = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sandbox.py")
 
 
 def now():
-    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def expanded(text, variables):
@@ -73,7 +73,7 @@ class Node:
 
     def renew(self):
         lease = f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{self.name}"
-        time_ = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        time_ = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         spec = {"holderIdentity": self.name, "leaseDurationSeconds": 4 * LEASE_S, "renewTime": time_}
         try:
             self.api.patch(lease, {"spec": spec})

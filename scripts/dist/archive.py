@@ -6,8 +6,6 @@ import lzma
 import tarfile
 from dataclasses import dataclass
 
-BLOCK_BYTES = 512
-
 
 @dataclass(frozen=True)
 class Entry:

@@ -94,7 +94,7 @@ def config(what, diff_ids, created, labels):
 def image(programs, certificates, revision, mtime):
     """The layout as bytes: one manifest for each program, in an index that the tag names."""
     version = programs[0].version
-    created = datetime.datetime.fromtimestamp(mtime, datetime.timezone.utc)
+    created = datetime.datetime.fromtimestamp(mtime, datetime.UTC)
     created = created.strftime("%Y-%m-%dT%H:%M:%SZ")
     labels = {
         "org.opencontainers.image.title": "throng",

@@ -28,7 +28,7 @@ def is_simple(expression):
 
 def cyclonedx(throng, others, target, mtime):
     """The document as bytes. Its serial number depends on its contents."""
-    time = datetime.datetime.fromtimestamp(mtime, datetime.timezone.utc)
+    time = datetime.datetime.fromtimestamp(mtime, datetime.UTC)
     parts = sorted([throng, *others], key=lambda part: part.ref)
     document = {
         "bomFormat": "CycloneDX",

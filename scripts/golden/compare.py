@@ -307,7 +307,7 @@ def anderson_tied():
             if len(weights) == 1:
                 p = float(stats.chi2.sf(x / weights[0], 1))
             elif len(weights) == 2:  # slowly falling: integrated over the one of the two instead
-                density = lambda z: stats.chi2.sf((x - weights[1] * z * z) / weights[0], 1) * stats.norm.pdf(z)  # noqa: E731, B023
+                density = lambda z: stats.chi2.sf((x - weights[1] * z * z) / weights[0], 1) * stats.norm.pdf(z)
                 edge = math.sqrt(x / weights[1])
                 p = 2 * (integrate.quad(density, 0, edge)[0] + stats.norm.sf(edge))
             else:
@@ -363,7 +363,7 @@ def arrangements_by_u(n, m):
 
 
 def shift():
-    cases = {name: pair_ for name, pair_ in PAIRS.items()}
+    cases = dict(PAIRS)
     # Hollander and Wolfe (1973), page 69: permeability constants of the human chorioamnion.
     cases["permeability"] = (
         [0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46],
@@ -405,7 +405,7 @@ def cliques():
         networkx.cycle_graph(70),
     ]
     for graph in graphs:
-        found = sorted((sorted(clique) for clique in networkx.find_cliques(graph)))
+        found = sorted(sorted(clique) for clique in networkx.find_cliques(graph))
         found.sort(key=len, reverse=True)
         yield {"nodes": len(graph), "edges": list(graph.edges), "cliques": found}
 

@@ -98,7 +98,7 @@ def several_levels(name, levels_count, levels, values):
             "p": float(row["PR(>F)"]),
         }
     # Effects of the first factor's levels; patsy leaves the last one out.
-    effects = [float(model.params[f"{wrapped[0]}[S.{l}]"]) for l in range(levels_count[0] - 1)]
+    effects = [float(model.params[f"{wrapped[0]}[S.{level}]"]) for level in range(levels_count[0] - 1)]
     effects.append(-sum(effects))
     weights = numpy.zeros((levels_count[0], len(model.params)))
     for level in range(levels_count[0] - 1):
@@ -167,7 +167,7 @@ def designs():
     yield several_levels(
         "code sizes",
         [3],
-        [[l] for l in (0, 1, 2) for _ in range(5)],
+        [[level] for level in (0, 1, 2) for _ in range(5)],
         [144, 120, 176, 288, 144, 101, 144, 211, 288, 72, 130, 180, 141, 374, 302],
     )
     # Three by four levels, uneven numbers of repetitions.

@@ -13,8 +13,8 @@ import time
 
 import daemons
 import servers
-from play import counted, play, undisturbed
 from http_cases import RELOADS_S, first
+from play import counted, play, undisturbed
 
 SCENARIOS = servers.HERE / "grpc"
 # By case: operations of each user by measure, and what grpc-go counts of each.

@@ -9,7 +9,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "truth"))
 
-from bed import Bed  # noqa: E402
+from bed import Bed
 
 # A machine that stands still for longer spoils what is being tried.
 STILL_MAX_S = 0.7

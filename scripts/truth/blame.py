@@ -23,11 +23,10 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import urllib.request
 
-from bed import LIMIT_S, Bed, Run, target
+from bed import Bed, Run, target
 from network import SERVER, network
 from stalls import Stalls
 
@@ -475,7 +474,7 @@ def once(name: str) -> tuple[bool, str]:
 
 def played(name: str, stalls: Stalls) -> tuple[bool, str, int]:
     """A run of a situation, and how many were left out before it because the machine stopped."""
-    for tried in range(TRIES):
+    for tried in range(TRIES):  # noqa: B007 (also used behind the loop)
         begun = time.monotonic()
         is_right, words = once(name)
         blames = not is_right and any(code in words for code in GENERATORS)

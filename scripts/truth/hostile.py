@@ -9,7 +9,6 @@ then.
 
 import asyncio
 import json
-import os
 import pathlib
 import re
 import resource

@@ -63,8 +63,8 @@ class Network:
     def carry(self) -> None:
         """Moves packets from each device to the other until it is over."""
         waiting, number = [], 0
-        free = {device: 0.0 for device in self.devices}
-        queued = {device: 0 for device in self.devices}
+        free = dict.fromkeys(self.devices, 0.0)
+        queued = dict.fromkeys(self.devices, 0)
         peer = dict(zip(self.devices, reversed(self.devices)))
         while not self.ended.is_set():
             now = time.monotonic()

@@ -2,7 +2,7 @@
 
 from lib.peers.base import CONNECTIONS, FILES, KINDS, Load, Outcome, Peer
 from lib.peers.native import Ab, Autocannon, Fortio, Ghz, H2load, Hey, Oha, Wrk
-from lib.peers.scripted import Artillery, Gatling, K6, Locust
+from lib.peers.scripted import K6, Artillery, Gatling, Locust
 from lib.peers.tsung import Tsung
 
 PEERS: dict[str, type[Peer]] = {

@@ -2,9 +2,9 @@
 
 import pathlib
 
-from lib.process import THRONG, BenchError, errors, measure, printed_summary
 from lib.install import Tool
 from lib.peers.base import CALL, MESSAGE_BYTES, PROTO, PROTOS, Load, Outcome, Peer
+from lib.process import THRONG, BenchError, errors, measure, printed_summary
 
 SOCKETS = """
 name: {kind}
