@@ -9,14 +9,23 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::needs::skip;
 
-/// Servers that run as long as this exists.
+/// The variable in which `scripts/test.sh` describes the servers that it started for all tests.
+const SHARED: &str = "THRONG_SERVICES";
+
+/// Servers that run as long as this exists, and those that run for all tests.
 pub(crate) struct Services {
-    script: Child,
     services: Value,
+    /// The script that started them; none for those that all tests share.
+    own: Option<Own>,
+}
+
+/// Servers that nobody else uses.
+struct Own {
+    script: Child,
     orders: Mutex<Orders>,
 }
 
@@ -29,6 +38,39 @@ struct Orders {
 }
 
 impl Services {
+    /// The servers that all tests share, in which each test has a database of its own; where nobody started them, servers
+    /// that are started now. A test that stops a server, changes its settings or empties it starts its own.
+    pub(crate) fn shared(names: &[&str]) -> Option<Self> {
+        Self::start_beside(names, &[])
+    }
+
+    /// Servers that all tests share, and others of the test's own.
+    pub(crate) fn start_beside(shared: &[&str], own: &[&str]) -> Option<Self> {
+        let Ok(text) = std::env::var(SHARED) else {
+            return Self::start(&[shared, own].concat());
+        };
+        let mut services: Map<String, Value> =
+            serde_json::from_str(&text).unwrap_or_else(|error| panic!("{SHARED}: {error}"));
+        services.retain(|name, _| shared.contains(&&**name));
+        let missing: Vec<&str> = shared
+            .iter()
+            .copied()
+            .filter(|name| !services.contains_key(*name))
+            .collect();
+        let own = [&missing, own].concat();
+        if own.is_empty() {
+            return Some(Self {
+                services: Value::Object(services),
+                own: None,
+            });
+        }
+        let mut started = Self::start(&own)?;
+        if let Value::Object(own) = &mut started.services {
+            own.extend(services);
+        }
+        Some(started)
+    }
+
     /// Starts these. A test is reported as skipped where the script cannot be run.
     pub(crate) fn start(names: &[&str]) -> Option<Self> {
         let mut command = Command::new(Self::script());
@@ -75,10 +117,13 @@ impl Services {
             answers,
             pids: HashMap::new(),
         };
-        Some(Self {
+        let own = Own {
             script,
-            services,
             orders: Mutex::new(orders),
+        };
+        Some(Self {
+            services,
+            own: Some(own),
         })
     }
 
@@ -114,7 +159,9 @@ impl Services {
 
     /// The process of a server that there is.
     pub(crate) fn pid(&self, name: &str) -> u32 {
-        if let Some(pid) = self.orders.lock().unwrap().pids.get(name) {
+        if let Some(own) = &self.own
+            && let Some(pid) = own.orders.lock().unwrap().pids.get(name)
+        {
             return *pid;
         }
         let pid = self.services[name]["pid"].as_u64();
@@ -124,7 +171,7 @@ impl Services {
 
     /// The disk of servers that have one of their own, by a path that everybody sees.
     pub(crate) fn disk(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/{}/root/mnt", self.script.id()))
+        PathBuf::from(format!("/proc/{}/root/mnt", self.own().script.id()))
     }
 
     /// Stops a server in good order.
@@ -158,8 +205,13 @@ impl Services {
         self.order("start", name);
     }
 
+    fn own(&self) -> &Own {
+        let own = self.own.as_ref();
+        own.expect("only a test's own servers can be disturbed")
+    }
+
     fn order(&self, verb: &str, name: &str) {
-        let mut orders = self.orders.lock().unwrap();
+        let mut orders = self.own().orders.lock().unwrap();
         let given = orders.given.as_mut().unwrap();
         writeln!(given, "{verb} {name}").unwrap();
         let mut line = String::new();
@@ -182,7 +234,7 @@ impl Drop for Frozen {
     }
 }
 
-impl Drop for Services {
+impl Drop for Own {
     fn drop(&mut self) {
         // The end of its input ends the script, which stops its servers and removes their files.
         let orders = self.orders.get_mut();

@@ -31,7 +31,7 @@ const BATCH: Duration = Duration::from_millis(200);
 const KILL_EVERY_MS: u64 = 200;
 #[test]
 fn money_is_kept_while_processes_are_killed() {
-    let Some(services) = Services::start(&["mysql", "postgres", "redis"]) else {
+    let Some(services) = Services::start_beside(&["mysql", "postgres"], &["redis"]) else {
         return;
     };
     let Some(redis) = services.url("redis") else {
@@ -80,7 +80,7 @@ fn money_is_kept_while_processes_are_killed() {
 
 #[test]
 fn every_subscriber_gets_every_message_once_and_in_order() {
-    let Some(services) = Services::start(&["mysql", "redis"]) else {
+    let Some(services) = Services::start_beside(&["mysql"], &["redis"]) else {
         return;
     };
     let (Some(redis), Some(database)) = (
@@ -139,7 +139,7 @@ fn open_money(database: &Database) -> i64 {
 
 #[test]
 fn a_bus_that_was_away_is_reported_and_the_newest_state_follows() {
-    let Some(services) = Services::start(&["mysql", "redis"]) else {
+    let Some(services) = Services::start_beside(&["mysql"], &["redis"]) else {
         return;
     };
     let (Some(redis), Some(database)) = (

@@ -125,7 +125,7 @@ fn values_of_probes_are_safe_within_five_seconds() {
 /// Databases by TLS: by the right authority they answer, by another they do not.
 #[test]
 fn databases_are_probed_by_tls() {
-    let Some(services) = Services::start(&["postgres", "mysql"]) else {
+    let Some(services) = Services::shared(&["postgres", "mysql"]) else {
         return;
     };
     let Some(ca) = services.ca() else { return };

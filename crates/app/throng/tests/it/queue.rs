@@ -123,7 +123,7 @@ fn settings_that_cannot_be_served_are_errors() {
 
 #[test]
 fn tables_are_made_filled_and_dropped_by_command() {
-    let Some(services) = Services::start(&["postgres"]) else {
+    let Some(services) = Services::shared(&["postgres"]) else {
         return;
     };
     let Some(database) = Database::on(&services, "postgres", "queue_commands") else {

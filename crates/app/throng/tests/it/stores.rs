@@ -112,7 +112,7 @@ pub(crate) fn until<T: PartialEq + std::fmt::Debug>(wanted: &T, mut look: impl F
 
 #[test]
 fn databases_keep_sessions_and_counts() {
-    let Some(services) = Services::start(&["mysql", "postgres", "redis"]) else {
+    let Some(services) = Services::start_beside(&["mysql", "postgres"], &["redis"]) else {
         return;
     };
     let redis = services.url("redis");
@@ -232,7 +232,7 @@ fn errors_of_store_urls_hide_the_password() {
         "the embedded store is for one process alone",
     );
 
-    let Some(services) = Services::start(&["mysql", "postgres"]) else {
+    let Some(services) = Services::shared(&["mysql", "postgres"]) else {
         return;
     };
     let cache = "redis://:hunter2@127.0.0.1:1/";
@@ -270,7 +270,7 @@ fn errors_of_store_urls_hide_the_password() {
 
 #[test]
 fn requests_fail_while_a_store_is_away_and_then_succeed() {
-    let Some(services) = Services::start(&["mysql", "postgres", "redis"]) else {
+    let Some(services) = Services::start_beside(&["mysql", "postgres"], &["redis"]) else {
         return;
     };
     let Some(redis) = services.url("redis") else {
@@ -339,7 +339,7 @@ fn children(pid: u32) -> Vec<i32> {
 
 #[test]
 fn processes_share_campaigns_and_a_log() {
-    let Some(services) = Services::start(&["mysql", "postgres", "redis"]) else {
+    let Some(services) = Services::start_beside(&["mysql", "postgres"], &["redis"]) else {
         return;
     };
     let Some(redis) = services.url("redis") else {

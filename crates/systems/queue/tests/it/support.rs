@@ -18,7 +18,7 @@ use crate::queue_client::Client;
 use crate::services::Services;
 
 /// One PostgreSQL server for all tests, which have a database each.
-static SERVICES: LazyLock<Option<Services>> = LazyLock::new(|| Services::start(&["postgres"]));
+static SERVICES: LazyLock<Option<Services>> = LazyLock::new(|| Services::shared(&["postgres"]));
 
 /// A running queue, on a thread of its own. It stops when this is dropped.
 pub(crate) struct Queue {
@@ -95,7 +95,11 @@ impl Drop for Queue {
 pub(crate) fn database() -> Option<String> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let url = SERVICES.as_ref()?.url("postgres")?;
-    let name = format!("queue_{}", COUNT.fetch_add(1, Ordering::Relaxed));
+    // Other processes have theirs on the same server.
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("queue_{}_{number}", std::process::id());
+    // A process that is over may have had the same number.
+    sql(url, &format!("DROP DATABASE IF EXISTS {name}"));
     sql(url, &format!("CREATE DATABASE {name}"));
     let (server, _) = url.rsplit_once('/').unwrap();
     Some(format!("{server}/{name}"))

@@ -153,8 +153,10 @@ struct Counted {
 }
 
 fn money_is_kept(kind: &'static str) {
-    let (Some(near), Some(far)) = (Services::start(&[kind, "redis"]), Services::start(&[kind]))
-    else {
+    let (Some(near), Some(far)) = (
+        Services::start_beside(&[kind], &["redis"]),
+        Services::start(&[kind]),
+    ) else {
         return;
     };
     let Some(mut world) = World::start(&near, &far, kind) else {

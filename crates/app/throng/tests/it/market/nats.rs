@@ -46,7 +46,7 @@ fn replace(services: &Services, url: &str, space: &Space) -> Started {
 
 #[test]
 fn subscribers_over_nats_get_all_in_order_and_the_newest_after_a_restart() {
-    let Some(services) = Services::start(&["mysql", "nats"]) else {
+    let Some(services) = Services::start_beside(&["mysql"], &["nats"]) else {
         return;
     };
     let (Some(nats), Some(database)) = (

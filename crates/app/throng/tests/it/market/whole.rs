@@ -40,7 +40,7 @@ fn lessons(variables: &[(String, String)]) {
 #[test]
 fn the_example_comes_up_holds_a_crowd_and_leaves_nothing_behind() {
     // They are not used, but say which are not installed.
-    let Some(services) = Services::start(&["mysql", "redis", "nginx"]) else {
+    let Some(services) = Services::shared(&["mysql", "redis", "nginx"]) else {
         return;
     };
     let names = ["mysql", "redis", "nginx"];

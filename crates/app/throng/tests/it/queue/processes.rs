@@ -10,12 +10,12 @@ use crate::stores::until;
 use crate::support::{Database, Served, Services};
 
 /// Connections to the database, of all middlewares together.
-const CONNECTIONS: &str =
-    "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'throng-queue'";
+const CONNECTIONS: &str = "SELECT count(*) FROM pg_stat_activity \
+     WHERE application_name = 'throng-queue' AND datname = current_database()";
 
 #[test]
 fn middlewares_share_messages_and_one_that_dies_comes_back() {
-    let Some(services) = Services::start(&["postgres"]) else {
+    let Some(services) = Services::shared(&["postgres"]) else {
         return;
     };
     let Some(database) = Database::on(&services, "postgres", "queue_processes") else {

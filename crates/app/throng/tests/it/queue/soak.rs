@@ -318,7 +318,7 @@ fn with_users<T>(
     reason = "which request came before which is what is tested"
 )]
 fn nothing_is_lost_doubled_or_invented_whatever_dies() {
-    let Some(services) = Services::start(&["postgres"]) else {
+    let Some(services) = Services::shared(&["postgres"]) else {
         return;
     };
     let Some(database) = Database::on(&services, "postgres", "queue_soak") else {
@@ -344,8 +344,7 @@ fn nothing_is_lost_doubled_or_invented_whatever_dies() {
     drop(middlewares);
     let mut reader = eventually(|| postgres::Client::connect(&database.url, NoTls).ok());
     eventually(|| {
-        let others =
-            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'throng-queue'";
+        let others = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'throng-queue' AND datname = current_database()";
         let count: i64 = reader.query_one(others, &[]).unwrap().get(0);
         (count == 0).then_some(())
     });

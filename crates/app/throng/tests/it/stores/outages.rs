@@ -34,9 +34,13 @@ impl Database {
     fn is_waited_for(&self) {
         let waiting = match self.kind {
             "mysql" => {
-                "SELECT count(*) FROM information_schema.processlist WHERE state LIKE 'Waiting for table%'"
+                "SELECT count(*) FROM information_schema.processlist \
+                 WHERE db = database() AND state LIKE 'Waiting for table%'"
             }
-            _ => "SELECT count(*) FROM pg_locks WHERE NOT granted",
+            _ => {
+                "SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database \
+                 WHERE NOT granted AND datname = current_database()"
+            }
         };
         until(&1, || self.number(waiting));
     }
@@ -60,7 +64,7 @@ fn serves_more(url: &str, wanted: usize, what: &str) {
 
 #[test]
 fn a_client_that_leaves_keeps_its_record() {
-    let Some(services) = Services::start(&["mysql", "postgres", "redis"]) else {
+    let Some(services) = Services::start_beside(&["mysql", "postgres"], &["redis"]) else {
         return;
     };
     let redis = services.url("redis");
@@ -99,7 +103,7 @@ fn a_client_that_leaves_keeps_its_record() {
 
 #[test]
 fn an_event_is_answered_after_it_is_recorded() {
-    let Some(services) = Services::start(&["mysql", "postgres", "redis"]) else {
+    let Some(services) = Services::start_beside(&["mysql", "postgres"], &["redis"]) else {
         return;
     };
     let redis = services.url("redis");
@@ -136,7 +140,7 @@ fn an_event_is_answered_after_it_is_recorded() {
 
 #[test]
 fn an_event_is_recorded_though_its_client_left() {
-    let Some(services) = Services::start(&["mysql", "postgres", "redis"]) else {
+    let Some(services) = Services::start_beside(&["mysql", "postgres"], &["redis"]) else {
         return;
     };
     let Some(redis) = services.url("redis") else {
@@ -166,7 +170,7 @@ fn an_event_is_recorded_though_its_client_left() {
 
 #[test]
 fn a_recovered_database_is_detected_without_traffic() {
-    let Some(services) = Services::start(&["mysql", "postgres"]) else {
+    let Some(services) = Services::shared(&["mysql", "postgres"]) else {
         return;
     };
     for database in Database::each(&services, "ads_refusing") {
@@ -214,7 +218,7 @@ fn a_frozen_database_uses_up_no_campaign() {
 
 #[test]
 fn an_event_refused_by_a_frozen_cache_has_no_effect() {
-    let Some(services) = Services::start(&["mysql", "postgres", "redis"]) else {
+    let Some(services) = Services::start_beside(&["mysql", "postgres"], &["redis"]) else {
         return;
     };
     let Some(redis) = services.url("redis") else {
@@ -274,7 +278,7 @@ impl Drop for Keeping {
 
 #[test]
 fn stale_counts_of_a_returning_cache_are_rejected() {
-    let Some(services) = Services::start(&["mysql", "postgres"]) else {
+    let Some(services) = Services::shared(&["mysql", "postgres"]) else {
         return;
     };
     for database in Database::each(&services, "ads_old") {
@@ -308,7 +312,7 @@ fn stale_counts_of_a_returning_cache_are_rejected() {
 
 #[test]
 fn asynchronous_records_survive_a_slow_database() {
-    let Some(services) = Services::start(&["mysql", "postgres"]) else {
+    let Some(services) = Services::shared(&["mysql", "postgres"]) else {
         return;
     };
     for database in Database::each(&services, "ads_slow") {

@@ -11,7 +11,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// On each database server that there is, empty.
+    /// On each database server that there is, empty. Each test has names of its own.
     pub(crate) fn each(services: &Services, name: &str) -> Vec<Database> {
         let kinds = ["mysql", "postgres"].into_iter();
         kinds
@@ -22,6 +22,8 @@ impl Database {
     /// On this server, empty; `None`, said aloud, where it is not installed.
     pub(crate) fn on(services: &Services, kind: &'static str, name: &str) -> Option<Database> {
         let url = services.url(kind)?;
+        // A test that runs again finds the one that it had.
+        let name = format!("{name}_{}", std::process::id());
         let create = format!("CREATE DATABASE {name}");
         let url = match kind {
             "mysql" => {

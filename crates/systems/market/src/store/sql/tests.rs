@@ -23,7 +23,7 @@ use crate::transactions::Refusal;
 const KINDS: [&str; 2] = ["mysql", "postgres"];
 
 /// The servers that most tests share. They end with the process.
-static SERVICES: LazyLock<Option<Services>> = LazyLock::new(|| Services::start(&KINDS));
+static SERVICES: LazyLock<Option<Services>> = LazyLock::new(|| Services::shared(&KINDS));
 
 /// An empty database of a test's own.
 #[derive(Clone)]
@@ -58,14 +58,21 @@ impl Database {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
         let url = services.url(kind)?;
         let (server, _) = url.rsplit_once('/').unwrap();
-        let name = format!("market_{}", NUMBERS.fetch_add(1, Ordering::Relaxed));
+        // Other processes have theirs on the same server.
+        let name = format!(
+            "market_{}_{}",
+            std::process::id(),
+            NUMBERS.fetch_add(1, Ordering::Relaxed)
+        );
         let other = address(&match kind {
             "mysql" => format!("{server}/information_schema"),
             _ => url.to_owned(),
         });
-        connect(&other)
-            .plain(&format!("CREATE DATABASE {name}"))
-            .unwrap();
+        // A process that is over may have had the same number.
+        for statement in ["DROP DATABASE IF EXISTS", "CREATE DATABASE"] {
+            let statement = format!("{statement} {name}");
+            connect(&other).plain(&statement).unwrap();
+        }
         Some(Self {
             kind,
             address: address(&format!("{server}/{name}")),

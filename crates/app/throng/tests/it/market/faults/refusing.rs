@@ -27,7 +27,7 @@ fn save(client: &mut Connection, status: &str) {
 fn a_redis_that_cannot_write_delays_publications_and_loses_none() {
     // Its own disk, so that it can be full.
     let (Some(services), Some(with_disk)) = (
-        Services::start(&["mysql"]),
+        Services::shared(&["mysql"]),
         Services::start_on_disk(&["redis"], "8m"),
     ) else {
         return;

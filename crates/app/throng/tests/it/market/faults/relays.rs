@@ -19,7 +19,7 @@ const LATE: Fault = Fault::Delay(Duration::from_millis(20));
 
 /// A market whose connections to its store are disturbed.
 fn store_is_disturbed(kind: &'static str) {
-    let Some(services) = Services::start(&[kind, "redis"]) else {
+    let Some(services) = Services::start_beside(&[kind], &["redis"]) else {
         return;
     };
     let (Some(redis), Some(database)) = (
@@ -51,7 +51,7 @@ fn a_postgresql_behind_a_bad_line_is_unavailable_in_time_and_loses_nothing() {
 
 /// A market whose connections to its bus or its cache are disturbed.
 fn redis_is_disturbed(is_bus: bool) {
-    let Some(services) = Services::start(&["mysql", "redis"]) else {
+    let Some(services) = Services::start_beside(&["mysql"], &["redis"]) else {
         return;
     };
     let (Some(redis), Some(database)) = (
@@ -89,7 +89,7 @@ fn a_cache_behind_a_bad_line_costs_time_and_no_answer() {
 
 #[test]
 fn a_blocking_driver_behind_a_bad_line_recovers() {
-    let Some(services) = Services::start(&["mysql", "redis"]) else {
+    let Some(services) = Services::start_beside(&["mysql"], &["redis"]) else {
         return;
     };
     let (Some(redis), Some(database)) = (

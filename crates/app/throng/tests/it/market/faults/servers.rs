@@ -7,7 +7,11 @@ use crate::support::Services;
 
 /// Stops, kills and freezes a server behind a market.
 fn server_returns(kind: &'static str, server: &'static str) {
-    let Some(services) = Services::start(&[kind, "redis"]) else {
+    let services = match server {
+        "redis" => Services::start_beside(&[kind], &["redis"]),
+        _ => Services::start(&[kind, "redis"]),
+    };
+    let Some(services) = services else {
         return;
     };
     let (Some(redis), Some(database)) = (
