@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Lints Throng without its features and with each of them alone. Then builds it without any and runs
-# that: it must judge a run, and say of each verb that it lacks how to get it. The same with the built-in targets alone,
-# of what these lack.
+# Lints and builds Throng without its features, and runs that: it must judge a run, and say of each verb that it lacks
+# how to get it. With all features it is linted and tested with the workspace.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/lints.sh
 
 # The example is named so that cargo chooses features of dependencies as for the tests. They are then
 # built once for all: alone, Throng's dependencies would have other features.
@@ -11,13 +11,6 @@ cd "$(dirname "$0")/.."
 # systems must compile without databases.
 selected=(--quiet --locked --workspace --exclude ads --exclude queue --bin throng --example compare_speed
     --no-default-features)
-
-# A name before `=` in the table of features.
-names=$(sed -n '/^\[features\]/,/^$/s/^\([a-z]*\) = .*/\1/p' crates/app/throng/Cargo.toml | grep -vx default)
-for name in "" $names; do
-    echo "throng with ${name:-no feature}" >&2
-    cargo clippy "${selected[@]}" ${name:+--features "throng/$name"} -- -D warnings
-done
 
 work=$(mktemp -d)
 server=
@@ -27,10 +20,8 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# The last one must not stay there: it would be taken for the one with all features.
-cargo build "${selected[@]}" --features throng/targets
-mv "${CARGO_TARGET_DIR:-target}/debug/throng" "$work/targets"
 cargo build "${selected[@]}"
+# It must not stay there: it would be taken for the one with all features.
 mv "${CARGO_TARGET_DIR:-target}/debug/throng" "$work/throng"
 
 # Any server: this program has none.
@@ -58,14 +49,13 @@ thresholds:
   - p99(read) < 10s
 YAML
 
-# expect CODE TEXT ARGUMENTS: what `program` exits with and prints.
-program=./throng
+# expect CODE TEXT ARGUMENTS: what it exits with and prints.
 expect() {
     local code=0
-    "$program" "${@:3}" >said 2>&1 || code=$?
+    ./throng "${@:3}" >said 2>&1 || code=$?
     if [ "$code" != "$1" ] || ! grep -q "$2" said; then
         cat said >&2
-        echo "$program ${*:3}: exit code $code, expected $1 and '$2'" >&2
+        echo "throng ${*:3}: exit code $code, expected $1 and '$2'" >&2
         exit 1
     fi
 }
@@ -79,20 +69,3 @@ for verb in "import scenario.xml" "model access.log -o model" "reproduce thesis 
     expect 64 "built without" $verb
 done
 echo "throng without features: runs are judged" >&2
-
-program=./targets
-for system in market chat; do
-    sed "s|^target: .*|target: $system|; s|get: /|get: /healthz|" scenario.yaml >"$system.yaml"
-    expect 0 "PASSED" run "$system.yaml"
-done
-for arguments in "ads" "queue" "balancer --to http://h" "chat --store chat.sqlite" "market --store mysql://u:p@h/d" \
-    "market --store env:STORE --cache redis://h" "market --store memory --bus nats://h"; do
-    # Its words are arguments.
-    # shellcheck disable=SC2086
-    expect 64 "built without" serve $arguments
-    # shellcheck disable=SC2086
-    expect 64 "features systems" serve $arguments
-done
-sed "s|^target: .*|target: ads|" scenario.yaml >ads.yaml
-expect 69 "built without the ads" run ads.yaml
-echo "throng with targets: market and chat run in memory" >&2
