@@ -7,8 +7,11 @@ cd "$(dirname "$0")/.."
 scripts/web.sh
 if ! command -v "${CHROMIUM:-chromium}" >/dev/null; then
     if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-        echo "chromium is missing: on Debian, 'sudo apt-get install chromium'" >&2
-        exit 1
+        echo "skipped: the pages in a browser, since chromium is missing: on Debian, 'sudo apt-get install chromium'" >&2
+        # As vitest says it, for scripts/results.py; at least as many as are written out.
+        echo "      Tests  $(cat web/tests/*.test.ts | grep -cE '^ *(test|it)(\.|\()') skipped"
+        [ "${PROOFS:-}" != all ] || exit 1
+        exit 0
     fi
     echo "chromium is missing: installing it" >&2
     apt-get update -qq

@@ -33,8 +33,15 @@ pub(crate) fn shared_data(name: &str) -> Option<PathBuf> {
 /// Reports that the running test could not check all that it is for: on standard error, which
 /// test runners do not capture, and in the file that `THRONG_SKIPPED` names.
 pub(crate) fn skip(why: &str) {
-    let thread = std::thread::current();
-    let line = format!("SKIPPED: {}: {why}\n", thread.name().unwrap_or("?"));
+    // nextest names the test and its program; otherwise a test has a thread that is called after it.
+    let test = match (
+        std::env::var("NEXTEST_BINARY_ID"),
+        std::env::var("NEXTEST_TEST_NAME"),
+    ) {
+        (Ok(program), Ok(test)) => format!("{program} {test}"),
+        _ => std::thread::current().name().unwrap_or("?").to_owned(),
+    };
+    let line = format!("SKIPPED: {test}: {why}\n");
     let mut err = std::io::stderr();
     err.write_all(line.as_bytes()).unwrap();
     if let Some(list) = std::env::var_os("THRONG_SKIPPED") {
