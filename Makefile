@@ -3,18 +3,23 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test test-deps check fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-market bench-queue bench-balancer bench-lab bench-fleet bench-docs site model-truth truth hostile-truth accounts-truth kill blame-truth capacity-truth percentile-truth kubernetes interop picture dist toolchain
+.PHONY: help run test test-deps check doc fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-market bench-queue bench-balancer bench-lab bench-fleet bench-docs site model-truth truth hostile-truth accounts-truth kill blame-truth capacity-truth percentile-truth kubernetes interop picture dist toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # rustup installs cargo there; a fresh shell may not know it yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
+# The documentation of examples and programs is named so that cargo chooses features of dependencies as for the lints;
+# it then compiles nothing again.
+RUSTDOC := RUSTDOCFLAGS="-D warnings" cargo doc --workspace --lib --bins --examples --no-deps --locked --quiet
 
 help:
 	@echo "make run        build Throng and run examples/football-quick.yaml, about a minute"
-	@echo "make test       make check, then every test"
+	@echo "make test       all checks, then every test; prints the ten slowest. Installs what it needs on Debian as root,"
+	@echo "                otherwise prompts, or skips and counts"
 	@echo "make test-deps  install the databases that some tests need; without them these are skipped"
-	@echo "make check      formatting, lints, documentation, dependencies, each feature alone, proto without an operating"
-	@echo "                system, and what calls the C library with musl"
+	@echo "make check      formatting, lints, documentation, dependencies, Throng without its features, proto without an"
+	@echo "                operating system, and what calls the C library with musl"
+	@echo "make doc        the documentation of the code, whose links must lead somewhere"
 	@echo "make fuzz       fuzz every target for SECONDS (60), and count executions: by coverage with nightly Rust and"
 	@echo "                cargo-fuzz, else by random changes of the kept corpus"
 	@echo "make web        build the page of reports, web/dist"
@@ -59,20 +64,22 @@ run: toolchain
 	@scripts/quick.sh
 	$(TARGET)/quick/throng run examples/football-quick.yaml
 
-# The documentation of examples and programs is named so that cargo chooses features of dependencies as for the lints;
-# it then compiles nothing again.
 check: toolchain
 	@scripts/web.sh check
 	@scripts/python.sh
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --lib --bins --examples --no-deps --locked --quiet
+	$(RUSTDOC)
 	@scripts/features.sh
 	@scripts/bare.sh
 	@scripts/musl.sh
 	@scripts/deny.sh
 
-test: check
+doc: toolchain
+	@scripts/web.sh
+	$(RUSTDOC)
+
+test: toolchain
 	@scripts/test.sh
 
 test-deps:
