@@ -1,4 +1,4 @@
-//! What the app servers of one database share, in Redis: how often each campaign and each ad was shown,
+//! State that the app servers of one database share in Redis: how often each campaign and each ad was shown,
 //! how often ads converted, and how far the last offers came.
 //!
 //! Each query is a script that Redis runs in one go, so that no two processes can both take a
@@ -34,7 +34,7 @@ use thread::RedisThread;
 
 /// Queries that may wait.
 const WAITING_MAX: usize = 16 * 1024;
-/// Of the name of a run of Redis this much distinguishes it from all others, in hexadecimal digits.
+/// Leading hexadecimal digits of a Redis run's name: enough to distinguish it from all other runs.
 const RUN_CHARS: usize = 16;
 /// Most that is remembered of what Redis still has to do.
 const OWED_MAX: usize = 64 * 1024;
@@ -50,12 +50,12 @@ const LAYOUT: u32 = 3;
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
     pub(super) address: ServerAddress,
-    /// Where what is lost is found again.
+    /// The database from which state that Redis has lost is restored.
     pub(super) store: ServerAddress,
     /// How long a request waits, and a connection for an answer.
     pub(super) wait: Duration,
     pub(super) begun: Begun,
-    /// What the counts are counts of.
+    /// Seed of the ads; counts of another seed mean other ads.
     pub(super) seed: u64,
     pub(super) ads: usize,
     /// Processes that report their figures to each other; `None`: this one is alone.
@@ -84,7 +84,7 @@ pub(super) struct Cache {
     next_change: AtomicU64,
 }
 
-/// What the app servers and the thread share.
+/// State that the app servers and the thread share.
 #[derive(Debug)]
 struct Shared {
     settings: Settings,
@@ -98,7 +98,7 @@ struct Shared {
     own: Box<dyn Own>,
     /// The last report of each process of the group, as far as it arrived here.
     reports: Mutex<BTreeMap<i64, String>>,
-    /// What Redis still has to do.
+    /// Commands that Redis still has to run.
     owed: Mutex<Vec<Command>>,
 }
 
@@ -116,7 +116,7 @@ struct Command {
 }
 
 impl Command {
-    /// What is to be done if nobody knows whether this was.
+    /// The command to run if nobody knows whether this one was run.
     fn amends(self) -> Option<Command> {
         let script = self.script.amends()?;
         Some(Command { script, ..self })
@@ -136,7 +136,7 @@ struct Query {
 struct Keys {
     /// `ads:STORE:`
     prefix: String,
-    /// What stands there where the counts are those of this database, put there in this run.
+    /// Value of the mark while the counts are those of this database, put there in this run.
     mark: String,
     /// A part of the run's name.
     run: String,
@@ -158,7 +158,7 @@ impl Keys {
         format!("{}{what}", self.prefix)
     }
 
-    /// What a process reports stays in its run: figures that a snapshot holds are older.
+    /// Key of the figures of a group. It names the run: figures that a snapshot holds are older.
     fn figures(&self, group: &str) -> String {
         format!("{}figures:{}:{group}", self.prefix, self.run)
     }

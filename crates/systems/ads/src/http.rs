@@ -79,7 +79,7 @@ async fn no_path() -> RequestError {
     RequestError::NoPath
 }
 
-/// What a path names.
+/// The variable segment of a path.
 struct Named(String);
 
 impl<S: Send + Sync> FromRequestParts<S> for Named {
@@ -92,7 +92,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Named {
     }
 }
 
-/// What is known of the user that an ad is requested for. Other parameters mean nothing here.
+/// Attributes of the user that an ad is requested for. Other parameters mean nothing here.
 #[derive(Debug, Deserialize)]
 struct AdQuery {
     #[serde(default)]

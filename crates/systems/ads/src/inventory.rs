@@ -1,4 +1,4 @@
-//! What there is to show, and which ad a request gets.
+//! The ads that can be shown, and the choice of one for a request.
 //!
 //! A publisher's list is a stretch of all ads that begins at a place of its own. Some publishers
 //! have long lists and advertisers that they do not show: choosing for them takes longer, so that
@@ -13,9 +13,9 @@ use server::Draws;
 const ADS_PER_CAMPAIGN: usize = 50;
 /// Ads of one advertiser.
 const ADS_PER_ADVERTISER: usize = 500;
-/// Of this number of ads shown, one is any that may be shown, so that performance becomes known.
+/// One in this many ads shown is any that may be shown, so that the performance of all becomes known.
 const EXPLORE_ONE_IN: u64 = 16;
-/// What is known beforehand of an ad counts as much as having shown it so often.
+/// Weight of the rate that is assumed beforehand, in showings of the ad.
 const PRIOR_SHOWN: f64 = 100.0;
 /// The share of ads shown that end in a conversion, where nothing is known of a publisher.
 const PRIOR_RATE: f64 = 0.001;
@@ -24,10 +24,10 @@ const BLOCKED_MAX: u64 = 8;
 /// Numbers that publishers give parts of their traffic are taken modulo this.
 const SUB_IDS: u32 = 128;
 
-/// What an ad requires of its viewers, and how it did so far.
+/// An ad's requirements of its viewers, and its performance so far.
 #[derive(Debug)]
 struct Ad {
-    /// What a conversion pays, in cents.
+    /// Payment for a conversion, in cents.
     bid: u32,
     /// A bit for each of 64 groups of countries.
     countries: u64,
@@ -65,7 +65,7 @@ pub(super) struct List {
 pub(super) struct Lengths {
     pub(super) short: usize,
     pub(super) long: usize,
-    /// Of publishers, from 0 to 1.
+    /// Share of publishers that have long lists, from 0 to 1.
     pub(super) long_share: f64,
 }
 
@@ -78,7 +78,7 @@ pub(super) enum Taste {
     Any(Draws),
 }
 
-/// Who is to be shown an ad.
+/// The user to whom an ad is to be shown.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Viewer {
     country: u64,
@@ -245,7 +245,7 @@ impl Inventory {
         }
     }
 
-    /// Whose campaign an ad is of.
+    /// The campaign of an ad.
     pub(super) fn campaign(&self, ad: u32) -> usize {
         ad as usize / ADS_PER_CAMPAIGN
     }
@@ -287,7 +287,7 @@ impl Inventory {
         }
     }
 
-    /// What an ad did before this process began.
+    /// Adds the showings and conversions of an ad from before this process began.
     pub(super) fn recall(&self, ad: u32, shown: u32, converted: u32) {
         if let Some(known) = self.ads.get(ad as usize) {
             known.shown.fetch_add(shown, Ordering::Relaxed);
@@ -298,8 +298,8 @@ impl Inventory {
 }
 
 impl Ad {
-    /// What showing it is expected to earn: the mean of its conversions and of what was known
-    /// beforehand, weighted by how often it was shown.
+    /// Expected earnings of a showing: the mean of the ad's conversions and of the rate assumed beforehand,
+    /// weighted by how often the ad was shown.
     fn score(&self, prior_rate: f64) -> f64 {
         let converted = f64::from(self.converted.load(Ordering::Relaxed));
         let shown = f64::from(self.shown.load(Ordering::Relaxed));

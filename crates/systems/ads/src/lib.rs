@@ -48,7 +48,7 @@ pub use options::{AdsOptions, Writes};
 pub use publishers::{AboveOne, PUBLISHERS_FILE_MAX, Publisher, Publishers, PublishersError};
 pub use store::StoreError;
 
-/// What an ad network did in its life.
+/// Figures of an ad network from its start to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {

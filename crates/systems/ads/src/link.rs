@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicUsize;
 
 use server::metrics::Counter;
 
-/// What happened to connections to a server.
+/// Events on the connections to a server.
 #[derive(Debug, Default)]
 pub(super) struct LinkFigures {
     /// Connections that are open.

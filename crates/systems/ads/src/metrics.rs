@@ -1,4 +1,4 @@
-//! What the ad network counts.
+//! Metrics of the ad network.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -22,7 +22,7 @@ pub(super) struct Metrics {
     /// Records that could not be stored and that nobody waited for.
     pub(super) records_lost: Counter,
     pub(super) connections: Arc<HttpConnections>,
-    /// Of the database server, where there is one.
+    /// Figures of the database server, where there is one.
     pub(super) store: Arc<LinkFigures>,
     pub(super) cache: Arc<LinkFigures>,
 }

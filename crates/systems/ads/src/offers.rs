@@ -32,7 +32,8 @@ impl Offer {
     }
 }
 
-/// Who takes an offer a step further: a number that no other change has, of any process. Zero is nobody.
+/// One attempt to take an offer a step further: a number that no other change of any process has. Zero is no
+/// change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Change(pub(super) u64);
 

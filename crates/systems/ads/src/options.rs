@@ -35,11 +35,11 @@ pub enum Writes {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct AdsOptions {
-    /// Where it listens and which threads serve it, 1 to 256.
+    /// The address to listen on and the threads that serve it, 1 to 256.
     pub server: ServerOptions,
     /// Most connections at once of each; further ones are dropped.
     pub connections_max: usize,
-    /// Whose requests are served; `None`, the default: any publisher's.
+    /// Publishers whose requests are served; `None`, the default: any.
     pub publishers: Option<Vec<Publisher>>,
     /// All ads, 1 to 1,000,000.
     pub ads: usize,
@@ -60,9 +60,9 @@ pub struct AdsOptions {
     /// How long a request waits for a database server and the cache, and they for their servers; 1 ms to
     /// 1 h.
     pub store_wait: Duration,
-    /// What processes share beside a database server; `None`, the default: this one is alone.
+    /// Redis that processes share beside a database server; `None`, the default: this one is alone.
     pub cache: Option<ServerAddress>,
-    /// What the processes of one server have in common: they share the address, and add up their
+    /// Name that the processes of one server have in common: they share the address, and add up their
     /// figures. `None`, the default: this one is alone.
     pub group: Option<String>,
     /// When requests are answered, where there is a store.
@@ -71,7 +71,7 @@ pub struct AdsOptions {
     pub access_log: Option<PathBuf>,
     /// How its lines are written.
     pub log_format: LogFormat,
-    /// What ads, and who has long lists, follow from.
+    /// Seed of the ads, and of the choice of publishers with long lists.
     pub seed: u64,
 }
 

@@ -22,11 +22,11 @@ const COLUMNS: [&str; 6] = [
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Publisher {
-    /// What its requests name it by.
+    /// Key by which requests name the publisher.
     pub key: String,
-    /// Its share of all sessions.
+    /// Share of all sessions.
     pub share: f64,
-    /// Of impression, redeem, click and convert, the probability that it follows the one before.
+    /// Probabilities that impression, redeem, click and convert follow the step before.
     pub steps: [f64; 4],
 }
 
@@ -40,7 +40,7 @@ pub struct Publishers {
     pub repairs: Vec<String>,
 }
 
-/// What is done about a probability above 1.
+/// Treatment of a probability above 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AboveOne {
     /// The file is refused.
@@ -55,7 +55,7 @@ pub enum AboveOne {
 pub struct PublishersError {
     /// From 1.
     pub line: usize,
-    /// What is wrong, and what was expected.
+    /// The problem, and what was expected.
     pub problem: String,
 }
 
@@ -116,7 +116,7 @@ impl Publishers {
     }
 }
 
-/// Where each column of [`COLUMNS`] is.
+/// Position of each column of [`COLUMNS`].
 fn column_places(names: &[&str]) -> Result<[usize; COLUMNS.len()], String> {
     let mut places = [0; COLUMNS.len()];
     for (place, column) in places.iter_mut().zip(COLUMNS) {

@@ -3,7 +3,7 @@
 use super::offers::Offer;
 use super::step::Step;
 
-/// What happened, to which offer, when.
+/// An event: the step that was taken, its offer and its time.
 #[derive(Debug, Clone)]
 pub(super) struct Record {
     pub(super) offer: Offer,

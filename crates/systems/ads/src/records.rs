@@ -1,4 +1,4 @@
-//! Where records go: nowhere, to the embedded database, or to a database server.
+//! The destination of records: none, the embedded database, or a database server.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -24,7 +24,7 @@ pub(super) enum Records {
 pub(super) struct Opened {
     pub(super) records: Records,
     pub(super) past: Past,
-    /// Where a server keeps them, and how that was begun.
+    /// Address of the server that keeps the records, and the start of the process on it.
     pub(super) server: Option<(ServerAddress, Begun)>,
     /// To be joined at the end.
     pub(super) threads: Vec<JoinHandle<()>>,
@@ -131,7 +131,7 @@ impl Records {
     }
 }
 
-/// What ads did before this process began.
+/// Showings and conversions of ads from before this process began.
 fn performance(
     address: &ServerAddress,
     options: &AdsOptions,

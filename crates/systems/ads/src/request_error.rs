@@ -1,4 +1,4 @@
-//! What can be wrong with a request.
+//! Errors of requests.
 
 use axum::Json;
 use axum::http::{StatusCode, header};

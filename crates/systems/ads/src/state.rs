@@ -1,4 +1,4 @@
-//! What all serving threads share: ads, publishers, offers, and where it is all recorded.
+//! State that all serving threads share: ads, publishers, offers, and the records of all events.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -39,7 +39,7 @@ pub(super) struct AdsState {
     pub(super) metrics: Arc<Metrics>,
     pub(super) log: Option<Arc<AccessLog>>,
     pub(super) records: Records,
-    /// What is shared with other processes; without it this one knows all.
+    /// State shared with other processes; without it, this process knows everything.
     pub(super) cache: Option<Cache>,
     inventory: Arc<Inventory>,
     /// Those whose requests are served; `None`: any.
@@ -253,7 +253,7 @@ impl AdsState {
         Ok(found)
     }
 
-    /// Whose ad it is.
+    /// The advertiser of an offer's ad.
     pub(super) fn advertiser(&self, offer: &Offer) -> u32 {
         self.inventory.advertiser(offer.ad)
     }

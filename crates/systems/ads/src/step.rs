@@ -1,6 +1,6 @@
 //! The steps of an offer, one after the other.
 
-/// What can be done with an ad that was served, one after the other.
+/// The steps of an ad that was served, one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Step {
     Served,

@@ -76,7 +76,7 @@ pub enum StoreError {
     /// Tables of a version that is not known here.
     #[error("its tables have version {found}, and this server knows version {VERSION}")]
     Version {
-        /// What the file says.
+        /// Version in the file.
         found: i64,
     },
     /// The numbers of ads mean something else in it.
@@ -84,12 +84,12 @@ pub enum StoreError {
         "it was created with seed {seed} and {ads} ads; serve it with these, or name a new file"
     )]
     Inventory {
-        /// What the file says.
+        /// Seed in the file.
         seed: i64,
-        /// What the file says.
+        /// Number of ads in the file.
         ads: i64,
     },
-    /// Its offers have numbers up to the last one.
+    /// The numbers of offers in the file have reached the last one.
     #[error("no offer numbers are left in it; name a new file")]
     Numbers,
     /// The thread that writes cannot be started.
@@ -107,10 +107,10 @@ impl From<OpenError> for StoreError {
     }
 }
 
-/// What the writer is requested to do.
+/// A request to the writer.
 #[derive(Debug)]
 enum Task {
-    /// Whoever waits for it, where somebody does, is notified when it is done.
+    /// Write a record. Whoever waits for it, where somebody does, is notified when it is done.
     Write(Record, Option<oneshot::Sender<Result<(), RequestError>>>),
     /// Everything before is written; then it ends.
     End,
@@ -127,7 +127,7 @@ pub(super) struct Store {
     connection: Connection,
 }
 
-/// What a store knows of what was before.
+/// State of earlier processes, as far as a store knows it.
 #[derive(Debug, Default)]
 pub(super) struct Past {
     /// The last offers, in their order.
@@ -163,7 +163,7 @@ impl Store {
         Ok(Self { connection })
     }
 
-    /// What was before, as far as `offers_max` offers go.
+    /// State of earlier processes, with at most the last `offers_max` offers.
     pub(super) fn past(&mut self, offers_max: usize) -> Result<Past, StoreError> {
         let mut past = Past {
             first_offer: self.reserve(offers_max)?,

@@ -1,19 +1,19 @@
-//! What Redis does in one go, in Lua.
+//! Scripts that Redis runs in one go, in Lua.
 //!
 //! All scripts take the same names, and the mark as their first value: where that is another, the counts
 //! are not whole, and nothing is done.
 
-/// What a database's names end with, in the order in which scripts take them; one more follows.
+/// Suffixes of a database's names, in the order in which scripts take them; one more follows.
 pub(super) const COUNTS: [&str; 6] = [MARK, CAMPAIGNS, SHOWN, CONVERTED, CHANGED, CHANGES];
 /// There while the counts are whole.
 pub(super) const MARK: &str = "mark";
-/// By campaign: how often it was shown.
+/// Exists while the counts are whole.
 pub(super) const CAMPAIGNS: &str = "campaigns";
 /// By ad.
 pub(super) const SHOWN: &str = "shown";
-/// By ad.
+/// How often each ad was shown.
 pub(super) const CONVERTED: &str = "converted";
-/// Ads by the number of the change that was their last.
+/// How often each ad converted.
 pub(super) const CHANGED: &str = "changed";
 /// Changes so far.
 pub(super) const CHANGES: &str = "changes";
@@ -132,8 +132,8 @@ impl Script {
         }
     }
 
-    /// What is to be done, with the same names and values, if nobody knows whether this was, or the caller
-    /// does not wait any more: what was begun is taken back, what ends it is done again.
+    /// The script to run, with the same names and values, if nobody knows whether this one was run, or if the
+    /// caller has stopped waiting: what was begun is taken back, what ends it is done again.
     pub(super) fn amends(self) -> Option<Script> {
         match self {
             Script::Take | Script::GiveBack => Some(Script::GiveBack),

@@ -19,7 +19,7 @@ use crate::record::Record;
 use crate::request_error::RequestError;
 use server::database::{ServerAddress, Sql, SqlError, connect_all};
 
-/// What may wait for a connection.
+/// Most tasks that wait for a connection.
 const WAITING_MAX: usize = 16 * 1024;
 /// Most records of one transaction, where nobody waits for each.
 const BATCH_MAX: usize = 1024;
@@ -47,7 +47,7 @@ pub(crate) struct Settings {
     pub(crate) alone: bool,
 }
 
-/// Where a pool reports its state.
+/// The figures and flags with which a pool reports its state.
 pub(crate) struct Reports {
     pub(crate) figures: Arc<LinkFigures>,
     /// Set as long as records cannot be stored.
@@ -72,7 +72,7 @@ pub(crate) struct Pool {
     shared: Arc<Shared>,
 }
 
-/// What the threads share.
+/// State that the threads share.
 struct Shared {
     settings: Settings,
     reports: Reports,
@@ -156,7 +156,7 @@ impl Pool {
         })
     }
 
-    /// Who has waited long enough is gone; the query is then not begun.
+    /// A query whose requester has stopped waiting is not begun.
     async fn wait<T>(
         &self,
         done: oneshot::Receiver<Result<T, RequestError>>,
@@ -186,8 +186,7 @@ impl Shared {
         self.ending.load(Ordering::Relaxed)
     }
 
-    /// What is to be done next; nothing where it is time to try whether records can be stored again. `None`
-    /// at the end.
+    /// The next tasks; none where it is time to try whether records can be stored again. `None` at the end.
     fn next(&self) -> Option<Vec<Task>> {
         // A thread that waits here waits for all: the others wait for their turn to wait.
         let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
@@ -389,7 +388,7 @@ impl PoolThread {
         }
     }
 
-    /// Who watches whether records can be stored may keep all of them away until they can.
+    /// Tries whether records can be stored. The caller may hold all of them back until they can.
     fn try_out(&mut self) {
         let tried = self.attempt(tables::try_out);
         self.report(tried.is_ok());

@@ -52,15 +52,15 @@ pub enum DatabaseError {
     /// Tables of a version that is not known here.
     #[error("its tables have version {found}, and this server knows version {VERSION}")]
     Version {
-        /// What the database says.
+        /// Version in the database.
         found: i64,
     },
     /// The numbers of ads mean something else in it.
     #[error("it was created with seed {seed} and {ads} ads; serve it with these, or name another")]
     Inventory {
-        /// What the database says.
+        /// Seed in the database.
         seed: i64,
-        /// What the database says.
+        /// Number of ads in the database.
         ads: i64,
     },
     /// A server without a cache has it for itself.
@@ -76,7 +76,7 @@ impl From<SqlError> for DatabaseError {
     }
 }
 
-/// What a process needs to know of the database that it begins to use.
+/// Facts that a process needs about the database that it begins to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Begun {
     /// Names the database among all that a cache may serve.
@@ -88,7 +88,7 @@ pub(crate) struct Begun {
     pub(crate) first_offer: u64,
 }
 
-/// What follows from seed and number of ads.
+/// Numbers that determine the ads, and so the contents of the tables.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tables {
     pub(crate) seed: i64,
