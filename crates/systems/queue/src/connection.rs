@@ -379,7 +379,7 @@ impl Connection {
 }
 
 impl Times {
-    /// Of a request that no worker saw.
+    /// The times of a request that no worker saw.
     fn at(ready: Instant) -> Self {
         Self {
             ready,

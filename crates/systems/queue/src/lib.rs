@@ -53,7 +53,7 @@ const OPERATORS_MAX: usize = 256;
 /// How long workers may take to end when all clients are gone.
 const WORKERS_END_WITHIN: Duration = Duration::from_secs(1);
 
-/// What a queue did in its life.
+/// Figures of a queue from its start to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
@@ -72,7 +72,7 @@ pub enum QueueError {
     /// It could not be served.
     #[error(transparent)]
     Server(#[from] ServerError),
-    /// Its messages cannot be kept there.
+    /// Messages cannot be kept in the store.
     #[error("cannot use the store {at}: {problem}")]
     Store {
         /// The server, without its password.
@@ -88,7 +88,7 @@ pub enum QueueError {
     },
 }
 
-/// What is done to a database without serving it.
+/// Changes of a database without serving it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SetUp {
     /// Drops tables and functions.

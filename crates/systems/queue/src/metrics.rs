@@ -1,4 +1,4 @@
-//! What a queue counts.
+//! Metrics of a queue.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -50,7 +50,7 @@ impl Gauge {
     }
 }
 
-/// What all threads count.
+/// Figures that all threads count.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     /// By operation, with those of an unknown type last, and by code, 0 for success.

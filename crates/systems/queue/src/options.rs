@@ -29,9 +29,9 @@ const TIMES: std::ops::RangeInclusive<Duration> =
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct QueueOptions {
-    /// Where it listens, and the threads that read requests and write answers: the frontends.
+    /// The address to listen on, and the threads that read requests and write answers: the frontends.
     pub server: ServerOptions,
-    /// Where `/metrics` and `/healthz` are served. `None`, the default: nowhere.
+    /// Address of `/metrics` and `/healthz`. `None`, the default: they are not served.
     pub metrics: Option<SocketAddr>,
     /// The PostgreSQL server. `None`, the default: in memory.
     pub store: Option<ServerAddress>,
@@ -63,7 +63,7 @@ pub struct QueueOptions {
     pub fill: Option<Fill>,
 }
 
-/// What a queue is filled with before it serves.
+/// Queues and messages that a store is filled with before it is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fill {
     /// Messages, in turn in each queue; at most 100,000,000.

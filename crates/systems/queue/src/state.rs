@@ -1,4 +1,4 @@
-//! What all threads of a queue share.
+//! State that all threads of a queue share.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::metrics::Metrics;
 use crate::options::{QueueOptions, Wait};
 use crate::waiters::Waiters;
 
-/// What all threads share.
+/// State that all threads share.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) payload_max: usize,

@@ -1,4 +1,4 @@
-//! Where queues and messages are kept: in PostgreSQL, or in memory by the same rules.
+//! The store of queues and messages: PostgreSQL, or memory with the same rules.
 
 pub(crate) mod memory;
 pub(crate) mod postgres;
@@ -19,7 +19,7 @@ use memory::Memory;
 /// The name of connections in the database's own tables.
 pub(crate) const APPLICATION: &str = "throng-queue";
 
-/// What the workers work on.
+/// The store that the workers work on.
 #[derive(Clone)]
 pub(crate) enum Store {
     Postgres(Arc<postgres::Settings>),
@@ -29,13 +29,13 @@ pub(crate) enum Store {
 /// A store in memory.
 pub(crate) struct InMemory {
     pub(crate) memory: Memory,
-    /// Whom sends wake.
+    /// The pops that sends wake.
     pub(crate) waiters: Arc<Waiters>,
     /// Most bytes of the texts in an answer to `messages`.
     pub(crate) texts_max: usize,
 }
 
-/// What a worker has of the store.
+/// A worker's access to the store.
 pub(crate) enum Link {
     Postgres(Box<postgres::Link>),
     Memory(Arc<InMemory>),
@@ -66,7 +66,7 @@ impl StoreError {
         matches!(self, StoreError::Lost(_) | StoreError::NotSent)
     }
 
-    /// What the client gets for this request.
+    /// The problem that the client is told for this request.
     pub(crate) fn problem(self, request: &Request) -> Problem {
         let code = match &self {
             StoreError::NoQueue => Code::NoQueue,

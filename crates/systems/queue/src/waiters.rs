@@ -91,7 +91,7 @@ impl Waiters {
     }
 }
 
-/// What a look brought.
+/// The result of looking for a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found {
     /// There is no message that this pop may have.

@@ -57,7 +57,7 @@ impl Code {
         Code::Timeout,
     ];
 
-    /// Its name in metrics and documentation.
+    /// Name in metrics and documentation.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Code::Malformed => "malformed",
@@ -92,7 +92,7 @@ impl Problem {
     }
 }
 
-/// What the beginning of the received bytes is.
+/// The frame with which the received bytes begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framing {
     /// A frame of this type; its payload has this length and follows the header.

@@ -50,7 +50,7 @@ pub(crate) struct Work {
     pub(crate) listens: bool,
 }
 
-/// What the workers share.
+/// State that the workers share.
 struct Shared {
     work: Work,
     /// Why the store cannot be reached, while no worker has a connection and the last attempt failed.

@@ -11,7 +11,7 @@ use crate::wire::{Message, Operation, Request, Writer};
 
 /// Most bytes that messages take; further sends are refused.
 const BYTES_MAX: usize = 1 << 30;
-/// What a message takes beside its text, about.
+/// Approximate size of a message beside its text, in bytes.
 const MESSAGE_BYTES: usize = 200;
 /// Most queues; further ones are refused.
 const QUEUES_MAX: usize = 1_000_000;

@@ -13,7 +13,7 @@ use crate::options::{Fill, Index};
 
 /// The version of the tables that this program works with.
 const VERSION: i32 = 1;
-/// What leads from each version to the next; the first makes the tables.
+/// Statements that lead from each version to the next; the first ones make the tables.
 const MIGRATIONS: [&str; VERSION as usize] = [include_str!("tables.sql")];
 /// They are replaced at every start, so that they fit the program.
 const FUNCTIONS: &str = include_str!("functions.sql");
@@ -43,7 +43,7 @@ pub enum SchemaError {
          postgres://…/queue"
     )]
     Occupied,
-    /// Its tables are of a version that this program does not know.
+    /// The tables have a version that this program does not know.
     #[error(
         "its tables have version {found}, this program knows versions up to {VERSION}: use the newer program, or \
          remove them with the newer program's --drop"

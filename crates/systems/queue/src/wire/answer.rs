@@ -15,7 +15,7 @@ pub(crate) struct Message<'a> {
 }
 
 impl Message<'_> {
-    /// What a client gets if there is no message.
+    /// The answer to a client if there is no message.
     pub(crate) const NONE: Message<'static> = Message {
         id: 0,
         queue: 0,

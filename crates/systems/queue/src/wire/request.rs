@@ -2,7 +2,7 @@
 
 use super::{Code, MESSAGES_MAX, Problem, QUEUES_MAX, WAIT_MAX_MS};
 
-/// What a request wants to be done; its number is its type on the wire.
+/// The operation that a request asks for; its number is its type on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Operation {
@@ -71,7 +71,7 @@ impl Operation {
         Self::ALL.get(place).copied()
     }
 
-    /// Its name in metrics, errors and documentation.
+    /// Name in metrics, errors and documentation.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Operation::CreateQueue => "create queue",
@@ -137,7 +137,7 @@ impl Request {
 }
 
 impl Request {
-    /// What it wants to be done.
+    /// The operation that is asked for.
     pub(crate) fn operation(&self) -> Operation {
         match self {
             Request::CreateQueue { .. } => Operation::CreateQueue,
@@ -159,7 +159,7 @@ impl Request {
     }
 }
 
-/// What is left of a payload.
+/// The rest of a payload.
 struct Fields<'a> {
     operation: Operation,
     rest: &'a [u8],
