@@ -1,4 +1,4 @@
-//! What names stores, caches and buses outside of the process.
+//! Addresses of stores, caches and buses outside of the process.
 
 pub(crate) use crate::bus::BusAddress;
 pub(crate) use server::database::ServerAddress;

@@ -1,4 +1,4 @@
-//! What stands behind a market: stores, cache and bus, in this process or outside.
+//! The stores, cache and bus behind a market, in this process or outside.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const CONNECTIONS_MAX: usize = 1_000;
 const WAIT_MIN: Duration = Duration::from_millis(1);
 const WAIT_MAX: Duration = Duration::from_secs(3_600);
 
-/// What a process of a market does.
+/// The work that one process of a market does.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Part {
     /// Everything.
@@ -43,7 +43,7 @@ impl Part {
     }
 }
 
-/// Where a market keeps its state, and how its processes speak to each other. By default all of it is in this process.
+/// The store of a market's state, and the bus between its processes. By default all of it is in this process.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Backing {
@@ -55,7 +55,7 @@ pub struct Backing {
     pub store_connections: usize,
     /// How long any call of store, cache or bus may take; 1 ms to 1 h.
     pub wait: Duration,
-    /// Who waits for the store.
+    /// Thread that waits for the store.
     pub driver: Driver,
     /// How many round trips a request costs.
     pub queries: Queries,
@@ -67,7 +67,7 @@ pub struct Backing {
     pub cache: Option<ServerAddress>,
     /// A replica of it.
     pub cache_read: Option<ServerAddress>,
-    /// What carries messages between processes; `None`: there is one process only.
+    /// Address of the bus between processes; `None`: there is one process only.
     pub bus: Option<BusAddress>,
     /// How processes agree on who publishes a distribution; over NATS atomically only.
     pub claims: Claims,

@@ -12,7 +12,7 @@ use crate::bus::messages::Update;
 use crate::bus::model::GameId;
 use crate::bus::{Claim, Publication};
 
-/// What became of an attempt to publish.
+/// Result of an attempt to publish.
 enum Attempt {
     Published,
     /// The last distribution was the same.

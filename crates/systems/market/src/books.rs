@@ -36,7 +36,7 @@ pub(crate) struct Books {
 struct Table {
     game: Game,
     open: Pool,
-    /// Who has what in the open pool. Sorted, so that payouts do not hang on a hash.
+    /// Stakes in the open pool by user. Sorted, so that payouts do not depend on a hash.
     stakes: BTreeMap<User, Shares>,
     /// The predictions in the open pool, if they are kept.
     placed: Vec<Placed>,

@@ -48,7 +48,7 @@ pub use opening::open;
 #[cfg(feature = "full")]
 pub use remote::{BusOptions, Remote};
 
-/// What a bus's calls return.
+/// Future that a bus's calls return.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, BusError>> + Send + 'a>>;
 
 /// Why a bus could not do something.
@@ -62,7 +62,7 @@ pub enum BusError {
     Overtaken,
 }
 
-/// What a subscription yields.
+/// An item of a subscription.
 #[derive(Debug, Clone)]
 pub enum Delivery {
     /// A message.
@@ -71,7 +71,7 @@ pub enum Delivery {
     Lost(u64),
 }
 
-/// What is published at once.
+/// Messages that are published at once.
 #[derive(Debug)]
 pub enum Publication {
     /// How things stand. Its text has at least this number of bytes.
@@ -81,7 +81,7 @@ pub enum Publication {
         /// In bytes.
         bytes_min: usize,
     },
-    /// What an event brought about, by the event's number.
+    /// The messages of one event.
     Event {
         /// Counts the game's events from 1.
         number: u64,

@@ -15,7 +15,7 @@ use super::transactions::{Prediction, StoreError, Verdict};
 use crate::bus::model::{GameId, Outcome, PoolId, User};
 use server::reactor::{Response, SubscriptionChange};
 
-/// What the desk knows of one connection.
+/// The desk's state of one connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     user: User,

@@ -1,4 +1,4 @@
-//! What relays and the API say to each other: texts whose first line says what the rest is.
+//! Messages between relays and the API: texts whose first line says what the rest is.
 //!
 //! ```text
 //! relay → API   request =ann g1⏎{"op":"predict",…}     API → relay   g1 good⏎{"re":"predict",…}
@@ -6,8 +6,8 @@
 //!               close #5f.17                                     - good⏎
 //!               watch g1                                         - good⏎, then what is published, as it is
 //! ```
-//! Requests and replies are passed on as they are. What the API knows of a user between two requests, the game that
-//! the user is in, comes and goes with each of them.
+//! Requests and replies are passed on as they are. The state of a user between two requests, which is the
+//! game that the user is in, comes and goes with each of them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(crate) const PATH: &str = "/v1/relay";
 /// Longest first line, in bytes: two words, two ids.
 pub(crate) const HEAD_MAX: usize = 128;
 
-/// What a relay requests.
+/// A demand of a relay on the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Demand<'a> {
     /// A request of a user who is in this game.
@@ -34,7 +34,7 @@ pub(crate) enum Demand<'a> {
     },
     /// A user without a name has left.
     Close { user: User },
-    /// What is published in a game, from now on.
+    /// Everything that is published in a game from now on.
     Watch { game: GameId },
 }
 

@@ -10,7 +10,7 @@ use super::transactions::StoreError;
 use crate::bus::model::{Event, GameId, Outcome};
 use server::Draws;
 
-/// Of all goals, the home side's share.
+/// Share of the goals that the home side scores.
 const HOME_SHARE: f64 = 0.55;
 /// Matches end at this rate relative to goals: four goals a match on average.
 const ENDS_PER_GOAL: f64 = 0.25;
@@ -43,7 +43,7 @@ impl Story {
         }
     }
 
-    /// What happens next, and how long after what happened last.
+    /// The next event, and its distance from the one before.
     pub(crate) fn next(&mut self) -> (Duration, Event) {
         let gap = self.mean.mul_f64(-(1.0 - self.draws.unit()).ln());
         let which = self.draws.unit() * (1.0 + ENDS_PER_GOAL);

@@ -22,7 +22,7 @@ struct Account {
     leaving: bool,
 }
 
-/// Where all money is.
+/// All money, by where it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Money {
     /// In balances.

@@ -76,7 +76,7 @@ pub use store::{Driver, Queries};
 /// Most connections of operators to a process that serves no users.
 const OPERATORS_MAX: usize = 256;
 
-/// What a market did in its life.
+/// Figures of a market from its start to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
@@ -100,7 +100,7 @@ pub enum MarketError {
     /// It could not be served.
     #[error(transparent)]
     Server(#[from] ServerError),
-    /// Its state cannot be kept there.
+    /// State cannot be kept in the store.
     #[cfg(feature = "full")]
     #[error("cannot use the store {at}")]
     Store {

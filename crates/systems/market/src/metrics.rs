@@ -1,4 +1,4 @@
-//! What the market counts besides its connections.
+//! Metrics of the market besides those of its connections.
 
 use super::ledger::Money;
 use super::outside::Outside;

@@ -1,4 +1,5 @@
-//! What names stores, caches and buses in a program that was built without them: values of these types never exist.
+//! Addresses of stores, caches and buses in a program that was built without them: values of these types
+//! never exist.
 
 use std::convert::Infallible;
 

@@ -1,4 +1,4 @@
-//! What of a market is outside of its process, in a program that was built without stores: nothing.
+//! The parts of a market outside of its process, in a program that was built without stores: none.
 
 use crate::bus::model::{GameId, PoolId};
 use server::metrics::Page;

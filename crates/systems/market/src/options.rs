@@ -31,7 +31,7 @@ pub enum Broadcast {
     Each,
 }
 
-/// What a pool or a distribution lists.
+/// Contents of a pool or a distribution.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Listing {
     /// Sums.
@@ -46,11 +46,11 @@ pub enum Listing {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct MarketOptions {
-    /// Where it listens and which threads serve it.
+    /// The address to listen on and the threads that serve it.
     pub server: ServerOptions,
-    /// What this process does.
+    /// The work that this process does.
     pub part: Part,
-    /// Where it keeps its state, and how its processes speak to each other.
+    /// The store of its state, and the bus between its processes.
     pub backing: Backing,
     /// For a relay: the host and port of the API process that it passes requests on to.
     pub upstream: Option<String>,
@@ -63,19 +63,19 @@ pub struct MarketOptions {
     pub broadcast_size: usize,
     /// Mean time between two goals of one game; more than zero.
     pub goal_every: Duration,
-    /// What happens in the games; `None`: it is drawn from `seed`.
+    /// A recording of the games' events; `None`: they are drawn from `seed`.
     pub replay: Option<Replay>,
     /// How many times as fast as it was recorded `replay` happens; 1 by default.
     pub speed: f64,
     /// When distributions are published.
     pub broadcast: Broadcast,
-    /// What the reply to `pools` lists.
+    /// Contents of the reply to `pools`.
     pub pools: Listing,
-    /// What distributions list.
+    /// Contents of distributions.
     pub distribution: Listing,
-    /// What a new account holds, in cents; at most 10¹².
+    /// Balance of a new account, in cents; at most 10¹².
     pub starting_balance: u64,
-    /// What the event feed is drawn from.
+    /// Seed of the event feed.
     pub seed: u64,
     /// How long a connection may take until its first request is whole; more than zero.
     pub opening_timeout: Duration,

@@ -1,4 +1,4 @@
-//! What of a market is outside of its process, and what is counted of it.
+//! The parts of a market outside of its process, and their metrics.
 
 use std::sync::Arc;
 

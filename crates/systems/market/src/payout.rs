@@ -3,8 +3,8 @@
 use super::transactions::StoreError;
 use crate::bus::model::{Outcome, Shares};
 
-/// What each staker gets, in the order of `stakes`: the winners share the whole pool in proportion to what they put
-/// on `outcome`; when nobody did, everyone gets the stake back.
+/// Payouts in the order of `stakes`: the winners share the whole pool in proportion to their stakes on
+/// `outcome`; if there are no winners, everyone gets the stake back.
 ///
 /// # Errors
 /// When `pool` and `stakes`, two books of the same money, disagree.

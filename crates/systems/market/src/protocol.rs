@@ -40,7 +40,7 @@ pub(crate) struct Unreadable {
     pub(crate) fault: RequestError,
 }
 
-/// What is wrong with a request.
+/// An error in a request.
 #[derive(Debug, Serialize, PartialEq, Eq)]
 pub(crate) struct RequestError {
     pub(crate) code: &'static str,

@@ -1,6 +1,6 @@
 //! A relay: users' connections, and their TLS, end near them; requests go on over connections that are open already.
 //!
-//! What is published in a game comes once and is passed on to all. A relay knows nothing of money.
+//! A message that is published in a game comes once and is passed on to all. A relay knows nothing of money.
 
 mod upstream;
 

@@ -24,7 +24,7 @@ pub struct Replay {
 pub struct ReplayError {
     /// Counted from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: String,
 }
 
@@ -90,8 +90,8 @@ impl Replay {
         Ok(Replay { events })
     }
 
-    /// What is left when the games' last recorded events are those that `last` says: the events with the time of
-    /// each since the last one that was recorded.
+    /// The events that are left when the games' last recorded events are those that `last` says, with the
+    /// time of each since the last one that was recorded.
     pub(crate) fn rest(self, last: impl Fn(GameId) -> u64) -> Vec<(Duration, Event)> {
         let is_left = |event: &Event| event.number > last(event.game);
         let recorded = self.events.iter().filter(|(_, event)| !is_left(event));

@@ -40,15 +40,15 @@ impl From<BusError> for Failure {
     }
 }
 
-/// What is done with events, each by a task of its own: no settlement waits for the bus. Until it is settled, a pool
-/// takes predictions of what has happened already.
+/// Work on events, each kind in a task of its own: no settlement waits for the bus. Until it is settled, a
+/// pool takes predictions of what has happened already.
 #[derive(Debug, Clone, Copy)]
 enum Duty {
     Settle,
     Announce,
 }
 
-/// What the two tasks share.
+/// State that the two tasks share.
 struct Resolver {
     state: Arc<MarketState>,
     /// Events that were settled here and not announced yet, and what that came to.
@@ -97,7 +97,7 @@ impl Resolver {
         }
     }
 
-    /// What there is to do, by game.
+    /// Events that wait for the duty, by game.
     async fn listed(&self, duty: Duty) -> BTreeMap<GameId, Vec<Event>> {
         let store = &self.state.store;
         let events = match duty {

@@ -27,7 +27,7 @@ const NAME_MAX: usize = 64;
 pub(crate) const BAD_USER: &str =
     "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
-/// Who is at the other end of a connection.
+/// The peer of a connection.
 pub(crate) enum Peer {
     User(Connection),
     /// A relay, which speaks for its users.

@@ -1,4 +1,4 @@
-//! What all parts of a running market share.
+//! State that all parts of a running market share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ use server::Drain;
 pub(crate) struct MarketState {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) bus: Arc<dyn Bus>,
-    /// What of these is outside of this process.
+    /// The parts that are outside of this process.
     pub(crate) outside: Outside,
     /// Whether all money is counted for the metrics and at the end.
     pub(crate) audits: bool,
@@ -27,9 +27,9 @@ pub(crate) struct MarketState {
     pub(crate) delay: Delay,
     /// When distributions are published.
     pub(crate) broadcast: Broadcast,
-    /// What the reply to `pools` lists.
+    /// Contents of the reply to `pools`.
     pub(crate) pools: Listing,
-    /// What distributions list.
+    /// Contents of distributions.
     pub(crate) distribution: Listing,
     /// Least bytes of a distribution's text.
     pub(crate) broadcast_bytes_min: usize,

@@ -1,4 +1,4 @@
-//! Where the market's state lives.
+//! The store of the market's state.
 //!
 //! The seam behind which a database can stand: every call may take a round trip, and each is one
 //! transaction.
@@ -37,7 +37,7 @@ pub enum Queries {
     Sequential,
 }
 
-/// Who waits for the answers of the store.
+/// The thread that waits for the answers of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Driver {
     /// Threads of the store's connections: the serving thread does other work meanwhile.
@@ -47,7 +47,7 @@ pub enum Driver {
     Blocking,
 }
 
-/// What a store's calls return.
+/// Future that a store's calls return.
 pub(crate) type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// The market's state. Each call is atomic.

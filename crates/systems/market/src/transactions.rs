@@ -12,9 +12,9 @@ pub(crate) struct Prediction {
     pub(crate) amount: u64,
 }
 
-/// What became of a prediction. `open` is the pool that the game has open afterwards, `balance`
-/// what the user has left in cents, `returned` the cents of earlier predictions that were accepted and came too late:
-/// they are in the balance again, and the user did not know.
+/// The answer to a prediction. `open` is the pool that the game has open afterwards, `balance` what the user
+/// has left in cents, `returned` the cents of earlier predictions that were accepted and came too late: they
+/// are in the balance again, and the user did not know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The money is in the pool.
@@ -44,7 +44,7 @@ pub(crate) enum Refusal {
     Balance,
 }
 
-/// What settling a pool came to.
+/// Result of settling a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Settlement {
     /// The settled pool. All of its money was paid out.
@@ -76,9 +76,9 @@ pub(crate) enum StoreError {
     /// A pool's total and its users' stakes disagree; nothing was paid.
     #[error("a pool of {total} cents would pay out {out}")]
     Unbalanced {
-        /// What the pool holds, in cents.
+        /// Money in the pool, in cents.
         total: u64,
-        /// What its stakes would get, in cents.
+        /// Sum of the payouts of its stakes, in cents.
         out: u64,
     },
 }

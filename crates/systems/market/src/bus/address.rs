@@ -5,7 +5,7 @@ use std::fmt;
 use super::nats::{NatsAddress, NatsAddressError};
 use server::database::{AddressError, ServerAddress};
 
-/// What carries messages between processes.
+/// Address of the bus between processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BusAddress {
     /// A Redis.

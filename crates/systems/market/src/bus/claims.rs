@@ -1,4 +1,4 @@
-//! Who may publish a distribution.
+//! Claims: the right to publish a distribution.
 
 #[cfg(feature = "full")]
 mod tokens;

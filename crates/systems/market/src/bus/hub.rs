@@ -1,4 +1,4 @@
-//! What a process keeps of a bus outside of it, whichever bus that is.
+//! State that a process keeps about an outside bus, whichever bus that is.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -49,7 +49,7 @@ impl Hub {
         self.returned.subscribe()
     }
 
-    /// What the bus counts.
+    /// Metrics of the bus.
     pub fn metrics(&self) -> &BusMetrics {
         &self.metrics
     }

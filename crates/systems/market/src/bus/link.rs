@@ -1,5 +1,5 @@
-//! What connections to Redis and NATS have in common: attempts with growing pauses, a place where all callers find
-//! the connection, figures, and a thread that it belongs to.
+//! Common parts of connections to Redis and NATS: attempts with growing pauses, a slot in which all callers
+//! find the connection, figures, and a thread that it belongs to.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
@@ -17,7 +17,7 @@ pub(super) const LOOK: Duration = Duration::from_secs(1);
 /// The first pause between two attempts to connect, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(250));
 
-/// What happened on the connections to one server.
+/// Figures of the connections to one server.
 #[derive(Debug, Default)]
 pub struct LinkMetrics {
     /// Messages with one or more commands that callers sent; those of the link itself are not among them.
@@ -84,7 +84,7 @@ impl<E: Clone> Attempts<E> {
     }
 }
 
-/// Where callers find the connection, as long as it works as far as is known.
+/// The connection for callers, as long as it works as far as is known.
 #[derive(Debug)]
 pub(super) struct Slot<C> {
     /// With its number: connections are counted from 1.

@@ -18,7 +18,7 @@ pub struct Memory {
     sent: Vec<Mutex<Sent>>,
 }
 
-/// What was sent on a channel.
+/// State of a channel: the last messages that were sent on it.
 #[derive(Debug, Default)]
 struct Sent {
     /// The number of the last message.

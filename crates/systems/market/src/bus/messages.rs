@@ -88,7 +88,7 @@ impl Stamped {
     }
 }
 
-/// What is in one frame of ours: its header has no mask and the shortest length (RFC 6455, section 5.2).
+/// Payload of one frame of ours: its header has no mask and the shortest length (RFC 6455, section 5.2).
 pub fn payload(frame: &[u8]) -> &[u8] {
     let header = match frame.get(1) {
         Some(127) => 10,

@@ -1,11 +1,11 @@
-//! What a bus counts.
+//! Metrics of a bus.
 
 use std::sync::Arc;
 
 use super::link::LinkMetrics;
 use server::metrics::{Counter, Page};
 
-/// What a bus counts.
+/// Metrics of a bus.
 #[derive(Debug, Default)]
 pub struct BusMetrics {
     /// Messages published here.
@@ -26,7 +26,7 @@ pub struct BusMetrics {
     pub resubscribed: Counter,
     /// Games whose numbers were raised, because the bus had lost them.
     pub raised: Counter,
-    /// What happened on its connections.
+    /// Figures of its connections.
     pub link: Arc<LinkMetrics>,
 }
 

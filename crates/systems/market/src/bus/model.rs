@@ -82,7 +82,7 @@ macro_rules! id_as_text {
 id_as_text!(GameId, "g");
 id_as_text!(PoolId, "p");
 
-/// What can happen next in a game, which is also what can be predicted.
+/// The possible next events of a game, which are also the options of predictions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -178,7 +178,7 @@ impl Score {
 /// A game: two sides that play match after match.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Game {
-    /// Its id.
+    /// Id of the game.
     pub id: GameId,
     /// The home side's name.
     pub home: &'static str,
@@ -191,11 +191,11 @@ pub struct Game {
 /// A pool as anyone may see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pool {
-    /// Its id.
+    /// Id of the pool.
     pub id: PoolId,
     /// The game it belongs to.
     pub game: GameId,
-    /// Its distribution.
+    /// Distribution of the stakes over the outcomes.
     pub shares: Shares,
     /// How it was settled; `None` while it is open.
     pub outcome: Option<Outcome>,
@@ -206,17 +206,17 @@ pub struct Pool {
 pub struct Placed {
     /// Later ones have larger numbers.
     pub id: u64,
-    /// Who has the account.
+    /// Name of the user with the account.
     pub user: String,
-    /// Where the money is.
+    /// The pool that holds the money.
     pub pool: PoolId,
-    /// What it is on.
+    /// The predicted outcome.
     pub option: Outcome,
     /// In cents.
     pub amount: u64,
 }
 
-/// Who owns an account.
+/// The owner of an account.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum User {
     /// A connection without a name; its account goes with it.
@@ -238,7 +238,7 @@ impl fmt::Display for User {
     }
 }
 
-/// What the feed says happened.
+/// An event that the feed reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Event {
     /// The game it happened in.

@@ -3,7 +3,8 @@
 //! How a game stands is one record, the last message of a subject. Whoever publishes makes the next record from the
 //! last one that it knows, and JetStream takes it only if nobody else was faster (`Nats-Expected-Last-Subject-Sequence`);
 //! otherwise it reads the record and tries again. So whatever Redis does in a script is done here by a pure function.
-//! What was taken is republished to all processes, each of which has one connection, on a thread of its own.
+//! A record that was taken is republished to all processes, each of which has one connection, on a thread of
+//! its own.
 
 mod address;
 mod held;
@@ -41,7 +42,7 @@ pub(crate) struct NatsBus {
     _thread: Thread,
 }
 
-/// What the bus and its thread share.
+/// State that the bus and its thread share.
 struct Shared {
     names: Names,
     link: Link<Stream>,
@@ -49,7 +50,7 @@ struct Shared {
     views: Views,
 }
 
-/// What follows from a record, with the answer to whoever wanted a change.
+/// The next step after a look at a record, with the answer to the caller who wanted a change.
 enum Next<T> {
     /// This one, if nobody else is faster.
     Put(Record, T),
@@ -57,7 +58,7 @@ enum Next<T> {
     Stop(T),
 }
 
-/// What became of a distribution.
+/// Result of publishing a distribution.
 enum Published {
     /// Under this number.
     As(u64),

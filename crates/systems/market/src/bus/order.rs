@@ -1,4 +1,4 @@
-//! What is delivered of what arrives: every message once, in order, with the gaps between them.
+//! The order of delivery: every message once, in order, with the gaps between them.
 
 use crate::bus::model::GameId;
 
@@ -8,7 +8,7 @@ pub(super) struct Order {
     last: Vec<u64>,
 }
 
-/// Where a message belongs.
+/// The position of a message among those delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Arrival {
     /// Behind all that were delivered; this number of messages before it are missing.

@@ -42,7 +42,7 @@ pub(crate) struct RedisBus {
     _thread: Thread,
 }
 
-/// What the bus and its thread share.
+/// State that the bus and its thread share.
 struct Shared {
     names: Names,
     dialer: Dialer,
@@ -331,7 +331,7 @@ impl Shared {
     }
 }
 
-/// What the bus's thread does, until the bus is dropped.
+/// Work of the bus's thread, until the bus is dropped.
 async fn work(shared: Arc<Shared>, ready: mpsc::Sender<Result<(), LinkError>>) {
     if let Err(error) = shared.dialer.try_once().await {
         return send(&ready, Err(error));

@@ -6,7 +6,7 @@ use super::{Bus, Claims, Hub};
 
 /// A bus outside of this process.
 pub trait Remote: Bus {
-    /// What this process keeps of it.
+    /// This process's state of the bus.
     fn hub(&self) -> &Hub;
 }
 

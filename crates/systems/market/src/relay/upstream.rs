@@ -245,7 +245,7 @@ async fn listen(
     }
 }
 
-/// What was published, as users get it.
+/// A published message, as users get it.
 fn notice(text: &Utf8Bytes) -> Notice {
     let kind = match text.starts_with("{\"type\":\"distribution\"") {
         true => Kind::State,

@@ -46,7 +46,7 @@ pub(crate) struct CachedOptions {
     pub(crate) wait: Duration,
     pub(crate) driver: Driver,
     pub(crate) queries: Queries,
-    /// Where everything is.
+    /// The store behind the cache.
     pub(crate) inner: Arc<dyn Store>,
 }
 
@@ -71,7 +71,7 @@ struct Links {
     replica: Option<Link>,
 }
 
-/// What a command is for.
+/// The purpose of a command.
 #[derive(Debug, Clone, Copy)]
 enum Purpose {
     Read,
@@ -134,7 +134,7 @@ impl Cached {
         })
     }
 
-    /// What it counts.
+    /// Metrics of the cache.
     pub(crate) fn metrics(&self) -> &Arc<CacheMetrics> {
         &self.metrics
     }
@@ -180,7 +180,7 @@ impl Cached {
         records.collect()
     }
 
-    /// What Redis answers to a command, if it does.
+    /// The answer of Redis to a command, if there is one.
     async fn answer<T>(&self, purpose: Purpose, command: Cmd) -> Option<T>
     where
         T: FromRedisValue + Send + 'static,
@@ -416,7 +416,7 @@ impl Store for Cached {
     }
 }
 
-/// What the cache's thread does, until the cache is dropped.
+/// Work of the cache's thread, until the cache is dropped.
 async fn work(links: Arc<Links>, dialers: Vec<Dialer>, ready: mpsc::Sender<Result<(), LinkError>>) {
     // Who opened the cache may have given up.
     let send = |result| drop(ready.send(result));

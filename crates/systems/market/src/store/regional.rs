@@ -53,7 +53,7 @@ pub(crate) struct Regional {
     /// By game: the open pool as it was announced.
     announced: Vec<AtomicU64>,
     last_news: Mutex<Instant>,
-    /// What the owner had settled by then was copied.
+    /// Everything that the owner had settled by then was copied.
     copied_until: Mutex<Instant>,
     /// Accepted predictions that the owner has not decided, about.
     undecided: AtomicU64,
@@ -62,7 +62,7 @@ pub(crate) struct Regional {
     metrics: RegionalMetrics,
 }
 
-/// What a courier counts.
+/// Metrics of a courier.
 #[derive(Debug, Default)]
 struct RegionalMetrics {
     taken: Counter,
@@ -167,8 +167,8 @@ impl Regional {
         waited.map_err(|_| StoreError::Unavailable(why.to_owned()))
     }
 
-    /// One round of the courier. `touch` is called with each game whose pool has more money now, as soon as it has.
-    /// What fails in one game is left for the next round, and ends nothing in others.
+    /// One round of the courier. `touch` is called with each game whose pool has more money now, as soon as
+    /// it has. A failure in one game is left for the next round, and ends nothing in others.
     pub(crate) async fn carry(&self, touch: impl Fn(GameId)) -> Result<(), StoreError> {
         let entries = self.ledger.undecided().await?;
         let mut count = entries.len() as u64;

@@ -43,9 +43,9 @@ pub(crate) use open::Purpose;
 /// How a relational store is opened.
 #[derive(Debug, Clone)]
 pub(crate) struct SqlOptions {
-    /// Where everything is written, and read that must be up to date.
+    /// Server for everything that is written, and for reads that must be up to date.
     pub(crate) master: ServerAddress,
-    /// Where the rest is read; without one, at the master, too.
+    /// Server for all other reads; without one they go to the master, too.
     pub(crate) replica: Option<ServerAddress>,
     /// Connections to each of them, at least 1. [`Driver::Blocking`] has one.
     pub(crate) connections: usize,
@@ -54,13 +54,13 @@ pub(crate) struct SqlOptions {
     pub(crate) wait: Duration,
     /// How statements are sent.
     pub(crate) queries: Queries,
-    /// Who waits for them.
+    /// Thread that waits for them.
     pub(crate) driver: Driver,
     /// Games, at least 1. Recorded in the store: all processes must agree.
     pub(crate) games: u32,
-    /// What a new account holds, in cents. Recorded as well.
+    /// Balance of a new account, in cents. Recorded as well.
     pub(crate) starting_balance: u64,
-    /// What the database is for.
+    /// Purpose of the database.
     pub(crate) purpose: Purpose,
 }
 
@@ -148,7 +148,7 @@ impl Sql {
         format!("{:x}", self.id)
     }
 
-    /// What it counts.
+    /// Metrics of the store.
     pub(crate) fn metrics(&self) -> &SqlMetrics {
         &self.metrics
     }

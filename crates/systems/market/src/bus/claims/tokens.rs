@@ -10,7 +10,7 @@ use crate::bus::model::GameId;
 /// A right to publish in a batch time.
 #[derive(Debug, Clone)]
 pub(crate) struct Token {
-    /// Who has it.
+    /// Name of the holder.
     pub(crate) text: String,
     /// How long it lasts.
     pub(crate) batch: Duration,

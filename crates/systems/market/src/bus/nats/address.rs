@@ -19,7 +19,7 @@ pub struct NatsAddress {
     shown: String,
 }
 
-/// Who connects.
+/// Credentials of the connection.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum Login {
     Nobody,

@@ -54,7 +54,7 @@ struct Event {
     updates: Vec<Box<RawValue>>,
 }
 
-/// Who publishes the next distribution.
+/// A claim on the next distribution.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Claim {
     pub(super) by: String,
@@ -79,7 +79,7 @@ pub(super) enum Unpublished {
     Overtaken,
 }
 
-/// What a message is made of besides its text.
+/// Number and time of a message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stamp {
     /// The highest number that was seen here.

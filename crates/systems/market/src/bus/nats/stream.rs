@@ -44,7 +44,7 @@ impl Names {
         format!("market.{}.bus.{game}", self.market)
     }
 
-    /// Where records that were taken are published; `*` stands for all games.
+    /// Subject on which records that were taken are republished; `*` stands for all games.
     pub(super) fn news(&self, game: impl std::fmt::Display) -> String {
         format!("market.{}.news.{game}", self.market)
     }
@@ -56,7 +56,7 @@ impl Names {
     }
 }
 
-/// What JetStream answers.
+/// A reply of JetStream.
 #[derive(Debug, Default, Deserialize)]
 struct Reply {
     error: Option<Problem>,

@@ -1,4 +1,4 @@
-//! What this process knows of the records: the last that it read, wrote or received of each game.
+//! This process's view of the records: the last that it read, wrote or received of each game.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -52,7 +52,7 @@ pub struct Dialer {
     client: Client,
     address: ServerAddress,
     wait: Duration,
-    /// What happened on its connections.
+    /// Figures of its connections.
     pub figures: Arc<LinkMetrics>,
     attempts: Arc<Attempts<LinkError>>,
 }
@@ -167,7 +167,7 @@ impl Link {
         }
     }
 
-    /// What happened on it.
+    /// Figures of its connections.
     pub fn figures(&self) -> &Arc<LinkMetrics> {
         &self.dialer.figures
     }

@@ -1,9 +1,9 @@
-//! What Redis does in one go: scripts, and the names of the keys that they use.
+//! Scripts that Redis runs in one go, and the names of the keys that they use.
 //!
-//! Of each game there is a hash: `seq`, the number of the last message; `state`, the last distribution as text, with
+//! Each game has a hash: `seq`, the number of the last message; `state`, the last distribution as text, with
 //! `pool` and `total`, than which none older is published; `text`, that distribution as it was sent, under
-//! the number `text_seq`; `event`, the number of the last event. Numbers are compared as decimal text: a total may
-//! exceed what a number of Lua holds.
+//! the number `text_seq`; `event`, the number of the last event. Numbers are compared as decimal text: a
+//! total may exceed what a number of Lua holds.
 
 use redis::{Cmd, cmd};
 use serde::Serialize;
@@ -211,7 +211,7 @@ pub(super) fn release(names: &Names, game: GameId, token: &Token) -> Cmd {
     command
 }
 
-/// What a publication is made of besides its messages.
+/// Number and time of a publication.
 pub(super) struct Stamp {
     /// The highest number that was seen.
     pub(super) seen: u64,

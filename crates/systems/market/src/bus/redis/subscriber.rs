@@ -21,7 +21,7 @@ use server::websocket::frames;
 /// Games whose standing is requested by one command.
 const GAMES_EACH: usize = 500;
 
-/// What a message of the channel holds.
+/// A message of the channel.
 #[derive(Debug)]
 struct Message {
     game: GameId,

@@ -1,11 +1,11 @@
-//! What a cache counts.
+//! Metrics of a cache.
 
 use std::sync::Arc;
 
 use crate::bus::redis::link::{Dialer, LinkMetrics};
 use server::metrics::{Counter, Page};
 
-/// What a cache counts.
+/// Metrics of a cache.
 #[derive(Debug, Default)]
 pub(crate) struct CacheMetrics {
     /// Reads of games that the cache answered.

@@ -1,4 +1,4 @@
-//! What the cache keeps: records with a version, as short texts.
+//! Records in the cache: short texts with a version.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ pub(super) trait Record: Sized {
 
     fn version(&self) -> Version;
 
-    /// What follows the version in the text.
+    /// The text after the version.
     fn rest(&self) -> String;
 
     /// Whether it is older than what is known of the game's open pool.

@@ -70,15 +70,15 @@ impl Accounts {
         })
     }
 
-    /// What procedures take about opening an account. Nobody waits for a count: there may be a little more than the
-    /// maximum.
+    /// Arguments of procedures that open accounts: the balance, and whether there is room. Nobody waits for a
+    /// count: there may be a few accounts more than the maximum.
     pub(super) fn opening(&self) -> [Value; 2] {
         let start = Value::Int(self.rules.starting_balance);
         [start, Value::Int(self.room.is_left().into())]
     }
 
-    /// What a call came to that would have opened an account if there was none: it opened this number, or there was
-    /// no room. Now and then it is looked how much room there is.
+    /// Counts the result of a call that opens an account if there is none: it opened this number, or there
+    /// was no room. From time to time this looks how much room there is.
     pub(super) fn count_opened(&self, session: &mut Session<'_>, opened: i64, full: bool) {
         if self.room.take(opened) || full {
             // The call itself is done; whoever comes next tries again.

@@ -1,4 +1,4 @@
-//! What the two kinds of database servers write differently.
+//! Differences between the SQL of the two kinds of database servers.
 
 mod mysql;
 mod postgres;

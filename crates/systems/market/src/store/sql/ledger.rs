@@ -43,7 +43,7 @@ const AUDIT: &str = "SELECT
 /// A prediction that a ledger accepted and the owner has not decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Its number in the ledger.
+    /// Number in the ledger.
     pub(crate) id: i64,
     /// The ledger's account.
     account: i64,
@@ -52,12 +52,12 @@ pub(crate) struct Entry {
     amount: i64,
 }
 
-/// What one call decided.
+/// The decisions of one call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Decided {
     pub(crate) taken: u64,
     pub(crate) refused: u64,
-    /// What went back.
+    /// Money that went back, in cents.
     pub(crate) cents: u64,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct Closed {
     payments: Vec<Payment>,
 }
 
-/// What a ledger does by itself.
+/// Calls of a ledger for itself.
 impl Sql {
     /// The number of this store among all.
     pub(crate) fn number(&self) -> i64 {
@@ -168,7 +168,7 @@ impl Sql {
     }
 }
 
-/// What the owner does for a ledger.
+/// Calls of the owner for a ledger.
 impl Sql {
     /// The open pools of all games.
     pub(crate) async fn open_pools(&self) -> Result<Vec<Pool>, StoreError> {
@@ -279,7 +279,7 @@ fn closed(
     }))
 }
 
-/// What a row of `closed` pays to an account of the ledger whose names begin like this, if anything.
+/// The payment of a row of `closed` to an account of the ledger whose names begin with `prefix`, if any.
 fn payment(row: &Row, prefix: &str) -> Result<Option<Payment>, SqlError> {
     let name = match row.get(9) {
         Some(Value::Text(name)) => name,

@@ -29,7 +29,7 @@ pub(super) enum Role {
 }
 
 impl Role {
-    /// What it counts.
+    /// Metrics of this server.
     pub(super) fn metrics(self, all: &SqlMetrics) -> &ServerMetrics {
         match self {
             Self::Master => &all.master,
@@ -42,7 +42,7 @@ impl Role {
 #[derive(Debug)]
 pub(super) enum Failure {
     Sql(SqlError),
-    /// Its time is over.
+    /// The time of the transaction is over.
     Late,
     Store(StoreError),
 }
@@ -64,7 +64,7 @@ pub(super) fn late() -> StoreError {
     StoreError::Unavailable("the store did not answer in time".to_owned())
 }
 
-/// Where a connection leads.
+/// The destination of a connection.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
     pub(super) address: ServerAddress,
@@ -289,7 +289,7 @@ pub(super) fn unavailable(why: &str) -> StoreError {
     StoreError::Unavailable(why.to_owned())
 }
 
-/// What a call does on a connection. No statement begins after the call's deadline.
+/// A call's use of a connection. No statement begins after the call's deadline.
 pub(super) struct Session<'a> {
     sql: &'a mut dyn Sql,
     deadline: Instant,

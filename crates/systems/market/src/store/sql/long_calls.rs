@@ -1,8 +1,8 @@
 //! Calls that may need more time than a request has: settlements of large pools.
 //!
-//! What is late is rolled back as a whole, and begins again. Each attempt therefore has twice the time of the one
-//! before, as long as they are late. These calls have connections of their own: neither do requests wait for
-//! them, nor they for requests.
+//! A transaction that is late is rolled back as a whole, and begins again. Each attempt therefore has twice
+//! the time of the one before, as long as they are late. These calls have connections of their own: neither
+//! do requests wait for them, nor they for requests.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -20,7 +20,7 @@ const LIMIT_MAX: Duration = Duration::from_secs(600);
 
 /// How long such calls may take, and where they run.
 pub(super) struct LongCalls {
-    /// Where the connections lead; what a request may take is what a first attempt may.
+    /// The server of the connections; a first attempt may take as long as a request.
     target: Target,
     pool: OnceLock<Pool>,
     /// By game, where the last attempt was late: what the next one may take.

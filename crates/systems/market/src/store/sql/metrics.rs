@@ -1,8 +1,8 @@
-//! What the relational store counts.
+//! Metrics of the relational store.
 
 use server::metrics::{Counter, Page};
 
-/// What a store is called for.
+/// Kinds of calls of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Call {
     Games,
@@ -56,7 +56,7 @@ impl Call {
         Self::Closed,
     ];
 
-    /// Its name in metrics.
+    /// Name in metrics.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Games => "games",
@@ -85,7 +85,7 @@ impl Call {
     }
 }
 
-/// What one kind of call did on one server.
+/// Metrics of one kind of call on one server.
 #[derive(Debug, Default)]
 pub(crate) struct CallMetrics {
     /// Calls that ended, however they did.
@@ -98,7 +98,7 @@ pub(crate) struct CallMetrics {
     pub(crate) micros: Counter,
 }
 
-/// What happened on one server.
+/// Metrics of one server.
 #[derive(Debug, Default)]
 pub(crate) struct ServerMetrics {
     calls: [CallMetrics; Call::ALL.len()],
@@ -113,7 +113,7 @@ pub(crate) struct ServerMetrics {
 }
 
 impl ServerMetrics {
-    /// What one kind of call did.
+    /// Metrics of one kind of call.
     pub(crate) fn call(&self, call: Call) -> &CallMetrics {
         &self.calls[call as usize]
     }
@@ -125,7 +125,7 @@ impl ServerMetrics {
     }
 }
 
-/// What the relational store counts.
+/// Metrics of the relational store.
 #[derive(Debug, Default)]
 pub(crate) struct SqlMetrics {
     pub(crate) master: ServerMetrics,

@@ -52,8 +52,8 @@ const TABLES: [&str; 6] = [
         UNIQUE (announced, pool, id)) {engine}",
 ];
 
-/// What a regional ledger has besides: the store that owns its pools, predictions that the owner has not decided,
-/// those that came back, and how much of that users do not know.
+/// Additional tables of a regional ledger: the store that owns its pools, predictions that the owner has not
+/// decided, those that came back, and how much of that users do not know.
 const LEDGER_TABLES: [&str; 4] = [
     "CREATE TABLE IF NOT EXISTS market_owner (id BIGINT NOT NULL PRIMARY KEY) {engine}",
     "CREATE TABLE IF NOT EXISTS market_outbox (id BIGINT NOT NULL PRIMARY KEY) {engine}",
@@ -62,8 +62,8 @@ const LEDGER_TABLES: [&str; 4] = [
     "CREATE TABLE IF NOT EXISTS market_unreported (account BIGINT NOT NULL PRIMARY KEY,
         amount BIGINT NOT NULL) {engine}",
 ];
-/// What a store has that owns the pools of ledgers: their predictions, and the ledgers. The last one says that all
-/// of it is there.
+/// Additional tables of a store that owns the pools of ledgers: their predictions, and the ledgers. The last
+/// one is made last: while it exists, so do all others.
 const OWNER_TABLES: [&str; 2] = [
     "CREATE TABLE IF NOT EXISTS market_entries (ledger BIGINT NOT NULL, entry BIGINT NOT NULL,
         account BIGINT NOT NULL, pool BIGINT NOT NULL, outcome SMALLINT NOT NULL, amount BIGINT NOT NULL,
@@ -90,7 +90,7 @@ pub enum OpenError {
     /// The version of the tables is unknown.
     #[error("its tables have version {found}, and this market knows version {VERSION}")]
     Version {
-        /// What the database says.
+        /// Version in the database.
         found: i64,
     },
     /// It is played with other rules.
@@ -99,9 +99,9 @@ pub enum OpenError {
          use these, or name another database"
     )]
     Rules {
-        /// What the database says.
+        /// Number of games in the database.
         games: i64,
-        /// What the database says, in cents.
+        /// Starting balance in the database, in cents.
         starting_balance: i64,
     },
     /// Another process makes or checks the tables, and does not end.
@@ -126,14 +126,14 @@ impl From<SqlError> for OpenError {
     }
 }
 
-/// What is recorded in the mark.
+/// The rules that the mark records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rules {
     pub(super) games: i64,
     pub(super) starting_balance: i64,
 }
 
-/// What a database is for.
+/// The purpose of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// All of a market.
@@ -153,7 +153,7 @@ impl Purpose {
     }
 }
 
-/// What a process learns when it opens the store.
+/// Identity of the store and of the process that opens it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Opened {
     /// Names the store among all others.

@@ -27,7 +27,7 @@ pub(super) struct Pool {
     shared: Arc<Shared>,
 }
 
-/// What the threads share.
+/// State that the threads share.
 struct Shared {
     queue: Mutex<Queue>,
     /// There is something in the queue, or an end.
@@ -121,7 +121,7 @@ impl Drop for Pool {
     }
 }
 
-/// What a thread does next.
+/// The next work of a thread.
 enum Next {
     Job(Job),
     Idle,

@@ -11,7 +11,7 @@ use crate::bus::model::{GameId, PoolId};
 use crate::transactions::{Prediction, Refusal, Verdict};
 use server::database::{SqlError, Value};
 
-/// What procedures answer.
+/// Answers of procedures.
 const UNKNOWN: i64 = 0;
 const ACCEPTED: i64 = 1;
 const CLOSED: i64 = 2;

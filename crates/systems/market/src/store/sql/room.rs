@@ -33,7 +33,7 @@ pub(super) struct Room {
     left: AtomicI64,
     /// There was no room when it was looked last.
     full: AtomicBool,
-    /// Whoever holds this is the one who looks.
+    /// State of the count. The call that holds the lock is the one that looks.
     counted: Mutex<Counted>,
 }
 

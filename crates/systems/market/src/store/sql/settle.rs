@@ -55,7 +55,7 @@ pub(super) fn announced(session: &mut Session<'_>, event: Event) -> Result<(), F
     )
 }
 
-/// What one account has in a pool, and what it gets.
+/// One account's stake in a pool and its payout.
 #[derive(Debug)]
 pub(super) struct Payment {
     pub(super) account: i64,
@@ -63,7 +63,7 @@ pub(super) struct Payment {
     pub(super) amount: u64,
 }
 
-/// Who gets what of a pool.
+/// The payouts of a pool.
 struct Payments {
     /// In the order of the accounts.
     each: Vec<Payment>,
@@ -131,7 +131,7 @@ pub(super) fn settle(
     Ok(settled.settlement(pool, games))
 }
 
-/// What an event that was settled came to.
+/// Result of settling an event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Settled {
     pub(super) pool: i64,
@@ -219,7 +219,7 @@ fn taken(event: Event, row: &Row) -> Result<Taken, SqlError> {
     })
 }
 
-/// Who has what in a pool, and what they get.
+/// The stakes of a pool by account, and their payouts.
 fn payments(session: &mut Session<'_>, pool: i64, outcome: Outcome) -> Result<Payments, Failure> {
     let of = |outcome: i64| {
         format!("CAST(sum(CASE WHEN outcome = {outcome} THEN amount ELSE 0 END) AS CHAR(40))")
@@ -298,8 +298,8 @@ pub(super) fn pay(
     session.change(dialect.pay, &[Value::Int(pool)])
 }
 
-/// What closing a pool writes, in the order of the procedure's parameters: game, number, outcome, pool, next pool,
-/// its three sums, winners, score.
+/// The values that closing a pool writes, in the order of the procedure's parameters: game, number, outcome,
+/// pool, next pool, its three sums, winners, score.
 pub(super) fn pay_values(
     event: Event,
     pool: &Pool,
