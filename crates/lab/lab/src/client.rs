@@ -37,16 +37,16 @@ pub struct Client {
     lines: BufReader<io::Take<UnixStream>>,
 }
 
-/// What a command on a host gets.
+/// A command for a host.
 #[derive(Debug)]
 pub struct Exec<'a> {
     /// The host's name.
     pub host: &'a str,
     /// The command.
     pub command: Vec<String>,
-    /// Its environment.
+    /// Environment of the command.
     pub environment: BTreeMap<String, String>,
-    /// Its working directory.
+    /// Working directory of the command.
     pub folder: &'a Path,
 }
 

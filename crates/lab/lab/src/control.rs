@@ -290,13 +290,14 @@ fn end(mut control: Arc<Control>) {
     }
 }
 
-/// What a command gets of its caller.
+/// Environment and working directory that a command gets from its caller.
 struct Caller<'a> {
     environment: BTreeMap<String, String>,
     folder: &'a Path,
 }
 
-/// What happens when, latest first: the time since the run's start, the fault's number, whether it begins.
+/// Beginnings and ends of faults, latest first: the time since the run's start, the fault's number, whether
+/// it begins.
 fn timeline(faults: &[TimedFault]) -> Vec<(u64, usize, bool)> {
     let mut due: Vec<(u64, usize, bool)> = Vec::new();
     for (number, timed) in faults.iter().enumerate() {
@@ -362,7 +363,7 @@ fn orders(stream: &UnixStream) -> Receiver<i32> {
     receiver
 }
 
-/// What the caller says, and true once it has gone.
+/// Requests of the caller, and a flag that is set once it has gone.
 fn watch(stream: &UnixStream) -> (Arc<AtomicBool>, Receiver<Request>) {
     let gone = Arc::new(AtomicBool::new(false));
     let (sender, receiver) = channel();

@@ -17,7 +17,7 @@ use crate::policy::choose;
 /// How long the address of a host may be kept: it does not change.
 const HOST_TTL_S: u32 = 60;
 
-/// What is known of a lab's hosts and services.
+/// Directory of a lab's hosts and services.
 pub(crate) struct Directory {
     pub(crate) file: LabFile,
     /// All hosts; those of the file come first, by their numbers.

@@ -11,7 +11,7 @@ use crate::wan::Namespace;
 use simple_dns::rdata::{A, RData};
 use simple_dns::{CLASS, Packet, PacketFlag, QTYPE, RCODE, ResourceRecord, TYPE};
 
-/// Where each host reaches it.
+/// Address of the name server on each host.
 pub(crate) const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 53);
 const PORT: u16 = 53;
 /// All names end with it.
@@ -78,7 +78,7 @@ fn serve(socket: &UdpSocket, region: usize, stop: &AtomicBool, resolve: &Resolve
     }
 }
 
-/// Who has gone gets nothing.
+/// Sends a reply; a client that has gone does not get it.
 fn send(socket: &UdpSocket, reply: &[u8], to: SocketAddr) {
     let _ = socket.send_to(reply, to);
 }

@@ -30,7 +30,7 @@ pub(crate) enum SystemError {
     /// A file or a system call.
     #[error("cannot {what}")]
     Io {
-        /// What was attempted.
+        /// The attempted action.
         what: String,
         /// Why not.
         #[source]

@@ -1,4 +1,4 @@
-//! What happens in a lab, for its file of events and for those who follow it.
+//! Events of a lab, for its file of events and for those who follow it.
 
 use std::fs::File;
 use std::io::Write;

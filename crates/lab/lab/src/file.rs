@@ -1,4 +1,4 @@
-//! What a lab file says, after all checks.
+//! The contents of a lab file, after all checks.
 
 mod access;
 mod effects;
@@ -43,7 +43,7 @@ pub const NAME_MAX: usize = 40;
 /// A lab.
 #[derive(Debug, Clone)]
 pub struct LabFile {
-    /// Its name; two labs of one name cannot be up at once.
+    /// Name of the lab; two labs of one name cannot be up at once.
     pub name: String,
     /// How many of the machine's seconds an emulated one lasts; see [`machine::clock`].
     pub dilation: u32,
@@ -53,7 +53,8 @@ pub struct LabFile {
     pub access: Vec<AccessRegion>,
     /// From region a to region b at a · regions + b, in emulated time.
     pub links: Vec<Link>,
-    /// Who emulates them; [`emulator`](crate::emulator) says who can.
+    /// The emulator of the links that the file asks for; [`emulator`](crate::emulator) says which one is
+    /// used.
     pub emulator: Wanted,
     /// Hosts as they are written.
     pub hosts: Vec<Host>,
@@ -65,9 +66,9 @@ pub struct LabFile {
     pub prices: Option<String>,
     /// Names that users resolve.
     pub names: Vec<Name>,
-    /// What `throng lab run` runs.
+    /// The scenario or experiment of `throng lab run`.
     pub run: Option<Run>,
-    /// What befalls the lab during a run, by time.
+    /// Faults during a run, by time.
     pub faults: Vec<TimedFault>,
 }
 
@@ -114,7 +115,7 @@ impl LabFile {
 /// A region of users behind an access link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccessRegion {
-    /// Its number.
+    /// Number of the region.
     pub region: usize,
     /// The region that the link leads to, by number.
     pub of: usize,
@@ -125,9 +126,9 @@ pub struct AccessRegion {
 pub struct Host {
     /// Unique.
     pub name: String,
-    /// Its key in the file: those of `each` have one in common.
+    /// Key of the host in the file: the hosts of `each` have one in common.
     pub group: String,
-    /// Its number.
+    /// Number of the region.
     pub region: usize,
     /// How many cores it may use; `None`: all.
     pub cpus: Option<f64>,
@@ -135,7 +136,7 @@ pub struct Host {
     pub memory_bytes: Option<u64>,
     /// The size of the disk that each instance on it has for itself, in memory; `None`: the machine's.
     pub disk_bytes: Option<u64>,
-    /// What it costs.
+    /// Price of the host.
     pub price: Option<Price>,
     /// It is paid for in whole units of this length, in nanoseconds: what is begun counts.
     pub billing_ns: u64,
@@ -146,7 +147,7 @@ pub struct Host {
 pub struct Price {
     /// As price lists have it.
     pub name: String,
-    /// Where it stands in the file.
+    /// Line in the file.
     pub line: usize,
 }
 
@@ -163,14 +164,14 @@ pub struct ScalingGroup {
     pub rules: Rules,
 }
 
-/// What runs on the hosts of a group.
+/// A service that runs on the hosts of a group.
 #[derive(Debug, Clone)]
 pub struct Service {
     /// Unique.
     pub name: String,
     /// Hosts, by number: one instance on each.
     pub hosts: Vec<usize>,
-    /// What it is.
+    /// The program that serves it.
     pub part: Part,
     /// The port that it listens on; `None`: unknown.
     pub port: Option<u16>,
@@ -184,7 +185,7 @@ pub struct Service {
     pub restarts: bool,
     /// The signal that ends it, by number.
     pub stop_signal: i32,
-    /// Where it stands in the file.
+    /// Line in the file.
     pub line: usize,
 }
 
@@ -199,7 +200,7 @@ impl Service {
     }
 }
 
-/// What a service is.
+/// The program of a service.
 #[derive(Debug, Clone)]
 pub enum Part {
     /// A server from the system's packages.
@@ -269,7 +270,7 @@ pub enum Policy {
     Geolocation(Vec<(Option<usize>, usize)>),
 }
 
-/// What `throng lab run` runs.
+/// The scenario or experiment of `throng lab run`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
     /// The scenario's or experiment's file as it is written, relative to the lab's.
@@ -289,11 +290,11 @@ pub struct TimedFault {
     pub at_ns: u64,
     /// For how long; `None`: until the end.
     pub for_ns: Option<u64>,
-    /// What happens.
+    /// The fault.
     pub fault: Fault,
 }
 
-/// What may befall a lab.
+/// A disturbance of a lab.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fault {
     /// Nothing passes between these two groups of regions, in both directions.
@@ -350,6 +351,6 @@ impl Fault {
 pub struct Instances {
     /// The service, by number.
     pub service: usize,
-    /// Its hosts, by number.
+    /// Hosts, by number.
     pub hosts: Vec<usize>,
 }

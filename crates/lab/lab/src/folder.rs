@@ -1,4 +1,4 @@
-//! Where a lab keeps its files while it is up.
+//! The directory of a lab's files while it is up.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -35,7 +35,7 @@ impl Folder {
         }
     }
 
-    /// Where it is.
+    /// Path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -55,7 +55,7 @@ impl Folder {
         self.path.join("pid")
     }
 
-    /// What an instance of a service prints.
+    /// The log of an instance: everything that it prints.
     pub fn log(&self, instance: &str) -> PathBuf {
         self.path.join("logs").join(instance)
     }

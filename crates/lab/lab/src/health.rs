@@ -22,7 +22,7 @@ impl Health {
         }
     }
 
-    /// What a check has found that has ended. If none is under way and one is due, it starts. Waits for nothing.
+    /// The result of a check that has ended. If none is under way and one is due, it starts. Does not wait.
     pub(crate) fn look(
         &mut self,
         now: Instant,

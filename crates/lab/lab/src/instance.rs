@@ -57,7 +57,7 @@ pub(crate) struct Launch {
     pub(crate) end_max: Duration,
 }
 
-/// What is done to an instance.
+/// An order to an instance.
 #[derive(Debug)]
 enum Order {
     /// Kill it; it stays dead until it is revived.
@@ -71,7 +71,7 @@ enum Order {
     End,
 }
 
-/// What others see of it.
+/// State of an instance as others see it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen {
     pub(crate) state: InstanceState,
@@ -114,7 +114,7 @@ pub(crate) enum InstanceError {
         #[source]
         source: io::Error,
     },
-    /// Its process ended before it was ready, or a command that prepares it failed.
+    /// The process ended before it was ready, or a command that prepares it failed.
     #[error("{instance}: `{program}` ended with {status} before it was ready{log}")]
     Ended {
         /// The instance.
@@ -196,7 +196,7 @@ impl Instance {
         self.order(Order::Restart);
     }
 
-    /// Its thread is gone only if it has panicked; then there is nothing to order.
+    /// Sends an order. The thread is gone only if it has panicked; then there is nothing to order.
     fn order(&self, order: Order) {
         let _ = self.orders.send(order);
     }
@@ -394,7 +394,7 @@ impl Keeper {
         self.check()()
     }
 
-    /// What says whether it is well, on any thread.
+    /// A check whether the instance is well, which may run on any thread.
     fn check(&self) -> impl FnOnce() -> bool + Send + 'static + use<> {
         let namespace = Arc::clone(&self.namespace);
         let (address, ready) = (self.launch.address, self.launch.ready.clone());

@@ -31,11 +31,11 @@ use crate::system::{System, group_prefix, resolver_file};
 
 /// The lab's file, as it was when the lab came up.
 const FILE: &str = "lab.yaml";
-/// Its time dilation.
+/// Time dilation of the lab.
 const DILATION: &str = "dilation";
-/// Where that was.
+/// Path that the lab's file was read from.
 const SOURCE: &str = "source";
-/// What the lab's own processes print.
+/// Output of the lab's own processes.
 const LOG: &str = "lab.log";
 const RESOLVER: &str = "/etc/resolv.conf";
 /// How long a lab may take to end in good order.
@@ -50,7 +50,7 @@ pub enum LaunchError {
     /// One of this name is up.
     #[error("a lab `{0}` is up already")]
     Taken(String),
-    /// What it needs may not be had.
+    /// Namespaces may not be made.
     #[error(
         "a lab needs namespaces, which this user may not make: run it as root, or allow user namespaces"
     )]
@@ -58,7 +58,7 @@ pub enum LaunchError {
     /// A file or a system call.
     #[error("cannot {what}")]
     Io {
-        /// What was attempted.
+        /// The attempted action.
         what: String,
         /// Why not.
         #[source]
@@ -77,10 +77,10 @@ fn io_error(what: impl Into<String>) -> impl FnOnce(io::Error) -> LaunchError {
     move |source| LaunchError::Io { what, source }
 }
 
-/// What a lab that comes up prints, one JSON object a line.
+/// Progress of a lab that comes up, printed as one JSON object a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum Progress {
-    /// What comes next.
+    /// Description of the next step.
     Step(String),
     /// It is up.
     Up,

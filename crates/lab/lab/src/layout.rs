@@ -17,9 +17,9 @@ const REGION_BITS: u8 = 10;
 pub(crate) struct Placed {
     /// Unique.
     pub(crate) name: String,
-    /// Its region's number, or that behind the last: [`CONTROL`].
+    /// Number of the region, or [`CONTROL`], the place behind the last region.
     pub(crate) place: u16,
-    /// Where it is reached.
+    /// Address of the host.
     pub(crate) address: Ipv4Addr,
     /// How many cores it may use; `None`: all.
     pub(crate) cpus: Option<f64>,
@@ -81,7 +81,7 @@ pub(crate) fn links(file: &LabFile) -> Vec<Link> {
         .collect()
 }
 
-/// Of several hosts the one with the shortest round trip to a region; of equal ones the first.
+/// The host with the shortest round trip to a region; of equal ones the first.
 pub(crate) fn nearest(file: &LabFile, region: usize, hosts: &[usize]) -> Option<usize> {
     let round_trip = |host: usize| match region < file.regions.len() {
         true => file.round_trip_ns(region, file.hosts[host].region),

@@ -1,4 +1,4 @@
-//! What a lab and its callers say to each other: one JSON object a line, over a socket in the lab's directory.
+//! Messages between a lab and its callers: one JSON object a line, over a socket in the lab's directory.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -11,7 +11,7 @@ use crate::events::Event;
 /// Longest line, in bytes: the environment of a command is in it.
 pub const LINE_BYTES_MAX: u64 = 4 << 20;
 
-/// What a caller wants.
+/// A request of a caller.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Request {
     /// How the lab is.
@@ -22,9 +22,9 @@ pub enum Request {
         host: String,
         /// The command.
         command: Vec<String>,
-        /// Its environment.
+        /// Environment of the command.
         environment: BTreeMap<String, String>,
-        /// Its working directory.
+        /// Working directory of the command.
         folder: PathBuf,
     },
     /// To a command that runs: this signal.
@@ -68,7 +68,7 @@ pub enum Request {
     Down,
 }
 
-/// What the lab answers.
+/// A reply of the lab.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Reply {
     /// To `Status`.
@@ -90,7 +90,7 @@ pub enum Reply {
 /// How a lab is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Status {
-    /// Its name.
+    /// Name of the lab.
     pub lab: String,
     /// How many of the machine's seconds an emulated one lasts.
     pub dilation: u32,
@@ -106,7 +106,7 @@ pub struct Status {
     pub instances: Vec<InstanceStatus>,
     /// All scaling groups.
     pub groups: Vec<GroupStatus>,
-    /// Where the lab's page of metrics is, on the host that conducts; `None`: there are no groups.
+    /// URL of the lab's page of metrics, on the host that conducts; `None`: there are no groups.
     pub metrics: Option<String>,
     /// The file of the price list, relative to `file`.
     pub prices: Option<String>,
@@ -116,7 +116,7 @@ pub struct Status {
     pub environment: BTreeMap<String, String>,
     /// The network.
     pub network: NetworkStatus,
-    /// What the name servers were queried for.
+    /// Queries that the name servers got.
     #[serde(default)]
     pub names: Vec<NameStatus>,
     /// Faults that have begun and not ended: number and text.
@@ -126,13 +126,13 @@ pub struct Status {
 /// How a host is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HostStatus {
-    /// Its name.
+    /// Name of the host.
     pub name: String,
-    /// Its region's name.
+    /// Name of the region.
     pub region: String,
-    /// Where it is reached.
+    /// Address of the host.
     pub address: Ipv4Addr,
-    /// Its network namespace, as its processes see the file.
+    /// Network namespace, as the host's processes see the file.
     pub namespace: PathBuf,
     /// Cores it may use.
     pub cpus: Option<f64>,
@@ -143,7 +143,7 @@ pub struct HostStatus {
     /// The file limits its CPU or memory, but control groups could not be written.
     #[serde(default)]
     pub is_unlimited: bool,
-    /// What it costs, by the name of a price list.
+    /// Price of the host, by the name of a price list.
     pub price: Option<String>,
     /// For how long it was in use since the run's start; `None`: it is the lab's own.
     pub usage: Option<HostUsage>,
@@ -214,13 +214,13 @@ pub struct NameStatus {
 /// How an instance of a service is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstanceStatus {
-    /// Its name: the service's, with the host's behind an `@` if it has several.
+    /// Name of the instance: the service's, with the host's behind an `@` if it has several.
     pub name: String,
     /// The host's name.
     pub host: String,
     /// In a word.
     pub state: InstanceState,
-    /// Its process, while it runs.
+    /// Number of the process, while it runs.
     pub pid: Option<u32>,
     /// How often it was started again.
     pub restarts: u32,
@@ -242,10 +242,10 @@ pub enum InstanceState {
     Ended,
 }
 
-/// What the network did so far.
+/// Figures of the network so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NetworkStatus {
-    /// Who emulates it: `forwarder` or `netem`.
+    /// Name of the emulator: `forwarder` or `netem`.
     pub by: String,
     /// Why not netem, or what netem does in another way than the forwarder.
     #[serde(default)]

@@ -1,11 +1,12 @@
-//! Who emulates a lab's network.
+//! Choice of the emulator of a lab's network.
 
 use crate::wan::{Choice, Emulator, Link, WanError, choose};
 
 use crate::file::{LabFile, links_with};
 use crate::layout;
 
-/// Who emulates a lab's network on this machine: the links of its file, and what its faults will make of them.
+/// Chooses the emulator of a lab's network on this machine, for the links of its file and for those that its
+/// faults will make of them.
 ///
 /// # Errors
 /// The file wants netem, which this kernel does not have, or which cannot emulate a link.
@@ -18,7 +19,7 @@ pub fn emulator(file: &LabFile) -> Result<Choice, WanError> {
     choose(file.emulator, &links)
 }
 
-/// Who it is, and why or how, in words.
+/// Name of the chosen emulator, and the reason, in words.
 pub fn in_words(choice: &Choice) -> String {
     let who = match choice.emulator {
         Emulator::Forwarder => "the forwarder",

@@ -69,7 +69,7 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
     files.into_iter().find(|file| file.is_file())
 }
 
-/// Where programs are, as `PATH` has it.
+/// Search path for programs, from `PATH`.
 pub(crate) fn path() -> String {
     let folders = folders();
     let joined = std::env::join_paths(&folders).unwrap_or_default();
@@ -261,7 +261,7 @@ impl Piece<'_> {
         })
     }
 
-    /// Its configuration is a file of the service.
+    /// Commands of nginx. The configuration is a file of the service.
     fn nginx(&self) -> Commands {
         let mut command = words(&[
             "nginx",

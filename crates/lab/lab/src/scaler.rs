@@ -1,6 +1,7 @@
 //! Keeps scaling groups at what their alarms want: a thread that reads metrics, decides and acts, and the callers.
 //!
-//! What is decided is up to the pure modules of [`scaling`](crate::scaling); here are processes, clocks and sockets.
+//! Decisions are made by the pure modules of [`scaling`](crate::scaling); here are processes, clocks and
+//! sockets.
 
 mod live;
 mod metrics;
@@ -36,16 +37,16 @@ pub(crate) struct Scaler {
     page: Option<Listener>,
 }
 
-/// What the thread and the callers share.
+/// State that the thread and the callers share.
 pub(crate) struct Shared {
     site: Arc<Site>,
     stop: AtomicBool,
     inner: Mutex<Inner>,
-    /// What threads that start and end instances report: group, place, and what became of it.
+    /// Reports of the threads that start and end instances: group, place, and the result.
     news: Mutex<Vec<(usize, usize, News)>>,
 }
 
-/// What became of an instance.
+/// Result of starting or ending an instance.
 enum News {
     Started,
     Failed(String),
@@ -231,7 +232,7 @@ impl Scaler {
         Ok(())
     }
 
-    /// Where its page of metrics is.
+    /// URL of the page of metrics.
     pub(crate) fn page_url(&self) -> Option<String> {
         let page = self.page.as_ref()?;
         Some(format!("http://{}/metrics", page.address()))

@@ -33,6 +33,6 @@ pub struct Rules {
     pub start_up_ns: u64,
     /// How long an instance may take to end in good order, in nanoseconds.
     pub drain_ns: u64,
-    /// What changes their number.
+    /// Alarms that change the number.
     pub alarms: Vec<Alarm>,
 }

@@ -1,4 +1,4 @@
-//! What an instance is short of by a fault: room on its disk, files that it may open, the right time.
+//! Resources that a fault takes from an instance: room on its disk, files that it may open, the right time.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

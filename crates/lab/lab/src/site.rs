@@ -1,4 +1,4 @@
-//! Where instances run, and how each is started and ended.
+//! The hosts that instances run on, and how each instance is started and ended.
 
 use std::ffi::CString;
 use std::fs;

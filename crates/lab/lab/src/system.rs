@@ -36,8 +36,8 @@ const SETTINGS: [(&str, &str); 3] = [
     ("net/ipv4/tcp_max_syn_backlog", "65535"),
     ("net/ipv4/ip_local_port_range", "10000 65535"),
 ];
-/// What the names of a lab's control groups begin with. No name has an underscore, so that the groups of another lab,
-/// whose name begins with this one's, begin with something else.
+/// Prefix of the names of a lab's control groups. No name has an underscore, so that the groups of another
+/// lab, whose name begins with this one's, begin with something else.
 pub(crate) fn group_prefix(lab: &str) -> String {
     format!("throng-lab-{lab}_")
 }
@@ -49,7 +49,7 @@ pub(crate) struct System {
     pub(crate) site: Arc<Site>,
     _names: NameServers,
     pub(crate) network: Box<dyn Network>,
-    /// Who emulates the network, and why.
+    /// The emulator of the network, and the reason.
     choice: Choice,
     pub(crate) directory: Arc<Directory>,
     pub(crate) events: Arc<Events>,
@@ -248,7 +248,7 @@ impl System {
         instances.collect()
     }
 
-    /// What the network did since its counts were reset.
+    /// Figures of the network since its counts were reset.
     fn network(&self) -> Result<NetworkStatus, SystemError> {
         let done = self.network.done()?;
         let dilation = Dilation::of_process();
@@ -342,7 +342,8 @@ impl Unlimited {
         }
     }
 
-    /// What does not hold; `None`: all have one.
+    /// A warning about limits that do not hold and figures that are missing; `None`: all hosts have a control
+    /// group.
     fn text(&self) -> Option<String> {
         let error = self.error.as_ref()?;
         let limits = match self.limited.as_slice() {
@@ -382,7 +383,7 @@ fn start_names(hosts: &[Host], directory: &Arc<Directory>) -> Result<NameServers
     NameServers::start(&at, &resolve).map_err(io_error("start a name server"))
 }
 
-/// What resolvers on all hosts read.
+/// Contents of the resolver's file on all hosts.
 pub(crate) fn resolver_file() -> String {
     format!(
         "nameserver {}\noptions timeout:2 attempts:2\n",
@@ -390,7 +391,7 @@ pub(crate) fn resolver_file() -> String {
     )
 }
 
-/// What is missing for a lab's services: programs, with Debian's names of their packages.
+/// Programs that are missing for a lab's services, with Debian's names of their packages.
 pub fn missing_programs(file: &LabFile) -> Vec<(String, usize, String)> {
     let mut missing = Vec::new();
     for service in &file.services {

@@ -47,7 +47,7 @@ pub enum WanError {
          and may open /dev/net/tun"
     )]
     NotPermitted {
-        /// What was attempted.
+        /// The attempted action.
         what: &'static str,
     },
     /// There is no TUN device.
@@ -56,7 +56,7 @@ pub enum WanError {
     /// Another system call failed.
     #[error("cannot {what}: {source}")]
     System {
-        /// What was attempted.
+        /// The attempted action.
         what: &'static str,
         /// The kernel's reason.
         source: io::Error,
@@ -74,7 +74,7 @@ pub enum WanError {
         address: Ipv4Addr,
         /// The place.
         place: u16,
-        /// Its addresses.
+        /// Addresses of the place.
         subnet: Subnet,
     },
     /// The kernel was built without netem.
@@ -91,9 +91,9 @@ pub enum WanError {
     /// A program failed.
     #[error("`{program}` refuses: {said}")]
     Program {
-        /// Its name.
+        /// Name of the program.
         program: &'static str,
-        /// Its complaint, and what it was to do.
+        /// The program's complaint, and its task.
         said: String,
     },
     /// The kernel does not switch devices on.
@@ -117,7 +117,7 @@ pub enum WanError {
         from: u16,
         /// The receiver's place.
         to: u16,
-        /// What is wrong with it.
+        /// The problem of the link.
         source: LinkError,
     },
     /// The forwarder's thread ended.

@@ -1,4 +1,4 @@
-//! What faults make of links, and faults in words.
+//! Effects of faults on links, and faults in words.
 
 use crate::wan::link::DELAY_NS_MAX;
 use crate::wan::{Link, Loss, Rate, WanError};
@@ -30,7 +30,7 @@ pub(crate) fn links_with(
     Ok(all)
 }
 
-/// What a fault makes of the link from one region to another.
+/// Applies a fault to the link from one region to another.
 fn change(link: &mut Link, fault: &Fault, from: usize, to: usize) {
     let between = |a: &[usize], b: &[usize]| {
         a.contains(&from) && b.contains(&to) || a.contains(&to) && b.contains(&from)

@@ -1,4 +1,4 @@
-//! What befalls a lab, by time.
+//! Faults of a lab, by time.
 
 use scenario::document::diagnostic::Diagnostic;
 use scenario::document::node::Node;
@@ -11,7 +11,7 @@ use super::{Fault, Host, Instances, LabFile, Service, TimedFault};
 /// Reads a fault that begins at once, for a lab that is up.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A diagnostic for each mistake in it.
 pub fn fault(text: &str, file: &LabFile) -> Result<Fault, Vec<Diagnostic>> {
     let (root, mut reader) = LabReader::for_part(text, file);
     let found = root.and_then(|root| {

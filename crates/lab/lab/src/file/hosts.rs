@@ -5,7 +5,7 @@ use scenario::document::node::{Entry, Node};
 use super::read::LabReader;
 use super::{CONTROL, CROWD_PREFIX, HOSTS_MAX, Host, Price};
 
-/// What a host is billed by, unless the file says otherwise: the second.
+/// Unit by which a host is billed unless the file says otherwise: the second.
 const BILLING_NS: u64 = 1_000_000_000;
 
 /// The keys of a host.

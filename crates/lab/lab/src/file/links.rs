@@ -23,7 +23,7 @@ pub(super) const NUMBER_KEYS: &[&str] = &[
 /// The keys of lost bursts; all must be there.
 pub(super) const BURST_KEYS: &[&str] = &["begin", "end", "loss"];
 
-/// What waits for a rate, if the file does not say.
+/// Longest queue before a rate, if the file does not say, in nanoseconds.
 const QUEUE_NS: u64 = 100_000_000;
 
 impl LabReader<'_> {

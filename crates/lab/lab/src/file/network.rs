@@ -10,7 +10,7 @@ use super::read::LabReader;
 
 /// The keys of a network in its long form.
 pub(super) const KEYS: &[&str] = &["table", "losses", "by"];
-/// Who may emulate it.
+/// Emulators of a network, and how they are written.
 pub(super) const EMULATORS: &[(&str, Wanted)] = &[
     ("auto", Wanted::Auto),
     ("netem", Wanted::Netem),
@@ -82,7 +82,7 @@ impl LabReader<'_> {
         Vec::new()
     }
 
-    /// Who is to emulate the network. netem by name must be able to emulate these links.
+    /// The emulator of the network. netem by name must be able to emulate these links.
     pub(super) fn emulator(&mut self, map: &Map<'_>, links: &[Link]) -> Wanted {
         let Some(node) = map.get("network") else {
             return Wanted::default();

@@ -160,7 +160,7 @@ impl LabReader<'_> {
         }
     }
 
-    /// What `throng lab run` runs.
+    /// Reads the scenario or experiment of `throng lab run`.
     fn run(&mut self, map: &Map<'_>, services: &[Service]) -> Option<Run> {
         let (scenario, experiment) = (map.get("scenario"), map.get("experiment"));
         if let (Some(_), Some(node)) = (scenario, experiment) {

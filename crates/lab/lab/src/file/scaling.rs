@@ -38,7 +38,7 @@ const PERIODS_MAX: u32 = 100;
 const PERIOD_NS_MIN: u64 = 500_000_000;
 /// The longest of any time of a group.
 const TIME_NS_MAX: u64 = 86_400_000_000_000;
-/// What CloudWatch and EC2 Auto Scaling have if nothing is said.
+/// Defaults of CloudWatch and EC2 Auto Scaling.
 const PERIOD_NS: u64 = 60_000_000_000;
 const COOL_DOWN_NS: u64 = 300_000_000_000;
 /// How long an instance may take to end.
@@ -75,7 +75,7 @@ const MISSING: [(&str, Missing); 3] = [
 /// Reads groups in place of those of a lab that is up: services by name, as `scaling` has them.
 ///
 /// # Errors
-/// What is wrong with them.
+/// A diagnostic for each mistake in them.
 pub fn scaling(text: &str, file: &LabFile) -> Result<Vec<ScalingGroup>, Vec<Diagnostic>> {
     let (root, mut reader) = LabReader::for_part(text, file);
     let found = root.map(|root| reader.scaling(&root, &file.services, &file.hosts));

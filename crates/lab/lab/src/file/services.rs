@@ -290,7 +290,7 @@ impl LabReader<'_> {
     }
 }
 
-/// Where packages listen; each is alone on its host's address.
+/// Default ports of packages; each is alone on its host's address.
 fn default_port(part: &Part) -> Option<u16> {
     match part {
         Part::Package { package, .. } => Some(match package {

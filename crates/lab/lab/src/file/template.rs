@@ -26,12 +26,12 @@ pub enum Piece {
     Of(usize, Property),
 }
 
-/// What is known of a service.
+/// A property of a service that a template may name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Property {
     /// The address of its nearest instance.
     Address,
-    /// Its port.
+    /// Port of the service.
     Port,
     /// The URL of its nearest instance, with the password where it has one.
     Url,
@@ -44,9 +44,9 @@ pub enum Property {
 /// Why a text is no template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateError {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What to write instead.
+    /// Suggestion of what to write instead.
     pub hint: String,
 }
 

@@ -105,7 +105,7 @@ impl Live {
         }
     }
 
-    /// What became of an instance that was being started or ended.
+    /// Takes the result of starting or ending an instance.
     pub(super) fn take(&mut self, place: usize, news: &News, now_ns: u64, usages: &mut [Usage]) {
         match news {
             News::Started => self.fleet.started(place),

@@ -10,7 +10,7 @@ use httpd::{Config, Handler, Limits, Listener, Reply, Request};
 
 use super::Shared;
 
-/// Where the host that conducts serves it, at `/metrics`.
+/// Port of the page, which the host that conducts serves at `/metrics`.
 const METRICS_PORT: u16 = 9170;
 
 const CONFIG: Config = Config {

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// A condition on a metric, and what follows from it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Alarm {
-    /// What is looked at.
+    /// The metric that the alarm watches.
     pub metric: Metric,
     /// How the values of several instances become one.
     pub statistic: Statistic,
@@ -24,17 +24,17 @@ pub struct Alarm {
     pub period_ns: u64,
     /// How many periods in a row are beyond the limit; above 0.
     pub periods: u32,
-    /// What a period without a value is.
+    /// Treatment of a period without a value.
     pub missing: Missing,
     /// After the end of a period: until its value is known.
     pub delay_ns: u64,
-    /// What is done.
+    /// Change that the alarm makes.
     pub action: Action,
     /// After a change by this alarm: until the next change by any.
     pub cool_down_ns: u64,
 }
 
-/// What an alarm looks at.
+/// A metric that an alarm watches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Metric {
     /// The share of their cores that the group's hosts use.
@@ -55,7 +55,7 @@ impl Metric {
         !matches!(self, Metric::Users | Metric::Arrivals)
     }
 
-    /// Its name.
+    /// Name of the metric.
     pub fn name(&self) -> &str {
         match self {
             Metric::Cpu => "cpu",
@@ -105,7 +105,7 @@ impl Statistic {
     }
 }
 
-/// What a period without a value is.
+/// Treatment of a period without a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
     /// The alarm stays as it is.
@@ -116,7 +116,7 @@ pub enum Missing {
     Ok,
 }
 
-/// What an alarm does.
+/// A change of the number of instances by an alarm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// This number of instances more.
@@ -151,7 +151,7 @@ pub struct Watch {
     is_off: bool,
 }
 
-/// What the newest periods say.
+/// Result of evaluating the newest periods.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Evaluation {
     /// Whether the alarm has gone off.

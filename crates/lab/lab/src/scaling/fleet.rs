@@ -26,7 +26,7 @@ struct Slot {
     not_before_ns: u64,
 }
 
-/// What is at a place.
+/// State of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// Nothing.
@@ -41,14 +41,14 @@ pub enum State {
     Ending,
 }
 
-/// What is to be done at a place, by number.
+/// A step to take at a place, by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// A machine is launched: from now on it is paid for.
     Launch(usize),
-    /// Its process is started.
+    /// The process of the instance is started.
     Start(usize),
-    /// Its instance is ended.
+    /// The instance is ended.
     End(usize),
     /// A machine that still boots is given up.
     Cancel(usize),
@@ -69,7 +69,7 @@ impl Fleet {
         }
     }
 
-    /// What is at a place.
+    /// State of a place.
     pub fn state(&self, place: usize) -> State {
         self.places[place].state
     }
@@ -113,7 +113,7 @@ impl Fleet {
         self.places[place].state = state;
     }
 
-    /// What is to be done now; it counts as begun.
+    /// The steps to take now; they count as begun.
     pub fn steps(&mut self, desired: u32, start_up_ns: u64, now_ns: u64) -> Vec<Step> {
         let mut steps = Vec::new();
         let surplus = self.present().saturating_sub(desired);
@@ -177,7 +177,7 @@ impl Fleet {
         self.places[place].not_before_ns = now_ns.saturating_add(PAUSE_NS);
     }
 
-    /// Its instance has ended as it should.
+    /// The instance has ended as it should.
     pub fn ended(&mut self, place: usize) {
         self.places[place].state = State::Free;
     }

@@ -14,7 +14,7 @@ pub struct Group {
     rules: Rules,
     desired: u32,
     watches: Vec<Watch>,
-    /// What was said of each alarm already: only once, as long as it is off.
+    /// By alarm, the hold that was reported: each is reported once, as long as the alarm is off.
     held: Vec<Option<Hold>>,
     /// The rest that begins when the change has been made.
     rest_ns: Option<u64>,
@@ -35,7 +35,7 @@ pub enum Hold {
     Maximum,
 }
 
-/// What a group decides, for its events.
+/// A decision of a group, for its events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     /// The number of instances changes.
@@ -83,7 +83,7 @@ impl Decision {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("it has {minimum} to {maximum} instances, not {count}")]
 pub struct OutOfBounds {
-    /// What was wanted.
+    /// Requested number.
     pub count: u32,
     /// The fewest.
     pub minimum: u32,
@@ -110,7 +110,7 @@ impl Group {
         self.desired
     }
 
-    /// What it goes by.
+    /// Rules of the group.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
@@ -120,7 +120,8 @@ impl Group {
         self.watches[alarm].add(&self.rules.alarms[alarm], at_ns, value);
     }
 
-    /// What follows from the values so far. `is_working`: instances are being launched or ended. Times do not decrease.
+    /// Decisions by the values so far. `is_working`: instances are being launched or ended. Times do not
+    /// decrease.
     pub fn decide(&mut self, now_ns: u64, is_working: bool) -> Vec<Decision> {
         if !is_working && let Some(rest_ns) = self.rest_ns.take() {
             self.cool_until_ns = now_ns.saturating_add(rest_ns);

@@ -9,7 +9,7 @@ pub struct Usage {
     unit_ns: u64,
     /// Since when it is in use.
     since_ns: Option<u64>,
-    /// Of the times before.
+    /// Sums over the earlier times of use.
     used: Used,
 }
 

@@ -1,4 +1,4 @@
-//! What a network does, measured: delays of both directions, losses and rates, as the kernel's stamps show them.
+//! Measurements of a network: delays of both directions, losses and rates, as the kernel's stamps show them.
 //!
 //! Datagrams go from one host to another and back. The sender's clock is read before it sends; the times of arrival
 //! are the kernel's, so that what this thread takes to notice them does not count as delay.
@@ -19,7 +19,7 @@ use crate::wan::{Namespace, WanError, sys};
 const STAMPS_BYTES: usize = 32;
 /// The largest payload of a datagram that is not cut into several, with an MTU of 1500 bytes.
 const PAYLOAD_BYTES_MAX: usize = 1472;
-/// What waits at a socket, in bytes; the kernel may grant less.
+/// Size of a socket's receive buffer, in bytes; the kernel may grant less.
 const RECEIVE_BYTES: usize = 8 << 20;
 const EVENTS: usize = 64;
 /// Datagrams read from one socket before the next one is due for sending.
@@ -34,7 +34,7 @@ pub struct Pair<'a> {
     pub to: &'a Namespace,
 }
 
-/// What is sent.
+/// Number, distance and size of the datagrams.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
     /// Datagrams of each pair.
@@ -58,14 +58,14 @@ impl Default for Plan {
     }
 }
 
-/// What happened to the datagrams of a pair. Times are in nanoseconds.
+/// Results for the datagrams of a pair. Times are in nanoseconds.
 #[derive(Debug, Clone, Default)]
 pub struct Measured {
     /// Datagrams sent.
     pub sent: u32,
-    /// Of these, those that arrived.
+    /// Datagrams that arrived.
     pub arrived: u32,
-    /// Of these, those whose echoes arrived.
+    /// Datagrams whose echoes arrived.
     pub returned: u32,
     /// Datagrams that arrived when the socket was full, because this program was too slow to read it. They count as
     /// lost neither there nor back.
@@ -170,7 +170,7 @@ pub fn measure_rate(
     probes.flood(offered_bits_per_s, duration).map_err(failed)
 }
 
-/// What is later than this is not caught up with, in nanoseconds.
+/// Longest lateness that is caught up with, in nanoseconds.
 const ARREARS_NS_MAX: u64 = 1_000_000;
 
 /// The sockets of one pair.

@@ -1,10 +1,10 @@
-//! Who is to emulate a network, if it may be either, and its start.
+//! Choice of a network's emulator, if it may be either, and its start.
 
 use crate::wan::netem::{Netem, Suits, available, suits};
 use crate::wan::network::{Emulator, Network, Subnet};
 use crate::wan::{Forwarder, Link, WanError};
 
-/// Who is wanted.
+/// The emulator that is asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Wanted {
     /// netem, where the kernel has it and it does exactly what the links say; else the forwarder.
@@ -16,7 +16,7 @@ pub enum Wanted {
     Forwarder,
 }
 
-/// Who it is.
+/// The emulator that was chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     /// The one.

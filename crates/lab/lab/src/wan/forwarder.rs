@@ -23,13 +23,13 @@ use crate::wan::{WanError, sys};
 pub struct Port {
     /// The host's address.
     pub address: Ipv4Addr,
-    /// Where the host is: its row and column in the matrix of links.
+    /// Place of the host: its row and column in the matrix of links.
     pub place: u16,
     /// The other end of the host's device.
     pub tun: OwnedFd,
 }
 
-/// What the thread does for a caller between two packets.
+/// Work of the thread for a caller, done between two packets.
 type Task = Box<dyn FnOnce(&mut Core) + Send>;
 
 /// A running forwarder; it stops when it is dropped, and packets under way are then lost.
@@ -89,7 +89,7 @@ impl Forwarder {
     /// Adds a host.
     ///
     /// # Errors
-    /// Its place does not exist, or its address is in use.
+    /// The place does not exist, or the address is in use.
     pub fn add_port(&self, port: Port) -> Result<(), WanError> {
         self.call(move |core| core.add_port(port))?
     }
@@ -103,7 +103,7 @@ impl Forwarder {
         self.call(move |core| core.remove_port(address))?
     }
 
-    /// What was counted since the start, or since [`reset_counts`](Self::reset_counts).
+    /// Counts since the start, or since [`reset_counts`](Self::reset_counts).
     ///
     /// # Errors
     /// The forwarder has stopped.

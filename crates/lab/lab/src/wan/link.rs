@@ -1,4 +1,4 @@
-//! What a link does to packets: a pure function of the link, its state, the time and the packet's size.
+//! The effect of a link on packets: a pure function of the link, its state, the time and the packet's size.
 //!
 //! A packet meets, in this order: the cut, the loss, the queue of the rate, the delay with its jitter. The share that
 //! is reordered skips the delay.
@@ -136,7 +136,7 @@ pub enum Jitter {
     },
     /// Only later: Pareto's distribution of type II (Lomax), whose mean is `scale_ns` / (`shape` − 1).
     Pareto {
-        /// Its scale, in nanoseconds.
+        /// Scale of the distribution, in nanoseconds.
         scale_ns: u64,
         /// The tail's exponent, above 1.
         shape: f64,
@@ -202,7 +202,7 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// What is lost by this or by the other. Of two chains the other's becomes its mean.
+    /// Loss by either of the two. Of two chains the other's becomes its mean.
     fn or_also(self, other: Loss) -> Loss {
         let either = |a: f64, b: f64| 1.0 - (1.0 - a) * (1.0 - b);
         match (self, other) {
@@ -291,7 +291,7 @@ fn bad_share(good_to_bad: f64, bad_to_good: f64) -> f64 {
 pub struct Rate {
     /// Bits per second, of IP packets.
     pub bits_per_s: u64,
-    /// What waits at most; a packet that would be beyond it is lost.
+    /// Longest queue; a packet that would be beyond it is lost.
     pub backlog: Backlog,
 }
 
@@ -318,7 +318,7 @@ impl Rate {
     }
 }
 
-/// What happens to a packet.
+/// Fate of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// It departs at this time, in nanoseconds.
@@ -332,23 +332,23 @@ pub enum Fate {
 pub enum Why {
     /// By the link's loss.
     Loss,
-    /// Its queue is full.
+    /// The queue of the rate is full.
     Queue,
     /// The link is cut.
     Cut,
 }
 
-/// What a link remembers of earlier packets.
+/// A link's memory of earlier packets.
 #[derive(Debug, Clone)]
 pub struct LinkState {
     rng: Rng,
-    /// Of all flows, unless each has its own.
+    /// Memory of all flows together, unless each has its own.
     shared: Lane,
     /// By flow; made at the first packet.
     flows: Option<Box<[Lane; FLOWS]>>,
 }
 
-/// What is remembered of one flow, or of all together.
+/// Memory of one flow, or of all together.
 #[derive(Debug, Clone, Copy, Default)]
 struct Lane {
     /// The chain of a Gilbert–Elliott loss is in its bad state.
@@ -462,7 +462,7 @@ pub enum LinkError {
     /// A probability or share.
     #[error("{field} must be a share from 0 to 1, not {value}")]
     Share {
-        /// What it is.
+        /// Name of the value.
         field: &'static str,
         /// As given.
         value: f64,
@@ -470,7 +470,7 @@ pub enum LinkError {
     /// A whole number.
     #[error("{field} must be from {min} to {max}, not {value}")]
     Range {
-        /// What it is: times in nanoseconds, the rate in bits per second.
+        /// Name of the value: times in nanoseconds, the rate in bits per second.
         field: &'static str,
         /// As given.
         value: u64,

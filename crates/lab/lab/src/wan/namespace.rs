@@ -19,13 +19,14 @@ use crate::wan::{WanError, sys};
 
 /// The namespace of the thread that opens it.
 const OWN: &str = "/proc/thread-self/ns/net";
-/// What the devices of a thread's namespace counted.
+/// Counts of the devices of a thread's namespace.
 const DEVICES: &str = "/proc/thread-self/net/dev";
 /// The column of packets that a device dropped instead of sending, after its name.
 const DROPPED: usize = 11;
 const TUN: &str = "/dev/net/tun";
-/// What makes a namespace pass on what is for others, by the route alone: whatever way it came, and without a
-/// word to the sender of a shorter one. Devices have the values of `default` at their beginning; of redirects both must be off.
+/// Settings with which a namespace passes on packets for others, by the route alone: whichever way they came,
+/// and without telling the sender of a shorter one. New devices take the values of `default`; of redirects
+/// both must be off.
 const ROUTING: [(&str, &str); 5] = [
     ("/proc/sys/net/ipv4/ip_forward", "1"),
     ("/proc/sys/net/ipv4/conf/all/rp_filter", "0"),
@@ -91,7 +92,7 @@ impl Namespace {
         })
     }
 
-    /// Where other programs find it, as long as it is here.
+    /// Path by which other programs find the namespace, as long as it exists.
     pub(crate) fn path(&self) -> String {
         format!("/proc/{}/fd/{}", process::id(), self.net.as_raw_fd())
     }

@@ -39,7 +39,7 @@ pub(crate) struct Netem {
 struct Inner {
     links: Vec<Link>,
     hosts: BTreeSet<Ipv4Addr>,
-    /// What each link's discipline had counted when it was looked at last.
+    /// Counts of each link's discipline when they were last read.
     sent: Vec<Sent>,
     done: Done,
 }

@@ -9,7 +9,7 @@ use crate::wan::{Forwarder, Link, Namespace, Port, WanError};
 /// The largest packet of a host, in bytes: Ethernet's.
 pub const MTU: u16 = 1500;
 
-/// Who emulates a network.
+/// The emulator of a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Emulator {
     /// The [`Forwarder`], a thread of this process.
@@ -51,7 +51,7 @@ impl fmt::Display for Subnet {
     }
 }
 
-/// What a network did since its start, or since it was reset.
+/// Counts of a network since its start, or since it was reset.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Done {
     /// Packets that passed.
@@ -77,7 +77,7 @@ pub struct Late {
 
 /// Hosts, and a link in each direction between each two of their places. It ends when it is dropped.
 pub trait Network: fmt::Debug + Send + Sync {
-    /// Who emulates it.
+    /// The emulator of this network.
     fn emulator(&self) -> Emulator;
 
     /// Makes a host and its way into the network.
@@ -98,7 +98,7 @@ pub trait Network: fmt::Debug + Send + Sync {
     /// A place does not exist.
     fn link(&self, from: u16, to: u16) -> Result<Link, WanError>;
 
-    /// What was counted. What a host's own device dropped is in [`Namespace::dropped`].
+    /// Counts of the network. Packets that a host's own device dropped are in [`Namespace::dropped`].
     ///
     /// # Errors
     /// The network has ended.

@@ -20,14 +20,14 @@ const FIN: u8 = 0x01;
 const PSH: u8 = 0x08;
 const CWR: u8 = 0x80;
 
-/// What the forwarder needs to know of a frame.
+/// The forwarder's view of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Head {
     pub source: u32,
     pub destination: u32,
     /// Equal for all packets of one flow: a mix of addresses, protocol and ports.
     pub flow: u64,
-    /// Of a super-packet: its segments.
+    /// The segments of a super-packet; `None` for any other packet.
     pub segments: Option<Segments>,
 }
 
@@ -60,7 +60,7 @@ impl Segments {
         VNET_BYTES + self.header_bytes + self.payload(range).len()
     }
 
-    /// Where their payload lies in that of all.
+    /// Position of their payload in that of all.
     fn payload(&self, range: &Range<usize>) -> Range<usize> {
         range.start * self.payload_bytes..self.total_bytes.min(range.end * self.payload_bytes)
     }

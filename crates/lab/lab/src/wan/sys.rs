@@ -18,7 +18,8 @@ const SIOCGSTAMPNS: libc::Ioctl = 0x8907;
 /// `SIOCADDRT`, whose type is not [`libc::Ioctl`] with every C library.
 const SIOCADDRT: libc::Ioctl = 0x890b;
 
-/// What `SO_MEMINFO` returns (`SK_MEMINFO_VARS`), and which of them counts what was dropped (`SK_MEMINFO_DROPS`).
+/// Count of the numbers that `SO_MEMINFO` returns (`SK_MEMINFO_VARS`), and the index of the one that counts
+/// drops (`SK_MEMINFO_DROPS`).
 const MEMINFO_NUMBERS: usize = 9;
 const MEMINFO_DROPS: usize = 8;
 

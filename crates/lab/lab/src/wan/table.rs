@@ -30,7 +30,7 @@ const LOSS_BY_DELAY: [(u64, f64); 4] = [
 /// Places and the round trips between them.
 #[derive(Debug, Clone, Copy)]
 pub struct Table {
-    /// Its name.
+    /// Name of the table.
     pub name: &'static str,
     /// The names of the places.
     pub places: &'static [&'static str],
@@ -168,7 +168,7 @@ pub fn loss_by_delay(delay_ns: u64) -> Loss {
 /// A user's way to the network and back.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Access {
-    /// Its name.
+    /// Name of the access.
     pub name: &'static str,
     /// To the user.
     pub down: Link,

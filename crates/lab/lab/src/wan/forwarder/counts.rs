@@ -1,4 +1,4 @@
-//! What the forwarder counts, so that a network that could not do what was requested shows it.
+//! Counts of the forwarder, so that a network that could not do what was requested shows it.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ const LATE_NS: u64 = 300_000;
 /// Beyond this it is very late, in nanoseconds.
 const VERY_LATE_NS: u64 = 1_000_000;
 
-/// Of one direction between two places. A segment of a super-packet is a packet.
+/// Counts of one direction between two places. A segment of a super-packet is a packet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PairCounts {
     /// Packets that departed or will.
@@ -48,7 +48,7 @@ impl PairCounts {
     }
 }
 
-/// Of the forwarder.
+/// Counts of the forwarder.
 #[derive(Debug, Clone)]
 pub struct Counts {
     pub(super) places: u16,

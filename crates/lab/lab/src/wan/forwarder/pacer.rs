@@ -6,7 +6,7 @@
 
 use stats::hist::LogHistogram;
 
-/// What a wake-up takes is averaged over about as many of them.
+/// The time of a wake-up is averaged over about as many of them.
 const MEMORY: u64 = 8;
 /// A wake-up that took longer met something else than an idle core; in nanoseconds.
 const WAKE_NS_MAX: u64 = 150_000;
@@ -24,7 +24,7 @@ pub(super) enum Wait {
     Forever,
 }
 
-/// What the loop learned of its waits.
+/// Measurements of the loop's waits.
 #[derive(Debug)]
 pub(super) struct Pacer {
     /// How much later than requested the loop wakes up, on average.

@@ -1,4 +1,5 @@
-//! What `ip` and `tc` are to do, as lines of their batch files (ip(8), tc(8), tc-htb(8), tc-u32(8), tc-netem(8)).
+//! Commands for `ip` and `tc`, as lines of their batch files (ip(8), tc(8), tc-htb(8), tc-u32(8),
+//! tc-netem(8)).
 //!
 //! In the middle, `out3` and `in3` are the ends of place 3, `host7` leads to the seventh host. Both ends of a pair have
 //! the same hardware address and resolve none (`arp off`): a packet is for whoever is at the other end.
@@ -22,7 +23,7 @@ const ARRIVING: usize = 100;
 const DEPARTING: usize = 200;
 /// Faster than packets come, so that classes only sort: HTB needs a rate.
 const CLASS_RATE: &str = "100gbit";
-/// What a class may send before the next one, in bytes.
+/// Amount that a class may send before the next one, in bytes.
 const CLASS_QUANTUM: u32 = 60_000;
 /// Packets that a link holds: 512 MiB of full ones, as the kernel counts their memory.
 const PACKETS_MAX: u64 = 200_000;

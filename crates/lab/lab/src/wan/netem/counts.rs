@@ -1,8 +1,8 @@
-//! What the disciplines of links counted, as `tc -s qdisc show` prints it.
+//! Counts of the disciplines of links, as `tc -s qdisc show` prints them.
 
 use super::commands::place_of_class;
 
-/// Of one link.
+/// Counts of one link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Sent {
     /// Packets that left.

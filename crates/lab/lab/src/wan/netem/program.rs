@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::wan::{Namespace, WanError};
 
-/// Where they are on systems that keep them from `PATH`.
+/// Directories of the programs on systems that keep them from `PATH`.
 const FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 /// How long devices may take until packets pass them, and how often they are looked at.
 const UP_MAX: u32 = 500;
@@ -44,7 +44,7 @@ pub(super) fn tc(namespace: &Namespace, lines: &str) -> Result<(), WanError> {
     run(namespace, "tc", &["-batch", "-"], lines).map(|_| ())
 }
 
-/// What the disciplines of a namespace counted.
+/// Counts of the disciplines of a namespace.
 pub(super) fn counts(namespace: &Namespace) -> Result<String, WanError> {
     run(namespace, "tc", &["-s", "qdisc", "show"], "")
 }
@@ -104,7 +104,7 @@ fn start(program: &str, arguments: &[&str], lines: &str) -> io::Result<Output> {
     child.wait_with_output()
 }
 
-/// What a program complained of, and the line that it means (`Command failed -:3`).
+/// A program's complaint, and the line that it means (`Command failed -:3`).
 fn said(ended: &Output, lines: &str) -> String {
     let text = String::from_utf8_lossy(&ended.stderr);
     let failed = text.lines().find_map(|line| {
