@@ -1,4 +1,4 @@
-//! Where the backends are listed: on the command line, or in a file that is read again on request.
+//! The list of backends: on the command line, or in a file that is read again on request.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
@@ -19,7 +19,7 @@ const REGION_MAX: usize = 64;
 /// Least and greatest weight.
 const WEIGHTS: std::ops::RangeInclusive<f64> = 1e-3..=1e6;
 
-/// Where the backends are listed.
+/// Source of the list of backends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// One text a backend, as a line of a file.
@@ -31,7 +31,7 @@ pub enum Source {
 /// A backend and where it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Backend {
-    /// Its address.
+    /// Address of the backend.
     pub address: SocketAddr,
     /// As policies see it; the name is the host and port that were written.
     pub member: Member,
@@ -54,7 +54,7 @@ pub enum BackendsError {
     Line {
         /// The file and line, or the argument.
         place: String,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
     /// There is none.

@@ -56,7 +56,7 @@ impl Balancer {
         self
     }
 
-    /// What is known of the backends.
+    /// The backends and their state.
     #[must_use]
     pub fn fleet(&self) -> &Fleet {
         &self.fleet
@@ -114,7 +114,7 @@ impl Balancer {
         probes
     }
 
-    /// What a backend reported of its work at this time.
+    /// Takes a backend's report of its work.
     pub fn reported(&mut self, at: usize, report: WorkReport, now_ns: u64) {
         if let Some(learner) = &mut self.learner {
             learner.reported(at, report, now_ns);
@@ -146,7 +146,7 @@ impl Balancer {
         self.fleet.take_over(at, in_flight, PeakEwma::default());
     }
 
-    /// What a backend answered at this time.
+    /// Takes a backend's answer to a probe.
     pub fn probed(&mut self, at: usize, probe: Probe, now_ns: u64) {
         self.policy.probed(at, probe, now_ns);
     }

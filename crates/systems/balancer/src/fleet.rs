@@ -14,13 +14,13 @@ const DRAWS_MAX: usize = 8;
 /// A backend as its operator describes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Member {
-    /// What it is hashed by: its address, most often. Unique among the members of a fleet.
+    /// Name by which the member is hashed: its address, most often. Unique among the members of a fleet.
     pub name: String,
-    /// Its share of requests, in proportion to those of the others; above 0.
+    /// Weight: the share of requests, in proportion to the weights of the others; above 0.
     pub weight: f64,
     /// Most requests that it is given at once.
     pub limit: u32,
-    /// Where it is, if that is known.
+    /// Region of the member, if that is known.
     pub region: Option<String>,
 }
 
@@ -37,17 +37,17 @@ impl Member {
     }
 }
 
-/// Where a balancer is, and when it uses backends that are elsewhere.
+/// Region of a balancer, and when it uses backends that are elsewhere.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Locality {
-    /// Its region.
+    /// Region of the balancer.
     pub region: String,
     /// Requests in flight per unit of weight, above 0, at which a region takes no more if another one can. Infinity: a
     /// region takes all requests as long as one of its backends is usable.
     pub spill_at: f64,
 }
 
-/// What is rarely looked at of a backend.
+/// Data of a backend that are rarely needed.
 #[derive(Debug, Clone)]
 pub(crate) struct Backend {
     pub(crate) member: Member,
@@ -58,7 +58,7 @@ pub(crate) struct Backend {
     share: f64,
 }
 
-/// What every choice looks at, in few bytes.
+/// Data of a backend that every choice needs, in few bytes.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     /// Hash of its name: the same in every balancer, whatever the other members are.
@@ -162,7 +162,7 @@ impl Fleet {
         self.slots[at].key
     }
 
-    /// Its share of requests, in proportion to those of the others.
+    /// Weight: the share of requests, in proportion to the weights of the others.
     #[must_use]
     pub fn weight(&self, at: usize) -> f64 {
         self.slots[at].weight

@@ -20,7 +20,7 @@ const TIMES: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::fr
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct HealthOptions {
-    /// What active checks request; `None`, the default: there are none.
+    /// Path that active checks request; `None`, the default: there are none.
     pub path: Option<String>,
     /// Time between checks.
     pub every: Duration,
@@ -102,7 +102,7 @@ impl HealthOptions {
     }
 }
 
-/// What a request or a check said of a backend.
+/// Sign of a backend's health, from a request or a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
     /// It answered.
@@ -167,7 +167,7 @@ impl Health {
         self.backends[at].ejected_until_ns.is_some()
     }
 
-    /// What was counted over another list of backends is taken over.
+    /// Takes over the counts over another list of backends.
     pub fn follow(&mut self, other: &Health) {
         self.ejections = other.ejections;
         self.window_end_ns = other.window_end_ns;
@@ -179,7 +179,7 @@ impl Health {
         self.timed = true;
     }
 
-    /// What became of a request.
+    /// Takes the sign of a request.
     pub fn requested(&mut self, fleet: &mut Fleet, at: usize, sign: Sign, now_ns: u64) {
         let counts_windows = !self.options.eject_window.is_zero();
         let backend = &mut self.backends[at];
@@ -241,7 +241,7 @@ impl Health {
         }
     }
 
-    /// What an active check said.
+    /// Takes the sign of an active check.
     pub fn checked(&mut self, fleet: &mut Fleet, at: usize, sign: Sign, now_ns: u64) {
         let backend = &mut self.backends[at];
         if (sign == Sign::Bad) == backend.down {

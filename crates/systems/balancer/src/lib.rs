@@ -42,7 +42,7 @@ pub use options::{BalancerOptions, Timeouts};
 pub use server::access_log::LogFormat;
 pub use weights::{LearnOptions, WorkReport};
 
-/// What a balancer did in its life.
+/// Figures of a balancer from its start to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
@@ -74,7 +74,7 @@ pub enum BalancerError {
     },
 }
 
-/// What a balancer reports while it runs.
+/// An event that a balancer reports while it runs.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event {

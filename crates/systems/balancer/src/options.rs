@@ -54,13 +54,13 @@ impl Default for Timeouts {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct BalancerOptions {
-    /// Where it listens and which threads serve it.
+    /// The address to listen on and the threads that serve it.
     pub server: ServerOptions,
     /// The backends.
     pub backends: Source,
     /// How they are chosen.
     pub policy: Kind,
-    /// Where the balancer is, and when it uses other regions; `None`, the default: regions do not matter.
+    /// Region of the balancer, and when it uses other regions; `None`, the default: regions do not matter.
     pub locality: Option<Locality>,
     /// How weights are learned from reports of the backends; `None`, the default: they are as listed.
     pub learn: Option<LearnOptions>,
@@ -68,7 +68,7 @@ pub struct BalancerOptions {
     pub sticky: Option<String>,
     /// The header field by whose value hashing policies know a client; `None`, the default: by its address.
     pub hash_field: Option<String>,
-    /// Where `/metrics`, `/healthz` and `/backends` are; `None`, the default: nowhere.
+    /// Address of `/metrics`, `/healthz` and `/backends`; `None`, the default: they are not served.
     pub metrics_listen: Option<SocketAddr>,
     /// Most connections of clients at once, for each thread; further ones are dropped.
     pub connections_max: usize,
@@ -89,7 +89,7 @@ pub struct BalancerOptions {
     pub access_log: Option<PathBuf>,
     /// How its lines are written.
     pub log_format: LogFormat,
-    /// What the draws of policies follow from.
+    /// Seed of the draws of policies.
     pub seed: u64,
 }
 

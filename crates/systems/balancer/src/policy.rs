@@ -36,12 +36,12 @@ pub struct Request {
     pub now_ns: u64,
 }
 
-/// What a backend answered when it was queried for its load.
+/// A backend's answer to a query for its load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Probe {
     /// Requests that it has not answered, from whomever.
     pub in_flight: u32,
-    /// Its recent latency at about this load, in seconds.
+    /// Recent latency at about this load, in seconds.
     pub latency_s: f64,
 }
 
@@ -55,17 +55,17 @@ pub trait Policy: std::fmt::Debug + Send {
         Vec::new()
     }
 
-    /// What a backend answered at this time.
+    /// Takes the answer of a backend to a probe.
     fn probed(&mut self, _at: usize, _probe: Probe, _now_ns: u64) {}
 }
 
-/// What is known of a policy by itself. Every file of a policy has one.
+/// Static description of a policy. Every file of a policy has one.
 struct Row {
-    /// What operators write.
+    /// Name that operators write.
     name: &'static str,
-    /// What it chooses, for the help.
+    /// Description of its choice, for the help.
     about: &'static str,
-    /// Who described it.
+    /// Publication that describes it.
     source: &'static str,
     /// Whether it goes by weights that may change every second. Hashing policies do not: clients would move each time.
     can_learn: bool,
@@ -141,25 +141,25 @@ impl Kind {
         self.row().can_learn
     }
 
-    /// Its name.
+    /// Name of the policy.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// What it chooses, in a few words.
+    /// Description of its choice, in a few words.
     #[must_use]
     pub fn about(self) -> &'static str {
         self.row().about
     }
 
-    /// Who described it.
+    /// Publication that describes it.
     #[must_use]
     pub fn source(self) -> &'static str {
         self.row().source
     }
 
-    /// What makes it in its first state.
+    /// Constructor of the policy in its first state.
     #[must_use]
     pub fn make(self) -> Make {
         self.row().make

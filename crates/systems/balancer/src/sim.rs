@@ -26,14 +26,14 @@ use worker::Worker;
 pub use users::Users;
 pub use worker::WorkerModel;
 
-/// What is simulated.
+/// A system to simulate.
 #[derive(Debug)]
 pub struct Simulation {
     /// The workers, with the weights that balancers give them.
     pub workers: Vec<WorkerModel>,
     /// Number of balancers, 1 or more; requests are spread over them at random.
     pub balancers: usize,
-    /// Where the balancers are, in turn; empty: regions do not matter.
+    /// Regions of the balancers, in turn; empty: regions do not matter.
     pub localities: Vec<Locality>,
     /// How balancers learn weights from reports of the workers; `None`: they go by those of the workers' models.
     pub learn: Option<LearnOptions>,
@@ -54,11 +54,11 @@ pub struct Simulation {
     pub warm_up: u64,
     /// Requests that are counted.
     pub requests: u64,
-    /// What everything follows from.
+    /// Seed of all draws.
     pub seed: u64,
 }
 
-/// What came of it.
+/// Results of a simulation.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     /// Response times of the requests that were served, in nanoseconds.
@@ -105,17 +105,17 @@ struct Job {
     balancer: u32,
     /// In flight at the worker when it came, itself among them.
     then: u32,
-    /// What is worked on it; `None`: it fails.
+    /// Work on the request; `None`: it fails.
     work_ns: Option<u64>,
     is_counted: bool,
-    /// Who waits for it, if anybody does.
+    /// The user who waits for it, if anybody does.
     user: Option<u64>,
 }
 
 /// A request that comes.
 #[derive(Debug, Clone, Copy)]
 struct Arrival {
-    /// What its service time follows from.
+    /// Number from which the service time follows.
     number: u64,
     now_ns: u64,
     user: Option<u64>,

@@ -26,7 +26,7 @@ pub struct LearnOptions {
     pub blackout: Duration,
     /// How long a weight is valid without a report of further requests.
     pub expiry: Duration,
-    /// What the share of failed requests is multiplied by when it is added to the utilization.
+    /// Factor by which the share of failed requests is added to the utilization.
     pub error_penalty: f64,
 }
 
@@ -42,7 +42,7 @@ impl Default for LearnOptions {
     }
 }
 
-/// What a backend has done since its start.
+/// Work of a backend since its start.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WorkReport {
     /// Requests worked on.
@@ -62,7 +62,7 @@ impl WorkReport {
     }
 }
 
-/// What is known of one backend. Sums lose influence as time passes.
+/// Estimates for one backend. Sums lose influence as time passes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Known {
     last: Option<(WorkReport, u64)>,
@@ -144,7 +144,7 @@ impl Learner {
         }
     }
 
-    /// What was learned of a backend in another list is taken over.
+    /// Takes over the estimates of a backend in another list.
     pub(crate) fn take_over(&mut self, at: usize, other: &Learner, there: usize) {
         self.backends[at] = other.backends[there];
     }

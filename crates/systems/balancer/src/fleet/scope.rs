@@ -1,5 +1,5 @@
-//! What a choice is made among: all backends, those of the balancer's region, or those of the others. Policies need not
-//! know of it.
+//! Scopes of a choice: all backends, those of the balancer's region, or those of the others. Policies need
+//! not know of them.
 
 use super::Slot;
 
@@ -11,7 +11,7 @@ pub(super) enum Scope {
     Others,
 }
 
-/// What is up in one scope.
+/// Backends of one scope that are up.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scoped {
     /// Places in the fleet.

@@ -21,7 +21,7 @@ use crate::weights::WorkReport;
 const BODY_MAX: u64 = 64 << 10;
 /// How long a backend may take to answer how loaded it is: later, the answer would mislead.
 const PROBE_WITHIN: Duration = Duration::from_millis(500);
-/// Where backends answer that.
+/// Path on which backends answer that.
 const LOAD_PATH: &str = "/load";
 
 /// A request on a connection; the status and body of its answer, and whether the connection can serve another.
@@ -118,7 +118,7 @@ pub(super) async fn probe(local: Rc<Local>, to: Query) {
     }
 }
 
-/// What a backend says of its work, if it does in time.
+/// A backend's report of its work, if it comes in time.
 pub(super) async fn work_report(address: SocketAddr, name: &str) -> Option<WorkReport> {
     match get_once(address, (name, LOAD_PATH), true, PROBE_WITHIN).await {
         Ok((200, body)) => read_work(&body),

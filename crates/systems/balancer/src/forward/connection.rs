@@ -23,7 +23,7 @@ const LINGER: Duration = Duration::from_secs(1);
 /// How much of it.
 const LINGER_BYTES_MAX: usize = 1 << 20;
 
-/// What one thread has.
+/// State of one thread.
 pub(super) struct Local {
     pub(super) router: Arc<Router>,
     pub(super) pool: Rc<Pool>,
@@ -176,7 +176,7 @@ async fn one_request(
     }
 }
 
-/// What a client began with.
+/// The beginning of a client's connection.
 enum Opening {
     Head(RequestHead),
     Bad(BadRequest),

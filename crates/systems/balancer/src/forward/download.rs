@@ -33,7 +33,7 @@ pub(super) struct Response {
 /// One response under way.
 pub(super) struct Download<'a, 's> {
     pub(super) from: &'a mut ReadHalf<'s>,
-    /// What came from the backend and was not used.
+    /// Bytes that came from the backend and were not used.
     pub(super) inbox: &'a mut Vec<u8>,
     pub(super) to: &'a mut WriteHalf<'s>,
     pub(super) terms: &'a Terms<'a>,

@@ -26,9 +26,9 @@ pub(super) enum Failure {
     TimedOut,
     /// The request as a whole took too long.
     Deadline,
-    /// Its response is malformed.
+    /// The response is malformed.
     BadResponse,
-    /// Its response is an error that another backend may not have.
+    /// The response is an error that another backend may not have.
     Status(u16),
     /// The response broke off in the middle.
     Truncated,
@@ -56,7 +56,7 @@ impl Failure {
     }
 }
 
-/// What holds for an exchange.
+/// Conditions of an exchange.
 #[derive(Debug)]
 pub(super) struct Terms<'a> {
     pub(super) head: &'a RequestHead,

@@ -21,7 +21,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Of a peer that may be slow on purpose: a client.
+    /// Pace of a peer that may be slow on purpose: a client.
     pub(super) fn new(stall: Duration) -> Self {
         Self {
             stall,
@@ -31,7 +31,8 @@ impl Pace {
         }
     }
 
-    /// Of one that may have nothing to say for a while, but not for longer than this: a backend with a stream of events.
+    /// Pace of a peer that may have nothing to say for a while, but not for longer than this: a backend with
+    /// a stream of events.
     pub(super) fn without_rate(stall: Duration) -> Self {
         Self {
             has_rate: false,

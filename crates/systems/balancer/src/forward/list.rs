@@ -8,7 +8,7 @@ use server::metrics::Counter;
 use crate::backends::Backend;
 use crate::hash::hash_text;
 
-/// What is counted of a backend, in all lists that it is in.
+/// Counts of a backend, in all lists that it is in.
 #[derive(Debug, Default)]
 pub(super) struct BackendCounts {
     /// Requests sent to it.
@@ -24,14 +24,14 @@ pub(super) struct List {
     pub(super) number: u64,
     pub(super) backends: Vec<Backend>,
     pub(super) counts: Vec<Arc<BackendCounts>>,
-    /// What cookies call the backends: a hash of each name, the same in every balancer and after a restart.
+    /// Ids of the backends in cookies: a hash of each name, the same in every balancer and after a restart.
     pub(super) ids: Vec<u64>,
     /// Places by these ids.
     places: HashMap<u64, usize>,
 }
 
 impl List {
-    /// What is counted of a backend of the list before goes on.
+    /// Makes a list. Backends that were in the list before keep their counts.
     pub(super) fn new(backends: Vec<Backend>, before: Option<&List>) -> Self {
         let ids: Vec<u64> = backends
             .iter()

@@ -1,4 +1,4 @@
-//! What the forwarder counts.
+//! Metrics of the forwarder.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,7 +51,7 @@ pub(crate) struct Metrics {
     out_us: Counter,
 }
 
-/// What a request's time was made of.
+/// Parts of a request's time.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Phases {
     pub(super) inward: Duration,

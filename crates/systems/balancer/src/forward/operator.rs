@@ -1,5 +1,5 @@
-//! What operators have of a balancer: `/metrics`, `/healthz` and `/backends` at an address of their own, a reload of the
-//! backends by SIGHUP, and checks of their health.
+//! The side of a balancer for its operators: `/metrics`, `/healthz` and `/backends` at an address of their
+//! own, a reload of the backends by SIGHUP, and checks of their health.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -11,7 +11,7 @@ use rustix::net::{RecvFlags, recv};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
-/// What a buffer has room for, in bytes.
+/// Capacity of a buffer, in bytes.
 pub(super) const BUFFER_BYTES: usize = 16 << 10;
 /// Buffers of one kind that are kept for the next request.
 const BUFFERS_KEPT: usize = 256;
@@ -39,7 +39,7 @@ struct Idle {
     since: Instant,
 }
 
-/// What one thread keeps.
+/// Connections and buffers that one thread keeps.
 #[derive(Debug)]
 pub(super) struct Pool {
     /// By backend, the longest idle first.

@@ -30,7 +30,7 @@ const OWN_WITHIN: Duration = Duration::from_secs(5);
 /// The status that logs have for a client that left, as in nginx.
 const CLIENT_GONE: u16 = 499;
 
-/// What becomes of a client's connection.
+/// The next stage of a client's connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     /// It may send another request.
@@ -183,7 +183,7 @@ impl Job<'_> {
         }
     }
 
-    /// What hashing policies know the client by.
+    /// Hash by which hashing policies know the client.
     fn source(&self, peer: SocketAddr) -> u64 {
         match &self.head.key {
             Some(key) => hash_text(key),
@@ -283,7 +283,7 @@ impl Job<'_> {
         })
     }
 
-    /// What this results in before the request has taken longer than it may.
+    /// Awaits a result until the request has taken longer than it may.
     async fn in_time<T>(
         &self,
         what: impl Future<Output = Result<T, Failure>>,
@@ -315,7 +315,7 @@ impl Job<'_> {
         }
     }
 
-    /// What the result says of the backend.
+    /// Reports the sign that the result gives of the backend.
     fn sign(&self, flight: &mut Flight, result: &Result<Response, Failure>, progress: &Progress) {
         // It has the whole request, and said nothing.
         let is_silent = progress.uploaded.get() && progress.first.get().is_none();

@@ -1,4 +1,4 @@
-//! What serving threads have in common.
+//! State that the serving threads have in common.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -1,4 +1,4 @@
-//! What all threads know of the backends.
+//! State of the backends that all threads share.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -93,7 +93,7 @@ impl Core {
         self.health.tick(self.balancer.fleet_mut(), now_ns);
     }
 
-    /// Where a backend of a list is at present.
+    /// The present position of a backend of a list.
     fn place(&self, list: &List, at: usize) -> Option<usize> {
         match list.number == self.list.number {
             true => Some(at),
@@ -101,7 +101,7 @@ impl Core {
         }
     }
 
-    /// What became of a request, and how long it took.
+    /// Takes the result of a request, and its time.
     fn judge(&mut self, at: usize, sign: Sign, now_ns: u64) {
         let fleet = self.balancer.fleet_mut();
         self.health.requested(fleet, at, sign, now_ns);
@@ -170,7 +170,7 @@ impl Shared {
         Some((flight, queries))
     }
 
-    /// What a request in flight said of its backend; with its end, it is in flight no more.
+    /// Takes the sign that a request in flight gave of its backend; with its end, it is in flight no more.
     fn take(&self, flight: &Flight, is_end: bool) {
         let mut core = self.core();
         let place = core.place(&flight.list, flight.at);
@@ -200,7 +200,7 @@ impl Shared {
         }
     }
 
-    /// What an active check said of a backend of a list.
+    /// Takes the result of an active check of a backend of a list.
     pub(super) fn checked(&self, list: &List, at: usize, sign: Sign, now_ns: u64) {
         let mut core = self.core();
         core.tick(now_ns);
@@ -212,7 +212,7 @@ impl Shared {
         }
     }
 
-    /// What a backend answered to a query.
+    /// Takes a backend's answer to a query.
     pub(super) fn probed(&self, query: &Query, probe: Probe, now_ns: u64) {
         let mut core = self.core();
         if let Some(at) = core.place(&query.list, query.at) {
@@ -280,7 +280,7 @@ impl Flight {
         &self.list.backends[self.at]
     }
 
-    /// What cookies call the backend.
+    /// Id of the backend in cookies.
     pub(super) fn id(&self) -> u64 {
         self.list.ids[self.at]
     }

@@ -21,7 +21,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(15);
 /// After how long without an acknowledgement it is not.
 const GONE_AFTER: Duration = Duration::from_secs(120);
 
-/// What bounds a tunnel. Silence alone does not: a WebSocket may have nothing to say for hours.
+/// Bounds of a tunnel. Silence alone does not end it: a WebSocket may have nothing to say for hours.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TunnelLimits {
     /// How long an end may take nothing of what is sent to it.
@@ -75,7 +75,7 @@ fn watch_peer(stream: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// What both directions have in common.
+/// State that both directions have in common.
 struct Pump<'a> {
     pool: &'a Rc<Pool>,
     stall: Duration,

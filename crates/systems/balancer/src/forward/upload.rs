@@ -17,11 +17,11 @@ use crate::http::{Chunks, Framing, Piece};
 pub(super) enum ClientFault {
     /// It left.
     Gone,
-    /// Its body is malformed.
+    /// The body is malformed.
     Malformed(&'static str),
-    /// Its body is longer than allowed.
+    /// The body is longer than allowed.
     TooLarge,
-    /// Its body does not come in time.
+    /// The body does not come in time.
     Slow,
 }
 
@@ -52,7 +52,7 @@ impl Progress {
     }
 }
 
-/// What bounds a body.
+/// Bounds of a body.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BodyLimits {
     pub(super) stall: Duration,

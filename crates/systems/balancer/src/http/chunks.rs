@@ -7,7 +7,7 @@ const TRAILERS_MAX: usize = 8 << 10;
 /// Most digits of a size: 2⁶⁰ bytes are enough.
 const DIGITS_MAX: usize = 15;
 
-/// Where a body is.
+/// Position in a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// At a size line.
@@ -21,7 +21,7 @@ enum State {
     Done,
 }
 
-/// What comes next of a body.
+/// The next piece of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece<'a> {
     /// A chunk of this many bytes begins.

@@ -50,7 +50,7 @@ pub(super) fn head_length(bytes: &[u8]) -> Result<Option<usize>, &'static str> {
     Ok(None)
 }
 
-/// What the fields say of the message's body.
+/// Length and coding of the message's body by its fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BodyFields {
     pub(super) length: Option<u64>,
@@ -105,7 +105,7 @@ fn length(value: &[u8]) -> Result<u64, &'static str> {
     text.parse().map_err(|_| "Content-Length is too large")
 }
 
-/// What `Connection` says.
+/// Options of the field `Connection`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ConnectionFields {
     pub(super) close: bool,

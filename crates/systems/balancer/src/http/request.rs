@@ -38,7 +38,7 @@ pub struct RequestHead {
     pub line: RequestLine,
     /// Whether the client speaks HTTP/1.1, not 1.0.
     pub is_1_1: bool,
-    /// Its body.
+    /// Framing of the body.
     pub framing: Framing,
     /// Whether the client wants the connection to stay.
     pub keep_alive: bool,
@@ -58,7 +58,7 @@ pub struct RequestHead {
     pub forwarded: Vec<u8>,
 }
 
-/// What a head is searched for beside what every request needs.
+/// Field and cookie that a head is searched for beside what every request needs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wanted<'a> {
     /// The field whose value becomes the request's key.
@@ -70,13 +70,13 @@ pub struct Wanted<'a> {
 /// The parts of a request line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestLine {
-    /// Its method.
+    /// Name of the method.
     pub method: String,
-    /// Its target in origin form.
+    /// Target in origin form.
     pub target: String,
 }
 
-/// What of a method matters here.
+/// Properties of a method that matter here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Method {
     /// The response has no body.

@@ -17,9 +17,9 @@ pub struct BadResponse(pub &'static str);
 pub struct ResponseHead {
     /// Bytes of the head, with its empty line.
     pub length: usize,
-    /// Its status.
+    /// Status of the response.
     pub status: u16,
-    /// Its body.
+    /// Framing of the body.
     pub framing: Framing,
     /// Whether the backend keeps the connection.
     pub keep_alive: bool,

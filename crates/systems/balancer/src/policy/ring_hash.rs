@@ -34,7 +34,7 @@ pub(super) const ROW: Row = Row {
 #[derive(Debug, Clone, Default)]
 pub struct RingHash {
     version: u64,
-    /// Whose each point is.
+    /// Backend of each point.
     ring: Vec<u32>,
 }
 

@@ -31,7 +31,7 @@ pub(super) const PEAK_EWMA: Row = Row {
     make: || Box::new(TwoChoices::new(2, Load::PeakEwma)),
 };
 
-/// What is compared.
+/// Measure of load by which the drawn backends are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Load {
     /// Requests in flight for the weight.

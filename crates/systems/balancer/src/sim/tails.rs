@@ -11,7 +11,7 @@ pub(super) struct Tails {
 #[derive(Debug, Clone, Copy, Default)]
 struct Level {
     count: u64,
-    /// Of the count, up to the last change.
+    /// Integral of the count over time, up to the last change.
     integral_ns: u128,
     changed_ns: u64,
 }

@@ -13,7 +13,7 @@ use crate::weights::WorkReport;
 pub struct WorkerModel {
     /// The weight that balancers give it.
     pub weight: f64,
-    /// Where it is.
+    /// Region of the worker.
     pub region: Option<&'static str>,
     /// Service times are divided by this; above 0.
     pub speed: f64,
@@ -112,7 +112,7 @@ impl Worker {
         }
     }
 
-    /// What it reports of its work.
+    /// The worker's report of its work.
     pub(super) fn report(&self) -> WorkReport {
         WorkReport {
             done: self.done,
@@ -122,7 +122,7 @@ impl Worker {
         }
     }
 
-    /// What it answers when it is queried for its load.
+    /// The worker's answer to a query for its load.
     pub(super) fn probe(&self) -> Probe {
         Probe {
             in_flight: self.in_flight,
