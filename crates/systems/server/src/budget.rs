@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What counts is rounded up to a multiple of this, so that single bytes cost no shared write, bytes.
+/// Amounts are rounded up to a multiple of this, so that single bytes cost no shared write, bytes.
 const STEP_BYTES: usize = 16 << 10;
 
 /// A number of bytes that many share.
@@ -40,7 +40,7 @@ impl Budget {
     }
 }
 
-/// What one connection holds of a budget.
+/// One connection's share of a budget.
 #[derive(Debug)]
 pub(crate) struct Share {
     budget: &'static Budget,

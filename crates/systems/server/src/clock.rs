@@ -20,7 +20,7 @@ struct Dilation {
 }
 
 impl Dilation {
-    /// What the slower wall clock shows when the machine's shows this time since 1970.
+    /// Time of the slower wall clock when the machine's shows this time since 1970.
     fn wall(self, machine: Duration) -> Duration {
         match machine.checked_sub(self.origin) {
             Some(since) => self.origin + since / self.factor,
@@ -48,7 +48,7 @@ pub fn stretch(time: Duration) -> Duration {
     time.saturating_mul(factor())
 }
 
-/// What the slower clock shows of a time that the machine measured.
+/// Time of the slower clock for a time that the machine measured.
 #[must_use]
 pub fn shrink(time: Duration) -> Duration {
     time / factor()

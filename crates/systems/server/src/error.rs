@@ -17,7 +17,7 @@ pub enum ServerError {
     Listen {
         /// The requested address.
         address: SocketAddr,
-        /// What the system reported.
+        /// The system's reason.
         source: io::Error,
     },
     /// The certificate or its key cannot be used.

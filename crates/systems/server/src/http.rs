@@ -40,7 +40,7 @@ pub use head::upgrade_response;
 pub use head::{Endpoint, HEAD_TIMEOUT, OpenRequest, Opening, Route, read_opening, route};
 pub use http2::serve_http2;
 
-/// What is read ahead on a connection, in bytes: longest head of a request.
+/// Most bytes that are read ahead on a connection: the longest head of a request.
 const BUFFER_BYTES_MAX: usize = 64 << 10;
 
 /// How serving a connection ended.
@@ -48,7 +48,7 @@ const BUFFER_BYTES_MAX: usize = 64 << 10;
 pub enum Served {
     /// By the peer, after an answer, or because the system stops.
     Closed,
-    /// Its client took too long over a head, or did not read an answer.
+    /// The client took too long over a head, or did not read an answer.
     TimedOut,
 }
 

@@ -40,7 +40,7 @@ impl TimeHistogram {
     }
 }
 
-/// What a server of plain HTTP counts.
+/// Counts of a server of plain HTTP.
 #[derive(Debug, Default)]
 pub struct HttpConnections {
     /// Connections accepted.
@@ -53,7 +53,7 @@ pub struct HttpConnections {
     pub timed_out: Counter,
 }
 
-/// What every reactor counts. Connections are those that became a WebSocket or a stream.
+/// Counts of every reactor. Connections are those that became a WebSocket or a stream.
 #[derive(Debug, Default)]
 pub struct Connections {
     pub opened: Counter,
@@ -111,7 +111,7 @@ impl Page {
         self.sample(&name, "gauge", help, value);
     }
 
-    /// What the front counts; `connections` says what its connections are.
+    /// Counts of the front; `connections` says what its connections are.
     pub fn connections(&mut self, connections: &'static str, all: &Connections) {
         let opened = all.opened.get();
         let open = opened.saturating_sub(all.closed.get());

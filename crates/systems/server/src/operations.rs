@@ -1,4 +1,4 @@
-//! What operators read of a system: `/healthz` and `/metrics`; and the state of its drain.
+//! Pages for a system's operators, `/healthz` and `/metrics`; and the state of its drain.
 
 use std::sync::Arc;
 

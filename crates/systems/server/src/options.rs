@@ -16,12 +16,12 @@ pub const FILES_MIN: u32 = 64;
 /// their SYNs dropped.
 pub const BACKLOG: u32 = 65_535;
 
-/// Where a system listens, which threads serve it, and how it stops. By default it listens on a free port of
-/// 127.0.0.1, with one thread for each core and at least 2.
+/// The address that a system listens on, the threads that serve it, and how it stops. By default it listens
+/// on a free port of 127.0.0.1, with one thread for each core and at least 2.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ServerOptions {
-    /// Where to listen; port 0 takes a free one.
+    /// Address to listen on; port 0 takes a free one.
     pub listen: SocketAddr,
     /// Serving threads, 1 or more; there are more if `connections` need them.
     pub threads: usize,

@@ -10,7 +10,7 @@ use crate::error::ServerError;
 use crate::options::ServerOptions;
 use crate::threads::{limit_open_files, raise_open_files};
 
-/// What stops a system.
+/// Signals and conditions that stop a system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     /// SIGINT or SIGTERM.

@@ -53,7 +53,7 @@ pub use thread::{broadcast, serve};
 
 /// Bytes received at a time, on one buffer for the whole thread.
 const RECEIVE_BYTES: usize = 16 * 1024;
-/// What the listener is called; no connection is.
+/// Key of the listener; no connection has it.
 const LISTENER: u64 = u64::MAX;
 /// Things done between two looks at what else the thread has to do: sends of a broadcast,
 /// connections accepted, connections called, rows swept with an effect.
@@ -85,7 +85,7 @@ pub struct Reactor<S: Service> {
     channels: Vec<Subscribers>,
     /// Connections to be processed although the kernel will not report them.
     scheduled: VecDeque<Key>,
-    /// What the kernel reported and was not looked at yet.
+    /// Events that the kernel reported and that were not looked at yet.
     events: Vec<Event>,
     /// The task that looks after all this, when it waits.
     waker: Option<Waker>,
@@ -95,7 +95,7 @@ pub struct Reactor<S: Service> {
     transitional: usize,
     /// Rows that are, or were, WebSockets or streams.
     opened: usize,
-    /// What is received.
+    /// Buffer for received bytes.
     buffer: Vec<u8>,
     /// Replies to the connection that is being heard, to be sent at once.
     replies: Vec<u8>,

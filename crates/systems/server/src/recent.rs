@@ -1,6 +1,6 @@
-//! What a server reports of its latency: the recent one *at about the present number of requests in flight*, as
-//! Prequal's servers do (Wydrowski, Kleinberg, Rumble and Archer, "Load is not what you should balance", NSDI 2024,
-//! section 4). The plain recent latency would be that of another load.
+//! The latency that a server reports: the recent one *at about the present number of requests in flight*, as
+//! Prequal's servers do (Wydrowski, Kleinberg, Rumble and Archer, "Load is not what you should balance", NSDI
+//! 2024, section 4). The plain recent latency would be that of another load.
 
 /// Answers that are remembered.
 const ANSWERS: usize = 64;

@@ -14,13 +14,13 @@ use rustls::crypto::ring;
 pub(crate) use session::{Failure, Received, Session};
 pub(crate) use stream::TlsStream;
 
-/// What is spoken inside; clients may require it.
+/// Protocol inside TLS; clients may require it.
 const ALPN: &[u8] = b"http/1.1";
 
-/// What a server identifies itself by: PEM files.
+/// PEM files by which a server identifies itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// Its certificate, and those between it and its authority.
+    /// The server's certificate, and those between it and its authority.
     pub certificate: PathBuf,
     /// The key of the certificate.
     pub key: PathBuf,
@@ -35,7 +35,7 @@ pub enum TlsError {
     Read {
         /// Which one.
         file: PathBuf,
-        /// What the system reported.
+        /// The system's reason.
         source: io::Error,
     },
     /// A file does not contain what it should.

@@ -26,17 +26,17 @@ pub struct Entry<'a> {
     pub at_ms: f64,
     /// From then to the end of the response.
     pub took: Duration,
-    /// Who sent it.
+    /// Address of the client.
     pub peer: SocketAddr,
-    /// Its method.
+    /// Method of the request.
     pub method: &'a str,
     /// Path and query.
     pub uri: &'a str,
     /// `HTTP/1.1` or `HTTP/1.0`.
     pub version: &'static str,
-    /// Of the response.
+    /// Status of the response.
     pub status: u16,
-    /// Of the response's body.
+    /// Bytes of the response's body.
     pub bytes: u64,
     /// `Referer`.
     pub referer: Option<&'a str>,
@@ -44,7 +44,7 @@ pub struct Entry<'a> {
     pub agent: Option<&'a str>,
     /// A field of the system's own, only in JSON.
     pub label: Label<'a>,
-    /// Who is known to have sent it.
+    /// User who is known to have sent it.
     pub user: Option<&'a str>,
 }
 

@@ -20,7 +20,7 @@ const WAITING_MAX: usize = 64 * 1024;
 /// Bytes written at a time, but for the last line.
 const BATCH_BYTES: usize = 256 * 1024;
 
-/// What became of the lines.
+/// Counts of lines by what became of them.
 #[derive(Debug, Default)]
 pub struct LogCounts {
     /// Lines that were written.
@@ -75,7 +75,7 @@ impl AccessLog {
         Ok((log, thread))
     }
 
-    /// What became of the lines.
+    /// Counts of lines by what became of them.
     #[must_use]
     pub fn counts(&self) -> &LogCounts {
         &self.counts

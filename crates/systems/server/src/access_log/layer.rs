@@ -16,7 +16,7 @@ use super::file::AccessLog;
 use crate::clock::{shrink, wall_ms};
 use crate::http::Peer;
 
-/// Who a request was about, for its line. A system puts it into the extensions of its response.
+/// The user whom a request was about, for its line. A system puts it into the extensions of its response.
 #[derive(Debug, Clone)]
 pub struct LogSubject {
     /// The system's own field.

@@ -9,7 +9,7 @@ use trust::ClientConfig;
 /// Replaces the password wherever an address is shown.
 const HIDDEN: &str = "***";
 
-/// Where a system keeps its data.
+/// Location of a system's data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreAddress {
     /// A SQLite file, used by this process only.
@@ -96,7 +96,7 @@ impl ServerAddress {
         self.tls.as_ref()
     }
 
-    /// What kind of server it is.
+    /// Kind of the server.
     #[must_use]
     pub fn kind(&self) -> DatabaseKind {
         self.kind

@@ -83,7 +83,7 @@ pub async fn connect_postgres(
     connected.map_err(|error| postgres_error(address, &error))
 }
 
-/// What an error of that client means, without the password.
+/// Meaning of an error of that client, without the password.
 #[must_use]
 pub fn postgres_error(address: &ServerAddress, error: &Error) -> SqlError {
     match postgres::sql_error(error) {

@@ -59,7 +59,7 @@ impl ServerAddress {
         tls::redis_client(self)
     }
 
-    /// What an error of that client says, without the password.
+    /// Text of an error of that client, without the password.
     #[must_use]
     pub fn redis_problem(&self, error: &redis::RedisError) -> String {
         self.redact(&tls::redis_problem(error).unwrap_or_else(|| error.to_string()))

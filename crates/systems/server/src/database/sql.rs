@@ -55,6 +55,6 @@ pub trait Sql {
     /// As [`Sql::rows`].
     fn plain(&mut self, sql: &str) -> Result<(), SqlError>;
 
-    /// What kind of server it is: their statements differ in places.
+    /// Kind of the server: their statements differ in places.
     fn kind(&self) -> DatabaseKind;
 }

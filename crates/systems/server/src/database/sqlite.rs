@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-/// What identifies the database of a system.
+/// Identification of a system's database.
 #[derive(Debug, Clone, Copy)]
 pub struct SqliteFile<'a> {
     /// Marks it as this system's (`PRAGMA application_id`).
@@ -23,7 +23,7 @@ pub enum OpenError {
     Sqlite(rusqlite::Error),
     /// It belongs to another program.
     Foreign,
-    /// Its tables have this version, which is not the expected one.
+    /// The tables have this version, which is not the expected one.
     Version(i64),
 }
 

@@ -85,7 +85,7 @@ pub(super) async fn connect_postgres(
     }
 }
 
-/// What is wrong with the server's TLS, if that is what the error is about.
+/// The problem with the server's TLS, if the error is about that.
 pub(super) fn postgres_problem(error: &tokio_postgres::Error) -> Option<String> {
     trust::describe_cause(error, "sslrootcert")
 }

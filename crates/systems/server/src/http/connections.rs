@@ -18,7 +18,7 @@ use crate::{ThreadContext, stopped};
 /// The other end of a connection; an extension of its requests.
 #[derive(Debug, Clone)]
 pub struct Peer {
-    /// Its address.
+    /// Address of the client.
     pub address: SocketAddr,
     /// While a request holds it, the connection counts as open and a stop waits for it.
     pub guard: Arc<ConnectionGuard>,
@@ -31,7 +31,7 @@ pub struct ConnectionGuard {
     _alive: mpsc::Sender<Infallible>,
 }
 
-/// What bounds the connections of a thread.
+/// Bounds of a thread's connections.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectionLimits {
     /// Most connections at once; further ones are dropped.

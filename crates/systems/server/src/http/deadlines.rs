@@ -34,7 +34,7 @@ impl Deadlines {
     };
 }
 
-/// What a connection waits for. Its parts are all polled in the connection's own task.
+/// Deadlines that a connection is waiting for. Its parts are all polled in the connection's own task.
 #[derive(Debug)]
 pub(super) struct Progress {
     deadlines: Deadlines,
@@ -44,9 +44,9 @@ pub(super) struct Progress {
     answering: Cell<bool>,
     /// Since when its client takes nothing.
     unread_since: Cell<Option<Instant>>,
-    /// Of HTTP/2: where its frames begin and end.
+    /// With HTTP/2: position in the frames.
     frames: Option<RefCell<Frames>>,
-    /// Of HTTP/2: answers that are not sent to their end, by when the client must have taken more of them.
+    /// With HTTP/2: answers that are not sent to their end, by when the client must have taken more of them.
     unsent: RefCell<BTreeSet<(Instant, u64)>>,
     answers_count: Cell<u64>,
     /// Armed for a deadline, often one that is met in the meantime.
@@ -67,7 +67,7 @@ impl Progress {
         }
     }
 
-    /// Of a connection that speaks HTTP/2 from its first byte on.
+    /// State of a connection that speaks HTTP/2 from its first byte on.
     pub(super) fn http2(deadlines: Deadlines) -> Self {
         Self {
             frames: Some(RefCell::default()),

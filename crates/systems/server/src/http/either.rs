@@ -17,7 +17,7 @@ use super::http2::serve_http2_within;
 use super::{Served, serve_within};
 use crate::tls::{TlsError, TlsFiles};
 
-/// What TLS lets clients choose from (RFC 7301), the preferred first.
+/// Protocols that TLS lets clients choose from (RFC 7301), the preferred first.
 const OFFERED: [&[u8]; 2] = [b"h2", b"http/1.1"];
 
 /// The TLS of a listener whose clients choose between HTTP/1.1 and HTTP/2.

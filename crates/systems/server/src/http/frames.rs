@@ -1,6 +1,6 @@
-//! Where the frames of HTTP/2 begin and end (RFC 9113 §4.1), so that each can have a deadline.
+//! Boundaries of HTTP/2 frames (RFC 9113 §4.1), so that each frame can have a deadline.
 
-/// What a client of HTTP/2 sends first (RFC 9113 §3.4).
+/// First bytes of a client of HTTP/2 (RFC 9113 §3.4).
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Before each frame's payload: its length (3 bytes), type, flags and stream.
 const HEADER_BYTES: usize = 9;
@@ -10,10 +10,10 @@ const CONTINUATION: u8 = 9;
 /// This frame ends the head that it is a part of.
 const END_HEADERS: u8 = 4;
 
-/// What the last bytes that came are a part of.
+/// Kind of the frame that the last received bytes belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
-    /// Of nothing: a frame has ended, and so has the head that it was a part of.
+    /// No frame: one has ended, and so has the head that it was a part of.
     None,
     /// The preface, a head, or another small frame.
     Head,
@@ -35,7 +35,7 @@ pub(super) struct Frames {
 }
 
 impl Default for Frames {
-    /// Of a new connection.
+    /// State of a new connection.
     fn default() -> Self {
         Self {
             left: PREFACE.len(),

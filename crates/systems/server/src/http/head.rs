@@ -18,7 +18,7 @@ const FIELDS_MAX: usize = 64;
 /// How long a peer may take to send a head.
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// What a path opens.
+/// Kinds of connections that a path opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Endpoint {
     WebSocket,
@@ -26,12 +26,12 @@ pub enum Endpoint {
     Stream,
 }
 
-/// What a request says that opens something.
+/// A request that opens a WebSocket or a stream.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct OpenRequest {
     /// The request's target up to `?`.
     pub path: String,
-    /// What stands after it, undecoded.
+    /// The query after it, undecoded.
     pub query: Option<String>,
     /// The subprotocols that a WebSocket's client speaks.
     pub protocols: Vec<String>,
@@ -39,7 +39,7 @@ pub struct OpenRequest {
     pub last_event_id: Option<String>,
 }
 
-/// What a connection's first request asks for.
+/// Route of a connection, by its first request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Route {
     /// A valid WebSocket handshake.
@@ -59,7 +59,7 @@ pub enum Route {
 /// A connection's first request.
 #[derive(Debug)]
 pub struct Opening {
-    /// What it asks for.
+    /// Route that the request asks for.
     pub route: Route,
     /// For [`Route::Http`] every byte read so far; for a WebSocket those after its head.
     pub bytes: Vec<u8>,
@@ -125,7 +125,7 @@ pub fn route(bytes: &[u8], endpoint: impl Fn(&str) -> Option<Endpoint>) -> Optio
     }
 }
 
-/// What a request opens, if anything.
+/// Route of a request that opens something.
 fn opens(
     request: &httparse::Request<'_, '_>,
     endpoint: impl Fn(&str) -> Option<Endpoint>,

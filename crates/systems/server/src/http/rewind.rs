@@ -16,7 +16,7 @@ pub(super) struct Rewind<T> {
     head: Bytes,
     stream: T,
     progress: Rc<Progress>,
-    /// What the stream took waits in it.
+    /// Bytes that the stream took wait in it.
     is_flushing: bool,
 }
 

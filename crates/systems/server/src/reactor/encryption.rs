@@ -1,7 +1,7 @@
 //! TLS in the reactor. Its state is beside the table, by the place of the row, so that plain connections pay nothing.
 //!
-//! What is sealed must be sent in that order: what the kernel does not take of it is the flight of the outbox, and all
-//! else waits there unsealed, so that it can still be superseded.
+//! Sealed bytes must be sent in the order of their sealing: the rest that the kernel does not take is the
+//! flight of the outbox, and everything else waits there unsealed, so that it can still be superseded.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::service::Service;
 use super::table::Key;
 use crate::tls::{Failure, Received, Session};
 
-/// What whoever speaks HTTP without TLS gets.
+/// Answer to a peer that speaks HTTP without TLS.
 const PLAIN_HTTP: &str = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 46\r\n\
     Connection: close\r\n\r\nthis port speaks TLS: use https:// and wss://\n";
 /// Capacity that a buffer of the thread keeps, in bytes.
@@ -27,9 +27,9 @@ pub(super) struct Encryption {
     config: Arc<ServerConfig>,
     /// By the place of the row.
     sessions: Vec<Option<Box<Session>>>,
-    /// What is received, without TLS.
+    /// Buffer for received bytes, without TLS.
     plain: Vec<u8>,
-    /// What is to be sent, in TLS.
+    /// Buffer for bytes to send, in TLS.
     sealed: Vec<u8>,
 }
 
@@ -90,7 +90,7 @@ impl Encryption {
         }
     }
 
-    /// What a session makes to be sent, in the buffer of the thread.
+    /// Bytes that a session makes to be sent, in the buffer of the thread.
     fn sealed_by(
         &mut self,
         place: u32,
@@ -111,7 +111,8 @@ impl Encryption {
     }
 }
 
-/// What was sealed is not the same a second time: what the kernel does not take is the rest.
+/// Sends sealed bytes. They cannot be sealed a second time: the bytes that the kernel does not take are kept
+/// as they are.
 fn transmit_sealed(socket: &OwnedFd, sealed: &[u8]) -> Sent {
     match transmit_plain(socket, sealed, Bytes::copy_from_slice) {
         Sent::Nothing => Sent::Part(Bytes::copy_from_slice(sealed)),

@@ -1,4 +1,4 @@
-//! What is broadcast.
+//! Notices: messages that are broadcast.
 
 use bytes::Bytes;
 
@@ -10,7 +10,7 @@ pub struct Notice {
     pub frame: Bytes,
 }
 
-/// What a slow reader may miss.
+/// Kinds of notices by whether a slow reader may miss them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// How things stand: a newer one makes it worthless.

@@ -1,4 +1,4 @@
-//! What waits for a reader that is slower than what it is sent. Only such a connection has one.
+//! Messages that wait for a reader that is slower than they come. Only such a connection has an outbox.
 //!
 //! Memory is bounded: a state is overtaken by the next one, events queues up to a limit,
 //! and a reader too slow for either is given up. A peer that does not read is not listened to, so
@@ -19,7 +19,7 @@ pub struct QueueLimits {
     pub missed_max: u32,
 }
 
-/// What became of a notice.
+/// Result of leaving a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Left {
     Waiting,
@@ -32,7 +32,7 @@ pub(crate) enum Left {
 /// Frames that wait for room to be sent.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
-    /// What is being sent: the rest of a frame, which must go out before anything else may.
+    /// The rest of the frame that is being sent, which must go out before anything else may.
     flight: Bytes,
     /// Replies.
     replies: Bytes,
@@ -85,7 +85,7 @@ impl Outbox {
         self.ping = true;
     }
 
-    /// What waits is dropped; `last` goes out after the frame that is being sent.
+    /// Drops everything that waits; `last` goes out after the frame that is being sent.
     pub(crate) fn end(&mut self, last: Bytes) {
         *self = Self {
             flight: std::mem::take(&mut self.flight),
@@ -94,11 +94,10 @@ impl Outbox {
         };
     }
 
-    /// What shall be sent now, if anything waits. Replies come before events, events before
-    /// states, and `ping` last. `begun` is called when that is a frame of which nothing was sent
-    /// before, other than a reply.
+    /// The frame to send now, if anything waits. Replies come before events, events before states, and `ping`
+    /// last. `begun` is called when that is a frame of which nothing was sent before, other than a reply.
     ///
-    /// `seal` makes of a frame what goes out.
+    /// `seal` turns a frame into the bytes that go out.
     pub(crate) fn next(
         &mut self,
         ping: Bytes,
@@ -123,7 +122,7 @@ impl Outbox {
         self.flight = [&self.flight[..], bytes].concat().into();
     }
 
-    /// What is being sent.
+    /// The rest of the frame that is being sent.
     pub(crate) fn into_flight(self) -> Bytes {
         self.flight
     }

@@ -7,10 +7,10 @@ use super::service::KeepAlive;
 use super::subscriptions::Subscriptions;
 use crate::websocket::frames::Fragments;
 
-/// Where a connection is in its life.
+/// Stage in the life of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Its first request is not whole yet.
+    /// The first request is not complete yet.
     Opening,
     /// A WebSocket between its two handshakes, or a stream.
     Open,
@@ -33,12 +33,12 @@ pub(crate) struct Row<G> {
     pub(crate) subscriptions: Subscriptions,
     /// The state of the service; `None` while a request is being answered.
     pub(crate) connection: Option<G>,
-    /// What came and could not be understood yet.
+    /// Received bytes that could not be understood yet.
     pub(crate) inbox: Option<Box<Inbox>>,
-    /// What could not be sent yet.
+    /// Frames that could not be sent yet.
     pub(crate) outbox: Option<Box<Outbox>>,
     pub(crate) stage: Stage,
-    /// What it is, and what its silence means.
+    /// Kind of the connection, and the meaning of its silence.
     pub(crate) keep_alive: KeepAlive,
     /// There may be something to read that the kernel will not report again.
     pub(crate) readable: bool,
@@ -100,7 +100,7 @@ impl<G> Row<G> {
         self.forget_empty_inbox();
     }
 
-    /// What [`Row::keep_bytes`] set aside.
+    /// The bytes that [`Row::keep_bytes`] set aside.
     pub(crate) fn kept_bytes(&mut self) -> Vec<u8> {
         self.inbox
             .as_mut()
@@ -116,7 +116,7 @@ impl<G> Row<G> {
         self.forget_empty_inbox();
     }
 
-    /// What [`Row::keep_fragments`] set aside.
+    /// The fragments that [`Row::keep_fragments`] set aside.
     pub(crate) fn kept_fragments(&mut self) -> Fragments {
         self.inbox
             .as_mut()

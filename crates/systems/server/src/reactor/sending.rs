@@ -19,7 +19,7 @@ use crate::websocket::frames;
 
 const FLAGS: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 
-/// What became of bytes that were to be sent.
+/// Result of sending bytes.
 pub(super) enum Sent {
     All,
     /// The kernel did not take this of what goes out.
@@ -283,7 +283,7 @@ impl<S: Service> Reactor<S> {
     }
 }
 
-/// What shows a peer that the connection is alive.
+/// The bytes that show a peer that the connection is alive.
 fn ping_of(keep_alive: KeepAlive) -> Bytes {
     match keep_alive {
         KeepAlive::Stream => sse::HEARTBEAT,

@@ -32,7 +32,7 @@ pub trait Service: Sized + 'static {
     /// The state of the service on each thread.
     type ThreadState: 'static;
 
-    /// What a path opens.
+    /// Kind of connection that a path opens.
     fn endpoint(path: &str) -> Option<Endpoint>;
 
     /// Everything that is not a WebSocket or a stream.
@@ -41,7 +41,7 @@ pub trait Service: Sized + 'static {
     /// The counters of connections.
     fn connections(&self) -> &Connections;
 
-    /// What a new thread keeps. Called once a thread, before it serves.
+    /// State of a new thread. Called once a thread, before it serves.
     fn thread_state(self: &Arc<Self>) -> Self::ThreadState;
 
     /// Starts the tasks of the service on a thread, such as broadcasts.
@@ -74,20 +74,20 @@ pub trait Service: Sized + 'static {
     /// A connection ended; what is left to do, if that takes time.
     fn on_close(self: &Arc<Self>, connection: Self::Connection) -> Option<Later<()>>;
 
-    /// What is sent on a connection before it is closed because the system stops.
+    /// The message on a connection before it is closed because the system stops.
     fn closing_message(&self, connection: &Self::Connection) -> Bytes;
 
     /// The last one in a channel has left it.
     fn on_empty_channel(thread_state: &mut Self::ThreadState, channel: u32);
 }
 
-/// Who was let in.
+/// A connection that was let in.
 pub struct Accepted<G> {
     pub connection: G,
     pub keep_alive: KeepAlive,
     /// The subprotocol chosen.
     pub protocol: Option<&'static str>,
-    /// What the connection gets first: frames for a WebSocket, for a stream its head and events.
+    /// Bytes that the connection gets first: frames for a WebSocket, for a stream its head and events.
     pub greeting: Vec<u8>,
     /// Messages in there.
     pub greetings_count: u64,
@@ -95,7 +95,7 @@ pub struct Accepted<G> {
     pub channel: Option<u32>,
 }
 
-/// What a connection is, and what is done when its peer is silent.
+/// Kind of a connection, and the reaction to the silence of its peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeepAlive {
     /// Neither a WebSocket nor a stream, or not yet.
@@ -124,7 +124,7 @@ impl KeepAlive {
     }
 }
 
-/// What comes of a message.
+/// Result of handling a message.
 pub enum Handled<G> {
     Now(G, Response),
     /// Nothing more is heard of the connection until then.

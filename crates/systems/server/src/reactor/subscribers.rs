@@ -1,4 +1,4 @@
-//! Who listens to a channel on one thread, and how far its present message has got.
+//! Listeners of a channel on one thread, and how far its present message has got.
 
 /// The subscribers of one channel, each a number. Joining, leaving and the next receiver take
 /// constant time, and a broadcast walks along the list.

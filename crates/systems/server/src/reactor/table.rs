@@ -22,7 +22,7 @@ impl Key {
         }
     }
 
-    /// Where the row stands.
+    /// Index of the row.
     pub(crate) fn place(self) -> u32 {
         self.place
     }
@@ -50,7 +50,7 @@ enum Content<T> {
 }
 
 impl<T> Table<T> {
-    /// What a row takes up, in bytes.
+    /// Size of a row, in bytes.
     #[cfg(test)]
     pub(crate) const ROW_BYTES: usize = size_of::<Entry<T>>();
 

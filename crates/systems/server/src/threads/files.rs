@@ -40,7 +40,7 @@ pub fn open_files_max() -> Option<u64> {
 /// Descriptors that any thread opens afterwards must be used and closed on that thread only.
 ///
 /// # Errors
-/// Where the kernel refuses, or `/proc` is not mounted.
+/// The kernel refuses, or `/proc` is not mounted.
 #[expect(
     unsafe_code,
     reason = "descriptors are only safe within one table, and this leaves it"

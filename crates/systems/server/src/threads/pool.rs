@@ -25,7 +25,7 @@ use crate::error::ServerError;
 use crate::options::ServerOptions;
 use crate::tls::TlsFiles;
 
-/// What one serving thread is given.
+/// Context of one serving thread.
 #[derive(Debug)]
 pub struct ThreadContext {
     /// The thread's own listener.

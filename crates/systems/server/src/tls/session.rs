@@ -18,7 +18,7 @@ use rustls::unbuffered::{
 const PARTIAL_MAX: usize = 32 << 10;
 /// Room for a record that is an alert.
 const ALERT_ROOM: usize = 128;
-/// What a record adds to its content, at most: header, content type and tag, with TLS 1.2 a nonce.
+/// Most bytes that a record adds to its content: header, content type and tag, with TLS 1.2 a nonce.
 const RECORD_EXTRA: usize = 64;
 /// Content of a record, at most.
 const RECORD_BYTES: usize = 16 << 10;
@@ -36,7 +36,7 @@ pub(crate) struct Session {
     has_failed: bool,
 }
 
-/// What the peer may still send.
+/// State of the peer's sending side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Received {
     /// Anything.
@@ -152,7 +152,7 @@ impl Session {
         }
     }
 
-    /// What is kept between two records, in bytes.
+    /// Bytes that are kept between two records.
     #[cfg(test)]
     pub(super) fn kept_bytes(&self) -> usize {
         self.partial.capacity()

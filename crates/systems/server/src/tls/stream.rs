@@ -18,11 +18,11 @@ const PIECE_BYTES: usize = 16 * 1024;
 pub(crate) struct TlsStream {
     stream: TcpStream,
     session: Box<Session>,
-    /// What came and was not read yet.
+    /// Received bytes that were not read yet.
     plain: Vec<u8>,
     /// How much of that was read.
     read: usize,
-    /// What must be sent before anything else.
+    /// Bytes that must be sent before anything else.
     sealed: BytesMut,
     /// Nothing more comes.
     is_at_end: bool,

@@ -18,7 +18,7 @@ const HEADER_MAX: usize = 10;
 /// A ping without a payload.
 pub const PING: Bytes = Bytes::from_static(&[0x89, 0]);
 
-/// What a peer sent.
+/// A message or control frame of a peer.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received<'b> {
     /// A text message; borrowed if it came in one frame.
@@ -33,7 +33,7 @@ pub enum Received<'b> {
     Close(Option<CloseCode>),
 }
 
-/// What the bytes at hand hold.
+/// Result of decoding the bytes at hand.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Decoded<'b> {
     /// Less than a frame; nothing was taken.
