@@ -39,7 +39,7 @@ use state::ChatState;
 pub use options::ChatOptions;
 pub use store::StoreError;
 
-/// What a chat did in its life.
+/// Figures of a chat from its start to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {

@@ -26,14 +26,14 @@ use server::{
     stopped,
 };
 
-/// Where WebSockets are opened.
+/// Path on which WebSockets are opened.
 const PATH: &str = "/echo";
 
 /// How an echo server is run. The default is one thread on a free port of 127.0.0.1.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct EchoOptions {
-    /// Where it listens and which threads serve it. One thread by default.
+    /// The address to listen on and the threads that serve it. One thread by default.
     pub server: ServerOptions,
     /// Longest message in bytes. A longer one ends the connection.
     pub message_max: usize,

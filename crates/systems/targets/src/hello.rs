@@ -18,10 +18,10 @@ use server::{ServerError, ServerOptions, Stop, ThreadContext, accept_all, stoppe
 /// Clients of HTTP/1.0, such as ab, want a header that says that the connection stays.
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\
     connection: keep-alive\r\ncontent-length: 3\r\n\r\nok\n";
-/// Of the response.
+/// Bytes of the response's body.
 const BODY_BYTES: usize = 3;
 const REQUEST_END: &[u8] = b"\r\n\r\n";
-/// What a client of HTTP/2 begins with, up to its first empty line.
+/// First bytes of a client of HTTP/2, up to its first empty line.
 const HTTP2_BEGIN: &[u8] = b"PRI * HTTP/2.0\r\n\r\n";
 /// Bytes taken at a time. A request that spans two receipts is recognised as long as its end does
 /// not.

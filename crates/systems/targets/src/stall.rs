@@ -23,7 +23,7 @@ use server::{ServerError, ServerOptions, Stop, check_rules};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StallOptions {
-    /// Where it listens and which threads serve it. One thread by default.
+    /// The address to listen on and the threads that serve it. One thread by default.
     pub server: ServerOptions,
     /// From a request to its answer.
     pub delay: Duration,

@@ -1,4 +1,4 @@
-//! What a serving thread does that speaks HTTP/1.1 and HTTP/2.
+//! Work of a serving thread that speaks HTTP/1.1 and HTTP/2.
 
 use axum::Router;
 

@@ -33,7 +33,7 @@ pub use options::{Cpu, WorkerOptions};
 pub use pace::Pace;
 pub use switches::Fault;
 
-/// What a worker did in its life.
+/// Figures of a worker from its start to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Report {

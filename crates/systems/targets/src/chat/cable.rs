@@ -27,13 +27,13 @@ const IDENTIFIER_MAX: usize = 512;
 /// The one channel there is.
 const CHANNEL: &str = "ChatChannel";
 
-/// What is known of a connection: its subscriptions.
+/// State of a connection: its subscriptions.
 #[derive(Debug, Default)]
 pub(super) struct Cable {
     subscriptions: Vec<(Arc<str>, Arc<Room>)>,
 }
 
-/// What a client sends.
+/// A command of a client.
 #[derive(Deserialize)]
 struct Command<'a> {
     #[serde(borrow)]
@@ -44,7 +44,7 @@ struct Command<'a> {
     data: Cow<'a, str>,
 }
 
-/// What an identifier means.
+/// Contents of an identifier.
 #[derive(Deserialize)]
 struct Identifier<'a> {
     #[serde(borrow)]
@@ -53,7 +53,7 @@ struct Identifier<'a> {
     room: Option<Cow<'a, str>>,
 }
 
-/// What is performed.
+/// Contents of a command's data.
 #[derive(Deserialize)]
 struct Data<'a> {
     #[serde(borrow)]
@@ -61,7 +61,7 @@ struct Data<'a> {
 }
 
 impl Cable {
-    /// What a message requests. As with Rails, nothing is said to what cannot be understood.
+    /// The action that a message requests. As with Rails, a message that cannot be understood gets no answer.
     pub(super) fn on_text(
         &mut self,
         state: &ChatState,
@@ -144,7 +144,7 @@ impl Cable {
     }
 }
 
-/// What everybody gets every few seconds.
+/// The ping that every connection gets every few seconds.
 pub(super) fn ping(now_ms: f64) -> String {
     format!(
         r#"{{"type":"ping","message":{}}}"#,

@@ -22,7 +22,7 @@ pub(super) enum Connection {
 }
 
 impl Connection {
-    /// What a text requests.
+    /// The action that a text requests.
     pub(super) fn on_text(
         &mut self,
         state: &ChatState,

@@ -135,7 +135,7 @@ async fn speak(State(state): Chat, request: Request) -> Result<Response, Refused
     }
 }
 
-/// What a body says: a form, as pages send it, or JSON.
+/// Contents of a body: a form, as pages send it, or JSON.
 async fn said(state: &ChatState, request: Request) -> Result<Said, RequestError> {
     let max = state.options.message_max;
     let kind = request.headers().get(header::CONTENT_TYPE);
@@ -194,7 +194,7 @@ impl Drop for Held<'_> {
     }
 }
 
-/// What is after a cursor as soon as there is something, or nothing at the end.
+/// Messages after a cursor as soon as there are any, or none at the end.
 async fn wait(state: &ChatState, room: &Room, after: u64, limit: usize, until: Instant) -> Found {
     let (mut head, mut draining) = (room.watch(), state.drain.subscribe());
     loop {
@@ -287,7 +287,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// What comes next; `None` when the chat stops.
+    /// The next bytes; `None` when the chat stops.
     async fn next(&mut self) -> Option<Bytes> {
         if std::mem::take(&mut self.retry) {
             return Some(sse::retry_text(self.state.options.retry).into());

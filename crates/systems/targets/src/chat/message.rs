@@ -1,4 +1,4 @@
-//! What is said, and what becomes of it: a message with a number and a stamp.
+//! Utterances of users, and the messages with a number and a stamp that they become.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use super::request_error::RequestError;
 /// Longest name of a speaker, in bytes.
 const FROM_MAX: usize = 64;
 
-/// What somebody says, as it comes by any transport.
+/// An utterance of a user, as it comes by any transport.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Said {
     pub(super) message: String,

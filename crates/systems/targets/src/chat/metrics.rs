@@ -1,4 +1,4 @@
-//! What the chat counts besides its connections.
+//! Metrics of the chat besides those of its connections.
 
 use server::metrics::{Connections, Counter, Page};
 

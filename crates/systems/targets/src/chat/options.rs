@@ -18,7 +18,7 @@ const MESSAGE_MAX: usize = 64 << 10;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ChatOptions {
-    /// Where it listens and which threads serve it.
+    /// The address to listen on and the threads that serve it.
     pub server: ServerOptions,
     /// The database that keeps the history; `None`, the default: memory.
     pub store: Option<PathBuf>,

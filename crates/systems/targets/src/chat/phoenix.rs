@@ -44,7 +44,7 @@ impl Framing {
     }
 }
 
-/// What is known of a connection: the topics it has joined.
+/// State of a connection: the topics it has joined.
 #[derive(Debug)]
 pub(super) struct Phoenix {
     framing: Framing,
@@ -55,11 +55,11 @@ pub(super) struct Phoenix {
 struct Joined {
     topic: Arc<str>,
     room: Arc<Room>,
-    /// What the client calls this joining.
+    /// The client's reference for this joining.
     join_ref: Option<Box<RawValue>>,
 }
 
-/// What a client sends.
+/// A message of a client.
 #[derive(Debug)]
 struct Push<'a> {
     join_ref: Option<&'a RawValue>,
@@ -122,7 +122,7 @@ impl<'a> Push<'a> {
     }
 }
 
-/// Whom a message of ours goes to: a topic, a joining, and the message it answers.
+/// Address of a message of ours: a topic, a joining, and the message it answers.
 #[derive(Debug, Clone)]
 struct Address {
     framing: Framing,
@@ -188,7 +188,7 @@ impl Phoenix {
         }
     }
 
-    /// What a message requests.
+    /// The action that a message requests.
     pub(super) fn on_text(
         &mut self,
         state: &ChatState,

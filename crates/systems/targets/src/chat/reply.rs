@@ -1,4 +1,4 @@
-//! What a message leads to, in whatever protocol it came.
+//! The action that a message leads to, in whatever protocol it came.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use server::websocket::frames;
 /// Rooms that one connection may be in at once.
 pub(super) const ROOMS_EACH_MAX: usize = 16;
 
-/// What a message requests.
+/// An action that a message requests.
 pub(super) enum Action {
     Reply(Reply),
     /// To be said in a room; its number, or why it has none, decides the reply.
@@ -84,8 +84,8 @@ impl Reply {
     }
 }
 
-/// What a newcomer has missed: the messages after its cursor that were sent on already, in the
-/// form of its channel. All later ones will come by the channel. How many there are, too.
+/// The messages that a newcomer has missed, after its cursor and sent on already, in the form of its channel.
+/// All later ones will come by the channel. Also their count.
 pub(super) fn missed(
     state: &ChatState,
     room: &Room,

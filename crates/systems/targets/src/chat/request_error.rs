@@ -1,4 +1,4 @@
-//! What can be wrong with a request, whatever it came by.
+//! Errors of requests, whatever transport they came by.
 
 /// Why a request was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -34,13 +34,13 @@ struct Log {
     bytes: usize,
 }
 
-/// What a cursor finds.
+/// Messages after a cursor.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) messages: Vec<Arc<Message>>,
     /// Messages after the cursor that the room has forgotten already.
     pub(super) forgotten: u64,
-    /// Where to read on: the number of the last message found, or the cursor itself.
+    /// Cursor for reading on: the number of the last message found, or the cursor itself.
     pub(super) last: u64,
 }
 

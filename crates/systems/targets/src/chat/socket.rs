@@ -9,7 +9,7 @@ use super::request_error::RequestError;
 use super::room::Room;
 use super::state::ChatState;
 
-/// What is known of a connection.
+/// State of a connection.
 #[derive(Debug)]
 pub(super) struct Socket {
     pub(super) room: Arc<Room>,
@@ -19,7 +19,7 @@ impl Socket {
     /// In what form it gets messages.
     pub(super) const FORM: Form = Form::Socket;
 
-    /// What a message requests.
+    /// The action that a message requests.
     pub(super) fn on_text(&self, state: &ChatState, text: &str) -> Action {
         match Said::parse(text, state.options.message_max) {
             // Who spoke gets the message as everybody does.

@@ -1,4 +1,4 @@
-//! What all parts of a running chat share: its rooms, and the one way to speak in them.
+//! State that all parts of a running chat share: its rooms, and the one way to speak in them.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,7 +60,7 @@ impl Rooms {
     }
 }
 
-/// What becomes of a message.
+/// Number of a message that was spoken.
 pub(super) enum Spoken {
     /// It has this number.
     Now(u64),
@@ -171,7 +171,7 @@ impl ChatState {
 }
 
 impl Spoken {
-    /// What comes of the number: at once where it is known.
+    /// Answers with the number: at once where it is known.
     pub(super) fn then<G: 'static>(
         self,
         state: &Arc<ChatState>,

@@ -52,7 +52,7 @@ pub enum StoreError {
     /// Tables of a version that is not known here.
     #[error("its tables have version {found}, and this server knows version {VERSION}")]
     Version {
-        /// What the file says.
+        /// Version in the file.
         found: i64,
     },
     /// The thread that writes cannot be started.

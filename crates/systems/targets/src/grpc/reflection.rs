@@ -12,7 +12,7 @@ use super::streams::answer_each;
 const DESCRIPTOR: &[u8] = include_bytes!("echo.binpb");
 const FILE: &str = "echo.proto";
 const SERVICE: &str = "throng.echo.Echo";
-/// What is in the file, and can be found by its name.
+/// Symbols of the file, which can be found by their names.
 const SYMBOLS: [&str; 4] = [
     SERVICE,
     "throng.echo.Words",

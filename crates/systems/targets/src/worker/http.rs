@@ -1,4 +1,4 @@
-//! What is requested of a worker over HTTP.
+//! Requests of a worker over HTTP.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use super::station::{Outcome, Station, Times};
 const BODY_MAX: usize = 16 << 20;
 /// The worker's name, in every answer to `/work`.
 const WORKER: HeaderName = HeaderName::from_static("x-worker");
-/// Its region.
+/// Field with the worker's region.
 const REGION: HeaderName = HeaderName::from_static("x-region");
 /// How long the request waited for its turn, in milliseconds.
 const QUEUE_MS: HeaderName = HeaderName::from_static("x-queue-ms");

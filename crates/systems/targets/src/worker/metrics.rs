@@ -1,4 +1,4 @@
-//! What a worker counts.
+//! Metrics of a worker.
 
 use std::sync::Arc;
 

@@ -19,7 +19,7 @@ const AWAY_MAX: Duration = Duration::from_secs(3600);
 /// Longest name of a worker or region, in bytes.
 const NAME_MAX: usize = 64;
 
-/// What working on a request means.
+/// Ways to work on a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cpu {
     /// The service time is CPU time of a thread: workers of one machine disturb each other.
@@ -33,15 +33,15 @@ pub enum Cpu {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct WorkerOptions {
-    /// Where it listens and which threads serve it. One thread by default.
+    /// The address to listen on and the threads that serve it. One thread by default.
     pub server: ServerOptions,
-    /// Its name in answers: letters, digits, `-`, `_` and `.`, at most 64 bytes.
+    /// Name in answers: letters, digits, `-`, `_` and `.`, at most 64 bytes.
     pub name: String,
-    /// Its region in answers, as `name`.
+    /// Region in answers, with the same characters as `name`.
     pub region: String,
     /// Distribution of service times at speed 1, in seconds. Negative draws are 0.
     pub service_time: Dist,
-    /// What working is.
+    /// Way to work on a request.
     pub cpu: Cpu,
     /// Requests worked on at once, 1 to 10,000; at most 256 if CPU is burned.
     pub concurrency: usize,
@@ -57,13 +57,13 @@ pub struct WorkerOptions {
     pub restart_from: Option<Duration>,
     /// How long it is away in a restart, at most an hour.
     pub restart_for: Duration,
-    /// What SIGUSR1 begins and, sent again, ends; `None`, the default: the signal is not taken.
+    /// Fault that SIGUSR1 begins and, sent again, ends; `None`, the default: the signal is not taken.
     pub on_usr1: Option<Fault>,
-    /// What SIGUSR2 does.
+    /// Fault of SIGUSR2.
     pub on_usr2: Option<Fault>,
     /// Most connections at once; further ones are dropped.
     pub connections_max: usize,
-    /// What service times and errors follow from.
+    /// Seed of service times and errors.
     pub seed: u64,
 }
 

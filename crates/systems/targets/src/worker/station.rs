@@ -1,4 +1,5 @@
-//! Where requests wait and are worked on: a station of a queueing network with `concurrency` servers.
+//! The station at which requests wait and are worked on: one of a queueing network with `concurrency`
+//! servers.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,7 +27,7 @@ pub(super) enum Outcome {
     Refused,
 }
 
-/// What a request's time was made of.
+/// Parts of a request's time.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Times {
     /// Between its arrival and the begin of work.
