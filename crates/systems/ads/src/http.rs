@@ -184,7 +184,8 @@ async fn redeem(
 
 async fn claim(State(state): Ads, Named(id): Named) -> Response {
     let to = |offer: &Offer| {
-        let (advertiser, id) = (state.advertiser(offer), offer.id);
+        let advertiser = state.advertiser(offer);
+        let id = offer.id;
         format!("/advertisers/a{advertiser}/landing/?offer_id={id:016x}")
     };
     found(event(&state, &id, Step::Click).await, to)

@@ -198,7 +198,9 @@ impl Inventory {
     }
 
     fn find(&self, list: &List, viewer: Viewer, mut any: Option<&mut Draws>) -> Option<usize> {
-        let (mut best, mut best_score, mut seen) = (None, f64::NEG_INFINITY, 0);
+        let mut best = None;
+        let mut best_score = f64::NEG_INFINITY;
+        let mut seen = 0;
         for step in 0..list.len {
             let number = (list.first + step) % self.ads.len();
             if !self.may_be_shown(number, list, viewer) {

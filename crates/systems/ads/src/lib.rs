@@ -143,7 +143,8 @@ pub async fn serve(
     if ended.iter().any(Result::is_err) {
         return Err(ServerError::Crashed.into());
     }
-    let (metrics, first) = (&state.metrics, Step::Impression as usize);
+    let metrics = &state.metrics;
+    let first = Step::Impression as usize;
     Ok(Report {
         served: metrics.steps[Step::Served as usize].get(),
         events: metrics.steps[first..].iter().map(Counter::get).sum(),

@@ -94,7 +94,8 @@ impl Publishers {
             }
             let mut numbers = [0.0; COLUMNS.len() - 1];
             for (at, value) in numbers.iter_mut().enumerate() {
-                let (column, cell) = (COLUMNS[at + 1], cells[places[at + 1]]);
+                let column = COLUMNS[at + 1];
+                let cell = cells[places[at + 1]];
                 let (read, repair) = probability(column, cell, above_one)
                     .map_err(|problem| wrong(number, problem))?;
                 *value = read;

@@ -59,7 +59,8 @@ impl AdsState {
     pub(super) fn open(options: &AdsOptions) -> Result<(AdsState, Writing), AdsError> {
         let inventory = Inventory::new(options.ads, options.campaign_limit, options.seed);
         let inventory = Arc::new(inventory);
-        let (metrics, store_failing) = (Arc::new(Metrics::default()), Arc::default());
+        let metrics = Arc::new(Metrics::default());
+        let store_failing = Arc::default();
         let Opened {
             records,
             past,

@@ -143,7 +143,8 @@ impl Store {
     /// numbers.
     pub(super) fn open(path: &Path, seed: u64, ads: usize) -> Result<Self, StoreError> {
         // The same 64 bits, and far fewer ads than 2⁶³.
-        let (seed, ads) = (seed.cast_signed(), ads as i64);
+        let seed = seed.cast_signed();
+        let ads = ads as i64;
         let tables = format!("{TABLES}; INSERT INTO inventory VALUES ({seed}, {ads})");
         let connection = SqliteFile {
             application: APPLICATION,
@@ -241,7 +242,8 @@ impl Store {
                  ON CONFLICT (ad, step) DO UPDATE SET count = count + 1",
             )?;
             for Record { offer, step, at_ms } in records {
-                let (id, step_number) = (offer.id.cast_signed(), *step as i64);
+                let id = offer.id.cast_signed();
+                let step_number = *step as i64;
                 if *step == Step::Served {
                     offers.execute(params![id, &*offer.publisher, &*offer.user, offer.ad])?;
                 }
@@ -291,7 +293,8 @@ impl Store {
             .map_err(StoreError::Thread)?;
         let write = move || {
             let mut batch = Vec::with_capacity(BATCH_MAX);
-            let (mut is_well, mut ended) = (true, false);
+            let mut is_well = true;
+            let mut ended = false;
             while !ended {
                 let received = runtime.block_on(async {
                     let received = waiting.recv_many(&mut batch, BATCH_MAX);

@@ -119,7 +119,8 @@ impl RedisThread {
             self.lose();
             return false;
         };
-        let (mut is_whole, mark) = (true, self.shared.keys().mark.clone());
+        let mut is_whole = true;
+        let mark = self.shared.keys().mark.clone();
         for (query, answer) in batch.into_iter().zip(answers) {
             let answer = match answer {
                 Value::Array(all) if all.first() == Some(&Value::Int(-1)) => {
@@ -229,7 +230,8 @@ impl RedisThread {
     fn put_back(&self, connection: &mut Connection, keys: &Keys) -> Result<(), Reason> {
         let settings = &self.shared.settings;
         let redacted = |error: RedisError| settings.address.redact(&error.to_string());
-        let (mark, lock) = (keys.name(MARK), keys.name("lock"));
+        let mark = keys.name(MARK);
+        let lock = keys.name("lock");
         for _ in 0..LOCK_LOOKS {
             let found: Option<String> =
                 cmd("GET").arg(&mark).query(connection).map_err(redacted)?;
@@ -309,7 +311,8 @@ impl RedisThread {
         let Some(connection) = &mut self.connection else {
             return Ok(());
         };
-        let (inventory, keys) = (&self.shared.inventory, self.shared.keys());
+        let inventory = &self.shared.inventory;
+        let keys = self.shared.keys();
         loop {
             let changed: Vec<(u32, i64)> = cmd("ZRANGEBYSCORE")
                 .arg(keys.name(CHANGED))

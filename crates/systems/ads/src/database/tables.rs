@@ -127,7 +127,9 @@ impl Tables {
         if text(row, 0)? != MARK {
             return Err(DatabaseError::NotOurs);
         }
-        let (version, seed, ads) = (int(row, 1)?, int(row, 2)?, int(row, 3)?);
+        let version = int(row, 1)?;
+        let seed = int(row, 2)?;
+        let ads = int(row, 3)?;
         if version != VERSION {
             return Err(DatabaseError::Version { found: version });
         }
@@ -207,14 +209,17 @@ pub(super) fn hold(sql: &mut dyn Sql) -> Result<(), DatabaseError> {
 
 /// By ad: how often it was shown, and converted.
 pub(crate) fn performance(sql: &mut dyn Sql) -> Result<Vec<(u32, u64, u64)>, SqlError> {
-    let (served, convert) = (Step::Served as i64, Step::Convert as i64);
+    let served = Step::Served as i64;
+    let convert = Step::Convert as i64;
     let rows = sql.rows(
         "SELECT ad, step, total FROM ads_performance WHERE step = ? OR step = ?",
         &[Value::Int(served), Value::Int(convert)],
     )?;
     let mut ads: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
     for row in rows {
-        let (ad, step, total) = (int(&row, 0)?, int(&row, 1)?, int(&row, 2)?);
+        let ad = int(&row, 0)?;
+        let step = int(&row, 1)?;
+        let total = int(&row, 2)?;
         let Ok(ad) = u32::try_from(ad) else { continue };
         let (shown, converted) = ads.entry(ad).or_default();
         let count = if step == served { shown } else { converted };
@@ -281,11 +286,13 @@ fn in_one(
 }
 
 fn fill(sql: &mut dyn Sql, records: &[Record]) -> Result<(), SqlError> {
-    let (mut offers, mut events) = (Vec::new(), Vec::new());
+    let mut offers = Vec::new();
+    let mut events = Vec::new();
     // In rising order, so that no two transactions wait for each other.
     let mut totals: BTreeMap<(u32, i64), i64> = BTreeMap::new();
     for Record { offer, step, at_ms } in records {
-        let (id, number) = (Value::Int(offer.id.cast_signed()), *step as i64);
+        let id = Value::Int(offer.id.cast_signed());
+        let number = *step as i64;
         if *step == Step::Served {
             offers.extend([
                 id.clone(),
