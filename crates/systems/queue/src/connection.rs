@@ -321,7 +321,8 @@ impl Connection {
         let (queued, database) = times
             .worked
             .map_or_else(Default::default, |(taken, answered)| {
-                let (queued, database) = (taken - times.ready, answered - taken);
+                let queued = taken - times.ready;
+                let database = answered - taken;
                 metrics.time(Part::Queued, queued, 1);
                 metrics.time(Part::Database, database, 1);
                 (queued, database)

@@ -125,7 +125,8 @@ pub async fn serve(
     let (stop_operators, operators_stop) = oneshot::channel::<()>();
     let operators = operators(&options, &state, async { drop(operators_stop.await) });
     let front = async {
-        let (own, drained) = (Arc::clone(&state), Arc::clone(&state));
+        let own = Arc::clone(&state);
+        let drained = Arc::clone(&state);
         let serving = move |context| front::serve(context, Arc::clone(&own), jobs.clone());
         let stop = async {
             tokio::select! {
@@ -276,7 +277,8 @@ async fn operators(
     let mut server = ServerOptions::single_threaded();
     server.listen = listen;
     server.own_files = false;
-    let (counts, router) = (Arc::default(), operator_routes(state));
+    let counts = Arc::default();
+    let router = operator_routes(state);
     let limits = ConnectionLimits {
         connections_max: OPERATORS_MAX,
         stop_within: options.server.stop_within,

@@ -179,7 +179,8 @@ impl Index {
 fn create_indexes(without: Option<Index>) -> String {
     let wanted = Index::ALL.iter().filter(|&&index| Some(index) != without);
     let wanted = wanted.map(|index| {
-        let (name, columns) = (index.name(), index.columns());
+        let name = index.name();
+        let columns = index.columns();
         format!("CREATE INDEX IF NOT EXISTS {name} ON message ({columns});")
     });
     wanted.collect()
