@@ -131,7 +131,8 @@ impl Books {
         let Some(place) = self.place_of_pool(prediction.pool) else {
             return Ok(Verdict::Unknown);
         };
-        let (game, open) = (self.tables[place].game.id, self.tables[place].open.id);
+        let game = self.tables[place].game.id;
+        let open = self.tables[place].open.id;
         if open < prediction.pool {
             return Ok(Verdict::Unknown);
         }
@@ -284,7 +285,8 @@ impl Books {
 impl Table {
     fn new(id: GameId) -> Self {
         let side = |number: u32| SIDES[number as usize % SIDES.len()];
-        let (home, away) = (side((id.0 - 1) * 2), side((id.0 - 1) * 2 + 1));
+        let home = side((id.0 - 1) * 2);
+        let away = side((id.0 - 1) * 2 + 1);
         Self {
             game: Game {
                 id,

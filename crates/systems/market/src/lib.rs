@@ -167,11 +167,13 @@ pub async fn serve(
         drop(play);
     };
     if options.part.has_api() {
-        let (state, reactor) = (Arc::clone(&state), options.reactor());
+        let state = Arc::clone(&state);
+        let reactor = options.reactor();
         let work = move |context| reactor::serve(Arc::clone(&state), reactor.clone(), context);
         server::serve(&options.server, work, ready, shutdown, drain).await?;
     } else {
-        let (counts, router) = (Arc::default(), operator_routes(&state));
+        let counts = Arc::default();
+        let router = operator_routes(&state);
         let limits = ConnectionLimits {
             connections_max: OPERATORS_MAX,
             stop_within: options.server.stop_within,
@@ -238,7 +240,8 @@ fn play(options: &MarketOptions, state: &Arc<MarketState>) -> JoinSet<()> {
 fn feed(options: &MarketOptions, state: &Arc<MarketState>, play: &mut JoinSet<()>) {
     match &options.replay {
         Some(replay) => {
-            let (replay, speed) = (replay.clone(), options.speed);
+            let replay = replay.clone();
+            let speed = options.speed;
             play.spawn(feed::record_replay(Arc::clone(state), replay, speed));
         }
         None => {

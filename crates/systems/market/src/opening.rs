@@ -44,7 +44,8 @@ impl MarketState {
             }
         };
         if let Some(ledger) = ledger {
-            let (games, limits) = (options.games, [backing.ledger_alone, backing.wait]);
+            let games = options.games;
+            let limits = [backing.ledger_alone, backing.wait];
             let regional = Arc::new(Regional::new(ledger, sql, store, games, limits));
             outside.regional = Some(Arc::clone(&regional));
             store = regional;

@@ -19,7 +19,8 @@ pub(crate) fn pay_out(
         let winning: Vec<u64> = stakes.iter().map(|stakes| stakes.on(outcome)).collect();
         share_out(pool.total(), &winning)
     };
-    let (total, out) = (pool.total(), paid.iter().sum());
+    let total = pool.total();
+    let out = paid.iter().sum();
     if total == out {
         Ok(paid)
     } else {

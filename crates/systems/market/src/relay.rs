@@ -245,7 +245,8 @@ impl Service for Relay {
     }
 
     fn on_text(self: &Arc<Self>, (): &mut (), relayed: Relayed, text: &str) -> Handled<Relayed> {
-        let (relay, text) = (Arc::clone(self), text.to_owned());
+        let relay = Arc::clone(self);
+        let text = text.to_owned();
         Handled::Later(Box::pin(async move { relay.pass_on(relayed, &text).await }))
     }
 
@@ -347,13 +348,15 @@ pub(crate) async fn serve(
     let relay = Arc::new(relay);
     let mut tasks = JoinSet::new();
     for (place, (requests, left)) in requests.into_iter().enumerate() {
-        let (connection, address) = (Arc::clone(&relay.upstreams[place]), upstream.to_owned());
+        let connection = Arc::clone(&relay.upstreams[place]);
+        let address = upstream.to_owned();
         let wait = relay.wait;
         tasks.spawn(async move { keep_open(&connection, requests, &address, wait).await });
         tasks.spawn(Arc::clone(&relay).close_accounts(place, left));
     }
     for game in GameId::all(relay.news.len()) {
-        let (relay, address) = (Arc::clone(&relay), upstream.to_owned());
+        let relay = Arc::clone(&relay);
+        let address = upstream.to_owned();
         tasks.spawn(async move {
             let news = &relay.news[game.channel() as usize];
             watch(game, news, &address, relay.wait, || relay.resumed.add(1)).await;

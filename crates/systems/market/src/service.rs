@@ -93,7 +93,8 @@ impl Service for MarketState {
         mut peer: Peer,
         text: &str,
     ) -> Handled<Peer> {
-        let (state, text) = (Arc::clone(self), text.to_owned());
+        let state = Arc::clone(self);
+        let text = text.to_owned();
         let mut request = Box::pin(async move {
             let response = match &mut peer {
                 Peer::User(connection) => connection.handle(&state, &text).await,

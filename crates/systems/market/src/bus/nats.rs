@@ -144,7 +144,8 @@ impl NatsBus {
     ) -> Result<bool, BusError> {
         let hub = &self.shared.hub;
         let token = self.tokens.take(game);
-        let (token, stamp) = (token.as_ref(), self.stamp(game));
+        let token = token.as_ref();
+        let stamp = self.stamp(game);
         let publish = |view: &View| {
             let record = &view.placed.record;
             let is_claimed = view.claim_left().is_some();

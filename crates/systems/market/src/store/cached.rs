@@ -327,7 +327,8 @@ impl Cached {
             score: settlement.score,
         };
         self.know(event.game, open.version());
-        let (names, game) = (&self.names, event.game);
+        let names = &self.names;
+        let game = event.game;
         self.write(&[open.put(names, game), score.put(names, game)])
             .await;
         Ok(settlement)

@@ -242,7 +242,8 @@ impl Store for Sql {
     }
 
     fn open_account<'a>(&'a self, user: &'a User) -> Answer<'a, u64> {
-        let (accounts, pipelined) = (Arc::clone(&self.accounts), self.pipelined());
+        let accounts = Arc::clone(&self.accounts);
+        let pipelined = self.pipelined();
         let name = accounts.name(user);
         Box::pin(self.write(Call::OpenAccount, move |session| {
             accounts.open(session, &name, pipelined)

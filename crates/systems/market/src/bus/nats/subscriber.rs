@@ -43,7 +43,8 @@ impl Subscriber {
     /// Connects and receives, for ever. `ready` is called when the first attempt succeeded; if it failed, this ends.
     pub(super) async fn run(mut self, ready: impl FnOnce(Result<(), NatsError>)) {
         let shared = Arc::clone(&self.shared);
-        let (link, metrics) = (&shared.link, &shared.hub.metrics);
+        let link = &shared.link;
+        let metrics = &shared.hub.metrics;
         let mut subscribed = match self.subscribe().await {
             Ok(subscribed) => subscribed,
             Err(error) => return ready(Err(error)),

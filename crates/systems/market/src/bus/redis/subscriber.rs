@@ -211,7 +211,9 @@ impl Standing {
             let value = values.next().unwrap_or_default();
             redis::from_redis_value(value).unwrap_or_default()
         };
-        let (seq, event, text_seq) = (number(), number(), number());
+        let seq = number();
+        let event = number();
+        let text_seq = number();
         let text = values.next().unwrap_or_default();
         Self {
             game,

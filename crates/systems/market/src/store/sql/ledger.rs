@@ -127,7 +127,8 @@ impl Sql {
 
     /// Copies a settled pool into the ledger, if that is the game's open pool there. Whether it was.
     pub(crate) async fn copy(&self, closed: Closed) -> Result<bool, StoreError> {
-        let (dialect, games) = (self.accounts.dialect, self.accounts.rules.games);
+        let dialect = self.accounts.dialect;
+        let games = self.accounts.rules.games;
         let game = closed.pool.game;
         self.write_patiently(Call::Copy, game, move |session| {
             copy(session, dialect, games, &closed)
@@ -197,7 +198,8 @@ impl Sql {
         let rows = format!("[{}]", rows.join(","));
         let dialect = self.accounts.dialect;
         self.write(Call::Take, move |session| {
-            let (ledger, game) = (Value::Int(ledger), Value::Int(game.0.into()));
+            let ledger = Value::Int(ledger);
+            let game = Value::Int(game.0.into());
             let rows = session.rows(
                 dialect.call_take,
                 &[ledger, game, Value::Text(rows.clone())],

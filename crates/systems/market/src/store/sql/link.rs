@@ -227,7 +227,8 @@ impl Link {
         limit: Limit,
         work: &mut dyn FnMut(&mut Session<'_>) -> Result<T, Failure>,
     ) -> Result<T, StoreError> {
-        let (mut retries, mut renewed) = (0, false);
+        let mut retries = 0;
+        let mut renewed = false;
         let Limit { deadline, wait, .. } = limit;
         self.allow(wait);
         loop {
@@ -249,7 +250,8 @@ impl Link {
                 sent: false,
             };
             let done = work(&mut session);
-            let (open, sent) = (session.open, session.sent);
+            let open = session.open;
+            let sent = session.sent;
             let failure = match done {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,

@@ -324,7 +324,8 @@ fn make(
     let games = u32::try_from(rules.games).unwrap_or(u32::MAX);
     for games in Books::new(games, 0).games().chunks(ROWS_MAX) {
         let side = |name: &str| Value::Text(name.to_owned());
-        let (mut sides, mut pools) = (Vec::new(), Vec::new());
+        let mut sides = Vec::new();
+        let mut pools = Vec::new();
         for game in games {
             let id = Value::Int(game.id.0.into());
             sides.extend([id.clone(), side(game.home), side(game.away), id.clone()]);

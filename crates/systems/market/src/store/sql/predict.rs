@@ -110,7 +110,8 @@ pub(super) fn sequential(
     } else if account.balance < stake.amount {
         (BALANCE, account.balance)
     } else {
-        let (amount, id) = (Value::Int(stake.amount), Value::Int(account.id));
+        let amount = Value::Int(stake.amount);
+        let id = Value::Int(account.id);
         session.change(
             "UPDATE market_accounts SET balance = balance - ?, staked = staked + ? WHERE id = ?",
             &[amount.clone(), amount.clone(), id.clone()],
