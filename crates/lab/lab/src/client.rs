@@ -196,7 +196,9 @@ impl Client {
 
     fn send_with_descriptors(&self, request: &Request) -> Result<(), ClientError> {
         let line = line(request).map_err(ClientError::Gone)?;
-        let (input, output, error) = (io::stdin(), io::stdout(), io::stderr());
+        let input = io::stdin();
+        let output = io::stdout();
+        let error = io::stderr();
         let descriptors = [input.as_fd(), output.as_fd(), error.as_fd()];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);

@@ -61,7 +61,8 @@ impl Control {
         let (ends, ended) = channel();
         for stream in listener.incoming() {
             let Ok(stream) = stream else { continue };
-            let (shared, ends) = (Arc::clone(&control), ends.clone());
+            let shared = Arc::clone(&control);
+            let ends = ends.clone();
             let handled = thread::Builder::new().spawn(move || {
                 if let Some(caller) = shared.handle(stream) {
                     shared.down.store(true, Ordering::Relaxed);

@@ -49,7 +49,9 @@ impl NameServers {
         for (namespace, region) in hosts {
             let socket = namespace.run(|| UdpSocket::bind((ADDRESS, PORT)))??;
             socket.set_read_timeout(Some(POLL))?;
-            let (stop, resolve, region) = (Arc::clone(&stop), Arc::clone(resolve), *region);
+            let stop = Arc::clone(&stop);
+            let resolve = Arc::clone(resolve);
+            let region = *region;
             let thread = std::thread::Builder::new().stack_size(256 << 10);
             threads.push(thread.spawn(move || serve(&socket, region, &stop, &*resolve))?);
         }

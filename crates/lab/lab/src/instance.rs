@@ -148,7 +148,8 @@ impl Instance {
             pid: None,
             restarts: 0,
         }));
-        let (name, restarts) = (launch.name.clone(), launch.restarts);
+        let name = launch.name.clone();
+        let restarts = launch.restarts;
         let mut keeper = Keeper {
             launch,
             namespace,
@@ -397,7 +398,8 @@ impl Keeper {
     /// A check whether the instance is well, which may run on any thread.
     fn check(&self) -> impl FnOnce() -> bool + Send + 'static + use<> {
         let namespace = Arc::clone(&self.namespace);
-        let (address, ready) = (self.launch.address, self.launch.ready.clone());
+        let address = self.launch.address;
+        let ready = self.launch.ready.clone();
         move || {
             let is_ready = namespace.run(|| is_ready(address, &ready));
             is_ready.unwrap_or(false)

@@ -293,7 +293,8 @@ fn make(folder: &Folder) -> Result<(Control, UnixListener, Lock), String> {
     let read = |name: &str| fs::read_to_string(folder.path().join(name)).map_err(|e| e.to_string());
     let lock = folder.lock().map_err(|error| error.to_string())?;
     let lock = lock.ok_or("another lab has taken its directory")?;
-    let (text, source) = (read(FILE)?, read(SOURCE)?);
+    let text = read(FILE)?;
+    let source = read(SOURCE)?;
     let (file, _) = lab(Source {
         name: FILE,
         text: &text,

@@ -212,7 +212,8 @@ impl Piece<'_> {
                 prepare.push(as_user(words(&["sh", "-c", &create, &data])));
             }
         }
-        let (port, address) = (self.port.to_string(), self.address.to_string());
+        let port = self.port.to_string();
+        let address = self.address.to_string();
         let mut command = as_user(words(&[
             "postgres", "-D", &data, "-p", &port, "-h", &address, "-k", "",
         ]));

@@ -162,7 +162,8 @@ impl Site {
     ) -> Result<Launch, SystemError> {
         let directory = &self.directory;
         let name = directory.instance(service, host);
-        let (of, at) = (&directory.file.services[service], &self.hosts[host]);
+        let of = &directory.file.services[service];
+        let at = &self.hosts[host];
         let folder = self.folder.data(&name);
         fs::create_dir_all(&folder).map_err(io_error(format!("make {}", folder.display())))?;
         if let Some(bytes) = directory.file.hosts[host].disk_bytes {

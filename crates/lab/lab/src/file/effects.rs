@@ -21,7 +21,8 @@ pub(crate) fn links_with(
             // What faults add is cut at the longest link that the machine may wait for.
             link.delay_ns = link.delay_ns.min(DELAY_NS_MAX / u64::from(file.dilation));
             let link = link.stretched(file.dilation);
-            let (from, to) = (from as u16, to as u16);
+            let from = from as u16;
+            let to = to as u16;
             link.check()
                 .map_err(|source| WanError::Link { from, to, source })?;
             all.push((from, to, link));

@@ -176,7 +176,8 @@ impl LabReader<'_> {
     fn sides(&mut self, node: &Node) -> Option<(Vec<usize>, Vec<usize>)> {
         let (a, b) = match node.sequence() {
             Some([a, b]) => {
-                let (a, b) = (self.some_regions(a), self.some_regions(b));
+                let a = self.some_regions(a);
+                let b = self.some_regions(b);
                 (self.with_access(a.clone(), &b), self.with_access(b, &a))
             }
             None => {

@@ -41,7 +41,8 @@ impl LabReader<'_> {
         }
         let called = format!("the host `{group}`");
         let map = self.reader.map(&entry.value, &called, KEYS, 0)?;
-        let (one, each) = (map.get("region"), map.get("each"));
+        let one = map.get("region");
+        let each = map.get("each");
         let regions = match (one, each) {
             (Some(node), None) => self.region(node).into_iter().collect(),
             (None, Some(node)) => self.some_regions(node),

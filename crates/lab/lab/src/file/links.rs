@@ -51,7 +51,8 @@ impl LabReader<'_> {
         }
         let missing = (0..links.len()).find(|at| links[*at].is_none());
         if let Some(at) = missing {
-            let (from, to) = (&self.regions[at / count], &self.regions[at % count]);
+            let from = &self.regions[at / count];
+            let to = &self.regions[at % count];
             let message = format!("there is no link from `{from}` to `{to}`");
             self.reader
                 .diagnostics
@@ -85,7 +86,8 @@ impl LabReader<'_> {
                 all.iter().flat_map(each).collect()
             }
             (None, Some(from), Some(to)) => {
-                let (from, to) = (self.some_regions(from), self.some_regions(to));
+                let from = self.some_regions(from);
+                let to = self.some_regions(to);
                 let each = |a: &usize| {
                     let a = *a;
                     to.iter().map(move |b| (a, *b)).collect::<Vec<_>>()

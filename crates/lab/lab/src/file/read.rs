@@ -162,7 +162,8 @@ impl LabReader<'_> {
 
     /// Reads the scenario or experiment of `throng lab run`.
     fn run(&mut self, map: &Map<'_>, services: &[Service]) -> Option<Run> {
-        let (scenario, experiment) = (map.get("scenario"), map.get("experiment"));
+        let scenario = map.get("scenario");
+        let experiment = map.get("experiment");
         if let (Some(_), Some(node)) = (scenario, experiment) {
             let message = "a lab runs a scenario or an experiment";
             self.error("two-runs", &node.place, message);

@@ -186,7 +186,8 @@ impl Group {
     /// # Errors
     /// It is beyond the bounds.
     pub fn set(&mut self, count: u32) -> Result<Decision, OutOfBounds> {
-        let (minimum, maximum) = (self.rules.minimum, self.rules.maximum);
+        let minimum = self.rules.minimum;
+        let maximum = self.rules.maximum;
         if !(minimum..=maximum).contains(&count) {
             return Err(OutOfBounds {
                 count,

@@ -202,7 +202,8 @@ impl Probes {
                 sys::stamp_arrivals(&socket)?;
                 io::Result::Ok(socket)
             });
-            let (client, echo) = (client?, echo?);
+            let client = client?;
+            let echo = echo?;
             client.connect(echo.local_addr()?)?;
             for (socket, bit) in [(&client, 0), (&echo, 1)] {
                 let name = epoll::EventData::new_u64(2 * number as u64 + bit);
@@ -252,7 +253,10 @@ impl Probes {
         let gap_ns = (packet_bits * 1_000_000_000 / offered_bits_per_s.max(1)).max(1);
         let start_ns = monotonic_ns();
         let end_ns = start_ns + duration.as_nanos() as u64;
-        let (mut sent, mut arrived, mut first, mut last) = (0, 0_u64, 0, 0);
+        let mut sent = 0;
+        let mut arrived = 0_u64;
+        let mut first = 0;
+        let mut last = 0;
         let mut buffer = [0; 2048];
         // What is under way when the last one is sent does not matter: the rate is that between two arrivals.
         while monotonic_ns() < end_ns {

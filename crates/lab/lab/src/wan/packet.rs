@@ -114,7 +114,8 @@ fn segments(frame: &[u8], packet: &[u8], ip_bytes: usize) -> Option<Segments> {
 /// remain a super-packet. What changes is what the kernel changes when it segments (`tcp_gso_segment`): lengths, sequence
 /// number, identification, and the flags that belong to the first or last segment.
 pub(crate) fn cut_out(frame: &[u8], segments: &Segments, range: Range<usize>, target: &mut [u8]) {
-    let (ip_bytes, header_bytes) = (segments.ip_bytes, segments.header_bytes);
+    let ip_bytes = segments.ip_bytes;
+    let header_bytes = segments.header_bytes;
     let Range { start, end } = segments.payload(&range);
     let headers = VNET_BYTES + header_bytes;
     target[..headers].copy_from_slice(&frame[..headers]);

@@ -70,7 +70,8 @@ impl Core {
         let places = u16::try_from(places).map_err(|_| not_a_matrix)?;
         let numbered = links.iter().enumerate();
         for (number, link) in numbered {
-            let (from, to) = (number / usize::from(places), number % usize::from(places));
+            let from = number / usize::from(places);
+            let to = number % usize::from(places);
             link.check_between(from as u16, to as u16)?;
         }
         let states = (0..).map(|number| LinkState::new(seed, number));

@@ -66,7 +66,8 @@ pub(super) fn queues(subnets: &[Subnet], links: &[Link], leaf: Leaf) -> String {
     for from in 0..subnets.len() {
         let _ = writeln!(text, "qdisc add dev out{from} root handle 1: htb default 0");
         for (to, subnet) in subnets.iter().enumerate() {
-            let (class, handle) = (class(to), handle(to));
+            let class = class(to);
+            let handle = handle(to);
             let leaf = leaf(&links[from * subnets.len() + to]);
             let _ = write!(
                 text,
@@ -81,7 +82,8 @@ pub(super) fn queues(subnets: &[Subnet], links: &[Link], leaf: Leaf) -> String {
 
 /// For `tc`, in the middle: another link.
 pub(super) fn change(from: u16, to: u16, link: &Link, leaf: Leaf) -> String {
-    let (class, handle) = (class(usize::from(to)), handle(usize::from(to)));
+    let class = class(usize::from(to));
+    let handle = handle(usize::from(to));
     let leaf = leaf(link);
     format!("qdisc change dev out{from} parent {class} handle {handle} {leaf}\n")
 }
@@ -124,7 +126,8 @@ fn handle(to: usize) -> String {
 
 /// A link as netem's. All that `change` would otherwise leave as it was is given.
 pub(super) fn netem(link: &Link) -> String {
-    let (limit, delay) = (packets(link), time(link.delay_ns));
+    let limit = packets(link);
+    let delay = time(link.delay_ns);
     let mut text = format!("netem limit {limit} delay {delay}");
     if let Jitter::Normal { sd_ns } = link.jitter {
         let _ = write!(text, " {} distribution normal", time(sd_ns));
