@@ -233,7 +233,8 @@ impl Fleet {
         weight: impl Fn(usize) -> f64,
     ) -> Option<usize> {
         let mut best: Option<(usize, C)> = None;
-        let (mut ties, mut count) = (0.0, 0);
+        let mut ties = 0.0;
+        let mut count = 0;
         for at in self.usable() {
             let cost = cost(at);
             match &best {
@@ -283,7 +284,8 @@ impl Fleet {
     /// Takes over what was known of a backend in another fleet.
     pub(crate) fn take_over(&mut self, at: usize, in_flight: u32, latency: PeakEwma) {
         let slot = &mut self.slots[at];
-        let (before, is_own) = (slot.in_flight, slot.is_own);
+        let before = slot.in_flight;
+        let is_own = slot.is_own;
         slot.in_flight = in_flight;
         if slot.up {
             self.scopes.changed(is_own, before, in_flight);

@@ -93,7 +93,8 @@ impl Known {
         };
         let gap_s = now_ns.saturating_sub(at_ns) as f64 / 1e9;
         let keep = (-gap_s / options.memory.as_secs_f64()).exp();
-        let (done, failed) = (report.done - last.done, report.failed - last.failed);
+        let done = report.done - last.done;
+        let failed = report.failed - last.failed;
         for (sum, more) in [
             (&mut self.done, done as f64),
             (&mut self.failed, failed as f64),

@@ -54,7 +54,8 @@ impl Scoped {
     }
 
     fn fill_guide(&mut self) {
-        let (count, total) = (self.sums.len(), self.weights());
+        let count = self.sums.len();
+        let total = self.weights();
         let mut nth = 0;
         for part in 0..count {
             let sought = total * part as f64 / count as f64;

@@ -38,10 +38,8 @@ pub(crate) async fn work(context: ThreadContext, router: Arc<Router>) {
     let ThreadContext {
         listener, mut stop, ..
     } = context;
-    let (connections_max, stop_within) = (
-        router.options.connections_max,
-        router.options.server.stop_within,
-    );
+    let connections_max = router.options.connections_max;
+    let stop_within = router.options.server.stop_within;
     let local = Rc::new(Local {
         pool: Rc::new(Pool::new(router.options.pool)),
         stopping: Cell::new(false),
@@ -58,7 +56,9 @@ pub(crate) async fn work(context: ThreadContext, router: Arc<Router>) {
             return;
         };
         counts.opened.add(1);
-        let (local, alive, counts) = (Rc::clone(&local), alive.clone(), Arc::clone(&counts));
+        let local = Rc::clone(&local);
+        let alive = alive.clone();
+        let counts = Arc::clone(&counts);
         tokio::task::spawn_local(async move {
             // A peer without an address has left already.
             if let Ok(peer) = stream.peer_addr() {

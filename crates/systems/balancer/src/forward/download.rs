@@ -240,7 +240,8 @@ impl Download<'_, '_> {
         paces: &mut Paces,
     ) -> Result<u64, Failure> {
         let framed = client == ClientFraming::Chunked;
-        let (mut chunks, mut bytes) = (Chunks::default(), 0);
+        let mut chunks = Chunks::default();
+        let mut bytes = 0;
         loop {
             let mut taken = 0;
             let done = loop {

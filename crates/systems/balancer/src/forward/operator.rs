@@ -146,8 +146,10 @@ async fn check_all(router: &Arc<Router>) {
         let list = router.shared.list();
         let mut checks = JoinSet::new();
         for (at, backend) in list.backends.iter().enumerate() {
-            let (address, name) = (backend.address, backend.member.name.clone());
-            let (path, within) = (path.clone(), health.timeout);
+            let address = backend.address;
+            let name = backend.member.name.clone();
+            let path = path.clone();
+            let within = health.timeout;
             checks.spawn(async move { (at, is_healthy(address, &name, &path, within).await) });
         }
         while let Some(checked) = checks.join_next().await {
@@ -174,7 +176,8 @@ async fn learn(router: &Arc<Router>) {
         let list = router.shared.list();
         let mut queries = JoinSet::new();
         for (at, backend) in list.backends.iter().enumerate() {
-            let (address, name) = (backend.address, backend.member.name.clone());
+            let address = backend.address;
+            let name = backend.member.name.clone();
             queries.spawn(async move { Some((at, work_report(address, &name).await?)) });
         }
         let answers = queries.join_all().await;

@@ -332,7 +332,8 @@ impl Job<'_> {
 
     /// `all_read` says that the client has sent nothing behind the request.
     fn responded(&self, response: Response, progress: &Progress, all_read: bool) -> Ended {
-        let (sent, now) = (progress.sent.get(), Instant::now());
+        let sent = progress.sent.get();
+        let now = Instant::now();
         let first = progress.first.get().unwrap_or(now).max(sent);
         // A tunnel's time is its users'.
         if !response.upgraded {

@@ -87,7 +87,8 @@ impl Prequal {
             }
         };
         let order = |left: &Pooled, right: &Pooled| {
-            let (left, right) = (key(left), key(right));
+            let left = key(left);
+            let right = key(right);
             left.0.cmp(&right.0).then(left.1.total_cmp(&right.1))
         };
         let known = self.pool.iter().enumerate();

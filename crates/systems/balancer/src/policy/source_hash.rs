@@ -24,7 +24,8 @@ impl Policy for SourceHash {
     fn pick(&mut self, fleet: &Fleet, request: &Request, _: &mut Rng) -> Option<usize> {
         let mut best: Option<(f64, usize)> = None;
         for at in fleet.usable() {
-            let (weight, u) = (fleet.weight(at), unit(pair(request.source, fleet.key(at))));
+            let weight = fleet.weight(at);
+            let u = unit(pair(request.source, fleet.key(at)));
             // −ln(u) is at least 1 − u, so most need no logarithm.
             let can_win = |best: (f64, usize)| weight / (1.0 - u) >= best.0;
             if best.is_none_or(can_win) {
