@@ -81,7 +81,8 @@ async fn serve_within(
     let service = service_fn(move |request: Request<Incoming>| {
         watched.on_request();
         let (request, failure) = gathered(request, deadlines.body);
-        let (answering, watched) = (router.call(request), Rc::clone(&watched));
+        let answering = router.call(request);
+        let watched = Rc::clone(&watched);
         async move {
             let response = answering.await;
             watched.on_answer();

@@ -251,7 +251,8 @@ fn cpu_seconds() -> Option<f64> {
     let (_, fields) = stat.rsplit_once(") ")?;
     let mut fields = fields.split(' ').skip(11);
     let mut ticks = || fields.next()?.parse::<u64>().ok();
-    let (user, system) = (ticks()?, ticks()?);
+    let user = ticks()?;
+    let system = ticks()?;
     // The kernel shows clock ticks to user space as hundredths of a second (USER_HZ).
     Some((user + system) as f64 / 100.0)
 }

@@ -35,7 +35,8 @@ impl Poller {
     pub(crate) fn new() -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         // Kernels before Linux 5.11, and some emulators, do not know the call: better now than never a word.
-        let (mut none, now) = (Vec::with_capacity(1), Timespec::default());
+        let mut none = Vec::with_capacity(1);
+        let now = Timespec::default();
         retry_on_intr(|| epoll::wait(&epoll, spare_capacity(&mut none), Some(&now)))?;
         // SAFETY: an `OwnedFd` names the same open file until it is dropped, and nothing here
         // lets anyone have it by value or change it.

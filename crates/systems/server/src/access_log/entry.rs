@@ -161,9 +161,11 @@ impl Moment {
     /// The civil date by Howard Hinnant's `civil_from_days` (2013), for days since 1970.
     fn from_unix_ms(at_ms: f64) -> Moment {
         let micros = (at_ms * 1000.0).round().max(0.0) as i64;
-        let (days, micros) = (micros / 86_400_000_000, micros % 86_400_000_000);
+        let days = micros / 86_400_000_000;
+        let micros = micros % 86_400_000_000;
         let shifted = days + 719_468;
-        let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+        let era = shifted / 146_097;
+        let of_era = shifted % 146_097;
         let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
         let of_year = of_era - (365 * year + year / 4 - year / 100);
         let month = (5 * of_year + 2) / 153;
@@ -189,14 +191,17 @@ impl Moment {
             "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
         ];
         let ((hour, minute, second), month) = (self.clock(), MONTHS[self.month - 1]);
-        let (day, year) = (self.day, self.year);
+        let day = self.day;
+        let year = self.year;
         format!("{day:02}/{month}/{year:04}:{hour:02}:{minute:02}:{second:02} +0000")
     }
 
     /// `2026-11-21T21:55:53.012345Z` (RFC 3339).
     fn iso(self) -> String {
         let ((hour, minute, second), micros) = (self.clock(), self.micros);
-        let (year, month, day) = (self.year, self.month, self.day);
+        let year = self.year;
+        let month = self.month;
+        let day = self.day;
         format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
     }
 }

@@ -102,7 +102,8 @@ impl AccessLog {
 
 /// Writes what waits, at least a line; false at the end.
 fn write_batch(waiting: &Receiver<Task>, file: &mut LogFile, counts: &LogCounts) -> bool {
-    let (mut text, mut lines) = (String::new(), 0);
+    let mut text = String::new();
+    let mut lines = 0;
     let mut task = waiting.recv().ok();
     let mut more = true;
     loop {

@@ -44,9 +44,12 @@ async fn log_request(
     request: Request,
     next: Next,
 ) -> Response {
-    let (at_ms, begun) = (wall_ms(), now());
-    let (method, uri) = (request.method().clone(), request.uri().clone());
-    let (version, headers) = (request.version(), request.headers().clone());
+    let at_ms = wall_ms();
+    let begun = now();
+    let method = request.method().clone();
+    let uri = request.uri().clone();
+    let version = request.version();
+    let headers = request.headers().clone();
     let response = next.run(request).await;
     let head = Head {
         method: method.as_str(),
@@ -80,12 +83,11 @@ fn write_line(
     (at_ms, took): (f64, Duration),
 ) {
     let text = |name: HeaderName| head.headers.get(name).map(HeaderValue::as_bytes);
-    let (referer, agent) = (text(header::REFERER), text(header::USER_AGENT));
+    let referer = text(header::REFERER);
+    let agent = text(header::USER_AGENT);
     // Bytes that are not UTF-8 are shown as such.
-    let (referer, agent) = (
-        referer.map(String::from_utf8_lossy),
-        agent.map(String::from_utf8_lossy),
-    );
+    let referer = referer.map(String::from_utf8_lossy);
+    let agent = agent.map(String::from_utf8_lossy);
     let subject = response.extensions().get::<LogSubject>();
     let entry = Entry {
         at_ms,

@@ -242,7 +242,8 @@ impl Sql for Postgres {
     }
 
     fn plain(&mut self, sql: &str) -> Result<(), SqlError> {
-        let (limit, client) = (self.limit, &self.client);
+        let limit = self.limit;
+        let client = &self.client;
         let limited = async { tokio::time::timeout(limit, client.batch_execute(sql)).await };
         self.runtime
             .block_on(limited)

@@ -53,7 +53,8 @@ impl SqliteFile<'_> {
             connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0))
         };
         // Checked before anything is changed: it might not be ours.
-        let (application, version) = (pragma("application_id")?, pragma("user_version")?);
+        let application = pragma("application_id")?;
+        let version = pragma("user_version")?;
         let tables: i64 =
             connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
         if application != ours && (application, version, tables) != (0, 0, 0) {

@@ -63,7 +63,9 @@ pub async fn serve_connections(
             _permit: permit,
             _alive: alive.clone(),
         });
-        let (counts, router, stopping) = (Arc::clone(&counts), router.clone(), stopping.clone());
+        let counts = Arc::clone(&counts);
+        let router = router.clone();
+        let stopping = stopping.clone();
         tokio::task::spawn_local(async move {
             // A peer without an address has left already.
             if let Ok(address) = stream.peer_addr() {

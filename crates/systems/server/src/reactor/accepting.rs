@@ -153,7 +153,8 @@ impl<S: Service> Reactor<S> {
             self.router.clone(),
             self.stop.clone(),
         );
-        let (alive, service) = (self.alive.clone(), Arc::clone(&self.service));
+        let alive = self.alive.clone();
+        let service = Arc::clone(&self.service);
         tokio::task::spawn_local(async move {
             if serve.await == Served::TimedOut {
                 service.connections().opening_timeouts.add(1);

@@ -144,10 +144,8 @@ impl<S: Service> Reactor<S> {
         let Some(encryption) = &mut self.encryption else {
             return;
         };
-        let (mut plain, mut sealed) = (
-            std::mem::take(&mut encryption.plain),
-            std::mem::take(&mut encryption.sealed),
-        );
+        let mut plain = std::mem::take(&mut encryption.plain);
+        let mut sealed = std::mem::take(&mut encryption.sealed);
         reset(&mut plain);
         reset(&mut sealed);
         let Some(session) = encryption.session(key.place()) else {

@@ -79,7 +79,8 @@ impl<S: Service> Reactor<S> {
             }
             if let Some((key, row)) = self.rows.at_mut(place) {
                 let passed = self.tick.wrapping_sub(row.since);
-                let (stage, keep_alive) = (row.stage, row.keep_alive);
+                let stage = row.stage;
+                let keep_alive = row.keep_alive;
                 acted += usize::from(self.check_idle(key, stage, keep_alive, passed));
             }
         }

@@ -112,7 +112,8 @@ impl<S: Service> Reactor<S> {
                 self.add_response(key, &response);
             }
             Handled::Later(answering) => {
-                let (me, alive) = (self.me.clone(), self.alive.clone());
+                let me = self.me.clone();
+                let alive = self.alive.clone();
                 tokio::task::spawn_local(async move {
                     let (connection, response) = answering.await;
                     if let Some(reactor) = me.upgrade() {

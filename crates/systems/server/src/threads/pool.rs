@@ -136,7 +136,8 @@ impl ThreadPool {
     {
         let (up, is_up) = oneshot::channel();
         let (end, ended) = oneshot::channel();
-        let (stop, tls) = (self.stop.subscribe(), self.tls.clone());
+        let stop = self.stop.subscribe();
+        let tls = self.tls.clone();
         let context = move |listener| ThreadContext {
             listener,
             stop,
