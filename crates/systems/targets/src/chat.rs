@@ -91,7 +91,8 @@ pub async fn serve(
     let (state, writing) = ChatState::open(&options)?;
     let state = Arc::new(state);
     let work = {
-        let (state, reactor) = (Arc::clone(&state), options.reactor());
+        let state = Arc::clone(&state);
+        let reactor = options.reactor();
         move |context| reactor::serve(Arc::clone(&state), reactor.clone(), context)
     };
     let drain = || state.drain().begin();

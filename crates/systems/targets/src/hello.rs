@@ -61,7 +61,8 @@ async fn work(context: ThreadContext, tls: Option<EitherTls>) {
     } = context;
     let stopping = stop.clone();
     let open = |stream| {
-        let (tls, stopping) = (tls.clone(), stopping.clone());
+        let tls = tls.clone();
+        let stopping = stopping.clone();
         // A connection that breaks is its client's to notice.
         tokio::task::spawn_local(async move {
             match tls {

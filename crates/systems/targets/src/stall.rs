@@ -57,7 +57,8 @@ impl StallOptions {
 
     /// From a request that comes `at` after the start to its answer.
     pub fn response_time(&self, at: Duration) -> Duration {
-        let (every, stall) = (self.every.as_nanos(), self.stall.as_nanos());
+        let every = self.every.as_nanos();
+        let stall = self.stall.as_nanos();
         if every == 0 {
             return self.delay;
         }
@@ -89,7 +90,8 @@ pub async fn serve(
         "the stall must be shorter than its period",
     )])?;
     let alarm = Arc::new(Alarm::start().map_err(ServerError::Process)?);
-    let (start, server) = (now(), options.server.clone());
+    let start = now();
+    let server = options.server.clone();
     let options = Arc::new(options.stretched());
     let router = Router::new().fallback(move |request: Request| {
         let answer = answer(Arc::clone(&options), start, Arc::clone(&alarm));

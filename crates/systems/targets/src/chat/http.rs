@@ -196,7 +196,8 @@ impl Drop for Held<'_> {
 
 /// Messages after a cursor as soon as there are any, or none at the end.
 async fn wait(state: &ChatState, room: &Room, after: u64, limit: usize, until: Instant) -> Found {
-    let (mut head, mut draining) = (room.watch(), state.drain.subscribe());
+    let mut head = room.watch();
+    let mut draining = state.drain.subscribe();
     loop {
         // First the look at the watch, then at the room: what comes between is reported.
         head.mark_unchanged();

@@ -139,7 +139,8 @@ impl Address {
                 .map_or("null", |value| value.get())
                 .to_owned()
         };
-        let (topic, reference) = (quoted(&self.topic), raw(&self.reference));
+        let topic = quoted(&self.topic);
+        let reference = raw(&self.reference);
         match self.framing {
             Framing::Object => format!(
                 r#"{{"topic":{topic},"event":"{event}","payload":{payload},"ref":{reference}}}"#

@@ -78,8 +78,10 @@ impl ChatState {
         rooms
             .open(LOBBY, options)
             .map_err(|_| ServerError::Options("there must be room for the lobby"))?;
-        let (news, failing) = (watch::Sender::new(()), Arc::new(AtomicBool::new(false)));
-        let (mut writer, mut thread) = (None, None);
+        let news = watch::Sender::new(());
+        let failing = Arc::new(AtomicBool::new(false));
+        let mut writer = None;
+        let mut thread = None;
         if let Some(path) = &options.store {
             let sender = news.clone();
             let published = move || {

@@ -252,7 +252,8 @@ impl Store {
     ) {
         // Nobody else publishes in any room, so numbers follow from its head.
         let mut heads: HashMap<u32, u64> = HashMap::new();
-        let (mut batch, mut waiting) = (Vec::new(), Vec::new());
+        let mut batch = Vec::new();
+        let mut waiting = Vec::new();
         for Job { room, said, done } in jobs {
             let head = heads.entry(room.id).or_insert_with(|| room.head());
             *head += 1;

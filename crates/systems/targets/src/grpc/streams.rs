@@ -69,7 +69,8 @@ impl HttpBody for Repeat {
 /// Counts messages.
 pub(super) async fn collect(request: Request) -> Result<Response, u32> {
     let mut pieces = request.into_body().into_data_stream();
-    let (mut inbox, mut count) = (BytesMut::new(), 0);
+    let mut inbox = BytesMut::new();
+    let mut count = 0;
     while let Some(piece) = pieces.next().await {
         inbox.extend_from_slice(&piece.map_err(|_| INVALID_ARGUMENT)?);
         while let Some(message) = next_message(&mut inbox)? {

@@ -44,7 +44,8 @@ impl Burners {
         let (jobs, waiting) = channel();
         let waiting = Arc::new(Mutex::new(waiting));
         for _ in 0..count {
-            let (waiting, switches) = (Arc::clone(&waiting), switches.clone());
+            let waiting = Arc::clone(&waiting);
+            let switches = switches.clone();
             let pace_now = move || pace.switched(*switches.borrow());
             let thread = std::thread::Builder::new().name("burn".to_owned());
             thread.spawn(move || work(&waiting, &pace_now, start))?;

@@ -68,7 +68,8 @@ async fn work(State(worker): State<Arc<Worker>>, _body: Bytes) -> Response {
     let outcome = worker.station.work().await;
     worker.metrics.count(outcome);
     let options = worker.station.options();
-    let (name, region) = (&options.name, &options.region);
+    let name = &options.name;
+    let region = &options.region;
     let mut headers = HeaderMap::new();
     // Options are checked: these are visible ASCII.
     let both = [(WORKER, name), (REGION, region)];
@@ -86,7 +87,8 @@ async fn work(State(worker): State<Arc<Worker>>, _body: Bytes) -> Response {
         Outcome::Done(times) => times,
         Outcome::Failed | Outcome::Refused => Times::default(),
     };
-    let (queue, work) = (ms(times.queue), ms(times.work));
+    let queue = ms(times.queue);
+    let work = ms(times.work);
     let both = [(QUEUE_MS, queue), (WORK_MS, work)];
     headers.extend(
         both.into_iter().filter_map(|(key, value)| {

@@ -116,7 +116,8 @@ impl Pace {
 
     /// When `work` seconds of work that begin `at` seconds after the start are done.
     pub(super) fn finish(&self, at: f64, work: f64) -> f64 {
-        let (mut at, mut left) = (at, work.max(0.0));
+        let mut at = at;
+        let mut left = work.max(0.0);
         for until in self.changes() {
             if until <= at {
                 continue;
@@ -138,7 +139,8 @@ impl Pace {
 
     /// The work that is done between two times.
     pub(super) fn done(&self, from: f64, to: f64) -> f64 {
-        let (mut at, mut done) = (from, 0.0);
+        let mut at = from;
+        let mut done = 0.0;
         for until in self.changes().into_iter().chain([to]) {
             let until = until.min(to);
             if until > at {

@@ -149,7 +149,8 @@ impl Station {
                 .await;
         }
         let mut changes = self.switches.subscribe();
-        let (mut at, mut left) = (begin, work_s);
+        let mut at = begin;
+        let mut left = work_s;
         loop {
             let pace = self.pace_by(&mut changes);
             tokio::select! {
