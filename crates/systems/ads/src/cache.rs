@@ -22,7 +22,7 @@ use std::time::Duration;
 use redis::Value;
 use tokio::sync::oneshot;
 
-use super::database::Begun;
+use super::database::Registration;
 use super::inventory::Inventory;
 use super::link::LinkFigures;
 use super::offers::{Change, Offer};
@@ -54,7 +54,7 @@ pub(super) struct Settings {
     pub(super) store: ServerAddress,
     /// How long a request waits, and a connection for an answer.
     pub(super) wait: Duration,
-    pub(super) begun: Begun,
+    pub(super) registration: Registration,
     /// Seed of the ads; counts of another seed mean other ads.
     pub(super) seed: u64,
     pub(super) ads: usize,
@@ -69,7 +69,7 @@ pub struct CacheError(pub(super) String);
 
 /// The result of requesting a place in a campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(super) enum Admission {
     Yes,
     /// The campaign has been shown as often as it may be.
     Full,
@@ -79,14 +79,14 @@ pub(super) enum Taken {
 #[derive(Debug)]
 pub(super) struct Cache {
     queries: SyncSender<Query>,
-    shared: Arc<Shared>,
+    shared: Arc<CacheState>,
     /// Numbered as offers are: each process has numbers of its own.
     next_change: AtomicU64,
 }
 
 /// State that the app servers and the thread share.
 #[derive(Debug)]
-struct Shared {
+struct CacheState {
     settings: Settings,
     inventory: Arc<Inventory>,
     figures: Arc<LinkFigures>,
@@ -95,7 +95,7 @@ struct Shared {
     ending: AtomicBool,
     waiting: AtomicUsize,
     /// This process's own figures as text, for the others of its group.
-    own: Box<dyn Own>,
+    own: Box<dyn OwnFigures>,
     /// The last report of each process of the group, as far as it arrived here.
     reports: Mutex<BTreeMap<i64, String>>,
     /// Commands that Redis still has to run.
@@ -103,7 +103,7 @@ struct Shared {
 }
 
 /// Reports a process's figures, for others to add up.
-pub(super) trait Own: Send + Sync + std::fmt::Debug {
+pub(super) trait OwnFigures: Send + Sync + std::fmt::Debug {
     fn text(&self) -> String;
 }
 
@@ -145,7 +145,7 @@ struct Keys {
 impl Keys {
     /// Those of a run by its own name.
     fn for_run(settings: &Settings, run: &str) -> Keys {
-        let Begun { store, epoch, .. } = settings.begun;
+        let Registration { store, epoch, .. } = settings.registration;
         let run: String = run.chars().take(RUN_CHARS).collect();
         Keys {
             prefix: format!("ads:{store:x}:"),
@@ -173,12 +173,12 @@ impl Cache {
     pub(super) fn start(
         settings: Settings,
         inventory: Arc<Inventory>,
-        own: Box<dyn Own>,
+        own: Box<dyn OwnFigures>,
         figures: Arc<LinkFigures>,
     ) -> Result<(Cache, JoinHandle<()>), CacheError> {
         let keys = Mutex::new(Arc::new(Keys::for_run(&settings, "")));
         let (queries, received) = sync_channel(WAITING_MAX);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(CacheState {
             settings,
             inventory,
             figures,
@@ -189,7 +189,7 @@ impl Cache {
             reports: Mutex::default(),
             owed: Mutex::default(),
         });
-        let next_change = AtomicU64::new(shared.settings.begun.first_offer);
+        let next_change = AtomicU64::new(shared.settings.registration.first_offer);
         let thread = RedisThread::connect(Arc::clone(&shared), received).map_err(CacheError)?;
         let thread = std::thread::Builder::new()
             .name("cache".to_owned())
@@ -204,7 +204,7 @@ impl Cache {
     }
 
     /// Takes a place in the campaign of the offer's ad, and keeps the offer.
-    pub(super) async fn take(&self, offer: &Offer) -> Result<Taken, RequestError> {
+    pub(super) async fn take(&self, offer: &Offer) -> Result<Admission, RequestError> {
         let inventory = &self.shared.inventory;
         let campaign = inventory.campaign(offer.ad);
         let values = [
@@ -220,11 +220,11 @@ impl Cache {
             (1, campaign_shown, shown) => {
                 inventory.set_campaign_shown(campaign, campaign_shown);
                 inventory.set_shown(offer.ad, shown);
-                Ok(Taken::Yes)
+                Ok(Admission::Yes)
             }
             (0, campaign_shown, _) => {
                 inventory.set_campaign_shown(campaign, campaign_shown);
-                Ok(Taken::Full)
+                Ok(Admission::Full)
             }
             _ => Err(RequestError::Cache),
         }
@@ -371,7 +371,7 @@ impl Cache {
     }
 }
 
-impl Shared {
+impl CacheState {
     fn keys(&self) -> Arc<Keys> {
         Arc::clone(&self.keys.lock().unwrap_or_else(PoisonError::into_inner))
     }

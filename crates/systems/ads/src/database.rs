@@ -13,7 +13,7 @@ use server::database::{ServerAddress, Sql, SqlError};
 
 pub(super) use pool::{Pool, Reports, Settings};
 pub use tables::DatabaseError;
-pub(super) use tables::{Begun, Tables, performance};
+pub(super) use tables::{Registration, Tables, performance};
 
 /// Opens a connection; neither that nor an answer takes longer than `limit`.
 pub(super) fn connect(

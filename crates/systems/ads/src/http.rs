@@ -80,15 +80,15 @@ async fn no_path() -> RequestError {
 }
 
 /// The variable segment of a path.
-struct Named(String);
+struct PathName(String);
 
-impl<S: Send + Sync> FromRequestParts<S> for Named {
+impl<S: Send + Sync> FromRequestParts<S> for PathName {
     type Rejection = RequestError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, RequestError> {
         let named = Path::<String>::from_request_parts(parts, state).await;
         let Path(name) = named.map_err(|_| RequestError::Invalid("the path must be UTF-8"))?;
-        Ok(Named(name))
+        Ok(PathName(name))
     }
 }
 
@@ -105,7 +105,7 @@ struct AdQuery {
 
 async fn serve(
     State(state): Ads,
-    Named(key): Named,
+    PathName(key): PathName,
     query: Result<Query<AdQuery>, QueryRejection>,
 ) -> Response {
     let (user, viewer) = match viewer_of(query) {
@@ -161,14 +161,14 @@ fn viewer_of(
     Ok((query.user_id, viewer))
 }
 
-async fn impression(State(state): Ads, Named(id): Named) -> Response {
+async fn impression(State(state): Ads, PathName(id): PathName) -> Response {
     pixel(event(&state, &id, Step::Impression).await)
 }
 
 /// The form is read to its end and not kept.
 async fn redeem(
     State(state): Ads,
-    Named(id): Named,
+    PathName(id): PathName,
     form: Result<Bytes, BytesRejection>,
 ) -> Response {
     if let Err(why) = form {
@@ -182,7 +182,7 @@ async fn redeem(
     found(event(&state, &id, Step::Redeem).await, to)
 }
 
-async fn claim(State(state): Ads, Named(id): Named) -> Response {
+async fn claim(State(state): Ads, PathName(id): PathName) -> Response {
     let to = |offer: &Offer| {
         let advertiser = state.advertiser(offer);
         let id = offer.id;
@@ -193,14 +193,14 @@ async fn claim(State(state): Ads, Named(id): Named) -> Response {
 
 /// Which offer is meant.
 #[derive(Debug, Deserialize)]
-struct Meant {
+struct OfferQuery {
     offer_id: String,
 }
 
 async fn convert(
     State(state): Ads,
-    Named(name): Named,
-    meant: Result<Query<Meant>, QueryRejection>,
+    PathName(name): PathName,
+    meant: Result<Query<OfferQuery>, QueryRejection>,
 ) -> Response {
     let event = async {
         let Query(meant) = meant.map_err(|_| RequestError::Invalid("offer_id is required"))?;

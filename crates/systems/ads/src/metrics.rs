@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::cache::Own;
+use super::cache::OwnFigures;
 use super::link::LinkFigures;
 use super::step::Step;
 use server::metrics::{Counter, HttpConnections};
@@ -59,7 +59,7 @@ impl Metrics {
     }
 }
 
-impl Own for Arc<Metrics> {
+impl OwnFigures for Arc<Metrics> {
     fn text(&self) -> String {
         self.numbers().map(|number| number.to_string()).join(" ")
     }

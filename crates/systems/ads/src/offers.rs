@@ -45,7 +45,7 @@ impl Change {
 
 /// An offer, and who is taking it a step further: that it came there is known when it is recorded.
 #[derive(Debug, Clone)]
-struct Kept {
+struct OfferEntry {
     offer: Offer,
     pending: Change,
 }
@@ -53,7 +53,7 @@ struct Kept {
 /// The last offers, each at its number modulo how many are kept.
 #[derive(Debug)]
 pub(super) struct Offers {
-    kept: Vec<Option<Kept>>,
+    kept: Vec<Option<OfferEntry>>,
     max: usize,
     changes: u64,
 }
@@ -77,7 +77,7 @@ impl Offers {
         if place >= self.kept.len() {
             self.kept.resize(place + 1, None);
         }
-        self.kept[place] = Some(Kept {
+        self.kept[place] = Some(OfferEntry {
             offer,
             pending: Change::default(),
         });
@@ -90,7 +90,7 @@ impl Offers {
         }
     }
 
-    fn find(&mut self, id: u64) -> Option<&mut Kept> {
+    fn find(&mut self, id: u64) -> Option<&mut OfferEntry> {
         let place = self.place(id);
         let kept = self.kept.get_mut(place)?.as_mut();
         kept.filter(|kept| kept.offer.id == id)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 
-use super::database::{self, Begun, Pool, Tables};
+use super::database::{self, Pool, Registration, Tables};
 use super::metrics::Metrics;
 use super::offers::Offer;
 use super::options::{AdsOptions, Writes};
@@ -21,11 +21,11 @@ pub(super) enum Records {
 }
 
 /// Records that can be kept from now on.
-pub(super) struct Opened {
+pub(super) struct OpenRecords {
     pub(super) records: Records,
     pub(super) past: Past,
     /// Address of the server that keeps the records, and the start of the process on it.
-    pub(super) server: Option<(ServerAddress, Begun)>,
+    pub(super) server: Option<(ServerAddress, Registration)>,
     /// To be joined at the end.
     pub(super) threads: Vec<JoinHandle<()>>,
 }
@@ -36,10 +36,10 @@ impl Records {
         options: &AdsOptions,
         metrics: &Arc<Metrics>,
         failing: &Arc<AtomicBool>,
-    ) -> Result<Opened, StoreError> {
+    ) -> Result<OpenRecords, StoreError> {
         let counted = Arc::clone(metrics);
         match &options.store {
-            None => Ok(Opened {
+            None => Ok(OpenRecords {
                 records: Records::Nowhere,
                 past: Past::default(),
                 server: None,
@@ -50,7 +50,7 @@ impl Records {
                 let past = store.past(options.offers_max)?;
                 let lost = move |count| counted.records_lost.add(count);
                 let (writer, thread) = store.start(Arc::clone(failing), lost)?;
-                Ok(Opened {
+                Ok(OpenRecords {
                     records: Records::File(writer, options.writes),
                     past,
                     server: None,
@@ -76,15 +76,15 @@ impl Records {
                     failing: Arc::clone(failing),
                     lost: Box::new(lost),
                 };
-                let (pool, begun, threads) = Pool::start(settings, tables, reports)?;
+                let (pool, registration, threads) = Pool::start(settings, tables, reports)?;
                 let mut past = Past::default();
                 if options.cache.is_none() {
                     past.ads = performance(address, options)?;
                 }
-                Ok(Opened {
+                Ok(OpenRecords {
                     records: Records::Server(pool),
                     past,
-                    server: Some((address.clone(), begun)),
+                    server: Some((address.clone(), registration)),
                     threads,
                 })
             }

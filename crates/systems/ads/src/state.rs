@@ -7,15 +7,15 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::AdsError;
-use super::cache::{self, Cache, Taken};
-use super::database::Begun;
+use super::cache::{self, Admission, Cache};
+use super::database::Registration;
 use super::inventory::{Inventory, Lengths, List, Viewer};
 use super::metrics::Metrics;
 use super::offers::{Change, Offer, Offers};
 use super::options::AdsOptions;
 use super::publishers::{self, Publisher};
 use super::record::Record;
-use super::records::{Opened, Records};
+use super::records::{OpenRecords, Records};
 use super::request_error::RequestError;
 use super::step::Step;
 use super::store::Past;
@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// A publisher that was requested.
 #[derive(Debug)]
-struct Known {
+struct RequestedPublisher {
     key: Arc<str>,
     list: List,
 }
@@ -44,7 +44,7 @@ pub(super) struct AdsState {
     inventory: Arc<Inventory>,
     /// Those whose requests are served; `None`: any.
     given: Option<HashMap<String, Publisher>>,
-    known: Mutex<HashMap<Arc<str>, Arc<Known>>>,
+    known: Mutex<HashMap<Arc<str>, Arc<RequestedPublisher>>>,
     offers: Mutex<Offers>,
     next_offer: AtomicU64,
     store_failing: Arc<AtomicBool>,
@@ -52,16 +52,16 @@ pub(super) struct AdsState {
 }
 
 /// The threads that write, to be joined at the end.
-pub(super) type Writing = Vec<JoinHandle<()>>;
+pub(super) type WriterThreads = Vec<JoinHandle<()>>;
 
 impl AdsState {
     /// Opens store, cache and log if there are any.
-    pub(super) fn open(options: &AdsOptions) -> Result<(AdsState, Writing), AdsError> {
+    pub(super) fn open(options: &AdsOptions) -> Result<(AdsState, WriterThreads), AdsError> {
         let inventory = Inventory::new(options.ads, options.campaign_limit, options.seed);
         let inventory = Arc::new(inventory);
         let metrics = Arc::new(Metrics::default());
         let store_failing = Arc::default();
-        let Opened {
+        let OpenRecords {
             records,
             past,
             server,
@@ -70,9 +70,9 @@ impl AdsState {
         let mut next_offer = past.first_offer.max(1);
         let offers = restore(past, options, &inventory);
         let mut cache = None;
-        if let Some((store, begun)) = server {
-            next_offer = begun.first_offer;
-            match start_cache(options, store, begun, &inventory, &metrics) {
+        if let Some((store, registration)) = server {
+            next_offer = registration.first_offer;
+            match start_cache(options, store, registration, &inventory, &metrics) {
                 Ok(None) => {}
                 Ok(Some((started, thread))) => {
                     cache = Some(started);
@@ -170,7 +170,7 @@ impl AdsState {
         while let Some(ad) = self.inventory.look(list, viewer, &mut taste) {
             offer.ad = ad;
             // A campaign that others have shown often enough is left out of the next look.
-            if cache.take(offer).await? == Taken::Yes {
+            if cache.take(offer).await? == Admission::Yes {
                 return Ok(true);
             }
         }
@@ -277,7 +277,7 @@ impl AdsState {
         self.records.write(record).await
     }
 
-    fn publisher(&self, key: &str) -> Result<Arc<Known>, RequestError> {
+    fn publisher(&self, key: &str) -> Result<Arc<RequestedPublisher>, RequestError> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known.get(key) {
             return Ok(Arc::clone(known));
@@ -296,7 +296,7 @@ impl AdsState {
             long: options.long_list,
             long_share: options.long_share,
         };
-        let found = Arc::new(Known {
+        let found = Arc::new(RequestedPublisher {
             key: key.into(),
             list: self.inventory.list(key, given, &lengths),
         });
@@ -341,7 +341,7 @@ fn open_records(
     options: &AdsOptions,
     metrics: &Arc<Metrics>,
     failing: &Arc<AtomicBool>,
-) -> Result<Opened, AdsError> {
+) -> Result<OpenRecords, AdsError> {
     Records::open(options, metrics, failing).map_err(|source| AdsError::Store {
         at: options
             .store
@@ -366,7 +366,7 @@ fn restore(past: Past, options: &AdsOptions, inventory: &Inventory) -> Offers {
 fn start_cache(
     options: &AdsOptions,
     store: ServerAddress,
-    begun: Begun,
+    registration: Registration,
     inventory: &Arc<Inventory>,
     metrics: &Arc<Metrics>,
 ) -> Result<Option<(Cache, JoinHandle<()>)>, AdsError> {
@@ -377,7 +377,7 @@ fn start_cache(
         address: address.clone(),
         store,
         wait: options.store_wait,
-        begun,
+        registration,
         seed: options.seed,
         ads: options.ads,
         group: options.group.clone(),
@@ -392,7 +392,7 @@ fn start_cache(
 }
 
 /// Ends the threads of a store and a cache that are not to be used after all.
-fn end_early(records: Records, cache: Option<Cache>, threads: Writing) {
+fn end_early(records: Records, cache: Option<Cache>, threads: WriterThreads) {
     if let Records::Server(pool) = &records {
         pool.end();
     }

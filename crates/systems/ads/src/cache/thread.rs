@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use redis::{Connection, RedisError, Value, cmd, pipe};
 
 use super::scripts::{CAMPAIGNS, CHANGED, CHANGES, CONVERTED, MARK, SHOWN};
-use super::{Command, Keys, Query, Shared};
+use super::{CacheState, Command, Keys, Query};
 use crate::database;
 use crate::request_error::RequestError;
 
@@ -32,7 +32,7 @@ const FIGURES_S: u32 = 3600;
 
 /// The thread's own.
 pub(super) struct RedisThread {
-    shared: Arc<Shared>,
+    shared: Arc<CacheState>,
     queries: Receiver<Query>,
     connection: Option<Connection>,
     /// The last change that was taken over.
@@ -45,7 +45,7 @@ type Reason = String;
 impl RedisThread {
     /// With a connection, and all counts in their place.
     pub(super) fn connect(
-        shared: Arc<Shared>,
+        shared: Arc<CacheState>,
         queries: Receiver<Query>,
     ) -> Result<RedisThread, Reason> {
         let mut thread = RedisThread {
@@ -240,7 +240,7 @@ impl RedisThread {
             }
             let ours: Option<String> = cmd("SET")
                 .arg(&lock)
-                .arg(settings.begun.process)
+                .arg(settings.registration.process)
                 .arg("NX")
                 .arg("EX")
                 .arg(LOCK_S)
@@ -258,7 +258,7 @@ impl RedisThread {
     }
 
     fn put_counts(&self, connection: &mut Connection, keys: &Keys) -> Result<(), Reason> {
-        let Shared {
+        let CacheState {
             settings,
             inventory,
             ..
@@ -367,7 +367,7 @@ impl RedisThread {
         let (all,): (Vec<(i64, String)>,) = pipe()
             .cmd("HSET")
             .arg(&name)
-            .arg(self.shared.settings.begun.process)
+            .arg(self.shared.settings.registration.process)
             .arg(self.shared.own.text())
             .ignore()
             .cmd("EXPIRE")
@@ -432,7 +432,7 @@ fn refuse_for(time: Duration, queries: &Receiver<Query>, refuse: impl Fn(Query))
 }
 
 /// Refuses what was not sent; what must be done is kept.
-fn refuse(shared: &Shared, query: Query) {
+fn refuse(shared: &CacheState, query: Query) {
     shared.waiting.fetch_sub(1, Ordering::Relaxed);
     if query.command.script.must_be() {
         shared.owe([query.command]);

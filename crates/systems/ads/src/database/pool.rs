@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::connect;
-use super::tables::{self, Begun, DatabaseError, Tables};
+use super::tables::{self, DatabaseError, Registration, Tables};
 use crate::link::LinkFigures;
 use crate::offers::Offer;
 use crate::record::Record;
@@ -56,24 +56,24 @@ pub(crate) struct Reports {
     pub(crate) lost: Box<dyn Fn(u64) + Send + Sync>,
 }
 
-/// The caller is.
-type Done<T> = oneshot::Sender<Result<T, RequestError>>;
+/// Sends the result of a task to its caller, who may be gone.
+type ResultSender<T> = oneshot::Sender<Result<T, RequestError>>;
 
 #[derive(Debug)]
 enum Task {
     /// Without somebody who waits it is stored as soon as that is possible.
-    Write(Record, Option<Done<()>>),
-    Find(u64, Done<Option<Offer>>),
+    Write(Record, Option<ResultSender<()>>),
+    Find(u64, ResultSender<Option<Offer>>),
 }
 
 /// The app servers' end.
 pub(crate) struct Pool {
     tasks: SyncSender<Task>,
-    shared: Arc<Shared>,
+    shared: Arc<PoolState>,
 }
 
 /// State that the threads share.
-struct Shared {
+struct PoolState {
     settings: Settings,
     reports: Reports,
     waiting: AtomicUsize,
@@ -90,10 +90,10 @@ impl Pool {
         settings: Settings,
         tables: Tables,
         reports: Reports,
-    ) -> Result<(Pool, Begun, Vec<JoinHandle<()>>), DatabaseError> {
+    ) -> Result<(Pool, Registration, Vec<JoinHandle<()>>), DatabaseError> {
         let connect = || connect(&settings.address, settings.wait);
         let mut first = connect()?;
-        let begun = tables::begin(&mut *first, tables, settings.alone)?;
+        let registration = tables::begin(&mut *first, tables, settings.alone)?;
         // The first one may hold the database, so it stays.
         let others = connect_all(settings.connections.saturating_sub(1), connect)?;
         let sessions: Vec<_> = std::iter::once(first).chain(others).collect();
@@ -102,7 +102,7 @@ impl Pool {
             .figures
             .open
             .store(sessions.len(), Ordering::Relaxed);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(PoolState {
             settings,
             reports,
             waiting: AtomicUsize::new(0),
@@ -123,7 +123,7 @@ impl Pool {
         let threads = threads.collect::<Result<_, _>>();
         let pool = Pool { tasks, shared };
         match threads {
-            Ok(threads) => Ok((pool, begun, threads)),
+            Ok(threads) => Ok((pool, registration, threads)),
             Err(error) => {
                 pool.end();
                 Err(error)
@@ -181,7 +181,7 @@ impl Pool {
     }
 }
 
-impl Shared {
+impl PoolState {
     fn is_ending(&self) -> bool {
         self.ending.load(Ordering::Relaxed)
     }
@@ -250,7 +250,7 @@ impl Shared {
 
 /// A thread with its connection.
 struct PoolThread {
-    shared: Arc<Shared>,
+    shared: Arc<PoolState>,
     /// Whether its connection holds the database for this server alone.
     holds: bool,
     session: Option<Box<dyn Sql + Send>>,

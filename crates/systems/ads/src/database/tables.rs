@@ -78,7 +78,7 @@ impl From<SqlError> for DatabaseError {
 
 /// Facts that a process needs about the database that it begins to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Begun {
+pub(crate) struct Registration {
     /// Names the database among all that a cache may serve.
     pub(crate) store: i64,
     /// Changes when what caches know may be behind.
@@ -167,7 +167,7 @@ pub(super) fn begin(
     sql: &mut dyn Sql,
     tables: Tables,
     alone: bool,
-) -> Result<Begun, DatabaseError> {
+) -> Result<Registration, DatabaseError> {
     hold(sql)?;
     tables.open(sql)?;
     // What happens now no cache knows of.
@@ -187,7 +187,7 @@ pub(super) fn begin(
     let first_offer = process
         .checked_mul(OFFERS_EACH)
         .ok_or_else(|| SqlError::Refused("no offer numbers are left".to_owned()))?;
-    Ok(Begun {
+    Ok(Registration {
         store: int(row, 0)?,
         epoch: int(row, 1)?,
         process,
