@@ -14,10 +14,10 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::{sleep_until, timeout, timeout_at};
 
 use crate::clock::{now, whole_us};
-use crate::jobs::{Done, Job, JobSender, Outcome};
-use crate::metrics::Part;
+use crate::jobs::{Job, JobResult, JobSender, Outcome};
+use crate::metrics::Phase;
 use crate::state::State;
-use crate::waiters::Found;
+use crate::waiters::LookResult;
 use crate::wire::{
     Code, Framing, HEADER_BYTES, Operation, Problem, Request, Writer, add_trailer, framing,
     receiver_of,
@@ -246,7 +246,7 @@ impl Connection {
     }
 
     /// `None` when the server stops.
-    async fn submit(&mut self, request: Request) -> Option<Done> {
+    async fn submit(&mut self, request: Request) -> Option<JobResult> {
         if *self.stop.borrow() {
             return None;
         }
@@ -266,7 +266,7 @@ impl Connection {
         &mut self,
         request: &Request,
         (queue, receiver): (i32, Option<i32>),
-    ) -> Result<Option<Done>, End> {
+    ) -> Result<Option<JobResult>, End> {
         let Request::Pop { wait_ms, .. } = *request else {
             return Ok(self.submit(request.clone()).await);
         };
@@ -279,9 +279,9 @@ impl Connection {
                 return Ok(None);
             };
             place.found(match done.outcome {
-                Outcome::Nothing => Found::Nothing,
-                Outcome::Done => Found::Message(receiver_of(&done.out)),
-                Outcome::Failed(_) => Found::Unknown,
+                Outcome::Nothing => LookResult::Nothing,
+                Outcome::Done => LookResult::Message(receiver_of(&done.out)),
+                Outcome::Failed(_) => LookResult::Unknown,
             });
             if done.outcome != Outcome::Nothing || now() >= deadline || self.input_ended {
                 return Ok(Some(done));
@@ -317,14 +317,14 @@ impl Connection {
         let metrics = &self.state.metrics;
         metrics.count(operation, outcome);
         let read = times.ready.duration_since(self.since);
-        metrics.time(Part::Read, read, 1);
+        metrics.time(Phase::Read, read, 1);
         let (queued, database) = times
             .worked
             .map_or_else(Default::default, |(taken, answered)| {
                 let queued = taken - times.ready;
                 let database = answered - taken;
-                metrics.time(Part::Queued, queued, 1);
-                metrics.time(Part::Database, database, 1);
+                metrics.time(Phase::Queued, queued, 1);
+                metrics.time(Phase::Database, database, 1);
                 (queued, database)
             });
         if self.state.timing {
@@ -359,7 +359,7 @@ impl Connection {
         if self.unwritten > 0 {
             let time = now().duration_since(self.unwritten_since);
             let count = std::mem::take(&mut self.unwritten);
-            self.state.metrics.time(Part::Reply, time, count);
+            self.state.metrics.time(Phase::Reply, time, count);
         }
         self.out.clear();
         self.out.shrink_to(OUT_MAX);

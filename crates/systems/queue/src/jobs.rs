@@ -14,12 +14,12 @@ pub(crate) struct Job {
     pub(crate) out: Vec<u8>,
     /// When it came to the queue's end, full or not.
     pub(crate) submitted: Instant,
-    pub(crate) reply: oneshot::Sender<Done>,
+    pub(crate) reply: oneshot::Sender<JobResult>,
 }
 
 /// A request that a worker is done with.
 #[derive(Debug)]
-pub(crate) struct Done {
+pub(crate) struct JobResult {
     /// The answer, as a frame.
     pub(crate) out: Vec<u8>,
     pub(crate) outcome: Outcome,

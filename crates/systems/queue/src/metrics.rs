@@ -11,7 +11,7 @@ use crate::wire::{Code, Operation};
 
 /// Parts of a request's time, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum Phase {
     /// From its first byte until all of it is there and its turn has come.
     Read,
     /// Until a worker takes it.
@@ -24,11 +24,11 @@ pub(crate) enum Part {
 
 /// The label of success.
 const OK: &str = "code=\"ok\"";
-const PARTS: [(Part, &str); 4] = [
-    (Part::Read, "part=\"read\""),
-    (Part::Queued, "part=\"queued\""),
-    (Part::Database, "part=\"database\""),
-    (Part::Reply, "part=\"reply\""),
+const PARTS: [(Phase, &str); 4] = [
+    (Phase::Read, "part=\"read\""),
+    (Phase::Queued, "part=\"queued\""),
+    (Phase::Database, "part=\"database\""),
+    (Phase::Reply, "part=\"reply\""),
 ];
 
 /// A figure that rises and falls.
@@ -90,7 +90,7 @@ impl Metrics {
     }
 
     /// Adds a time that each of `count` requests took.
-    pub(crate) fn time(&self, part: Part, time: Duration, count: u64) {
+    pub(crate) fn time(&self, part: Phase, time: Duration, count: u64) {
         self.parts[part as usize].add(whole_us(time), count);
     }
 

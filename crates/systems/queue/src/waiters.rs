@@ -7,10 +7,10 @@ use tokio::sync::Notify;
 
 /// The pops that wait, by queue, the longest first.
 #[derive(Debug, Default)]
-pub(crate) struct Waiters(Mutex<Waiting>);
+pub(crate) struct Waiters(Mutex<WaitList>);
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct WaitList {
     /// The number that was given last.
     number: u64,
     queues: HashMap<i32, Vec<Waiter>>,
@@ -37,7 +37,7 @@ pub(crate) struct WaiterGuard<'a> {
 }
 
 impl Waiters {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, WaitList> {
         // Nothing between its changes can panic.
         self.0.lock().expect("no thread panicked with the lock")
     }
@@ -93,7 +93,7 @@ impl Waiters {
 
 /// The result of looking for a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum LookResult {
     /// There is no message that this pop may have.
     Nothing,
     /// It has a message to this receiver, or to anybody.
@@ -109,13 +109,13 @@ impl WaiterGuard<'_> {
     }
 
     /// Says what the look brought: whether the message that the pop was woken for may still be there.
-    pub(crate) fn found(&self, found: Found) {
+    pub(crate) fn found(&self, found: LookResult) {
         self.change(|own| match found {
-            Found::Nothing => own.looking_for = None,
-            Found::Message(receiver) => {
+            LookResult::Nothing => own.looking_for = None,
+            LookResult::Message(receiver) => {
                 own.looking_for = own.looking_for.filter(|wanted| *wanted != receiver);
             }
-            Found::Unknown => {}
+            LookResult::Unknown => {}
         });
     }
 
@@ -190,7 +190,7 @@ mod tests {
         drop(first);
         assert!(is_woken(&second).await);
         second.looks();
-        second.found(Found::Message(None));
+        second.found(LookResult::Message(None));
         let third = waiters.join(1, None);
         drop(second);
         assert!(!is_woken(&third).await);
@@ -202,7 +202,7 @@ mod tests {
         let (first, second) = (waiters.join(1, None), waiters.join(1, None));
         waiters.wake(1, None);
         first.looks();
-        first.found(Found::Unknown);
+        first.found(LookResult::Unknown);
         drop(first);
         assert!(is_woken(&second).await);
         // A look that never ended is no better.
@@ -221,13 +221,13 @@ mod tests {
         waiters.wake(1, Some(7));
         // It is the first to look and gets the older message, which `eight` was woken for.
         seven.looks();
-        seven.found(Found::Message(None));
+        seven.found(LookResult::Message(None));
         drop(seven);
         assert!(is_woken(&another_seven).await);
         eight.looks();
-        eight.found(Found::Nothing);
+        eight.found(LookResult::Nothing);
         another_seven.looks();
-        another_seven.found(Found::Message(Some(7)));
+        another_seven.found(LookResult::Message(Some(7)));
         // Nothing is left, and nobody is woken for it.
         let waiting = [waiters.join(1, Some(7)), waiters.join(1, Some(8))];
         drop((eight, another_seven));

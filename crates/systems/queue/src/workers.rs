@@ -19,7 +19,7 @@ use tokio::time::sleep;
 use server::database::SqlError;
 
 use crate::clock::now;
-use crate::jobs::{Done, Job, JobReceiver, Outcome};
+use crate::jobs::{Job, JobReceiver, JobResult, Outcome};
 use crate::listener::listen;
 use crate::options::QueueOptions;
 use crate::state::State;
@@ -51,7 +51,7 @@ pub(crate) struct Work {
 }
 
 /// State that the workers share.
-struct Shared {
+struct WorkersState {
     work: Work,
     /// Why the store cannot be reached, while no worker has a connection and the last attempt failed.
     away: RefCell<Option<String>>,
@@ -139,7 +139,7 @@ async fn run(work: Work, first: oneshot::Sender<Result<(), SqlError>>) {
         _ => None,
     };
     let count = work.connections;
-    let shared = Rc::new(Shared {
+    let shared = Rc::new(WorkersState {
         work,
         away: RefCell::default(),
         turn: Mutex::default(),
@@ -163,7 +163,7 @@ async fn run(work: Work, first: oneshot::Sender<Result<(), SqlError>>) {
 }
 
 /// Works until there are no more requests, and connects as often as it takes.
-async fn keep_working(shared: Rc<Shared>, mut link: Option<Link>) {
+async fn keep_working(shared: Rc<WorkersState>, mut link: Option<Link>) {
     let metrics = &shared.work.state.metrics;
     loop {
         let next = match link.take() {
@@ -185,7 +185,7 @@ async fn keep_working(shared: Rc<Shared>, mut link: Option<Link>) {
 }
 
 /// A new connection; `None` when there are no more requests.
-async fn connect(shared: &Shared) -> Option<Link> {
+async fn connect(shared: &WorkersState) -> Option<Link> {
     // To connect is work, for the database as well: whoever failed lets no other one try in its pause.
     let _turn = shared.meanwhile(shared.turn.lock()).await?;
     let mut pause = PAUSE_MIN;
@@ -203,7 +203,7 @@ async fn connect(shared: &Shared) -> Option<Link> {
 }
 
 /// Carries out requests until there are no more, which returns true, or the connection ends.
-async fn work(link: &mut Link, shared: &Shared) -> bool {
+async fn work(link: &mut Link, shared: &WorkersState) -> bool {
     let metrics = &shared.work.state.metrics;
     loop {
         let job = tokio::select! {
@@ -259,7 +259,7 @@ fn fail(job: &mut Job, problem: &Problem) -> Outcome {
 }
 
 fn hand_back(job: Job, outcome: Outcome, taken: std::time::Instant) {
-    let done = Done {
+    let done = JobResult {
         out: job.out,
         outcome,
         taken,
@@ -269,7 +269,7 @@ fn hand_back(job: Job, outcome: Outcome, taken: std::time::Instant) {
     let _ = job.reply.send(done);
 }
 
-impl Shared {
+impl WorkersState {
     fn set_away(&self, problem: Option<String>) {
         let is_away = self.work.state.metrics.links.get() == 0;
         *self.away.borrow_mut() = problem.filter(|_| is_away);
@@ -325,7 +325,7 @@ mod tests {
                 reply,
             };
             assert!(!carry_out(job, &mut link, limit).await);
-            answer.try_recv().ok().map(|done: Done| done.outcome)
+            answer.try_recv().ok().map(|done: JobResult| done.outcome)
         };
         let create = Request::CreateQueue { creator: 1 };
         assert_eq!(outcome_of(create, false).await, Some(Outcome::Done));

@@ -30,7 +30,7 @@ struct State {
     /// The latest arrival: the clock may be set back, the order is not.
     arrival_us: u64,
     /// Messages of a queue by their number, which is the order of their arrival.
-    queues: BTreeMap<i32, BTreeMap<i64, Kept>>,
+    queues: BTreeMap<i32, BTreeMap<i64, StoredMessage>>,
     /// Numbers and queues of a sender's messages.
     senders: HashMap<i32, BTreeMap<i64, i32>>,
     /// Messages by receiver and queue.
@@ -39,7 +39,7 @@ struct State {
 }
 
 #[derive(Debug)]
-struct Kept {
+struct StoredMessage {
     sender: i32,
     receiver: Option<i32>,
     arrival_us: u64,
@@ -147,11 +147,11 @@ fn one(found: Option<Message<'_>>, operation: Operation, out: &mut Vec<u8>) -> O
     }
 }
 
-fn is_for(message: &Kept, receiver: Option<i32>) -> bool {
+fn is_for(message: &StoredMessage, receiver: Option<i32>) -> bool {
     message.receiver.is_none() || message.receiver == receiver
 }
 
-fn as_message(id: i64, queue: i32, message: &Kept) -> Message<'_> {
+fn as_message(id: i64, queue: i32, message: &StoredMessage) -> Message<'_> {
     Message {
         id,
         queue,
@@ -201,7 +201,7 @@ impl State {
         self.bytes += bytes;
         self.message += 1;
         self.arrival_us = wall_us().max(self.arrival_us + 1);
-        let kept = Kept {
+        let kept = StoredMessage {
             sender,
             receiver,
             arrival_us: self.arrival_us,
