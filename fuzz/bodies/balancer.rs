@@ -2,12 +2,12 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use balancer::http::{Chunks, Piece, Wanted, read_request, read_response};
+use balancer::http::{Chunks, HeadSearch, Piece, read_request, read_response};
 
 /// Heads of requests and responses: what is complete stays so when more bytes come.
 pub(crate) fn forwarded_heads(data: &[u8]) {
     let client = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    let wanted = Wanted {
+    let wanted = HeadSearch {
         key_field: Some("x-user"),
         cookie: Some("server"),
     };

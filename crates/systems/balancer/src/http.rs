@@ -11,7 +11,7 @@ mod response;
 
 pub use chunks::{Chunks, Piece};
 pub(crate) use cookie::{is_cookie_name, set_cookie};
-pub use request::{BadRequest, RequestHead, Wanted, read_request};
+pub use request::{BadRequest, HeadSearch, RequestHead, read_request};
 pub use response::{BadResponse, ResponseHead, read_response};
 
 /// Longest head of a request, in bytes.

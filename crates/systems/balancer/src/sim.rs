@@ -20,7 +20,7 @@ use crate::fleet::{Locality, Member};
 use crate::policy::{Policy, Request};
 use crate::weights::LearnOptions;
 use tails::Tails;
-use users::Coming;
+use users::UserSchedule;
 use worker::Worker;
 
 pub use users::Users;
@@ -126,7 +126,7 @@ struct State<'a> {
     simulation: &'a Simulation,
     balancers: Vec<Balancer>,
     workers: Vec<Worker>,
-    coming: Coming,
+    coming: UserSchedule,
     /// When which job ends. Jobs stay where they are while ends are sorted.
     departures: BinaryHeap<Reverse<(u64, u32)>>,
     jobs: Vec<Job>,
@@ -181,7 +181,7 @@ impl<'a> State<'a> {
         Self {
             balancers: (0..simulation.balancers as u64).map(balancer).collect(),
             workers: simulation.workers.iter().map(Worker::new).collect(),
-            coming: Coming::default(),
+            coming: UserSchedule::default(),
             departures: BinaryHeap::new(),
             jobs: Vec::new(),
             free_jobs: Vec::new(),
@@ -231,7 +231,7 @@ impl<'a> State<'a> {
 
     /// Serves users; when the last request ended.
     fn serve(&mut self, users: &Users) -> u64 {
-        self.coming = Coming::new(users, self.simulation.seed);
+        self.coming = UserSchedule::new(users, self.simulation.seed);
         let mut now_ns = 0;
         loop {
             let departs_ns = self.departures.peek().map(|Reverse((at_ns, _))| *at_ns);

@@ -64,7 +64,7 @@ impl WorkReport {
 
 /// Estimates for one backend. Sums lose influence as time passes.
 #[derive(Debug, Clone, Copy, Default)]
-struct Known {
+struct BackendEstimate {
     last: Option<(WorkReport, u64)>,
     /// Since when it has reported without a gap.
     since_ns: u64,
@@ -78,7 +78,7 @@ struct Known {
     server_s: f64,
 }
 
-impl Known {
+impl BackendEstimate {
     fn report(&mut self, report: WorkReport, now_ns: u64, options: &LearnOptions) {
         let before = self.last.filter(|(last, at_ns)| {
             report.follows(last) && now_ns.saturating_sub(*at_ns) <= ns(options.expiry)
@@ -133,7 +133,7 @@ impl Known {
 #[derive(Debug, Clone)]
 pub(crate) struct Learner {
     options: LearnOptions,
-    backends: Vec<Known>,
+    backends: Vec<BackendEstimate>,
 }
 
 impl Learner {
@@ -141,7 +141,7 @@ impl Learner {
     pub(crate) fn new(options: LearnOptions, count: usize) -> Self {
         Self {
             options,
-            backends: vec![Known::default(); count],
+            backends: vec![BackendEstimate::default(); count],
         }
     }
 

@@ -13,7 +13,7 @@ pub(super) enum Scope {
 
 /// Backends of one scope that are up.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Scoped {
+pub(super) struct ScopeMembers {
     /// Places in the fleet.
     pub(super) places: Vec<u32>,
     /// Their weights, added up.
@@ -23,7 +23,7 @@ pub(super) struct Scoped {
     pub(super) in_flight: u64,
 }
 
-impl Scoped {
+impl ScopeMembers {
     pub(super) fn weights(&self) -> f64 {
         self.sums.last().copied().unwrap_or(0.0)
     }
@@ -79,7 +79,7 @@ impl Scoped {
 pub(super) struct Scopes {
     spill_at: Option<f64>,
     now: Scope,
-    each: [Scoped; 3],
+    each: [ScopeMembers; 3],
 }
 
 impl Scopes {
@@ -93,13 +93,13 @@ impl Scopes {
     }
 
     pub(super) fn rebuild(&mut self, slots: &[Slot]) {
-        self.each.iter_mut().for_each(Scoped::clear);
+        self.each.iter_mut().for_each(ScopeMembers::clear);
         for (at, slot) in slots.iter().enumerate().filter(|(_, slot)| slot.up) {
             for scope in self.scopes_of(slot.is_own) {
                 self.each[*scope as usize].add(at, slot);
             }
         }
-        self.each.iter_mut().for_each(Scoped::fill_guide);
+        self.each.iter_mut().for_each(ScopeMembers::fill_guide);
     }
 
     /// The scopes that a backend is in.
@@ -131,7 +131,7 @@ impl Scopes {
         }
     }
 
-    pub(super) fn now(&self) -> &Scoped {
+    pub(super) fn now(&self) -> &ScopeMembers {
         &self.each[self.now as usize]
     }
 

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use super::pool::{BUFFER_BYTES, Buffers, Pool};
 use super::request::{Next, answer};
 use super::router::Router;
-use crate::http::{BadRequest, RequestHead, Wanted, read_request};
+use crate::http::{BadRequest, HeadSearch, RequestHead, read_request};
 
 /// How long a connection that is closed early is read for, so that its client gets the answer before a reset.
 const LINGER: Duration = Duration::from_secs(1);
@@ -150,20 +150,20 @@ async fn one_request(
     peer: SocketAddr,
 ) -> Next {
     match read_head(local, stream, inbox, peer).await {
-        Opening::Head(head) => {
+        HeadOutcome::Head(head) => {
             inbox.drain(..head.length);
             let out = RefCell::new(local.out.take());
             let next = answer(local, (stream, inbox), &head, peer, &out).await;
             local.out.give_back(out.into_inner());
             next
         }
-        Opening::Bad(bad) => {
+        HeadOutcome::Bad(bad) => {
             local.router.metrics.requests.add(1);
             local.router.metrics.refused.add(1);
             refuse(local, stream, bad).await;
             Next::Linger
         }
-        Opening::Slow => {
+        HeadOutcome::Slow => {
             local.router.metrics.connections.timed_out.add(1);
             let slow = BadRequest {
                 status: 408,
@@ -172,12 +172,12 @@ async fn one_request(
             refuse(local, stream, slow).await;
             Next::Close
         }
-        Opening::Gone => Next::Close,
+        HeadOutcome::Gone => Next::Close,
     }
 }
 
 /// The beginning of a client's connection.
-enum Opening {
+enum HeadOutcome {
     Head(RequestHead),
     Bad(BadRequest),
     Slow,
@@ -189,9 +189,9 @@ async fn read_head(
     stream: &mut TcpStream,
     inbox: &mut Vec<u8>,
     peer: SocketAddr,
-) -> Opening {
+) -> HeadOutcome {
     let options = &local.router.options;
-    let wanted = Wanted {
+    let wanted = HeadSearch {
         key_field: options.hash_field.as_deref(),
         cookie: options.sticky.as_deref(),
     };
@@ -199,8 +199,8 @@ async fn read_head(
     loop {
         if !inbox.is_empty() {
             match read_request(inbox, peer.ip(), wanted) {
-                Ok(Some(head)) => return Opening::Head(head),
-                Err(bad) => return Opening::Bad(bad),
+                Ok(Some(head)) => return HeadOutcome::Head(head),
+                Err(bad) => return HeadOutcome::Bad(bad),
                 Ok(None) => {}
             }
         }
@@ -208,9 +208,9 @@ async fn read_head(
         inbox.reserve(BUFFER_BYTES.saturating_sub(inbox.len()).max(1));
         let until = *deadline.get_or_insert_with(|| Instant::now() + options.timeouts.head);
         match timeout_at(until, stream.read_buf(inbox)).await {
-            Err(_) => return Opening::Slow,
+            Err(_) => return HeadOutcome::Slow,
             Ok(Ok(1..)) => {}
-            Ok(Ok(0) | Err(_)) => return Opening::Gone,
+            Ok(Ok(0) | Err(_)) => return HeadOutcome::Gone,
         }
     }
 }

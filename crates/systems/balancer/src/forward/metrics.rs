@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use server::metrics::{Counter, HttpConnections, Page};
 
-use super::shared::Shared;
+use super::shared::SharedBackends;
 
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
@@ -73,7 +73,7 @@ impl Metrics {
         self.responses[hundreds].add(1);
     }
 
-    pub(super) fn text(&self, shared: &Shared, now_ns: u64) -> String {
+    pub(super) fn text(&self, shared: &SharedBackends, now_ns: u64) -> String {
         let mut page = Page::new("balancer");
         self.write_clients(&mut page);
         self.write_backends(&mut page, shared, now_ns);
@@ -118,7 +118,7 @@ impl Metrics {
         }
     }
 
-    fn write_backends(&self, page: &mut Page, shared: &Shared, now_ns: u64) {
+    fn write_backends(&self, page: &mut Page, shared: &SharedBackends, now_ns: u64) {
         let states = shared.states(now_ns);
         let up = states.iter().filter(|state| state.up).count();
         page.gauge("backends", "Backends listed", states.len());

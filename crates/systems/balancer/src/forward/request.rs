@@ -51,7 +51,7 @@ struct Job<'a> {
 }
 
 /// How a request ended.
-struct Ended {
+struct RequestEnd {
     next: Next,
     status: u16,
     bytes: u64,
@@ -105,7 +105,12 @@ pub(super) async fn answer(
 }
 
 impl Job<'_> {
-    async fn run(&self, stream: &mut TcpStream, inbox: &mut Vec<u8>, peer: SocketAddr) -> Ended {
+    async fn run(
+        &self,
+        stream: &mut TcpStream,
+        inbox: &mut Vec<u8>,
+        peer: SocketAddr,
+    ) -> RequestEnd {
         let router = &self.local.router;
         if let Framing::Length(length) = self.head.framing
             && length > router.options.body_max
@@ -331,7 +336,7 @@ impl Job<'_> {
     }
 
     /// `all_read` says that the client has sent nothing behind the request.
-    fn responded(&self, response: Response, progress: &Progress, all_read: bool) -> Ended {
+    fn responded(&self, response: Response, progress: &Progress, all_read: bool) -> RequestEnd {
         let sent = progress.sent.get();
         let now = Instant::now();
         let first = progress.first.get().unwrap_or(now).max(sent);
@@ -349,7 +354,7 @@ impl Job<'_> {
             // A plain close would reset what the client may still be sending, and with it the response.
             (false, false) => Next::Linger,
         };
-        Ended {
+        RequestEnd {
             next,
             status: response.status,
             bytes: response.bytes,
@@ -358,7 +363,7 @@ impl Job<'_> {
     }
 
     /// The client has a part of a response, which must not look complete.
-    fn truncated(&self, stream: &TcpStream, failure: Failure) -> Ended {
+    fn truncated(&self, stream: &TcpStream, failure: Failure) -> RequestEnd {
         let metrics = &self.local.router.metrics;
         let status = match failure {
             Failure::ClientGone | Failure::Client(_) => {
@@ -383,7 +388,7 @@ impl Job<'_> {
             // Closing it then resets it. If that cannot be set, the peer's system has reset it already.
             let _ = stream.set_zero_linger();
         }
-        Ended {
+        RequestEnd {
             next: Next::Close,
             status,
             bytes: 0,
@@ -412,10 +417,10 @@ impl Job<'_> {
     }
 
     /// Answers for a backend that did not.
-    async fn failed(&self, stream: &mut TcpStream, failure: Failure) -> Ended {
+    async fn failed(&self, stream: &mut TcpStream, failure: Failure) -> RequestEnd {
         let (status, reason) = match failure {
             Failure::ClientGone | Failure::ClientSlow | Failure::Client(ClientFault::Gone) => {
-                return Ended {
+                return RequestEnd {
                     next: Next::Close,
                     status: CLIENT_GONE,
                     bytes: 0,
@@ -439,7 +444,7 @@ impl Job<'_> {
     }
 
     /// A response of the balancer's own.
-    async fn own(&self, stream: &mut TcpStream, status: u16, reason: &'static str) -> Ended {
+    async fn own(&self, stream: &mut TcpStream, status: u16, reason: &'static str) -> RequestEnd {
         let keep = self.head.keep_alive
             && self.head.is_1_1
             && self.head.framing == Framing::None
@@ -451,7 +456,7 @@ impl Job<'_> {
             (Ok(Ok(())), false) => Next::Linger,
             _ => Next::Close,
         };
-        Ended {
+        RequestEnd {
             next,
             status,
             bytes: reason.len() as u64 + 1,

@@ -8,7 +8,7 @@ use server::access_log::AccessLog;
 use tokio::time::Instant;
 
 use super::metrics::Metrics;
-use super::shared::Shared;
+use super::shared::SharedBackends;
 use crate::backends::{Backend, BackendsError};
 use crate::options::BalancerOptions;
 
@@ -24,7 +24,7 @@ pub(crate) struct Router {
     pub(crate) metrics: Metrics,
     pub(crate) drain: Drain,
     pub(crate) log: Option<Arc<AccessLog>>,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SharedBackends>,
     start: Instant,
     /// Retries that may be made, in thousandths.
     budget: AtomicI64,
@@ -37,7 +37,7 @@ impl Router {
         log: Option<Arc<AccessLog>>,
     ) -> Self {
         Self {
-            shared: Arc::new(Shared::new(backends, &options)),
+            shared: Arc::new(SharedBackends::new(backends, &options)),
             metrics: Metrics::default(),
             drain: Drain::default(),
             log,

@@ -14,7 +14,7 @@ use crate::weights::WorkReport;
 
 /// The backends at present, and the requests at them.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct SharedBackends {
     core: Mutex<Core>,
 }
 
@@ -108,7 +108,7 @@ impl Core {
     }
 }
 
-impl Shared {
+impl SharedBackends {
     pub(super) fn new(backends: Vec<Backend>, options: &BalancerOptions) -> Self {
         let list = List::new(backends, None);
         Self {
@@ -268,7 +268,7 @@ impl Shared {
 /// A request in flight at a backend, until this is dropped.
 #[derive(Debug)]
 pub(super) struct Flight {
-    shared: Arc<Shared>,
+    shared: Arc<SharedBackends>,
     list: Arc<List>,
     at: usize,
     begun_ns: u64,
@@ -319,12 +319,12 @@ mod tests {
         (options, backends)
     }
 
-    fn in_flight(shared: &Shared) -> Vec<u32> {
+    fn in_flight(shared: &SharedBackends) -> Vec<u32> {
         let states = shared.states(0);
         states.iter().map(|state| state.in_flight).collect()
     }
 
-    fn begin(shared: &Arc<Shared>) -> Option<Flight> {
+    fn begin(shared: &Arc<SharedBackends>) -> Option<Flight> {
         let request = Request {
             source: 0,
             now_ns: 0,
@@ -335,7 +335,7 @@ mod tests {
     #[test]
     fn requests_in_flight_outlast_lists() {
         let (options, first) = backends(&[1, 2]);
-        let shared = Arc::new(Shared::new(first, &options));
+        let shared = Arc::new(SharedBackends::new(first, &options));
         let mut flights: Vec<Flight> = (0..4).map_while(|_| begin(&shared)).collect();
         assert_eq!(in_flight(&shared), [2, 2]);
         // In another order, and with a new one: the limits of those that stayed are still reached.
@@ -360,7 +360,7 @@ mod tests {
     #[test]
     fn ejections_outlast_lists() {
         let (options, first) = backends(&[1, 2]);
-        let shared = Arc::new(Shared::new(first, &options));
+        let shared = Arc::new(SharedBackends::new(first, &options));
         for _ in 0..5 {
             let mut flights = [begin(&shared).unwrap(), begin(&shared).unwrap()];
             let bad = flights
@@ -381,7 +381,7 @@ mod tests {
     #[test]
     fn a_websocket_counts_as_answered_while_it_is_open() {
         let (options, first) = backends(&[1]);
-        let shared = Arc::new(Shared::new(first, &options));
+        let shared = Arc::new(SharedBackends::new(first, &options));
         let mut flight = begin(&shared).unwrap();
         flight.ended(Sign::Good, 1_000_000);
         flight.goes_on();

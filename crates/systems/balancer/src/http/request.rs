@@ -60,7 +60,7 @@ pub struct RequestHead {
 
 /// Field and cookie that a head is searched for beside what every request needs.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Wanted<'a> {
+pub struct HeadSearch<'a> {
     /// The field whose value becomes the request's key.
     pub key_field: Option<&'a str>,
     /// The cookie that names its session.
@@ -105,7 +105,7 @@ impl Method {
 pub fn read_request(
     bytes: &[u8],
     client: IpAddr,
-    wanted: Wanted<'_>,
+    wanted: HeadSearch<'_>,
 ) -> Result<Option<RequestHead>, BadRequest> {
     let bad = |reason| BadRequest::new(400, reason);
     // An empty line before a request is one that an old client sent too much (RFC 9112, section 2.2).

@@ -34,7 +34,7 @@ pub(super) const ROW: Row = Row {
 
 /// An answer in the pool.
 #[derive(Debug, Clone, Copy)]
-struct Pooled {
+struct PoolEntry {
     at: usize,
     probe: Probe,
     came_ns: u64,
@@ -48,7 +48,7 @@ struct Pooled {
 /// most half of them, so that a fleet of five is not balanced by stale copies of itself.
 #[derive(Debug, Clone, Default)]
 pub struct Prequal {
-    pool: Vec<Pooled>,
+    pool: Vec<PoolEntry>,
     /// Requests in flight of the last answers.
     seen: Vec<u32>,
     seen_next: usize,
@@ -76,7 +76,7 @@ impl Prequal {
         worst: bool,
         usable: impl Fn(usize) -> bool,
     ) -> Option<usize> {
-        let key = |pooled: &Pooled| {
+        let key = |pooled: &PoolEntry| {
             let Probe {
                 in_flight,
                 latency_s,
@@ -86,7 +86,7 @@ impl Prequal {
                 false => (false, latency_s),
             }
         };
-        let order = |left: &Pooled, right: &Pooled| {
+        let order = |left: &PoolEntry, right: &PoolEntry| {
             let left = key(left);
             let right = key(right);
             left.0.cmp(&right.0).then(left.1.total_cmp(&right.1))
@@ -176,7 +176,7 @@ impl Policy for Prequal {
         if self.pool.len() >= self.pool_max.max(POOL_MIN) {
             self.pool.remove(0);
         }
-        self.pool.push(Pooled {
+        self.pool.push(PoolEntry {
             at,
             probe,
             came_ns: now_ns,

@@ -20,12 +20,12 @@ pub struct Users {
 
 /// When which user sends the next request.
 #[derive(Debug, Default)]
-pub(super) struct Coming {
+pub(super) struct UserSchedule {
     due: BinaryHeap<Reverse<(u64, u64)>>,
     sent: Vec<u64>,
 }
 
-impl Coming {
+impl UserSchedule {
     pub(super) fn new(users: &Users, seed: u64) -> Self {
         let first = |user| {
             let mut rng = Rng::new(seed, user, Purpose::Arrivals);

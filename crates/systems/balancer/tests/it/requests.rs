@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use balancer::http::{Framing, RequestHead, Wanted, read_request};
+use balancer::http::{Framing, HeadSearch, RequestHead, read_request};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::http::{raw, soon};
@@ -12,7 +12,7 @@ use crate::support::{Act, Backend, Running};
 const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 1, 2, 3));
 
 fn read(text: &str) -> RequestHead {
-    let head = read_request(text.as_bytes(), CLIENT, Wanted::default());
+    let head = read_request(text.as_bytes(), CLIENT, HeadSearch::default());
     head.unwrap().expect("the head is complete")
 }
 
@@ -242,12 +242,12 @@ fn heads_may_come_in_pieces() {
     let length = text.len() - 3;
     for end in 0..length {
         assert_eq!(
-            read_request(&text[..end], CLIENT, Wanted::default()),
+            read_request(&text[..end], CLIENT, HeadSearch::default()),
             Ok(None),
             "{end}"
         );
     }
-    let head = read_request(text, CLIENT, Wanted::default())
+    let head = read_request(text, CLIENT, HeadSearch::default())
         .unwrap()
         .unwrap();
     assert_eq!((head.length, head.framing), (length, Framing::Chunked));
