@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::wan::WanError;
-use crate::wan::calibrate::{Measured, Pair, Plan, calibrate};
+use crate::wan::calibrate::{Measurement, Pair, Plan, calibrate};
 use machine::clock::Dilation;
 
 use crate::clock::stretch;
@@ -54,7 +54,7 @@ fn status(
     (from, to): (&str, &str),
     requested_ns: u64,
     lost_requested: f64,
-    measured: &Measured,
+    measured: &Measurement,
 ) -> PairStatus {
     let round_trips = &measured.round_trip;
     let shown_ns = |ns| Dilation::of_process().shrink_ns(ns);

@@ -169,9 +169,9 @@ impl Client {
     ///
     /// # Errors
     /// The lab went away.
-    pub fn follow(self, unix_ns: u64) -> Result<Followed, ClientError> {
+    pub fn follow(self, unix_ns: u64) -> Result<EventStream, ClientError> {
         self.send(&Request::Follow { unix_ns })?;
-        Ok(Followed { client: self })
+        Ok(EventStream { client: self })
     }
 
     /// Ends the lab, and waits until all has ended.
@@ -227,11 +227,11 @@ impl Client {
 
 /// Events of a lab during a run.
 #[derive(Debug)]
-pub struct Followed {
+pub struct EventStream {
     client: Client,
 }
 
-impl Followed {
+impl EventStream {
     /// The next event; `None`: the lab has ended.
     pub fn next_event(&mut self) -> Option<Event> {
         match self.client.receive() {
@@ -266,7 +266,7 @@ impl Reporter {
         let _ = write(&self.stream, &request);
     }
 
-    /// Ends the wait of [`next_event`](Followed::next_event).
+    /// Ends the wait of [`next_event`](EventStream::next_event).
     pub fn close(&self) {
         // An error means that it is closed already.
         let _ = self.stream.shutdown(std::net::Shutdown::Both);

@@ -6,10 +6,10 @@ use std::sync::{Mutex, PoisonError};
 
 use stats::rng::{Purpose, Rng};
 
-use crate::dns::Found;
-use crate::file::{CONTROL, LabFile, Part, Piece, Policy, Property, Template};
-use crate::instance::SeenBy;
-use crate::layout::{Placed, nearest};
+use crate::dns::Addresses;
+use crate::file::{CONTROL, LabFile, Piece, Policy, Program, Property, Template};
+use crate::instance::SharedView;
+use crate::layout::{HostPlan, nearest};
 use crate::message::{InstanceState, NameStatus};
 use crate::pieces;
 use crate::policy::choose;
@@ -21,12 +21,12 @@ const HOST_TTL_S: u32 = 60;
 pub(crate) struct Directory {
     pub(crate) file: LabFile,
     /// All hosts; those of the file come first, by their numbers.
-    pub(crate) placed: Vec<Placed>,
+    pub(crate) plans: Vec<HostPlan>,
     pub(crate) password: String,
     /// The directory of the lab's file.
     pub(crate) beside: PathBuf,
     /// How instances are, by service and host; those that have not started are not in it.
-    seen: Mutex<Vec<((usize, usize), SeenBy)>>,
+    seen: Mutex<Vec<((usize, usize), SharedView)>>,
     draws: Mutex<Rng>,
     /// Questions for a name that exists, by name and region.
     questions: Mutex<BTreeMap<(String, usize), u64>>,
@@ -48,13 +48,13 @@ pub(crate) enum FillError {
 impl Directory {
     pub(crate) fn new(
         file: LabFile,
-        placed: Vec<Placed>,
+        plans: Vec<HostPlan>,
         password: String,
         beside: &Path,
     ) -> Directory {
         Directory {
             file,
-            placed,
+            plans,
             password,
             beside: beside.to_owned(),
             seen: Mutex::new(Vec::new()),
@@ -64,7 +64,7 @@ impl Directory {
     }
 
     /// An instance has started.
-    pub(crate) fn add(&self, service: usize, host: usize, seen: SeenBy) {
+    pub(crate) fn add(&self, service: usize, host: usize, seen: SharedView) {
         let mut all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         all.push(((service, host), seen));
     }
@@ -103,7 +103,7 @@ impl Directory {
     }
 
     /// Addresses of a name for a user of a region, and how long they may be kept in seconds.
-    pub(crate) fn resolve(&self, name: &str, region: usize) -> Option<Found> {
+    pub(crate) fn resolve(&self, name: &str, region: usize) -> Option<Addresses> {
         let found = self.find(name, region)?;
         let mut questions = self
             .questions
@@ -136,7 +136,7 @@ impl Directory {
             .unwrap_or_else(|| CONTROL.to_owned())
     }
 
-    fn find(&self, name: &str, region: usize) -> Option<Found> {
+    fn find(&self, name: &str, region: usize) -> Option<Addresses> {
         let written = self.file.names.iter().find(|known| known.name == name);
         let services = &self.file.services;
         let (service, policy, ttl_s) = match written {
@@ -144,7 +144,7 @@ impl Directory {
             None => match services.iter().position(|service| service.name == name) {
                 Some(service) => (service, &Policy::Simple, 0),
                 None => {
-                    let host = self.placed.iter().find(|host| host.name == name)?;
+                    let host = self.plans.iter().find(|host| host.name == name)?;
                     return Some((vec![host.address], HOST_TTL_S));
                 }
             },
@@ -163,7 +163,7 @@ impl Directory {
             &is_well,
             draw,
         );
-        let addresses = hosts.iter().map(|host| self.placed[*host].address);
+        let addresses = hosts.iter().map(|host| self.plans[*host].address);
         Some((addresses.collect(), ttl_s))
     }
 
@@ -172,7 +172,7 @@ impl Directory {
     pub(crate) fn fill(
         &self,
         template: &Template,
-        host: &Placed,
+        host: &HostPlan,
         folder: Option<&Path>,
     ) -> Result<String, FillError> {
         template.fill(|piece| match piece {
@@ -193,7 +193,7 @@ impl Directory {
         &self,
         service: usize,
         property: Property,
-        host: &Placed,
+        host: &HostPlan,
     ) -> Result<String, FillError> {
         let of = &self.file.services[service];
         let missing = |what| FillError::Missing {
@@ -202,14 +202,16 @@ impl Directory {
         };
         let hosts = self.hosts_of(service);
         let chosen = nearest(&self.file, usize::from(host.place), &hosts);
-        let address = chosen.map(|host| self.placed[host].address);
+        let address = chosen.map(|host| self.plans[host].address);
         let address = address.ok_or_else(|| missing("host"))?;
         let port = of.port.ok_or_else(|| missing("port"));
-        let url = |address, port| match &of.part {
-            Part::Package { package, .. } => pieces::url(*package, address, port, &self.password),
-            Part::Command(_) => format!("http://{address}:{port}/"),
+        let url = |address, port| match &of.program {
+            Program::Package { package, .. } => {
+                pieces::url(*package, address, port, &self.password)
+            }
+            Program::Command(_) => format!("http://{address}:{port}/"),
         };
-        let all = of.hosts.iter().map(|host| self.placed[*host].address);
+        let all = of.hosts.iter().map(|host| self.plans[*host].address);
         let list = |all: Vec<String>| all.join(",");
         match property {
             Property::Address => Ok(address.to_string()),

@@ -24,9 +24,9 @@ const ADDRESSES_MAX: usize = 20;
 const POLL: Duration = Duration::from_millis(500);
 
 /// Addresses, and how long they may be kept in seconds.
-pub(crate) type Found = (Vec<Ipv4Addr>, u32);
+pub(crate) type Addresses = (Vec<Ipv4Addr>, u32);
 /// The addresses of a name for a region; `None`: there is no such name.
-pub(crate) type Resolve = dyn Fn(&str, usize) -> Option<Found> + Send + Sync;
+pub(crate) type Resolve = dyn Fn(&str, usize) -> Option<Addresses> + Send + Sync;
 
 /// The name servers of all hosts. They end when this is dropped.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ fn send(socket: &UdpSocket, reply: &[u8], to: SocketAddr) {
 }
 
 /// The reply to a message; `None`: it is no query.
-fn reply(message: &[u8], resolve: &dyn Fn(&str) -> Option<Found>) -> Option<Vec<u8>> {
+fn reply(message: &[u8], resolve: &dyn Fn(&str) -> Option<Addresses>) -> Option<Vec<u8>> {
     let query = Packet::parse(message).ok()?;
     if query.has_flags(PacketFlag::RESPONSE) || query.questions.len() != 1 {
         return None;
@@ -138,7 +138,7 @@ mod tests {
         query.build_bytes_vec().unwrap()
     }
 
-    fn resolve(name: &str) -> Option<Found> {
+    fn resolve(name: &str) -> Option<Addresses> {
         let address = Ipv4Addr::new(198, 18, 0, 1);
         (name == "api").then(|| (vec![address; 100], 5))
     }

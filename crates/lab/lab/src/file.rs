@@ -21,7 +21,7 @@ pub use scaling::scaling;
 pub use schema::schema;
 pub use template::{Piece, Property, Template};
 
-use crate::wan::{Link, Wanted};
+use crate::wan::{EmulatorRequest, Link};
 use machine::clock::Dilation;
 use machine::group::Cpus;
 
@@ -55,7 +55,7 @@ pub struct LabFile {
     pub links: Vec<Link>,
     /// The emulator of the links that the file asks for; [`emulator`](crate::emulator) says which one is
     /// used.
-    pub emulator: Wanted,
+    pub emulator: EmulatorRequest,
     /// Hosts as they are written.
     pub hosts: Vec<Host>,
     /// In the order in which they start.
@@ -172,7 +172,7 @@ pub struct Service {
     /// Hosts, by number: one instance on each.
     pub hosts: Vec<usize>,
     /// The program that serves it.
-    pub part: Part,
+    pub program: Program,
     /// The port that it listens on; `None`: unknown.
     pub port: Option<u16>,
     /// When it counts as ready.
@@ -192,7 +192,7 @@ pub struct Service {
 impl Service {
     /// Whether it is one of `throng serve`, which this program is.
     pub fn is_own(&self) -> bool {
-        let Part::Command(words) = &self.part else {
+        let Program::Command(words) = &self.program else {
             return false;
         };
         let is = |at: usize, word: &str| words.get(at).is_some_and(|of| of.is_text(word));
@@ -202,7 +202,7 @@ impl Service {
 
 /// The program of a service.
 #[derive(Debug, Clone)]
-pub enum Part {
+pub enum Program {
     /// A server from the system's packages.
     Package {
         /// Which.

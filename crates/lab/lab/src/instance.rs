@@ -73,7 +73,7 @@ enum Order {
 
 /// State of an instance as others see it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Seen {
+pub(crate) struct InstanceView {
     pub(crate) state: InstanceState,
     pub(crate) pid: Option<u32>,
     pub(crate) restarts: u32,
@@ -81,10 +81,10 @@ pub(crate) struct Seen {
 
 /// The same, as it changes.
 #[derive(Debug, Clone)]
-pub(crate) struct SeenBy(Arc<Mutex<Seen>>);
+pub(crate) struct SharedView(Arc<Mutex<InstanceView>>);
 
-impl SeenBy {
-    pub(crate) fn get(&self) -> Seen {
+impl SharedView {
+    pub(crate) fn get(&self) -> InstanceView {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -96,7 +96,7 @@ pub(crate) struct Instance {
     /// Whether it is started again when its process ends.
     restarts: bool,
     orders: Sender<Order>,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<InstanceView>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -143,7 +143,7 @@ impl Instance {
         namespace: Arc<Namespace>,
         events: Arc<Events>,
     ) -> Result<Instance, InstanceError> {
-        let seen = Arc::new(Mutex::new(Seen {
+        let seen = Arc::new(Mutex::new(InstanceView {
             state: InstanceState::Starting,
             pid: None,
             restarts: 0,
@@ -173,8 +173,8 @@ impl Instance {
         })
     }
 
-    pub(crate) fn seen(&self) -> SeenBy {
-        SeenBy(Arc::clone(&self.seen))
+    pub(crate) fn seen(&self) -> SharedView {
+        SharedView(Arc::clone(&self.seen))
     }
 
     pub(crate) fn kill(&self) {
@@ -217,7 +217,7 @@ struct Keeper {
     launch: Launch,
     namespace: Arc<Namespace>,
     events: Arc<Events>,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<InstanceView>>,
     child: Option<Child>,
     /// A fault keeps it from running.
     held: bool,
@@ -449,7 +449,7 @@ impl Keeper {
         self.see(|seen| seen.pid = None);
     }
 
-    fn see(&self, change: impl FnOnce(&mut Seen)) {
+    fn see(&self, change: impl FnOnce(&mut InstanceView)) {
         change(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner));
     }
 

@@ -14,7 +14,7 @@ const REGION_BITS: u8 = 10;
 
 /// A host that is to be made.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Placed {
+pub(crate) struct HostPlan {
     /// Unique.
     pub(crate) name: String,
     /// Number of the region, or [`CONTROL`], the place behind the last region.
@@ -27,7 +27,7 @@ pub(crate) struct Placed {
     pub(crate) memory_bytes: Option<u64>,
 }
 
-impl Placed {
+impl HostPlan {
     /// Whether it may use less than the machine has.
     pub(crate) fn is_limited(&self) -> bool {
         self.cpus.is_some() || self.memory_bytes.is_some()
@@ -35,12 +35,12 @@ impl Placed {
 }
 
 /// All hosts: those of the file by their numbers, then those of users by region, then the one that conducts.
-pub(crate) fn hosts(file: &LabFile) -> Vec<Placed> {
+pub(crate) fn hosts(file: &LabFile) -> Vec<HostPlan> {
     let mut counts = vec![0; file.regions.len() + 1];
     let mut place = |name: String, place: usize, cpus, memory_bytes| {
         counts[place] += 1;
         let address = FIRST + place as u32 * REGION_ADDRESSES + counts[place];
-        Placed {
+        HostPlan {
             name,
             place: place as u16,
             address: Ipv4Addr::from(address),
@@ -49,7 +49,7 @@ pub(crate) fn hosts(file: &LabFile) -> Vec<Placed> {
         }
     };
     let written = file.hosts.iter();
-    let mut hosts: Vec<Placed> = written
+    let mut hosts: Vec<HostPlan> = written
         .map(|host| place(host.name.clone(), host.region, host.cpus, host.memory_bytes))
         .collect();
     for (region, name) in file.regions.iter().enumerate() {

@@ -30,7 +30,7 @@ mod site;
 mod system;
 pub mod wan;
 
-pub use crate::wan::Wanted;
+pub use crate::wan::EmulatorRequest;
 pub use file::{LabFile, describe, lab};
 pub use network::{emulator, in_words as emulator_in_words};
 pub use system::{memory_granted, missing_programs};

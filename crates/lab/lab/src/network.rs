@@ -39,7 +39,7 @@ pub(crate) fn links(file: &LabFile) -> Vec<Link> {
 
 #[cfg(test)]
 mod tests {
-    use crate::wan::{Emulator, Wanted};
+    use crate::wan::{Emulator, EmulatorRequest};
     use scenario::document::Source;
 
     use super::*;
@@ -62,7 +62,7 @@ hosts: {{ box: {{ region: near }} }}
     #[test]
     fn faults_count_when_it_is_chosen_who_emulates() {
         let file = file("faults: [ { at: 1s, for: 1s, degrade: near, rate: 1Mbit/s } ]");
-        assert_eq!(file.emulator, Wanted::Auto);
+        assert_eq!(file.emulator, EmulatorRequest::Auto);
         let choice = emulator(&file).unwrap();
         assert_eq!(choice.emulator, Emulator::Forwarder);
         let why = choice.why.unwrap();

@@ -31,23 +31,23 @@ const STEADY_MAX: Duration = Duration::from_secs(120);
 
 /// The scaling groups of a lab.
 pub(crate) struct Scaler {
-    shared: Arc<Shared>,
+    shared: Arc<ScalerState>,
     thread: Mutex<Option<JoinHandle<()>>>,
     /// `None`: there are no groups.
     page: Option<Listener>,
 }
 
 /// State that the thread and the callers share.
-pub(crate) struct Shared {
+pub(crate) struct ScalerState {
     site: Arc<Site>,
     stop: AtomicBool,
     inner: Mutex<Inner>,
     /// Reports of the threads that start and end instances: group, place, and the result.
-    news: Mutex<Vec<(usize, usize, News)>>,
+    news: Mutex<Vec<(usize, usize, InstanceChange)>>,
 }
 
 /// Result of starting or ending an instance.
-enum News {
+enum InstanceChange {
     Started,
     Failed(String),
     Ended,
@@ -79,7 +79,7 @@ impl Scaler {
             }
             usages.push(usage);
         }
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ScalerState {
             site: Arc::clone(site),
             stop: AtomicBool::new(false),
             inner: Mutex::new(Inner {
@@ -262,12 +262,12 @@ impl Scaler {
     }
 }
 
-impl Shared {
+impl ScalerState {
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn news(&self) -> MutexGuard<'_, Vec<(usize, usize, News)>> {
+    fn news(&self) -> MutexGuard<'_, Vec<(usize, usize, InstanceChange)>> {
         self.news.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -278,7 +278,7 @@ impl Shared {
         let Inner { groups, usages } = &mut *inner;
         for (group, place, news) in news {
             groups[group].take(place, &news, now_ns, usages);
-            if let News::Failed(why) = news {
+            if let InstanceChange::Failed(why) = news {
                 self.site.events.add(format!("{why}; another is launched"));
             }
         }
@@ -293,7 +293,7 @@ impl Shared {
     fn begin(
         self: &Arc<Self>,
         (group, place): (usize, usize),
-        work: impl FnOnce(&Site) -> News + Send + 'static,
+        work: impl FnOnce(&Site) -> InstanceChange + Send + 'static,
     ) {
         let shared = Arc::clone(self);
         let begun = std::thread::Builder::new().spawn(move || {
@@ -301,7 +301,7 @@ impl Shared {
             shared.news().push((group, place, news));
         });
         if let Err(error) = begun {
-            let news = News::Failed(format!("no thread can be started: {error}"));
+            let news = InstanceChange::Failed(format!("no thread can be started: {error}"));
             self.news().push((group, place, news));
         }
     }

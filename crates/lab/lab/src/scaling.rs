@@ -17,7 +17,7 @@ pub mod group;
 mod sample;
 pub mod usage;
 
-pub use alarm::{Action, Alarm, Metric, Missing, Statistic};
+pub use alarm::{Action, Alarm, Metric, MissingPolicy, Statistic};
 pub use group::{Decision, Group};
 
 /// How many instances a group has.

@@ -17,16 +17,16 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use crate::directory::Directory;
 use crate::error::{SystemError, io_error};
 use crate::events::Events;
-use crate::file::{Instances, Part};
+use crate::file::{Instances, Program};
 use crate::folder::Folder;
 use crate::instance::{Instance, Launch, in_groups};
-use crate::layout::Placed;
+use crate::layout::HostPlan;
 use crate::pieces::{self, Commands, Piece};
 use crate::shortage;
 
 /// A host at work.
 pub(crate) struct Host {
-    pub(crate) placed: Placed,
+    pub(crate) plan: HostPlan,
     pub(crate) namespace: Arc<Namespace>,
     /// `None`: nothing limits or counts what runs on it.
     pub(crate) group: Option<Group>,
@@ -46,7 +46,7 @@ impl Host {
 }
 
 /// An instance and where it is.
-pub(crate) struct Running {
+pub(crate) struct RunningInstance {
     pub(crate) service: usize,
     pub(crate) host: usize,
     pub(crate) instance: Instance,
@@ -60,7 +60,7 @@ pub(crate) struct Site {
     pub(crate) events: Arc<Events>,
     pub(crate) folder: Folder,
     /// In the order of their starts.
-    running: Mutex<Vec<Running>>,
+    running: Mutex<Vec<RunningInstance>>,
 }
 
 impl Site {
@@ -80,7 +80,7 @@ impl Site {
     }
 
     /// All instances that have been ready.
-    pub(crate) fn running(&self) -> MutexGuard<'_, Vec<Running>> {
+    pub(crate) fn running(&self) -> MutexGuard<'_, Vec<RunningInstance>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -97,7 +97,7 @@ impl Site {
             .inspect_err(|_| self.clear(service, host))?;
         self.events.add(format!("{} is ready", instance.name));
         self.directory.add(service, host, instance.seen());
-        self.running().push(Running {
+        self.running().push(RunningInstance {
             service,
             host,
             instance,
@@ -145,8 +145,9 @@ impl Site {
 
     /// Does something to instances of a service; each comes with its directory.
     pub(crate) fn each(&self, of: &Instances, mut what: impl FnMut(&Instance, PathBuf)) {
-        let meant =
-            |running: &&Running| running.service == of.service && of.hosts.contains(&running.host);
+        let meant = |running: &&RunningInstance| {
+            running.service == of.service && of.hosts.contains(&running.host)
+        };
         for running in self.running().iter().filter(meant) {
             let instance = &running.instance;
             what(instance, self.folder.data(&instance.name));
@@ -170,7 +171,7 @@ impl Site {
             mount_disk(&folder, bytes).map_err(io_error(format!("make a disk for {name}")))?;
         }
         let fill = |template: &_| {
-            let filled = directory.fill(template, &at.placed, Some(&folder));
+            let filled = directory.fill(template, &at.plan, Some(&folder));
             filled.map_err(|source| SystemError::Fill {
                 instance: name.clone(),
                 source,
@@ -181,12 +182,12 @@ impl Site {
             write_private(&path, &fill(template)?)
                 .map_err(io_error(format!("write {}", path.display())))?;
         }
-        let (prepare, command) = match &of.part {
-            Part::Command(words) => {
+        let (prepare, command) = match &of.program {
+            Program::Command(words) => {
                 let words: Result<Vec<String>, SystemError> = words.iter().map(&fill).collect();
                 (Vec::new(), own_program(words?))
             }
-            Part::Package { options, .. } => {
+            Program::Package { options, .. } => {
                 let options: Result<Vec<String>, SystemError> = options.iter().map(&fill).collect();
                 let commands = self.piece(service, host, &folder, &options?);
                 let commands = commands.map_err(io_error(format!("write files of {name}")))?;
@@ -211,7 +212,7 @@ impl Site {
         Ok(Launch {
             log: self.folder.log(&name),
             joins: at.group.as_ref().map(Group::joins).unwrap_or_default(),
-            address: at.placed.address,
+            address: at.plan.address,
             ready: of.ready.clone(),
             restarts: of.restarts,
             stop_signal: of.stop_signal,
@@ -234,26 +235,26 @@ impl Site {
     ) -> io::Result<Commands> {
         let directory = &self.directory;
         let services = &directory.file.services;
-        let Part::Package {
+        let Program::Package {
             package,
             replica_of,
             ..
-        } = &services[service].part
+        } = &services[service].program
         else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
         let master = replica_of.map(|master| {
             let master = &services[master];
-            let address = directory.placed[master.hosts[0]].address;
+            let address = directory.plans[master.hosts[0]].address;
             (address, master.port.unwrap_or_default())
         });
         let is_followed = services.iter().any(|other| {
-            matches!(&other.part, Part::Package { replica_of: Some(of), .. } if *of == service)
+            matches!(&other.program, Program::Package { replica_of: Some(of), .. } if *of == service)
         });
         let piece = Piece {
             package: *package,
             folder,
-            address: directory.placed[host].address,
+            address: directory.plans[host].address,
             port: services[service].port.unwrap_or_default(),
             password: &directory.password,
             options,

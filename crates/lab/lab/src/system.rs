@@ -18,10 +18,10 @@ use crate::directory::Directory;
 use crate::dns::{self, NameServers, Resolve};
 use crate::error::{SystemError, io_error};
 use crate::events::Events;
-use crate::file::{LabFile, Part, Template};
+use crate::file::{LabFile, Program, Template};
 use crate::folder::Folder;
 use crate::instance::END_MAX;
-use crate::layout::{self, Placed};
+use crate::layout::{self, HostPlan};
 use crate::message::{HostStatus, InstanceStatus, NetworkStatus, Status};
 use crate::network;
 use crate::pieces;
@@ -70,7 +70,7 @@ impl System {
         let events =
             Events::create(&folder.events()).map_err(io_error("write the lab's events"))?;
         let events = Arc::new(events);
-        let placed = layout::hosts(&file);
+        let plans = layout::hosts(&file);
         progress(format!(
             "{} hosts in {} regions",
             file.hosts.len(),
@@ -80,10 +80,10 @@ impl System {
         progress(format!("the network: {}", network::in_words(&choice)));
         let subnets = layout::subnets(&file);
         let network = crate::wan::start(choice.emulator, &subnets, network::links(&file), SEED)?;
-        let hosts = make_hosts(&file, placed.clone(), &*network, folder, progress)?;
+        let hosts = make_hosts(&file, plans.clone(), &*network, folder, progress)?;
         let password = machine::secret(12).map_err(io_error("read random numbers"))?;
         let beside = source.parent().unwrap_or(Path::new("/"));
-        let directory = Arc::new(Directory::new(file, placed, password, beside));
+        let directory = Arc::new(Directory::new(file, plans, password, beside));
         let names = start_names(&hosts, &directory)?;
         let site = Site::new(
             hosts,
@@ -143,7 +143,7 @@ impl System {
 
     /// A host by its name.
     pub(crate) fn host(&self, name: &str) -> Option<&Host> {
-        self.site.hosts.iter().find(|host| host.placed.name == name)
+        self.site.hosts.iter().find(|host| host.plan.name == name)
     }
 
     /// Counts again from zero what the network does.
@@ -165,12 +165,12 @@ impl System {
 
     /// Names of all hosts.
     pub(crate) fn host_names(&self) -> impl Iterator<Item = &str> {
-        self.site.hosts.iter().map(|host| host.placed.name.as_str())
+        self.site.hosts.iter().map(|host| host.plan.name.as_str())
     }
 
     /// Values for the lab's run, as they are for the host that conducts it.
     fn values(&self, of: &[(String, Template)]) -> Result<BTreeMap<String, String>, SystemError> {
-        let control = &self.site.hosts[self.site.hosts.len() - 1].placed;
+        let control = &self.site.hosts[self.site.hosts.len() - 1].plan;
         let values = of.iter().map(|(key, template)| {
             let filled = self.directory.fill(template, control, None);
             let filled = filled.map_err(|source| SystemError::Fill {
@@ -190,25 +190,25 @@ impl System {
         let uses = self.scaler.uses();
         let hosts = self.site.hosts.iter().enumerate();
         let hosts = hosts.map(|(number, host)| HostStatus {
-            name: host.placed.name.clone(),
-            region: match file.regions.get(usize::from(host.placed.place)) {
+            name: host.plan.name.clone(),
+            region: match file.regions.get(usize::from(host.plan.place)) {
                 Some(region) => region.clone(),
                 None => crate::file::CONTROL.to_owned(),
             },
-            address: host.placed.address,
-            namespace: self.site.folder.namespace(&host.placed.name),
-            cpus: host.placed.cpus,
+            address: host.plan.address,
+            namespace: self.site.folder.namespace(&host.plan.name),
+            cpus: host.plan.cpus,
             cpu_s: host
                 .group
                 .as_ref()
                 .and_then(Group::cpu_ns)
                 .map(|ns| ns as f64 / 1e9),
             memory_bytes: host.group.as_ref().and_then(Group::memory_bytes),
-            is_unlimited: host.group.is_none() && host.placed.is_limited(),
+            is_unlimited: host.group.is_none() && host.plan.is_limited(),
             price: file
                 .hosts
                 .iter()
-                .find(|written| written.name == host.placed.name)
+                .find(|written| written.name == host.plan.name)
                 .and_then(|written| Some(written.price.as_ref()?.name.clone())),
             usage: uses.get(number).copied(),
         });
@@ -279,35 +279,35 @@ impl Drop for System {
 /// Namespaces and control groups of all hosts.
 fn make_hosts(
     file: &LabFile,
-    placed: Vec<Placed>,
+    plans: Vec<HostPlan>,
     network: &dyn Network,
     folder: &Folder,
     progress: &mut dyn FnMut(String),
 ) -> Result<Vec<Host>, SystemError> {
     let mut hosts = Vec::new();
-    let mut unlimited = Unlimited::default();
-    for placed in placed {
-        let namespace = network.add_host(placed.place, placed.address)?;
-        set_up(&namespace, &folder.namespace(&placed.name))
-            .map_err(io_error(format!("set up the host {}", placed.name)))?;
+    let mut unlimited = UnlimitedHosts::default();
+    for plan in plans {
+        let namespace = network.add_host(plan.place, plan.address)?;
+        set_up(&namespace, &folder.namespace(&plan.name))
+            .map_err(io_error(format!("set up the host {}", plan.name)))?;
         let limits = GroupLimits {
-            cpus: placed
+            cpus: plan
                 .cpus
                 .map(|cpus| granted(cpus, file.dilation))
                 .transpose()
-                .map_err(io_error(format!("limit the CPU of {}", placed.name)))?,
-            memory_bytes: placed.memory_bytes,
+                .map_err(io_error(format!("limit the CPU of {}", plan.name)))?,
+            memory_bytes: plan.memory_bytes,
         };
-        let name = group_prefix(&file.name) + &placed.name;
+        let name = group_prefix(&file.name) + &plan.name;
         let group = match Group::create(&name, limits) {
             Ok(group) => Some(group),
             Err(error) => {
-                unlimited.add(&placed, error);
+                unlimited.add(&plan, error);
                 None
             }
         };
         hosts.push(Host {
-            placed,
+            plan,
             namespace: Arc::new(namespace),
             group,
         });
@@ -326,19 +326,19 @@ fn granted(cores: f64, dilation: u32) -> io::Result<Cpus> {
 
 /// Hosts without a control group.
 #[derive(Debug, Default)]
-struct Unlimited {
+struct UnlimitedHosts {
     count: usize,
     /// Those with limits in the file.
     limited: Vec<String>,
     error: Option<io::Error>,
 }
 
-impl Unlimited {
-    fn add(&mut self, placed: &Placed, error: io::Error) {
+impl UnlimitedHosts {
+    fn add(&mut self, plan: &HostPlan, error: io::Error) {
         self.count += 1;
         self.error.get_or_insert(error);
-        if placed.is_limited() {
-            self.limited.push(placed.name.clone());
+        if plan.is_limited() {
+            self.limited.push(plan.name.clone());
         }
     }
 
@@ -376,7 +376,7 @@ fn set_up(namespace: &Namespace, path: &Path) -> io::Result<()> {
 fn start_names(hosts: &[Host], directory: &Arc<Directory>) -> Result<NameServers, SystemError> {
     let at = hosts
         .iter()
-        .map(|host| (Arc::clone(&host.namespace), usize::from(host.placed.place)));
+        .map(|host| (Arc::clone(&host.namespace), usize::from(host.plan.place)));
     let at: Vec<_> = at.collect();
     let directory = Arc::clone(directory);
     let resolve: Arc<Resolve> = Arc::new(move |name, region| directory.resolve(name, region));
@@ -395,14 +395,14 @@ pub(crate) fn resolver_file() -> String {
 pub fn missing_programs(file: &LabFile) -> Vec<(String, usize, String)> {
     let mut missing = Vec::new();
     for service in &file.services {
-        match &service.part {
-            Part::Package { package, .. } => {
+        match &service.program {
+            Program::Package { package, .. } => {
                 if let Some((program, debian)) = pieces::missing(*package) {
                     let hint = format!("on Debian, `sudo apt-get install {debian}`");
                     missing.push((program.to_owned(), service.line, hint));
                 }
             }
-            Part::Command(words) => {
+            Program::Command(words) => {
                 let first = words.first().and_then(|word| word.fill(|_| Err(())).ok());
                 let known = |word: &String| word == "throng" || pieces::program(word).is_some();
                 if let Some(word) = first.filter(|word| !known(word)) {
@@ -440,21 +440,21 @@ mod tests {
 
     #[test]
     fn hosts_that_nothing_limits_are_named() {
-        let placed = |name: &str, cpus| Placed {
+        let plan = |name: &str, cpus| HostPlan {
             name: name.to_owned(),
             place: 0,
             address: std::net::Ipv4Addr::LOCALHOST,
             cpus,
             memory_bytes: None,
         };
-        let mut unlimited = Unlimited::default();
+        let mut unlimited = UnlimitedHosts::default();
         assert_eq!(unlimited.text(), None);
         let refused = || io::Error::from(io::ErrorKind::PermissionDenied);
-        unlimited.add(&placed("crowd-eu", None), refused());
+        unlimited.add(&plan("crowd-eu", None), refused());
         let text = unlimited.text().unwrap();
         assert!(!text.contains("limit"), "{text}");
-        unlimited.add(&placed("web", Some(0.1)), refused());
-        unlimited.add(&placed("db", Some(1.0)), refused());
+        unlimited.add(&plan("web", Some(0.1)), refused());
+        unlimited.add(&plan("db", Some(1.0)), refused());
         let text = unlimited.text().unwrap();
         assert!(text.contains("do not limit web, db"), "{text}");
         assert!(text.contains("3 hosts"), "{text}");

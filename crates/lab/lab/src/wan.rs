@@ -22,12 +22,12 @@ mod packet;
 mod sys;
 pub mod table;
 
-pub use choice::{Choice, Wanted, choose, start};
+pub use choice::{Choice, EmulatorRequest, choose, start};
 pub use forwarder::{Counts, Forwarder, PairCounts, Port};
-pub use link::{Backlog, Fate, Jitter, Link, LinkError, LinkState, Loss, Rate, Why};
+pub use link::{Backlog, Fate, Jitter, Link, LinkError, LinkState, Loss, LossReason, Rate};
 pub use namespace::Namespace;
 pub use netem::{Suits, available as netem_available, suits as netem_suits};
-pub use network::{Done, Emulator, Late, MTU, Network, Subnet};
+pub use network::{Emulator, Late, MTU, Network, NetworkCounts, Subnet};
 
 use std::io;
 use std::net::Ipv4Addr;

@@ -14,7 +14,7 @@ use std::time::Duration;
 use lab::client::{Client, ClientError, Exec};
 use lab::folder::{self, Folder};
 use lab::launch::{self, LaunchError};
-use lab::{LabFile, Wanted, memory_granted, missing_programs};
+use lab::{EmulatorRequest, LabFile, memory_granted, missing_programs};
 use scenario::document::Source;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -92,7 +92,7 @@ fn check(args: &LabFileArgs) -> Result<Exit, Failure> {
 
 /// Who emulates the network, in words. Without root the kernel is tried only in the namespaces of the lab.
 fn emulator(file: &File) -> Result<String, Failure> {
-    if file.lab.emulator != Wanted::Forwarder && folder::is_unprivileged() {
+    if file.lab.emulator != EmulatorRequest::Forwarder && folder::is_unprivileged() {
         return Ok("netem, if this kernel has it: `up` says so".to_owned());
     }
     let choice =

@@ -1,7 +1,7 @@
 //! The network: regions with their distances by name, and who emulates it.
 
 use crate::wan::table::{Losses, TABLES, Table};
-use crate::wan::{Link, Suits, Wanted, netem_suits};
+use crate::wan::{EmulatorRequest, Link, Suits, netem_suits};
 use scenario::document::node::Node;
 use scenario::document::reader::Map;
 use scenario::document::suggest;
@@ -11,10 +11,10 @@ use super::read::LabReader;
 /// The keys of a network in its long form.
 pub(super) const KEYS: &[&str] = &["table", "losses", "by"];
 /// Emulators of a network, and how they are written.
-pub(super) const EMULATORS: &[(&str, Wanted)] = &[
-    ("auto", Wanted::Auto),
-    ("netem", Wanted::Netem),
-    ("forwarder", Wanted::Forwarder),
+pub(super) const EMULATORS: &[(&str, EmulatorRequest)] = &[
+    ("auto", EmulatorRequest::Auto),
+    ("netem", EmulatorRequest::Netem),
+    ("forwarder", EmulatorRequest::Forwarder),
 ];
 
 /// The name of its table, or the place of it in the long form; `None`: it has none.
@@ -83,19 +83,19 @@ impl LabReader<'_> {
     }
 
     /// The emulator of the network. netem by name must be able to emulate these links.
-    pub(super) fn emulator(&mut self, map: &Map<'_>, links: &[Link]) -> Wanted {
+    pub(super) fn emulator(&mut self, map: &Map<'_>, links: &[Link]) -> EmulatorRequest {
         let Some(node) = map.get("network") else {
-            return Wanted::default();
+            return EmulatorRequest::default();
         };
         let node = match node.mapping() {
             Some(_) => node.get("by"),
             None => Some(node).filter(|node| table_of(node).is_none()),
         };
         let Some(node) = node else {
-            return Wanted::default();
+            return EmulatorRequest::default();
         };
         let wanted = self.reader.word(node, EMULATORS).unwrap_or_default();
-        if let (Wanted::Netem, Suits::No(why)) = (wanted, netem_suits(links)) {
+        if let (EmulatorRequest::Netem, Suits::No(why)) = (wanted, netem_suits(links)) {
             let message = format!("netem cannot do {why}");
             self.reader
                 .diagnostics

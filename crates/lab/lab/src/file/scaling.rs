@@ -6,8 +6,8 @@ use scenario::document::reader::Map;
 use scenario::document::suggest;
 
 use super::read::LabReader;
-use super::{Host, LabFile, Package, Part, ScalingGroup, Service};
-use crate::scaling::{Action, Alarm, Metric, Missing, Rules, Statistic};
+use super::{Host, LabFile, Package, Program, ScalingGroup, Service};
+use crate::scaling::{Action, Alarm, Metric, MissingPolicy, Rules, Statistic};
 
 /// The keys of a group; the first three must be there.
 pub(super) const KEYS: &[&str] = &[
@@ -66,10 +66,10 @@ const STATISTICS: [(&str, Statistic); 4] = [
     ("min", Statistic::Min),
     ("max", Statistic::Max),
 ];
-const MISSING: [(&str, Missing); 3] = [
-    ("ignore", Missing::Ignore),
-    ("breach", Missing::Breach),
-    ("ok", Missing::Ok),
+const MISSING: [(&str, MissingPolicy); 3] = [
+    ("ignore", MissingPolicy::Ignore),
+    ("breach", MissingPolicy::Breach),
+    ("ok", MissingPolicy::Ok),
 ];
 
 /// Reads groups in place of those of a lab that is up: services by name, as `scaling` has them.
@@ -147,7 +147,7 @@ impl LabReader<'_> {
         place: &Place,
     ) {
         let service = &services[number];
-        if let Part::Package { package, .. } = &service.part
+        if let Program::Package { package, .. } = &service.program
             && *package != Package::Nginx
         {
             let message = format!("`{}` keeps data, so it cannot be scaled", service.name);
@@ -281,7 +281,7 @@ impl LabReader<'_> {
         };
         let missing = match map.get("missing") {
             Some(node) => self.reader.word(node, &MISSING),
-            None => Some(Missing::Ignore),
+            None => Some(MissingPolicy::Ignore),
         };
         let delay_ns = match map.get("delay") {
             Some(node) => self.bounded_ns(node),

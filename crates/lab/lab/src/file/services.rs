@@ -5,7 +5,7 @@ use scenario::document::reader::Map;
 use scenario::document::suggest;
 
 use super::read::LabReader;
-use super::{Host, Package, Part, Ready, SERVICES_MAX, Service, Template};
+use super::{Host, Package, Program, Ready, SERVICES_MAX, Service, Template};
 
 /// The keys of a service; the first must be there.
 pub(super) const KEYS: &[&str] = &[
@@ -93,12 +93,12 @@ impl LabReader<'_> {
         let called = format!("the service `{name}`");
         let map = self.reader.map(&entry.value, &called, KEYS, 1)?;
         let hosts = self.service_hosts(map.get("on")?);
-        let part = self.part(&map, &called, before)?;
+        let program = self.program(&map, &called, before)?;
         let port = match map.get("port") {
             Some(node) => self.port(node),
-            None => default_port(&part),
+            None => default_port(&program),
         };
-        let ready = self.ready(&map, port, &part);
+        let ready = self.ready(&map, port, &program);
         let environment = self.templates(map.get("environment"), "variables by name", before);
         let files = self.templates(map.get("files"), "files by name", before);
         for (file, _) in &files {
@@ -118,8 +118,8 @@ impl LabReader<'_> {
         };
         // PostgreSQL ends its sessions at SIGINT and waits for them at SIGTERM.
         let is_postgres = matches!(
-            part,
-            Part::Package {
+            program,
+            Program::Package {
                 package: Package::Postgres,
                 ..
             }
@@ -132,7 +132,7 @@ impl LabReader<'_> {
         Some(Service {
             name,
             hosts: hosts?,
-            part,
+            program,
             port,
             ready: ready?,
             environment,
@@ -162,7 +162,7 @@ impl LabReader<'_> {
         found
     }
 
-    fn part(&mut self, map: &Map<'_>, called: &str, before: &[Service]) -> Option<Part> {
+    fn program(&mut self, map: &Map<'_>, called: &str, before: &[Service]) -> Option<Program> {
         match (map.get("package"), map.get("run")) {
             (Some(node), None) => {
                 let package = self.reader.word(node, &PACKAGES)?;
@@ -174,7 +174,7 @@ impl LabReader<'_> {
                     Some(node) => Some(self.master(node, package, before)?),
                     None => None,
                 };
-                Some(Part::Package {
+                Some(Program::Package {
                     package,
                     options,
                     replica_of,
@@ -188,7 +188,7 @@ impl LabReader<'_> {
                     }
                 }
                 let words = self.words(node, before);
-                (!words.is_empty()).then_some(Part::Command(words))
+                (!words.is_empty()).then_some(Program::Command(words))
             }
             _ => {
                 let known = PACKAGES.map(|(name, _)| name).join(", ");
@@ -211,7 +211,7 @@ impl LabReader<'_> {
         let text = self.reader.text(node, "a service")?;
         let is_master = |service: &Service| {
             service.name == text
-                && matches!(service.part, Part::Package { package: of, replica_of: None, .. } if of == package)
+                && matches!(service.program, Program::Package { package: of, replica_of: None, .. } if of == package)
         };
         let found = before.iter().position(is_master);
         let follows = matches!(
@@ -270,13 +270,13 @@ impl LabReader<'_> {
     }
 
     /// A path of its port, `port`, or `started`.
-    fn ready(&mut self, map: &Map<'_>, port: Option<u16>, part: &Part) -> Option<Ready> {
+    fn ready(&mut self, map: &Map<'_>, port: Option<u16>, program: &Program) -> Option<Ready> {
         let Some(node) = map.get("ready") else {
             return Some(port.map_or(Ready::Started, Ready::Port));
         };
         let text = self.reader.text(node, "a path, `port` or `started`")?;
         match (text, port) {
-            ("started", _) if matches!(part, Part::Command(_)) => Some(Ready::Started),
+            ("started", _) if matches!(program, Program::Command(_)) => Some(Ready::Started),
             ("port", Some(port)) => Some(Ready::Port(port)),
             (path, Some(port)) if path.starts_with('/') => Some(Ready::Path(port, path.to_owned())),
             _ => {
@@ -291,15 +291,15 @@ impl LabReader<'_> {
 }
 
 /// Default ports of packages; each is alone on its host's address.
-fn default_port(part: &Part) -> Option<u16> {
-    match part {
-        Part::Package { package, .. } => Some(match package {
+fn default_port(program: &Program) -> Option<u16> {
+    match program {
+        Program::Package { package, .. } => Some(match package {
             Package::MariaDb => 3306,
             Package::Postgres => 5432,
             Package::Redis => 6379,
             Package::Nats => 4222,
             Package::Nginx => 80,
         }),
-        Part::Command(_) => None,
+        Program::Command(_) => None,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{News, Shared};
+use super::{InstanceChange, ScalerState};
 use crate::file::{LabFile, ScalingGroup};
 use crate::instance::died;
 use crate::message::GroupStatus;
@@ -106,14 +106,20 @@ impl Live {
     }
 
     /// Takes the result of starting or ending an instance.
-    pub(super) fn take(&mut self, place: usize, news: &News, now_ns: u64, usages: &mut [Usage]) {
+    pub(super) fn take(
+        &mut self,
+        place: usize,
+        news: &InstanceChange,
+        now_ns: u64,
+        usages: &mut [Usage],
+    ) {
         match news {
-            News::Started => self.fleet.started(place),
-            News::Failed(_) => {
+            InstanceChange::Started => self.fleet.started(place),
+            InstanceChange::Failed(_) => {
                 self.fleet.failed(place, now_ns);
                 usages[self.hosts[place]].end(now_ns);
             }
-            News::Ended => {
+            InstanceChange::Ended => {
                 self.fleet.ended(place);
                 usages[self.hosts[place]].end(now_ns);
             }
@@ -153,7 +159,7 @@ impl Live {
     /// Begins what brings the instances to what is desired.
     pub(super) fn act(
         &mut self,
-        shared: &Arc<Shared>,
+        shared: &Arc<ScalerState>,
         number: usize,
         now_ns: u64,
         usages: &mut [Usage],
@@ -169,8 +175,8 @@ impl Live {
                     let host = self.hosts[place];
                     shared.begin((number, place), move |site| {
                         match site.start(service, host, end_max) {
-                            Ok(()) => News::Started,
-                            Err(error) => News::Failed(error.to_string()),
+                            Ok(()) => InstanceChange::Started,
+                            Err(error) => InstanceChange::Failed(error.to_string()),
                         }
                     });
                 }
@@ -182,7 +188,7 @@ impl Live {
                         site.end(service, host);
                         let name = site.directory.instance(service, host);
                         site.events.add(format!("{name} has ended"));
-                        News::Ended
+                        InstanceChange::Ended
                     });
                 }
             }

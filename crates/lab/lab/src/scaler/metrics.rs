@@ -8,7 +8,7 @@ use machine::clock::unix_ns;
 use machine::group::Group;
 use probe::{Kind, samples};
 
-use super::Shared;
+use super::ScalerState;
 use super::live::Live;
 use crate::clock::stretch;
 use crate::request::get;
@@ -24,7 +24,7 @@ const PAGE_BYTES_MAX: usize = 4 << 20;
 type Pages = Vec<(usize, usize, u64, String)>;
 
 /// Reads all metrics and hands them to the alarms.
-pub(super) fn sample(shared: &Shared) {
+pub(super) fn sample(shared: &ScalerState) {
     let pages = pages(shared);
     let now_ns = unix_ns();
     let mut inner = shared.inner();
@@ -64,7 +64,7 @@ fn values<'p>(
             let rates = running.into_iter().filter_map(|(place, host)| {
                 let host = &site.hosts[host];
                 let used_s = host.group.as_ref().and_then(Group::cpu_ns)? as f64 / 1e9;
-                Some(rate(live, (place, "cpu"), now_ns, used_s)? / host.placed.cpus?)
+                Some(rate(live, (place, "cpu"), now_ns, used_s)? / host.plan.cpus?)
             });
             rates.collect()
         }
@@ -72,7 +72,7 @@ fn values<'p>(
             let shares = running.into_iter().filter_map(|(_, host)| {
                 let host = &site.hosts[host];
                 let used = host.group.as_ref().and_then(Group::memory_bytes)?;
-                Some(used as f64 / host.placed.memory_bytes? as f64)
+                Some(used as f64 / host.plan.memory_bytes? as f64)
             });
             shares.collect()
         }
@@ -111,7 +111,7 @@ fn value_on(page: &str, name: &str) -> Option<(Kind, f64)> {
 }
 
 /// The pages of all instances of groups whose alarms need them, read at once from the host that conducts.
-fn pages(shared: &Shared) -> Pages {
+fn pages(shared: &ScalerState) -> Pages {
     let site = &shared.site;
     let mut wanted: Vec<(usize, usize, SocketAddr)> = Vec::new();
     for (number, live) in shared.inner().groups.iter().enumerate() {
@@ -121,7 +121,7 @@ fn pages(shared: &Shared) -> Pages {
         if let Some(port) = port.filter(|_| alarms.iter().any(is_page)) {
             let running = live.running();
             wanted.extend(running.map(|(place, host)| {
-                let address: Ipv4Addr = site.hosts[host].placed.address;
+                let address: Ipv4Addr = site.hosts[host].plan.address;
                 (number, place, SocketAddr::from((address, port)))
             }));
         }

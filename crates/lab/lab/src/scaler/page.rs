@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use httpd::{Config, Handler, Limits, Listener, Reply, Request};
 
-use super::Shared;
+use super::ScalerState;
 
 /// Port of the page, which the host that conducts serves at `/metrics`.
 const METRICS_PORT: u16 = 9170;
@@ -25,7 +25,7 @@ const CONFIG: Config = Config {
 };
 
 /// Answers everything with the page. A lab that ends does not wait for its readers.
-struct Page(Weak<Shared>);
+struct Page(Weak<ScalerState>);
 
 impl Handler for Page {
     fn handle(&self, request: &Request<'_>) -> io::Result<()> {
@@ -39,15 +39,15 @@ impl Handler for Page {
 }
 
 /// Serves it on the host that conducts.
-pub(super) fn serve(shared: &Arc<Shared>) -> io::Result<Listener> {
+pub(super) fn serve(shared: &Arc<ScalerState>) -> io::Result<Listener> {
     let hosts = &shared.site.hosts;
     let control = hosts.last().ok_or(io::ErrorKind::NotFound)?;
-    let address = (control.placed.address, METRICS_PORT);
+    let address = (control.plan.address, METRICS_PORT);
     let socket = control.namespace.run(|| TcpListener::bind(address))??;
     Listener::start(socket, CONFIG, Page(Arc::downgrade(shared)))
 }
 
-fn text(shared: &Shared) -> String {
+fn text(shared: &ScalerState) -> String {
     let file = &shared.site.directory.file;
     let inner = shared.inner();
     let mut text = "# TYPE lab_instances gauge\n".to_owned();

@@ -25,7 +25,7 @@ pub struct Alarm {
     /// How many periods in a row are beyond the limit; above 0.
     pub periods: u32,
     /// Treatment of a period without a value.
-    pub missing: Missing,
+    pub missing: MissingPolicy,
     /// After the end of a period: until its value is known.
     pub delay_ns: u64,
     /// Change that the alarm makes.
@@ -107,7 +107,7 @@ impl Statistic {
 
 /// Treatment of a period without a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Missing {
+pub enum MissingPolicy {
     /// The alarm stays as it is.
     Ignore,
     /// Beyond the limit.
@@ -232,9 +232,9 @@ impl Watch {
         let seen = self.recent.iter();
         let judged = seen.map(|value| match (value, alarm.missing) {
             (Some(value), _) => Some(is_beyond(*value)),
-            (None, Missing::Breach) => Some(true),
-            (None, Missing::Ok) => Some(false),
-            (None, Missing::Ignore) => None,
+            (None, MissingPolicy::Breach) => Some(true),
+            (None, MissingPolicy::Ok) => Some(false),
+            (None, MissingPolicy::Ignore) => None,
         });
         let judged: Vec<Option<bool>> = judged.collect();
         if judged.contains(&Some(false)) {
@@ -322,9 +322,9 @@ mod tests {
             };
             off(&alarm, &values, 360)
         };
-        assert_eq!(of(Missing::Ignore), [120, 180, 240]);
-        assert_eq!(of(Missing::Breach), [120, 180, 240]);
-        assert_eq!(of(Missing::Ok), [120]);
+        assert_eq!(of(MissingPolicy::Ignore), [120, 180, 240]);
+        assert_eq!(of(MissingPolicy::Breach), [120, 180, 240]);
+        assert_eq!(of(MissingPolicy::Ok), [120]);
         let silent = |missing| {
             let alarm = Alarm {
                 missing,
@@ -333,9 +333,9 @@ mod tests {
             };
             off(&alarm, &[], 180)
         };
-        assert_eq!(silent(Missing::Ignore), [] as [u64; 0]);
-        assert_eq!(silent(Missing::Breach), [120, 180]);
-        assert_eq!(silent(Missing::Ok), [] as [u64; 0]);
+        assert_eq!(silent(MissingPolicy::Ignore), [] as [u64; 0]);
+        assert_eq!(silent(MissingPolicy::Breach), [120, 180]);
+        assert_eq!(silent(MissingPolicy::Ok), [] as [u64; 0]);
     }
 
     #[test]

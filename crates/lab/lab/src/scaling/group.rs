@@ -208,7 +208,7 @@ mod tests {
     use proptest::prelude::{Strategy, any, prop, proptest};
 
     use super::*;
-    use crate::scaling::alarm::{Action, Missing};
+    use crate::scaling::alarm::{Action, MissingPolicy};
     use crate::scaling::sample::alarm;
 
     const SECOND: u64 = 1_000_000_000;
@@ -349,7 +349,11 @@ mod tests {
             1 => Action::Remove(count),
             _ => Action::Set(count),
         });
-        let missing = prop::sample::select(vec![Missing::Ignore, Missing::Breach, Missing::Ok]);
+        let missing = prop::sample::select(vec![
+            MissingPolicy::Ignore,
+            MissingPolicy::Breach,
+            MissingPolicy::Ok,
+        ]);
         let times = (1..20u64, 1..4u32, 0..30u64, 0..60u64);
         let one = (any::<bool>(), 0.0..1.0, action, missing, times).prop_map(
             |(is_above, limit, action, missing, (period, periods, delay, cool_down))| Alarm {

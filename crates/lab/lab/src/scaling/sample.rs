@@ -1,6 +1,6 @@
 //! An alarm for tests.
 
-use super::{Action, Alarm, Metric, Missing, Statistic};
+use super::{Action, Alarm, Metric, MissingPolicy, Statistic};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -13,7 +13,7 @@ pub(crate) fn alarm() -> Alarm {
         limit: 0.7,
         period_ns: 60 * SECOND,
         periods: 2,
-        missing: Missing::Ignore,
+        missing: MissingPolicy::Ignore,
         delay_ns: 120 * SECOND,
         action: Action::Add(1),
         cool_down_ns: 300 * SECOND,

@@ -10,12 +10,12 @@ pub struct Usage {
     /// Since when it is in use.
     since_ns: Option<u64>,
     /// Sums over the earlier times of use.
-    used: Used,
+    used: UsageTotal,
 }
 
 /// Times in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Used {
+pub struct UsageTotal {
     /// In use.
     pub used_ns: u64,
     /// Paid for.
@@ -28,7 +28,7 @@ impl Usage {
         Usage {
             unit_ns,
             since_ns: None,
-            used: Used::default(),
+            used: UsageTotal::default(),
         }
     }
 
@@ -50,17 +50,17 @@ impl Usage {
 
     /// Counts from now on; what is in use is as if its use began now.
     pub fn reset(&mut self, now_ns: u64) {
-        self.used = Used::default();
+        self.used = UsageTotal::default();
         self.since_ns = self.since_ns.map(|_| now_ns);
     }
 
     /// Until now.
-    pub fn total(&self, now_ns: u64) -> Used {
+    pub fn total(&self, now_ns: u64) -> UsageTotal {
         let open_ns = self
             .since_ns
             .map_or(0, |since_ns| now_ns.saturating_sub(since_ns));
         let units = open_ns.div_ceil(self.unit_ns);
-        Used {
+        UsageTotal {
             used_ns: self.used.used_ns + open_ns,
             billed_ns: self
                 .used
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn each_use_is_paid_in_units_that_are_begun() {
         let mut usage = Usage::new(60);
-        let used = |used_ns, billed_ns| Used { used_ns, billed_ns };
+        let used = |used_ns, billed_ns| UsageTotal { used_ns, billed_ns };
         assert_eq!(usage.total(1_000), used(0, 0));
         usage.begin(100);
         usage.begin(110);

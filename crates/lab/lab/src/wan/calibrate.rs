@@ -60,7 +60,7 @@ impl Default for Plan {
 
 /// Results for the datagrams of a pair. Times are in nanoseconds.
 #[derive(Debug, Clone, Default)]
-pub struct Measured {
+pub struct Measurement {
     /// Datagrams sent.
     pub sent: u32,
     /// Datagrams that arrived.
@@ -80,7 +80,7 @@ pub struct Measured {
     pub round_trip: Delays,
 }
 
-impl Measured {
+impl Measurement {
     /// The share of datagrams that were lost on their way there.
     pub fn loss_there(&self) -> f64 {
         lost(self.sent, self.arrived + self.missed_there)
@@ -131,13 +131,13 @@ fn lost(sent: u32, arrived: u32) -> f64 {
 ///
 /// # Errors
 /// A socket cannot be opened, or nothing can be sent.
-pub fn calibrate(pairs: &[Pair<'_>], plan: &Plan) -> Result<Vec<Measured>, WanError> {
+pub fn calibrate(pairs: &[Pair<'_>], plan: &Plan) -> Result<Vec<Measurement>, WanError> {
     let failed = |e: io::Error| WanError::system("measure the network", e);
     let mut probes = Probes::open(pairs, plan).map_err(failed)?;
     probes.run(plan).map_err(failed)?;
     let measured = probes.pairs.into_iter().map(|probe| {
         let mut measured = probe.measured;
-        let Measured {
+        let Measurement {
             there,
             back,
             round_trip,
@@ -178,7 +178,7 @@ const ARREARS_NS_MAX: u64 = 1_000_000;
 struct Probe {
     client: UdpSocket,
     echo: UdpSocket,
-    measured: Measured,
+    measured: Measurement,
 }
 
 #[derive(Debug)]
@@ -209,7 +209,7 @@ impl Probes {
                 let name = epoll::EventData::new_u64(2 * number as u64 + bit);
                 epoll::add(&epoll, socket, name, epoll::EventFlags::IN)?;
             }
-            let measured = Measured::default();
+            let measured = Measurement::default();
             probes.push(Probe {
                 client,
                 echo,

@@ -6,7 +6,7 @@ use crate::wan::{Forwarder, Link, WanError};
 
 /// The emulator that is asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Wanted {
+pub enum EmulatorRequest {
     /// netem, where the kernel has it and it does exactly what the links say; else the forwarder.
     Auto,
     /// netem, also where it does it in another way.
@@ -29,12 +29,12 @@ pub struct Choice {
 ///
 /// # Errors
 /// netem is wanted, and the kernel does not have it, or a link is none of its.
-pub fn choose(wanted: Wanted, links: &[Link]) -> Result<Choice, WanError> {
+pub fn choose(wanted: EmulatorRequest, links: &[Link]) -> Result<Choice, WanError> {
     choose_with(wanted, links, available)
 }
 
 fn choose_with(
-    wanted: Wanted,
+    wanted: EmulatorRequest,
     links: &[Link],
     available: impl FnOnce() -> Result<(), WanError>,
 ) -> Result<Choice, WanError> {
@@ -48,8 +48,8 @@ fn choose_with(
     };
     let suits = suits(links);
     Ok(match wanted {
-        Wanted::Forwarder => forwarder(None),
-        Wanted::Netem => {
+        EmulatorRequest::Forwarder => forwarder(None),
+        EmulatorRequest::Netem => {
             if let Suits::No(why) = suits {
                 return Err(WanError::NotByNetem(why));
             }
@@ -59,7 +59,7 @@ fn choose_with(
                 Suits::Exactly | Suits::No(_) => netem(None),
             }
         }
-        Wanted::Auto => match suits {
+        EmulatorRequest::Auto => match suits {
             Suits::No(why) => forwarder(Some(format!("netem cannot do {why}"))),
             Suits::Differently(how) => {
                 forwarder(Some(format!("netem differs in {}", how.join("; "))))

@@ -324,12 +324,12 @@ pub enum Fate {
     /// It departs at this time, in nanoseconds.
     Depart(u64),
     /// It never does.
-    Lost(Why),
+    Lost(LossReason),
 }
 
 /// Why a packet is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum LossReason {
     /// By the link's loss.
     Loss,
     /// The queue of the rate is full.
@@ -375,7 +375,7 @@ impl LinkState {
     /// keep their order have in common.
     pub fn pass(&mut self, link: &Link, now_ns: u64, bytes: u64, flow: u64) -> Fate {
         if link.cut {
-            return Fate::Lost(Why::Cut);
+            return Fate::Lost(LossReason::Cut);
         }
         let flows = self
             .flows
@@ -386,13 +386,13 @@ impl LinkState {
             false => &mut self.shared,
         };
         if lane.is_lost(link.loss, &mut self.rng) {
-            return Fate::Lost(Why::Loss);
+            return Fate::Lost(LossReason::Loss);
         }
         let mut depart_ns = now_ns;
         if let Some(rate) = link.rate {
             match lane.leave(rate, now_ns, bytes) {
                 Some(free_ns) => depart_ns = free_ns,
-                None => return Fate::Lost(Why::Queue),
+                None => return Fate::Lost(LossReason::Queue),
             }
         }
         if link.reorder > 0.0 && self.rng.unit() < link.reorder {

@@ -16,10 +16,10 @@ use std::net::Ipv4Addr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use self::commands::Leaf;
-use self::counts::Sent;
+use self::counts::LinkCounts;
 pub use self::program::available;
 pub use self::suits::{Suits, suits};
-use crate::wan::network::{Done, Emulator, Network, Subnet};
+use crate::wan::network::{Emulator, Network, NetworkCounts, Subnet};
 use crate::wan::sys::DEVICE;
 use crate::wan::{Link, Loss, Namespace, WanError};
 
@@ -40,8 +40,8 @@ struct Inner {
     links: Vec<Link>,
     hosts: BTreeSet<Ipv4Addr>,
     /// Counts of each link's discipline when they were last read.
-    sent: Vec<Sent>,
-    done: Done,
+    sent: Vec<LinkCounts>,
+    done: NetworkCounts,
 }
 
 impl Netem {
@@ -58,7 +58,7 @@ impl Netem {
         program::ip(&middle, &commands::devices(subnets))?;
         program::tc(&middle, &commands::queues(subnets, &links, leaf))?;
         program::await_up(&middle, &commands::devices_of_places(subnets.len()))?;
-        let sent = vec![Sent::default(); links.len()];
+        let sent = vec![LinkCounts::default(); links.len()];
         Ok(Netem {
             middle,
             subnets: subnets.to_vec(),
@@ -67,7 +67,7 @@ impl Netem {
                 links,
                 hosts: BTreeSet::new(),
                 sent,
-                done: Done::default(),
+                done: NetworkCounts::default(),
             }),
         })
     }
@@ -154,7 +154,7 @@ impl Network for Netem {
         Ok(self.inner().links[pair])
     }
 
-    fn done(&self) -> Result<Done, WanError> {
+    fn done(&self) -> Result<NetworkCounts, WanError> {
         let mut inner = self.inner();
         self.count(&mut inner)?;
         Ok(inner.done)
@@ -163,7 +163,7 @@ impl Network for Netem {
     fn reset(&self) -> Result<(), WanError> {
         let mut inner = self.inner();
         self.count(&mut inner)?;
-        inner.done = Done::default();
+        inner.done = NetworkCounts::default();
         Ok(())
     }
 }

@@ -53,7 +53,7 @@ impl fmt::Display for Subnet {
 
 /// Counts of a network since its start, or since it was reset.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Done {
+pub struct NetworkCounts {
     /// Packets that passed.
     pub packets: u64,
     /// Packets that links lost as was requested: by their losses, queues and cuts.
@@ -102,7 +102,7 @@ pub trait Network: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// The network has ended.
-    fn done(&self) -> Result<Done, WanError>;
+    fn done(&self) -> Result<NetworkCounts, WanError>;
 
     /// Counts again from zero.
     ///
@@ -134,10 +134,10 @@ impl Network for Forwarder {
         Forwarder::link(self, from, to)
     }
 
-    fn done(&self) -> Result<Done, WanError> {
+    fn done(&self) -> Result<NetworkCounts, WanError> {
         let counts = self.counts()?;
         let total = counts.total();
-        Ok(Done {
+        Ok(NetworkCounts {
             packets: total.packets,
             lost: total.lost + total.queue_full + total.cut,
             overflow: total.overflow + counts.refused,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use controller::Surroundings;
 use judge::UNLIMITED_HOSTS;
-use lab::client::{Client, ClientError, Followed, Reporter};
+use lab::client::{Client, ClientError, EventStream, Reporter};
 use lab::events::Event;
 use lab::file::CROWD_PREFIX;
 use lab::folder::Folder;
@@ -51,7 +51,7 @@ pub(crate) fn surroundings() -> Result<Option<Arc<dyn Surroundings>>, Failure> {
 }
 
 impl Inside {
-    fn follow(&self, unix_ns: u64) -> Result<Followed, ClientError> {
+    fn follow(&self, unix_ns: u64) -> Result<EventStream, ClientError> {
         let followed = Client::connect(&self.folder)?.follow(unix_ns)?;
         let reporter = followed.reporter().map_err(ClientError::Gone)?;
         *self.reporter.lock().unwrap_or_else(PoisonError::into_inner) = Some(reporter);

@@ -15,14 +15,15 @@ fn jittery() -> Link {
 #[test]
 fn without_a_wish_it_is_the_forwarder_and_the_kernel_is_not_tried() {
     let tried = || panic!("the kernel was tried");
-    let choice = choose_with(Wanted::default(), &[Link::new(1)], tried).unwrap();
+    let choice = choose_with(EmulatorRequest::default(), &[Link::new(1)], tried).unwrap();
     assert_eq!((choice.emulator, choice.why), (Emulator::Forwarder, None));
 }
 
 #[test]
 fn auto_is_netem_where_it_is_there_and_exact() {
-    let auto =
-        |links: &[Link], available: fn() -> _| choose_with(Wanted::Auto, links, available).unwrap();
+    let auto = |links: &[Link], available: fn() -> _| {
+        choose_with(EmulatorRequest::Auto, links, available).unwrap()
+    };
     let exact = auto(&[Link::new(1)], || Ok(()));
     assert_eq!((exact.emulator, exact.why), (Emulator::Netem, None));
     for (links, available, reason) in [
@@ -43,7 +44,9 @@ fn auto_is_netem_where_it_is_there_and_exact() {
 
 #[test]
 fn netem_that_is_wanted_says_how_it_differs_or_why_it_cannot() {
-    let netem = |links: &[Link], available: fn() -> _| choose_with(Wanted::Netem, links, available);
+    let netem = |links: &[Link], available: fn() -> _| {
+        choose_with(EmulatorRequest::Netem, links, available)
+    };
     let choice = netem(&[jittery()], || Ok(())).unwrap();
     assert_eq!(choice.emulator, Emulator::Netem);
     assert!(choice.why.unwrap().contains("wait for each other"));
@@ -57,8 +60,8 @@ fn netem_that_is_wanted_says_how_it_differs_or_why_it_cannot() {
 /// This kernel has it or has not: the choice and the error say which.
 #[test]
 fn the_choice_follows_this_kernel() {
-    let auto = choose(Wanted::Auto, &[Link::new(1)]).unwrap();
-    let wanted = choose(Wanted::Netem, &[Link::new(1)]);
+    let auto = choose(EmulatorRequest::Auto, &[Link::new(1)]).unwrap();
+    let wanted = choose(EmulatorRequest::Netem, &[Link::new(1)]);
     match (auto.emulator, wanted) {
         (Emulator::Netem, Ok(choice)) => assert_eq!(choice.emulator, Emulator::Netem),
         (Emulator::Forwarder, Err(error)) => assert_eq!(auto.why, Some(error.to_string())),

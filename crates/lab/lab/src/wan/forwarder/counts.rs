@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use stats::hist::LogHistogram;
 
-use crate::wan::link::Why;
+use crate::wan::link::LossReason;
 
 /// Beyond this a departure is late, in nanoseconds.
 const LATE_NS: u64 = 300_000;
@@ -34,11 +34,11 @@ impl PairCounts {
         self.bytes += bytes;
     }
 
-    pub(super) fn count_lost(&mut self, why: Why) {
+    pub(super) fn count_lost(&mut self, why: LossReason) {
         match why {
-            Why::Loss => self.lost += 1,
-            Why::Queue => self.queue_full += 1,
-            Why::Cut => self.cut += 1,
+            LossReason::Loss => self.lost += 1,
+            LossReason::Queue => self.queue_full += 1,
+            LossReason::Cut => self.cut += 1,
         }
     }
 

@@ -19,7 +19,7 @@ fn departures(fates: &[Fate]) -> Vec<u64> {
     fates.iter().filter_map(departs).collect()
 }
 
-fn lost(fates: &[Fate], why: Why) -> usize {
+fn lost(fates: &[Fate], why: LossReason) -> usize {
     fates
         .iter()
         .filter(|fate| **fate == Fate::Lost(why))
@@ -62,7 +62,7 @@ fn a_cut_link_passes_nothing() {
         cut: true,
         ..Link::new(0)
     };
-    assert_eq!(lost(&fates(&link, 9, MS), Why::Cut), 9);
+    assert_eq!(lost(&fates(&link, 9, MS), LossReason::Cut), 9);
 }
 
 #[test]
@@ -73,11 +73,11 @@ fn independent_losses_have_their_share_and_no_memory() {
     };
     let fates = fates(&link, 100_000, MS);
     // The standard deviation of the count is 95.
-    let count = lost(&fates, Why::Loss);
+    let count = lost(&fates, LossReason::Loss);
     assert!(count.abs_diff(10_000) < 450, "{count}");
     let pairs = fates
         .windows(2)
-        .filter(|two| lost(two, Why::Loss) == 2)
+        .filter(|two| lost(two, LossReason::Loss) == 2)
         .count();
     assert!(pairs.abs_diff(1000) < 200, "{pairs}");
 }
@@ -97,12 +97,12 @@ fn bursts_have_their_share_and_their_length() {
         ..Link::new(0)
     };
     let fates = fates(&link, 400_000, MS);
-    let share = lost(&fates, Why::Loss) as f64 / 400_000.0;
+    let share = lost(&fates, LossReason::Loss) as f64 / 400_000.0;
     assert!((share - loss.mean()).abs() < 0.002, "{share}");
     // After a loss the state is bad almost surely, so the next packet is lost with about 0.8 · 0.8.
     let after = fates
         .windows(2)
-        .filter(|two| two[0] == Fate::Lost(Why::Loss));
+        .filter(|two| two[0] == Fate::Lost(LossReason::Loss));
     let (lost_again, all) = after.fold((0, 0), |(lost, all), two| {
         (lost + usize::from(two[1] == two[0]), all + 1)
     });
@@ -122,7 +122,7 @@ fn a_rate_spaces_packets_and_its_queue_has_a_limit() {
     };
     let packets = fates(&rate(Backlog::Bytes(3000)), 10, 0);
     assert_eq!(departures(&packets), [6 * MS, 7 * MS, 8 * MS]);
-    assert_eq!(lost(&packets, Why::Queue), 7);
+    assert_eq!(lost(&packets, LossReason::Queue), 7);
     let packets = fates(&rate(Backlog::Time(4 * MS)), 10, 0);
     assert_eq!(departures(&packets).len(), 4);
     // Sent more slowly than the rate, none waits.
@@ -130,7 +130,7 @@ fn a_rate_spaces_packets_and_its_queue_has_a_limit() {
     assert_eq!(departures(&packets)[4], 8 * MS + 6 * MS);
     // Twice the rate: half is lost in the long run.
     let packets = fates(&rate(Backlog::Bytes(10_000)), 1000, MS / 2);
-    assert!(lost(&packets, Why::Queue).abs_diff(500) < 20);
+    assert!(lost(&packets, LossReason::Queue).abs_diff(500) < 20);
 }
 
 #[test]
@@ -331,7 +331,9 @@ fn flows_with_links_of_their_own_do_not_wait_for_each_other_nor_lose_together() 
     let together = |link: &Link| {
         let mut state = LinkState::new(1, 0);
         let fates = (0..200_000).map(|number| state.pass(link, number, 100, number % 2));
-        let lost: Vec<bool> = fates.map(|fate| fate == Fate::Lost(Why::Loss)).collect();
+        let lost: Vec<bool> = fates
+            .map(|fate| fate == Fate::Lost(LossReason::Loss))
+            .collect();
         let first = lost.iter().filter(|lost| **lost).count();
         let both = lost.windows(2).filter(|two| two[0] && two[1]).count();
         (both as f64 / first as f64, first)
@@ -351,7 +353,9 @@ fn flows_with_links_of_their_own_do_not_wait_for_each_other_nor_lose_together() 
     // A retransmission after a pause meets the long run's state, not the burst of before.
     let mut state = LinkState::new(1, 0);
     let fates = (0..50_000).map(|number| state.pass(&own, number * 300 * MS, 100, 7));
-    let lost: Vec<bool> = fates.map(|fate| fate == Fate::Lost(Why::Loss)).collect();
+    let lost: Vec<bool> = fates
+        .map(|fate| fate == Fate::Lost(LossReason::Loss))
+        .collect();
     let first = lost.iter().filter(|lost| **lost).count();
     let both = lost.windows(2).filter(|two| two[0] && two[1]).count();
     let again = both as f64 / first as f64;

@@ -4,7 +4,7 @@ use super::commands::place_of_class;
 
 /// Counts of one link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Sent {
+pub(super) struct LinkCounts {
     /// Packets that left.
     pub(super) packets: u64,
     /// Packets that it dropped.
@@ -12,8 +12,8 @@ pub(super) struct Sent {
 }
 
 /// The counts of all links, from place `a` to place `b` at `a` · places + `b`. What is not there has counted nothing.
-pub(super) fn read(text: &str, places: usize) -> Vec<Sent> {
-    let mut sent = vec![Sent::default(); places * places];
+pub(super) fn read(text: &str, places: usize) -> Vec<LinkCounts> {
+    let mut sent = vec![LinkCounts::default(); places * places];
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         let Some((from, to)) = ends(line) else {
@@ -42,13 +42,13 @@ fn ends(line: &str) -> Option<(usize, usize)> {
 }
 
 /// The numbers of ` Sent 5040 bytes 12 pkt (dropped 3, overlimits 0 requeues 0)`.
-fn counts(line: &str) -> Option<Sent> {
+fn counts(line: &str) -> Option<LinkCounts> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let at = words.iter().position(|word| *word == "pkt")?;
     let packets = words.get(at.checked_sub(1)?)?.parse().ok()?;
     let (_, dropped) = line.split_once("(dropped ")?;
     let dropped = dropped.split_once(',')?.0.parse().ok()?;
-    Some(Sent { packets, dropped })
+    Some(LinkCounts { packets, dropped })
 }
 
 #[cfg(test)]

@@ -87,7 +87,7 @@ fn each_packet_passes_the_discipline_of_its_link_alone() {
     assert_eq!((done.packets, done.lost, done.overflow), (30, 0, 0));
     assert_eq!((done.late, done.cpu), (None, None));
     network.reset().unwrap();
-    assert_eq!(network.done().unwrap(), Done::default());
+    assert_eq!(network.done().unwrap(), NetworkCounts::default());
     echo(&sockets[0], &sockets[2]);
     assert_eq!(network.done().unwrap().packets, 2);
 }

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;
 
-use lab::wan::calibrate::{Measured, Pair, Plan, calibrate, measure_rate};
+use lab::wan::calibrate::{Measurement, Pair, Plan, calibrate, measure_rate};
 use lab::wan::{
     Backlog, Emulator, Jitter, Link, Loss, Namespace, Network, Rate, Subnet, WanError,
     netem_available,
@@ -50,7 +50,7 @@ fn two(emulator: Emulator, link: Link) -> Option<Two> {
 }
 
 impl Two {
-    fn measure(&self, packets: u32) -> Measured {
+    fn measure(&self, packets: u32) -> Measurement {
         let [from, to] = self.hosts.each_ref();
         let plan = Plan {
             packets,

@@ -23,9 +23,9 @@ fn counts() -> Counts {
 fn a_pair_stands_at_its_place_in_the_matrix() {
     let mut counts = counts();
     counts.pairs[1].count_passed(100);
-    counts.pairs[1].count_lost(Why::Loss);
-    counts.pairs[2].count_lost(Why::Queue);
-    counts.pairs[3].count_lost(Why::Cut);
+    counts.pairs[1].count_lost(LossReason::Loss);
+    counts.pairs[2].count_lost(LossReason::Queue);
+    counts.pairs[3].count_lost(LossReason::Cut);
     let pair = counts.pair(0, 1).unwrap();
     assert_eq!((pair.packets, pair.bytes, pair.lost), (1, 100, 1));
     assert_eq!(pair.arrived(), 2);

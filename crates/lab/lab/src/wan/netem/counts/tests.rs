@@ -22,7 +22,7 @@ qdisc netem 9: dev out7 parent 1:1 limit 1000
 #[test]
 fn counts_are_those_of_the_disciplines_below_classes() {
     let sent = read(TEXT, 2);
-    let counted = |packets, dropped| Sent { packets, dropped };
+    let counted = |packets, dropped| LinkCounts { packets, dropped };
     let expected = [
         counted(0, 0),
         counted(12, 3),
@@ -38,5 +38,5 @@ fn whatever_is_printed_is_read_to_its_end() {
         assert_eq!(read(&TEXT[..length], 2).len(), 4);
     }
     let wrong = "qdisc netem 2: dev out0 parent\nqdisc x dev out1 parent 1:1\n Sent pkt (dropped";
-    assert_eq!(read(wrong, 2), vec![Sent::default(); 4]);
+    assert_eq!(read(wrong, 2), vec![LinkCounts::default(); 4]);
 }
